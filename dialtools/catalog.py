@@ -1,0 +1,35 @@
+"""Named things loaded on demand: tables written by hand, no work at import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from dialtools.errors import ConfigError, nearest
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A name's target as `module:attribute`, and what one line of help says of it."""
+
+    target: str
+    summary: str
+
+    def load(self) -> Any:
+        """Import the module and return the attribute."""
+        module, _, attribute = self.target.partition(":")
+        return getattr(import_module(module), attribute)
+
+
+def lookup(table: Mapping[str, Entry], name: str, *, kind: str) -> Any:
+    """Return what `name` stands for.
+
+    Raises:
+        ConfigError: if the table has no such name, with the near ones.
+    """
+    if name not in table:
+        known = list(table)
+        raise ConfigError(f"unknown {kind} {name!r}", hint=nearest(name, known) or f"choose from {', '.join(known)}")
+    return table[name].load()

@@ -1,0 +1,31 @@
+"""Randomness as an argument: seeded generators, a stable hash, splits by dialogue id."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import blake2b
+
+
+def stable_hash(text: str, *, seed: int = 0) -> int:
+    """Return 64 bits that are the same in every process, on every machine, for this text and seed."""
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, key=seed.to_bytes(8, "little", signed=True))
+    return int.from_bytes(digest.digest(), "little")
+
+
+def share(text: str, *, seed: int = 0) -> float:
+    """Return a number in [0, 1) that depends on the text and the seed alone."""
+    return stable_hash(text, seed=seed) / 2**64
+
+
+def split_of(identity: str, parts: Mapping[str, float], *, seed: int = 0) -> str | None:
+    """Return the part that a dialogue belongs to, or None if the shares leave it out.
+
+    Args:
+        parts: name -> share, e.g. {"train": 0.98, "dev": 0.02}; shares sum to 1 or less.
+    """
+    point, edge = share(identity, seed=seed), 0.0
+    for name, size in parts.items():
+        edge += size
+        if point < edge:
+            return name
+    return None

@@ -1,0 +1,92 @@
+"""What can go wrong, and the exit status that says so.
+
+Rooms raise these; one place (`cli/_command.py`) shows them. Each message is for
+the person who must act, `where` names the place, `hint` the next step.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit statuses of every command."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    SKIPPED = 3
+    GATE = 4
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+    TERMINATED = 143
+
+
+EXIT_CODES = {
+    ExitCode.OK: "done",
+    ExitCode.FAILED: "data or run failed",
+    ExitCode.USAGE: "usage or configuration",
+    ExitCode.SKIPPED: "finished, but records were skipped (--on-error)",
+    ExitCode.GATE: "a gate was not met (dial-eval --fail-under)",
+    ExitCode.INTERRUPTED: "interrupted (SIGINT)",
+    ExitCode.BROKEN_PIPE: "the reader of our output went away (SIGPIPE)",
+    ExitCode.TERMINATED: "terminated (SIGTERM)",
+}
+
+
+class DialError(Exception):
+    """An error to show in one line."""
+
+    exit_code = ExitCode.FAILED
+
+    def __init__(self, message: str, *, where: object = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = None if where is None else str(where)
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}" if self.where else self.message
+
+    def __reduce__(self):  # crosses process borders with keyword fields intact
+        return _rebuild, (type(self), self.message, self.where, self.hint)
+
+
+def _rebuild(kind: type[DialError], message: str, where: str | None, hint: str | None) -> DialError:
+    return kind(message, where=where, hint=hint)
+
+
+class ConfigError(DialError):
+    """Options that contradict each other or make no sense."""
+
+    exit_code = ExitCode.USAGE
+
+
+class DataError(DialError):
+    """A record that cannot be used; the only kind that --on-error may skip."""
+
+
+class ModelError(DialError):
+    """A model that is missing, damaged, or of another kind."""
+
+
+class OutputError(DialError):
+    """A result that cannot be written."""
+
+
+class MissingExtra(DialError):
+    """A package is needed that is not installed."""
+
+
+class GateError(DialError):
+    """A score is below the bound that the user set."""
+
+    exit_code = ExitCode.GATE
+
+
+def nearest(word: str, known: list[str]) -> str | None:
+    """Return a hint that names the closest known words, or None if nothing is close."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, known, n=2, cutoff=0.6)
+    return f"did you mean {' or '.join(close)}?" if close else None

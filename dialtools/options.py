@@ -1,0 +1,251 @@
+"""Options as data: one dataclass field is flag, TOML key, environment variable and man-page line.
+
+    @dataclass
+    class PairOptions(InputOptions, OutputOptions, RunOptions):
+        window: tuple[int, ...] = option((1,), help="window sizes", metavar="N[,N...]", parse=int_list)
+
+The flag of field `min_words` is `--min-words`, its key in a TOML file `min-words`, its
+variable `DIAL_PAIRS_MIN_WORDS`. A trailing underscore (`from_`) is dropped.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dialtools.errors import ConfigError, nearest
+
+
+@dataclass(frozen=True)
+class Spec:
+    """All that parser, help, man page and completion know of one option."""
+
+    name: str
+    help: str
+    type: type
+    default: Any
+    short: str | None = None
+    metavar: str | None = None
+    choices: tuple[str, ...] | None = None
+    parse: Callable[[str], Any] | None = None
+    group: str = "Options"
+    positional: bool = False
+    negatable: bool = False
+    multiple: bool = False
+    shown: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The name in flags and TOML files."""
+        return self.name.rstrip("_").replace("_", "-")
+
+    @property
+    def flag(self) -> str:
+        return f"--{self.key}"
+
+
+def option(
+    default: Any,
+    *,
+    help: str,
+    short: str | None = None,
+    metavar: str | None = None,
+    choices: Sequence[str] | None = None,
+    parse: Callable[[str], Any] | None = None,
+    group: str = "Options",
+    multiple: bool = False,
+    shown: str | None = None,
+) -> Any:
+    """Return a dataclass field that is a flag.
+
+    Args:
+        default: the value without the flag; the only place where it stands.
+        parse: turns the text of the flag into the value; raises ValueError with the reason.
+        multiple: the flag may be given again; the value is a tuple.
+        shown: what help says of the default, when the value itself is not plain.
+    """
+    metadata = {"help": help, "short": short, "metavar": metavar, "parse": parse, "group": group,
+                "choices": tuple(choices) if choices else None, "multiple": multiple, "shown": shown}  # fmt: skip
+    return field(default=default, metadata=metadata)
+
+
+def argument(default: Any = (), *, help: str, metavar: str = "INPUT") -> Any:
+    """Return a dataclass field that is the list of positional arguments."""
+    return field(default=default, metadata={"help": help, "metavar": metavar, "positional": True})
+
+
+def specs(options: type) -> list[Spec]:
+    """Return the options of a dataclass, those of its own before those it inherits."""
+    hints = typing.get_type_hints(options)
+    own = [f for f in dataclasses.fields(options) if f.name in options.__dict__.get("__annotations__", {})]
+    inherited = [f for f in dataclasses.fields(options) if f not in own]
+    return [_spec(f, hints[f.name]) for f in [*own, *inherited] if "help" in f.metadata]
+
+
+def _spec(f: dataclasses.Field, hint: Any) -> Spec:
+    meta = dict(f.metadata)
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        hint = next(a for a in typing.get_args(hint) if a is not type(None))
+    kind = typing.get_origin(hint) or hint
+    return Spec(name=f.name, type=kind, default=f.default, negatable=kind is bool and f.default is True, **meta)
+
+
+def parse_value(spec: Spec, value: Any, *, source: str) -> Any:
+    """Return a flag's text, or a TOML value, as the type of the option.
+
+    Raises:
+        ConfigError: naming `source` (a flag, a key, a variable), the text, and what is allowed.
+    """
+    try:
+        return _parse(spec, value)
+    except ValueError as error:
+        reason = str(error) or f"expected {spec.type.__name__}"
+        hint = nearest(str(value), list(spec.choices)) if spec.choices else None
+        raise ConfigError(f"{source}: {value!r}: {reason}", hint=hint) from None
+
+
+def _parse(spec: Spec, value: Any) -> Any:
+    if isinstance(value, list):
+        value = tuple(value) if spec.multiple else ",".join(map(str, value))
+    if spec.multiple:
+        values = value if isinstance(value, tuple) else (value,)
+        return tuple(spec.parse(v) if spec.parse and isinstance(v, str) else v for v in values)
+    if spec.parse:
+        return spec.parse(value if isinstance(value, str) else str(value))
+    if spec.choices and value not in spec.choices:
+        raise ValueError(f"choose from {', '.join(spec.choices)}")
+    if spec.type is bool:
+        return _boolean(value)
+    if spec.type in (int, float):
+        try:
+            return spec.type(value)
+        except ValueError:
+            raise ValueError(f"expected {'a whole number' if spec.type is int else 'a number'}") from None
+    return value
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    if str(value).lower() not in words:
+        raise ValueError("expected true or false")
+    return words[str(value).lower()]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One source of values: its name for messages and origins, and raw values by TOML key."""
+
+    name: str
+    values: Mapping[str, Any]
+
+
+def resolve(options: type, layers: Sequence[Layer]) -> tuple[Any, dict[str, str]]:
+    """Return the options object and where each value came from; the first layer that has a key wins.
+
+    Raises:
+        ConfigError: for an unknown key, or a value that cannot be read.
+    """
+    by_key = {s.key: s for s in specs(options)}
+    for layer in layers:
+        for key in layer.values:
+            if key not in by_key:
+                raise ConfigError(f"{layer.name}: unknown key {key!r}", hint=nearest(key, list(by_key)))
+    values, origins = {}, {}
+    for key, spec in by_key.items():
+        layer = next((layer for layer in layers if layer.values.get(key) is not None), None)
+        origins[key] = layer.name if layer else "default"
+        if layer:
+            source = spec.flag if layer.name == "flag" else f"{layer.name}: {key}"
+            values[spec.name] = parse_value(spec, layer.values[key], source=source)
+    return options(**values), origins
+
+
+def environment(options: type, command: str, environ: Mapping[str, str]) -> Layer:
+    """Return the layer of `DIAL_<CMD>_<FLAG>` variables."""
+    prefix = command.upper().replace("-", "_")
+    names = {s.key: f"{prefix}_{s.key.upper().replace('-', '_')}" for s in specs(options) if not s.positional}
+    return Layer("environment", {key: environ[name] for key, name in names.items() if environ.get(name)})
+
+
+def int_list(text: str) -> tuple[int, ...]:
+    """Parse `1,2,3` into distinct whole numbers above zero, in the given order."""
+    try:
+        numbers = tuple(dict.fromkeys(int(part) for part in text.split(",")))
+    except ValueError:
+        raise ValueError("expected whole numbers separated by commas") from None
+    if min(numbers) < 1:
+        raise ValueError("numbers must be 1 or more")
+    return numbers
+
+
+def name_list(text: str) -> tuple[str, ...]:
+    """Parse `a,b` into names."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def at_least(low: float, kind: type = int) -> Callable[[str], Any]:
+    """Return a parser of numbers not below `low`."""
+
+    def parse(text: str) -> Any:
+        try:
+            number = kind(text)
+        except ValueError:
+            raise ValueError("expected a whole number" if kind is int else "expected a number") from None
+        if not number >= low:
+            raise ValueError(f"must be {low} or more")
+        return number
+
+    return parse
+
+
+def on_error_policy(text: str) -> str:
+    """Check `fail`, `skip` or `quarantine=FILE`."""
+    if text in ("fail", "skip") or (text.startswith("quarantine=") and len(text) > len("quarantine=")):
+        return text
+    raise ValueError("choose from fail, skip, quarantine=FILE")
+
+
+INPUT_FORMATS = ("jsonl", "csv", "tsv", "text", "parquet", "arrow")
+OUTPUT_FORMATS = ("jsonl", "parquet", "arrow")
+
+
+@dataclass
+class InputOptions:
+    """Where records come from."""
+
+    inputs: tuple[str, ...] = argument(help="files to read; none or - is stdin")
+    from_: str | None = option(None, metavar="FORMAT", choices=INPUT_FORMATS, group="Input",
+                               help="format of the input", shown="by suffix, else by content")  # fmt: skip
+    on_error: str = option("fail", metavar="POLICY", parse=on_error_policy, group="Input",
+                           help="a record that cannot be used: fail, skip, or quarantine=FILE")  # fmt: skip
+    limit: int | None = option(None, short="-n", metavar="N", parse=at_least(0), group="Input",
+                               help="stop after N records of output")  # fmt: skip
+
+
+@dataclass
+class OutputOptions:
+    """Where records go."""
+
+    output: str = option("-", short="-o", metavar="FILE", group="Output", help="file to write; - is stdout")
+    to: str | None = option(None, metavar="FORMAT", choices=OUTPUT_FORMATS, group="Output",
+                            help="format of the output", shown="by suffix, else jsonl")  # fmt: skip
+    overwrite: bool = option(False, group="Output", help="replace an output that exists")
+
+
+@dataclass
+class RunOptions:
+    """How the run behaves."""
+
+    seed: int = option(0, metavar="N", group="Run", help="seed of everything random")
+    quiet: bool = option(False, short="-q", group="Run", help="say nothing but errors")
+    verbose: bool = option(False, short="-v", group="Run", help="say more")
+    debug: bool = option(False, group="Run", help="show tracebacks")
+    color: str = option("auto", choices=("auto", "always", "never"), group="Run", help="colour on a terminal")
+    config: str | None = option(None, metavar="FILE", group="Run", help="TOML file of options (keys are flags)")
+    print_config: bool = option(False, group="Run", help="print every option, its value and its source; do nothing")
