@@ -95,7 +95,9 @@ def usage(command: Command) -> str:
 def short_usage(command: Command) -> str:
     """Return what a command says that was called without input on a terminal."""
     _, _, examples, _ = sections(command.doc)
-    return f"{usage(command)}\n  e.g. {examples[0].split("  #")[0] if examples else command.name}\nName a file, or pipe records in; {command.name} --help tells more.\n"  # fmt: skip
+    example = examples[0].split("  #")[0] if examples else command.name
+    advice = f"Name a file, or pipe records in; {command.name} --help tells more."
+    return f"{usage(command)}\n  e.g. {example}\n{advice}\n"
 
 
 def group_page(group: Group) -> str:

@@ -1,0 +1,68 @@
+"""Records to dialogues: the dialects of `turns`, checked field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+TURN_KEYS = ("turns", "dialogue", "messages")
+TEXT_KEYS = ("text", "utterance", "content")
+SPEAKER_KEYS = ("speaker", "role", "author")
+
+
+class Dialogue(NamedTuple):
+    """A dialogue: t texts in order, and who said each (None if unknown)."""
+
+    id: str | None
+    texts: list[str]
+    speakers: list[str | None]
+
+
+class BadDialogue(ValueError):
+    """A record that is no dialogue; the message names the field."""
+
+
+def dialogue(record: Mapping[str, Any]) -> Dialogue:
+    """Return the dialogue of a record.
+
+    Raises:
+        BadDialogue: naming the field, what was expected and what was found.
+    """
+    key = next((k for k in TURN_KEYS if k in record), None)
+    if key is None:
+        raise BadDialogue('no "turns"')
+    turns = record[key]
+    if type(turns) is not list:
+        raise BadDialogue(f'"{key}" must be a list')
+    identity = record.get("id", record.get("dialogue_id"))
+    try:  # the common dialect, fast
+        return Dialogue(_identity(identity), [t["text"].strip() for t in turns], [t.get("speaker") for t in turns])
+    except (KeyError, TypeError, AttributeError):
+        pairs = [_turn(turn, f"{key}[{i}]") for i, turn in enumerate(turns)]
+        return Dialogue(_identity(identity), [text for text, _ in pairs], [speaker for _, speaker in pairs])
+
+
+def _identity(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _turn(turn: Any, where: str) -> tuple[str, str | None]:
+    if isinstance(turn, str):
+        return turn.strip(), None
+    if not isinstance(turn, dict):
+        raise BadDialogue(f"{where}: expected a string or an object, got {_kind(turn)}")
+    key = next((k for k in TEXT_KEYS if k in turn), None)
+    if key is None:
+        raise BadDialogue(f'{where}: no "text"')
+    if not isinstance(turn[key], str):
+        raise BadDialogue(f"{where}.{key}: expected a string, got {_kind(turn[key])}")
+    speaker = next((turn[k] for k in SPEAKER_KEYS if k in turn), None)
+    if speaker is not None and not isinstance(speaker, str):
+        raise BadDialogue(f"{where}.speaker: expected a string, got {_kind(speaker)}")
+    return turn[key].strip(), speaker
+
+
+def _kind(value: Any) -> str:
+    """Return the JSON name of a value's type."""
+    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
+    return "null" if value is None else names.get(type(value), type(value).__name__)

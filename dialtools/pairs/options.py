@@ -1,0 +1,73 @@
+"""Options of dial-pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dialtools.errors import ConfigError
+from dialtools.options import InputOptions, OutputOptions, RunOptions, at_least, int_list, option
+
+
+def window_list(text: str) -> tuple[int, ...]:
+    """Parse `1,2,3`, or `all` (the whole history), which is window 0."""
+    return (0,) if text in ("all", "0") else int_list(text)
+
+
+def split_shares(text: str) -> tuple[str, ...]:
+    """Check `train=0.98,dev=0.02`: distinct names, shares above 0 that sum to 1 or less."""
+    parts = [part.partition("=") for part in text.split(",")]
+    try:
+        shares = {name.strip(): float(size) for name, _, size in parts}
+    except ValueError:
+        raise ValueError("expected NAME=SHARE[,NAME=SHARE...]") from None
+    if len(shares) < len(parts) or min(shares.values()) <= 0 or sum(shares.values()) > 1 + 1e-9:
+        raise ValueError("names must differ, shares be above 0 and sum to 1 or less")
+    return tuple(f"{name}={size}" for name, size in shares.items())
+
+
+def fraction(text: str) -> float:
+    """Parse a number above 0 and not above 1."""
+    value = float(text)
+    if not 0 < value <= 1:
+        raise ValueError("expected a number above 0 and not above 1")
+    return value
+
+
+@dataclass
+class PairOptions(InputOptions, OutputOptions, RunOptions):
+    """What becomes a pair."""
+
+    kind: str = option("consecutive", choices=("consecutive", "self", "entailment"),
+                       help="consecutive: context and response; self: each distinct utterance with itself (dropout pairs); entailment: premise and hypothesis of records labelled so")  # fmt: skip
+    window: tuple[int, ...] = option((1,), metavar="N[,N...]|all", parse=window_list,
+                                     help="turns of context, full windows only; several sizes give the union; all is the whole history")  # fmt: skip
+    min_words: int = option(0, metavar="N", parse=at_least(0), help="every turn of a pair has N words or more (the papers' > 3 is 4)")  # fmt: skip
+    words_of: str = option("members", choices=("members", "joined"), help="count the words of each context turn, or of the joined context")  # fmt: skip
+    merge_speaker: bool = option(False, help="join consecutive turns of one speaker first")
+    min_turns: int = option(0, metavar="N", parse=at_least(0), help="leave out dialogues of fewer turns (after joining)")  # fmt: skip
+    follow: int = option(0, metavar="N", parse=at_least(0), help="also carry up to N turns after the response")
+    speaker: str | None = option(None, metavar="NAME", help="only responses of this speaker")
+    reader: str = option("plain", choices=("plain", "tod-bert", "tod-bert-camrest"),
+                         help="tod-bert: the turns that TOD-BERT's corpus readers keep, as DSE trained on; CamRest676 has its own")  # fmt: skip
+    lower: bool = option(False, help="lower-case the text")
+    dedupe: bool = option(False, help="keep the first of identical pairs (16 bytes of memory each)")
+    split: tuple[str, ...] = option((), metavar="NAME=SHARE,...", parse=split_shares,
+                                    help="cut by dialogue id into files; -o must contain {split}")  # fmt: skip
+    sample: float | None = option(None, metavar="SHARE", parse=fraction, help="keep this share of the pairs, drawn by --seed")  # fmt: skip
+    jobs: int = option(1, short="-j", metavar="N", parse=at_least(1), group="Run", help="processes; the output does not depend on it")  # fmt: skip
+    dialogue_column: str = option("dialogue_id", metavar="NAME", group="CSV and TSV", help="column of the dialogue's id")
+    text_column: str = option("text", metavar="NAME", group="CSV and TSV", help="column of the text")
+    speaker_column: str | None = option(None, metavar="NAME", group="CSV and TSV", help="column of the speaker")
+    order_column: str | None = option(None, metavar="NAME", group="CSV and TSV", help="column that orders the turns of a dialogue")  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if self.split and "{split}" not in self.output:
+            raise ConfigError("--split writes one file a part", hint="name them: -o 'pairs.{split}.jsonl'")
+        if self.kind != "consecutive":
+            for flag, used in {"--follow": self.follow, "--window": self.window != (1,), "--speaker": self.speaker and self.kind == "entailment"}.items():  # fmt: skip
+                if used:
+                    raise ConfigError(f"{flag} has no meaning for --kind {self.kind}")
+        if self.kind == "entailment" and (self.reader != "plain" or self.merge_speaker or self.min_turns):
+            raise ConfigError("--reader, --merge-speaker and --min-turns belong to dialogues, not to --kind entailment")
+        if self.reader != "plain" and self.merge_speaker:
+            raise ConfigError(f"--reader {self.reader} has its own way with several turns of one speaker; leave out --merge-speaker")  # fmt: skip

@@ -1,0 +1,48 @@
+"""The turns that TOD-BERT's corpus readers keep, as DSE trained on them (METHODS 2.1).
+
+The readers walk (system, user) turns: a system turn waits for the user turn that follows, so that of two system
+turns in a row the last remains, a trailing one is lost, and two user turns in a row repeat the system text between
+them. The first system slot goes; the last turn comes only if its system text has not been said before.
+"""
+
+from __future__ import annotations
+
+from dialtools.corpora.dialogues import Dialogue
+
+USER = ("user", "usr", "customer", "driver")
+
+
+def tod_bert_turns(dialogue: Dialogue) -> Dialogue:
+    """Return the dialogue as the readers of SGD, MultiWOZ, WOZ, MSR-E2E, SMD, Frames and Taskmaster give it."""
+    history: list[tuple[str, str | None]] = []
+    said: tuple[str, str | None] = ("", None)
+    last: list[tuple[str, str | None]] = []
+    for text, speaker in zip(dialogue.texts, dialogue.speakers, strict=True):
+        if not is_user(speaker):
+            said = (text, speaker)
+            continue
+        history += last
+        last = [said, (text, speaker)]
+    return _closed(dialogue, history, last)
+
+
+def camrest_turns(dialogue: Dialogue) -> Dialogue:
+    """Return the dialogue as the CamRest676 reader gives it: (user, system) turns, the last one reversed."""
+    turns = list(zip(dialogue.texts, dialogue.speakers, strict=True))
+    return _closed(dialogue, [("", None), *turns[:-2]], turns[:-3:-1])
+
+
+def _closed(dialogue: Dialogue, history: list[tuple[str, str | None]], last: list[tuple[str, str | None]]) -> Dialogue:
+    """Drop the first slot of the history; append the last turn unless its first text was said before."""
+    kept = history[1:]
+    if last and last[0][0].lower() not in {text.lower() for text, _ in kept}:
+        kept = kept + last
+    return Dialogue(dialogue.id, [text for text, _ in kept], [speaker for _, speaker in kept])
+
+
+def is_user(speaker: str | None) -> bool:
+    """Tell whether a speaker's name means the user."""
+    return speaker is not None and speaker.lower() in USER
+
+
+READERS = {"plain": lambda dialogue: dialogue, "tod-bert": tod_bert_turns, "tod-bert-camrest": camrest_turns}

@@ -1,0 +1,61 @@
+"""Pairs of a chunk as JSON lines or as an Arrow batch whose contexts are views over the turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+
+from dialtools.pairs.windows import Pairs, Turns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def as_dicts(pairs: Pairs, turns: Turns, kind: str, follow: int) -> Iterator[dict[str, Any]]:
+    """Yield pair records."""
+    texts, speakers, ids, starts = turns.texts, turns.speakers, turns.ids, turns.starts.tolist()
+    known = kind == "consecutive" and any(speakers)
+    columns = zip(pairs.start.tolist(), pairs.end.tolist(), pairs.response.tolist(), pairs.dialogue.tolist(), strict=True)  # fmt: skip
+    for start, end, response, d in columns:
+        row = {"context": texts[start:end], "response": texts[response], "window": end - start, "kind": kind}
+        if ids[d] is not None:
+            row["dialogue_id"] = ids[d]
+        row["turn"] = response - starts[d]
+        if known:
+            row["speakers"] = speakers[start : response + 1]
+        if follow:
+            row["follow"] = texts[response + 1 : min(response + 1 + follow, starts[d] + turns.sizes[d])]
+        yield row
+
+
+def as_lines(pairs: Pairs, turns: Turns, kind: str, follow: int) -> list[bytes]:
+    """Return a JSON line for each pair."""
+    dumps, newline = orjson.dumps, orjson.OPT_APPEND_NEWLINE
+    return [dumps(row, option=newline) for row in as_dicts(pairs, turns, kind, follow)]
+
+
+def as_batch(pairs: Pairs, turns: Turns, kind: str, follow: int) -> pa.RecordBatch:
+    """Return an Arrow batch; windows 1,2,3 share one copy of the context texts."""
+    import pyarrow as pa
+
+    texts, start = pa.array(turns.texts, pa.string()), pa.array(pairs.start, pa.int32())
+    kinds = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(pairs), np.int8)), [kind])
+    sizes = np.asarray(turns.sizes, np.int64)
+    arrays = {
+        "context": pa.ListViewArray.from_arrays(start, pa.array(pairs.window, pa.int32()), texts),
+        "response": texts.take(pa.array(pairs.response)),
+        "window": pa.array(pairs.window, pa.int32()),
+        "kind": kinds,
+        "dialogue_id": pa.array(turns.ids, pa.string()).take(pa.array(pairs.dialogue)),
+        "turn": pa.array(pairs.response - turns.starts[pairs.dialogue], pa.int32()),
+    }
+    if kind == "consecutive":
+        speakers = pa.array(turns.speakers, pa.string())
+        arrays["speakers"] = pa.ListViewArray.from_arrays(start, pa.array(pairs.window + 1, pa.int32()), speakers)
+    if follow:
+        after = np.minimum(follow, (turns.starts + sizes)[pairs.dialogue] - pairs.response - 1)
+        arrays["follow"] = pa.ListViewArray.from_arrays(pa.array(pairs.response + 1, pa.int32()), pa.array(after, pa.int32()), texts)  # fmt: skip
+    return pa.RecordBatch.from_pydict(arrays)

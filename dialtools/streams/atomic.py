@@ -1,0 +1,72 @@
+"""Nothing half-written under a final name: write aside, sync, rename."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dialtools.errors import OutputError
+
+
+def refuse_existing(path: str | Path, *, overwrite: bool) -> None:
+    """Raise OutputError if the output exists and may not be replaced."""
+    if Path(path).exists() and not overwrite:
+        raise OutputError("exists already", where=path, hint="--overwrite replaces it")
+
+
+@contextmanager
+def atomic_file(path: str | Path, *, overwrite: bool) -> Iterator[Path]:
+    """Yield a temporary path in the same directory that becomes `path` when the block ends well.
+
+    Raises:
+        OutputError: if `path` exists (and may not be replaced) or its directory cannot be written.
+    """
+    final = Path(path)
+    refuse_existing(final, overwrite=overwrite)
+    temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")
+    _check_parent(final)
+    try:
+        yield temporary
+        sync(temporary)
+        os.replace(temporary, final)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_directory(path: str | Path, *, overwrite: bool) -> Iterator[Path]:
+    """Yield a temporary directory that becomes `path` when the block ends well; what was there goes only then."""
+    final = Path(path)
+    refuse_existing(final, overwrite=overwrite)
+    _check_parent(final)
+    temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")
+    old = final.with_name(f".{final.name}.{os.getpid()}.old")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    try:
+        yield temporary
+        for file in temporary.rglob("*"):
+            if file.is_file():
+                sync(file)
+        if final.exists():
+            os.replace(final, old)
+        os.replace(temporary, final)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def sync(path: Path) -> None:
+    """Flush a file to the disk."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _check_parent(final: Path) -> None:
+    if not final.absolute().parent.is_dir():
+        raise OutputError("no such directory", where=final.parent)
+    if not os.access(final.absolute().parent, os.W_OK):
+        raise OutputError("directory is not writable", where=final.parent)

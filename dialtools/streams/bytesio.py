@@ -1,0 +1,108 @@
+"""Files, stdin, gzip and zstd as one stream of bytes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from dialtools.errors import DataError
+
+BOM = b"\xef\xbb\xbf"
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+STDIN = "<stdin>"
+
+
+def display_name(path: str) -> str:
+    """Return how messages call an input."""
+    return STDIN if path == "-" else path
+
+
+@contextmanager
+def open_input(path: str) -> Iterator[io.BufferedReader]:
+    """Open a file, or `-` for stdin; decompress what begins like gzip or zstd; strip a UTF-8 byte-order mark.
+
+    Raises:
+        DataError: if the file cannot be opened, or its compressed data is cut or damaged.
+    """
+    name = display_name(path)
+    raw: BinaryIO
+    try:
+        raw = sys.stdin.buffer if path == "-" else Path(path).open("rb", buffering=1 << 20)
+    except OSError as error:
+        raise DataError((error.strerror or str(error)).lower(), where=name) from None
+    try:
+        with _told(name):
+            stream = _decompressed(raw)
+            if stream.peek(3)[:3] == BOM:
+                stream.read(3)
+            yield stream
+    finally:
+        if path != "-":
+            raw.close()
+
+
+def _decompressed(raw: BinaryIO) -> io.BufferedReader:
+    buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)  # type: ignore[arg-type]
+    head = buffered.peek(4)[:4]
+    if head[:2] == GZIP:
+        return io.BufferedReader(gzip.GzipFile(fileobj=buffered), 1 << 20)  # type: ignore[arg-type]
+    if head == ZSTD:
+        return io.BufferedReader(_Zstd(buffered), 1 << 20)
+    return buffered
+
+
+class _Zstd(io.RawIOBase):
+    """Reads frame after frame, and tells a cut frame from the end (zstandard's own reader does not)."""
+
+    def __init__(self, source: io.BufferedReader) -> None:
+        import zstandard
+
+        self.source, self.fresh = source, zstandard.ZstdDecompressor
+        self.decoder, self.pending, self.inside = None, b"", False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: bytearray) -> int:  # type: ignore[override]
+        while not self.pending:
+            block = self.source.read1(1 << 17)
+            if not block:
+                if self.inside:
+                    raise EOFError("zstd")
+                return 0
+            self.pending = self._decode(block)
+        n = min(len(target), len(self.pending))
+        target[:n], self.pending = self.pending[:n], self.pending[n:]
+        return n
+
+    def _decode(self, block: bytes) -> bytes:
+        parts = []
+        while block:
+            if not self.inside:
+                self.decoder, self.inside = self.fresh().decompressobj(), True
+            parts.append(self.decoder.decompress(block))
+            block = self.decoder.unused_data if self.decoder.eof else b""
+            self.inside = not self.decoder.eof
+        return b"".join(parts)
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    """Turn a decompressor's error into one that names the file."""
+    try:
+        yield
+    except EOFError as error:
+        kind = "zstd" if "zstd" in str(error) else "gzip"
+        raise DataError(f"truncated {kind}: the file ends inside compressed data", where=name) from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(f"damaged gzip: {error}", where=name) from None
+    except Exception as error:
+        if type(error).__name__ == "ZstdError":
+            raise DataError(f"damaged zstd: {error}", where=name) from None
+        raise

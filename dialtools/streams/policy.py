@@ -1,0 +1,84 @@
+"""What to do with a record that cannot be used: fail, skip, or put it aside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import orjson
+
+from dialtools.errors import DataError, OutputError
+
+
+class Where(NamedTuple):
+    """A place in an input."""
+
+    name: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.line}"
+
+
+class Rejected(NamedTuple):
+    """A record that cannot be used, and why."""
+
+    where: Where
+    message: str
+    raw: bytes
+    hint: str | None = None
+
+
+class Policy:
+    """--on-error: `fail` raises, `skip` counts, `quarantine=FILE` keeps file, line, error and raw text."""
+
+    def __init__(self, on_error: str = "fail") -> None:
+        self.fails = on_error == "fail"
+        self.skipped = 0
+        self.path = Path(on_error.partition("=")[2]) if on_error.startswith("quarantine=") else None
+        self._file: BinaryIO | None = None
+
+    def reject(self, where: Where, message: str, raw: bytes = b"", hint: str | None = None) -> None:
+        """Deal with one bad record.
+
+        Raises:
+            DataError: under `fail`.
+        """
+        if self.fails:
+            raise DataError(message, where=where, hint=hint)
+        self.skipped += 1
+        if self.path:
+            row = {"file": where.name, "line": where.line, "error": message, "raw": raw.decode("utf-8", "replace")}
+            self._open().write(orjson.dumps(row) + b"\n")
+
+    def replay(self, rejected: list[Rejected]) -> None:
+        """Deal with the bad records that a worker collected."""
+        for bad in rejected:
+            self.reject(*bad)
+
+    def _open(self) -> BinaryIO:
+        if self._file is None:
+            assert self.path is not None
+            try:
+                self._file = self.path.open("wb")
+            except OSError as error:
+                raise OutputError(error.strerror or str(error), where=self.path) from None
+        return self._file
+
+    def __enter__(self) -> Policy:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file:
+            self._file.close()
+
+
+class Collecting(Policy):
+    """Keeps bad records for the parent process; used in workers."""
+
+    def __init__(self) -> None:
+        super().__init__("skip")
+        self.rejected: list[Rejected] = []
+
+    def reject(self, where: Where, message: str, raw: bytes = b"", hint: str | None = None) -> None:
+        self.rejected.append(Rejected(where, message, raw, hint))

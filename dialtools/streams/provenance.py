@@ -1,0 +1,51 @@
+"""What made a file: version, command line, options, inputs, counts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from dialtools import __version__
+
+KEY = "dialtools"
+
+
+def provenance(*, command: str, options: Mapping[str, Any], inputs: Sequence[str],
+               counts: Mapping[str, Any] | None = None) -> dict[str, Any]:  # fmt: skip
+    """Return what a file needs to tell to be made again; no time of day, so that same work gives same bytes."""
+    return {
+        "schema": "dialtools.provenance/1",
+        "version": __version__,
+        "command": command,
+        "argv": sys.argv[1:],
+        "options": {key: list(v) if isinstance(v, tuple) else v for key, v in options.items() if v is not None},
+        "inputs": [describe(path) for path in inputs or ("-",)],
+        "counts": dict(counts or {}),
+    }
+
+
+def describe(path: str) -> dict[str, Any]:
+    """Return name, size and digest of an input; stdin has a name only."""
+    file = Path(path)
+    if path == "-" or not file.is_file():
+        return {"name": path}
+    return {"name": path, "bytes": file.stat().st_size, "blake2b": digest(file)}
+
+
+def digest(path: str | Path) -> str:
+    """Return 128 bits of a file's content, in hex."""
+    total = blake2b(digest_size=16)
+    with Path(path).open("rb") as file:
+        while block := file.read(1 << 20):
+            total.update(block)
+    return total.hexdigest()
+
+
+def as_metadata(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Return provenance as key-value metadata of Parquet and Arrow."""
+    return {KEY: orjson.dumps(facts, option=orjson.OPT_SORT_KEYS, default=str).decode()}

@@ -1,0 +1,37 @@
+"""What was kept and what was dropped, with the reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+
+class Tally:
+    """Counts of a filter's work; the one place for the figures of the closing line."""
+
+    def __init__(self) -> None:
+        self.kept = 0
+        self.dropped: Counter[str] = Counter()
+
+    def keep(self, n: int = 1) -> None:
+        self.kept += n
+
+    def drop(self, reason: str, n: int = 1) -> None:
+        if n:
+            self.dropped[reason] += n
+
+    def merge(self, other: Tally) -> None:
+        """Add the counts of another tally, of another worker say."""
+        self.kept += other.kept
+        self.dropped += other.dropped
+
+    def line(self, unit: str) -> str:
+        """Return e.g. `1,252,902 pairs; dropped 3,112: 2,900 short, 212 repeated`."""
+        text = f"{self.kept:,} {unit}"
+        if not self.dropped:
+            return text
+        reasons = ", ".join(f"{n:,} {reason}" for reason, n in self.dropped.most_common())
+        return f"{text}; dropped {self.dropped.total():,}: {reasons}"
+
+    def counts(self) -> dict[str, int]:
+        """Return the counts as a flat table for provenance."""
+        return {"kept": self.kept, **{f"dropped: {reason}": n for reason, n in self.dropped.most_common()}}
