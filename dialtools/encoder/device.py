@@ -1,0 +1,44 @@
+"""Where to compute, and in what precision."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
+
+from dialtools.errors import ConfigError
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+def choose_device(name: str) -> torch.device:
+    """Return the device for `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
+
+    Raises:
+        ConfigError: if it is not there.
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ConfigError(f"--device {name}: not available here ({str(error).splitlines()[0]})") from None
+    return device
+
+
+def choose_precision(name: str, device: torch.device) -> str:
+    """Return float32 or bfloat16; `auto` is bfloat16 on CUDA, float32 elsewhere."""
+    return ("bfloat16" if device.type == "cuda" else "float32") if name == "auto" else name
+
+
+def autocast(device: torch.device, precision: str) -> AbstractContextManager:
+    """Return the context in which the encoder runs."""
+    if precision == "float32":
+        return nullcontext()
+    return torch.autocast(device.type, DTYPES[precision])
+
+
+def default_batch_tokens(device: torch.device) -> int:
+    """Return padded tokens a batch: what stays in the cache of a CPU, what fills a GPU."""
+    return 1024 if device.type == "cpu" else 32768

@@ -1,0 +1,126 @@
+"""The encoder: a transformer, its tokenizer, and how its token vectors become one."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dialtools.encoder.pooling import POOLINGS
+from dialtools.encoder.tokens import SPEAKER_TOKENS, SpecialTokens
+from dialtools.errors import ConfigError, ModelError, nearest
+
+OLD_POOLING_KEYS = {"pooling_mode_cls_token": "cls", "pooling_mode_max_tokens": "max",
+                    "pooling_mode_lasttoken": "last", "pooling_mode_mean_tokens": "mean"}  # fmt: skip
+LONGEST = 512
+
+
+class Encoder(nn.Module):
+    """Texts (as token ids) to vectors.
+
+    Attributes:
+        max_length: tokens of a text at most, special ones included.
+        normalize: whether `dial-embed` scales vectors to length 1 unless told otherwise.
+    """
+
+    def __init__(self, backbone: Any, tokenizer: Any, *, pooling: str, max_length: int, normalize: bool = False) -> None:  # fmt: skip
+        super().__init__()
+        if pooling not in POOLINGS:
+            raise ConfigError(f"unknown pooling {pooling!r}", hint=nearest(pooling, list(POOLINGS)) or f"choose from {', '.join(POOLINGS)}")  # fmt: skip
+        self.backbone, self.tokenizer, self.pooling = backbone, tokenizer, pooling
+        self.max_length, self.normalize = max_length, normalize
+        self.special = SpecialTokens.of(tokenizer)
+
+    @property
+    def dimension(self) -> int:
+        """D, the length of a vector."""
+        return self.backbone.config.hidden_size
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.backbone.parameters()).device
+
+    def forward(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
+        """Return (N, D) float32 pooled vectors."""
+        full = bool(mask_NT.all()) if mask_NT.device.type == "cpu" else False
+        hidden_NTD = self.backbone(input_ids=ids_NT, attention_mask=None if full else mask_NT).last_hidden_state
+        return POOLINGS[self.pooling](hidden_NTD.float(), mask_NT)
+
+    def add_speaker_tokens(self) -> dict[str, int]:
+        """Make sure that [USR] and [SYS] are single tokens; return their ids by role (TOD-BERT)."""
+        added = self.tokenizer.add_special_tokens({"extra_special_tokens": list(SPEAKER_TOKENS.values())})
+        if added:
+            self.backbone.resize_token_embeddings(len(self.tokenizer), mean_resizing=False)
+        return {role: self.tokenizer.convert_tokens_to_ids(token) for role, token in SPEAKER_TOKENS.items()}
+
+    @classmethod
+    def load(cls, name: str, *, pooling: str | None = None, max_length: int | None = None,
+             trust_remote_code: bool = False) -> Encoder:  # fmt: skip
+        """Load any encoder that transformers can, with the pooling and length its directory states.
+
+        Args:
+            name: a directory, or a name that is in the local cache; nothing is downloaded.
+
+        Raises:
+            ModelError: if it is not there, or is damaged.
+        """
+        quiet_transformers()
+        from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding, AutoTokenizer
+
+        stated = _stated(Path(name))
+        local = {"local_files_only": True, "trust_remote_code": trust_remote_code}
+        try:
+            config = AutoConfig.from_pretrained(name, **local)
+            kind = AutoModelForTextEncoding if config.is_encoder_decoder else AutoModel
+            backbone = kind.from_pretrained(name, config=config, dtype=torch.float32, use_safetensors=True, **local)
+            tokenizer = AutoTokenizer.from_pretrained(name, **local)
+        except Exception as error:
+            raise _not_loaded(name, error) from None
+        longest = getattr(config, "max_position_embeddings", LONGEST) or LONGEST
+        longest -= 2 if config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet") else 0
+        length = min(max_length or stated.get("max_length") or min(tokenizer.model_max_length, LONGEST), longest)
+        return cls(backbone, tokenizer, pooling=pooling or stated.get("pooling", "mean"), max_length=length,
+                   normalize=stated.get("normalize", False))  # fmt: skip
+
+
+def quiet_transformers() -> None:
+    """Keep the chatter of libraries from the user's terminal."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+
+
+def _stated(directory: Path) -> dict[str, Any]:
+    """Return what a sentence-transformers directory states of pooling, length and normalisation."""
+    modules = _json(directory / "modules.json")
+    if not isinstance(modules, list):
+        return {}
+    stated: dict[str, Any] = {"max_length": _json(directory / "sentence_bert_config.json").get("max_seq_length")}
+    for module in modules:
+        kind = module["type"].rsplit(".", 1)[-1]
+        if kind == "Pooling":
+            config = _json(directory / module["path"] / "config.json")
+            stated["pooling"] = next((new for old, new in OLD_POOLING_KEYS.items() if config.get(old)), None) or config.get("pooling_mode", "mean")  # fmt: skip
+        stated["normalize"] = stated.get("normalize", False) or kind == "Normalize"
+    return stated
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError as error:
+        raise ModelError(f"not JSON: {error}", where=path) from None
+
+
+def _not_loaded(name: str, error: Exception) -> ModelError:
+    if not Path(name).is_dir():
+        advice = f"give a directory, or fetch it first: hf download {name}"
+        return ModelError(f"no model {name!r} on this machine", hint=advice)
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return ModelError(f"not a model that transformers can load: {reason}", where=name)

@@ -1,0 +1,42 @@
+"""A small encoder from nothing: a tokenizer trained on the texts at hand, random weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from dialtools.encoder.encoder import Encoder, quiet_transformers
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+def train_tokenizer(texts: Iterable[str], *, vocab_size: int) -> Any:
+    """Train a lower-casing WordPiece tokenizer in BERT's layout; CJK characters stand alone."""
+    quiet_transformers()
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+    from transformers import BertTokenizer
+
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(vocab_size=vocab_size, special_tokens=SPECIAL, show_progress=False,
+                                        limit_alphabet=6000)  # fmt: skip
+    tokenizer.train_from_iterator(texts, trainer)
+    vocab = tokenizer.get_vocab(with_added_tokens=True)
+    return BertTokenizer(vocab=vocab, do_lower_case=True, model_max_length=512)
+
+
+def fresh_encoder(tokenizer: Any, *, hidden: int = 256, layers: int = 4, max_length: int = 128, pooling: str = "mean",
+                  seed: int = 0) -> Encoder:  # fmt: skip
+    """Return an untrained BERT of the given size for a tokenizer."""
+    from transformers import BertConfig, BertModel
+
+    config = BertConfig(vocab_size=len(tokenizer), hidden_size=hidden, num_hidden_layers=layers,
+                        num_attention_heads=max(1, hidden // 64), intermediate_size=4 * hidden,
+                        max_position_embeddings=512, pad_token_id=tokenizer.pad_token_id)  # fmt: skip
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        backbone = BertModel(config)
+    return Encoder(backbone, tokenizer, pooling=pooling, max_length=max_length)

@@ -1,0 +1,33 @@
+"""Token vectors to one vector a text. N texts, T tokens, D dimensions; mask is 1 on real tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+
+def mean(hidden_NTD: Tensor, mask_NT: Tensor) -> Tensor:
+    """Average over real tokens, special tokens included (METHODS 1.2)."""
+    weight_NT1 = mask_NT.unsqueeze(-1).to(hidden_NTD.dtype)
+    return (hidden_NTD * weight_NT1).sum(1) / weight_NT1.sum(1).clamp(min=1)
+
+
+def first(hidden_NTD: Tensor, mask_NT: Tensor) -> Tensor:
+    """The first real token: [CLS], whichever side the padding is on."""
+    return hidden_NTD[torch.arange(len(hidden_NTD), device=hidden_NTD.device), mask_NT.argmax(1)]
+
+
+def maximum(hidden_NTD: Tensor, mask_NT: Tensor) -> Tensor:
+    """The largest value of each dimension over real tokens."""
+    return hidden_NTD.masked_fill(mask_NT.unsqueeze(-1) == 0, float("-inf")).amax(1)
+
+
+def last(hidden_NTD: Tensor, mask_NT: Tensor) -> Tensor:
+    """The last real token, for decoders."""
+    position_T = torch.arange(mask_NT.shape[1], device=mask_NT.device)
+    return hidden_NTD[torch.arange(len(hidden_NTD), device=hidden_NTD.device), (mask_NT * position_T).argmax(1)]
+
+
+POOLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"mean": mean, "cls": first, "max": maximum, "last": last}

@@ -1,0 +1,84 @@
+"""Texts to token ids, each text once; turns to sequences, with the tokenizer's own special tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+SPEAKER_TOKENS = {"user": "[USR]", "system": "[SYS]"}
+
+
+@dataclass(frozen=True)
+class SpecialTokens:
+    """Ids around and between turns: prefix t1 separator t2 suffix."""
+
+    prefix: np.ndarray
+    suffix: np.ndarray
+    separator: np.ndarray
+    pad: int
+    left: bool
+
+    @classmethod
+    def of(cls, tokenizer: Any) -> SpecialTokens:
+        """Find what a tokenizer puts around a text, by asking it."""
+        bare, dressed = _ids(tokenizer, "a", special=False), _ids(tokenizer, "a", special=True)
+        at = next((i for i in range(len(dressed)) if dressed[i : i + len(bare)] == bare), 0)
+        between = tokenizer.sep_token_id if tokenizer.sep_token_id is not None else tokenizer.eos_token_id
+        separator = [between] if between is not None else _ids(tokenizer, "\n", special=False)
+        pad = next((i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id) if i is not None), 0)
+        arrays = (np.asarray(ids, np.int32) for ids in (dressed[:at], dressed[at + len(bare) :], separator))
+        return cls(*arrays, pad=pad, left=tokenizer.padding_side == "left")
+
+
+def _ids(tokenizer: Any, text: str, *, special: bool) -> list[int]:
+    return list(tokenizer(text, add_special_tokens=special)["input_ids"])
+
+
+def tokenise(tokenizer: Any, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Tokenise texts without special tokens, on all cores.
+
+    Returns:
+        flat (tokens,) int32 ids, and (N+1,) int64 offsets: text i is ids[offsets[i]:offsets[i+1]].
+    """
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is not None:
+        backend.no_truncation()
+        backend.no_padding()
+        rows = [encoding.ids for encoding in backend.encode_batch_fast(list(texts), add_special_tokens=False)]
+    else:
+        rows = [_ids(tokenizer, text, special=False) for text in texts]
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    flat = np.fromiter((i for row in rows for i in row), np.int32, int(offsets[-1]))
+    return flat, offsets
+
+
+def assemble(turns: Sequence[np.ndarray], special: SpecialTokens, *, max_length: int, newest: bool = True,
+             roles: Sequence[int] | None = None) -> tuple[np.ndarray, bool]:  # fmt: skip
+    """Join turns into one sequence: [CLS] t1 [SEP] t2 [SEP], or [CLS] [USR] t1 [SYS] t2 [SEP] with roles.
+
+    Args:
+        turns: token ids of each turn, oldest first.
+        max_length: tokens at most, special ones included.
+        newest: a long context loses its oldest tokens; False: its last ones.
+        roles: the id of the speaker's token of each turn, in place of separators.
+
+    Returns:
+        (tokens,) int32 ids, and whether tokens were cut.
+    """
+    pieces: list[np.ndarray] = []
+    for i, turn in enumerate(turns):
+        if roles is not None:
+            pieces.append(np.asarray([roles[i]], np.int32))
+        elif i:
+            pieces.append(special.separator)
+        pieces.append(turn)
+    body = np.concatenate(pieces) if len(pieces) > 1 else pieces[0]
+    room = max(max_length - len(special.prefix) - len(special.suffix), 1)
+    cut = len(body) > room
+    if cut:
+        body = body[-room:] if newest else body[:room]
+    return np.concatenate([special.prefix, body, special.suffix]), cut
