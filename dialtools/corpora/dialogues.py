@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 TURN_KEYS = ("turns", "dialogue", "messages")
 TEXT_KEYS = ("text", "utterance", "content")
 SPEAKER_KEYS = ("speaker", "role", "author")
+USER = ("user", "usr", "customer", "driver", "human")
 
 
 class Dialogue(NamedTuple):
@@ -66,3 +67,8 @@ def _kind(value: Any) -> str:
     """Return the JSON name of a value's type."""
     names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
     return "null" if value is None else names.get(type(value), type(value).__name__)
+
+
+def is_user(speaker: str | None) -> bool:
+    """Tell whether a speaker's name means the user."""
+    return speaker is not None and speaker.lower() in USER

@@ -7,9 +7,7 @@ them. The first system slot goes; the last turn comes only if its system text ha
 
 from __future__ import annotations
 
-from dialtools.corpora.dialogues import Dialogue
-
-USER = ("user", "usr", "customer", "driver")
+from dialtools.corpora.dialogues import Dialogue, is_user
 
 
 def tod_bert_turns(dialogue: Dialogue) -> Dialogue:
@@ -38,11 +36,6 @@ def _closed(dialogue: Dialogue, history: list[tuple[str, str | None]], last: lis
     if last and last[0][0].lower() not in {text.lower() for text, _ in kept}:
         kept = kept + last
     return Dialogue(dialogue.id, [text for text, _ in kept], [speaker for _, speaker in kept])
-
-
-def is_user(speaker: str | None) -> bool:
-    """Tell whether a speaker's name means the user."""
-    return speaker is not None and speaker.lower() in USER
 
 
 READERS = {"plain": lambda dialogue: dialogue, "tod-bert": tod_bert_turns, "tod-bert-camrest": camrest_turns}

@@ -1,0 +1,31 @@
+"""Losses across the two views only: anchors against positives."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from dialtools.train.losses._rows import cross_entropy_of_diagonal, similarity
+
+
+def info_nce(anchor_ND: Tensor, positive_ND: Tensor, *, temperature: float = 0.05, excluded: Tensor | None = None) -> Tensor:  # fmt: skip
+    """Symmetric InfoNCE: each anchor picks its positive of N, each positive its anchor (WMDC app. A).
+
+    Returns:
+        (N,) the loss of each pair in nats, averaged over its two directions.
+    """
+    n = len(anchor_ND)
+    x = similarity(anchor_ND, positive_ND, temperature)
+    there = cross_entropy_of_diagonal(x, None if excluded is None else excluded[:n, n:])
+    back = cross_entropy_of_diagonal(x.T, None if excluded is None else excluded[n:, :n])
+    return (there + back) / 2
+
+
+def one_way(anchor_ND: Tensor, positive_ND: Tensor, *, temperature: float = 0.05, excluded: Tensor | None = None) -> Tensor:  # fmt: skip
+    """InfoNCE from anchor to positive only (SimCSE; with raw dot products, TOD-BERT's response contrast).
+
+    Returns:
+        (N,) the loss of each pair in nats.
+    """
+    n = len(anchor_ND)
+    x = similarity(anchor_ND, positive_ND, temperature)
+    return cross_entropy_of_diagonal(x, None if excluded is None else excluded[:n, n:])

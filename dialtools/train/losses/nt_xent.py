@@ -1,0 +1,22 @@
+"""NT-Xent over both views: SimCLR's loss, DSE's plain option."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from dialtools.train.losses._rows import MASKED, negatives, similarity
+
+
+def nt_xent(anchor_ND: Tensor, positive_ND: Tensor, *, temperature: float = 0.05, excluded: Tensor | None = None) -> Tensor:  # fmt: skip
+    """Contrast each utterance with the 2(N-1) others of its batch alike (METHODS 2.4, "Orig").
+
+    Returns:
+        (N,) the loss of each pair in nats, averaged over its two directions.
+    """
+    rows = torch.cat([anchor_ND, positive_ND])
+    x, n = similarity(rows, rows, temperature), len(anchor_ND)
+    positive = torch.cat([x.diagonal(n), x.diagonal(-n)])
+    others = torch.logsumexp(x.masked_fill(~negatives(n, excluded, rows.device), MASKED), 1)
+    loss = torch.logaddexp(positive, others) - positive
+    return (loss[:n] + loss[n:]) / 2

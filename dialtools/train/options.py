@@ -1,0 +1,81 @@
+"""Options of dial-train."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dialtools.errors import ConfigError
+from dialtools.options import INPUT_FORMATS, RunOptions, argument, at_least, on_error_policy, option
+
+RECIPE = {"shown": "by recipe", "group": "Recipe"}
+LOSS_NAMES = ("hard-negative", "nt-xent", "info-nce", "simcse", "dot")
+
+
+@dataclass
+class TrainOptions(RunOptions):
+    """What is trained, how, and where it goes."""
+
+    inputs: tuple[str, ...] = argument(help="pair files; none or - is stdin")
+    method: str = option("dse", metavar="RECIPE", help="recipe: dse, dse-2-1, dse-3-1, dse-123-1, dse-dropout, dse-dianli, simcse, todbert")  # fmt: skip
+    model: str | None = option(None, metavar="DIR", help="encoder to start from: a directory, or a name in the local cache", shown="a fresh small encoder")  # fmt: skip
+    output: str = option("model", short="-o", metavar="DIR", help="model directory to write")
+    from_: str | None = option(None, metavar="FORMAT", choices=INPUT_FORMATS, group="Input", help="format of the input", shown="by suffix, else by content")  # fmt: skip
+    on_error: str = option("fail", metavar="POLICY", parse=on_error_policy, group="Input", help="a record that cannot be used: fail, skip, or quarantine=FILE")  # fmt: skip
+    limit: int | None = option(None, short="-n", metavar="N", parse=at_least(0), group="Input", help="use the first N pairs only")  # fmt: skip
+
+    loss: str | None = option(None, choices=LOSS_NAMES, help="the contrast", **RECIPE)
+    head: str | None = option(None, choices=("mlp", "tanh", "none"), help="head in training, dropped at the end", **RECIPE)  # fmt: skip
+    pooling: str | None = option(None, choices=("mean", "cls", "max", "last"), help="how token vectors become one", **RECIPE)  # fmt: skip
+    temperature: float | None = option(None, metavar="X", help="temperature of the loss", **RECIPE)
+    batch_size: int | None = option(None, metavar="N", parse=at_least(2), help="pairs a batch, which is also the pool of negatives", **RECIPE)  # fmt: skip
+    epochs: float | None = option(None, metavar="X", help="passes over the pairs; may be a fraction", **RECIPE)
+    max_steps: int | None = option(None, metavar="N", parse=at_least(0), group="Recipe", help="stop after N steps; 0 saves the start as it is")  # fmt: skip
+    lr: float | None = option(None, metavar="X", help="learning rate of the encoder", **RECIPE)
+    head_lr_multiplier: float | None = option(None, metavar="X", help="the head's rate is this many times the encoder's", **RECIPE)  # fmt: skip
+    optimizer: str | None = option(None, choices=("adam", "adamw"), help="optimiser", **RECIPE)
+    schedule: str | None = option(None, choices=("constant", "linear", "cosine", "one-cycle"), help="learning-rate schedule", **RECIPE)  # fmt: skip
+    warmup: float | None = option(None, metavar="SHARE", help="share of the steps over which the rate rises", **RECIPE)
+    weight_decay: float | None = option(None, metavar="X", help="weight decay (not on biases and norms)", **RECIPE)
+    clip: float | None = option(None, metavar="X", help="clip gradients at this norm; 0 does not", **RECIPE)
+    max_length: int | None = option(None, metavar="N", parse=at_least(4), help="tokens of a response at most", **RECIPE)
+    context_max_length: int | None = option(None, metavar="N", parse=at_least(4), group="Recipe", help="tokens of a context at most; the oldest go first", shown="max-length times the longest window")  # fmt: skip
+    speaker_tokens: bool | None = option(None, help="put [USR] or [SYS] before each turn", **RECIPE)
+    mask_false_negatives: bool | None = option(None, help="same text, or next to it in one dialogue, is no negative", **RECIPE)  # fmt: skip
+
+    hidden: int = option(256, metavar="N", parse=at_least(64), group="Fresh encoder", help="width without --model")
+    layers: int = option(4, metavar="N", parse=at_least(1), group="Fresh encoder", help="depth without --model")
+    vocab_size: int = option(8000, metavar="N", parse=at_least(300), group="Fresh encoder", help="words of its tokenizer")  # fmt: skip
+
+    validate: str | None = option(None, metavar="FILE", group="Validation", help="pairs for 1-of-100 response selection during training")  # fmt: skip
+    validation_share: float = option(0.0, metavar="SHARE", group="Validation", help="hold out this share of the dialogues for it")  # fmt: skip
+    validate_every: int = option(0, metavar="N", parse=at_least(0), group="Validation", help="steps between validations", shown="once an epoch")  # fmt: skip
+    keep_best: bool = option(False, group="Validation", help="save the best checkpoint by validation, not the last")
+
+    device: str = option("auto", metavar="NAME", group="Engine", help="auto, cpu, cuda, cuda:1, mps")
+    precision: str = option("auto", choices=("auto", "float32", "bfloat16"), group="Engine", help="auto: bfloat16 on CUDA, float32 elsewhere")  # fmt: skip
+    threads: int = option(0, metavar="N", parse=at_least(0), group="Engine", help="CPU threads", shown="the cores there are")  # fmt: skip
+    micro_batch_tokens: int = option(0, metavar="N", parse=at_least(0), group="Engine", help="padded tokens encoded at once", shown="1024 on CPU, 32768 on CUDA")  # fmt: skip
+    grad_cache: str = option("auto", choices=("auto", "on", "off"), group="Engine", help="encode twice, keep one micro-batch in memory; auto: when a batch would need over 2 GiB")  # fmt: skip
+    trust_remote_code: bool = option(False, group="Engine", help="run code that comes with the model")
+    checkpoint_every: int = option(200, metavar="N", parse=at_least(1), group="Engine", help="steps between checkpoints")
+    resume: bool = option(False, group="Engine", help="go on from the checkpoint of a run that was stopped")
+    overwrite: bool = option(False, group="Engine", help="replace a model directory that exists")
+    cache: str | None = option(None, metavar="DIR", group="Engine", help="keep the tokenised pairs here for the next run")  # fmt: skip
+    tensorboard: str | None = option(None, metavar="DIR", group="Engine", help="also log for TensorBoard")
+
+    def __post_init__(self) -> None:
+        if self.keep_best and not (self.validate or self.validation_share):
+            raise ConfigError("--keep-best needs --validate FILE or --validation-share")
+        if not 0 <= self.validation_share < 1:
+            raise ConfigError("--validation-share: expected a share below 1")
+        if self.temperature is not None and not self.temperature > 0:
+            raise ConfigError("--temperature: must be above 0")
+        if self.model and (self.hidden, self.layers, self.vocab_size) != (256, 4, 8000):
+            raise ConfigError("--hidden, --layers and --vocab-size belong to a fresh encoder, not to --model")
+        if self.resume and self.overwrite:
+            raise ConfigError("--resume goes on, --overwrite starts over: give one")
+
+
+NOT_IN_FINGERPRINT = ("inputs", "output", "resume", "overwrite", "threads", "quiet", "verbose", "debug", "color", "config",
+                      "print_config", "checkpoint_every", "cache", "tensorboard", "on_error", "from_")  # fmt: skip
+"""Options that may differ between a run and its resumption."""

@@ -1,0 +1,124 @@
+"""From a pair stream to what the loop needs: store, encoder, head, the pairs to train and to validate on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dialtools.encoder.device import choose_device, choose_precision, default_batch_tokens
+from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
+from dialtools.errors import DataError
+from dialtools.streams.chunks import read_chunks
+from dialtools.streams.policy import Policy
+from dialtools.streams.provenance import digest
+from dialtools.train import heads
+from dialtools.train.collate import Lengths
+from dialtools.train.loop import Trainer
+from dialtools.train.options import TrainOptions
+from dialtools.train.store import Store, is_finished, spool, texts, tokenise_store
+
+TOKENIZER_TEXTS = 300_000
+
+
+def spool_inputs(directory: Path, options: TrainOptions, policy: Policy) -> int:
+    """Spool the pair stream, unless an interrupted run already did; return the number of pairs.
+
+    Raises:
+        DataError: if there are fewer than two pairs.
+    """
+    done = directory / "spool.json"
+    if done.is_file():
+        return json.loads(done.read_text())["pairs"]
+    shutil.rmtree(directory, ignore_errors=True)
+    pairs = spool(directory, read_chunks(options.inputs, format=options.from_), policy, limit=options.limit)
+    if pairs < 2:
+        raise DataError(f"{pairs} pairs: nothing to contrast", hint="dial-pairs makes pairs from dialogues")
+    return pairs
+
+
+def load_encoder(directory: Path, options: TrainOptions, pairs: int) -> Encoder:
+    """Load --model, or make a fresh encoder with a tokenizer trained on the spooled texts."""
+    if options.model:
+        return Encoder.load(options.model, pooling=options.pooling, trust_remote_code=options.trust_remote_code)
+    spooled = json.loads((directory / "spool.json").read_text())["utterances"]
+    sample = texts(directory, every=max(1, spooled // TOKENIZER_TEXTS))
+    tokenizer = train_tokenizer(sample, vocab_size=options.vocab_size)
+    return fresh_encoder(tokenizer, hidden=options.hidden, layers=options.layers, pooling=options.pooling or "mean", seed=options.seed)  # fmt: skip
+
+
+def open_store(directory: Path, encoder: Encoder) -> Store:
+    """Tokenise the spooled texts with the encoder's tokenizer, unless that is done, and map the store."""
+    if not is_finished(directory):
+        tokenise_store(directory, encoder.tokenizer)
+    return Store(directory)
+
+
+def cache_directory(options: TrainOptions) -> Path | None:
+    """Return where --cache keeps the store of these inputs and this tokenizer, or None without one."""
+    if not options.cache or not options.inputs or "-" in options.inputs:
+        return None
+    tokenizer = Path(options.model or "") / "tokenizer.json"
+    parts = [*(digest(path) for path in options.inputs), digest(tokenizer) if options.model and tokenizer.is_file() else f"{options.model} {options.vocab_size}", str(options.limit)]  # fmt: skip
+    return Path(options.cache) / blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
+
+
+def build_trainer(encoder: Encoder, store: Store, pairs: np.ndarray, options: TrainOptions) -> Trainer:
+    """Put encoder and head on the device, and settle lengths and precision."""
+    device = choose_device(options.device)
+    roles = None
+    if options.speaker_tokens:
+        tokens = encoder.add_speaker_tokens()
+        roles = (tokens["system"], tokens["user"], tokens["system"])
+    longest = getattr(encoder.backbone.config, "max_position_embeddings", None) or 512
+    response = min(options.max_length or 32, longest)
+    context = min(options.context_max_length or response * store.counts["longest_window"], longest, 512)
+    encoder.max_length = max(encoder.max_length, context, response)
+    head = heads.build(options.head or "none", encoder.dimension, seed=options.seed)
+    encoder.to(device)
+    head.to(device)
+    return Trainer(encoder, head, store, pairs, options, lengths=Lengths(context, response),
+                   precision=choose_precision(options.precision, device),
+                   max_tokens=options.micro_batch_tokens or default_batch_tokens(device), role_tokens=roles)  # fmt: skip
+
+
+def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pairs to train on and those held out, by dialogue."""
+    held = store.held_out(options.validation_share, seed=options.seed)
+    train = np.nonzero(~held)[0]
+    if len(train) < 2:
+        raise DataError(f"{len(train)} pairs are left to train on", hint="lower --validation-share")
+    return train, np.nonzero(held)[0]
+
+
+def validation_store(directory: Path, options: TrainOptions, encoder: Encoder, policy: Policy) -> tuple[Store, np.ndarray] | None:  # fmt: skip
+    """Return the pairs of --validate, tokenised, or None without it."""
+    if not options.validate:
+        return None
+    if not is_finished(directory):
+        spool(directory, read_chunks([options.validate]), policy)
+        tokenise_store(directory, encoder.tokenizer)
+    store = Store(directory)
+    if len(store) < 2:
+        raise DataError("holds fewer than two pairs", where=options.validate)
+    return store, np.arange(len(store))
+
+
+def describe_fresh(encoder: Encoder) -> str:
+    """Return the one line that tells of a fresh encoder."""
+    config: Any = encoder.backbone.config
+    words = len(encoder.tokenizer)
+    return f"no --model: a fresh encoder ({config.num_hidden_layers} layers x {config.hidden_size}) with a {words:,}-word tokenizer trained on these pairs"  # fmt: skip
+
+
+def check_inputs(paths: Sequence[str]) -> None:
+    """Raise DataError for a named input that is not there, before anything is written."""
+    for path in paths:
+        if path != "-" and not Path(path).exists():
+            raise DataError("no such file or directory", where=path)

@@ -1,0 +1,35 @@
+"""Recipes: published hyper-parameters as TOML, with the same keys as the flags."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from dialtools.errors import ConfigError, nearest
+from dialtools.options import Layer
+
+HOME = Path(__file__).parent / "recipes"
+FRESH = Path(__file__).parent / "fresh.toml"
+
+
+def names() -> list[str]:
+    """Return the recipes there are."""
+    return sorted(path.stem for path in HOME.glob("*.toml"))
+
+
+def load(name: str) -> Layer:
+    """Return the values of a recipe.
+
+    Raises:
+        ConfigError: if there is none of that name.
+    """
+    if name not in names():
+        raise ConfigError(f"--method: unknown recipe {name!r}", hint=nearest(name, names()) or f"choose from {', '.join(names())}")  # fmt: skip
+    return Layer(f"recipe {name}", tomllib.loads((HOME / f"{name}.toml").read_text(encoding="utf-8")))
+
+
+def layers(given: dict[str, Any]) -> list[Layer]:
+    """Return the layers of defaults under what was given: without --model a preset for a fresh encoder, then the recipe."""  # noqa: E501
+    preset = [] if given.get("model") else [Layer("fresh encoder", tomllib.loads(FRESH.read_text(encoding="utf-8")))]
+    return [*preset, load(given.get("method") or "dse")]
