@@ -91,7 +91,7 @@ def _spec(f: dataclasses.Field, hint: Any) -> Spec:
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         hint = next(a for a in typing.get_args(hint) if a is not type(None))
     kind = typing.get_origin(hint) or hint
-    return Spec(name=f.name, type=kind, default=f.default, negatable=kind is bool and f.default is True, **meta)
+    return Spec(name=f.name, type=kind, default=f.default, negatable=kind is bool and f.default is not False, **meta)
 
 
 def parse_value(spec: Spec, value: Any, *, source: str) -> Any:

@@ -77,8 +77,10 @@ def _claim(work: Path, options: TrainOptions) -> None:
 
 
 def _prepare(work: Path, options: TrainOptions, run: Run) -> tuple[Trainer, Any, int]:
+    import os
     import shutil
 
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # spinning threads starve each other on a busy machine
     import torch
 
     from dialtools.streams.policy import Policy
@@ -174,12 +176,10 @@ def _save(trainer: Trainer, final: Path, log: Path, options: TrainOptions, run: 
     from dialtools.encoder import modeldir
     from dialtools.streams.atomic import atomic_directory
     from dialtools.train.card import card
-    from dialtools.train.checkpoint import parameters_digest
 
     counts = {**trainer.store.counts, "pairs_trained_on": len(trainer.sampler.pairs), "steps": trainer.step}
     final_figures = {k: last[k] for k in ("loss", "alignment", "uniformity", "top-1", "top-3") if k in last}
-    digest = parameters_digest(trainer.encoder.backbone)
-    provenance = {**run.provenance(counts), "final": final_figures, "weights": digest}
+    provenance = {**run.provenance(counts), "final": final_figures, "weights": trainer.encoder.digest()}
     start = f"`{options.model}`" if options.model else "a fresh encoder"
     text = card(version=__version__, method=options.method, start=start, encoder=trainer.encoder, pairs=len(trainer.sampler.pairs),
                 steps=trainer.step, facts={k: round(v, 4) for k, v in final_figures.items()})  # fmt: skip

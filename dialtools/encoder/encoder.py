@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ class Encoder(nn.Module):
 
     Attributes:
         max_length: tokens of a text at most, special ones included.
+        role_tokens: of a model trained with speaker tokens, their ids for unknown, user, system.
         normalize: whether `dial-embed` scales vectors to length 1 unless told otherwise.
     """
 
@@ -34,6 +36,7 @@ class Encoder(nn.Module):
         self.backbone, self.tokenizer, self.pooling = backbone, tokenizer, pooling
         self.max_length, self.normalize = max_length, normalize
         self.special = SpecialTokens.of(tokenizer)
+        self.role_tokens: tuple[int, int, int] | None = None
 
     @property
     def dimension(self) -> int:
@@ -50,12 +53,21 @@ class Encoder(nn.Module):
         hidden_NTD = self.backbone(input_ids=ids_NT, attention_mask=None if full else mask_NT).last_hidden_state
         return POOLINGS[self.pooling](hidden_NTD.float(), mask_NT)
 
-    def add_speaker_tokens(self) -> dict[str, int]:
-        """Make sure that [USR] and [SYS] are single tokens; return their ids by role (TOD-BERT)."""
+    def digest(self) -> str:
+        """Return 64 bits of all weights, in hex, to tell two models apart."""
+        total = blake2b(digest_size=8)
+        for name, value in sorted(self.backbone.state_dict().items()):
+            total.update(name.encode())
+            total.update(value.detach().cpu().contiguous().view(torch.uint8).numpy())
+        return total.hexdigest()
+
+    def use_speaker_tokens(self) -> None:
+        """Make sure that [USR] and [SYS] are single tokens, and put them before turns from now on (TOD-BERT)."""
         added = self.tokenizer.add_special_tokens({"extra_special_tokens": list(SPEAKER_TOKENS.values())})
         if added:
             self.backbone.resize_token_embeddings(len(self.tokenizer), mean_resizing=False)
-        return {role: self.tokenizer.convert_tokens_to_ids(token) for role, token in SPEAKER_TOKENS.items()}
+        user, system = (self.tokenizer.convert_tokens_to_ids(token) for token in SPEAKER_TOKENS.values())
+        self.role_tokens = (system, user, system)
 
     @classmethod
     def load(cls, name: str, *, pooling: str | None = None, max_length: int | None = None,
@@ -83,8 +95,11 @@ class Encoder(nn.Module):
         longest = getattr(config, "max_position_embeddings", LONGEST) or LONGEST
         longest -= 2 if config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet") else 0
         length = min(max_length or stated.get("max_length") or min(tokenizer.model_max_length, LONGEST), longest)
-        return cls(backbone, tokenizer, pooling=pooling or stated.get("pooling", "mean"), max_length=length,
-                   normalize=stated.get("normalize", False))  # fmt: skip
+        encoder = cls(backbone, tokenizer, pooling=pooling or stated.get("pooling", "mean"), max_length=length,
+                      normalize=stated.get("normalize", False))  # fmt: skip
+        if (_json(Path(name) / "dialtools.json").get("options") or {}).get("speaker-tokens"):
+            encoder.use_speaker_tokens()
+        return encoder
 
 
 def quiet_transformers() -> None:

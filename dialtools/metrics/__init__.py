@@ -1,0 +1,3 @@
+"""One definition of each number. Nothing heavy is imported here."""
+
+TIES = ("average", "optimistic", "pessimistic")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-TIES = ("average", "optimistic", "pessimistic")
-
 
 def ranks(scores_QC: np.ndarray, truth_Q: np.ndarray, *, valid_QC: np.ndarray | None = None) -> np.ndarray:
     """Return (Q, 2) ints: how many candidates beat the truth, and how many others tie with it.

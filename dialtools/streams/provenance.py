@@ -13,17 +13,20 @@ import orjson
 from dialtools import __version__
 
 KEY = "dialtools"
+HOW_NOT_WHAT = ("resume", "overwrite", "quiet", "verbose", "debug", "color", "config", "print-config", "jobs", "threads")
+"""Options that change how a run goes, not what it makes: a resumed run must give the bytes of an unbroken one."""
 
 
 def provenance(*, command: str, options: Mapping[str, Any], inputs: Sequence[str],
                counts: Mapping[str, Any] | None = None) -> dict[str, Any]:  # fmt: skip
     """Return what a file needs to tell to be made again; no time of day, so that same work gives same bytes."""
+    told = {key: value for key, value in options.items() if value is not None and key not in HOW_NOT_WHAT}
     return {
         "schema": "dialtools.provenance/1",
         "version": __version__,
         "command": command,
-        "argv": sys.argv[1:],
-        "options": {key: list(v) if isinstance(v, tuple) else v for key, v in options.items() if v is not None},
+        "argv": [word for word in sys.argv[1:] if word.removeprefix("--") not in HOW_NOT_WHAT],
+        "options": {key: list(v) if isinstance(v, tuple) else v for key, v in told.items()},
         "inputs": [describe(path) for path in inputs or ("-",)],
         "counts": dict(counts or {}),
     }

@@ -83,13 +83,3 @@ def check_same(before: dict[str, Any], now: dict[str, Any]) -> None:
     if changed:
         raise ConfigError(f"cannot resume: {'; '.join(changed)}", hint="run it as it was, or start over with --overwrite")  # fmt: skip
 
-
-def parameters_digest(module: torch.nn.Module) -> str:
-    """Return a short digest of all weights, to tell two models apart."""
-    from hashlib import blake2b
-
-    total = blake2b(digest_size=8)
-    for name, value in sorted(module.state_dict().items()):
-        total.update(name.encode())
-        total.update(value.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
-    return total.hexdigest()

@@ -72,10 +72,8 @@ def cache_directory(options: TrainOptions) -> Path | None:
 def build_trainer(encoder: Encoder, store: Store, pairs: np.ndarray, options: TrainOptions) -> Trainer:
     """Put encoder and head on the device, and settle lengths and precision."""
     device = choose_device(options.device)
-    roles = None
     if options.speaker_tokens:
-        tokens = encoder.add_speaker_tokens()
-        roles = (tokens["system"], tokens["user"], tokens["system"])
+        encoder.use_speaker_tokens()
     longest = getattr(encoder.backbone.config, "max_position_embeddings", None) or 512
     response = min(options.max_length or 32, longest)
     context = min(options.context_max_length or response * store.counts["longest_window"], longest, 512)
@@ -85,7 +83,7 @@ def build_trainer(encoder: Encoder, store: Store, pairs: np.ndarray, options: Tr
     head.to(device)
     return Trainer(encoder, head, store, pairs, options, lengths=Lengths(context, response),
                    precision=choose_precision(options.precision, device),
-                   max_tokens=options.micro_batch_tokens or default_batch_tokens(device), role_tokens=roles)  # fmt: skip
+                   max_tokens=options.micro_batch_tokens or default_batch_tokens(device), role_tokens=encoder.role_tokens if options.speaker_tokens else None)  # fmt: skip
 
 
 def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]:

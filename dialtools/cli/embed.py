@@ -1,0 +1,103 @@
+"""dial-embed - embed text with a model, in batches, resumable
+
+  dial-embed --model model/ tickets.jsonl -o tickets.parquet
+  dial-embed --model model/ --field context,response pairs.jsonl -o pairs.parquet
+  dial-embed --model model/ --resume --dtype float16 chats.jsonl.zst -o chats.parquet
+  cat lines.txt | dial-embed --model model/ --from text --to jsonl | head
+
+Records come in as JSONL, Parquet or Arrow, or text one a line; fields that are not embedded travel along. A list of
+turns is joined as in training and keeps its newest tokens. FILE appears when all is done; until then finished shards
+lie in FILE.partial/, and --resume repeats none of them: the result has the bytes of an unbroken run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dialtools.cli._command import command
+from dialtools.cli._run import Run
+from dialtools.embed.options import EmbedOptions
+
+if TYPE_CHECKING:
+    from dialtools.embed.job import Job
+
+
+@command(EmbedOptions, memory="the model, and one shard of rows (--shard-rows) with its vectors")
+def main(options: EmbedOptions, run: Run) -> None:
+    import os
+    import sys
+
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # spinning threads starve each other on a busy machine
+    import torch
+
+    from dialtools.embed.sink import embedding_format
+    from dialtools.encoder.device import choose_device, choose_precision, default_batch_tokens
+    from dialtools.encoder.encoder import Encoder
+    from dialtools.streams.atomic import refuse_existing
+    from dialtools.streams.chunks import read_records
+    from dialtools.streams.policy import Policy
+
+    kind = embedding_format(options.output, options.to, terminal=sys.stdout.isatty())
+    if options.output != "-":
+        refuse_existing(options.output, overwrite=options.overwrite)
+    device = choose_device(options.device)
+    torch.set_num_threads(options.threads or torch.get_num_threads())
+    encoder = Encoder.load(options.model, pooling=options.pooling, max_length=options.max_length, trust_remote_code=options.trust_remote_code).to(device)  # fmt: skip
+    from dialtools.embed.job import Job
+    from dialtools.embed.shard import Settings
+
+    settings = Settings(max_length=encoder.max_length, normalize=encoder.normalize if options.normalize is None else options.normalize,
+                        batch_tokens=options.batch_tokens or default_batch_tokens(device),
+                        precision=choose_precision(options.precision, device), float16_round=options.float16_round)  # fmt: skip
+    with Policy(options.on_error) as policy, run.progress(None, "texts") as progress:
+        job = Job(encoder, options, settings, policy, progress.advance)
+        records = read_records(options.inputs, format=options.from_, policy=policy)
+        (_stream if options.output == "-" else _shards)(job, records, kind, run)
+    run.skipped = policy.skipped
+    if job.cut and options.on_truncate == "warn":
+        run.warn(f"{job.cut:,} of {job.rows * max(1, len(job.fields)):,} texts cut at {settings.max_length} tokens")
+    skipped = f"; {policy.skipped:,} bad records skipped" if policy.skipped else ""
+    run.close(f"{job.rows:,} rows, {job.distinct:,} texts encoded, {encoder.dimension} dimensions{skipped}")
+
+
+def _metadata(job: Job, run: Run) -> dict[str, str]:
+    from dialtools.streams.provenance import as_metadata
+
+    return as_metadata(run.provenance() | {"weights": job.encoder.digest()})
+
+
+def _stream(job: Job, records: Any, kind: str, run: Run) -> None:
+    from dialtools.embed.sink import sink
+
+    with sink("-", kind=kind, overwrite=False, metadata=_metadata(job, run)) as write:
+        for shard in job.shards(records):
+            write(job.batch(shard))
+
+
+def _shards(job: Job, records: Any, kind: str, run: Run) -> None:
+    from pathlib import Path
+
+    from dialtools.embed.job import Shards
+    from dialtools.embed.sink import sink
+
+    options, about = job.options, run.provenance()
+    work = {**about["options"], "inputs": about["inputs"], "weights": job.encoder.digest()}
+    shards = Shards(Path(options.output), work, resume=options.resume, overwrite=options.overwrite)
+    count = 0
+    with run.graceful():
+        for count, shard in enumerate(job.shards(records), 1):
+            job.settle(shard)
+            if shards.has(count):
+                part = shards.read(count)
+                job.count(part, len(shard))
+            else:
+                before = (job.cut, job.distinct)
+                batch = job.batch(shard)
+                shards.write(count, batch, cut=job.cut - before[0], distinct=job.distinct - before[1])
+            if run.stop_requested:
+                run.warn(f"stopped after {count:,} shards; --resume goes on")
+                run.interrupted()
+    with sink(options.output, kind=kind, overwrite=options.overwrite, metadata=_metadata(job, run)) as write:
+        for number in range(1, count + 1):
+            write(shards.read(number))
+    shards.remove()

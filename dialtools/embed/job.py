@@ -1,0 +1,142 @@
+"""The batch job: records in shards, each written once; a killed run repeats no finished shard."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+
+from dialtools.embed.fields import Turns, carried, choose_fields, turns_of, vector_name
+from dialtools.embed.options import EmbedOptions
+from dialtools.embed.shard import Settings, encode_turns
+from dialtools.encoder.encoder import Encoder
+from dialtools.errors import ConfigError, DataError, OutputError
+from dialtools.streams.atomic import atomic_file
+from dialtools.streams.policy import Policy, Where
+from dialtools.streams.sinks import writer
+from dialtools.streams.vectors import embedding_batch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Record = tuple[Where, dict[str, Any]]
+
+
+class Job:
+    """Turns records into batches of vectors; counts what it did.
+
+    Attributes:
+        rows, distinct, cut: rows embedded, texts encoded, texts cut at the maximal length.
+    """
+
+    def __init__(self, encoder: Encoder, options: EmbedOptions, settings: Settings, policy: Policy, advance: Callable[[int], None]) -> None:  # fmt: skip
+        self.encoder, self.options, self.settings, self.policy, self.advance = encoder, options, settings, policy, advance  # fmt: skip
+        self.fields: tuple[str, ...] = ()
+        self.columns: list[str] = []
+        self.schema: pa.Schema | None = None
+        self.rows = self.distinct = self.cut = 0
+
+    def shards(self, records: Iterable[Record]) -> Iterator[list[Record]]:
+        """Cut the records into shards; each record is checked, bad ones go to the policy."""
+        good = self._checked(islice(records, self.options.limit))
+        while shard := list(islice(good, self.options.shard_rows)):
+            yield shard
+
+    def _checked(self, records: Iterable[Record]) -> Iterator[Record]:
+        for where, record in records:
+            self.fields = self.fields or choose_fields(self.options.field, record)
+            try:
+                for name in self.fields:
+                    turns_of(record, name)
+            except ValueError as error:
+                self.policy.reject(where, str(error), orjson.dumps(record, default=str))
+                continue
+            yield where, record
+
+    def settle(self, shard: list[Record]) -> None:
+        """Fix the carried columns by the first shard."""
+        if not self.columns:
+            self.columns = carried([record for _, record in shard], self.options.keep)
+
+    def count(self, part: pa.RecordBatch, rows: int) -> None:
+        """Take a finished part into the counts, and its schema for the shards to come."""
+        about = part.schema.metadata or {}
+        self.rows, self.cut, self.distinct = self.rows + rows, self.cut + int(about[b"cut"]), self.distinct + int(about[b"distinct"])  # fmt: skip
+        self.schema = self.schema or part.schema.remove_metadata()
+
+    def batch(self, shard: list[Record]) -> pa.RecordBatch:
+        """Encode a shard."""
+        self.settle(shard)
+        items: list[Turns] = [turns_of(record, name) for name in self.fields for _, record in shard]
+        if not self.encoder.role_tokens:
+            items = [(texts, None) for texts, _ in items]
+        encoded = encode_turns(self.encoder, items, self.settings, self.advance)
+        self.rows, self.distinct, self.cut = self.rows + len(shard), self.distinct + encoded.distinct, self.cut + int(encoded.cut.sum())  # fmt: skip
+        if encoded.cut.any() and self.options.on_truncate == "error":
+            where = shard[int(np.nonzero(encoded.cut)[0][0]) % len(shard)][0]
+            raise DataError(f"longer than {self.settings.max_length} tokens", where=where, hint="--max-length, or --on-truncate warn")  # fmt: skip
+        parts = np.split(encoded.vectors, len(self.fields))
+        vectors = {vector_name(name, self.fields): part for name, part in zip(self.fields, parts, strict=True)}
+        columns = {name: [_plain(record.get(name)) for _, record in shard] for name in self.columns}
+        try:
+            batch = embedding_batch(columns, vectors, float16=self.options.dtype == "float16", schema=self.schema)
+        except Exception as error:
+            raise DataError(f"a carried field is not of one type: {error}", where=shard[0][0], hint="--keep names the fields to carry") from None  # fmt: skip
+        self.schema = self.schema or batch.schema
+        return batch
+
+
+def _plain(value: Any) -> Any:
+    """Keep texts, numbers and lists of texts as they are; nested values as JSON text."""
+    if isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(v, str) for v in value)):
+        return orjson.dumps(value).decode()
+    return value
+
+
+class Shards:
+    """The finished shards of a job, in `OUTPUT.partial/`: part files and a manifest of what they are parts of."""
+
+    def __init__(self, output: Path, about: dict[str, Any], *, resume: bool, overwrite: bool) -> None:
+        self.directory = output.with_name(f"{output.name}.partial")
+        manifest = self.directory / "manifest.json"
+        if self.directory.exists() and not (resume or overwrite):
+            raise OutputError("an interrupted run is here", where=self.directory, hint="--resume goes on, --overwrite starts over")  # fmt: skip
+        if resume and manifest.is_file():
+            _check_same(json.loads(manifest.read_text()), json.loads(json.dumps(about)))
+            return
+        shutil.rmtree(self.directory, ignore_errors=True)
+        self.directory.mkdir(parents=True)
+        with atomic_file(manifest, overwrite=True) as path:
+            path.write_text(json.dumps(about))
+
+    def path(self, number: int) -> Path:
+        return self.directory / f"part-{number:06d}.arrow"
+
+    def has(self, number: int) -> bool:
+        return self.path(number).is_file()
+
+    def write(self, number: int, batch: pa.RecordBatch, *, cut: int, distinct: int) -> None:
+        """Write a part in one rename; its counts travel in its metadata."""
+        with atomic_file(self.path(number), overwrite=True) as temporary, writer(str(temporary), format="arrow", overwrite=True, metadata={"cut": str(cut), "distinct": str(distinct)}) as write:  # fmt: skip
+            write(batch)
+
+    def read(self, number: int) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        with pa.OSFile(str(self.path(number))) as file:
+            return pa.ipc.open_stream(file).read_next_batch()
+
+    def remove(self) -> None:
+        shutil.rmtree(self.directory)
+
+
+def _check_same(before: dict[str, Any], now: dict[str, Any]) -> None:
+    changed = [f"{key} was {before.get(key)}, is {now.get(key)}" for key in now if before.get(key) != now.get(key)]
+    if changed:
+        raise ConfigError(f"cannot resume: {'; '.join(changed)}", hint="run it as it was, or start over with --overwrite")  # fmt: skip

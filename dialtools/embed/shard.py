@@ -1,0 +1,64 @@
+"""One shard: records in, vectors out; each distinct text tokenised and encoded once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dialtools.embed.fields import Turns
+from dialtools.encoder.encode import encode, unit
+from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.tokens import assemble, tokenise
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How texts become vectors."""
+
+    max_length: int
+    normalize: bool
+    batch_tokens: int
+    precision: str
+    float16_round: bool
+
+
+@dataclass
+class Encoded:
+    """(N, D) float32 vectors of N items, which of them were cut, and how many were distinct."""
+
+    vectors: np.ndarray
+    cut: np.ndarray
+    distinct: int
+
+
+def encode_turns(encoder: Encoder, items: Sequence[Turns], settings: Settings, advance: Callable[[int], None]) -> Encoded:  # fmt: skip
+    """Encode N fields; a list of turns keeps its newest tokens, a single text its first."""
+    distinct: dict[Turns, int] = {}
+    place = np.fromiter((distinct.setdefault(item, len(distinct)) for item in items), np.int64, len(items))
+    sequences, cut = _sequences(encoder, list(distinct), settings.max_length)
+    vectors = encode(encoder, sequences, batch_tokens=settings.batch_tokens, precision=settings.precision, advance=advance)  # fmt: skip
+    if settings.float16_round:
+        vectors = vectors.astype(np.float16).astype(np.float32)
+    if settings.normalize:
+        vectors = unit(vectors)
+    return Encoded(vectors[place], cut[place], len(distinct))
+
+
+def _sequences(encoder: Encoder, items: list[Turns], max_length: int) -> tuple[list[np.ndarray], np.ndarray]:
+    utterances: dict[str, int] = {}
+    for texts, _ in items:
+        for text in texts:
+            utterances.setdefault(text, len(utterances))
+    ids, ends = tokenise(encoder.tokenizer, list(utterances))
+    tokens = [ids[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    sequences: list[Any] = []
+    cut = np.zeros(len(items), bool)
+    for i, (texts, roles) in enumerate(items):
+        spoken = [encoder.role_tokens[r] for r in roles] if encoder.role_tokens and roles else None
+        turns = [tokens[utterances[text]] for text in texts]
+        sequence, cut[i] = assemble(turns, encoder.special, max_length=max_length, newest=len(turns) > 1, roles=spoken)
+        sequences.append(sequence)
+    return sequences, cut

@@ -1,0 +1,121 @@
+"""Labelled embeddings: training and test rows, classes as integers, episodes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dialtools.errors import ConfigError, DataError, OutputError, nearest
+from dialtools.eval.options import LabelledOptions
+from dialtools.metrics.episodes import Episode, sample
+from dialtools.metrics.geometry import unit
+from dialtools.streams.vectors import Embeddings, read_embeddings
+
+
+@dataclass
+class Labelled:
+    """Unit vectors (N, D) and their labels as text."""
+
+    vectors: np.ndarray
+    labels: list[str]
+
+    def without(self, label: str | None) -> Labelled:
+        """Return the rows of other labels."""
+        rows = [i for i, own in enumerate(self.labels) if own != label]
+        return Labelled(self.vectors[rows], [self.labels[i] for i in rows])
+
+    def classes(self, names: list[str]) -> np.ndarray:
+        """Return (N,) the index of each label in `names`, -1 for others."""
+        index = {name: i for i, name in enumerate(names)}
+        return np.fromiter((index.get(label, -1) for label in self.labels), np.int64, len(self.labels))
+
+
+def read(options: LabelledOptions) -> tuple[Labelled, Labelled, Embeddings]:
+    """Return training rows, test rows, and the file they came from (for its metadata and validation rows).
+
+    Raises:
+        DataError: if a column is missing, a part is empty, or the parts differ in their dimensions.
+    """
+    if options.train and options.test:
+        both = read_embeddings([options.train]), read_embeddings([options.test])
+        source = both[0]
+        train, test = (_labelled(part, options.label) for part in both)
+    else:
+        source = read_embeddings(options.inputs)
+        train, test = (part_of(source, options, value) for value in (options.train_split, options.test_split))
+    if train.vectors.shape[1] != test.vectors.shape[1]:
+        raise DataError(f"training vectors have {train.vectors.shape[1]} dimensions, test vectors {test.vectors.shape[1]}")  # fmt: skip
+    return train, test, source
+
+
+def part_of(source: Embeddings, options: LabelledOptions, value: str) -> Labelled:
+    """Return the rows whose split column has a value."""
+    column = source.column(options.split)
+    rows = np.asarray([i for i, own in enumerate(column) if own == value], np.int64)
+    if not len(rows):
+        known = sorted({str(v) for v in column})
+        raise DataError(f"no row has {options.split} = {value!r}; there are {', '.join(known)}", where=source.name, hint=nearest(value, known))  # fmt: skip
+    return _labelled(source.select(rows), options.label)
+
+
+def _labelled(part: Embeddings, label: str) -> Labelled:
+    values = part.column(label)
+    empty = next((i for i, value in enumerate(values) if value is None), None)
+    if empty is not None:
+        raise DataError(f"row {empty + 1} has no {label}", where=part.name)
+    if not values:
+        raise DataError("holds no rows", where=part.name)
+    return Labelled(unit(part.matrix), [str(value) for value in values])
+
+
+def episodes(labels: list[str], shots: int, options: LabelledOptions, loaded: dict[str, Any] | None) -> list[Episode]:
+    """Return the episodes of a shot count: from the file, or drawn by seed.
+
+    Raises:
+        ConfigError: if the file has none of that count.
+    """
+    if loaded is None:
+        return [sample(labels, shots, seed=options.seed + run) for run in range(options.runs)]
+    found = loaded.get("shots", {}).get(str(shots))
+    if not found:
+        raise ConfigError(f"--episodes has no {shots}-shot runs; there are {', '.join(loaded.get('shots', {}))}")
+    runs = [Episode(r.get("seed", i), np.asarray(r["train_idx"]), np.asarray(r.get("val_idx", []), np.int64)) for i, r in enumerate(found)]  # fmt: skip
+    if max(int(r.train.max()) for r in runs) >= len(labels):
+        raise DataError(f"names row {max(int(r.train.max()) for r in runs)}, but there are {len(labels)} training rows", where=options.episodes)  # fmt: skip
+    return runs
+
+
+def load_episodes(options: LabelledOptions) -> dict[str, Any] | None:
+    """Read --episodes: {"shots": {"1": [{"seed", "train_idx", "val_idx"}]}}, or several such by data set.
+
+    Raises:
+        DataError: if it is missing or not JSON. ConfigError: if --episode-set must choose.
+    """
+    if not options.episodes:
+        return None
+    try:
+        content = json.loads(Path(options.episodes).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(error.strerror or str(error), where=options.episodes) from None
+    except ValueError as error:
+        raise DataError(f"not JSON: {error}", where=options.episodes) from None
+    if "shots" in content:
+        return content
+    if options.episode_set not in content:
+        raise ConfigError(f"--episode-set: choose from {', '.join(content)}")
+    return content[options.episode_set]
+
+
+def export(options: LabelledOptions, drawn: dict[int, list[Episode]]) -> None:
+    """Write the drawn episodes for --episodes of another run."""
+    if not options.export_episodes:
+        return
+    path = Path(options.export_episodes)
+    if path.exists() and not options.overwrite:
+        raise OutputError("exists already", where=path, hint="--overwrite replaces it")
+    shots = {str(k): [{"seed": e.seed, "train_idx": e.train.tolist(), "val_idx": e.val.tolist()} for e in runs] for k, runs in drawn.items()}  # fmt: skip
+    path.write_text(json.dumps({"shots": shots}) + "\n", encoding="utf-8")

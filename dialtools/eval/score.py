@@ -1,0 +1,74 @@
+"""Score records: one number with its interval, and what it is a number of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dialtools.errors import ConfigError, GateError, nearest
+from dialtools.metrics.resample import bootstrap, over_runs
+
+SCHEMA = "dialtools.score/1"
+
+
+@dataclass
+class Score:
+    """One metric in one setting; accuracies in percent.
+
+    Attributes:
+        values: a value for each run.
+        low, high: 95 % interval: Student's t over runs, or bootstrap over queries of a single run.
+    """
+
+    task: str
+    dataset: str
+    setting: str
+    metric: str
+    value: float
+    low: float
+    high: float
+    std: float
+    runs: int
+    n: int
+    seed: int
+    values: list[float] = field(default_factory=list)
+    model: str | None = None
+    inputs: list[dict[str, Any]] = field(default_factory=list)
+
+    def record(self) -> dict[str, Any]:
+        """Return the score as a record; what is not known is left out."""
+        facts = {"schema": SCHEMA, **vars(self)}
+        return {k: v for k, v in facts.items() if not (v is None or v == [] or (isinstance(v, float) and math.isnan(v)))}
+
+
+def of_runs(values: list[float], **facts: Any) -> Score:
+    """Return a score over runs with a t-interval."""
+    mean, low, high, std = over_runs(np.asarray(values, float))
+    return Score(value=mean, low=low, high=high, std=std, runs=len(values), values=[float(v) for v in values], **facts)
+
+
+def of_queries(values_N: np.ndarray, **facts: Any) -> Score:
+    """Return a score over the queries of one run with a bootstrap interval."""
+    mean, low, high = bootstrap(np.asarray(values_N, float), seed=facts["seed"])
+    return Score(value=mean, low=low, high=high, std=float("nan"), runs=1, n=len(values_N), **facts)
+
+
+def check_gates(scores: list[Score], gates: tuple[str, ...]) -> None:
+    """Compare scores with --fail-under METRIC=VALUE; METRIC is a metric, or `setting metric`.
+
+    Raises:
+        ConfigError: for a metric that was not measured.
+        GateError: naming the first score that is too low.
+    """
+    for text in gates:
+        name, _, bound = text.rpartition("=")
+        hits = [s for s in scores if name in (s.metric, f"{s.setting} {s.metric}")]
+        if not hits:
+            known = list(dict.fromkeys(s.metric for s in scores))
+            raise ConfigError(f"--fail-under: no metric {name!r}", hint=nearest(name, known) or f"there are {', '.join(known)}")  # fmt: skip
+        for score in hits:
+            if not score.value >= float(bound):
+                raise GateError(f"{score.task} {score.setting} {score.metric} is {score.value:.2f}, below {bound}")
