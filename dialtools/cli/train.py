@@ -141,8 +141,8 @@ def _train(trainer: Trainer, held_out: Any, work: Path, log: Path, options: Trai
                     run.warn(f"stopped at step {step.step:,} of {trainer.total:,}; --resume goes on")
                     run.interrupted()
         except NotFinite as error:
-            texts = trainer.store.text([int(trainer.store.response[p]) for p in error.pairs])
-            (work / "nan-batch.jsonl").write_bytes(b"".join(orjson.dumps({"response": t}) + b"\n" for t in texts))
+            batch = (trainer.store.record(int(pair)) for pair in error.pairs)
+            (work / "nan-batch.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in batch))
             raise ModelError(error.message, hint=f"its batch is in {work}/nan-batch.jsonl; {error.hint}") from None
     return last
 

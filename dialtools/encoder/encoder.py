@@ -61,11 +61,17 @@ class Encoder(nn.Module):
             total.update(value.detach().cpu().contiguous().view(torch.uint8).numpy())
         return total.hexdigest()
 
-    def use_speaker_tokens(self) -> None:
-        """Make sure that [USR] and [SYS] are single tokens, and put them before turns from now on (TOD-BERT)."""
+    def use_speaker_tokens(self, *, seed: int = 0) -> None:
+        """Make sure that [USR] and [SYS] are single tokens, and put them before turns from now on (TOD-BERT).
+
+        Args:
+            seed: of their embeddings, if they are new; torch seeds itself otherwise in every process.
+        """
         added = self.tokenizer.add_special_tokens({"extra_special_tokens": list(SPEAKER_TOKENS.values())})
         if added:
-            self.backbone.resize_token_embeddings(len(self.tokenizer), mean_resizing=False)
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(seed)
+                self.backbone.resize_token_embeddings(len(self.tokenizer), mean_resizing=False)
         user, system = (self.tokenizer.convert_tokens_to_ids(token) for token in SPEAKER_TOKENS.values())
         self.role_tokens = (system, user, system)
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from dialtools.encoder.encoder import Encoder, quiet_transformers
 
+ALPHABET = 6000
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
-def train_tokenizer(texts: Iterable[str], *, vocab_size: int) -> Any:
-    """Train a lower-casing WordPiece tokenizer in BERT's layout; CJK characters stand alone."""
+def train_tokenizer(texts: Sequence[str], *, vocab_size: int) -> Any:
+    """Train a lower-casing WordPiece tokenizer in BERT's layout; CJK characters stand alone.
+
+    The same texts give the same tokenizer in every process: resumed runs and kept stores depend on it.
+    """
     quiet_transformers()
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
     from transformers import BertTokenizer
@@ -21,8 +26,12 @@ def train_tokenizer(texts: Iterable[str], *, vocab_size: int) -> Any:
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=vocab_size, special_tokens=SPECIAL, show_progress=False,
-                                        limit_alphabet=6000)  # fmt: skip
+    counts = Counter(c for text in texts for c in tokenizer.normalizer.normalize_str(text) if not c.isspace())
+    alphabet = sorted(sorted(counts, key=lambda c: (-counts[c], c))[:ALPHABET])
+    # The trainer (tokenizers 0.23) numbers "##c" in the order of a hash map; given first, they keep ours.
+    fixed = [*SPECIAL, *(f"##{c}" for c in alphabet)]
+    trainer = trainers.WordPieceTrainer(vocab_size=max(vocab_size, len(fixed) + len(alphabet)), special_tokens=fixed,
+                                        initial_alphabet=alphabet, limit_alphabet=len(alphabet), show_progress=False)  # fmt: skip
     tokenizer.train_from_iterator(texts, trainer)
     vocab = tokenizer.get_vocab(with_added_tokens=True)
     return BertTokenizer(vocab=vocab, do_lower_case=True, model_max_length=512)

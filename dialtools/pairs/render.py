@@ -41,6 +41,7 @@ def as_batch(pairs: Pairs, turns: Turns, kind: str, follow: int) -> pa.RecordBat
     """Return an Arrow batch; windows 1,2,3 share one copy of the context texts."""
     import pyarrow as pa
 
+    pairs, turns = _without_idle_dialogues(pairs, turns)
     texts, start = pa.array(turns.texts, pa.string()), pa.array(pairs.start, pa.int32())
     kinds = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(pairs), np.int8)), [kind])
     sizes = np.asarray(turns.sizes, np.int64)
@@ -59,3 +60,20 @@ def as_batch(pairs: Pairs, turns: Turns, kind: str, follow: int) -> pa.RecordBat
         after = np.minimum(follow, (turns.starts + sizes)[pairs.dialogue] - pairs.response - 1)
         arrays["follow"] = pa.ListViewArray.from_arrays(pa.array(pairs.response + 1, pa.int32()), pa.array(after, pa.int32()), texts)  # fmt: skip
     return pa.RecordBatch.from_pydict(arrays)
+
+
+def _without_idle_dialogues(pairs: Pairs, turns: Turns) -> tuple[Pairs, Turns]:
+    """Leave out the dialogues that no pair comes from: of a split, or a sample."""
+    used, place = np.unique(pairs.dialogue, return_inverse=True)
+    if len(used) == len(turns.sizes):
+        return pairs, turns
+    smaller, starts = Turns(), turns.starts
+    for d in used:
+        span = slice(int(starts[d]), int(starts[d]) + turns.sizes[d])
+        smaller.texts += turns.texts[span]
+        smaller.speakers += turns.speakers[span]
+        smaller.ids.append(turns.ids[d])
+        smaller.lines.append(turns.lines[d])
+        smaller.sizes.append(turns.sizes[d])
+    shift = (smaller.starts - starts[used])[place] if len(used) else np.zeros(0, np.int64)
+    return Pairs(pairs.start + shift, pairs.end + shift, pairs.response + shift, place), smaller

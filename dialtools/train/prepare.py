@@ -48,7 +48,7 @@ def load_encoder(directory: Path, options: TrainOptions, pairs: int) -> Encoder:
     if options.model:
         return Encoder.load(options.model, pooling=options.pooling, trust_remote_code=options.trust_remote_code)
     spooled = json.loads((directory / "spool.json").read_text())["utterances"]
-    sample = texts(directory, every=max(1, spooled // TOKENIZER_TEXTS))
+    sample = list(texts(directory, every=max(1, spooled // TOKENIZER_TEXTS)))
     tokenizer = train_tokenizer(sample, vocab_size=options.vocab_size)
     return fresh_encoder(tokenizer, hidden=options.hidden, layers=options.layers, pooling=options.pooling or "mean", seed=options.seed)  # fmt: skip
 
@@ -73,7 +73,7 @@ def build_trainer(encoder: Encoder, store: Store, pairs: np.ndarray, options: Tr
     """Put encoder and head on the device, and settle lengths and precision."""
     device = choose_device(options.device)
     if options.speaker_tokens:
-        encoder.use_speaker_tokens()
+        encoder.use_speaker_tokens(seed=options.seed)
     longest = getattr(encoder.backbone.config, "max_position_embeddings", None) or 512
     response = min(options.max_length or 32, longest)
     context = min(options.context_max_length or response * store.counts["longest_window"], longest, 512)

@@ -200,6 +200,11 @@ class Store:
         spans = [(int(ends[i - 1]) if i else 0, int(ends[i])) for i in utterances]
         return [data[a:b].tobytes().decode("utf-8", "replace") for a, b in spans]
 
+    def record(self, pair: int) -> dict[str, Any]:
+        """Return a pair as the record it came from."""
+        context = self.text(self.turns[self.context(pair)].tolist())
+        return {"context": context, "response": self.text([int(self.response[pair])])[0]}
+
     def held_out(self, part: float, *, seed: int) -> np.ndarray:
         """Return the (P,) mask of the pairs whose dialogue falls into a share, by stable hash."""
         if not part:

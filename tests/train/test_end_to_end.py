@@ -31,7 +31,7 @@ def test_pairs_piped_into_training_need_no_flag(scripts: Path, environment: dict
 @pytest.fixture(scope="module")
 def model(train: Train, pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("end") / "model"
-    train("--batch-size", 32, "--epochs", 4, "--lr", "1e-3", "-o", path, pairs)
+    train("--batch-size", 32, "--epochs", 8, "--lr", "1e-3", "-o", path, pairs)
     return path
 
 
@@ -40,7 +40,7 @@ def test_training_lowers_the_loss_and_logs_every_step(model: Path):
     assert [row["step"] for row in log] == list(range(1, len(log) + 1))
     assert {"epoch", "loss", "lr", "alignment", "uniformity"} <= set(log[0])
     first, final = np.mean([row["loss"] for row in log[:5]]), np.mean([row["loss"] for row in log[-5:]])
-    assert final < 0.8 * first
+    assert final < 0.85 * first
 
 
 def test_the_model_says_what_made_it_and_can_be_made_again_from_its_own_config(train: Train, model: Path, pairs: Path,
@@ -153,5 +153,5 @@ def test_a_misspelt_choice_is_a_usage_error(flags: tuple[str, str], train: Train
 
 
 def test_a_missing_model_is_named_with_a_way_to_get_it(train: Train, pairs: Path, tmp_path: Path):
-    done = train("--model", "nobody/nothing", "-o", tmp_path / "model", pairs, code=1)
+    done = train("--model", "nobody/nothing", "-o", tmp_path / "model", pairs, code=1, small=False)
     assert b"nobody/nothing" in done.stderr and b"download" in done.stderr

@@ -75,7 +75,7 @@ def test_a_kept_store_gives_the_same_model_again(train: Train, model: Path, pair
 
 
 @pytest.mark.parametrize(("line", "told"), [
-    (b'{"context": "not a list", "response": "b"}', b"context"),
+    (b'{"context": 7, "response": "b"}', b"context"),
     (b'{"context": ["a"], "response": null}', b"response"),
     (b'{"response": "b"}', b"context"),
     (b"[1]", b"object"),

@@ -1,0 +1,79 @@
+"""dial-eval as a real process, and the reference's embeddings."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from score_files import Evaluate, Record, Toy
+
+
+@pytest.fixture(scope="session")
+def command(scripts: Path) -> Callable[..., subprocess.CompletedProcess]:
+    """Run dial-eval; `code` is the exit status it must end with."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("DIAL_")}
+
+    def run(*arguments: object, code: int = 0, **options: object) -> subprocess.CompletedProcess:
+        line = [str(scripts / "dial-eval"), *map(str, arguments)]
+        done = subprocess.run(line, capture_output=True, text=True, env={**kept, "OMP_NUM_THREADS": "1"}, timeout=300)
+        assert done.returncode == code, done.stderr
+        return done
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def evaluate(command: Callable[..., subprocess.CompletedProcess]) -> Evaluate:
+    """Run dial-eval and return its score records."""
+
+    def run(*arguments: object) -> list[Record]:
+        return [json.loads(line) for line in command(*arguments, "--json").stdout.splitlines()]
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def toy() -> Toy:
+    return Toy(["book", "cancel", "greet", "pay", "ask"])
+
+
+@pytest.fixture(scope="session")
+def toy_files(toy: Toy, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return toy.write(tmp_path_factory.mktemp("toy"))
+
+
+@pytest.fixture(scope="session")
+def rows(shared: Path) -> Callable[[str], list[Record]]:
+    """Read `golden/eval_NAME.jsonl.gz`."""
+
+    def read(name: str) -> list[Record]:
+        with gzip.open(shared / "golden" / f"eval_{name}.jsonl.gz", "rt") as lines:
+            return [json.loads(line) for line in lines]
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def embed(minilm: str) -> Callable[[list[str]], np.ndarray]:
+    """Embed texts with MiniLM, 64 tokens at most, each distinct text once in the session."""
+    from dialtools.encoder.encode import encode
+    from dialtools.encoder.encoder import Encoder
+    from dialtools.encoder.tokens import assemble, tokenise
+
+    encoder, known = Encoder.load(minilm), {}
+
+    def run(texts: list[str]) -> np.ndarray:
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        ids, offsets = tokenise(encoder.tokenizer, new)
+        turns = [ids[offsets[i] : offsets[i + 1]] for i in range(len(new))]
+        sequences = [assemble([turn], encoder.special, max_length=64, newest=False)[0] for turn in turns]
+        known.update(zip(new, encode(encoder, sequences, batch_tokens=4096), strict=True))
+        return np.stack([known[text] for text in texts])
+
+    return run

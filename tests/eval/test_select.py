@@ -1,0 +1,102 @@
+"""dial-eval select: blocks, random candidates, given lists, ties and duplicates."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from score_files import Evaluate, score, write
+
+Command = Callable[..., subprocess.CompletedProcess]
+
+
+def pairs(path: Path, contexts: np.ndarray, responses: np.ndarray, texts: list[str] | None = None) -> Path:
+    texts = texts or [f"response {i}" for i in range(len(contexts))]
+    rows = [{"context": [f"context {i}"], "response": text} for i, text in enumerate(texts)]
+    return write(path, rows, context_embedding=contexts, response_embedding=responses)
+
+
+@pytest.fixture(scope="module")
+def noisy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    draw = np.random.default_rng(2)
+    contexts = draw.normal(size=(45, 6))
+    return pairs(tmp_path_factory.mktemp("select") / "noisy.jsonl", contexts, contexts + draw.normal(size=(45, 6)))
+
+
+def test_a_block_of_consecutive_rows_is_the_list_of_candidates(evaluate: Evaluate, tmp_path: Path):
+    # two blocks of two: the first finds its responses, the second has them swapped
+    path = pairs(tmp_path / "p.jsonl", np.eye(4), np.eye(4)[[0, 1, 3, 2]])
+    records = evaluate("select", path, "--candidates", 2)
+    assert score(records, "top-1")["value"] == 50 and score(records, "top-3")["value"] == 100
+    assert score(records, "mrr")["value"] == pytest.approx(75) and score(records, "top-1")["n"] == 4
+
+
+def test_the_remainder_that_fills_no_block_is_dropped(evaluate: Evaluate, noisy: Path):
+    records = evaluate("select", noisy, "--candidates", 10)
+    assert score(records, "top-1")["n"] == 40
+
+
+def test_an_encoder_that_says_the_same_of_everything_scores_at_chance(evaluate: Evaluate, tmp_path: Path):
+    # one vector whose products need rounding, in a width where BLAS switches kernels
+    same = np.repeat(np.random.default_rng(4).normal(size=(1, 67)), 20, 0)
+    path = pairs(tmp_path / "p.jsonl", same, same)
+    top1 = {ties: score(evaluate("select", path, "--candidates", 10, "--ties", ties), "top-1")["value"]
+            for ties in ("average", "optimistic", "pessimistic")}  # fmt: skip
+    assert top1 == {"average": pytest.approx(10), "optimistic": 100, "pessimistic": 0}
+
+
+def test_a_response_that_stands_twice_in_a_block_is_no_rival_of_itself(evaluate: Evaluate, tmp_path: Path):
+    vectors = np.eye(4)
+    vectors[1] = vectors[0]
+    path = pairs(tmp_path / "p.jsonl", vectors, vectors, ["thanks", "thanks", "a", "b"])
+    for ties in ("average", "pessimistic"):
+        records = evaluate("select", path, "--candidates", 4, "--ties", ties)
+        assert score(records, "top-1")["value"] == 100
+    counted = evaluate("select", path, "--candidates", 4, "--duplicates", "count")
+    assert score(counted, "top-1")["value"] == pytest.approx(75)
+
+
+def test_random_candidates_that_are_all_the_rows_equal_one_block(evaluate: Evaluate, noisy: Path):
+    block = evaluate("select", noisy, "--candidates", 45)
+    random = evaluate("select", noisy, "--candidates", 45, "--sampling", "random")
+    for metric in ("top-1", "top-3", "top-5", "top-10", "mrr"):
+        assert score(random, metric)["value"] == pytest.approx(score(block, metric)["value"])
+
+
+def test_random_candidates_depend_on_the_seed_alone(evaluate: Evaluate, noisy: Path):
+    ask = ("select", noisy, "--candidates", 5, "--sampling", "random", "--seed")
+    values = [score(evaluate(*ask, seed), "mrr")["value"] for seed in (1, 1, 2)]
+    assert values[0] == values[1] != values[2]
+
+
+def test_scores_have_an_interval_that_holds_them(evaluate: Evaluate, noisy: Path):
+    for metric in ("top-1", "mrr"):
+        found = score(evaluate("select", noisy, "--candidates", 5), metric)
+        assert found["low"] <= found["value"] <= found["high"] and found["low"] < found["high"]
+
+
+def test_the_length_of_vectors_does_not_matter(evaluate: Evaluate, tmp_path: Path):
+    draw = np.random.default_rng(3)
+    contexts, responses = draw.normal(size=(30, 4)), draw.normal(size=(30, 4))
+    plain = evaluate("select", pairs(tmp_path / "a.jsonl", contexts, responses), "--candidates", 10)
+    longer = responses * draw.uniform(0.1, 9, size=(30, 1))
+    scaled = evaluate("select", pairs(tmp_path / "b.jsonl", contexts, longer), "--candidates", 10)
+    assert score(plain, "mrr")["value"] == pytest.approx(score(scaled, "mrr")["value"])
+
+
+def test_given_candidate_lists_name_rows_of_a_pool(evaluate: Evaluate, tmp_path: Path):
+    pool = write(tmp_path / "pool.jsonl", [{"id": name, "text": name} for name in "abcd"], embedding=np.eye(4))
+    queries = [{"candidates": ["a", "b", "c"], "positive": "a"}, {"candidates": ["b", "d"], "positive": "d"}]
+    vectors = np.array([[0.5, 0.9, 0.1, 0.0], [0.0, 0.2, 0.0, 0.9]])
+    path = write(tmp_path / "queries.jsonl", queries, context_embedding=vectors)
+    records = evaluate("select", path, "--pool", pool)
+    assert score(records, "top-1")["value"] == 50 and score(records, "top-3")["value"] == 100
+    assert score(records, "mrr")["value"] == pytest.approx(75)
+
+
+def test_fewer_pairs_than_one_block_is_said_and_not_scored(command: Command, noisy: Path):
+    failed = command("select", noisy, "--candidates", 100, code=1)
+    assert "45" in failed.stderr and "100" in failed.stderr and "Traceback" not in failed.stderr

@@ -1,0 +1,59 @@
+"""Prototypes, neighbours, and how well scores tell two groups apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import evaluation as slow
+
+from dialtools.metrics.classify import fpr_at_recall, majority, nearest_rows, prototypes, roc_auc
+
+scores = st.lists(st.integers(-2, 2).map(float), min_size=1, max_size=25)
+
+
+def test_a_prototype_is_the_plain_mean_of_its_class_and_zero_without_rows():
+    vectors = np.array([[1, 0], [0, 1], [1, 0]], np.float32)
+    found = prototypes(vectors, np.array([0, 0, 2]), 3)
+    assert found.tolist() == [[0.5, 0.5], [0, 0], [1, 0]]
+
+
+def test_prototypes_agree_with_the_slow_transcription():
+    draw = np.random.default_rng(0)
+    vectors, classes = draw.normal(size=(40, 7)).astype(np.float32), np.arange(40) % 5
+    expected = slow.prototypes(vectors, classes.tolist(), range(5))
+    np.testing.assert_allclose(prototypes(vectors, classes, 5), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 30])
+def test_neighbours_are_those_of_a_full_sort_whatever_the_block(k: int):
+    draw = np.random.default_rng(1)
+    queries, known = draw.normal(size=(23, 5)), draw.normal(size=(30, 5))
+    expected = np.argsort(-(queries @ known.T), axis=1)[:, :k]
+    assert (nearest_rows(queries, known, k) == expected).all()
+    assert (nearest_rows(queries, known, k, block=4) == expected).all()
+
+
+def test_the_majority_wins_and_the_nearer_class_breaks_a_tie():
+    assert majority(np.array([[3, 1, 1], [2, 1, 0], [5, 4, 4], [4, 4, 5]])).tolist() == [1, 2, 4, 4]
+    assert majority(np.array([[2, 7, 7, 2]])).tolist() == [2]
+
+
+@given(scores, scores)
+def test_auroc_is_the_share_of_ordered_pairs(positive: list[float], negative: list[float]):
+    both = np.array(positive + negative)
+    truth = np.arange(len(both)) < len(positive)
+    assert roc_auc(both, truth) == pytest.approx(slow.auroc(positive, negative))
+    assert roc_auc(-both, truth) == pytest.approx(1 - slow.auroc(positive, negative))
+
+
+@given(scores, scores)
+def test_fpr_is_that_of_the_highest_threshold_with_the_recall(positive: list[float], negative: list[float]):
+    both = np.array(positive + negative)
+    truth = np.arange(len(both)) < len(positive)
+    assert fpr_at_recall(both, truth) == pytest.approx(slow.false_positive_rate(positive, negative))
+
+
+def test_one_group_alone_has_no_auroc():
+    assert np.isnan(roc_auc(np.ones(3), np.ones(3, bool))) and np.isnan(fpr_at_recall(np.ones(3), np.zeros(3, bool)))

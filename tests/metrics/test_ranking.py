@@ -1,0 +1,83 @@
+"""Ranks, top-k and reciprocal rank, ties included."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles.evaluation import truth_first
+
+from dialtools.metrics import TIES
+from dialtools.metrics.ranking import block_ranks, ranks, reciprocal_rank, top_k
+
+# few distinct scores, so that ties are the rule
+lists = st.lists(st.integers(0, 3), min_size=1, max_size=6).map(lambda values: np.array([values], float))
+
+
+def of(scores: list[float], truth: int = 0) -> np.ndarray:
+    return ranks(np.array([scores], float), np.array([truth]))
+
+
+def test_the_worked_example():
+    # the truth (0.5) is beaten by 0.9 and shares its score with one other: ranks 2 and 3 are equally likely
+    row = of([0.5, 0.9, 0.5, 0.1])
+    assert row.tolist() == [[1, 1]]
+    assert [float(top_k(row, k)[0]) for k in (1, 2, 3, 4)] == [0, 0.5, 1, 1]
+    assert reciprocal_rank(row)[0] == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert [float(top_k(row, 2, ties=t)[0]) for t in TIES] == [0.5, 1, 0]
+    assert [float(reciprocal_rank(row, ties=t)[0]) for t in TIES[1:]] == pytest.approx([1 / 2, 1 / 3])
+
+
+@given(lists, st.data())
+def test_the_average_rule_is_the_mean_over_every_order_of_the_tied(scores: np.ndarray, data: st.DataObject):
+    truth = data.draw(st.integers(0, scores.shape[1] - 1))
+    row = ranks(scores, np.array([truth]))
+    for k in (1, 2, 3, 10):
+        chance, reciprocal = truth_first(scores[0].tolist(), truth, k)
+        assert top_k(row, k)[0] == pytest.approx(chance)
+    assert reciprocal_rank(row)[0] == pytest.approx(reciprocal)
+
+
+@given(lists, st.integers(1, 8))
+def test_average_lies_between_pessimistic_and_optimistic(scores: np.ndarray, k: int):
+    row = ranks(scores, np.array([0]))
+    average, best, worst = (top_k(row, k, ties=t)[0] for t in TIES)
+    assert worst <= average <= best
+    average, best, worst = (reciprocal_rank(row, ties=t)[0] for t in TIES)
+    assert worst - 1e-12 <= average <= best + 1e-12
+
+
+@given(lists, st.randoms(use_true_random=False))
+def test_the_order_of_the_candidates_does_not_matter(scores: np.ndarray, draw):
+    order = list(range(scores.shape[1]))
+    draw.shuffle(order)
+    shuffled = ranks(scores[:, order], np.array([order.index(0)]))
+    assert shuffled.tolist() == ranks(scores, np.array([0])).tolist()
+
+
+def test_a_constant_encoder_scores_at_chance_not_at_one_hundred_percent():
+    row = block_ranks(np.ones((200, 4)), np.ones((200, 4)), 100)
+    assert top_k(row, 1).mean() == pytest.approx(0.01)
+    assert top_k(row, 10).mean() == pytest.approx(0.10)
+    assert reciprocal_rank(row).mean() == pytest.approx(sum(1 / r for r in range(1, 101)) / 100)
+
+
+def test_candidates_marked_invalid_neither_beat_nor_tie():
+    scores = np.array([[0.5, 0.9, 0.5, 0.7]])
+    valid = np.array([[True, False, False, True]])
+    kept = valid.copy()
+    assert ranks(scores, np.array([0]), valid_QC=valid).tolist() == [[1, 0]]
+    assert (valid == kept).all(), "the caller's mask is left as it was"
+
+
+def test_the_truth_counts_even_where_the_mask_leaves_it_out():
+    assert ranks(np.array([[0.5, 0.4]]), np.array([0]), valid_QC=np.array([[False, True]])).tolist() == [[0, 0]]
+
+
+def test_blocks_rank_each_response_among_its_own_block_only():
+    # identity vectors: each query finds its own response; the second block's are swapped
+    queries = np.eye(4)
+    responses = np.eye(4)[[0, 1, 3, 2]]
+    assert block_ranks(queries, responses, 2).tolist() == [[0, 0], [0, 0], [1, 0], [1, 0]]
+    assert block_ranks(queries[:0], responses[:0], 2).shape == (0, 2)

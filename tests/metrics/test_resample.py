@@ -1,0 +1,35 @@
+"""Intervals: Student's t over runs, bootstrap over queries."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dialtools.metrics.resample import bootstrap, over_runs
+
+
+def test_the_interval_of_three_runs_worked_by_hand():
+    # mean 3, standard deviation 1, t(2) = 4.303
+    mean, low, high, std = over_runs(np.array([2.0, 3.0, 4.0]))
+    assert (mean, std) == (3, 1)
+    assert (low, high) == pytest.approx((3 - 4.303 / math.sqrt(3), 3 + 4.303 / math.sqrt(3)))
+
+
+def test_one_run_has_a_mean_and_no_interval():
+    mean, *rest = over_runs(np.array([61.5]))
+    assert mean == 61.5 and all(math.isnan(value) for value in rest)
+
+
+def test_bootstrap_holds_the_mean_repeats_by_seed_and_narrows_with_more_queries():
+    hits = np.random.default_rng(0).random(400) < 0.3
+    mean, low, high = bootstrap(hits.astype(float), seed=1)
+    assert low < mean < high and mean == hits.mean()
+    assert bootstrap(hits.astype(float), seed=1) == (mean, low, high)
+    # the normal approximation, 1.96 standard errors
+    assert (high - low) / 2 == pytest.approx(1.96 * hits.std() / 20, rel=0.15)
+
+
+def test_bootstrap_of_equal_values_is_a_point():
+    assert bootstrap(np.full(9, 5.0), seed=0) == (5, 5, 5)
