@@ -11,6 +11,7 @@ variable `DIAL_PAIRS_MIN_WORDS`. A trailing underscore (`from_`) is dropped.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -81,7 +82,7 @@ def argument(default: Any = (), *, help: str, metavar: str = "INPUT") -> Any:
 def specs(options: type) -> list[Spec]:
     """Return the options of a dataclass, those of its own before those it inherits."""
     hints = typing.get_type_hints(options)
-    own = [f for f in dataclasses.fields(options) if f.name in options.__dict__.get("__annotations__", {})]
+    own = [f for f in dataclasses.fields(options) if f.name in inspect.get_annotations(options)]
     inherited = [f for f in dataclasses.fields(options) if f not in own]
     return [_spec(f, hints[f.name]) for f in [*own, *inherited] if "help" in f.metadata]
 

@@ -16,7 +16,7 @@ import re
 from pathlib import Path
 
 VALUES = {
-    "city": "Leeds Boston Lyon Austin Porto Dublin Denver Bergen Seattle Geneva Krakow Nagoya Bristol Tampa Malaga Utrecht".split(),
+    "city": ["Leeds", "Boston", "Lyon", "Austin", "Porto", "Dublin", "Denver", "Bergen", "Seattle", "Geneva", "Krakow", "Nagoya", "Bristol", "Tampa", "Malaga", "Utrecht"],
     "place": ["Old Harbour", "Central Station", "Market Square", "the airport", "North Park", "the museum", "Hill Street", "the stadium", "Riverside"],
     "restaurant": ["Blue Lantern", "Casa Verde", "The Copper Pot", "Saffron House", "Nonna Pia", "Golden Wok", "The Oyster Bar", "Little Athens"],
     "cuisine": ["italian", "thai", "indian", "mexican", "japanese", "greek", "vegan", "lebanese", "korean", "french"],

@@ -1,6 +1,6 @@
 """Man pages and shell completions, generated from the commands themselves.
 
-    python -m dialtools.cli._man        writes man/ and completions/ of the checkout
+python -m dialtools.cli._man        writes man/ and completions/ of the checkout
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def _report(scores: list[Any], metadata: dict[str, str], options: ReportOptions,
     from dialtools.streams.sinks import write_records
 
     about = orjson.loads(metadata.get("dialtools", "{}"))
-    inputs = run.provenance()["inputs"] if getattr(options, "inputs", ()) else _named(options)
+    inputs = _inputs(options)
     for score in scores:
         score.model, score.inputs = (about.get("options") or {}).get("model"), inputs
     if options.output == "-" and sys.stdout.isatty() and not options.json:
@@ -89,10 +89,11 @@ def _report(scores: list[Any], metadata: dict[str, str], options: ReportOptions,
     check_gates(scores, options.fail_under)
 
 
-def _named(options: Any) -> list[dict[str, Any]]:
+def _inputs(options: Any) -> list[dict[str, Any]]:
     from dialtools.streams.provenance import describe
 
-    return [describe(path) for path in (options.train, options.test) if path]
+    named = [getattr(options, name, None) for name in ("train", "test", "validation", "pool", "episodes")]
+    return [describe(path) for path in (*options.inputs, *named) if path]
 
 
 def _table(scores: list[Any], run: Run) -> None:

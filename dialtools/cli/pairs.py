@@ -39,7 +39,9 @@ def main(options: PairOptions, run: Run) -> None:
     with Policy(options.on_error) as policy, ExitStack() as stack, run.progress(None, "pairs") as progress:
         writers = {
             name: stack.enter_context(
-                writer(options.output.replace("{split}", name), format=kind, overwrite=options.overwrite, metadata=metadata)
+                writer(
+                    options.output.replace("{split}", name), format=kind, overwrite=options.overwrite, metadata=metadata
+                )
             )
             for name in names
         }

@@ -38,7 +38,7 @@ def main(options: TrainOptions, run: Run) -> None:
     final = Path(options.output)
     work = final.with_name(f"{final.name}.partial")
     refuse_existing(final, overwrite=options.overwrite)
-    prepare.check_inputs([*options.inputs, *([options.validate] if options.validate else [])])
+    prepare.check_inputs([*options.inputs, *([options.validate] if options.validate else [])], options.model)
     _claim(work, options)
     trainer, held_out, policy_skipped = _prepare(work, options, run)
     run.skipped = policy_skipped
@@ -63,6 +63,7 @@ def _claim(work: Path, options: TrainOptions) -> None:
     import shutil
 
     from dialtools.errors import OutputError
+    from dialtools.streams.atomic import atomic_file
     from dialtools.train.checkpoint import check_same, fingerprint
 
     about = work / "run.json"
@@ -73,7 +74,8 @@ def _claim(work: Path, options: TrainOptions) -> None:
         return
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    about.write_text(json.dumps(fingerprint(options)))
+    with atomic_file(about, overwrite=True) as path:
+        path.write_text(json.dumps(fingerprint(options)))
 
 
 def _prepare(work: Path, options: TrainOptions, run: Run) -> tuple[Trainer, Any, int]:
@@ -127,15 +129,15 @@ def _train(trainer: Trainer, held_out: Any, work: Path, log: Path, options: Trai
         try:
             for step in trainer.steps():
                 last |= vars(step)
-                if held_out and (step.step % every == 0 or step.step == trainer.total):
+                validated = held_out and (step.step % every == 0 or step.step == trainer.total)
+                if validated:
                     last |= response_selection(trainer, *held_out)
                     if options.keep_best and last["top-1"] > facts["best"]:
                         facts["best"] = last["top-1"]
                         checkpoint.save_best(trainer, work)
-                _record(file, writer, {**vars(step), **({k: last[k] for k in ("top-1", "top-3")} if held_out and step.step % every == 0 else {})})  # fmt: skip
+                _record(file, writer, vars(step) | ({k: last[k] for k in ("top-1", "top-3")} if validated else {}))
                 progress.advance(1, loss=f"{step.loss:.3f}", tokens=f"{step.tokens_per_second:,.0f}/s")
                 if step.step % options.checkpoint_every == 0 or run.stop_requested:
-                    file.flush()
                     checkpoint.save(trainer, work, facts=facts | {"last": last})
                 if run.stop_requested:
                     run.warn(f"stopped at step {step.step:,} of {trainer.total:,}; --resume goes on")
@@ -151,6 +153,7 @@ def _record(file: Any, writer: Any, row: dict[str, Any]) -> None:
     import orjson
 
     file.write(orjson.dumps(row) + b"\n")
+    file.flush()
     if writer:
         for name, value in row.items():
             writer.add_scalar(name, value, row["step"])

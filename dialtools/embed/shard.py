@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from dialtools.embed.fields import Turns
-from dialtools.encoder.encode import encode, unit
+from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.tokens import assemble, tokenise
+from dialtools.metrics.geometry import unit
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def _sequences(encoder: Encoder, items: list[Turns], max_length: int) -> tuple[l
         for text in texts:
             utterances.setdefault(text, len(utterances))
     ids, ends = tokenise(encoder.tokenizer, list(utterances))
-    tokens = [ids[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    tokens = [ids[a:b] for a, b in pairwise(ends)]
     sequences: list[Any] = []
     cut = np.zeros(len(items), bool)
     for i, (texts, roles) in enumerate(items):

@@ -70,7 +70,7 @@ def _npy(output: str, *, overwrite: bool) -> Iterator[Callable[[pa.RecordBatch],
     """A matrix in FILE.npy, its columns in FILE.npy.columns.jsonl; rows are appended, the header comes last."""
     beside = f"{output}.columns.jsonl"
     shape, dtype = [0, 0], np.dtype(np.float32)
-    with atomic_file(output, overwrite=overwrite) as path, atomic_file(beside, overwrite=overwrite) as columns:
+    with atomic_file(output, overwrite=overwrite) as path, atomic_file(beside, overwrite=overwrite) as columns:  # noqa: SIM117
         with path.open("wb") as file, columns.open("wb") as rows:
             file.write(_header(shape, dtype))
 

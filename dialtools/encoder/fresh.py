@@ -48,4 +48,7 @@ def fresh_encoder(tokenizer: Any, *, hidden: int = 256, layers: int = 4, max_len
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         backbone = BertModel(config)
+    with torch.no_grad():  # words, not positions, tell texts apart from the start: else all vectors begin as one
+        backbone.embeddings.position_embeddings.weight.mul_(0.1)
+        backbone.embeddings.token_type_embeddings.weight.zero_()
     return Encoder(backbone, tokenizer, pooling=pooling, max_length=max_length)

@@ -31,6 +31,8 @@ def save(encoder: Encoder, directory: Path, *, provenance: dict[str, Any], card:
         (directory / "2_Normalize").mkdir()
     _write(directory / "dialtools.json", {"version": __version__, **provenance})
     (directory / "README.md").write_text(card, encoding="utf-8")
+    for weights in directory.glob("*.safetensors"):  # safetensors gives 0600, whatever the umask
+        weights.chmod((directory / "README.md").stat().st_mode)
 
 
 def _pooling(encoder: Encoder) -> dict[str, Any]:

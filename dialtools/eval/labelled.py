@@ -83,9 +83,13 @@ def episodes(labels: list[str], shots: int, options: LabelledOptions, loaded: di
     found = loaded.get("shots", {}).get(str(shots))
     if not found:
         raise ConfigError(f"--episodes has no {shots}-shot runs; there are {', '.join(loaded.get('shots', {}))}")
-    runs = [Episode(r.get("seed", i), np.asarray(r["train_idx"]), np.asarray(r.get("val_idx", []), np.int64)) for i, r in enumerate(found)]  # fmt: skip
-    if max(int(r.train.max()) for r in runs) >= len(labels):
-        raise DataError(f"names row {max(int(r.train.max()) for r in runs)}, but there are {len(labels)} training rows", where=options.episodes)  # fmt: skip
+    try:
+        runs = [Episode(r.get("seed", i), np.asarray(r["train_idx"], np.int64), np.asarray(r.get("val_idx", []), np.int64)) for i, r in enumerate(found)]  # fmt: skip
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise DataError(f'{shots}-shot: each run needs "train_idx", a list of row numbers', where=options.episodes) from None  # fmt: skip
+    for run in runs:
+        if not len(run.train) or run.train.min() < 0 or run.train.max() >= len(labels):
+            raise DataError(f"{shots}-shot: rows must be 0 to {len(labels) - 1}, the training rows", where=options.episodes)  # fmt: skip
     return runs
 
 
@@ -103,8 +107,16 @@ def load_episodes(options: LabelledOptions) -> dict[str, Any] | None:
         raise DataError(error.strerror or str(error), where=options.episodes) from None
     except ValueError as error:
         raise DataError(f"not JSON: {error}", where=options.episodes) from None
+    if not isinstance(content, dict) or not all(
+        isinstance(v, dict) for k, v in content.items() if "shots" not in content or k == "shots"
+    ):
+        raise DataError(
+            'expected {"shots": {"1": [{"train_idx": [...]}]}}, or several such by data set', where=options.episodes
+        )
     if "shots" in content:
         return content
+    if options.episode_set is None and len(content) == 1:
+        return next(iter(content.values()))
     if options.episode_set not in content:
         raise ConfigError(f"--episode-set: choose from {', '.join(content)}")
     return content[options.episode_set]

@@ -64,7 +64,7 @@ def one_run(train: Labelled, test: Labelled, validation: Labelled | None, names:
 
 
 def _scored(part: Labelled, means_CD: np.ndarray, names: list[str], *, normalised: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-    """Return classes, best scores and guesses (N,). The best in-scope score tells how foreign a text is."""
+    """Return classes, best scores and guesses (N,); the out-of-scope prototype competes too, as in the reference."""
     scores_NC = part.vectors @ means_CD.T
     if normalised:
         scores_NC = scores_NC / np.maximum(np.linalg.norm(scores_NC, axis=1, keepdims=True), 1e-12)
@@ -79,6 +79,6 @@ def four(y: np.ndarray, best: np.ndarray, guess: np.ndarray, threshold: float, o
 
 
 def chosen_threshold(y: np.ndarray, best: np.ndarray, guess: np.ndarray, oos: int) -> float:
-    """Return the threshold with the best mean of the four metrics on validation rows, of 200 quantiles of their scores."""  # noqa: E501
+    """Return the threshold with the best mean of the four metrics on validation rows, of 200 quantiles of their scores."""
     tried = np.unique(np.quantile(best, np.linspace(0, 1, 201)))
     return float(max(tried, key=lambda t: four(y, best, guess, t, oos)["average"]))

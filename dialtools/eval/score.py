@@ -41,7 +41,9 @@ class Score:
     def record(self) -> dict[str, Any]:
         """Return the score as a record; what is not known is left out."""
         facts = {"schema": SCHEMA, **vars(self)}
-        return {k: v for k, v in facts.items() if not (v is None or v == [] or (isinstance(v, float) and math.isnan(v)))}
+        return {
+            k: v for k, v in facts.items() if not (v is None or v == [] or (isinstance(v, float) and math.isnan(v)))
+        }
 
 
 def of_runs(values: list[float], **facts: Any) -> Score:

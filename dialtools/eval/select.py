@@ -10,7 +10,7 @@ from dialtools.errors import DataError
 from dialtools.eval.options import SelectOptions
 from dialtools.eval.score import Score, of_queries
 from dialtools.metrics.geometry import unit
-from dialtools.metrics.ranking import ranks, reciprocal_rank, top_k
+from dialtools.metrics.ranking import exact_scores, ranks, reciprocal_rank, top_k
 from dialtools.streams.vectors import Embeddings, read_embeddings
 
 TOP = (1, 3, 5, 10)
@@ -50,7 +50,7 @@ def among_rows(source: Embeddings, options: SelectOptions) -> np.ndarray:
     for start in range(0, n // size * size, size):
         rows = slice(start, start + size)
         valid = None if options.duplicates == "count" else same[rows, None] != same[None, rows]
-        parts.append(ranks(query[rows] @ response[rows].T, np.arange(size), valid_QC=valid))
+        parts.append(ranks(exact_scores(query[rows], response[rows]), np.arange(size), valid_QC=valid))
     return np.concatenate(parts)
 
 
@@ -61,8 +61,8 @@ def _random(query: np.ndarray, response: np.ndarray, same: np.ndarray, options: 
     for i in range(n):
         others = min(size - 1, n - int(counts[same[i]]))
         rows = np.asarray(_draw(draw, others, n, same, same[i]), np.int64)
-        scores = response[np.concatenate([[i], rows])] @ query[i]
-        found[i] = ranks(scores[None], np.zeros(1, np.int64))[0]
+        scores = exact_scores(query[i][None], response[np.concatenate([[i], rows])])
+        found[i] = ranks(scores, np.zeros(1, np.int64))[0]
     return found
 
 
@@ -101,5 +101,5 @@ def given_lists(source: Embeddings, pool: Embeddings, options: SelectOptions) ->
         valid = np.ones((1, len(rows)), bool)
         if texts and options.duplicates == "drop":
             valid[0] = [texts[r] != texts[true] for r in rows]
-        found.append(ranks((response[rows] @ query[i])[None], np.zeros(1, np.int64), valid_QC=valid)[0])
+        found.append(ranks(exact_scores(query[i][None], response[rows]), np.zeros(1, np.int64), valid_QC=valid)[0])
     return np.asarray(found).reshape(-1, 2)

@@ -37,7 +37,7 @@ def majority(classes_Nk: np.ndarray) -> np.ndarray:
 def roc_auc(scores_N: np.ndarray, positive_N: np.ndarray) -> float:
     """Return the chance that a positive scores above a negative; ties count half."""
     order = np.argsort(scores_N, kind="stable")
-    values, inverse, counts = np.unique(scores_N[order], return_inverse=True, return_counts=True)
+    _, inverse, counts = np.unique(scores_N[order], return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     rank = np.empty(len(scores_N))
     rank[order] = (ends - (counts - 1) / 2)[inverse]

@@ -5,6 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 
+def exact_scores(queries_QD: np.ndarray, candidates_CD: np.ndarray) -> np.ndarray:
+    """Return (Q, C) dot products, bit-equal for bit-equal candidates; a matrix product alone does not promise that."""
+    first: dict[bytes, int] = {}
+    place_C = [first.setdefault(row.tobytes(), i) for i, row in enumerate(np.ascontiguousarray(candidates_CD))]
+    return (queries_QD @ candidates_CD.T)[:, place_C]
+
+
 def ranks(scores_QC: np.ndarray, truth_Q: np.ndarray, *, valid_QC: np.ndarray | None = None) -> np.ndarray:
     """Return (Q, 2) ints: how many candidates beat the truth, and how many others tie with it.
 
@@ -45,5 +52,5 @@ def block_ranks(queries_ND: np.ndarray, responses_ND: np.ndarray, block: int) ->
     parts = []
     for start in range(0, len(queries_ND), block):
         rows = slice(start, start + block)
-        parts.append(ranks(queries_ND[rows] @ responses_ND[rows].T, np.arange(len(queries_ND[rows]))))
+        parts.append(ranks(exact_scores(queries_ND[rows], responses_ND[rows]), np.arange(len(queries_ND[rows]))))
     return np.concatenate(parts) if parts else np.zeros((0, 2), np.int64)

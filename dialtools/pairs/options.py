@@ -55,7 +55,9 @@ class PairOptions(InputOptions, OutputOptions, RunOptions):
                                     help="cut by dialogue id into files; -o must contain {split}")  # fmt: skip
     sample: float | None = option(None, metavar="SHARE", parse=fraction, help="keep this share of the pairs, drawn by --seed")  # fmt: skip
     jobs: int = option(1, short="-j", metavar="N", parse=at_least(1), group="Run", help="processes; the output does not depend on it")  # fmt: skip
-    dialogue_column: str = option("dialogue_id", metavar="NAME", group="CSV and TSV", help="column of the dialogue's id")
+    dialogue_column: str = option(
+        "dialogue_id", metavar="NAME", group="CSV and TSV", help="column of the dialogue's id"
+    )
     text_column: str = option("text", metavar="NAME", group="CSV and TSV", help="column of the text")
     speaker_column: str | None = option(None, metavar="NAME", group="CSV and TSV", help="column of the speaker")
     order_column: str | None = option(None, metavar="NAME", group="CSV and TSV", help="column that orders the turns of a dialogue")  # fmt: skip

@@ -31,7 +31,7 @@ def atomic_file(path: str | Path, *, overwrite: bool) -> Iterator[Path]:
     try:
         yield temporary
         sync(temporary)
-        os.replace(temporary, final)
+        temporary.replace(final)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -52,8 +52,8 @@ def atomic_directory(path: str | Path, *, overwrite: bool) -> Iterator[Path]:
             if file.is_file():
                 sync(file)
         if final.exists():
-            os.replace(final, old)
-        os.replace(temporary, final)
+            final.replace(old)
+        temporary.replace(final)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)

@@ -33,7 +33,7 @@ def open_input(path: str) -> Iterator[io.BufferedReader]:
     name = display_name(path)
     raw: BinaryIO
     try:
-        raw = sys.stdin.buffer if path == "-" else Path(path).open("rb", buffering=1 << 20)
+        raw = sys.stdin.buffer if path == "-" else Path(path).open("rb", buffering=1 << 20)  # noqa: SIM115 - closed below
     except OSError as error:
         raise DataError((error.strerror or str(error)).lower(), where=name) from None
     try:

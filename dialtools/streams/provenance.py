@@ -13,7 +13,18 @@ import orjson
 from dialtools import __version__
 
 KEY = "dialtools"
-HOW_NOT_WHAT = ("resume", "overwrite", "quiet", "verbose", "debug", "color", "config", "print-config", "jobs", "threads")
+HOW_NOT_WHAT = (
+    "resume",
+    "overwrite",
+    "quiet",
+    "verbose",
+    "debug",
+    "color",
+    "config",
+    "print-config",
+    "jobs",
+    "threads",
+)
 """Options that change how a run goes, not what it makes: a resumed run must give the bytes of an unbroken one."""
 
 

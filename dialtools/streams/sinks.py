@@ -129,7 +129,7 @@ class _ParquetSink:
 
         if self.parquet is None:
             self.schema = _plain_schema(batch.schema, self.metadata)
-            self.parquet = pq.ParquetWriter(self.file, self.schema, compression="zstd", **self._float_settings())
+            self.parquet = pq.ParquetWriter(_Bytes(self.file), self.schema, compression="zstd", **self._float_settings())
         self.parquet.write_batch(batch.cast(self.schema) if batch.schema != self.schema else batch)
 
     def _float_settings(self) -> dict[str, Any]:
@@ -151,13 +151,17 @@ class _Bytes(io.RawIOBase):
     """A file that pyarrow may write to but not close, and whose broken pipe stays one."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self.file = file
+        self.file, self.written = file, 0
+
+    def tell(self) -> int:  # a pipe does not know; Parquet asks
+        return self.written
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any) -> int:  # type: ignore[override]
         self.file.write(data)
+        self.written += len(data)
         return len(data)
 
     def flush(self) -> None:

@@ -126,7 +126,9 @@ def _read_table(path: str) -> Embeddings:
     table = pa.Table.from_batches(batches)
     vectors = {f.name: _checked(_matrix(table[f.name], path), path) for f in table.schema if f.name.endswith(SUFFIX)}
     if not vectors:
-        raise DataError(f"has no column named embedding or *_embedding, but {', '.join(table.column_names)}", where=path)
+        raise DataError(
+            f"has no column named embedding or *_embedding, but {', '.join(table.column_names)}", where=path
+        )
     columns = {name: table[name].to_pylist() for name in table.column_names if name not in vectors}
     metadata = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items() if k != b"ARROW:schema"}
     return Embeddings(vectors, columns, metadata, path)

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -82,4 +81,3 @@ def check_same(before: dict[str, Any], now: dict[str, Any]) -> None:
     changed = [f"--{k.replace('_', '-')} was {before.get(k)}, is {now.get(k)}" for k in now if before.get(k) != now.get(k)]  # fmt: skip
     if changed:
         raise ConfigError(f"cannot resume: {'; '.join(changed)}", hint="run it as it was, or start over with --overwrite")  # fmt: skip
-

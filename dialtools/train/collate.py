@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,7 +53,7 @@ def collate(store: Store, pairs: np.ndarray, special: SpecialTokens, lengths: Le
     sequences: list[np.ndarray] = []
     rows, keys = [], []
     texts: dict[bytes, int] = {}
-    for side in (_contexts, _responses):
+    for side in (contexts, responses):
         seen: dict[bytes, int] = {}
         for sequence in side(store, pairs, special, lengths, role_tokens):
             name = sequence.tobytes()
@@ -69,7 +70,8 @@ def collate(store: Store, pairs: np.ndarray, special: SpecialTokens, lengths: Le
     return Batch(parts, torch.from_numpy(place[rows]), np.asarray(keys), pairs, int(sizes.sum()), sum(ids.numel() for ids, _ in parts))  # fmt: skip
 
 
-def _contexts(store: Store, pairs: np.ndarray, special: SpecialTokens, lengths: Lengths, roles: tuple[int, int, int] | None):  # fmt: skip
+def contexts(store: Store, pairs: np.ndarray, special: SpecialTokens, lengths: Lengths, roles: tuple[int, int, int] | None) -> Iterator[np.ndarray]:  # fmt: skip
+    """Yield the token ids of each pair's context; long ones keep their newest tokens."""
     for pair in pairs:
         where = store.context(int(pair))
         turns = [store.utterance(int(t)) for t in store.turns[where]]
@@ -77,7 +79,8 @@ def _contexts(store: Store, pairs: np.ndarray, special: SpecialTokens, lengths: 
         yield assemble(turns, special, max_length=lengths.context, newest=True, roles=spoken)[0]
 
 
-def _responses(store: Store, pairs: np.ndarray, special: SpecialTokens, lengths: Lengths, roles: tuple[int, int, int] | None):  # fmt: skip
+def responses(store: Store, pairs: np.ndarray, special: SpecialTokens, lengths: Lengths, roles: tuple[int, int, int] | None) -> Iterator[np.ndarray]:  # fmt: skip
+    """Yield the token ids of each pair's response; long ones keep their first tokens."""
     for pair in pairs:
         spoken = [roles[store.response_role[pair]]] if roles else None
         turn = store.utterance(int(store.response[pair]))

@@ -43,7 +43,7 @@ class TrainOptions(RunOptions):
     mask_false_negatives: bool | None = option(None, help="same text, or next to it in one dialogue, is no negative", **RECIPE)  # fmt: skip
 
     hidden: int = option(256, metavar="N", parse=at_least(64), group="Fresh encoder", help="width without --model")
-    layers: int = option(4, metavar="N", parse=at_least(1), group="Fresh encoder", help="depth without --model")
+    layers: int = option(2, metavar="N", parse=at_least(1), group="Fresh encoder", help="depth without --model")
     vocab_size: int = option(8000, metavar="N", parse=at_least(300), group="Fresh encoder", help="words of its tokenizer")  # fmt: skip
 
     validate: str | None = option(None, metavar="FILE", group="Validation", help="pairs for 1-of-100 response selection during training")  # fmt: skip
@@ -57,7 +57,9 @@ class TrainOptions(RunOptions):
     micro_batch_tokens: int = option(0, metavar="N", parse=at_least(0), group="Engine", help="padded tokens encoded at once", shown="1024 on CPU, 32768 on CUDA")  # fmt: skip
     grad_cache: str = option("auto", choices=("auto", "on", "off"), group="Engine", help="encode twice, keep one micro-batch in memory; auto: when a batch would need over 2 GiB")  # fmt: skip
     trust_remote_code: bool = option(False, group="Engine", help="run code that comes with the model")
-    checkpoint_every: int = option(200, metavar="N", parse=at_least(1), group="Engine", help="steps between checkpoints")
+    checkpoint_every: int = option(
+        200, metavar="N", parse=at_least(1), group="Engine", help="steps between checkpoints"
+    )
     resume: bool = option(False, group="Engine", help="go on from the checkpoint of a run that was stopped")
     overwrite: bool = option(False, group="Engine", help="replace a model directory that exists")
     cache: str | None = option(None, metavar="DIR", group="Engine", help="keep the tokenised pairs here for the next run")  # fmt: skip
@@ -70,7 +72,7 @@ class TrainOptions(RunOptions):
             raise ConfigError("--validation-share: expected a share below 1")
         if self.temperature is not None and not self.temperature > 0:
             raise ConfigError("--temperature: must be above 0")
-        if self.model and (self.hidden, self.layers, self.vocab_size) != (256, 4, 8000):
+        if self.model and (self.hidden, self.layers, self.vocab_size) != (256, 2, 8000):
             raise ConfigError("--hidden, --layers and --vocab-size belong to a fresh encoder, not to --model")
         if self.resume and self.overwrite:
             raise ConfigError("--resume goes on, --overwrite starts over: give one")

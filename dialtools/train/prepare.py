@@ -14,7 +14,7 @@ import numpy as np
 from dialtools.encoder.device import choose_device, choose_precision, default_batch_tokens
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
-from dialtools.errors import DataError
+from dialtools.errors import DataError, ModelError
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import digest
@@ -115,8 +115,17 @@ def describe_fresh(encoder: Encoder) -> str:
     return f"no --model: a fresh encoder ({config.num_hidden_layers} layers x {config.hidden_size}) with a {words:,}-word tokenizer trained on these pairs"  # fmt: skip
 
 
-def check_inputs(paths: Sequence[str]) -> None:
-    """Raise DataError for a named input that is not there, before anything is written."""
+def check_inputs(paths: Sequence[str], model: str | None) -> None:
+    """Raise DataError for a named input that is not there, ModelError for a model, before anything is written."""
+    if model and not (Path(model) / "config.json").is_file():
+        from transformers.utils import cached_file
+
+        try:
+            cached_file(model, "config.json", local_files_only=True)
+        except (OSError, ValueError):
+            raise ModelError(
+                f"no model {model!r} on this machine", hint=f"give a directory, or fetch it first: hf download {model}"
+            ) from None
     for path in paths:
         if path != "-" and not Path(path).exists():
             raise DataError("no such file or directory", where=path)

@@ -30,6 +30,6 @@ def load(name: str) -> Layer:
 
 
 def layers(given: dict[str, Any]) -> list[Layer]:
-    """Return the layers of defaults under what was given: without --model a preset for a fresh encoder, then the recipe."""  # noqa: E501
+    """Return the layers of defaults under what was given: without --model a preset for a fresh encoder, then the recipe."""
     preset = [] if given.get("model") else [Layer("fresh encoder", tomllib.loads(FRESH.read_text(encoding="utf-8")))]
     return [*preset, load(given.get("method") or "dse")]

@@ -20,6 +20,7 @@ import numpy as np
 
 from dialtools.chance import share, stable_hash
 from dialtools.encoder.tokens import tokenise
+from dialtools.streams.atomic import atomic_file
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.policy import Policy
 from dialtools.train.chunk_pairs import ChunkPairs, read_pairs
@@ -109,7 +110,7 @@ class Spool:
         for file in (*self.files.values(), self.texts, self.text_ends):
             file.close()
         counts = {"pairs": self.pairs, "utterances": self.index.size, "turns": self.turns, "longest_window": self.longest_window}  # fmt: skip
-        (self.directory / "spool.json").write_text(json.dumps(counts))
+        _write_json(self.directory / "spool.json", counts)
 
 
 def spool(directory: Path, chunks: Iterable[Chunk], policy: Policy, *, limit: int | None = None) -> int:
@@ -155,7 +156,7 @@ def tokenise_store(directory: Path, tokenizer: Any) -> None:
         if batch:
             flush()
     counts = json.loads((directory / "spool.json").read_text()) | {"tokens": end}
-    (directory / "store.json").write_text(json.dumps(counts))
+    _write_json(directory / "store.json", counts)
 
 
 def is_finished(directory: Path) -> bool:
@@ -215,3 +216,8 @@ class Store:
 
 def _column(path: Path, kind: str) -> np.ndarray:
     return np.memmap(path, kind, "r") if path.stat().st_size else np.zeros(0, kind)
+
+
+def _write_json(path: Path, value: dict[str, int]) -> None:
+    with atomic_file(path, overwrite=True) as temporary:
+        temporary.write_text(json.dumps(value))

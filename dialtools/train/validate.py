@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dialtools.encoder.encode import encode, unit
+from dialtools.encoder.encode import encode
+from dialtools.metrics.geometry import unit
 from dialtools.metrics.ranking import block_ranks, top_k
-from dialtools.train.collate import _contexts, _responses
+from dialtools.train.collate import contexts, responses
 from dialtools.train.loop import Trainer
 from dialtools.train.store import Store
 
@@ -24,7 +25,7 @@ def response_selection(trainer: Trainer, store: Store, pairs: np.ndarray) -> dic
     block = min(BLOCK, len(pairs))
     pairs = pairs[: len(pairs) // block * block]
     sides = []
-    for side in (_contexts, _responses):
+    for side in (contexts, responses):
         sequences = list(side(store, pairs, trainer.encoder.special, trainer.lengths, trainer.role_tokens))
         sides.append(unit(encode(trainer.encoder, sequences, batch_tokens=trainer.max_tokens, precision=trainer.precision)))  # fmt: skip
     ranks = block_ranks(sides[0], sides[1], block)

@@ -1,0 +1,116 @@
+"""dial-embed through the real command line, on real weights."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+
+from dialtools.streams.vectors import read_embeddings
+
+ENV = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+
+def embed(scripts: Path, *arguments, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([scripts / "dial-embed", *map(str, arguments)], capture_output=True, env=ENV, **options)
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    return [f"i need {n} tickets to {city} on {day}" for n in range(1, 9) for city in ("Leeds", "Porto", "東京") for day in ("monday", "friday")]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory, texts) -> Path:
+    path = tmp_path_factory.mktemp("embed") / "texts.jsonl"
+    path.write_bytes(b"".join(orjson.dumps({"id": i, "text": t, "label": "x"}) + b"\n" for i, t in enumerate(texts * 2)))
+    return path
+
+
+def test_vectors_are_those_of_sentence_transformers_in_the_order_of_the_input(scripts, minilm, corpus, texts, tmp_path):
+    from sentence_transformers import SentenceTransformer
+
+    done = embed(scripts, "--model", minilm, corpus, "-o", tmp_path / "e.parquet")
+    assert done.returncode == 0, done.stderr
+    assert b"96 rows, 48 texts encoded, 384 dimensions" in done.stderr
+    ours = read_embeddings([str(tmp_path / "e.parquet")])
+    theirs = SentenceTransformer(minilm, device="cpu").encode(texts * 2)
+    np.testing.assert_allclose(ours.matrix, theirs, atol=2e-6)
+    assert ours.columns["id"] == list(range(96))
+
+
+@pytest.mark.shared
+def test_vectors_are_the_golden_ones(scripts, minilm, shared, tmp_path):
+    probe = np.load(shared / "golden" / "emb_probe.npz")
+    lines = b"".join(orjson.dumps({"text": str(t)}) + b"\n" for t in probe["texts"])
+    done = embed(scripts, "--model", minilm, "--max-length", 64, "--no-normalize", "-o", tmp_path / "e.npy", input=lines)
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_allclose(np.load(tmp_path / "e.npy"), probe["emb"], atol=2e-6)
+
+
+def test_a_killed_job_resumes_to_the_bytes_of_an_unbroken_one(scripts, minilm, corpus, tmp_path):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    flags = ["--model", minilm, "--shard-rows", "6", str(corpus), "-o", "e.parquet"]
+    for folder in (whole, broken):
+        folder.mkdir()
+    assert embed(scripts, *flags, cwd=whole).returncode == 0
+    process = subprocess.Popen([scripts / "dial-embed", *flags], cwd=broken, env=ENV, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not list(broken.glob("e.parquet.partial/part-*")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (broken / "e.parquet").exists()
+    refused = embed(scripts, *flags, cwd=broken)
+    assert refused.returncode == 1
+    assert b"--resume goes on" in refused.stderr
+    other = embed(scripts, *flags, "--resume", "--dtype", "float16", cwd=broken)
+    assert other.returncode == 2
+    assert b"dtype" in other.stderr or b"cannot resume" in other.stderr
+    resumed = embed(scripts, *flags, "--resume", cwd=broken)
+    assert resumed.returncode == 0, resumed.stderr
+    assert (broken / "e.parquet").read_bytes() == (whole / "e.parquet").read_bytes()
+    assert not (broken / "e.parquet.partial").exists()
+
+
+def test_a_list_of_turns_is_joined_with_the_separator_and_keeps_its_newest_tokens(scripts, minilm):
+    rows = [{"context": ["hello there", "a room please"], "response": "sure"}, {"context": ["[SEP]"], "response": "sure"}]
+    long = {"context": ["word " * 400, "a room please"], "response": "sure"}
+    data = b"".join(orjson.dumps(r) + b"\n" for r in [*rows, long])
+    done = embed(scripts, "--model", minilm, "--to", "jsonl", "--max-length", 6, input=data)
+    assert done.returncode == 0, done.stderr
+    out = [json.loads(line) for line in done.stdout.splitlines()]
+    single = embed(scripts, "--model", minilm, "--to", "jsonl", input=b'{"text":"there [SEP] a room please"}\n' * 1)
+    whole = np.array(json.loads(single.stdout)["embedding"])
+    assert np.dot(out[0]["context_embedding"], whole) < 1.001
+    assert out[0]["response_embedding"] == out[2]["response_embedding"]
+    assert b"texts cut at 6 tokens" in done.stderr
+
+
+def test_options_of_the_vectors(scripts, minilm, corpus, tmp_path):
+    done = embed(scripts, "--model", minilm, "--dtype", "float16", "-n", 10, "--keep", "label", corpus, "-o", tmp_path / "e.arrow")
+    assert done.returncode == 0, done.stderr
+    found = read_embeddings([str(tmp_path / "e.arrow")])
+    assert (len(found), list(found.columns)) == (10, ["label"])
+    cut = embed(scripts, "--model", minilm, "--max-length", 4, "--on-truncate", "error", corpus, "-o", tmp_path / "f.arrow")
+    assert cut.returncode == 1
+    assert b"texts.jsonl:1: longer than 4 tokens" in cut.stderr
+
+
+@pytest.mark.parametrize(("flags", "data", "code", "says"), [
+    (["--model", "nowhere/at-all"], b'{"text":"a"}\n', 1, "no model 'nowhere/at-all' on this machine"),
+    ([], b"", 2, "--model DIR is needed"), (["--field", "txt"], b'{"text":"a"}\n', 2, "no field 'txt' in the input; there are text"),
+    ([], b'{"text":1}\n', 1, "<stdin>:1: text: expected a text or a list of turns")])  # fmt: skip
+def test_what_cannot_be_done_is_said_in_one_line(scripts, minilm, flags, data, code, says):
+    model = [] if "--model" in flags or code == 2 and not flags else ["--model", minilm]
+    done = embed(scripts, *model, *flags, "--to", "jsonl", input=data)
+    assert done.returncode == code
+    assert says in done.stderr.decode()
+    assert b"Traceback" not in done.stderr

@@ -1,0 +1,165 @@
+"""dial-pairs as a specification: worked by hand, by law, and on real corpora."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import slow_pairs
+
+from dialtools.corpora.dialogues import BadDialogue, Dialogue, dialogue
+from dialtools.errors import ConfigError
+from dialtools.pairs.job import merged, mine
+from dialtools.pairs.options import PairOptions
+from dialtools.pairs.reader import tod_bert_turns
+from dialtools.streams.chunks import Chunk, read_chunks, read_records, records
+from dialtools.streams.policy import Policy
+from dialtools.streams.tally import Tally
+
+WORDS = st.sampled_from(["a", "b c", "d e f g", "h i j k l", "", "yes"])
+CORPUS = st.lists(st.lists(WORDS, max_size=7), max_size=5)
+
+
+def mined(dialogues: list[dict], **options) -> list[dict]:
+    """The pairs of dialogues through the JSONL lane."""
+    chunk = Chunk("x", 1, "rows", dialogues)
+    lines = b"".join(part for _, part in mine([chunk], PairOptions(**options), lines=True, policy=Policy(), tally=Tally()))
+    return [orjson.loads(line) for line in lines.splitlines()]
+
+
+def as_dialogue(texts: list[str], identity: str = "d") -> dict:
+    return {"id": identity, "turns": [{"speaker": "user" if i % 2 == 0 else "system", "text": t} for i, t in enumerate(texts)]}
+
+
+def test_a_dialogue_of_four_turns_worked_by_hand():
+    rows = mined([as_dialogue(["a", "b", "c", "d"])], window=(1, 3))
+    assert [(r["context"], r["response"], r["window"], r["turn"]) for r in rows] == [
+        (["a"], "b", 1, 1), (["b"], "c", 1, 2), (["c"], "d", 1, 3), (["a", "b", "c"], "d", 3, 3)]  # fmt: skip
+    assert rows[3]["speakers"] == ["user", "system", "user", "system"]
+
+
+@given(CORPUS, st.sampled_from([(1,), (2,), (1, 2, 3), (0,)]), st.sampled_from([0, 1, 4]))
+def test_pairs_are_those_of_the_definition_and_never_cross_dialogues(corpus, windows, min_words):
+    rows = mined([as_dialogue(t, str(i)) for i, t in enumerate(corpus)], window=windows, min_words=min_words)
+    expected = [p for texts in corpus for p in slow_pairs.pairs(texts, windows, min_words)]
+    assert [(r["context"], r["response"]) for r in rows] == expected
+
+
+@settings(max_examples=25)
+@given(CORPUS, st.booleans(), st.sampled_from([None, 0.5]))
+def test_the_arrow_lane_carries_what_the_json_lane_carries(corpus, dedupe, sample):
+    chunk = Chunk("x", 1, "rows", [as_dialogue(t, str(i)) for i, t in enumerate(corpus)])
+    options = PairOptions(window=(1, 2), dedupe=dedupe, sample=sample, follow=2)
+    lines, batches = (list(mine([chunk], options, lines=lane, policy=Policy(), tally=Tally())) for lane in (True, False))
+    rows = [orjson.loads(line) for _, blob in lines for line in blob.splitlines()]
+    arrow = [r for _, batch in batches for _, r in records(Chunk("x", 1, "arrow", batch), Policy())]
+    assert arrow == rows
+
+
+def test_self_pairs_hold_each_distinct_utterance_once_and_never_slip_into_consecutive_ones():
+    talk = [as_dialogue(["a", "a", "b", "a"])]
+    assert [(r["context"], r["response"]) for r in mined(talk, kind="self")] == [(["a"], "a"), (["b"], "b")]
+    assert [(r["context"], r["response"]) for r in mined(talk)] == [(["a"], "b"), (["b"], "a")]
+
+
+def test_entailment_keeps_records_labelled_so():
+    rows = [{"premise": "p", "hypothesis": "h", "label": "entailment"}, {"text1": "x", "text2": "y", "label": "neutral"}]
+    assert [(r["context"], r["response"]) for r in mined(rows, kind="entailment")] == [(["p"], "h")]
+
+
+def test_responses_can_be_those_of_one_speaker_and_what_follows_goes_along():
+    rows = mined([as_dialogue(["a", "b", "c", "d", "e"])], speaker="system", follow=2)
+    assert [(r["response"], r["follow"]) for r in rows] == [("b", ["c", "d"]), ("d", ["e"])]
+
+
+def test_speakers_are_joined_before_turns_are_counted():
+    talk = Dialogue("d", ["a", "b", "c"], ["u", "u", "s"])
+    assert merged(talk).texts == ["a b", "c"]
+    turns = [{"speaker": s, "text": t} for s, t in zip("uus", "abc", strict=True)]
+    assert mined([{"turns": turns}], merge_speaker=True, min_turns=3) == []
+
+
+def test_the_published_reader_keeps_the_last_of_two_system_turns_and_repeats_between_two_user_turns():
+    talk = Dialogue("d", ["s0", "u1", "s1", "s2", "u2", "u3", "s9"], ["s", "user", "s", "s", "user", "user", "s"])
+    assert tod_bert_turns(talk).texts == ["u1", "s2", "u2"]  # s2 was said before: the last turn is lost with it
+
+
+def test_splits_are_by_dialogue_and_cover_every_pair(tmp_path: Path, scripts: Path):
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_bytes(b"".join(orjson.dumps(as_dialogue(["a", "b", "c"], str(i))) + b"\n" for i in range(300)))
+    subprocess.run([scripts / "dial-pairs", corpus, "--split", "train=0.8,dev=0.2", "-o", tmp_path / "p.{split}.jsonl"], check=True, capture_output=True)  # fmt: skip
+    ids = {part: {json.loads(line)["dialogue_id"] for line in (tmp_path / f"p.{part}.jsonl").open()} for part in ("train", "dev")}
+    assert not ids["train"] & ids["dev"]
+    assert len(ids["train"] | ids["dev"]) == 300
+    assert 30 < len(ids["dev"]) < 90
+    with pytest.raises(ConfigError, match="one file a part"):
+        PairOptions(split=("train=0.8",))
+
+
+@pytest.mark.parametrize("to", ["jsonl", "arrow", "parquet"])
+def test_any_number_of_jobs_gives_the_same_bytes(tmp_path: Path, scripts: Path, to: str):
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_bytes(b"".join(orjson.dumps(as_dialogue([f"turn {i} {j} of some length" for j in range(9)], str(i))) + b"\n" for i in range(9000)))  # fmt: skip
+    outputs = []
+    for jobs in ("1", "2", "3"):
+        done = subprocess.run([scripts / "dial-pairs", "--window", "1,2,3", "-j", jobs, "--to", to, "--sample", "0.5", corpus], check=True, capture_output=True)  # fmt: skip
+        outputs.append(done.stdout)
+    assert outputs[0]
+    if to == "jsonl":
+        assert outputs[0] == outputs[1] == outputs[2]
+    else:  # the provenance names the command line, in which the jobs differ
+        paths = [tmp_path / f"{i}.{to}" for i in range(3)]
+        for path, data in zip(paths, outputs, strict=True):
+            path.write_bytes(data)
+        first, *others = ([r for _, r in read_records([str(p)], policy=Policy())] for p in paths)
+        assert all(rows == first for rows in others)
+
+
+@pytest.mark.parametrize(("record", "says"), [
+    ({"turns": "x"}, '"turns" must be a list'), ({"id": 1}, 'no "turns"'), ({"turns": [{"text": "a"}, {"text": None}]}, r"turns\[1\].text: expected a string, got null"),
+    ({"turns": [1]}, r"turns\[0\]: expected a string or an object, got a number"), ({"messages": [{"role": "user"}]}, r'messages\[0\]: no "text"')])  # fmt: skip
+def test_a_record_that_is_no_dialogue_says_which_field(record: dict, says: str):
+    with pytest.raises(BadDialogue, match=says):
+        dialogue(record)
+
+
+def test_dialects_read_as_the_same_dialogue():
+    plain = dialogue({"id": "7", "turns": [{"text": "a", "speaker": "u"}, {"text": "b", "speaker": "s"}]})
+    assert dialogue({"dialogue_id": 7, "dialogue": [{"utterance": "a", "role": "u"}, {"utterance": "b", "role": "s"}]}) == plain
+    assert dialogue({"id": "7", "messages": [{"content": " a ", "role": "u"}, {"content": "b", "role": "s"}]}) == plain
+    assert dialogue({"turns": ["a", "b"]}).texts == ["a", "b"]
+
+
+def test_chat_logs_in_csv_and_plain_text_give_the_same_pairs(tmp_path: Path, scripts: Path):
+    (tmp_path / "log.csv").write_text('ticket,n,who,message\n1,2,bot,"b, yes"\n1,1,me,a\n2,1,me,c\n2,2,bot,d\n')
+    (tmp_path / "log.txt").write_text("a\nb, yes\n\nc\nd\n")
+    flags = ["--dialogue-column", "ticket", "--text-column", "message", "--order-column", "n", "--speaker-column", "who"]
+    runs = [subprocess.run([scripts / "dial-pairs", "-q", *extra], capture_output=True, check=True) for extra in ([*flags, tmp_path / "log.csv"], [tmp_path / "log.txt"])]  # fmt: skip
+    pairs = [[(r["context"], r["response"]) for r in map(orjson.loads, run.stdout.splitlines())] for run in runs]
+    assert pairs[0] == pairs[1] == [(["a"], "b, yes"), (["c"], "d")]
+    wrong = subprocess.run([scripts / "dial-pairs", "--text-column", "mesage", *flags[:2], tmp_path / "log.csv"], capture_output=True, text=True)  # fmt: skip
+    assert wrong.returncode == 1
+    assert "no column 'mesage'; there are ticket, n, who, message" in wrong.stderr
+    assert "did you mean message?" in wrong.stderr
+
+
+PUBLISHED = {"multiwoz": (132607, 128184, 122172, 119061), "woz": (7624, 5949, 7616, 5947), "camrest676": (4812, 3452, 4812, 3528)}  # fmt: skip
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_pair_counts_are_those_of_the_table(shared: Path, name: str):
+    reader = "tod-bert-camrest" if name == "camrest676" else "tod-bert"
+    found = []
+    for options in (PairOptions(), PairOptions(min_words=4), PairOptions(reader=reader), PairOptions(reader=reader, min_words=4)):  # fmt: skip
+        tally = Tally()
+        for _ in mine(read_chunks([str(shared / f"data/corpus/{name}.jsonl.gz")]), options, lines=False, policy=Policy(), tally=tally):  # fmt: skip
+            pass
+        empty = 0 if options.min_words else tally.dropped["empty"]
+        found.append(tally.kept + tally.dropped["repeated"] + empty)  # the table counts pairs of one text twice, and empty ones
+    assert tuple(found) == PUBLISHED[name]

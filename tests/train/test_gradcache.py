@@ -1,0 +1,40 @@
+"""Gradient caching: the same gradients as keeping the graph, dropout included."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from dialtools.train import gradcache
+from dialtools.train.losses.hard_negative import hard_negative
+from dialtools.train.optimiser import factor
+
+
+def gradients(cached: bool) -> tuple[float, list[torch.Tensor]]:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 8), nn.Dropout(0.3), nn.Tanh(), nn.Linear(8, 4)).double().train()
+    parts = torch.randn(12, 6, dtype=torch.float64).split([5, 4, 3])
+
+    def loss(vectors: torch.Tensor) -> torch.Tensor:
+        return hard_negative(*nn.functional.normalize(vectors, dim=1).chunk(2)).mean()
+
+    torch.manual_seed(1)
+    value = gradcache.backward(model, parts, loss, cached=cached)
+    return float(value), [p.grad for p in model.parameters()]
+
+
+def test_cached_and_kept_graphs_give_the_same_loss_and_gradients():
+    (kept, kept_gradients), (cached, cached_gradients) = gradients(False), gradients(True)
+    assert kept == cached
+    for a, b in zip(kept_gradients, cached_gradients, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-12)
+
+
+def test_schedules_rise_fall_and_stay():
+    assert [factor("constant", s, total=10, warmup=0) for s in range(3)] == [1, 1, 1]
+    assert [factor("linear", s, total=4, warmup=0) for s in range(4)] == [1, 0.75, 0.5, 0.25]
+    assert [factor("linear", s, total=8, warmup=0.5) for s in range(5)] == [0.25, 0.5, 0.75, 1, 1]
+    cycle = [factor("one-cycle", s, total=100, warmup=0.3) for s in range(100)]
+    assert max(cycle) == cycle[29] == 1
+    assert cycle[0] < 0.1
+    assert cycle[-1] < 0.01
