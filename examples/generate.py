@@ -16,17 +16,101 @@ import re
 from pathlib import Path
 
 VALUES = {
-    "city": ["Leeds", "Boston", "Lyon", "Austin", "Porto", "Dublin", "Denver", "Bergen", "Seattle", "Geneva", "Krakow", "Nagoya", "Bristol", "Tampa", "Malaga", "Utrecht"],
-    "place": ["Old Harbour", "Central Station", "Market Square", "the airport", "North Park", "the museum", "Hill Street", "the stadium", "Riverside"],
-    "restaurant": ["Blue Lantern", "Casa Verde", "The Copper Pot", "Saffron House", "Nonna Pia", "Golden Wok", "The Oyster Bar", "Little Athens"],
+    "city": [
+        "Leeds",
+        "Boston",
+        "Lyon",
+        "Austin",
+        "Porto",
+        "Dublin",
+        "Denver",
+        "Bergen",
+        "Seattle",
+        "Geneva",
+        "Krakow",
+        "Nagoya",
+        "Bristol",
+        "Tampa",
+        "Malaga",
+        "Utrecht",
+    ],
+    "place": [
+        "Old Harbour",
+        "Central Station",
+        "Market Square",
+        "the airport",
+        "North Park",
+        "the museum",
+        "Hill Street",
+        "the stadium",
+        "Riverside",
+    ],
+    "restaurant": [
+        "Blue Lantern",
+        "Casa Verde",
+        "The Copper Pot",
+        "Saffron House",
+        "Nonna Pia",
+        "Golden Wok",
+        "The Oyster Bar",
+        "Little Athens",
+    ],
     "cuisine": ["italian", "thai", "indian", "mexican", "japanese", "greek", "vegan", "lebanese", "korean", "french"],
-    "hotel": ["Grand Palace", "Maple Lodge", "Seaview Inn", "The Belmont", "Hotel Aurora", "Cedar House", "Station Hotel"],
-    "day": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "tomorrow", "the 14th", "march 3rd", "next weekend"],
-    "time": ["7 pm", "8:30", "noon", "6:15 pm", "9 in the morning", "half past five", "10:45", "3 pm", "quarter to two"],
+    "hotel": [
+        "Grand Palace",
+        "Maple Lodge",
+        "Seaview Inn",
+        "The Belmont",
+        "Hotel Aurora",
+        "Cedar House",
+        "Station Hotel",
+    ],
+    "day": [
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "tomorrow",
+        "the 14th",
+        "march 3rd",
+        "next weekend",
+    ],
+    "time": [
+        "7 pm",
+        "8:30",
+        "noon",
+        "6:15 pm",
+        "9 in the morning",
+        "half past five",
+        "10:45",
+        "3 pm",
+        "quarter to two",
+    ],
     "people": ["two", "three", "four", "five", "six", "8", "just me", "a party of 10"],
-    "name": ["Alice Moreau", "Tom Becker", "Priya Nair", "Jonas Lind", "Maria Costa", "Ken Ito", "Fatima Zahra", "Owen Clarke"],
+    "name": [
+        "Alice Moreau",
+        "Tom Becker",
+        "Priya Nair",
+        "Jonas Lind",
+        "Maria Costa",
+        "Ken Ito",
+        "Fatima Zahra",
+        "Owen Clarke",
+    ],
     "order": ["A4471", "B2093", "C88120", "71-2205", "K9034", "P5561", "Z1187"],
-    "item": ["running shoes", "coffee grinder", "winter jacket", "desk lamp", "headphones", "yoga mat", "backpack", "kettle"],
+    "item": [
+        "running shoes",
+        "coffee grinder",
+        "winter jacket",
+        "desk lamp",
+        "headphones",
+        "yoga mat",
+        "backpack",
+        "kettle",
+    ],
     "amount": ["$40", "$125.50", "$19.99", "$310", "$75", "$8.20", "$1,200", "$56"],
     "account": ["checking", "savings", "joint", "business"],
     "card": ["debit card", "credit card", "visa", "mastercard"],
@@ -132,14 +216,41 @@ DOMAINS = {
 OPENERS = ["", "", "", "hi, ", "hello, ", "good morning, ", "hey, ", "excuse me, ", "quick question: ", "hi there, "]
 TAILS = ["", "", "", "", " please", ", can you help", ", thanks", " if possible", ", it is urgent"]
 ACKS = ["okay", "sure", "yes", "yes please", "sounds good", "that works", "perfect", "great", "no problem"]
-HOLDS = ["let me check that for you.", "one moment please.", "sure, i can help with that.", "of course.", "give me a second."]
+HOLDS = [
+    "let me check that for you.",
+    "one moment please.",
+    "sure, i can help with that.",
+    "of course.",
+    "give me a second.",
+]
 THANKS = ["thanks", "thanks", "thank you", "thank you so much", "great, thanks", "thanks a lot", "perfect, thank you"]
-MORE = ["anything else?", "anything else?", "is there anything else i can do for you?", "can i help with anything else?"]
+MORE = [
+    "anything else?",
+    "anything else?",
+    "is there anything else i can do for you?",
+    "can i help with anything else?",
+]
 BYES = ["you are welcome.", "you are welcome.", "have a nice day!", "glad to help.", "goodbye!"]
 NO = ["no thanks", "no, that is all", "that is all", "nope", "no, thank you"]
 CORRECT = ["sorry, i meant {0}", "actually make that {0}", "wait, {0} is better", "no, {0} please"]
 SMALL = [("how are you today?", "i am fine, thanks for asking. what can i do for you?"), ("are you a real person?", "i am an assistant, but i will do my best."), ("the weather is awful today", "it really is. let us sort this out quickly.")]  # fmt: skip
-BEFORE = ["well, ", "ah, ", "oh, ", "hmm, ", "alright, ", "right, ", "so, ", "uh, ", "good, ", "and ", "by the way, ", "just to be sure, ", "fine, ", "got it, ", "i see, "]
+BEFORE = [
+    "well, ",
+    "ah, ",
+    "oh, ",
+    "hmm, ",
+    "alright, ",
+    "right, ",
+    "so, ",
+    "uh, ",
+    "good, ",
+    "and ",
+    "by the way, ",
+    "just to be sure, ",
+    "fine, ",
+    "got it, ",
+    "i see, ",
+]
 AFTER = [" {name}", " for {day}", " at {time}", " in {city}", " then", " for now", " i think", " you know", " today", " again", " my friend", " so far", " on my side", ", {name} here"]  # fmt: skip
 SLOT = re.compile(r"\{(\w+)\}")
 

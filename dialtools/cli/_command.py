@@ -244,7 +244,7 @@ def _plain(error: click.UsageError) -> str:
 
 def _hint(error: click.UsageError) -> str | None:
     close = getattr(error, "possibilities", None)
-    return f"did you mean {' or '.join(sorted(close)[:3])}?" if close else None
+    return nearest(getattr(error, "option_name", ""), list(close)) if close else None
 
 
 def _terminate(_number: int, _frame: object) -> NoReturn:

@@ -129,8 +129,10 @@ class _ParquetSink:
 
         if self.parquet is None:
             self.schema = _plain_schema(batch.schema, self.metadata)
-            self.parquet = pq.ParquetWriter(_Bytes(self.file), self.schema, compression="zstd", **self._float_settings())
-        self.parquet.write_batch(batch.cast(self.schema) if batch.schema != self.schema else batch)
+            self.parquet = pq.ParquetWriter(
+                _Bytes(self.file), self.schema, compression="zstd", **self._float_settings()
+            )
+        self.parquet.write_batch(_plain_batch(batch).cast(self.schema))
 
     def _float_settings(self) -> dict[str, Any]:
         import pyarrow as pa
@@ -167,6 +169,20 @@ class _Bytes(io.RawIOBase):
     def flush(self) -> None:
         if not self.closed:
             self.file.flush()
+
+
+def _plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Turn list views into lists (pyarrow 26 casts views that begin at 0 into lists without their last offset)."""
+    import numpy as np
+    import pyarrow as pa
+
+    columns = []
+    for column in batch.columns:
+        if pa.types.is_list_view(column.type):
+            offsets = np.concatenate([[0], np.cumsum(np.asarray(column.sizes))]).astype(np.int32)
+            column = pa.ListArray.from_arrays(pa.array(offsets), column.flatten())
+        columns.append(column)
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def _plain_schema(schema: pa.Schema, metadata: dict[str, str]) -> pa.Schema:

@@ -20,13 +20,17 @@ class Options(RunOptions):
 
 
 def test_the_first_layer_that_has_a_key_wins_and_is_named():
-    options, origins = resolve(Options, [Layer("flag", {"window": "1,2,3"}), Layer("run.toml", {"window": [9], "rate": 0.5})])
+    options, origins = resolve(
+        Options, [Layer("flag", {"window": "1,2,3"}), Layer("run.toml", {"window": [9], "rate": 0.5})]
+    )
     assert (options.window, options.rate, options.min_words) == ((1, 2, 3), 0.5, 0)
     assert (origins["window"], origins["rate"], origins["min-words"]) == ("flag", "run.toml", "default")
 
 
 def test_environment_variables_carry_the_name_of_the_command():
-    layer = environment(Options, "dial-pairs", {"DIAL_PAIRS_MIN_WORDS": "4", "DIAL_EMBED_RATE": "1", "DIAL_PAIRS_KEEP": "no"})
+    layer = environment(
+        Options, "dial-pairs", {"DIAL_PAIRS_MIN_WORDS": "4", "DIAL_EMBED_RATE": "1", "DIAL_PAIRS_KEEP": "no"}
+    )
     options, _ = resolve(Options, [layer])
     assert (options.min_words, options.rate, options.keep) == (4, None, False)
 

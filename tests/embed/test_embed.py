@@ -30,7 +30,9 @@ def texts() -> list[str]:
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory, texts) -> Path:
     path = tmp_path_factory.mktemp("embed") / "texts.jsonl"
-    path.write_bytes(b"".join(orjson.dumps({"id": i, "text": t, "label": "x"}) + b"\n" for i, t in enumerate(texts * 2)))
+    path.write_bytes(
+        b"".join(orjson.dumps({"id": i, "text": t, "label": "x"}) + b"\n" for i, t in enumerate(texts * 2))
+    )
     return path
 
 
@@ -50,7 +52,9 @@ def test_vectors_are_those_of_sentence_transformers_in_the_order_of_the_input(sc
 def test_vectors_are_the_golden_ones(scripts, minilm, shared, tmp_path):
     probe = np.load(shared / "golden" / "emb_probe.npz")
     lines = b"".join(orjson.dumps({"text": str(t)}) + b"\n" for t in probe["texts"])
-    done = embed(scripts, "--model", minilm, "--max-length", 64, "--no-normalize", "-o", tmp_path / "e.npy", input=lines)
+    done = embed(
+        scripts, "--model", minilm, "--max-length", 64, "--no-normalize", "-o", tmp_path / "e.npy", input=lines
+    )
     assert done.returncode == 0, done.stderr
     np.testing.assert_allclose(np.load(tmp_path / "e.npy"), probe["emb"], atol=2e-6)
 
@@ -81,7 +85,10 @@ def test_a_killed_job_resumes_to_the_bytes_of_an_unbroken_one(scripts, minilm, c
 
 
 def test_a_list_of_turns_is_joined_with_the_separator_and_keeps_its_newest_tokens(scripts, minilm):
-    rows = [{"context": ["hello there", "a room please"], "response": "sure"}, {"context": ["[SEP]"], "response": "sure"}]
+    rows = [
+        {"context": ["hello there", "a room please"], "response": "sure"},
+        {"context": ["[SEP]"], "response": "sure"},
+    ]
     long = {"context": ["word " * 400, "a room please"], "response": "sure"}
     data = b"".join(orjson.dumps(r) + b"\n" for r in [*rows, long])
     done = embed(scripts, "--model", minilm, "--to", "jsonl", "--max-length", 6, input=data)
@@ -95,11 +102,26 @@ def test_a_list_of_turns_is_joined_with_the_separator_and_keeps_its_newest_token
 
 
 def test_options_of_the_vectors(scripts, minilm, corpus, tmp_path):
-    done = embed(scripts, "--model", minilm, "--dtype", "float16", "-n", 10, "--keep", "label", corpus, "-o", tmp_path / "e.arrow")
+    done = embed(
+        scripts,
+        "--model",
+        minilm,
+        "--dtype",
+        "float16",
+        "-n",
+        10,
+        "--keep",
+        "label",
+        corpus,
+        "-o",
+        tmp_path / "e.arrow",
+    )
     assert done.returncode == 0, done.stderr
     found = read_embeddings([str(tmp_path / "e.arrow")])
     assert (len(found), list(found.columns)) == (10, ["label"])
-    cut = embed(scripts, "--model", minilm, "--max-length", 4, "--on-truncate", "error", corpus, "-o", tmp_path / "f.arrow")
+    cut = embed(
+        scripts, "--model", minilm, "--max-length", 4, "--on-truncate", "error", corpus, "-o", tmp_path / "f.arrow"
+    )
     assert cut.returncode == 1
     assert b"texts.jsonl:1: longer than 4 tokens" in cut.stderr
 

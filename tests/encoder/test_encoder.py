@@ -60,7 +60,9 @@ def vectors(encoder: Encoder, texts: list[str]) -> np.ndarray:
 def test_token_ids_are_those_of_the_tokenizer_itself(small):
     ids, ends = tokenise(small.tokenizer, TEXTS)
     for i, text in enumerate(TEXTS):
-        assert [*small.special.prefix, *ids[ends[i] : ends[i + 1]], *small.special.suffix] == small.tokenizer(text)["input_ids"]
+        assert [*small.special.prefix, *ids[ends[i] : ends[i + 1]], *small.special.suffix] == small.tokenizer(text)[
+            "input_ids"
+        ]
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls", "max"])
@@ -77,7 +79,9 @@ def test_the_saved_directory_gives_the_same_vectors_in_three_libraries(small, tm
     np.testing.assert_allclose(SentenceTransformer(str(directory), device="cpu").encode(TEXTS), ours, atol=2e-6)
     tokens = AutoTokenizer.from_pretrained(directory)(TEXTS, padding=True, return_tensors="pt")
     with torch.no_grad():
-        hidden = AutoModel.from_pretrained(directory)(tokens["input_ids"], attention_mask=tokens["attention_mask"]).last_hidden_state
+        hidden = AutoModel.from_pretrained(directory)(
+            tokens["input_ids"], attention_mask=tokens["attention_mask"]
+        ).last_hidden_state
     np.testing.assert_allclose(POOLINGS[pooling](hidden, tokens["attention_mask"]).numpy(), ours, atol=2e-6)
     small.pooling = "mean"
 

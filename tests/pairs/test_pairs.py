@@ -28,12 +28,17 @@ CORPUS = st.lists(st.lists(WORDS, max_size=7), max_size=5)
 def mined(dialogues: list[dict], **options) -> list[dict]:
     """The pairs of dialogues through the JSONL lane."""
     chunk = Chunk("x", 1, "rows", dialogues)
-    lines = b"".join(part for _, part in mine([chunk], PairOptions(**options), lines=True, policy=Policy(), tally=Tally()))
+    lines = b"".join(
+        part for _, part in mine([chunk], PairOptions(**options), lines=True, policy=Policy(), tally=Tally())
+    )
     return [orjson.loads(line) for line in lines.splitlines()]
 
 
 def as_dialogue(texts: list[str], identity: str = "d") -> dict:
-    return {"id": identity, "turns": [{"speaker": "user" if i % 2 == 0 else "system", "text": t} for i, t in enumerate(texts)]}
+    return {
+        "id": identity,
+        "turns": [{"speaker": "user" if i % 2 == 0 else "system", "text": t} for i, t in enumerate(texts)],
+    }
 
 
 def test_a_dialogue_of_four_turns_worked_by_hand():
@@ -55,7 +60,9 @@ def test_pairs_are_those_of_the_definition_and_never_cross_dialogues(corpus, win
 def test_the_arrow_lane_carries_what_the_json_lane_carries(corpus, dedupe, sample):
     chunk = Chunk("x", 1, "rows", [as_dialogue(t, str(i)) for i, t in enumerate(corpus)])
     options = PairOptions(window=(1, 2), dedupe=dedupe, sample=sample, follow=2)
-    lines, batches = (list(mine([chunk], options, lines=lane, policy=Policy(), tally=Tally())) for lane in (True, False))
+    lines, batches = (
+        list(mine([chunk], options, lines=lane, policy=Policy(), tally=Tally())) for lane in (True, False)
+    )
     rows = [orjson.loads(line) for _, blob in lines for line in blob.splitlines()]
     arrow = [r for _, batch in batches for _, r in records(Chunk("x", 1, "arrow", batch), Policy())]
     assert arrow == rows
@@ -68,7 +75,10 @@ def test_self_pairs_hold_each_distinct_utterance_once_and_never_slip_into_consec
 
 
 def test_entailment_keeps_records_labelled_so():
-    rows = [{"premise": "p", "hypothesis": "h", "label": "entailment"}, {"text1": "x", "text2": "y", "label": "neutral"}]
+    rows = [
+        {"premise": "p", "hypothesis": "h", "label": "entailment"},
+        {"text1": "x", "text2": "y", "label": "neutral"},
+    ]
     assert [(r["context"], r["response"]) for r in mined(rows, kind="entailment")] == [(["p"], "h")]
 
 
@@ -93,7 +103,10 @@ def test_splits_are_by_dialogue_and_cover_every_pair(tmp_path: Path, scripts: Pa
     corpus = tmp_path / "c.jsonl"
     corpus.write_bytes(b"".join(orjson.dumps(as_dialogue(["a", "b", "c"], str(i))) + b"\n" for i in range(300)))
     subprocess.run([scripts / "dial-pairs", corpus, "--split", "train=0.8,dev=0.2", "-o", tmp_path / "p.{split}.jsonl"], check=True, capture_output=True)  # fmt: skip
-    ids = {part: {json.loads(line)["dialogue_id"] for line in (tmp_path / f"p.{part}.jsonl").open()} for part in ("train", "dev")}
+    ids = {
+        part: {json.loads(line)["dialogue_id"] for line in (tmp_path / f"p.{part}.jsonl").open()}
+        for part in ("train", "dev")
+    }
     assert not ids["train"] & ids["dev"]
     assert len(ids["train"] | ids["dev"]) == 300
     assert 30 < len(ids["dev"]) < 90
@@ -130,7 +143,10 @@ def test_a_record_that_is_no_dialogue_says_which_field(record: dict, says: str):
 
 def test_dialects_read_as_the_same_dialogue():
     plain = dialogue({"id": "7", "turns": [{"text": "a", "speaker": "u"}, {"text": "b", "speaker": "s"}]})
-    assert dialogue({"dialogue_id": 7, "dialogue": [{"utterance": "a", "role": "u"}, {"utterance": "b", "role": "s"}]}) == plain
+    assert (
+        dialogue({"dialogue_id": 7, "dialogue": [{"utterance": "a", "role": "u"}, {"utterance": "b", "role": "s"}]})
+        == plain
+    )
     assert dialogue({"id": "7", "messages": [{"content": " a ", "role": "u"}, {"content": "b", "role": "s"}]}) == plain
     assert dialogue({"turns": ["a", "b"]}).texts == ["a", "b"]
 
@@ -138,7 +154,16 @@ def test_dialects_read_as_the_same_dialogue():
 def test_chat_logs_in_csv_and_plain_text_give_the_same_pairs(tmp_path: Path, scripts: Path):
     (tmp_path / "log.csv").write_text('ticket,n,who,message\n1,2,bot,"b, yes"\n1,1,me,a\n2,1,me,c\n2,2,bot,d\n')
     (tmp_path / "log.txt").write_text("a\nb, yes\n\nc\nd\n")
-    flags = ["--dialogue-column", "ticket", "--text-column", "message", "--order-column", "n", "--speaker-column", "who"]
+    flags = [
+        "--dialogue-column",
+        "ticket",
+        "--text-column",
+        "message",
+        "--order-column",
+        "n",
+        "--speaker-column",
+        "who",
+    ]
     runs = [subprocess.run([scripts / "dial-pairs", "-q", *extra], capture_output=True, check=True) for extra in ([*flags, tmp_path / "log.csv"], [tmp_path / "log.txt"])]  # fmt: skip
     pairs = [[(r["context"], r["response"]) for r in map(orjson.loads, run.stdout.splitlines())] for run in runs]
     assert pairs[0] == pairs[1] == [(["a"], "b, yes"), (["c"], "d")]
@@ -161,5 +186,7 @@ def test_pair_counts_are_those_of_the_table(shared: Path, name: str):
         for _ in mine(read_chunks([str(shared / f"data/corpus/{name}.jsonl.gz")]), options, lines=False, policy=Policy(), tally=tally):  # fmt: skip
             pass
         empty = 0 if options.min_words else tally.dropped["empty"]
-        found.append(tally.kept + tally.dropped["repeated"] + empty)  # the table counts pairs of one text twice, and empty ones
+        found.append(
+            tally.kept + tally.dropped["repeated"] + empty
+        )  # the table counts pairs of one text twice, and empty ones
     assert tuple(found) == PUBLISHED[name]

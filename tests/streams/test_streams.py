@@ -39,14 +39,19 @@ def test_what_is_written_in_any_format_reads_the_same(rows, suffix):
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(TEXT.map(lambda t: t.replace("\r", "").replace("\n", "").replace("\x85", "")), max_size=30), st.integers(8, 64))
+@given(
+    st.lists(TEXT.map(lambda t: t.replace("\r", "").replace("\n", "").replace("\x85", "")), max_size=30),
+    st.integers(8, 64),
+)
 def test_where_chunks_end_changes_neither_lines_nor_their_numbers(texts, chunk_bytes):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.jsonl"
         path.write_bytes(b"".join(b'{"n":%d}\n' % i for i in range(len(texts))))
         chunks = list(read_chunks([str(path)], chunk_bytes=chunk_bytes))
         assert b"".join(c.data for c in chunks) == path.read_bytes()
-        assert [c.first for c in chunks] == [1 + sum(d.data.count(b"\n") for d in chunks[:i]) for i in range(len(chunks))]
+        assert [c.first for c in chunks] == [
+            1 + sum(d.data.count(b"\n") for d in chunks[:i]) for i in range(len(chunks))
+        ]
 
 
 def test_odd_but_good_text_is_read(tmp_path: Path):

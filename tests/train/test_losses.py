@@ -22,7 +22,9 @@ def unit_pair(n: int = 7, d: int = 5, seed: int = 0) -> tuple[torch.Tensor, torc
     return torch.nn.functional.normalize(rows, dim=1).chunk(2)
 
 
-@pytest.mark.parametrize(("loss", "oracle"), [(hard_negative, slow_losses.hard_negative), (nt_xent, slow_losses.nt_xent)])
+@pytest.mark.parametrize(
+    ("loss", "oracle"), [(hard_negative, slow_losses.hard_negative), (nt_xent, slow_losses.nt_xent)]
+)
 @pytest.mark.parametrize("temperature", [0.05, 0.5])
 def test_losses_over_both_views_equal_their_equations(loss, oracle, temperature: float):
     anchor, positive = unit_pair()
