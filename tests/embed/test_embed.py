@@ -131,7 +131,7 @@ def test_options_of_the_vectors(scripts, minilm, corpus, tmp_path):
     ([], b"", 2, "--model DIR is needed"), (["--field", "txt"], b'{"text":"a"}\n', 2, "no field 'txt' in the input; there are text"),
     ([], b'{"text":1}\n', 1, "<stdin>:1: text: expected a text or a list of turns")])  # fmt: skip
 def test_what_cannot_be_done_is_said_in_one_line(scripts, minilm, flags, data, code, says):
-    model = [] if "--model" in flags or code == 2 and not flags else ["--model", minilm]
+    model = [] if "--model" in flags or (code == 2 and not flags) else ["--model", minilm]
     done = embed(scripts, *model, *flags, "--to", "jsonl", input=data)
     assert done.returncode == code
     assert says in done.stderr.decode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -53,7 +54,7 @@ def small() -> Encoder:
 
 def vectors(encoder: Encoder, texts: list[str]) -> np.ndarray:
     ids, ends = tokenise(encoder.tokenizer, texts)
-    rows = [assemble([ids[a:b]], encoder.special, max_length=64)[0] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    rows = [assemble([ids[a:b]], encoder.special, max_length=64)[0] for a, b in itertools.pairwise(ends)]
     return encode(encoder, rows, batch_tokens=32)
 
 
@@ -95,7 +96,16 @@ def test_a_directory_that_is_no_model_is_told_in_one_line(tmp_path):
 
 @pytest.mark.parametrize("family", ["roberta", "distilbert", "t5", "gpt2"])
 def test_any_family_of_backbone_encodes_and_pads_on_its_side(small, family):
-    from transformers import DistilBertConfig, DistilBertModel, GPT2Config, GPT2Model, RobertaConfig, RobertaModel, T5Config, T5EncoderModel  # fmt: skip
+    from transformers import (  # fmt: skip
+        DistilBertConfig,
+        DistilBertModel,
+        GPT2Config,
+        GPT2Model,
+        RobertaConfig,
+        RobertaModel,
+        T5Config,
+        T5EncoderModel,
+    )
 
     n = len(small.tokenizer)
     backbone = {

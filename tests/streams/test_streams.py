@@ -99,7 +99,7 @@ def test_a_line_without_end_is_refused_not_held(tmp_path: Path, monkeypatch):
 def test_nothing_half_written_carries_a_final_name(tmp_path: Path):
     for make in (atomic_file, atomic_directory):
         final = tmp_path / make.__name__
-        with pytest.raises(RuntimeError), make(final, overwrite=False) as temporary:  # noqa: PT012
+        with pytest.raises(RuntimeError), make(final, overwrite=False) as temporary:
             (temporary / "x" if temporary.is_dir() else temporary).write_text("half")
             raise RuntimeError
         assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,78 @@
+"""Few-shot intent, several runs: each text embedded once, against a reference that embeds the test set for every run.
+
+python bench/eval.py [labelled.jsonl]: records with text, label and split (train, test).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import torch
+from embed import default_model
+from side_by_side import compare
+
+from dialtools.embed.shard import Settings, encode_turns
+from dialtools.encoder.encoder import Encoder
+from dialtools.eval.intent import prototype_accuracy
+from dialtools.eval.labelled import Labelled
+from dialtools.metrics.episodes import sample
+from dialtools.metrics.geometry import unit
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "labelled", nargs="?", default=Path(__file__).parents[1] / "examples/intents.jsonl.gz", type=Path
+    )
+    parser.add_argument("--model", default=default_model())
+    parser.add_argument("--episodes", type=int, default=10)
+    parser.add_argument("--reference-episodes", type=int, default=2, help="timed runs of the reference, scaled up")
+    parser.add_argument("--runs", type=int, default=1)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    from sentence_transformers import SentenceTransformer
+
+    opened = gzip.open(options.labelled, "rt") if options.labelled.suffix == ".gz" else options.labelled.open()
+    rows = [json.loads(line) for line in opened]
+    train, test = ([r for r in rows if r.get("split") == s] for s in ("train", "test"))
+    labels = [r["label"] for r in train]
+    names = sorted(set(labels))
+    encoder, peer = Encoder.load(options.model), SentenceTransformer(options.model, device="cpu")
+
+    def ours() -> None:
+        settings = Settings(max_length=64, normalize=True, batch_tokens=1024, precision="float32", float16_round=False)
+        known, asked = (
+            Labelled(
+                encode_turns(encoder, [((r["text"],), None) for r in part], settings, lambda n: None).vectors,
+                [r["label"] for r in part],
+            )
+            for part in (train, test)
+        )
+        for shots in (1, 5):
+            for seed in range(options.episodes):
+                prototype_accuracy(known, asked, names, sample(labels, shots, seed=seed).train, asked.classes(names))
+
+    def reference() -> None:
+        for shots in (1, 5):
+            for seed in range(options.reference_episodes):
+                chosen = sample(labels, shots, seed=seed).train
+                support = unit(peer.encode([train[i]["text"] for i in chosen], batch_size=100))
+                queries = unit(peer.encode([r["text"] for r in test], batch_size=100))
+                np.stack([support[[labels[i] == name for i in chosen]].mean(0) for name in names]) @ queries.T
+
+    print(
+        f"reference times are of {options.reference_episodes} episodes; multiply by {options.episodes / options.reference_episodes:g} for {options.episodes}"
+    )
+    compare(
+        {"reference procedure": reference, "dial-embed + dial-eval": ours},
+        peer="reference procedure",
+        runs=options.runs,
+    )
+
+
+if __name__ == "__main__":
+    main()
