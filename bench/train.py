@@ -6,6 +6,7 @@ python bench/train.py [dialogues.jsonl] [--model DIR]: same model, pairs, batch,
 from __future__ import annotations
 
 import argparse
+import itertools
 import tempfile
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     texts = read_texts(options.texts, options.batch_size * options.steps + 1)
-    pairs = list(zip(texts, texts[1:], strict=False))
+    pairs = list(itertools.pairwise(texts))
     with tempfile.TemporaryDirectory() as folder:
         rows = {"sentence-transformers trainer": peer(options, pairs, Path(folder))}
         rows |= {f"dial-train {p}": ours(options, pairs, Path(folder) / p, p) for p in ("float32", "bfloat16")}
