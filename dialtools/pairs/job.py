@@ -16,7 +16,7 @@ from dialtools.corpora.read import dialogues
 from dialtools.pairs.filters import identity, kept
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.reader import READERS
-from dialtools.pairs.render import as_batch, as_lines
+from dialtools.pairs.render import Lines, as_batch, as_lines
 from dialtools.pairs.windows import Pairs, Turns, selves, windowed
 from dialtools.streams.chunks import Chunk, records
 from dialtools.streams.parallel import ordered_map
@@ -53,8 +53,8 @@ def mine(chunks: Iterable[Chunk], options: PairOptions, *, lines: bool, policy: 
         tally.merge(mined.tally)
         tally.dialogues = getattr(tally, "dialogues", 0) + mined.dialogues
         for part, payload in mined.payloads.items():
-            rows = _unseen(mined.digests[part], seen) if part in mined.digests else np.arange(_rows(payload))
-            tally.drop("duplicate", _rows(payload) - len(rows))
+            rows = _unseen(mined.digests[part], seen) if part in mined.digests else np.arange(payload.num_rows)
+            tally.drop("duplicate", payload.num_rows - len(rows))
             if options.limit is not None and tally.kept + len(rows) >= options.limit:
                 rows = rows[: options.limit - tally.kept]
                 tally.keep(len(rows))
@@ -64,13 +64,10 @@ def mine(chunks: Iterable[Chunk], options: PairOptions, *, lines: bool, policy: 
             yield part, _take(payload, rows)
 
 
-def _rows(payload: Any) -> int:
-    return len(payload) if isinstance(payload, list) else payload.num_rows
-
-
 def _take(payload: Any, rows: np.ndarray) -> Any:
-    if isinstance(payload, list):
-        return b"".join(payload if len(rows) == len(payload) else [payload[i] for i in rows])
+    """Return the rows of a payload as what a writer takes: bytes, or a batch."""
+    if isinstance(payload, Lines):
+        return (payload if len(rows) == payload.num_rows else payload.take(rows)).blob
     return payload if len(rows) == payload.num_rows else _taken(payload, rows)
 
 

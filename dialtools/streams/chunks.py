@@ -21,7 +21,7 @@ from dialtools.streams.policy import Policy, Where
 
 SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv", ".txt": "text",
             ".parquet": "parquet", ".arrow": "arrow"}  # fmt: skip
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 17
 MAX_LINE_BYTES = 64 << 20
 BATCH_ROWS = 4096
 
