@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,10 +40,13 @@ def as_dicts(pairs: Pairs, turns: Turns, kind: str, follow: int) -> Iterator[dic
 
 @dataclass(frozen=True)
 class Lines:
-    """JSON lines in one piece, which crosses process borders faster than many."""
+    """JSON lines in one piece, which crosses process borders in shared memory."""
 
     blob: bytes
     num_rows: int
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return Lines, (PickleBuffer(self.blob), self.num_rows)
 
     def take(self, rows: np.ndarray) -> Lines:
         """Return the lines of an index array."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from pickle import PickleBuffer
 from typing import Any
 
 import orjson
@@ -34,6 +35,10 @@ class Chunk:
     first: int
     format: str
     data: Any
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        data = PickleBuffer(self.data) if isinstance(self.data, bytes) else self.data  # bytes cross in shared memory
+        return Chunk, (self.name, self.first, self.format, data)
 
 
 def input_format(path: str, given: str | None, head: bytes = b"") -> str:

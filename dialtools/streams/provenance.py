@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
@@ -36,11 +37,23 @@ def provenance(*, command: str, options: Mapping[str, Any], inputs: Sequence[str
         "schema": "dialtools.provenance/1",
         "version": __version__,
         "command": command,
-        "argv": [word for word in sys.argv[1:] if word.removeprefix("--") not in HOW_NOT_WHAT],
+        "argv": _what(sys.argv[1:]),
         "options": {key: list(v) if isinstance(v, tuple) else v for key, v in told.items()},
         "inputs": [describe(path) for path in inputs or ("-",)],
         "counts": dict(counts or {}),
     }
+
+
+def _what(argv: Sequence[str]) -> list[str]:
+    """Leave out the flags that change how a run goes; --jobs and --threads with their numbers."""
+    words, skip = [], False
+    for word in argv:
+        flag = re.split(r"=|(?<=^-j)(?=\d)", word)[0]
+        name = {"-j": "jobs", "-q": "quiet", "-v": "verbose"}.get(flag, flag.removeprefix("--"))
+        if not skip and not (word.startswith("-") and name in HOW_NOT_WHAT):
+            words.append(word)
+        skip = name in ("jobs", "threads") and flag == word and word.startswith("-")
+    return words
 
 
 def describe(path: str) -> dict[str, Any]:
