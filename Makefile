@@ -35,7 +35,8 @@ lint: $(VENV)/.ready-tests ## format and check
 man: $(VENV)/.ready ## regenerate man pages and completions
 	$(BIN)/python -m dialtools.cli._man
 
-bench: $(VENV)/.ready-tests ## compare with the peers, side by side
+bench: $(VENV)/.ready ## compare with the peers, side by side
+	$(INSTALL) '.[bench]'
 	for row in pairs embed train eval; do $(BIN)/python bench/$$row.py; done
 
 clean: ## remove what the targets made
