@@ -93,7 +93,7 @@ def _prepare(work: Path, options: TrainOptions, run: Run) -> tuple[Trainer, Any,
     with Policy(options.on_error) as policy:
         try:
             count = prepare.spool_inputs(store_at, options, policy)
-        except Exception:
+        except BaseException:
             shutil.rmtree(work, ignore_errors=True)  # nothing to resume yet
             raise
         encoder = prepare.load_encoder(store_at, options, count)

@@ -100,10 +100,13 @@ def _plain(value: Any) -> Any:
 
 
 class Shards:
-    """The finished shards of a job, in `OUTPUT.partial/`: part files and a manifest of what they are parts of."""
+    """The finished shards of a job, in `OUTPUT.partial/`: part files and a manifest of what they are parts of.
+
+    The directory is made with its first shard: a job that fails before it leaves nothing.
+    """
 
     def __init__(self, output: Path, about: dict[str, Any], *, resume: bool, overwrite: bool) -> None:
-        self.directory = output.with_name(f"{output.name}.partial")
+        self.directory, self.about = output.with_name(f"{output.name}.partial"), about
         manifest = self.directory / "manifest.json"
         if self.directory.exists() and not (resume or overwrite):
             raise OutputError("an interrupted run is here", where=self.directory, hint="--resume goes on, --overwrite starts over")  # fmt: skip
@@ -111,9 +114,11 @@ class Shards:
             _check_same(json.loads(manifest.read_text()), json.loads(json.dumps(about)))
             return
         shutil.rmtree(self.directory, ignore_errors=True)
-        self.directory.mkdir(parents=True)
-        with atomic_file(manifest, overwrite=True) as path:
-            path.write_text(json.dumps(about))
+
+    def _begin(self) -> None:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        with atomic_file(self.directory / "manifest.json", overwrite=True) as path:
+            path.write_text(json.dumps(self.about))
 
     def path(self, number: int) -> Path:
         return self.directory / f"part-{number:06d}.arrow"
@@ -123,6 +128,8 @@ class Shards:
 
     def write(self, number: int, batch: pa.RecordBatch, *, cut: int, distinct: int) -> None:
         """Write a part in one rename; its counts travel in its metadata."""
+        if not self.directory.exists():
+            self._begin()
         with atomic_file(self.path(number), overwrite=True) as temporary, writer(str(temporary), format="arrow", overwrite=True, metadata={"cut": str(cut), "distinct": str(distinct)}) as write:  # fmt: skip
             write(batch)
 
@@ -133,7 +140,7 @@ class Shards:
             return pa.ipc.open_stream(file).read_next_batch()
 
     def remove(self) -> None:
-        shutil.rmtree(self.directory)
+        shutil.rmtree(self.directory, ignore_errors=True)
 
 
 def _check_same(before: dict[str, Any], now: dict[str, Any]) -> None:

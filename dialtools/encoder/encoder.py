@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from dialtools.errors import ConfigError, ModelError, nearest
 OLD_POOLING_KEYS = {"pooling_mode_cls_token": "cls", "pooling_mode_max_tokens": "max",
                     "pooling_mode_lasttoken": "last", "pooling_mode_mean_tokens": "mean"}  # fmt: skip
 LONGEST = 512
+HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 
 
 class Encoder(nn.Module):
@@ -139,9 +141,14 @@ def _json(path: Path) -> Any:
         raise ModelError(f"not JSON: {error}", where=path) from None
 
 
+def not_here(name: str) -> ModelError:
+    """Return the error for a model that is neither a directory nor in the local cache."""
+    advice = f"give a directory, or fetch it first: hf download {name}" if HUB_NAME.fullmatch(name) else "give a directory with a config.json"  # fmt: skip
+    return ModelError(f"no model {name!r} on this machine", hint=advice)
+
+
 def _not_loaded(name: str, error: Exception) -> ModelError:
     if not Path(name).is_dir():
-        advice = f"give a directory, or fetch it first: hf download {name}"
-        return ModelError(f"no model {name!r} on this machine", hint=advice)
+        return not_here(name)
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     return ModelError(f"not a model that transformers can load: {reason}", where=name)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from dialtools.encoder.device import choose_device, choose_precision, default_batch_tokens
-from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.encoder import Encoder, not_here
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
-from dialtools.errors import DataError, ModelError
+from dialtools.errors import DataError
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import digest
@@ -123,9 +123,7 @@ def check_inputs(paths: Sequence[str], model: str | None) -> None:
         try:
             cached_file(model, "config.json", local_files_only=True)
         except (OSError, ValueError):
-            raise ModelError(
-                f"no model {model!r} on this machine", hint=f"give a directory, or fetch it first: hf download {model}"
-            ) from None
+            raise not_here(model) from None
     for path in paths:
         if path != "-" and not Path(path).exists():
             raise DataError("no such file or directory", where=path)

@@ -158,6 +158,8 @@ def test_a_killed_command_leaves_nothing_under_the_final_name(scripts, tmp_path,
         stdin=subprocess.PIPE,
         cwd=tmp_path,
         stderr=subprocess.PIPE,
+        # a shell's background job inherits "ignore SIGINT", and so would a test run started from one
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     process.stdin.write(corpus(20_000))
     process.stdin.flush()

@@ -124,6 +124,7 @@ def test_options_of_the_vectors(scripts, minilm, corpus, tmp_path):
     )
     assert cut.returncode == 1
     assert b"texts.jsonl:1: longer than 4 tokens" in cut.stderr
+    assert not (tmp_path / "f.arrow.partial").exists(), "nothing was finished: nothing to resume"
 
 
 @pytest.mark.parametrize(("flags", "data", "code", "says"), [
