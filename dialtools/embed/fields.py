@@ -22,8 +22,8 @@ def choose_fields(given: Sequence[str], first: Mapping[str, Any]) -> tuple[str, 
     Raises:
         ConfigError: if it has none of them, naming those it has.
     """
-    for names in (tuple(given),) if given else (("text",), ("context", "response"), ("query",)):
-        missing = [name for name in names if name not in first]
+    for names in (tuple(given),) if given else (("text",), ("context", "response"), ("history", "response"), ("query",)):
+        missing = [part for name in names for part in name.split("+") if part not in first]
         if not missing:
             return names
         if given:
@@ -42,6 +42,8 @@ def turns_of(record: Mapping[str, Any], name: str) -> Turns:
     Raises:
         ValueError: if it is neither a text nor a list of turns.
     """
+    if "+" in name:
+        return _joined([turns_of(record, part) for part in name.split("+")])
     value = record.get(name)
     if isinstance(value, str):
         return (value if value.strip() else EMPTY,), _said(record, name)
@@ -55,6 +57,12 @@ def turns_of(record: Mapping[str, Any], name: str) -> Turns:
     speakers = record.get("speakers") or ()
     roles = tuple(map(_role, speakers[: len(texts)])) if len(speakers) >= len(texts) else (UNKNOWN,) * len(texts)
     return tuple(text if text.strip() else EMPTY for text in texts), roles
+
+
+def _joined(parts: Sequence[Turns]) -> Turns:
+    """Return the turns of several fields as one list."""
+    texts = tuple(text for part, _ in parts for text in part)
+    return texts, tuple(role for part, roles in parts for role in roles or (UNKNOWN,) * len(part))
 
 
 def _said(record: Mapping[str, Any], name: str) -> tuple[int] | None:

@@ -14,6 +14,7 @@ import orjson
 
 from dialtools.embed.fields import Turns, carried, choose_fields, turns_of, vector_name
 from dialtools.embed.options import EmbedOptions
+from dialtools.embed.rows import HISTORY, expander
 from dialtools.embed.shard import Settings, encode_turns
 from dialtools.encoder.encoder import Encoder
 from dialtools.errors import ConfigError, DataError, OutputError
@@ -37,32 +38,41 @@ class Job:
 
     def __init__(self, encoder: Encoder, options: EmbedOptions, settings: Settings, policy: Policy, advance: Callable[[int], None]) -> None:  # fmt: skip
         self.encoder, self.options, self.settings, self.policy, self.advance = encoder, options, settings, policy, advance  # fmt: skip
-        self.fields: tuple[str, ...] = ()
+        self.expand = expander(options.per)
+        self.fields: tuple[str, ...] = (HISTORY,) if options.per == "turn" and not options.field else ()
         self.columns: list[str] = []
         self.schema: pa.Schema | None = None
         self.rows = self.distinct = self.cut = 0
 
     def shards(self, records: Iterable[Record]) -> Iterator[list[Record]]:
         """Cut the records into shards; each record is checked, bad ones go to the policy."""
-        good = self._checked(islice(records, self.options.limit))
+        good = islice(self._checked(records), self.options.limit)
         while shard := list(islice(good, self.options.shard_rows)):
             yield shard
 
     def _checked(self, records: Iterable[Record]) -> Iterator[Record]:
         for where, record in records:
-            self.fields = self.fields or choose_fields(self.options.field, record)
             try:
-                for name in self.fields:
-                    turns_of(record, name)
+                rows = [self._row(row) for row in self.expand(where, record)]
             except ValueError as error:
                 self.policy.reject(where, str(error), orjson.dumps(record, default=str))
                 continue
-            yield where, record
+            yield from ((where, row) for row in rows)
+
+    def _row(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Check that the fields of a row can be embedded; the first row fixes which they are."""
+        self.fields = self.fields or choose_fields(self.options.field, row)
+        for name in self.fields:
+            turns_of(row, name)
+        return row
 
     def settle(self, shard: list[Record]) -> None:
         """Fix the carried columns by the first shard."""
         if not self.columns:
-            self.columns = carried([record for _, record in shard], self.options.keep)
+            records = [record for _, record in shard]
+            if self.options.per == "turn":  # every history again would be quadratic in the length of a dialogue
+                records = [{k: v for k, v in record.items() if k != HISTORY} for record in records]
+            self.columns = carried(records, self.options.keep)
 
     def count(self, part: pa.RecordBatch, rows: int) -> None:
         """Take a finished part into the counts, and its schema for the shards to come."""
@@ -83,7 +93,10 @@ class Job:
             raise DataError(f"longer than {self.settings.max_length} tokens", where=where, hint="--max-length, or --on-truncate warn")  # fmt: skip
         parts = np.split(encoded.vectors, len(self.fields))
         vectors = {vector_name(name, self.fields): part for name, part in zip(self.fields, parts, strict=True)}
-        columns = {name: [_plain(record.get(name)) for _, record in shard] for name in self.columns}
+        columns = {name: _plain([record.get(name) for _, record in shard], self._is_text(name)) for name in self.columns}  # fmt: skip
+        if self.options.tokens:
+            counts = np.split(encoded.tokens, len(self.fields))
+            columns |= {vector_name(name, self.fields).replace("embedding", "tokens"): part for name, part in zip(self.fields, counts, strict=True)}  # fmt: skip
         try:
             batch = embedding_batch(columns, vectors, float16=self.options.dtype == "float16", schema=self.schema)
         except Exception as error:
@@ -91,12 +104,20 @@ class Job:
         self.schema = self.schema or batch.schema
         return batch
 
+    def _is_text(self, name: str) -> bool:
+        """Tell whether an earlier shard made a column text."""
+        return self.schema is not None and name in self.schema.names and str(self.schema.field(name).type) == "string"
 
-def _plain(value: Any) -> Any:
-    """Keep texts, numbers and lists of texts as they are; nested values as JSON text."""
-    if isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(v, str) for v in value)):
-        return orjson.dumps(value).decode()
-    return value
+
+def _plain(values: list[Any], as_text: bool) -> list[Any]:
+    """Keep texts, numbers and lists of texts as they are; a column with nested values becomes JSON text."""
+    if not as_text and not any(map(_nested, values)):
+        return values
+    return [orjson.dumps(value).decode() if isinstance(value, dict | list) else value for value in values]
+
+
+def _nested(value: Any) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(v, str) for v in value))
 
 
 class Shards:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dialtools.embed.rows import PER
 from dialtools.errors import ConfigError
 from dialtools.options import InputOptions, RunOptions, at_least, name_list, option
 
@@ -15,13 +16,15 @@ class EmbedOptions(InputOptions, RunOptions):
     """What is embedded, with what, and where the vectors go."""
 
     model: str = option("", metavar="DIR", help="encoder: a model directory, or a name in the local cache")
-    field: tuple[str, ...] = option((), metavar="NAMES", parse=name_list, help="fields to embed: texts, or lists of turns", shown="text; context,response of pairs")  # fmt: skip
+    field: tuple[str, ...] = option((), metavar="NAMES", parse=name_list, help="fields to embed: texts, or lists of turns; a+b reads both as one list of turns", shown="text; context,response of pairs")  # fmt: skip
+    per: str = option("record", choices=PER, help="a row for each record; each turn of a dialogue, embedded with the history before it; each distinct text in `candidates`")  # fmt: skip
     keep: tuple[str, ...] = option(("all",), metavar="NAMES|all|none", parse=name_list, help="fields of the input to carry along")  # fmt: skip
     normalize: bool | None = option(None, help="scale vectors to length 1", shown="as the model says")
     dtype: str = option("float32", choices=("float32", "float16"), help="numbers of the vectors")
     max_length: int | None = option(None, metavar="N", parse=at_least(4), help="tokens of a text at most", shown="the model's")  # fmt: skip
     pooling: str | None = option(None, choices=("mean", "cls", "max", "last"), help="how token vectors become one", shown="the model's")  # fmt: skip
     on_truncate: str = option("warn", choices=("warn", "error", "ignore"), help="when texts were cut")
+    tokens: bool = option(False, help="add a column of the token counts before any cut")
     float16_round: bool = option(False, help="round vectors through float16, as DSE's evaluation does")
 
     output: str = option("-", short="-o", metavar="FILE", group="Output", help="file to write; - is stdout (not resumable)")  # fmt: skip

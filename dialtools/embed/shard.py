@@ -29,9 +29,10 @@ class Settings:
 
 @dataclass
 class Encoded:
-    """(N, D) float32 vectors of N items, which of them were cut, and how many were distinct."""
+    """(N, D) float32 vectors of N items, their tokens before any cut, which were cut, and how many were distinct."""
 
     vectors: np.ndarray
+    tokens: np.ndarray
     cut: np.ndarray
     distinct: int
 
@@ -40,16 +41,16 @@ def encode_turns(encoder: Encoder, items: Sequence[Turns], settings: Settings, a
     """Encode N fields; a list of turns keeps its newest tokens, a single text its first."""
     distinct: dict[Turns, int] = {}
     place = np.fromiter((distinct.setdefault(item, len(distinct)) for item in items), np.int64, len(items))
-    sequences, cut = _sequences(encoder, list(distinct), settings.max_length)
+    sequences, counts, cut = _sequences(encoder, list(distinct), settings.max_length)
     vectors = encode(encoder, sequences, batch_tokens=settings.batch_tokens, precision=settings.precision, advance=advance)  # fmt: skip
     if settings.float16_round:
         vectors = vectors.astype(np.float16).astype(np.float32)
     if settings.normalize:
         vectors = unit(vectors)
-    return Encoded(vectors[place], cut[place], len(distinct))
+    return Encoded(vectors[place], counts[place], cut[place], len(distinct))
 
 
-def _sequences(encoder: Encoder, items: list[Turns], max_length: int) -> tuple[list[np.ndarray], np.ndarray]:
+def _sequences(encoder: Encoder, items: list[Turns], max_length: int) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:  # fmt: skip
     utterances: dict[str, int] = {}
     for texts, _ in items:
         for text in texts:
@@ -57,10 +58,13 @@ def _sequences(encoder: Encoder, items: list[Turns], max_length: int) -> tuple[l
     ids, ends = tokenise(encoder.tokenizer, list(utterances))
     tokens = [ids[a:b] for a, b in pairwise(ends)]
     sequences: list[Any] = []
-    cut = np.zeros(len(items), bool)
+    counts, cut = np.zeros(len(items), np.int64), np.zeros(len(items), bool)
+    special = encoder.special
     for i, (texts, roles) in enumerate(items):
         spoken = [encoder.role_tokens[r] for r in roles] if encoder.role_tokens and roles else None
         turns = [tokens[utterances[text]] for text in texts]
-        sequence, cut[i] = assemble(turns, encoder.special, max_length=max_length, newest=len(turns) > 1, roles=spoken)
+        sequence, cut[i] = assemble(turns, special, max_length=max_length, newest=len(turns) > 1, roles=spoken)
+        between = len(turns) if spoken else (len(turns) - 1) * len(special.separator)
+        counts[i] = len(special.prefix) + sum(map(len, turns)) + between + len(special.suffix)
         sequences.append(sequence)
-    return sequences, cut
+    return sequences, counts, cut

@@ -151,25 +151,27 @@ def _matrix(column: pa.ChunkedArray, path: str) -> np.ndarray:
 
 def _read_jsonl(stream: Any, path: str) -> Embeddings:
     vectors: dict[str, list[np.ndarray]] = {}
-    columns: dict[str, list[Any]] = {}
+    rows: list[dict[str, Any]] = []
     n = 0
     for n, record in records(Chunk(path, 1, "jsonl", stream.read()), Policy()):
+        rows.append({name: value for name, value in record.items() if not name.endswith(SUFFIX)})
         for name, value in record.items():
             if name.endswith(SUFFIX):
                 try:
                     vectors.setdefault(name, []).append(np.asarray(value, np.float32))
                 except (TypeError, ValueError):
                     raise DataError(f"{name}: expected numbers", where=Where(path, n)) from None
-            else:
-                columns.setdefault(name, []).append(value)
     if not vectors:
         raise DataError("holds no embeddings (a field named embedding or *_embedding)", where=path)
     try:
-        matrices = {name: _checked(np.stack(rows), path) for name, rows in vectors.items()}
+        matrices = {name: _checked(np.stack(some), path) for name, some in vectors.items()}
     except ValueError:
         raise DataError("vectors differ in length", where=path) from None
-    count = len(next(iter(matrices.values())))
-    return Embeddings(matrices, {k: v for k, v in columns.items() if len(v) == count}, {}, path)
+    short = next((name for name, matrix in matrices.items() if len(matrix) < len(rows)), None)
+    if short:
+        raise DataError(f"{len(rows) - len(matrices[short])} of {len(rows)} rows have no {short}", where=path)
+    columns = {name: [row.get(name) for row in rows] for name in dict.fromkeys(k for row in rows for k in row)}
+    return Embeddings(matrices, columns, {}, path)
 
 
 def _checked(matrix: np.ndarray, path: str) -> np.ndarray:
