@@ -1,9 +1,12 @@
-"""dial-eval - score embedding files: intent, out of scope, response selection
+"""dial-eval - score embedding files: intent, out of scope, response selection, next actions, inference, suites
 
   dial-eval intent --train train.parquet --test test.parquet --shots 1,5
   dial-eval intent --method knn clinc.parquet
   dial-eval oos --train train.parquet --test test.parquet --oos-label oos
   dial-eval select heldout.parquet --fail-under top-1=60
+  dial-eval act --target next dstc2.parquet
+  dial-eval infer --label qi,hi --under-tokens 256 ic-tod.parquet
+  dial-eval suite diaeval before/ after/
 
 Reads what dial-embed writes (Parquet, Arrow, JSONL, .npy); needs no model and no GPU. Numbers are percent, with 95 %
 intervals: Student's t over runs, or bootstrap over the queries of one run.
@@ -11,12 +14,11 @@ intervals: Student's t over runs, or bootstrap over the queries of one run.
 
 from __future__ import annotations
 
-from typing import Any
-
 from dialtools.catalog import Entry
 from dialtools.cli._command import command, group
 from dialtools.cli._run import Run
-from dialtools.eval.options import IntentOptions, OosOptions, ReportOptions, SelectOptions
+from dialtools.cli._scores import report
+from dialtools.eval.options import ActOptions, InferOptions, IntentOptions, OosOptions, SelectOptions
 
 MEMORY = "the embedding files: 4 bytes a number"
 
@@ -33,7 +35,7 @@ product. Each run draws k examples a class with Python's generator, as the DSE r
 def intent(options: IntentOptions, run: Run) -> None:
     from dialtools.eval import intent as task
 
-    _report(*task.evaluate(options), options, run)
+    report(*task.evaluate(options), options, run)
 
 
 @command(OosOptions, memory=MEMORY, reads_stdin=False, name="dial-eval oos", doc="""dial-eval oos - tell what is out of scope
@@ -49,7 +51,7 @@ out-of-scope texts as the positive class.
 def oos(options: OosOptions, run: Run) -> None:
     from dialtools.eval import oos as task
 
-    _report(*task.evaluate(options), options, run)
+    report(*task.evaluate(options), options, run)
 
 
 @command(SelectOptions, memory=MEMORY, name="dial-eval select", doc="""dial-eval select - find the response among candidates
@@ -65,54 +67,53 @@ they hold in expectation (--ties average).
 def select(options: SelectOptions, run: Run) -> None:
     from dialtools.eval import select as task
 
-    _report(*task.evaluate(options), options, run)
+    report(*task.evaluate(options), options, run)
 
 
-def _report(scores: list[Any], metadata: dict[str, str], options: ReportOptions, run: Run) -> None:
-    """Print a table for a person or JSONL for a machine; then check the gates."""
-    import sys
+@command(ActOptions, memory=MEMORY, reads_stdin=False, name="dial-eval act", doc="""dial-eval act - predict the acts of the next system turn, or tell those of the current one
 
-    import orjson
+  dial-embed --model model/ --field history dstc2_acts.jsonl -o dstc2.parquet && dial-eval act dstc2.parquet
+  dial-embed --model model/ --per turn chats.jsonl -o turns.parquet && dial-eval act --speaker system turns.parquet
+  dial-eval act --target current turns.parquet
 
-    from dialtools.eval.score import check_gates
-    from dialtools.streams.sinks import write_records
+One linear layer with a sigmoid for each act is trained on the frozen embeddings; an act is predicted above 0.5. Rates,
+penalties and the epoch are chosen on validation rows, by the mean of micro and macro F1. Acts that are never predicted
+have F1 0 and count in the macro average, as scikit-learn has it with zero_division=0.
 
-    about = orjson.loads(metadata.get("dialtools", "{}"))
-    inputs = _inputs(options)
-    for score in scores:
-        score.model, score.inputs = (about.get("options") or {}).get("model"), inputs
-    if options.output == "-" and sys.stdout.isatty() and not options.json:
-        _table(scores, run)
-    else:
-        write_records((s.record() for s in scores), options.output, to="jsonl", overwrite=options.overwrite)
-        sys.stdout.flush()
-    check_gates(scores, options.fail_under)
+Rows of turns (--per turn) hold each turn's own acts: `next` looks up those of the turn that follows. Ready-made rows
+hold the acts of `response` in `labels`: embed `history` for `next`, `history+response` for `current`; the file tells
+which was done, and the wrong target is refused.
+""")  # fmt: skip
+def act(options: ActOptions, run: Run) -> None:
+    from dialtools.eval import act as task
 
-
-def _inputs(options: Any) -> list[dict[str, Any]]:
-    from dialtools.streams.provenance import describe
-
-    named = [getattr(options, name, None) for name in ("train", "test", "validation", "pool", "episodes")]
-    return [describe(path) for path in (*options.inputs, *named) if path]
+    with run.progress(options.points, "probes") as progress:
+        found = task.evaluate(options, progress.advance)
+    report(*found, options, run)
 
 
-def _table(scores: list[Any], run: Run) -> None:
-    from rich.console import Console
-    from rich.table import Table
+@command(InferOptions, memory=MEMORY, reads_stdin=False, name="dial-eval infer", doc="""dial-eval infer - tell whether a dialogue contradicts itself
 
-    table = Table(title=f"{scores[0].task} · {scores[0].dataset} · {scores[0].n:,} texts, percent", title_justify="left")  # fmt: skip
-    for name, justify in (("setting", "left"), ("metric", "left"), ("score", "right"), ("95 % interval", "right"), ("std", "right"), ("runs", "right")):  # fmt: skip
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
-    for s in scores:
-        spread = f"{s.std:.2f}" if s.std == s.std else ""
-        interval = f"{s.low:.2f} – {s.high:.2f}" if s.low == s.low else ""
-        table.add_row(s.setting, s.metric, f"{s.value:.2f}", interval, spread, str(s.runs))
-    Console(no_color=not run.colored, highlight=False).print(table)
+  dial-embed --model model/ --field history+response --tokens citod.jsonl -o ic-tod.parquet
+  dial-eval infer --label qi,hi --test-split dev --hold-out 0.1 ic-tod.parquet
+  dial-eval infer --label is_contradiction --under-tokens 256 decode.parquet
+
+One linear layer with a softmax over the classes is trained on the frozen embeddings; the most probable class is
+compared. `majority` is the accuracy of always saying the most frequent class of the training rows.
+""")  # fmt: skip
+def infer(options: InferOptions, run: Run) -> None:
+    from dialtools.eval import infer as task
+
+    with run.progress(options.points, "probes") as progress:
+        found = task.evaluate(options, progress.advance)
+    report(*found, options, run)
 
 
 TASKS = {
     "intent": Entry("dialtools.cli.eval:intent", "few-shot intent classification, by prototypes or nearest neighbours"),
     "oos": Entry("dialtools.cli.eval:oos", "tell in-scope texts from out-of-scope ones"),
     "select": Entry("dialtools.cli.eval:select", "find the response among candidates"),
+    "act": Entry("dialtools.cli.eval:act", "predict the acts of the next system turn, or tell those of the current one"),
+    "infer": Entry("dialtools.cli.eval:infer", "tell whether a dialogue contradicts itself"),
 }
 main = group(__doc__ or "", TASKS)

@@ -20,6 +20,7 @@ class Score:
 
     Attributes:
         values: a value for each run.
+        chosen: hyper-parameters found on validation rows.
         low, high: 95 % interval: Student's t over runs, or bootstrap over queries of a single run.
     """
 
@@ -35,6 +36,7 @@ class Score:
     n: int
     seed: int
     values: list[float] = field(default_factory=list)
+    chosen: dict[str, Any] = field(default_factory=dict)
     model: str | None = None
     inputs: list[dict[str, Any]] = field(default_factory=list)
 
@@ -42,7 +44,7 @@ class Score:
         """Return the score as a record; what is not known is left out."""
         facts = {"schema": SCHEMA, **vars(self)}
         return {
-            k: v for k, v in facts.items() if not (v is None or v == [] or (isinstance(v, float) and math.isnan(v)))
+            k: v for k, v in facts.items() if not (v is None or v in ([], {}) or (isinstance(v, float) and math.isnan(v)))
         }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 # two-sided 95 % quantiles of Student's t by degrees of freedom; beyond 30 the normal one is within 4 %
@@ -25,3 +27,18 @@ def bootstrap(values: np.ndarray, *, seed: int, resamples: int = 1000) -> tuple[
     means = np.array([values[draw.integers(0, len(values), len(values))].mean() for _ in range(resamples)])
     low, high = np.percentile(means, [2.5, 97.5])
     return float(np.mean(values)), float(low), float(high)
+
+
+def bootstrap_sums(parts_N: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray], *, seed: int,
+                   resamples: int = 1000) -> tuple[float, float, float]:  # fmt: skip
+    """Return a statistic of the sum of N parts, such as F1 of counts, and its 95 % percentile interval over resamples.
+
+    Args:
+        parts_N: (N, ...) what each query adds.
+        statistic: takes sums (..., as one part) to numbers.
+    """
+    draw, n = np.random.default_rng(seed), len(parts_N)
+    flat = parts_N.reshape(n, -1).astype(np.float64)
+    sums = np.stack([np.bincount(draw.integers(0, n, n), minlength=n) @ flat for _ in range(resamples)])
+    low, high = np.percentile(statistic(sums.reshape(resamples, *parts_N.shape[1:])), [2.5, 97.5])
+    return float(statistic(parts_N.sum(0, dtype=np.float64))), float(low), float(high)

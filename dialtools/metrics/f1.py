@@ -1,0 +1,44 @@
+"""F1 of label sets. N rows, A labels; a label that is neither true nor guessed scores 0 (scikit-learn's zero_division=0).
+
+Counts are (..., 3, A): true positives, false positives, false negatives of each label, of one row or summed over rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def counts(truth_NA: np.ndarray, guess_NA: np.ndarray) -> np.ndarray:
+    """Return (N, 3, A) the counts of each row."""
+    truth, guess = truth_NA.astype(bool), guess_NA.astype(bool)
+    return np.stack([truth & guess, ~truth & guess, truth & ~guess], 1).astype(np.float32)
+
+
+def f1(counts_3: np.ndarray) -> np.ndarray:
+    """Return 2 tp / (2 tp + fp + fn) over the second last axis, 0 where nothing was true or guessed."""
+    hits, false, missed = np.moveaxis(counts_3, -2, 0)
+    return 2 * hits / np.maximum(2 * hits + false + missed, 1)
+
+
+def micro(sums_3A: np.ndarray) -> np.ndarray:
+    """Return F1 of all labels thrown together."""
+    return f1(sums_3A.sum(-1, keepdims=True))[..., 0]
+
+
+def macro(sums_3A: np.ndarray) -> np.ndarray:
+    """Return the mean F1 of all labels, the absent ones too."""
+    return f1(sums_3A).mean(-1)
+
+
+def weighted(sums_3A: np.ndarray) -> np.ndarray:
+    """Return the mean F1 of the labels, each as often as it is true."""
+    support = sums_3A[..., 0, :] + sums_3A[..., 2, :]
+    return (f1(sums_3A) * support).sum(-1) / np.maximum(support.sum(-1), 1)
+
+
+def by_row(counts_N3A: np.ndarray) -> np.ndarray:
+    """Return (N,) the F1 of each row; their mean is scikit-learn's `samples` average."""
+    return micro(counts_N3A)
+
+
+AVERAGES = {"micro": micro, "macro": macro, "weighted": weighted}
