@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dialtools.cli._run import Run
-from dialtools.eval.options import ReportOptions
+from dialtools.eval.options import ReportOptions, SuiteOptions
+
+if TYPE_CHECKING:
+    from dialtools.eval.suite import Result, Suite
 
 
 def report(scores: list[Any], metadata: dict[str, str], options: ReportOptions, run: Run) -> None:
@@ -47,4 +50,48 @@ def _table(scores: list[Any], run: Run) -> None:
         spread = f"{s.std:.2f}" if s.std == s.std else ""
         interval = f"{s.low:.2f} – {s.high:.2f}" if s.low == s.low else ""
         table.add_row(s.setting, s.metric, f"{s.value:.2f}", interval, spread, str(s.runs))
+    Console(no_color=not run.colored, highlight=False).print(table)
+
+
+def report_suite(suite: Suite, result: Result, options: SuiteOptions, run: Run) -> None:
+    """Print one table with a column for each model, or JSONL; then check the gates."""
+    import sys
+
+    from dialtools.eval.score import check_gates
+    from dialtools.eval.suite import records
+    from dialtools.streams.sinks import write_records
+
+    if options.output == "-" and sys.stdout.isatty() and not options.json:
+        _suite_table(suite, result, options, run)
+    else:
+        write_records(records(suite, result, published=options.published), options.output, to="jsonl", overwrite=options.overwrite)  # fmt: skip
+        sys.stdout.flush()
+    check_gates(result.scores, options.fail_under)
+
+
+def _suite_table(suite: Suite, result: Result, options: SuiteOptions, run: Run) -> None:
+    from pathlib import Path
+
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    published = suite.published() if options.published else {}
+    beside = f"; beside, as published: {suite.source}" if published else ""
+    table = Table(title=f"{suite.title}, percent{beside}", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))  # fmt: skip
+    for name in ("task", "data set", "score"):
+        table.add_column(name, no_wrap=True)
+    names = {folder: Path(folder).resolve().name for folder in result.values}
+    for folder, short in names.items():
+        table.add_column(short if list(names.values()).count(short) == 1 else folder, justify="right", min_width=5)
+    for model in published:
+        table.add_column(model, justify="right", min_width=4)
+    columns = [*result.values.values(), *published.values()]
+    task = ""
+    for row in suite.rows():
+        if task and row.task != task:
+            table.add_section()
+        numbers = [f"{values[row]:.{2 if i < len(names) else 1}f}" if row in values else "–" for i, values in enumerate(columns)]  # fmt: skip
+        table.add_row("" if row.task == task else row.task, row.dataset, f"{row.setting} {row.metric}".strip(), *numbers)  # fmt: skip
+        task = row.task
     Console(no_color=not run.colored, highlight=False).print(table)

@@ -17,8 +17,8 @@ from __future__ import annotations
 from dialtools.catalog import Entry
 from dialtools.cli._command import command, group
 from dialtools.cli._run import Run
-from dialtools.cli._scores import report
-from dialtools.eval.options import ActOptions, InferOptions, IntentOptions, OosOptions, SelectOptions
+from dialtools.cli._scores import report, report_suite
+from dialtools.eval.options import ActOptions, InferOptions, IntentOptions, OosOptions, SelectOptions, SuiteOptions
 
 MEMORY = "the embedding files: 4 bytes a number"
 
@@ -109,11 +109,37 @@ def infer(options: InferOptions, run: Run) -> None:
     report(*found, options, run)
 
 
+@command(SuiteOptions, memory="the embedding files of one data set: 4 bytes a number", reads_stdin=False, name="dial-eval suite", doc="""dial-eval suite - run a whole benchmark over one or several models
+
+  dial-eval suite diaeval minilm/ trained/
+  dial-eval suite --published diaeval minilm/
+  dial-eval suite mine.toml before/ after/ -o scores.jsonl
+
+A suite names data sets, tasks, their flags and metrics: a shipped one (diaeval, dse), or a TOML file like them. A folder
+holds the embedding files of a model, each under the name that its suite gives it: dstc2.parquet, ic-tod.jsonl, ....
+What a folder lacks is named and left out; an average is shown where all sets of its task are there. --published puts
+the paper's numbers beside, which other texts, lengths and training rows may have made.
+""")  # fmt: skip
+def suite(options: SuiteOptions, run: Run) -> None:
+    from dialtools.eval import suite as task
+
+    benchmark = task.load(options.inputs[0])
+    folders = list(dict.fromkeys(options.inputs[1:]))
+    with run.progress(len(folders) * len(benchmark.sets), "data sets") as progress:
+        result = task.run(benchmark, folders, seed=options.seed, advance=progress.advance)
+    for folder, name, file in result.missing:
+        run.warn(f"{folder}: {name} is missing: no {file}.parquet, .arrow, .jsonl or .npy")
+    report_suite(benchmark, result, options, run)
+
+
 TASKS = {
     "intent": Entry("dialtools.cli.eval:intent", "few-shot intent classification, by prototypes or nearest neighbours"),
     "oos": Entry("dialtools.cli.eval:oos", "tell in-scope texts from out-of-scope ones"),
     "select": Entry("dialtools.cli.eval:select", "find the response among candidates"),
-    "act": Entry("dialtools.cli.eval:act", "predict the acts of the next system turn, or tell those of the current one"),
+    "act": Entry(
+        "dialtools.cli.eval:act", "predict the acts of the next system turn, or tell those of the current one"
+    ),
     "infer": Entry("dialtools.cli.eval:infer", "tell whether a dialogue contradicts itself"),
+    "suite": Entry("dialtools.cli.eval:suite", "run a whole benchmark over one or several models"),
 }
 main = group(__doc__ or "", TASKS)

@@ -22,7 +22,9 @@ def choose_fields(given: Sequence[str], first: Mapping[str, Any]) -> tuple[str, 
     Raises:
         ConfigError: if it has none of them, naming those it has.
     """
-    for names in (tuple(given),) if given else (("text",), ("context", "response"), ("history", "response"), ("query",)):
+    for names in (
+        (tuple(given),) if given else (("text",), ("context", "response"), ("history", "response"), ("query",))
+    ):
         missing = [part for name in names for part in name.split("+") if part not in first]
         if not missing:
             return names

@@ -22,14 +22,20 @@ def gate(text: str) -> str:
 
 
 @dataclass
-class ReportOptions(RunOptions):
-    """How scores are told."""
+class ScoreOptions(RunOptions):
+    """Where scores go, and how low they may be."""
 
     output: str = option("-", short="-o", metavar="FILE", group="Output", help="file for the scores; - is stdout")
     json: bool = option(False, group="Output", help="scores as JSONL", shown="when stdout is no terminal")
     overwrite: bool = option(False, group="Output", help="replace an output that exists")
-    name: str | None = option(None, metavar="NAME", group="Output", help="data set's name in the report", shown="the file's")  # fmt: skip
     fail_under: tuple[str, ...] = option((), metavar="METRIC=VALUE", parse=gate, multiple=True, group="Output", help="exit 4 if a score is lower; may be given again")  # fmt: skip
+
+
+@dataclass
+class ReportOptions(ScoreOptions):
+    """How scores of one data set are told."""
+
+    name: str | None = option(None, metavar="NAME", group="Output", help="data set's name in the report", shown="the file's")  # fmt: skip
 
 
 @dataclass
@@ -149,11 +155,23 @@ class SelectOptions(ReportOptions):
     """Options of `dial-eval select`."""
 
     inputs: tuple[str, ...] = argument(help="embeddings of pairs: context_embedding and response_embedding")
-    query: str = option("context_embedding", metavar="NAME", group="Input", help="vectors of the queries")
+    query: str | None = option(None, metavar="NAME", group="Input", help="vectors of the queries", shown="context_embedding, history_embedding or query_embedding")  # fmt: skip
     response: str = option("response_embedding", metavar="NAME", group="Input", help="vectors of the responses")
     text: str = option("response", metavar="NAME", group="Input", help="column of the response texts, to tell duplicates")  # fmt: skip
-    pool: str | None = option(None, metavar="FILE", group="Input", help="embeddings of candidates with an id column; queries then list `candidates` (ids) and the true one in `positive`")  # fmt: skip
+    pool: str | None = option(None, metavar="FILE", group="Input", help="embeddings of candidates; queries then list `candidates` by the pool's id or text, the true one in `positive` or `response`")  # fmt: skip
     candidates: int = option(100, metavar="N", parse=at_least(2), help="candidates a query, the true response among them")  # fmt: skip
     sampling: str = option("blocks", choices=("blocks", "random"), help="blocks: those of N consecutive rows, as the DSE reference; random: drawn by --seed")  # fmt: skip
     ties: str = option("average", choices=TIES, help="the true response among equals: in the middle, first, last")
     duplicates: str = option("drop", choices=("drop", "count"), help="candidates with the text of the true response: left out, or against it")  # fmt: skip
+
+
+@dataclass
+class SuiteOptions(ScoreOptions):
+    """Options of `dial-eval suite`."""
+
+    inputs: tuple[str, ...] = argument(help="a suite, then a folder of embedding files for each model", metavar="SUITE DIR")  # fmt: skip
+    published: bool = option(False, help="show the paper's numbers beside")
+
+    def __post_init__(self) -> None:
+        if len(self.inputs) < 2 and not self.print_config:
+            raise ConfigError("name a suite and a folder for each model", hint="e.g. dial-eval suite diaeval before/ after/")  # fmt: skip

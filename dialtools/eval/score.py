@@ -44,7 +44,9 @@ class Score:
         """Return the score as a record; what is not known is left out."""
         facts = {"schema": SCHEMA, **vars(self)}
         return {
-            k: v for k, v in facts.items() if not (v is None or v in ([], {}) or (isinstance(v, float) and math.isnan(v)))
+            k: v
+            for k, v in facts.items()
+            if not (v is None or v in ([], {}) or (isinstance(v, float) and math.isnan(v)))
         }
 
 

@@ -14,6 +14,7 @@ from dialtools.metrics.ranking import exact_scores, ranks, reciprocal_rank, top_
 from dialtools.streams.vectors import Embeddings, read_embeddings
 
 TOP = (1, 3, 5, 10)
+QUERY = ("context_embedding", "history_embedding", "query_embedding")
 
 
 def evaluate(options: SelectOptions) -> tuple[list[Score], dict[str, str]]:
@@ -39,7 +40,7 @@ def among_rows(source: Embeddings, options: SelectOptions) -> np.ndarray:
     Raises:
         DataError: if there are fewer rows than candidates.
     """
-    query, response = (unit(source.vector(name)) for name in (options.query, options.response))
+    query, response = unit(_query(source, options)), unit(source.vector(options.response))
     size, n = options.candidates, len(source)
     if n < size:
         raise DataError(f"{n} rows, fewer than the {size} candidates of a query", where=source.name, hint="--candidates N")  # fmt: skip
@@ -81,25 +82,34 @@ def _text_ids(source: Embeddings, options: SelectOptions, response: np.ndarray) 
     return np.fromiter((index.setdefault(key, len(index)) for key in keys), np.int64, len(keys))
 
 
+def _query(source: Embeddings, options: SelectOptions) -> np.ndarray:
+    """Return the vectors of the queries: those named, else of the field that is one, else the only ones."""
+    found = options.query or next((name for name in QUERY if name in source.vectors), None)
+    return source.vector(found) if found else source.matrix
+
+
 def given_lists(source: Embeddings, pool: Embeddings, options: SelectOptions) -> np.ndarray:
-    """Return (N, 2) ranks where each query lists its `candidates` and its `positive` by id of the pool.
+    """Return (N, 2) ranks where each query lists its `candidates`, and its true one, by id or text of the pool.
+
+    The true one is a candidate once, whether the list has it or not.
 
     Raises:
-        DataError: for an id that the pool does not have.
+        DataError: for a candidate that the pool does not have.
     """
-    place = {str(identity): i for i, identity in enumerate(pool.column("id"))}
-    name = options.query if options.query in source.vectors else "embedding"
-    query, response = unit(source.vector(name)), unit(pool.matrix)
+    place = {str(name): i for i, name in enumerate(pool.column("id" if "id" in pool.columns else "text"))}
+    query, response = unit(_query(source, options)), unit(pool.matrix)
     texts = next((pool.columns[c] for c in (options.text, "text") if c in pool.columns), None)
+    truth = source.column("positive" if "positive" in source.columns else "response")
     found = []
-    for i, (listed, positive) in enumerate(zip(source.column("candidates"), source.column("positive"), strict=True)):
+    for i, (listed, true) in enumerate(zip(source.column("candidates"), truth, strict=True)):
+        if not isinstance(listed, list):
+            raise DataError(f"row {i + 1}: candidates: expected a list", where=source.name)
         try:
-            true = place[str(positive)]
-            rows = [true, *(p for p in (place[str(c)] for c in listed) if p != true)]
+            rows = [place[name] for name in (str(true), *(str(c) for c in listed if str(c) != str(true)))]
         except KeyError as error:
-            raise DataError(f"row {i + 1} names candidate {error}, which {pool.name} does not have", where=source.name) from None  # fmt: skip
+            raise DataError(f"row {i + 1} names candidate {error}, which {pool.name} does not have", where=source.name, hint="dial-embed --per candidate embeds them all") from None  # fmt: skip
         valid = np.ones((1, len(rows)), bool)
         if texts and options.duplicates == "drop":
-            valid[0] = [texts[r] != texts[true] for r in rows]
+            valid[0] = [texts[r] != texts[rows[0]] for r in rows]
         found.append(ranks(exact_scores(query[i][None], response[rows]), np.zeros(1, np.int64), valid_QC=valid)[0])
     return np.asarray(found).reshape(-1, 2)
