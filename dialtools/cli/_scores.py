@@ -91,7 +91,12 @@ def _suite_table(suite: Suite, result: Result, options: SuiteOptions, run: Run) 
     for row in suite.rows():
         if task and row.task != task:
             table.add_section()
-        numbers = [f"{values[row]:.{2 if i < len(names) else 1}f}" if row in values else "–" for i, values in enumerate(columns)]  # fmt: skip
+        numbers = [_number(values.get(row), 2 if i < len(names) else 1) for i, values in enumerate(columns)]
         table.add_row("" if row.task == task else row.task, row.dataset, f"{row.setting} {row.metric}".strip(), *numbers)  # fmt: skip
         task = row.task
     Console(no_color=not run.colored, highlight=False).print(table)
+
+
+def _number(value: float | None, digits: int) -> str:
+    """Return a number for the table; halves are rounded up, as papers do."""
+    return "–" if value is None else f"{value + 1e-9:.{digits}f}"

@@ -3,10 +3,13 @@
   dial-embed --model model/ tickets.jsonl -o tickets.parquet
   dial-embed --model model/ --field context,response pairs.jsonl -o pairs.parquet
   dial-embed --model model/ --resume --dtype float16 chats.jsonl.zst -o chats.parquet
+  dial-embed --model model/ --per turn chats.jsonl -o turns.parquet
   cat lines.txt | dial-embed --model model/ --from text --to jsonl | head
 
 Records come in as JSONL, Parquet or Arrow, or text one a line; fields that are not embedded travel along. A list of
-turns is joined as in training and keeps its newest tokens. FILE appears when all is done; until then finished shards
+turns is joined as in training and keeps its newest tokens; --field history+response joins two fields so. --per turn
+makes a row of each turn of a dialogue: its own fields (speaker, acts, ...) beside the vector of the history that ends
+with it. FILE appears when all is done; until then finished shards
 lie in FILE.partial/, and --resume repeats none of them: the result has the bytes of an unbroken run.
 """
 

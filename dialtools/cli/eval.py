@@ -61,7 +61,8 @@ def oos(options: OosOptions, run: Run) -> None:
   dial-eval select queries.parquet --pool candidates.parquet --duplicates count
 
 Candidates are the responses of N consecutive rows (the last incomplete block is dropped), N - 1 drawn ones, or given
-lists. A candidate with the text of the true response is left out, or counted against it; equal scores share the places
+lists: records of `history`, `response` and `candidates` (texts) are embedded twice, as queries by dial-embed --field
+history and as a pool by dial-embed --per candidate. A candidate with the text of the true response is left out, or counted against it; equal scores share the places
 they hold in expectation (--ties average).
 """)  # fmt: skip
 def select(options: SelectOptions, run: Run) -> None:
@@ -72,9 +73,11 @@ def select(options: SelectOptions, run: Run) -> None:
 
 @command(ActOptions, memory=MEMORY, reads_stdin=False, name="dial-eval act", doc="""dial-eval act - predict the acts of the next system turn, or tell those of the current one
 
-  dial-embed --model model/ --field history dstc2_acts.jsonl -o dstc2.parquet && dial-eval act dstc2.parquet
-  dial-embed --model model/ --per turn chats.jsonl -o turns.parquet && dial-eval act --speaker system turns.parquet
-  dial-eval act --target current turns.parquet
+  dial-embed --model model/ --per turn chats.jsonl -o turns.parquet
+  dial-eval act --target next turns.parquet
+  dial-eval act --target current --speaker system turns.parquet
+  dial-embed --model model/ --field history dstc2_acts.jsonl -o dstc2.parquet
+  dial-eval act dstc2.parquet
 
 One linear layer with a sigmoid for each act is trained on the frozen embeddings; an act is predicted above 0.5. Rates,
 penalties and the epoch are chosen on validation rows, by the mean of micro and macro F1. Acts that are never predicted
@@ -116,7 +119,15 @@ def infer(options: InferOptions, run: Run) -> None:
   dial-eval suite mine.toml before/ after/ -o scores.jsonl
 
 A suite names data sets, tasks, their flags and metrics: a shipped one (diaeval, dse), or a TOML file like them. A folder
-holds the embedding files of a model, each under the name that its suite gives it: dstc2.parquet, ic-tod.jsonl, ....
+holds the embedding files of a model, each under the name that its suite gives it; those of diaeval come from
+
+  dial-embed --max-length 256 --field history               -o minilm/dstc2.parquet               history, labels, split
+  dial-embed --max-length 256 --field history               -o minilm/gsim.parquet                history, labels, split
+  dial-embed --max-length 256 --field history+response      -o minilm/ic-tod.parquet              ..., qi, hi, split
+  dial-embed --max-length 256 --field turns --tokens        -o minilm/decode.parquet              turns, is_contradiction, split
+  dial-embed --field history                                -o minilm/ubuntu.parquet              history, response, candidates
+  dial-embed --per candidate                                -o minilm/ubuntu-candidates.parquet   the same records
+
 What a folder lacks is named and left out; an average is shown where all sets of its task are there. --published puts
 the paper's numbers beside, which other texts, lengths and training rows may have made.
 """)  # fmt: skip

@@ -41,11 +41,7 @@ def evaluate(options: ActOptions, advance: Callable[[int], None] = lambda _: Non
         raise DataError(f"{len(names)} act in all: nothing to tell apart", where=parts.train.name)
     truth = Parts(*(indicators(part.columns[TARGET], names) for part in parts))
 
-    def quality(probabilities_NA: np.ndarray) -> float:
-        sums = f1.counts(truth.validation, probabilities_NA > THRESHOLD).sum(0)
-        return float(f1.micro(sums) + f1.macro(sums)) / 2
-
-    layer = probe.train(parts, truth.train, quality, options, advance)
+    layer = probe.train(parts, truth, quality, options, advance)
     counts = f1.counts(truth.test, layer(parts.test.matrix) > THRESHOLD)
     facts: dict[str, Any] = {"task": "act", "dataset": options.name or parts.test.name, "setting": options.target, "seed": options.seed, "chosen": layer.chosen}  # fmt: skip
     scores = []
@@ -54,6 +50,12 @@ def evaluate(options: ActOptions, advance: Callable[[int], None] = lambda _: Non
         scores.append(Score(metric=f"{name}-f1", value=100 * value, low=100 * low, high=100 * high, std=float("nan"), runs=1, n=len(counts), **facts))  # fmt: skip
     scores.append(of_queries(100 * f1.by_row(counts), metric="samples-f1", **facts))
     return scores, parts.train.metadata
+
+
+def quality(truth_NA: np.ndarray, probabilities_NA: np.ndarray) -> float:
+    """Return the mean of micro and macro F1, by which hyper-parameters are chosen (as DSE chooses its checkpoints)."""
+    sums = f1.counts(truth_NA, probabilities_NA > THRESHOLD).sum(0)
+    return float(f1.micro(sums) + f1.macro(sums)) / 2
 
 
 def indicators(acts: list[list[str]], names: list[str]) -> np.ndarray:
@@ -95,6 +97,9 @@ def _of_turns(part: Embeddings, options: ActOptions) -> dict[int, int]:
     if options.target == "current":
         return dict(enumerate(range(len(part))))
     places = list(zip(map(str, part.column("dialogue_id")), part.column("turn"), strict=True))
+    odd = next((row for row, (_, turn) in enumerate(places) if type(turn) is not int), None)
+    if odd is not None:
+        raise DataError(f"row {odd + 1}: turn: expected a whole number, got {places[odd][1]!r}", where=part.name)
     at = {place: row for row, place in enumerate(places)}
     if len(at) < len(places):
         twice = next(place for row, place in enumerate(places) if at[place] != row)

@@ -27,7 +27,7 @@ def evaluate(options: InferOptions, advance: Callable[[int], None] = lambda _: N
         raise DataError(f"one class to learn, {names[0]!r}: nothing to tell apart", where=parts.train.name)
     place = {name: i for i, name in enumerate(names)}
     y = Parts(*(np.asarray([place.get(label, -1) for label in part], np.int64) for part in labels))
-    layer = probe.train(parts, y.train, lambda p: float((p.argmax(1) == y.validation).mean()), options, advance)
+    layer = probe.train(parts, y, lambda truth, p: float((p.argmax(1) == truth).mean()), options, advance)
     guess = layer(parts.test.matrix).argmax(1)
     setting = f"under {options.under_tokens} tokens" if options.under_tokens else "all"
     facts: dict[str, Any] = {"task": "infer", "dataset": options.name or parts.test.name, "setting": setting, "seed": options.seed}  # fmt: skip
@@ -46,7 +46,10 @@ def short_enough(part: Embeddings, options: InferOptions) -> Embeddings:
         return part
     if "tokens" not in part.columns:
         raise DataError("no column tokens, which --under-tokens needs", where=part.name, hint="dial-embed --tokens writes it")  # fmt: skip
-    rows = np.flatnonzero(np.asarray(part.columns["tokens"], np.int64) < options.under_tokens)
+    odd = next((row for row, count in enumerate(part.columns["tokens"]) if type(count) is not int), None)
+    if odd is not None:
+        raise DataError(f"row {odd + 1}: tokens: expected a whole number", where=part.name)
+    rows = np.flatnonzero(np.asarray(part.columns["tokens"]) < options.under_tokens)
     if not len(rows):
         raise DataError(f"no row has fewer than {options.under_tokens} tokens", where=part.name)
     return part.select(rows)

@@ -115,7 +115,7 @@ class ProbeOptions(SplitOptions):
     hidden: tuple[int, ...] = option((0,), metavar="N[,N...]", parse=whole_numbers, group="Probe", help="units of a hidden layer to try; 0: one linear layer")  # fmt: skip
     batch: int = option(64, metavar="N", parse=at_least(1), group="Probe", help="rows a step")
     epochs: int = option(200, metavar="N", parse=at_least(1), group="Probe", help="passes over the training rows at most")  # fmt: skip
-    patience: int = option(5, metavar="N", parse=at_least(1), group="Probe", help="passes without a better validation score before it stops")  # fmt: skip
+    patience: int = option(5, metavar="N", parse=at_least(1), group="Probe", help="passes without a better validation score or loss before it stops")  # fmt: skip
 
     @property
     def points(self) -> int:

@@ -12,14 +12,17 @@ import copy
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dialtools.eval.options import ProbeOptions
 from dialtools.eval.parts import Parts
 
-Quality = Callable[[np.ndarray], float]
+LEAST_GAIN = 1e-3
+"""Share of the validation loss that an epoch must take off to count as progress."""
+
+Quality = Callable[[np.ndarray, np.ndarray], float]
 
 
 @dataclass
@@ -41,12 +44,12 @@ class Probe:
         return self.layer.predict_proba((vectors_ND - self.mean) / self.scale)
 
 
-def train(parts: Parts, targets: np.ndarray, quality: Quality, options: ProbeOptions, advance: Callable[[int], None]) -> Probe:  # fmt: skip
+def train(parts: Parts, targets: Parts, quality: Quality, options: ProbeOptions, advance: Callable[[int], None]) -> Probe:  # fmt: skip
     """Train a layer at each point of the grid and return the best.
 
     Args:
-        targets: (N, A) zeros and ones, or (N,) classes 0..A-1, of the training rows.
-        quality: from (N, A) probabilities of the validation rows to a number, the higher the better.
+        targets: of each part (N, A) zeros and ones, or (N,) classes 0..A-1, -1 for one that training rows lack.
+        quality: from targets and (N, A) probabilities to a number, the higher the better.
         advance: told of each finished point.
     """
     from threadpoolctl import threadpool_limits
@@ -54,11 +57,11 @@ def train(parts: Parts, targets: np.ndarray, quality: Quality, options: ProbeOpt
     vectors = parts.train.matrix
     mean_D = vectors.mean(0)
     scale = float((vectors - mean_D).std()) or 1.0
-    inputs, others = (vectors - mean_D) / scale, (parts.validation.matrix - mean_D) / scale
+    rows = Rows((vectors - mean_D) / scale, targets.train, (parts.validation.matrix - mean_D) / scale, targets.validation)  # fmt: skip
     best = Probe(None, mean_D, scale)
     with threadpool_limits(1):
         for hidden, rate, decay in itertools.product(options.hidden, options.rates, options.decays):
-            layer, epoch, score = _fit(inputs, targets, others, quality, options, hidden=hidden, rate=rate, decay=decay)
+            layer, epoch, score = _fit(rows, quality, options, hidden=hidden, rate=rate, decay=decay)
             if best.layer is None or score > best.chosen["validation"]:
                 best.layer = layer
                 best.chosen = {"hidden": hidden, "rate": rate, "decay": decay, "epochs": epoch, "validation": score}
@@ -66,21 +69,46 @@ def train(parts: Parts, targets: np.ndarray, quality: Quality, options: ProbeOpt
     return best
 
 
-def _fit(inputs: np.ndarray, targets: np.ndarray, others: np.ndarray, quality: Quality, options: ProbeOptions, *,
-         hidden: int, rate: float, decay: float) -> tuple[Any, int, float]:  # fmt: skip
-    """Return the layer at its best epoch, that epoch, and its score; stops when `patience` epochs brought nothing."""
+class Rows(NamedTuple):
+    """Scaled vectors and targets to train on and to choose on."""
+
+    train: np.ndarray
+    targets: np.ndarray
+    validation: np.ndarray
+    validation_targets: np.ndarray
+
+
+def _fit(rows: Rows, quality: Quality, options: ProbeOptions, *, hidden: int, rate: float, decay: float) -> tuple[Any, int, float]:  # fmt: skip
+    """Return the layer at its best epoch, that epoch, and its score.
+
+    It stops when `patience` epochs lowered neither the validation loss nor raised the score: at the start nothing is
+    above a threshold yet and the score stands still, while the loss already falls.
+    """
     from sklearn.neural_network import MLPClassifier
 
-    size = min(options.batch, len(inputs))
+    size = min(options.batch, len(rows.train))
     # scikit-learn divides alpha by the size of the batch; times it, a decay means the same for every --batch
     layer = MLPClassifier((hidden,) if hidden else (), learning_rate_init=rate, alpha=decay * size, batch_size=size, random_state=options.seed)  # fmt: skip
-    classes = np.arange(targets.shape[1] if targets.ndim == 2 else int(targets.max()) + 1)
+    classes = np.arange(rows.targets.shape[1] if rows.targets.ndim == 2 else int(rows.targets.max()) + 1)
     best, best_epoch, best_score = None, 0, -np.inf
+    lowest, progress = np.inf, 0
     for epoch in range(1, options.epochs + 1):
-        layer.partial_fit(inputs, targets, classes=classes)
-        score = quality(layer.predict_proba(others))
+        layer.partial_fit(rows.train, rows.targets, classes=classes)
+        probabilities = layer.predict_proba(rows.validation)
+        score, loss = quality(rows.validation_targets, probabilities), cross_entropy(rows.validation_targets, probabilities)  # fmt: skip
+        if score > best_score or loss < lowest * (1 - LEAST_GAIN):
+            progress, lowest = epoch, min(lowest, loss)
         if score > best_score:
             best, best_epoch, best_score = copy.deepcopy(layer), epoch, score
-        elif epoch - best_epoch >= options.patience:
+        if epoch - progress >= options.patience:
             break
     return best, best_epoch, float(best_score)
+
+
+def cross_entropy(targets: np.ndarray, probabilities_NA: np.ndarray) -> float:
+    """Return the mean loss in nats, of each label, or of the true class; rows of class -1 are left out."""
+    p = np.clip(probabilities_NA, 1e-7, 1 - 1e-7)
+    if targets.ndim == 2:
+        return float(-np.where(targets == 1, np.log(p), np.log(1 - p)).mean())
+    known = np.flatnonzero(targets >= 0)
+    return float(-np.log(p[known, targets[known]]).mean()) if len(known) else 0.0

@@ -100,3 +100,19 @@ def test_given_candidate_lists_name_rows_of_a_pool(evaluate: Evaluate, tmp_path:
 def test_fewer_pairs_than_one_block_is_said_and_not_scored(command: Command, noisy: Path):
     failed = command("select", noisy, "--candidates", 100, code=1)
     assert "45" in failed.stderr and "100" in failed.stderr and "Traceback" not in failed.stderr
+
+
+def test_given_lists_may_name_texts_and_the_response_stands_for_the_true_one(evaluate: Evaluate, tmp_path: Path):
+    # the layout of DSTC7-Ubuntu: history, response, candidates; the true one is in the first list, not in the second
+    pool = write(tmp_path / "pool.jsonl", [{"text": text} for text in ("yes", "no", "well")], embedding=np.eye(3))
+    queries = [{"candidates": ["no", "yes"], "response": "yes"}, {"candidates": ["yes", "no"], "response": "well"}]
+    path = write(tmp_path / "queries.jsonl", queries, history_embedding=np.array([[1, 0.5, 0], [0.9, 0.3, 0.5]]))
+    records = evaluate("select", path, "--pool", pool)
+    assert score(records, "top-1")["value"] == 50
+    assert score(records, "mrr")["value"] == pytest.approx(75)
+
+
+def test_a_candidate_that_the_pool_lacks_is_named(command: Command, tmp_path: Path):
+    pool = write(tmp_path / "pool.jsonl", [{"text": "yes"}], embedding=np.ones((1, 2)))
+    path = write(tmp_path / "queries.jsonl", [{"candidates": ["no"], "response": "yes"}], embedding=np.ones((1, 2)))
+    assert "row 1 names candidate 'no'" in command("select", path, "--pool", pool, code=1).stderr
