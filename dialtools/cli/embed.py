@@ -27,12 +27,11 @@ if TYPE_CHECKING:
 
 @command(EmbedOptions, memory="the model, and one shard of rows (--shard-rows) with its vectors")
 def main(options: EmbedOptions, run: Run) -> None:
-    import os
     import sys
 
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # spinning threads starve each other on a busy machine
-    import torch
+    from dialtools.cli._torch import start_torch
 
+    start_torch(options.threads)
     from dialtools.embed.sink import embedding_format
     from dialtools.encoder.device import choose_device, choose_precision, default_batch_tokens
     from dialtools.encoder.encoder import Encoder
@@ -44,7 +43,6 @@ def main(options: EmbedOptions, run: Run) -> None:
     if options.output != "-":
         refuse_existing(options.output, overwrite=options.overwrite)
     device = choose_device(options.device)
-    torch.set_num_threads(options.threads or torch.get_num_threads())
     encoder = Encoder.load(options.model, pooling=options.pooling, max_length=options.max_length, trust_remote_code=options.trust_remote_code).to(device)  # fmt: skip
     from dialtools.embed.job import Job
     from dialtools.embed.shard import Settings

@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     from dialtools.train.loop import Trainer
 
 
-@command(TrainOptions, memory="the model, a micro-batch, 12 bytes a distinct utterance; pairs stay on disk", recipe=layers)  # fmt: skip
+@command(TrainOptions, memory="the model and its optimiser, 2 GiB of activations at most, 16 bytes a pair, 12 a distinct utterance; the pairs themselves stay on disk", recipe=layers)  # fmt: skip
 def main(options: TrainOptions, run: Run) -> None:
     import shutil
     from pathlib import Path
 
+    from dialtools.cli._torch import start_torch
+
+    start_torch(options.threads)
     from dialtools.streams.atomic import refuse_existing
     from dialtools.train import prepare
 
@@ -79,16 +82,11 @@ def _claim(work: Path, options: TrainOptions) -> None:
 
 
 def _prepare(work: Path, options: TrainOptions, run: Run) -> tuple[Trainer, Any, int]:
-    import os
     import shutil
-
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # spinning threads starve each other on a busy machine
-    import torch
 
     from dialtools.streams.policy import Policy
     from dialtools.train import prepare
 
-    torch.set_num_threads(options.threads or torch.get_num_threads())
     store_at = prepare.cache_directory(options) or work / "store"
     with Policy(options.on_error) as policy:
         try:
