@@ -40,49 +40,80 @@ def folder(tmp_path_factory, scripts) -> tuple[Path, dict[str, str]]:
     env = {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1", "DIAL_TRAIN_MAX_STEPS": "2",
            "DIAL_TRAIN_OVERWRITE": "1", "DIAL_PAIRS_OVERWRITE": "1", "DIAL_EMBED_OVERWRITE": "1"}  # fmt: skip
 
-    def sh(line: str) -> None:
-        subprocess.run(["bash", "-euo", "pipefail", "-c", line], cwd=home, env=env, check=True, capture_output=True)
+    def sh(lines: str) -> None:
+        subprocess.run(["bash", "-euo", "pipefail", "-c", lines], cwd=home, env=env, check=True, capture_output=True)
 
     (home / "examples").symlink_to(ROOT / "examples")
-    talks = [
-        {"id": str(i), "turns": [{"speaker": "us"[j % 2], "text": f"turn {j} of talk {i} says so"} for j in range(6)]}
-        for i in range(60)
-    ]
-    lines = b"".join(orjson.dumps(t) + b"\n" for t in talks)
-    for name in ("chats.jsonl", "corpus.jsonl"):
-        (home / name).write_bytes(lines)
-    rows = [
-        {"text": f"text {i} about {label}", "label": label, "split": split}
-        for i in range(14)
-        for label in ("oos", "a", "b")
-        for split in ("train", "test", "val")
-    ]
-    (home / "tickets.jsonl").write_bytes(b"".join(orjson.dumps(r) + b"\n" for r in rows))
-    (home / "lines.txt").write_text("one\ntwo\n")
-    (home / "log.csv").write_text("ticket,message,sent\n1,hello you,1\n1,hi there,2\n")
-    (home / "chats.jsonl.zst").write_bytes(zstandard.compress(lines))
-    sh(
-        "dial-pairs chats.jsonl -o pairs.jsonl; dial-pairs chats.jsonl -o pairs.arrow; dial-pairs --kind self chats.jsonl -o utterances.jsonl"
-    )
-    sh(
-        "dial-train --hidden 64 --layers 1 -o model pairs.jsonl; mkdir -p bert-base-uncased; cp -r model/. bert-base-uncased; cp -r model minilm; cp -r model dse"
-    )
-    sh(
-        "dial-embed --model model tickets.jsonl -o clinc.parquet; cp clinc.parquet clinc150.parquet; cp clinc.parquet banking77.parquet"
-    )
-    for split in ("train", "test"):
-        sh(f"grep '\"{split}\"' tickets.jsonl | dial-embed --model model -o {split}.parquet")
-    sh("dial-embed --model model pairs.jsonl -o heldout.parquet")
-    labels = [r["label"] for r in rows if r["split"] == "train"]
-    first = [labels.index(label) for label in ("oos", "a", "b")]
-    splits = {"bank77": {"shots": {k: [{"seed": 0, "train_idx": first}] for k in ("1", "5")}}}
-    (home / "splits.json").write_bytes(orjson.dumps(splits))
+    texts(home)
+    sh("""
+        dial-pairs chats.jsonl -o pairs.jsonl; dial-pairs chats.jsonl -o pairs.arrow
+        dial-pairs --kind self chats.jsonl -o utterances.jsonl
+        dial-train --hidden 64 --layers 1 -o model pairs.jsonl
+        for name in bert-base-uncased minilm dse; do cp -r model $name; done
+        dial-embed --model model tickets.jsonl -o clinc.parquet
+        for name in clinc150 banking77; do cp clinc.parquet $name.parquet; done
+        for split in train test; do grep "\\"$split\\"" tickets.jsonl | dial-embed --model model -o $split.parquet; done
+        dial-embed --model model pairs.jsonl -o heldout.parquet
+        dial-embed --model model --per turn chats.jsonl -o turns.parquet
+        dial-embed --model model --field history dstc2_acts.jsonl -o dstc2.parquet
+        dial-embed --model model --field history+response --tokens citod.jsonl -o ic-tod.parquet
+        cp ic-tod.parquet decode.parquet
+        for name in before after minilm trained; do mkdir -p $name; cp dstc2.parquet decode.parquet $name/; done
+    """)
     vectors = np.random.default_rng(0).standard_normal((120, 8)).tolist()
     pool = [{"id": str(i), "embedding": v} for i, v in enumerate(vectors)]
     pq.write_table(pa.Table.from_pylist(pool), home / "candidates.parquet")
     asked = [{**row, "candidates": [str(j) for j in range(9)], "positive": "3"} for row in pool]
     pq.write_table(pa.Table.from_pylist(asked), home / "queries.parquet")
     return home, env
+
+
+def texts(home: Path) -> None:
+    """Write the small inputs: dialogues, labelled texts, histories with acts, dialogues to judge."""
+
+    def write(name: str, records: list[dict]) -> None:
+        (home / name).write_bytes(b"".join(orjson.dumps(r) + b"\n" for r in records))
+
+    splits = ("train", "test", "val")
+    talks = [
+        {
+            "id": str(i),
+            "split": splits[i % 3],
+            "turns": [
+                {"speaker": ("user", "system")[j % 2], "text": f"turn {j} of talk {i} says so", "acts": ["ask" if j % 3 else "tell"]}
+                for j in range(6)
+            ],
+        }
+        for i in range(60)
+    ]  # fmt: skip
+    write("chats.jsonl", talks)
+    write("corpus.jsonl", talks)
+    (home / "chats.jsonl.zst").write_bytes(zstandard.compress((home / "chats.jsonl").read_bytes()))
+    rows = [
+        {"text": f"text {i} about {label}", "label": label, "split": split}
+        for i in range(14)
+        for label in ("oos", "a", "b")
+        for split in splits
+    ]
+    write("tickets.jsonl", rows)
+    answered = [{"id": t["id"], "history": t["turns"][:-1], "response": "so it is", "split": t["split"]} for t in talks]
+    write("dstc2_acts.jsonl", [{**a, "labels": ["tell"] if i % 2 else ["ask", "tell"]} for i, a in enumerate(answered)])
+    judged = [{**a, "qi": int(i % 4 == 0), "hi": 0, "is_contradiction": i % 5 == 0} for i, a in enumerate(answered)]
+    write("citod.jsonl", [{**j, "split": {"test": "dev"}.get(j["split"], "train")} for j in judged[:30]] + judged[30:])
+    (home / "mine.toml").write_text("""
+        title = "mine"
+        [[set]]
+        task = "act"
+        name = "DSTC2"
+        file = "dstc2"
+        metrics = ["micro-f1"]
+    """)
+    (home / "lines.txt").write_text("one\ntwo\n")
+    (home / "log.csv").write_text("ticket,message,sent\n1,hello you,1\n1,hi there,2\n")
+    labels = [r["label"] for r in rows if r["split"] == "train"]
+    first = [labels.index(label) for label in ("oos", "a", "b")]
+    episodes = {"bank77": {"shots": {k: [{"seed": 0, "train_idx": first}] for k in ("1", "5")}}}
+    (home / "splits.json").write_bytes(orjson.dumps(episodes))
 
 
 @pytest.mark.slow
