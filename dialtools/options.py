@@ -110,6 +110,8 @@ def parse_value(spec: Spec, value: Any, *, source: str) -> Any:
 
 
 def _parse(spec: Spec, value: Any) -> Any:
+    if value == []:
+        return spec.default
     if isinstance(value, list):
         value = tuple(value) if spec.multiple else ",".join(map(str, value))
     if spec.multiple:
@@ -213,6 +215,8 @@ def on_error_policy(text: str) -> str:
 
 
 INPUT_FORMATS = ("jsonl", "csv", "tsv", "text", "parquet", "arrow")
+RECORD_FORMATS = (*INPUT_FORMATS, "ecd", "ecd-select", "ecd-sts")
+"""With the files that DialogueCSE's data sets are published as."""
 OUTPUT_FORMATS = ("jsonl", "parquet", "arrow")
 
 

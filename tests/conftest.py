@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+import warm
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")  # how long a case takes says nothing of what it finds
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -26,7 +34,30 @@ def minilm() -> str:
     return str(package.get_model_path())
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Start the warm commands once, for all workers of the run."""
+    if not hasattr(config, "workerinput") and not config.option.collectonly:
+        folder = Path(tempfile.mkdtemp(prefix="dial-"))
+        config.warm_server = warm.start(folder)
+        os.environ["DIALTOOLS_WARM"] = str(folder)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if hasattr(config, "warm_server"):
+        config.warm_server.kill()
+        config.warm_server.wait()
+        shutil.rmtree(os.environ.pop("DIALTOOLS_WARM"))
+
+
 @pytest.fixture(scope="session")
 def scripts() -> Path:
-    """The folder of the installed commands, beside the interpreter."""
+    """A folder of commands that are real processes but start at once: see `warm`."""
+    folder = Path(os.environ["DIALTOOLS_WARM"])
+    warm.wait(folder, 600)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def installed() -> Path:
+    """The folder of the commands as installed, beside the interpreter."""
     return Path(sys.executable).parent

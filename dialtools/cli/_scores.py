@@ -43,13 +43,16 @@ def _table(scores: list[Any], run: Run) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=f"{scores[0].task} · {scores[0].dataset} · {scores[0].n:,} texts, percent", title_justify="left")  # fmt: skip
-    for name, justify in (("setting", "left"), ("metric", "left"), ("score", "right"), ("95 % interval", "right"), ("std", "right"), ("runs", "right")):  # fmt: skip
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    size = f"{scores[0].n:,} texts, " if len({s.n for s in scores}) == 1 else ""
+    table = Table(title=f"{scores[0].task} · {scores[0].dataset} · {size}percent", title_justify="left")
+    chance = any(s.chance is not None for s in scores)
+    for name in ("setting", "metric", "score", "95 % interval", *(["chance"] if chance else ["std", "runs"])):
+        table.add_column(name, justify="left" if name in ("setting", "metric") else "right")
     for s in scores:
         spread = f"{s.std:.2f}" if s.std == s.std else ""
         interval = f"{s.low:.2f} – {s.high:.2f}" if s.low == s.low else ""
-        table.add_row(s.setting, s.metric, f"{s.value:.2f}", interval, spread, str(s.runs))
+        beside = [f"{s.chance:.2f}" if s.chance is not None else ""] if chance else [spread, str(s.runs)]
+        table.add_row(s.setting, s.metric, f"{s.value:.2f}", interval, *beside)
     Console(no_color=not run.colored, highlight=False).print(table)
 
 

@@ -4,12 +4,15 @@
   dial-embed --model model/ --field context,response pairs.jsonl -o pairs.parquet
   dial-embed --model model/ --resume --dtype float16 chats.jsonl.zst -o chats.parquet
   dial-embed --model model/ --per turn chats.jsonl -o turns.parquet
+  dial-embed --model model/ --whiten --save-transform whiten.safetensors tickets.jsonl -o white.parquet
+  dial-embed --model glove.txt tickets.jsonl -o glove.parquet
   cat lines.txt | dial-embed --model model/ --from text --to jsonl | head
 
 Records come in as JSONL, Parquet or Arrow, or text one a line; fields that are not embedded travel along. A list of
 turns is joined as in training and keeps its newest tokens; --field history+response joins two fields so. --per turn
 makes a row of each turn of a dialogue: its own fields (speaker, acts, ...) beside the vector of the history that ends
-with it. FILE appears when all is done; until then finished shards
+with it. --transform changes finished vectors, by what is fitted to them all or, with --fit-on, to other embeddings of
+the same model. A model may be a text file of word vectors: a text is their average. FILE appears when all is done; until then finished shards
 lie in FILE.partial/, and --resume repeats none of them: the result has the bytes of an unbroken run.
 """
 
@@ -23,11 +26,13 @@ from dialtools.embed.options import EmbedOptions
 
 if TYPE_CHECKING:
     from dialtools.embed.job import Job
+    from dialtools.embed.transformed import Transform
 
 
 @command(EmbedOptions, memory="the model, and one shard of rows (--shard-rows) with its vectors")
 def main(options: EmbedOptions, run: Run) -> None:
     import sys
+    from pathlib import Path
 
     from dialtools.cli._torch import start_torch
 
@@ -35,6 +40,7 @@ def main(options: EmbedOptions, run: Run) -> None:
     from dialtools.embed.sink import embedding_format
     from dialtools.encoder.device import choose_device, choose_precision, default_batch_tokens
     from dialtools.encoder.encoder import Encoder
+    from dialtools.encoder.word_vectors import WordVectors
     from dialtools.streams.atomic import refuse_existing
     from dialtools.streams.chunks import read_records
     from dialtools.streams.policy import Policy
@@ -43,46 +49,55 @@ def main(options: EmbedOptions, run: Run) -> None:
     if options.output != "-":
         refuse_existing(options.output, overwrite=options.overwrite)
     device = choose_device(options.device)
-    encoder = Encoder.load(options.model, pooling=options.pooling, max_length=options.max_length, trust_remote_code=options.trust_remote_code).to(device)  # fmt: skip
+    encoder: Any
+    if Path(options.model).is_file():
+        encoder = WordVectors.load(options.model)
+    else:
+        encoder = Encoder.load(options.model, pooling=options.pooling, max_length=options.max_length, trust_remote_code=options.trust_remote_code).to(device)  # fmt: skip
     from dialtools.embed.job import Job
     from dialtools.embed.shard import Settings
+    from dialtools.embed.transformed import Transform
 
     settings = Settings(max_length=encoder.max_length, normalize=encoder.normalize if options.normalize is None else options.normalize,
                         batch_tokens=options.batch_tokens or default_batch_tokens(device),
                         precision=choose_precision(options.precision, device), float16_round=options.float16_round)  # fmt: skip
+    space = {"weights": encoder.digest(), "pooling": encoder.pooling, "normalize": settings.normalize}
+    transform = Transform(options, space)
     with Policy(options.on_error) as policy, run.progress(None, "texts") as progress:
-        job = Job(encoder, options, settings, policy, progress.advance)
+        job = Job(encoder, options, settings, space, policy, progress.advance)
         records = read_records(options.inputs, format=options.from_, policy=policy)
-        (_stream if options.output == "-" else _shards)(job, records, kind, run)
+        (_stream if options.output == "-" else _shards)(job, records, kind, transform, run)
     run.skipped = policy.skipped
     if job.cut and options.on_truncate == "warn":
         run.warn(f"{job.cut:,} of {job.rows * max(1, len(job.fields)):,} texts cut at {settings.max_length} tokens")
     skipped = f"; {policy.skipped:,} bad records skipped" if policy.skipped else ""
-    run.close(f"{job.rows:,} rows, {job.distinct:,} texts encoded, {encoder.dimension} dimensions{skipped}")
+    run.close(
+        f"{job.rows:,} rows, {job.distinct:,} texts encoded, {min(encoder.dimension, options.dimensions or encoder.dimension)} dimensions{skipped}"
+    )
 
 
 def _metadata(job: Job, run: Run) -> dict[str, str]:
     from dialtools.streams.provenance import as_metadata
 
-    return as_metadata(run.provenance() | {"weights": job.encoder.digest()})
+    return as_metadata(run.provenance() | job.space)
 
 
-def _stream(job: Job, records: Any, kind: str, run: Run) -> None:
+def _stream(job: Job, records: Any, kind: str, transform: Transform, run: Run) -> None:
     from dialtools.embed.sink import sink
 
     with sink("-", kind=kind, overwrite=False, metadata=_metadata(job, run)) as write:
         for shard in job.shards(records):
-            write(job.batch(shard))
+            write(transform(job.batch(shard)))
 
 
-def _shards(job: Job, records: Any, kind: str, run: Run) -> None:
+def _shards(job: Job, records: Any, kind: str, transform: Transform, run: Run) -> None:
     from pathlib import Path
 
     from dialtools.embed.job import Shards
     from dialtools.embed.sink import sink
 
     options, about = job.options, run.provenance()
-    work = {**about["options"], "inputs": about["inputs"], "weights": job.encoder.digest()}
+    work = {**about["options"], "inputs": about["inputs"], **job.space}
     shards = Shards(Path(options.output), work, resume=options.resume, overwrite=options.overwrite)
     count = 0
     with run.graceful():
@@ -98,7 +113,9 @@ def _shards(job: Job, records: Any, kind: str, run: Run) -> None:
             if run.stop_requested:
                 run.warn(f"stopped after {count:,} shards; --resume goes on")
                 run.interrupted()
+    if transform.waits:
+        transform.fit(shards.read(number) for number in range(1, count + 1))
     with sink(options.output, kind=kind, overwrite=options.overwrite, metadata=_metadata(job, run)) as write:
         for number in range(1, count + 1):
-            write(shards.read(number))
+            write(transform(shards.read(number)))
     shards.remove()

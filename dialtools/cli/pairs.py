@@ -10,6 +10,8 @@ A dialogue is a record {"id", "turns": [{"text", "speaker"}, ...]}; `dialogue` o
 `content`, `role` and plain strings read as the same thing. CSV and TSV have one turn a row, the rows of a dialogue
 together; plain text has one utterance a line and a blank line between dialogues.
 
+Words, for --min-words, are what stands between blanks; where a script has none (Chinese, Japanese, Thai, ...), characters.
+
 Out come pairs: {"context": [turns, oldest first], "response", "window", "kind", "dialogue_id", "turn", "speakers"}.
 """
 

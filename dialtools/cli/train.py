@@ -2,12 +2,17 @@
 
   dial-pairs --window 1,2,3 corpus.jsonl | dial-train
   dial-train --model bert-base-uncased -o dse/ pairs.arrow
+  dial-pairs --window 1,2,3 corpus.jsonl | dial-train --method wmdc --model bert-base-uncased -o wmdc/
   dial-train --method simcse --model minilm/ --batch-size 128 utterances.jsonl
   dial-train --method dse --loss nt-xent --batch-size 256 --epochs 3 --validation-share 0.02 --keep-best pairs.jsonl
+  dial-pairs --kind self corpus.jsonl | dial-train --method mlm -o adapted/
+  dial-pairs --window 3 --follow 3 --merge-speaker --min-turns 4 corpus.jsonl | dial-train --method dialoguecse --negatives all -o matched/
   dial-train --resume -o dse/ --model bert-base-uncased pairs.arrow
 
 Pairs are {"context": [turns, oldest first], "response"}, as dial-pairs writes them. A recipe holds the published
-values of a method; flags override it, and --print-config shows the result and where each value came from. Without
+values of a method; flags override it, and --print-config shows the result and where each value came from. DialogueCSE
+and the siamese nets also read `follow` (turns after the response) and `negatives`; records of `text` are pairs of a text
+with itself, of which masked words and SimCSE learn. Without
 --model a small encoder and its tokenizer are trained from nothing. The model directory loads in dialtools,
 transformers and sentence-transformers; its path is printed to stdout.
 """
@@ -126,14 +131,14 @@ def _train(trainer: Trainer, held_out: Any, work: Path, log: Path, options: Trai
             _record(file, writer, {"step": 0, **response_selection(trainer, *held_out)})
         try:
             for step in trainer.steps():
-                last |= vars(step)
+                last |= step.record()
                 validated = held_out and (step.step % every == 0 or step.step == trainer.total)
                 if validated:
                     last |= response_selection(trainer, *held_out)
                     if options.keep_best and last["top-1"] > facts["best"]:
                         facts["best"] = last["top-1"]
                         checkpoint.save_best(trainer, work)
-                _record(file, writer, vars(step) | ({k: last[k] for k in ("top-1", "top-3")} if validated else {}))
+                _record(file, writer, step.record() | ({k: last[k] for k in ("top-1", "top-3")} if validated else {}))
                 progress.advance(1, loss=f"{step.loss:.3f}", tokens=f"{step.tokens_per_second:,.0f}/s")
                 if step.step % options.checkpoint_every == 0 or run.stop_requested:
                     checkpoint.save(trainer, work, facts=facts | {"last": last})
@@ -141,7 +146,7 @@ def _train(trainer: Trainer, held_out: Any, work: Path, log: Path, options: Trai
                     run.warn(f"stopped at step {step.step:,} of {trainer.total:,}; --resume goes on")
                     run.interrupted()
         except NotFinite as error:
-            batch = (trainer.store.record(int(pair)) for pair in error.pairs)
+            batch = (trainer.setting.store.record(int(pair)) for pair in error.pairs)
             (work / "nan-batch.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in batch))
             raise ModelError(error.message, hint=f"its batch is in {work}/nan-batch.jsonl; {error.hint}") from None
     return last
@@ -178,8 +183,8 @@ def _save(trainer: Trainer, final: Path, log: Path, options: TrainOptions, run: 
     from dialtools.streams.atomic import atomic_directory
     from dialtools.train.card import card
 
-    counts = {**trainer.store.counts, "pairs_trained_on": len(trainer.sampler.pairs), "steps": trainer.step}
-    final_figures = {k: last[k] for k in ("loss", "alignment", "uniformity", "top-1", "top-3") if k in last}
+    counts = {**trainer.setting.store.counts, "pairs_trained_on": len(trainer.sampler.pairs), "steps": trainer.step}
+    final_figures = {k: last[k] for k in ("loss", "alignment", "uniformity", "accuracy", "top-1", "top-3") if k in last}
     provenance = {**run.provenance(counts), "final": final_figures, "weights": trainer.encoder.digest()}
     start = f"`{options.model}`" if options.model else "a fresh encoder"
     text = card(version=__version__, method=options.method, start=start, encoder=trainer.encoder, pairs=len(trainer.sampler.pairs),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from dialtools.errors import DataError, nearest
@@ -13,6 +13,9 @@ from dialtools.streams.chunks import MAX_LINE_BYTES, Chunk
 from dialtools.streams.policy import Policy, Where
 
 DIALOGUES_A_CHUNK = 512
+ROWS_A_CHUNK = 4096
+SEPARATORS = {"csv": ",", "tsv": "\t"}
+NAME_COLUMNS = "name it with --dialogue-column, --text-column, --speaker-column, --order-column"
 
 
 class Columns(NamedTuple):
@@ -34,9 +37,26 @@ def delimited_chunks(path: str, kind: str, columns: Columns, policy: Policy) -> 
     """
     name, first, held = display_name(path), 1, []
     with open_input(path) as stream:
-        for record in _dialogues(stream, name, "," if kind == "csv" else "\t", columns, policy):
+        for record in _dialogues(stream, name, SEPARATORS[kind], columns, policy):
             held.append(record)
             if len(held) == DIALOGUES_A_CHUNK:
+                yield Chunk(name, first, "rows", held)
+                first, held = first + len(held), []
+    if held:
+        yield Chunk(name, first, "rows", held)
+
+
+def row_chunks(path: str, kind: str, column: str, policy: Policy) -> Iterator[Chunk]:
+    """Yield chunks of plain records, one a row; `first` is exact as long as no field holds a line end.
+
+    Raises:
+        DataError: if there is no such column.
+    """
+    name, first, held = display_name(path), 2, []
+    with open_input(path) as stream:
+        for _, row in _rows(stream, name, SEPARATORS[kind], (column,), policy, hint="--field NAME names it"):
+            held.append(row)
+            if len(held) == ROWS_A_CHUNK:
                 yield Chunk(name, first, "rows", held)
                 first, held = first + len(held), []
     if held:
@@ -75,7 +95,8 @@ def _rank(value: str) -> tuple[int, float, str]:
         return (1, 0.0, value)
 
 
-def _rows(stream: io.BufferedReader, name: str, separator: str, columns: Columns, policy: Policy) -> Iterator[tuple[int, dict[str, str]]]:  # fmt: skip
+def _rows(stream: io.BufferedReader, name: str, separator: str, columns: Sequence[str | None], policy: Policy, *,
+          hint: str = NAME_COLUMNS) -> Iterator[tuple[int, dict[str, str]]]:  # fmt: skip
     csv.field_size_limit(MAX_LINE_BYTES)
     reader = csv.reader(_text_lines(stream, name, policy), delimiter=separator)
     try:
@@ -85,7 +106,7 @@ def _rows(stream: io.BufferedReader, name: str, separator: str, columns: Columns
         wanted = [c for c in columns if c]
         for column in wanted:
             if column not in header:
-                raise DataError(f"no column {column!r}; there are {', '.join(header)}", where=Where(name, 1), hint=nearest(column, header) or "name it with --dialogue-column, --text-column, --speaker-column, --order-column")  # fmt: skip
+                raise DataError(f"no column {column!r}; there are {', '.join(header)}", where=Where(name, 1), hint=nearest(column, header) or hint)  # fmt: skip
         for fields in reader:
             if len(fields) == len(header):
                 yield reader.line_num, dict(zip(header, fields, strict=True))

@@ -51,19 +51,19 @@ def _turn(turn: Any, where: str) -> tuple[str, str | None]:
     if isinstance(turn, str):
         return turn.strip(), None
     if not isinstance(turn, dict):
-        raise BadDialogue(f"{where}: expected a string or an object, got {_kind(turn)}")
+        raise BadDialogue(f"{where}: expected a string or an object, got {json_kind(turn)}")
     key = next((k for k in TEXT_KEYS if k in turn), None)
     if key is None:
         raise BadDialogue(f'{where}: no "text"')
     if not isinstance(turn[key], str):
-        raise BadDialogue(f"{where}.{key}: expected a string, got {_kind(turn[key])}")
+        raise BadDialogue(f"{where}.{key}: expected a string, got {json_kind(turn[key])}")
     speaker = next((turn[k] for k in SPEAKER_KEYS if k in turn), None)
     if speaker is not None and not isinstance(speaker, str):
-        raise BadDialogue(f"{where}.speaker: expected a string, got {_kind(speaker)}")
+        raise BadDialogue(f"{where}.speaker: expected a string, got {json_kind(speaker)}")
     return turn[key].strip(), speaker
 
 
-def _kind(value: Any) -> str:
+def json_kind(value: Any) -> str:
     """Return the JSON name of a value's type."""
     names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
     return "null" if value is None else names.get(type(value), type(value).__name__)

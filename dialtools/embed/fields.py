@@ -12,6 +12,9 @@ UNKNOWN, USER, SYSTEM = 0, 1, 2
 EMPTY = "."
 """Stands for an empty text, which must not reach the encoder (METHODS 1.3)."""
 
+OFFERED = (("text",), ("context", "response"), ("history", "response"), ("query",), ("text1", "text2"), ("sentence1", "sentence2"))  # fmt: skip
+"""The fields that are embedded where none are named: the first of these that a record has."""
+
 Turns = tuple[tuple[str, ...], tuple[int, ...] | None]
 """The turns of a field, oldest first, and the roles of their speakers if known."""
 
@@ -22,9 +25,7 @@ def choose_fields(given: Sequence[str], first: Mapping[str, Any]) -> tuple[str, 
     Raises:
         ConfigError: if it has none of them, naming those it has.
     """
-    for names in (
-        (tuple(given),) if given else (("text",), ("context", "response"), ("history", "response"), ("query",))
-    ):
+    for names in (tuple(given),) if given else OFFERED:
         missing = [part for name in names for part in name.split("+") if part not in first]
         if not missing:
             return names

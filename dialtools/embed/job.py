@@ -33,11 +33,12 @@ class Job:
     """Turns records into batches of vectors; counts what it did.
 
     Attributes:
+        space: what the vectors are of: the model's weights, the pooling, whether they are scaled to length 1.
         rows, distinct, cut: rows embedded, texts encoded, texts cut at the maximal length.
     """
 
-    def __init__(self, encoder: Encoder, options: EmbedOptions, settings: Settings, policy: Policy, advance: Callable[[int], None]) -> None:  # fmt: skip
-        self.encoder, self.options, self.settings, self.policy, self.advance = encoder, options, settings, policy, advance  # fmt: skip
+    def __init__(self, encoder: Encoder, options: EmbedOptions, settings: Settings, space: dict[str, Any], policy: Policy, advance: Callable[[int], None]) -> None:  # fmt: skip
+        self.encoder, self.options, self.settings, self.space, self.policy, self.advance = encoder, options, settings, space, policy, advance  # fmt: skip
         self.expand = expander(options.per)
         self.fields: tuple[str, ...] = (HISTORY,) if options.per == "turn" and not options.field else ()
         self.columns: list[str] = []
@@ -110,14 +111,15 @@ class Job:
 
 
 def _plain(values: list[Any], as_text: bool) -> list[Any]:
-    """Keep texts, numbers and lists of texts as they are; a column with nested values becomes JSON text."""
+    """Keep texts, numbers and lists of either as they are; a column with nested values becomes JSON text."""
     if not as_text and not any(map(_nested, values)):
         return values
     return [orjson.dumps(value).decode() if isinstance(value, dict | list) else value for value in values]
 
 
 def _nested(value: Any) -> bool:
-    return isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(v, str) for v in value))
+    plain = isinstance(value, list) and (all(isinstance(v, str) for v in value) or all(type(v) in (int, float) for v in value))  # fmt: skip
+    return isinstance(value, dict | list) and not plain
 
 
 class Shards:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from dialtools.embed.rows import PER
-from dialtools.errors import ConfigError
-from dialtools.options import InputOptions, RunOptions, at_least, name_list, option
+from dialtools.errors import ConfigError, nearest
+from dialtools.options import RECORD_FORMATS, InputOptions, RunOptions, at_least, name_list, option
 
+KINDS = ("center", "top", "whiten", "flow")
 EMBEDDING_FORMATS = ("parquet", "arrow", "jsonl", "npy")
 
 
@@ -15,8 +17,11 @@ EMBEDDING_FORMATS = ("parquet", "arrow", "jsonl", "npy")
 class EmbedOptions(InputOptions, RunOptions):
     """What is embedded, with what, and where the vectors go."""
 
-    model: str = option("", metavar="DIR", help="encoder: a model directory, or a name in the local cache")
-    field: tuple[str, ...] = option((), metavar="NAMES", parse=name_list, help="fields to embed: texts, or lists of turns; a+b reads both as one list of turns", shown="text; context,response of pairs")  # fmt: skip
+    from_: str | None = option(None, metavar="FORMAT", choices=RECORD_FORMATS, group="Input", help="format of the input", shown="by suffix, else by content")  # fmt: skip
+    model: str = option(
+        "", metavar="DIR", help="encoder: a model directory, a name in the local cache, or a text file of word vectors"
+    )
+    field: tuple[str, ...] = option((), metavar="NAMES", parse=name_list, help="fields to embed: texts, or lists of turns; a+b reads both as one list of turns", shown="text; context,response; query; text1,text2")  # fmt: skip
     per: str = option("record", choices=PER, help="a row for each record; each turn of a dialogue, embedded with the history before it; each distinct text in `candidates`")  # fmt: skip
     keep: tuple[str, ...] = option(("all",), metavar="NAMES|all|none", parse=name_list, help="fields of the input to carry along")  # fmt: skip
     normalize: bool | None = option(None, help="scale vectors to length 1", shown="as the model says")
@@ -26,6 +31,12 @@ class EmbedOptions(InputOptions, RunOptions):
     on_truncate: str = option("warn", choices=("warn", "error", "ignore"), help="when texts were cut")
     tokens: bool = option(False, help="add a column of the token counts before any cut")
     float16_round: bool = option(False, help="round vectors through float16, as DSE's evaluation does")
+
+    transform: str | None = option(None, metavar="KIND|FILE", group="Transform", help="center, top (all but the top directions), whiten or flow, fitted to the input or to --fit-on; or a file of --save-transform")  # fmt: skip
+    whiten: bool = option(False, group="Transform", help="the same as --transform whiten")
+    dimensions: int | None = option(None, metavar="K", parse=at_least(1), group="Transform", help="keep the first K of whiten", shown="all")  # fmt: skip
+    fit_on: str | None = option(None, metavar="FILE", group="Transform", help="embeddings of this model to fit it to, in place of the input")  # fmt: skip
+    save_transform: str | None = option(None, metavar="FILE", group="Transform", help="keep what was fitted, for other inputs")  # fmt: skip
 
     output: str = option("-", short="-o", metavar="FILE", group="Output", help="file to write; - is stdout (not resumable)")  # fmt: skip
     to: str | None = option(None, metavar="FORMAT", choices=EMBEDDING_FORMATS, group="Output", help="format of the output", shown="by suffix; arrow on stdout")  # fmt: skip
@@ -41,5 +52,21 @@ class EmbedOptions(InputOptions, RunOptions):
     def __post_init__(self) -> None:
         if not self.model and not self.print_config:
             raise ConfigError("--model DIR is needed", hint="dial-train makes one")
+        self._check_transform()
         if self.resume and self.output == "-":
             raise ConfigError("--resume needs -o FILE; stdout cannot be resumed")
+
+    def _check_transform(self) -> None:
+        if self.whiten and self.transform not in (None, "whiten"):
+            raise ConfigError(f"--whiten or --transform {self.transform}: give one")
+        self.transform = "whiten" if self.whiten else self.transform
+        fitted = self.transform in KINDS
+        if self.transform and not fitted and not Path(self.transform).is_file():
+            raise ConfigError(f"--transform: neither a kind nor a file: {self.transform!r}", hint=nearest(self.transform, KINDS) or f"choose from {', '.join(KINDS)}")  # fmt: skip
+        for flag, used in {"--fit-on": self.fit_on, "--save-transform": self.save_transform}.items():
+            if used and not fitted:
+                raise ConfigError(f"{flag} goes with --transform {'|'.join(KINDS)}")
+        if self.dimensions and self.transform != "whiten":
+            raise ConfigError("--dimensions goes with --transform whiten")
+        if fitted and not self.fit_on and self.output == "-":
+            raise ConfigError(f"--transform {self.transform} is fitted to the whole input before any of it is written", hint="name -o FILE, or --fit-on FILE")  # fmt: skip

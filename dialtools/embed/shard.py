@@ -13,6 +13,7 @@ from dialtools.embed.fields import Turns
 from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.tokens import assemble, tokenise
+from dialtools.encoder.word_vectors import WordVectors
 from dialtools.metrics.geometry import unit
 
 
@@ -37,17 +38,23 @@ class Encoded:
     distinct: int
 
 
-def encode_turns(encoder: Encoder, items: Sequence[Turns], settings: Settings, advance: Callable[[int], None]) -> Encoded:  # fmt: skip
+def encode_turns(encoder: Encoder | WordVectors, items: Sequence[Turns], settings: Settings, advance: Callable[[int], None]) -> Encoded:  # fmt: skip
     """Encode N fields; a list of turns keeps its newest tokens, a single text its first."""
     distinct: dict[Turns, int] = {}
     place = np.fromiter((distinct.setdefault(item, len(distinct)) for item in items), np.int64, len(items))
+    if isinstance(encoder, WordVectors):
+        vectors, counts = encoder.encode([" ".join(texts) for texts, _ in distinct])
+        advance(len(distinct))
+        return Encoded(_finished(vectors, settings)[place], counts[place], np.zeros(len(items), bool), len(distinct))
     sequences, counts, cut = _sequences(encoder, list(distinct), settings.max_length)
     vectors = encode(encoder, sequences, batch_tokens=settings.batch_tokens, precision=settings.precision, advance=advance)  # fmt: skip
+    return Encoded(_finished(vectors, settings)[place], counts[place], cut[place], len(distinct))
+
+
+def _finished(vectors: np.ndarray, settings: Settings) -> np.ndarray:
     if settings.float16_round:
         vectors = vectors.astype(np.float16).astype(np.float32)
-    if settings.normalize:
-        vectors = unit(vectors)
-    return Encoded(vectors[place], counts[place], cut[place], len(distinct))
+    return unit(vectors) if settings.normalize else vectors
 
 
 def _sequences(encoder: Encoder, items: list[Turns], max_length: int) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:  # fmt: skip

@@ -30,13 +30,16 @@ def token_batches(lengths: np.ndarray, *, max_tokens: int) -> list[np.ndarray]:
 
 
 def pad(sequences: Sequence[np.ndarray], special: SpecialTokens) -> tuple[Tensor, Tensor]:
-    """Return (N, T) int64 ids and (N, T) int64 mask, padded on the tokenizer's side."""
+    """Return (N, T) int64 ids and (N, T) int64 mask, padded on the right, whatever the tokenizer prefers.
+
+    There no real token of a decoder sees padding, and positions count from the first real token: a text's vector does
+    not depend on what it is batched with.
+    """
     lengths = [len(s) for s in sequences]
     width = max(lengths)
     ids = np.full((len(sequences), width), special.pad, np.int64)
     mask = np.zeros((len(sequences), width), np.int64)
     for row, (sequence, n) in enumerate(zip(sequences, lengths, strict=True)):
-        place = slice(width - n, width) if special.left else slice(0, n)
-        ids[row, place] = sequence
-        mask[row, place] = 1
+        ids[row, :n] = sequence
+        mask[row, :n] = 1
     return torch.from_numpy(ids), torch.from_numpy(mask)

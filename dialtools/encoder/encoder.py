@@ -19,6 +19,8 @@ from dialtools.errors import ConfigError, ModelError, nearest
 OLD_POOLING_KEYS = {"pooling_mode_cls_token": "cls", "pooling_mode_max_tokens": "max",
                     "pooling_mode_lasttoken": "last", "pooling_mode_mean_tokens": "mean"}  # fmt: skip
 LONGEST = 512
+ENCODER_HALVES = ("t5", "mt5", "umt5", "t5gemma")
+"""Kinds of which only the encoder is loaded; a saved half does not say that it is one."""
 HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 
 
@@ -37,6 +39,9 @@ class Encoder(nn.Module):
             raise ConfigError(f"unknown pooling {pooling!r}", hint=nearest(pooling, list(POOLINGS)) or f"choose from {', '.join(POOLINGS)}")  # fmt: skip
         self.backbone, self.tokenizer, self.pooling = backbone, tokenizer, pooling
         self.max_length, self.normalize = max_length, normalize
+        tokenizer.padding_side = "right"  # in the saved directory too: on the left, GPT-2's positions would shift
+        if tokenizer.pad_token_id is None and tokenizer.eos_token_id is not None:
+            tokenizer.pad_token = tokenizer.eos_token
         self.special = SpecialTokens.of(tokenizer)
         self.role_tokens: tuple[int, int, int] | None = None
 
@@ -51,9 +56,28 @@ class Encoder(nn.Module):
 
     def forward(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
         """Return (N, D) float32 pooled vectors."""
+        return POOLINGS[self.pooling](self.tokens(ids_NT, mask_NT).float(), mask_NT)
+
+    def tokens(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
+        """Return (N, T, D) token vectors; those of padding mean nothing."""
         full = bool(mask_NT.all()) if mask_NT.device.type == "cpu" else False
-        hidden_NTD = self.backbone(input_ids=ids_NT, attention_mask=None if full else mask_NT).last_hidden_state
-        return POOLINGS[self.pooling](hidden_NTD.float(), mask_NT)
+        return self.backbone(input_ids=ids_NT, attention_mask=None if full else mask_NT).last_hidden_state
+
+    def freeze(self, layers: int) -> None:
+        """Keep the embeddings and the first layers (1 or more) as they are from now on.
+
+        Raises:
+            ConfigError: if nothing would be left to train.
+        """
+        named = [(name, m) for name, m in self.backbone.named_modules() if isinstance(m, nn.ModuleList)]
+        depth = self.backbone.config.num_hidden_layers
+        stack = next((name for name, module in named if len(module) == depth), None)
+        if stack is None or layers >= depth:
+            raise ConfigError(f"--freeze {layers}: the encoder has {depth} layers", hint=f"at most {depth - 1} can be frozen; 0 freezes nothing")  # fmt: skip
+        for name, parameter in self.backbone.named_parameters():
+            if name.startswith(f"{stack}.{layers}."):
+                break  # embeddings stand before the layers
+            parameter.requires_grad_(False)
 
     def digest(self) -> str:
         """Return 64 bits of all weights, in hex, to tell two models apart."""
@@ -95,11 +119,15 @@ class Encoder(nn.Module):
         local = {"local_files_only": True, "trust_remote_code": trust_remote_code}
         try:
             config = AutoConfig.from_pretrained(name, **local)
-            kind = AutoModelForTextEncoding if config.is_encoder_decoder else AutoModel
+            kind = AutoModelForTextEncoding if config.model_type in ENCODER_HALVES else AutoModel
+            config.use_cache = False  # decoders would keep keys and values of every batch
             backbone = kind.from_pretrained(name, config=config, dtype=torch.float32, use_safetensors=True, **local)
             tokenizer = AutoTokenizer.from_pretrained(name, **local)
         except Exception as error:
             raise _not_loaded(name, error) from None
+        rows = backbone.get_input_embeddings().num_embeddings
+        if len(tokenizer) > rows:
+            raise ModelError(f"{name}: the tokenizer has {len(tokenizer):,} tokens, the model knows {rows:,}", hint="is the tokenizer that of another model?")  # fmt: skip
         longest = getattr(config, "max_position_embeddings", LONGEST) or LONGEST
         longest -= 2 if config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet") else 0
         length = min(max_length or stated.get("max_length") or min(tokenizer.model_max_length, LONGEST), longest)

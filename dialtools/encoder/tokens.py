@@ -19,7 +19,6 @@ class SpecialTokens:
     suffix: np.ndarray
     separator: np.ndarray
     pad: int
-    left: bool
 
     @classmethod
     def of(cls, tokenizer: Any) -> SpecialTokens:
@@ -30,7 +29,7 @@ class SpecialTokens:
         separator = [between] if between is not None else _ids(tokenizer, "\n", special=False)
         pad = next((i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id) if i is not None), 0)
         arrays = (np.asarray(ids, np.int32) for ids in (dressed[:at], dressed[at + len(bare) :], separator))
-        return cls(*arrays, pad=pad, left=tokenizer.padding_side == "left")
+        return cls(*arrays, pad=pad)
 
 
 def _ids(tokenizer: Any, text: str, *, special: bool) -> list[int]:

@@ -166,6 +166,41 @@ class SelectOptions(ReportOptions):
 
 
 @dataclass
+class PartOptions(ReportOptions):
+    """Rows of one or several parts, each scored apart."""
+
+    split: str = option("split", metavar="NAME", group="Input", help="column of the parts, if there is one")
+    part: str | None = option(None, metavar="NAME", group="Input", help="score this part alone")
+
+
+@dataclass
+class StsOptions(PartOptions):
+    """Options of `dial-eval sts`."""
+
+    inputs: tuple[str, ...] = argument(help="embeddings of two texts a row, and their score")
+    texts: tuple[str, ...] = option((), metavar="A,B", parse=name_list, group="Input", help="the two texts", shown="those that have vectors")  # fmt: skip
+    score: str = option("score", metavar="NAME", group="Input", help="column of the annotated scores")
+
+    def __post_init__(self) -> None:
+        if len(self.texts) not in (0, 2):
+            raise ConfigError("--texts: name two", hint="e.g. --texts text1,text2")
+
+
+@dataclass
+class RetrieveOptions(PartOptions):
+    """Options of `dial-eval retrieve`."""
+
+    inputs: tuple[str, ...] = argument(help="embeddings of texts, with lists of ids or with labels")
+    lists: str = option("auto", choices=("auto", "given", "bm25"), help="given: columns positives and negatives; bm25: made of labelled texts; auto: given where there are any")  # fmt: skip
+    label: str = option("label", metavar="NAME", group="Input", help="column of the labels, for bm25")
+    text: str = option("text", metavar="NAME", group="Input", help="column of the texts, for bm25")
+    candidates: int = option(
+        100, metavar="N", parse=at_least(2), group="BM25", help="texts that BM25 finds for a query"
+    )
+    positives: int = option(30, metavar="N", parse=at_least(1), group="BM25", help="of those with its label at most; further ones are left out")  # fmt: skip
+
+
+@dataclass
 class SuiteOptions(ScoreOptions):
     """Options of `dial-eval suite`."""
 

@@ -21,6 +21,7 @@ class Score:
     Attributes:
         values: a value for each run.
         chosen: hyper-parameters found on validation rows.
+        chance: what random order scores on the same lists.
         low, high: 95 % interval: Student's t over runs, or bootstrap over queries of a single run.
     """
 
@@ -37,6 +38,7 @@ class Score:
     seed: int
     values: list[float] = field(default_factory=list)
     chosen: dict[str, Any] = field(default_factory=dict)
+    chance: float | None = None
     model: str | None = None
     inputs: list[dict[str, Any]] = field(default_factory=list)
 

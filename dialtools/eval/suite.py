@@ -25,7 +25,15 @@ from typing import Any, NamedTuple
 
 from dialtools.catalog import Entry
 from dialtools.errors import ConfigError, DataError, nearest
-from dialtools.eval.options import ActOptions, InferOptions, IntentOptions, OosOptions, SelectOptions
+from dialtools.eval.options import (
+    ActOptions,
+    InferOptions,
+    IntentOptions,
+    OosOptions,
+    RetrieveOptions,
+    SelectOptions,
+    StsOptions,
+)
 from dialtools.eval.score import SCHEMA, Score
 from dialtools.options import Layer, resolve
 
@@ -37,6 +45,8 @@ TASKS: dict[str, tuple[Entry, type]] = {
     "select": (Entry("dialtools.eval.select:evaluate", "response selection"), SelectOptions),
     "act": (Entry("dialtools.eval.act:evaluate", "action prediction"), ActOptions),
     "infer": (Entry("dialtools.eval.infer:evaluate", "dialogue inference"), InferOptions),
+    "retrieve": (Entry("dialtools.eval.retrieve:evaluate", "semantic retrieval"), RetrieveOptions),
+    "sts": (Entry("dialtools.eval.sts:evaluate", "semantic similarity"), StsOptions),
 }
 AVERAGE = "average"
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from scipy.special import gammaln
 
 
 def exact_scores(queries_QD: np.ndarray, candidates_CD: np.ndarray) -> np.ndarray:
@@ -54,3 +57,63 @@ def block_ranks(queries_ND: np.ndarray, responses_ND: np.ndarray, block: int) ->
         rows = slice(start, start + block)
         parts.append(ranks(exact_scores(queries_ND[rows], responses_ND[rows]), np.arange(len(queries_ND[rows]))))
     return np.concatenate(parts) if parts else np.zeros((0, 2), np.int64)
+
+
+def average_precision(scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndarray) -> np.ndarray:
+    """Return (Q,) average precision over ragged lists, in expectation over random orders of equal scores.
+
+    AP = 1/R sum over the ranks k of positives of (positives among the first k)/k, R all positives of the list
+    (METHODS 5.6). Where t equal scores with p positives follow a candidates with P positives, rank a+j is positive
+    with chance p/t, and then 1 + (j-1)(p-1)/(t-1) of the first j are expected to be.
+
+    Args:
+        scores, positive: (sum of sizes,) each list's candidates, one list after the other.
+        sizes_Q: lengths of the lists; each has a positive.
+    """
+    t = _tied(scores, positive, sizes_Q)
+    together = (t.size - 1 > 0) * (t.place - 1) * (t.positives - 1) / np.maximum(t.size - 1, 1)
+    gain = t.positives / t.size * (t.positives_before + 1 + together) / (t.before + t.place)
+    starts = np.cumsum(sizes_Q) - sizes_Q
+    return np.add.reduceat(gain, starts) / np.add.reduceat(positive.astype(np.float64), starts)
+
+
+def first_reciprocal_rank(scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndarray) -> np.ndarray:
+    """Return (Q,) 1/rank of the first positive, in expectation over random orders of equal scores; arguments as above.
+
+    Among t equal scores with p positives the first of them stands at place j with chance C(t-j, p-1) / C(t, p).
+    """
+    t = _tied(scores, positive, sizes_Q)
+    possible = (t.positives_before == 0) & (t.positives > 0) & (t.place <= t.size - t.positives + 1)
+    gain = np.zeros(len(scores))
+    n, p, j = t.size[possible], t.positives[possible], t.place[possible]
+    log_chance = _log_choose(n - j, p - 1) - _log_choose(n, p)
+    gain[possible] = np.exp(log_chance) / (t.before[possible] + j)
+    return np.add.reduceat(gain, np.cumsum(sizes_Q) - sizes_Q)
+
+
+class _Ties(NamedTuple):
+    """Of each candidate in the order of its list: what stands before its equals, and how many they are."""
+
+    before: np.ndarray
+    positives_before: np.ndarray
+    size: np.ndarray
+    positives: np.ndarray
+    place: np.ndarray
+
+
+def _tied(scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndarray) -> _Ties:
+    query = np.repeat(np.arange(len(sizes_Q)), sizes_Q)
+    order = np.lexsort((-scores, query))
+    ordered, relevant = scores[order], positive[order].astype(np.int64)
+    begins = np.ones(len(scores), bool)
+    begins[1:] = (query[1:] != query[:-1]) | (ordered[1:] != ordered[:-1])
+    group, first = np.cumsum(begins) - 1, np.flatnonzero(begins)
+    sums = np.concatenate([[0], np.cumsum(relevant)])
+    starts = (np.cumsum(sizes_Q) - sizes_Q)[query]
+    size, positives = np.diff([*first, len(scores)]), np.add.reduceat(relevant, first)
+    before = first[group] - starts
+    return _Ties(before, sums[first[group]] - sums[starts], size[group], positives[group], np.arange(len(scores)) - first[group] + 1)  # fmt: skip
+
+
+def _log_choose(n: np.ndarray, k: np.ndarray) -> np.ndarray:
+    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)

@@ -25,8 +25,7 @@ def bootstrap(values: np.ndarray, *, seed: int, resamples: int = 1000) -> tuple[
     """Return mean and 95 % percentile interval over resamples of the values (queries, or blocks of them)."""
     draw = np.random.default_rng(seed)
     means = np.array([values[draw.integers(0, len(values), len(values))].mean() for _ in range(resamples)])
-    low, high = np.percentile(means, [2.5, 97.5])
-    return float(np.mean(values)), float(low), float(high)
+    return float(np.mean(values)), *percentiles(means)
 
 
 def bootstrap_sums(parts_N: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray], *, seed: int,
@@ -40,5 +39,11 @@ def bootstrap_sums(parts_N: np.ndarray, statistic: Callable[[np.ndarray], np.nda
     draw, n = np.random.default_rng(seed), len(parts_N)
     flat = parts_N.reshape(n, -1).astype(np.float64)
     sums = np.stack([np.bincount(draw.integers(0, n, n), minlength=n) @ flat for _ in range(resamples)])
-    low, high = np.percentile(statistic(sums.reshape(resamples, *parts_N.shape[1:])), [2.5, 97.5])
-    return float(statistic(parts_N.sum(0, dtype=np.float64))), float(low), float(high)
+    again = statistic(sums.reshape(resamples, *parts_N.shape[1:]))
+    return float(statistic(parts_N.sum(0, dtype=np.float64))), *percentiles(again)
+
+
+def percentiles(resampled: np.ndarray) -> tuple[float, float]:
+    """Return the 95 % percentile interval of a statistic over resamples; those where it is undefined are left out."""
+    low, high = np.nanpercentile(resampled, [2.5, 97.5]) if not np.isnan(resampled).all() else (np.nan, np.nan)
+    return float(low), float(high)

@@ -8,8 +8,9 @@ import numpy as np
 
 from dialtools.chance import share
 from dialtools.pairs.options import PairOptions
-from dialtools.pairs.windows import Pairs, Turns, running, word_counts
+from dialtools.pairs.windows import Pairs, Turns, running
 from dialtools.streams.tally import Tally
+from dialtools.words import count_words
 
 
 def kept(pairs: Pairs, turns: Turns, options: PairOptions, tally: Tally) -> Pairs:
@@ -45,7 +46,7 @@ def _any(sums: np.ndarray, p: Pairs) -> np.ndarray:
 
 
 def _long_enough(turns: Turns, options: PairOptions) -> object:
-    words = word_counts(turns.texts)
+    words = np.fromiter((count_words(text, options.words_by) for text in turns.texts), np.int64, len(turns.texts))
     if options.words_of == "members":
         short = running(words < options.min_words)
         return lambda p: ~_any(short, p)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
 from dialtools.options import InputOptions, OutputOptions, RunOptions, at_least, int_list, option
+from dialtools.words import WORDS_BY
 
 
 def window_list(text: str) -> tuple[int, ...]:
@@ -42,6 +43,7 @@ class PairOptions(InputOptions, OutputOptions, RunOptions):
     window: tuple[int, ...] = option((1,), metavar="N[,N...]|all", parse=window_list,
                                      help="turns of context, full windows only; several sizes give the union; all is the whole history")  # fmt: skip
     min_words: int = option(0, metavar="N", parse=at_least(0), help="every turn of a pair has N words or more (the papers' > 3 is 4)")  # fmt: skip
+    words_by: str = option("auto", choices=WORDS_BY, help="a word is what stands between blanks, or a character; auto: a character in scripts without blanks (Chinese, Japanese, Thai, ...)")  # fmt: skip
     words_of: str = option("members", choices=("members", "joined"), help="count the words of each context turn, or of the joined context")  # fmt: skip
     merge_speaker: bool = option(False, help="join consecutive turns of one speaker first")
     min_turns: int = option(0, metavar="N", parse=at_least(0), help="leave out dialogues of fewer turns (after joining)")  # fmt: skip

@@ -88,11 +88,6 @@ def selves(turns: Turns) -> Pairs:
     return Pairs(flat, flat + 1, flat, turns.dialogue)
 
 
-def word_counts(texts: list[str]) -> np.ndarray:
-    """Return the whitespace words of each text."""
-    return np.fromiter((len(text.split()) for text in texts), np.int64, len(texts))
-
-
 def running(values: Any) -> np.ndarray:
     """Return (T+1,) sums so that the total over turns [s, e) is running[e] - running[s]."""
     return np.concatenate([[0], np.cumsum(np.asarray(values, np.int64))])

@@ -18,6 +18,7 @@ import orjson
 
 from dialtools.errors import DataError
 from dialtools.streams.bytesio import display_name, open_input
+from dialtools.streams.ecd import LINES
 from dialtools.streams.policy import Policy, Where
 
 SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv", ".txt": "text",
@@ -54,12 +55,13 @@ def input_format(path: str, given: str | None, head: bytes = b"") -> str:
 
 
 def read_chunks(paths: Sequence[str], *, format: str | None = None, chunk_bytes: int = CHUNK_BYTES,
-                prompt: bool = False) -> Iterator[Chunk]:  # fmt: skip
+                prompt: bool = False, whole_dialogues: bool = True) -> Iterator[Chunk]:  # fmt: skip
     """Yield the chunks of each input in turn; holds one chunk.
 
     Args:
         paths: files; `-`, or no path at all, is stdin.
         prompt: hand on the lines that a pipe has, rather than wait for a full chunk.
+        whole_dialogues: cut plain text at blank lines only, so that no dialogue is cut in two.
 
     Raises:
         DataError: if an input cannot be opened or is damaged.
@@ -70,19 +72,20 @@ def read_chunks(paths: Sequence[str], *, format: str | None = None, chunk_bytes:
             kind = input_format(path, format, stream.peek(6)[:6])
             if kind in ("parquet", "arrow"):
                 yield from _batches(stream, path, name, kind)
-            elif kind in ("jsonl", "text"):
+            elif kind in ("jsonl", "text", *LINES):
                 read = stream.read1 if prompt else stream.read
-                yield from _lines(partial(read, chunk_bytes), name, kind)
+                border = _blank_line if kind == "text" and whole_dialogues else _line_end
+                yield from _lines(partial(read, chunk_bytes), name, kind, border)
             else:
                 raise DataError(f"cannot read {kind} here", where=name, hint="dial-pairs reads csv and tsv chat logs")
 
 
-def _lines(read: Callable[[], bytes], name: str, kind: str) -> Iterator[Chunk]:
-    """Cut at line ends; plain text, at blank lines, which end its dialogues."""
+def _lines(read: Callable[[], bytes], name: str, kind: str, border: Callable[[bytes], int]) -> Iterator[Chunk]:
+    """Cut after the last border of what was read."""
     first, held = 1, b""
     while block := read():
         held = held + block if held else block
-        end = _last_border(held) if kind == "text" else held.rfind(b"\n") + 1
+        end = border(held)
         if end <= 0:
             if len(held) > MAX_LINE_BYTES:
                 raise DataError(f"a line is longer than {MAX_LINE_BYTES >> 20} MiB", where=Where(name, first))
@@ -94,7 +97,11 @@ def _lines(read: Callable[[], bytes], name: str, kind: str) -> Iterator[Chunk]:
         yield Chunk(name, first, kind, held)
 
 
-def _last_border(held: bytes) -> int:
+def _line_end(held: bytes) -> int:
+    return held.rfind(b"\n") + 1
+
+
+def _blank_line(held: bytes) -> int:
     return max(held.rfind(b"\n\n") + 2 if b"\n\n" in held else 0, held.rfind(b"\n\r\n") + 3 if b"\n\r\n" in held else 0)
 
 
@@ -147,11 +154,23 @@ def records(chunk: Chunk, policy: Policy) -> Iterator[tuple[int, dict[str, Any]]
     elif chunk.format == "arrow":
         rows = chunk.data.to_pylist()
         yield from ((n, {k: v for k, v in row.items() if v is not None}) for n, row in enumerate(rows, chunk.first))
+    elif chunk.format in LINES:
+        yield from _line_records(chunk, policy)
     elif chunk.format == "rows":
         yield from enumerate(chunk.data, chunk.first)
     else:
         lines = enumerate(chunk.data.split(b"\n"), chunk.first)
         yield from ((n, {"text": text}) for n, line in lines if (text := decode(line, Where(chunk.name, n), policy)))
+
+
+def _line_records(chunk: Chunk, policy: Policy) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(chunk.data.split(b"\n"), chunk.first):
+        where = Where(chunk.name, number)
+        if line.strip() and (text := decode(line, where, policy, "\r")):
+            try:
+                yield number, LINES[chunk.format](text)
+            except ValueError as error:
+                policy.reject(where, str(error), line)
 
 
 def _json_records(chunk: Chunk, policy: Policy) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -180,13 +199,13 @@ def why_not_json(line: bytes, error: Exception) -> str:
     return f"not JSON: {str(error).split(': line')[0]}"
 
 
-def decode(line: bytes, where: Where, policy: Policy) -> str | None:
-    """Return a line of plain text without its blanks, or None if it is empty or rejected."""
+def decode(line: bytes, where: Where, policy: Policy, blanks: str | None = None) -> str | None:
+    """Return a line of text without the blanks at its ends, or None if it is empty or rejected."""
     if b"\0" in line:
         policy.reject(where, f"NUL at byte {line.index(0) + 1}", line)
         return None
     try:
-        return line.decode("utf-8").strip() or None
+        return line.decode("utf-8").strip(blanks) or None
     except UnicodeDecodeError as bad:
         policy.reject(where, f"invalid UTF-8 at byte {bad.start + 1}", line)
         return None

@@ -205,13 +205,13 @@ def write_records(records: Iterable[dict[str, Any]], output: str, *, to: str | N
     """Write dicts in the format of --to or of the file's suffix; holds one batch."""
     kind = output_format(output, to)
     option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
-    payloads = (orjson.dumps(r, option=option) for r in records) if kind == "jsonl" else _record_batches(records)
+    payloads = (orjson.dumps(r, option=option) for r in records) if kind == "jsonl" else record_batches(records)
     with writer(output, format=kind, overwrite=overwrite, metadata=metadata) as write:
         for payload in payloads:
             write(payload)
 
 
-def _record_batches(records: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
+def record_batches(records: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
     """Batch dicts under the schema that the first batch shows."""
     import pyarrow as pa
 

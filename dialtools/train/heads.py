@@ -1,13 +1,17 @@
-"""Heads: what stands between encoder and loss in training, and is dropped at the end."""
+"""Heads: what stands between encoder and loss in training, and is dropped at the end.
+
+M rows (anchors, then positives), D dimensions of the encoder, H of the head.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 DSE_DIMENSION = 128  # DSE, 4.1
+PER_WINDOW = "window-linear"
 
 
 def mlp(dimension: int) -> nn.Module:
@@ -20,16 +24,57 @@ def tanh(dimension: int) -> nn.Module:
     return nn.Sequential(nn.Linear(dimension, dimension), nn.Tanh())
 
 
+def linear(dimension: int) -> nn.Module:
+    """WMDC's head: d -> d with bias (METHODS 4.2); shared by all windows."""
+    return nn.Linear(dimension, dimension)
+
+
 def none(dimension: int) -> nn.Module:
     """No head."""
     return nn.Identity()
 
 
-HEADS: dict[str, Callable[[int], nn.Module]] = {"mlp": mlp, "tanh": tanh, "none": none}
+HEADS: dict[str, Callable[[int], nn.Module]] = {"mlp": mlp, "tanh": tanh, "linear": linear, "none": none}
 
 
-def build(name: str, dimension: int, *, seed: int) -> nn.Module:
-    """Return a head with weights that depend on the seed alone."""
+class Shared(nn.Module):
+    """One head for all pairs."""
+
+    def __init__(self, layers: nn.Module) -> None:
+        super().__init__()
+        self.layers = layers
+
+    def forward(self, rows_MD: Tensor, window_M: Tensor) -> Tensor:
+        """Return (M, H)."""
+        return self.layers(rows_MD)
+
+
+class PerWindow(nn.Module):
+    """WMDC: one linear head for each window size, on contexts and responses of its pairs alike (METHODS 4.2)."""
+
+    def __init__(self, dimension: int, windows: Sequence[int]) -> None:
+        super().__init__()
+        drawn = {window: linear(dimension) for window in range(1, max(windows) + 1)}  # a window's start is its own
+        self.heads = nn.ModuleDict({str(window): drawn[window] for window in windows})
+
+    def forward(self, rows_MD: Tensor, window_M: Tensor) -> Tensor:
+        """Return (M, D), each row through the head of its window."""
+        present = [int(window) for window in window_M.unique()]
+        if len(present) == 1:
+            return self.heads[str(present[0])](rows_MD)
+        headed = torch.empty_like(rows_MD)
+        for window in present:
+            own = window_M == window
+            headed[own] = self.heads[str(window)](rows_MD[own])
+        return headed
+
+
+def build(name: str, dimension: int, *, windows: Sequence[int], seed: int) -> nn.Module:
+    """Return a head, rows and their windows to rows; its weights depend on the seed alone.
+
+    Args:
+        windows: window sizes of the pairs to train on, ascending.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return HEADS[name](dimension)
+        return PerWindow(dimension, windows) if name == PER_WINDOW else Shared(HEADS[name](dimension))

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.device import autocast
-from dialtools.encoder.encoder import Encoder
 from dialtools.errors import ModelError
-from dialtools.train import duplicates, gradcache, health, optimiser
-from dialtools.train.collate import Batch, Lengths, collate
-from dialtools.train.losses.catalog import LOSSES, RAW
+from dialtools.train import gradcache, optimiser
+from dialtools.train.methods.base import Batch, Method, Part
 from dialtools.train.options import TrainOptions
-from dialtools.train.sampler import Sampler
+from dialtools.train.sampler import ByWindow, Sampler
 from dialtools.train.store import Store
 
 ACTIVATION_BUDGET = 2 << 30
@@ -26,17 +25,20 @@ LAYER_FLOATS = 34  # activations a layer keeps for backward, in units of the hid
 
 @dataclass
 class Step:
-    """What happened in a step; lengths in tokens, loss in nats a pair."""
+    """What happened in a step; lengths in tokens, loss in nats a pair (a word, of masked words)."""
 
     step: int
     epoch: float
     loss: float
-    alignment: float
-    uniformity: float
     lr: float
     tokens: int
     tokens_per_second: float
-    false_negatives: float
+    figures: dict[str, float] = field(default_factory=dict)
+
+    def record(self) -> dict[str, Any]:
+        """Return the step as a line of the log, with the figures of its method."""
+        facts = vars(self).copy()
+        return facts | facts.pop("figures")
 
 
 class NotFinite(ModelError):
@@ -47,20 +49,26 @@ class NotFinite(ModelError):
         self.pairs = pairs
 
 
-class Trainer:
-    """Encoder, head and optimiser, and the step they have reached."""
+def build_sampler(pairs: np.ndarray, store: Store, options: TrainOptions) -> Sampler | ByWindow:
+    """Return the batches that the options ask for."""
+    size, seed = options.batch_size or 2, options.seed
+    if options.batches == "by-window":
+        return ByWindow(pairs, store.window[pairs], batch_size=size, seed=seed)
+    return Sampler(pairs, batch_size=size, seed=seed)
 
-    def __init__(self, encoder: Encoder, head: nn.Module, store: Store, pairs: np.ndarray, options: TrainOptions, *,
-                 lengths: Lengths, precision: str, max_tokens: int, role_tokens: tuple[int, int, int] | None) -> None:  # fmt: skip
-        self.encoder, self.head, self.store, self.options = encoder, head, store, options
-        self.lengths, self.precision, self.max_tokens, self.role_tokens = lengths, precision, max_tokens, role_tokens
-        self.sampler = Sampler(pairs, batch_size=options.batch_size or 2, seed=options.seed)
-        planned = round((options.epochs or 0) * self.sampler.per_epoch)
-        self.total = max(1, planned) if options.max_steps is None else options.max_steps
-        self.optimiser = optimiser.build(options.optimizer or "adam", encoder, head, lr=options.lr or 0.0,
-                                         head_multiplier=options.head_lr_multiplier or 1.0,
-                                         weight_decay=options.weight_decay or 0.0)  # fmt: skip
-        self.loss_function: Callable[..., Tensor] = LOSSES[options.loss or "hard-negative"].load()
+
+class Trainer:
+    """Encoder, method and optimiser, and the step they have reached."""
+
+    def __init__(self, method: Method, *, precision: str) -> None:
+        self.setting, self.method, self.precision = method.setting, method, precision
+        self.encoder, self.options = method.setting.encoder, method.setting.options
+        self.sampler = build_sampler(method.setting.pairs, method.setting.store, self.options)
+        planned = round((self.options.epochs or 0) * self.sampler.per_epoch)
+        self.total = max(1, planned) if self.options.max_steps is None else self.options.max_steps
+        self.optimiser = optimiser.build(self.options.optimizer or "adam", self.encoder, method, lr=self.options.lr or 0.0,
+                                         head_multiplier=self.options.head_lr_multiplier or 1.0,
+                                         weight_decay=self.options.weight_decay or 0.0)  # fmt: skip
         self.step = 0
 
     def steps(self) -> Iterator[Step]:
@@ -75,48 +83,29 @@ class Trainer:
 
     def _one_step(self) -> Step:
         started = time.monotonic()
-        batch = collate(self.store, self.sampler.batch(self.step), self.encoder.special, self.lengths,
-                        max_tokens=self.max_tokens, role_tokens=self.role_tokens)  # fmt: skip
-        rate = optimiser.factor(self.options.schedule or "constant", self.step, total=self.total, warmup=self.options.warmup or 0.0)  # fmt: skip
-        optimiser.set_rates(self.optimiser, rate)
+        batch = self.method.collate(self.sampler.batch(self.step), self.step)
+        rate = optimiser.set_rates(self.optimiser, self.options.schedule or "constant", self.step, total=self.total, warmup=self.options.warmup or 0.0)  # fmt: skip
         self.optimiser.zero_grad(set_to_none=True)
-        facts: dict[str, float] = {}
+        figures: dict[str, float] = {}
         devices = [self.encoder.device] if self.encoder.device.type == "cuda" else []
         with torch.random.fork_rng(devices=devices):
             torch.manual_seed((self.options.seed << 32) + self.step)  # dropout depends on the step alone
-            loss = gradcache.backward(self._encode, batch.parts, lambda vectors: self._loss(vectors, batch, facts), cached=self._cached(batch))  # fmt: skip
+            loss = gradcache.backward(self._encode, batch.parts, lambda rows: self.method.loss(rows, batch, figures), cached=self._cached(batch))  # fmt: skip
         value = float(loss)
         if not np.isfinite(value):
             raise NotFinite(self.step + 1, batch.pairs)
         if self.options.clip:
-            nn.utils.clip_grad_norm_([*self.encoder.parameters(), *self.head.parameters()], self.options.clip)
+            nn.utils.clip_grad_norm_([*self.encoder.parameters(), *self.method.parameters()], self.options.clip)
         self.optimiser.step()
         self.step += 1
         seconds = time.monotonic() - started
         return Step(step=self.step, epoch=self.step / self.sampler.per_epoch, loss=value, lr=(self.options.lr or 0) * rate,
-                    tokens=batch.tokens, tokens_per_second=batch.tokens / seconds, **facts)  # fmt: skip
+                    tokens=batch.tokens, tokens_per_second=batch.tokens / seconds, figures=figures)  # fmt: skip
 
-    def _encode(self, part: tuple[Tensor, Tensor]) -> Tensor:
+    def _encode(self, part: Part) -> Tensor:
         device = self.encoder.device
         with autocast(device, self.precision):
-            return self.encoder(part[0].to(device, non_blocking=True), part[1].to(device, non_blocking=True))
-
-    def _loss(self, vectors: Tensor, batch: Batch, facts: dict[str, float]) -> Tensor:
-        """Return the weighted mean loss of a batch, from the vectors of its parts."""
-        rows = vectors[batch.row_of.to(vectors.device)]
-        headed = self.head(rows)
-        unit = nn.functional.normalize(headed, dim=1)
-        anchor, positive = (headed if self.options.loss in RAW else unit).chunk(2)
-        n = len(anchor)
-        false = duplicates.same_text(batch.keys[:n], batch.keys[n:])
-        if self.options.mask_false_negatives:
-            false |= duplicates.neighbours(self.store.dialogue[batch.pairs], self.store.turn[batch.pairs])
-        excluded = torch.from_numpy(false).to(vectors.device) if self.options.mask_false_negatives else None
-        losses = self.loss_function(anchor, positive, temperature=self.options.temperature, excluded=excluded)
-        weight = torch.from_numpy(np.asarray(self.store.weight[batch.pairs])).to(losses)
-        first, second = unit.chunk(2)
-        facts.update(alignment=health.alignment(first, second), uniformity=health.uniformity(unit), false_negatives=duplicates.rate(false))  # fmt: skip
-        return (weight * losses).mean()
+            return self.method.encode(tuple(column.to(device, non_blocking=True) for column in part))
 
     def _cached(self, batch: Batch) -> bool:
         if self.options.grad_cache != "auto":

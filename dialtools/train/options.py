@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
-from dialtools.options import INPUT_FORMATS, RunOptions, argument, at_least, on_error_policy, option
+from dialtools.options import RECORD_FORMATS, RunOptions, argument, at_least, int_list, on_error_policy, option
+from dialtools.train.methods.catalog import METHODS, OWNERS
 
 RECIPE = {"shown": "by recipe", "group": "Recipe"}
 LOSS_NAMES = ("hard-negative", "nt-xent", "info-nce", "simcse", "dot")
+
+
+def negative_count(text: str) -> int:
+    """Parse a number above 0, or `all`, which is 0."""
+    return 0 if text in ("all", "0") else at_least(1)(text)
 
 
 @dataclass
@@ -16,15 +22,17 @@ class TrainOptions(RunOptions):
     """What is trained, how, and where it goes."""
 
     inputs: tuple[str, ...] = argument(help="pair files; none or - is stdin")
-    method: str = option("dse", metavar="RECIPE", help="recipe: dse, dse-2-1, dse-3-1, dse-123-1, dse-dropout, dse-dianli, simcse, todbert")  # fmt: skip
+    method: str = option("dse", metavar="RECIPE", help="recipe: dse, dse-2-1, dse-3-1, dse-123-1, dse-dropout, dse-dianli, wmdc, simcse, todbert, dialoguecse, siamese-s, siamese-m, mlm")  # fmt: skip
     model: str | None = option(None, metavar="DIR", help="encoder to start from: a directory, or a name in the local cache", shown="a fresh small encoder")  # fmt: skip
     output: str = option("model", short="-o", metavar="DIR", help="model directory to write")
-    from_: str | None = option(None, metavar="FORMAT", choices=INPUT_FORMATS, group="Input", help="format of the input", shown="by suffix, else by content")  # fmt: skip
+    from_: str | None = option(None, metavar="FORMAT", choices=RECORD_FORMATS, group="Input", help="format of the input", shown="by suffix, else by content")  # fmt: skip
     on_error: str = option("fail", metavar="POLICY", parse=on_error_policy, group="Input", help="a record that cannot be used: fail, skip, or quarantine=FILE")  # fmt: skip
     limit: int | None = option(None, short="-n", metavar="N", parse=at_least(0), group="Input", help="use the first N pairs only")  # fmt: skip
+    window: tuple[int, ...] = option((), metavar="N[,N...]", parse=int_list, group="Input", help="use pairs of these window sizes only", shown="all")  # fmt: skip
 
+    objective: str | None = option(None, choices=tuple(METHODS), help="what is learnt: contrast of contexts and responses, matching through the context, siamese, masked words", **RECIPE)  # fmt: skip
     loss: str | None = option(None, choices=LOSS_NAMES, help="the contrast", **RECIPE)
-    head: str | None = option(None, choices=("mlp", "tanh", "none"), help="head in training, dropped at the end", **RECIPE)  # fmt: skip
+    head: str | None = option(None, choices=("mlp", "tanh", "linear", "window-linear", "none"), help="head in training, dropped at the end; window-linear: one for each window size", **RECIPE)  # fmt: skip
     pooling: str | None = option(None, choices=("mean", "cls", "max", "last"), help="how token vectors become one", **RECIPE)  # fmt: skip
     temperature: float | None = option(None, metavar="X", help="temperature of the loss", **RECIPE)
     batch_size: int | None = option(None, metavar="N", parse=at_least(2), help="pairs a batch, which is also the pool of negatives", **RECIPE)  # fmt: skip
@@ -32,6 +40,9 @@ class TrainOptions(RunOptions):
     max_steps: int | None = option(None, metavar="N", parse=at_least(0), group="Recipe", help="stop after N steps; 0 saves the start as it is")  # fmt: skip
     lr: float | None = option(None, metavar="X", help="learning rate of the encoder", **RECIPE)
     head_lr_multiplier: float | None = option(None, metavar="X", help="the head's rate is this many times the encoder's", **RECIPE)  # fmt: skip
+    weights: str | None = option(None, choices=("none", "given", "irf"), help="none: pairs count alike; given: as the field `weight` says; irf: so, else 1 / (ln f + 1) of the response's frequency", **RECIPE)  # fmt: skip
+    weights_mean_one: bool = option(False, group="Recipe", help="scale the weights to a mean of 1")
+    batches: str | None = option(None, choices=("mixed", "by-window"), help="by-window: pairs of one window size a batch, sizes in turn", **RECIPE)  # fmt: skip
     optimizer: str | None = option(None, choices=("adam", "adamw"), help="optimiser", **RECIPE)
     schedule: str | None = option(None, choices=("constant", "linear", "cosine", "one-cycle"), help="learning-rate schedule", **RECIPE)  # fmt: skip
     warmup: float | None = option(None, metavar="SHARE", help="share of the steps over which the rate rises", **RECIPE)
@@ -41,6 +52,13 @@ class TrainOptions(RunOptions):
     context_max_length: int | None = option(None, metavar="N", parse=at_least(4), group="Recipe", help="tokens of a context at most; the oldest go first", shown="max-length times the longest window")  # fmt: skip
     speaker_tokens: bool | None = option(None, help="put [USR] or [SYS] before each turn", **RECIPE)
     mask_false_negatives: bool | None = option(None, help="same text, or next to it in one dialogue, is no negative", **RECIPE)  # fmt: skip
+
+    freeze: int | None = option(None, metavar="N", parse=at_least(0), help="keep the embeddings and the first N layers as they are", **RECIPE)  # fmt: skip
+    negatives: int | None = option(None, metavar="N", parse=negative_count, help="candidates a context beside its response, of other dialogues by the same role; all: the other responses of the batch", **RECIPE)  # fmt: skip
+    context_turns: int | None = option(None, metavar="N", parse=at_least(1), help="turns around a response, the nearest (siamese: before it)", **RECIPE)  # fmt: skip
+    aggregation: str | None = option(None, choices=("mean", "attention"), help="turns of a context weigh alike (I2), or as a small net says (I1)", **RECIPE)  # fmt: skip
+    mask_share: float | None = option(None, metavar="SHARE", help="words hidden in masked-word training", **RECIPE)
+    mask_most: int | None = option(None, metavar="N", parse=at_least(1), help="of a text at most", **RECIPE)
 
     hidden: int = option(256, metavar="N", parse=at_least(64), group="Fresh encoder", help="width without --model")
     layers: int = option(2, metavar="N", parse=at_least(1), group="Fresh encoder", help="depth without --model")
@@ -66,6 +84,10 @@ class TrainOptions(RunOptions):
     tensorboard: str | None = option(None, metavar="DIR", group="Engine", help="also log for TensorBoard")
 
     def __post_init__(self) -> None:
+        for name, owners in OWNERS.items():
+            value = getattr(self, name)
+            if value is not None and value is not False and self.objective and self.objective not in owners:
+                raise ConfigError(f"--{name.replace('_', '-')} belongs to --objective {' or '.join(owners)}, not to {self.objective}")  # fmt: skip
         if self.keep_best and not (self.validate or self.validation_share):
             raise ConfigError("--keep-best needs --validate FILE or --validation-share")
         if not 0 <= self.validation_share < 1:

@@ -14,17 +14,20 @@ import numpy as np
 from dialtools.encoder.device import choose_device, choose_precision, default_batch_tokens
 from dialtools.encoder.encoder import Encoder, not_here
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
-from dialtools.errors import DataError
+from dialtools.errors import ConfigError, DataError
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import digest
 from dialtools.train import heads
-from dialtools.train.collate import Lengths
 from dialtools.train.loop import Trainer
+from dialtools.train.methods.base import Lengths, Setting
+from dialtools.train.methods.catalog import METHODS
 from dialtools.train.options import TrainOptions
 from dialtools.train.store import Store, is_finished, spool, texts, tokenise_store
+from dialtools.train.weights import of_pairs
 
 TOKENIZER_TEXTS = 300_000
+MOST_HEADS = 16
 
 
 def spool_inputs(directory: Path, options: TrainOptions, policy: Policy) -> int:
@@ -70,7 +73,7 @@ def cache_directory(options: TrainOptions) -> Path | None:
 
 
 def build_trainer(encoder: Encoder, store: Store, pairs: np.ndarray, options: TrainOptions) -> Trainer:
-    """Put encoder and head on the device, and settle lengths and precision."""
+    """Put encoder and method on the device, and settle lengths and precision."""
     device = choose_device(options.device)
     if options.speaker_tokens:
         encoder.use_speaker_tokens(seed=options.seed)
@@ -78,21 +81,29 @@ def build_trainer(encoder: Encoder, store: Store, pairs: np.ndarray, options: Tr
     response = min(options.max_length or 32, longest)
     context = min(options.context_max_length or response * store.counts["longest_window"], longest, 512)
     encoder.max_length = max(encoder.max_length, context, response)
-    head = heads.build(options.head or "none", encoder.dimension, seed=options.seed)
+    windows = len(np.unique(store.window[pairs]))
+    if options.head == heads.PER_WINDOW and windows > MOST_HEADS:
+        raise ConfigError(f"{windows} window sizes, and a head for each", hint="choose some with --window, or --head linear --batches mixed")  # fmt: skip
+    if options.freeze:
+        encoder.freeze(options.freeze)
     encoder.to(device)
-    head.to(device)
-    return Trainer(encoder, head, store, pairs, options, lengths=Lengths(context, response),
-                   precision=choose_precision(options.precision, device),
-                   max_tokens=options.micro_batch_tokens or default_batch_tokens(device), role_tokens=encoder.role_tokens if options.speaker_tokens else None)  # fmt: skip
+    weights = of_pairs(store, pairs, kind=options.weights or "given", mean_one=options.weights_mean_one)
+    setting = Setting(encoder, store, pairs, options, weights, Lengths(context, response),
+                      max_tokens=options.micro_batch_tokens or default_batch_tokens(device),
+                      role_tokens=encoder.role_tokens if options.speaker_tokens else None)  # fmt: skip
+    method = METHODS[options.objective or "contrast"].load()(setting).to(device)
+    return Trainer(method, precision=choose_precision(options.precision, device))
 
 
 def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pairs to train on and those held out, by dialogue."""
+    """Return the pairs to train on and those held out, by dialogue, of the wanted windows."""
     held = store.held_out(options.validation_share, seed=options.seed)
-    train = np.nonzero(~held)[0]
+    wanted = np.isin(store.window, options.window) if options.window else np.ones(len(store), bool)
+    train = np.nonzero(~held & wanted)[0]
     if len(train) < 2:
-        raise DataError(f"{len(train)} pairs are left to train on", hint="lower --validation-share")
-    return train, np.nonzero(held)[0]
+        hint = "lower --validation-share" if not options.window else f"there are windows {', '.join(map(str, np.unique(store.window)))}"  # fmt: skip
+        raise DataError(f"{len(train)} pairs are left to train on", hint=hint)
+    return train, np.nonzero(held & wanted)[0]
 
 
 def validation_store(directory: Path, options: TrainOptions, encoder: Encoder, policy: Policy) -> tuple[Store, np.ndarray] | None:  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 
 from dialtools.errors import ConfigError, nearest
 from dialtools.options import Layer
+from dialtools.train.methods.catalog import RECIPE_OF
 
 HOME = Path(__file__).parent / "recipes"
 FRESH = Path(__file__).parent / "fresh.toml"
@@ -30,6 +31,17 @@ def load(name: str) -> Layer:
 
 
 def layers(given: dict[str, Any]) -> list[Layer]:
-    """Return the layers of defaults under what was given: without --model a preset for a fresh encoder, then the recipe."""
-    preset = [] if given.get("model") else [Layer("fresh encoder", tomllib.loads(FRESH.read_text(encoding="utf-8")))]
-    return [*preset, load(given.get("method") or "dse")]
+    """Return the layers of defaults under what was given: without --model a preset for a fresh encoder, then the recipe.
+
+    The preset's contrast stands in for DSE's only, which does not train from nothing; other methods keep their own.
+    """
+    name = given.get("method") or RECIPE_OF.get(given.get("objective") or "", "dse")
+    recipe = load(name)
+    recipe.values["method"] = name
+    if given.get("model"):
+        return [recipe]
+    preset = tomllib.loads(FRESH.read_text(encoding="utf-8"))
+    sections = {key: preset.pop(key) for key, value in list(preset.items()) if isinstance(value, dict)}
+    objective = recipe.values["objective"]
+    own = sections.get(objective, {}) if objective != "contrast" or recipe.values.get("loss") == "hard-negative" else {}
+    return [Layer("fresh encoder", preset | own), recipe]

@@ -5,6 +5,7 @@ P pairs; a context is a range of the flat list of turn ids. Files of a finished 
     texts.bin text_ends.i64          the distinct utterances, in order of first occurrence
     tokens.i32 token_ends.i64        their token ids
     turns.i32 roles.u8 turn_ends.i64 the turns of each context, and who spoke
+    follow.i4 follow_ends.i8         the turns after each response; likewise negatives
     response.i32 response_role.u8 window.i16 weight.f32 dialogue.i64 turn.i32
     store.json                       counts; written last, so a store without it is not finished
 """
@@ -25,7 +26,8 @@ from dialtools.streams.chunks import Chunk
 from dialtools.streams.policy import Policy
 from dialtools.train.chunk_pairs import ChunkPairs, read_pairs
 
-COLUMNS = {"turns": "i4", "roles": "u1", "turn_ends": "i8", "response": "i4", "response_role": "u1", "window": "i2",
+COLUMNS = {"turns": "i4", "roles": "u1", "turn_ends": "i8", "follow": "i4", "follow_ends": "i8", "negatives": "i4",
+           "negative_ends": "i8", "response": "i4", "response_role": "u1", "window": "i2",
            "weight": "f4", "dialogue": "i8", "turn": "i4"}  # fmt: skip
 TEXTS_A_BATCH = 20_000
 
@@ -71,7 +73,7 @@ class Spool:
         self.files: dict[str, BinaryIO] = {n: (directory / f"{n}.{t}").open("wb") for n, t in COLUMNS.items()}
         self.texts = (directory / "texts.bin").open("wb")
         self.text_ends = (directory / "text_ends.i8").open("wb")
-        self.bytes = self.turns = 0
+        self.bytes = self.turns = self.follow = self.negatives = self.place = self.nameless = 0
 
     def add(self, chunk: ChunkPairs) -> None:
         """Append the pairs of a chunk."""
@@ -79,9 +81,13 @@ class Spool:
         positions = np.fromiter((local.setdefault(t, len(local)) for t in chunk.texts), np.int64, len(chunk.texts))
         ids = self._ids(list(local))[positions]
         sizes = np.asarray(chunk.context_sizes, np.int64)
-        ends = np.cumsum(sizes) + self.turns
-        self.turns = int(ends[-1]) if len(ends) else self.turns
-        values = {"turns": ids[chunk.context], "roles": chunk.roles, "turn_ends": ends, "response": ids[chunk.response],
+        ends = {}
+        for name, own in (("turns", sizes), ("follow", chunk.follow_sizes), ("negatives", chunk.negative_sizes)):
+            ends[name] = np.cumsum(own, dtype=np.int64) + getattr(self, name)
+            setattr(self, name, int(ends[name][-1]) if len(own) else getattr(self, name))
+        values = {"turns": ids[chunk.context], "roles": chunk.roles, "turn_ends": ends["turns"],
+                  "follow": ids[chunk.follow], "follow_ends": ends["follow"],
+                  "negatives": ids[chunk.negatives], "negative_ends": ends["negatives"], "response": ids[chunk.response],
                   "response_role": chunk.response_role, "window": sizes, "weight": chunk.weight,
                   "dialogue": self._dialogues(chunk), "turn": chunk.turn}  # fmt: skip
         for name, column in values.items():
@@ -99,12 +105,20 @@ class Spool:
         return ids
 
     def _dialogues(self, chunk: ChunkPairs) -> np.ndarray:
-        hashes: dict[Any, int] = {}
-        for identity in chunk.dialogue:
-            if identity is not None and identity not in hashes:
-                hashes[identity] = stable_hash(identity) >> 1
-        count = range(self.pairs, self.pairs + len(chunk.dialogue))
-        return np.fromiter((hashes[d] if d is not None else -1 - i for d, i in zip(chunk.dialogue, count, strict=True)), np.int64, len(chunk.dialogue))  # fmt: skip
+        """Return an integer for the dialogue of each pair; those of nameless ones are below zero.
+
+        A nameless dialogue goes on for as long as turn and window do: dial-pairs writes 1 1, 2 1, 2 2, 3 1 ...
+        """
+        hashes = {None: 0} | {name: stable_hash(name) >> 1 for name in set(chunk.dialogue) if name is not None}
+        named = np.fromiter(map(hashes.__getitem__, chunk.dialogue), np.int64, len(chunk.dialogue))
+        nameless = np.fromiter((name is None for name in chunk.dialogue), bool, len(chunk.dialogue))
+        place = np.asarray(chunk.turn, np.int64) << 16 | np.minimum(chunk.context_sizes, 0xFFFF)
+        before = np.concatenate([[self.place], place[:-1]])
+        begins = ~nameless | (place <= before) | (np.asarray(chunk.turn) < 1)
+        runs = self.nameless + np.cumsum(begins)
+        if len(place):
+            self.place, self.nameless = (int(place[-1]) if nameless[-1] else 0), int(runs[-1])
+        return np.where(nameless, -1 - runs, named)
 
     def close(self) -> None:
         for file in (*self.files.values(), self.texts, self.text_ends):
@@ -177,6 +191,10 @@ class Store:
     turns: np.ndarray
     roles: np.ndarray
     turn_ends: np.ndarray
+    follow: np.ndarray
+    follow_ends: np.ndarray
+    negatives: np.ndarray
+    negative_ends: np.ndarray
     response: np.ndarray
     response_role: np.ndarray
     window: np.ndarray
@@ -193,7 +211,15 @@ class Store:
 
     def context(self, pair: int) -> slice:
         """Return the range of a pair's context turns in `turns` and `roles`."""
-        return slice(int(self.turn_ends[pair - 1]) if pair else 0, int(self.turn_ends[pair]))
+        return _range(self.turn_ends, pair)
+
+    def after(self, pair: int) -> slice:
+        """Return the range of the turns after a pair's response in `follow`."""
+        return _range(self.follow_ends, pair)
+
+    def negative(self, pair: int) -> slice:
+        """Return the range of the negatives that a pair names in `negatives`."""
+        return _range(self.negative_ends, pair)
 
     def text(self, utterances: Sequence[int]) -> list[str]:
         """Return the texts of utterances."""
@@ -212,6 +238,10 @@ class Store:
             return np.zeros(len(self), bool)
         known, position = np.unique(np.asarray(self.dialogue), return_inverse=True)
         return np.fromiter((share(str(d), seed=seed) < part for d in known), bool, len(known))[position]
+
+
+def _range(ends: np.ndarray, pair: int) -> slice:
+    return slice(int(ends[pair - 1]) if pair else 0, int(ends[pair]))
 
 
 def _column(path: Path, kind: str) -> np.ndarray:

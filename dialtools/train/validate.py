@@ -24,9 +24,9 @@ def response_selection(trainer: Trainer, store: Store, pairs: np.ndarray) -> dic
     pairs = pairs[: min(MOST, len(pairs))]
     block = min(BLOCK, len(pairs))
     pairs = pairs[: len(pairs) // block * block]
-    sides = []
+    sides, about = [], trainer.setting
     for side in (contexts, responses):
-        sequences = list(side(store, pairs, trainer.encoder.special, trainer.lengths, trainer.role_tokens))
-        sides.append(unit(encode(trainer.encoder, sequences, batch_tokens=trainer.max_tokens, precision=trainer.precision)))  # fmt: skip
+        sequences = list(side(store, pairs, about.special, about.lengths, about.role_tokens))
+        sides.append(unit(encode(trainer.encoder, sequences, batch_tokens=about.max_tokens, precision=trainer.precision)))  # fmt: skip
     ranks = block_ranks(sides[0], sides[1], block)
     return {f"top-{k}": 100 * float(top_k(ranks, k).mean()) for k in (1, 3)}

@@ -38,7 +38,7 @@ def folder(tmp_path_factory, scripts) -> tuple[Path, dict[str, str]]:
     """A directory with the files that the examples name."""
     home = tmp_path_factory.mktemp("examples")
     env = {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1", "DIAL_TRAIN_MAX_STEPS": "2",
-           "DIAL_TRAIN_OVERWRITE": "1", "DIAL_PAIRS_OVERWRITE": "1", "DIAL_EMBED_OVERWRITE": "1"}  # fmt: skip
+           "DIAL_TRAIN_FREEZE": "0", "DIAL_TRAIN_OVERWRITE": "1", "DIAL_PAIRS_OVERWRITE": "1", "DIAL_EMBED_OVERWRITE": "1", "DIAL_FREQ_OVERWRITE": "1"}  # fmt: skip
 
     def sh(lines: str) -> None:
         subprocess.run(["bash", "-euo", "pipefail", "-c", lines], cwd=home, env=env, check=True, capture_output=True)
@@ -48,8 +48,9 @@ def folder(tmp_path_factory, scripts) -> tuple[Path, dict[str, str]]:
     sh("""
         dial-pairs chats.jsonl -o pairs.jsonl; dial-pairs chats.jsonl -o pairs.arrow
         dial-pairs --kind self chats.jsonl -o utterances.jsonl
+        dial-freq chats.jsonl -o counts.jsonl
         dial-train --hidden 64 --layers 1 -o model pairs.jsonl
-        for name in bert-base-uncased minilm dse; do cp -r model $name; done
+        for name in bert-base-uncased minilm dse adapted; do cp -r model $name; done
         dial-embed --model model tickets.jsonl -o clinc.parquet
         for name in clinc150 banking77; do cp clinc.parquet $name.parquet; done
         for split in train test; do grep "\\"$split\\"" tickets.jsonl | dial-embed --model model -o $split.parquet; done
@@ -58,6 +59,7 @@ def folder(tmp_path_factory, scripts) -> tuple[Path, dict[str, str]]:
         dial-embed --model model --field history dstc2_acts.jsonl -o dstc2.parquet
         dial-embed --model model --field history+response --tokens citod.jsonl -o ic-tod.parquet
         cp ic-tod.parquet decode.parquet
+        for name in jddc sick; do dial-embed --model model $name.jsonl -o $name.parquet; done
         for name in before after minilm trained; do mkdir -p $name; cp dstc2.parquet decode.parquet $name/; done
     """)
     vectors = np.random.default_rng(0).standard_normal((120, 8)).tolist()
@@ -100,6 +102,10 @@ def texts(home: Path) -> None:
     write("dstc2_acts.jsonl", [{**a, "labels": ["tell"] if i % 2 else ["ask", "tell"]} for i, a in enumerate(answered)])
     judged = [{**a, "qi": int(i % 4 == 0), "hi": 0, "is_contradiction": i % 5 == 0} for i, a in enumerate(answered)]
     write("citod.jsonl", [{**j, "split": {"test": "dev"}.get(j["split"], "train")} for j in judged[:30]] + judged[30:])
+    asked = {"query": "何时发货", "positives": [0, 1], "negatives": [2]}
+    write("jddc.jsonl", [{"id": i, **asked, "split": split} for split in ("dev", "test") for i in range(4)])
+    alike = [{"text1": f"a dog {i}", "text2": f"a cat {i * i}", "score": i % 5} for i in range(12)]
+    write("sick.jsonl", [{**row, "split": "trial" if i % 2 else "train"} for i, row in enumerate(alike)])
     (home / "mine.toml").write_text("""
         title = "mine"
         [[set]]
@@ -108,6 +114,7 @@ def texts(home: Path) -> None:
         file = "dstc2"
         metrics = ["micro-f1"]
     """)
+    (home / "glove.txt").write_text("text 1 2\nabout 0 1\na 2 0\nb 0 3\n")
     (home / "lines.txt").write_text("one\ntwo\n")
     (home / "log.csv").write_text("ticket,message,sent\n1,hello you,1\n1,hi there,2\n")
     labels = [r["label"] for r in rows if r["split"] == "train"]

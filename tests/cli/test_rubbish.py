@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 import pty
-import resource
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-COMMANDS = ("dial-pairs", "dial-train", "dial-embed", "dial-eval")
+COMMANDS = ("dial-pairs", "dial-freq", "dial-train", "dial-embed", "dial-eval")
 TALK = b'{"id":"%d","turns":[{"speaker":"user","text":"i need a room %d"},{"speaker":"system","text":"for how many nights %d"},{"speaker":"user","text":"two %d"}]}\n'
 
 
@@ -23,7 +22,7 @@ def corpus(n: int) -> bytes:
 
 
 def run(scripts: Path, *words, **options) -> subprocess.CompletedProcess:
-    return subprocess.run([str(scripts / words[0]), *map(str, words[1:])], capture_output=True, timeout=240, **options)
+    return subprocess.run([str(scripts / words[0]), *map(str, words[1:])], capture_output=True, timeout=900, **options)
 
 
 def on_terminal(scripts: Path, *words: str) -> tuple[int, str]:
@@ -44,19 +43,21 @@ def on_terminal(scripts: Path, *words: str) -> tuple[int, str]:
     return os.waitstatus_to_exitcode(status), b"".join(said).decode()
 
 
+HEAVY = {"torch", "transformers", "numpy", "pyarrow", "duckdb", "sklearn", "rich", "zstandard"}
+
+
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_and_version_come_at_once(scripts, command):
-    best = 9.0
-    for _ in range(5):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = run(scripts, command, "--help")
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert done.returncode == 0
-    assert done.stdout.startswith(command.encode() + b" - ")
-    assert b"Examples:" in done.stdout
-    assert best < 0.3  # 0.15 s of an idle core; machines that test are seldom idle
-    assert run(scripts, command, "--version").stdout.startswith(command.encode())
+def test_help_and_version_come_at_once(installed, command):
+    """By what they import, which tells on any machine; 130 light modules are 0.1 s of an idle core."""
+    words = [sys.executable, "-X", "importtime", installed / command]
+    for flag, begins in (("--help", f"{command} - "), ("--version", command)):
+        done = subprocess.run([*words, flag], capture_output=True, text=True, timeout=900)
+        assert done.returncode == 0
+        assert done.stdout.startswith(begins)
+        modules = {line.split("|")[-1].strip().split(".")[0] for line in done.stderr.splitlines()}
+        assert not modules & HEAVY
+        assert len(done.stderr.splitlines()) < 170
+    assert b"Examples:" in run(installed, command, "--help").stdout
 
 
 @pytest.mark.parametrize(("words", "says"), [
@@ -104,11 +105,11 @@ def test_bad_records_can_be_skipped_and_the_status_tells(scripts, tmp_path):
     assert b'"raw":"oops"' in (tmp_path / "bad.jsonl").read_bytes()
 
 
-def test_a_line_of_50_megabytes_and_an_empty_input_are_no_trouble(scripts):
-    done = run(scripts, "dial-pairs", input=b'{"turns":["a","' + b"x" * 50_000_000 + b'"]}\n')
+def test_a_line_of_50_megabytes_and_an_empty_input_are_no_trouble(scripts, installed):
+    done = run(installed, "dial-pairs", input=b'{"turns":["a","' + b"x" * 50_000_000 + b'"]}\n')
     assert done.returncode == 0
     assert len(done.stdout) > 50_000_000
-    empty = run(scripts, "dial-pairs", input=b"")
+    empty = run(installed, "dial-pairs", input=b"")
     assert (empty.returncode, empty.stdout) == (0, b"")
     nothing = run(scripts, "dial-train", "-o", "/tmp/never", input=b"")
     assert nothing.returncode == 1
@@ -117,11 +118,9 @@ def test_a_line_of_50_megabytes_and_an_empty_input_are_no_trouble(scripts):
 
 
 @pytest.mark.parametrize("to", ["jsonl", "arrow", "parquet"])
-def test_head_ends_the_pipe_in_silence(scripts, tmp_path, to):
+def test_head_ends_the_pipe_in_silence(installed, tmp_path, to):
     (tmp_path / "c.jsonl").write_bytes(corpus(60_000))
-    line = (
-        f"{scripts}/dial-pairs -q --window 1,2 --to {to} {tmp_path}/c.jsonl | head -c 100; echo ${{PIPESTATUS[0]}} >&2"
-    )
+    line = f"{installed}/dial-pairs -q --window 1,2 --to {to} {tmp_path}/c.jsonl | head -c 100; echo ${{PIPESTATUS[0]}} >&2"
     done = subprocess.run(["bash", "-c", line], capture_output=True)
     assert len(done.stdout) == 100
     assert done.stderr.decode().split() == ["141"]
@@ -152,9 +151,9 @@ def test_an_output_that_exists_is_not_replaced_unasked(scripts, tmp_path):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_killed_command_leaves_nothing_under_the_final_name(scripts, tmp_path, number, code):
+def test_a_killed_command_leaves_nothing_under_the_final_name(installed, tmp_path, number, code):
     process = subprocess.Popen(
-        [scripts / "dial-pairs", "-q", "-", "-o", "p.jsonl"],
+        [installed / "dial-pairs", "-q", "-", "-o", "p.jsonl"],
         stdin=subprocess.PIPE,
         cwd=tmp_path,
         stderr=subprocess.PIPE,
@@ -163,21 +162,21 @@ def test_a_killed_command_leaves_nothing_under_the_final_name(scripts, tmp_path,
     )
     process.stdin.write(corpus(20_000))
     process.stdin.flush()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not list(tmp_path.glob(".p.jsonl*")) and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(number)
     process.stdin.close()
-    assert process.wait(20) == code
+    assert process.wait(120) == code
     assert not (tmp_path / "p.jsonl").exists()
     assert b"Traceback" not in process.stderr.read()
 
 
-def test_the_customers_sentence_runs_as_it_stands(scripts, tmp_path):
+def test_the_customers_sentence_runs_as_it_stands(installed, tmp_path):
     (tmp_path / "corpus.jsonl").write_bytes(corpus(300))
     environment = {
         **os.environ,
-        "PATH": f"{scripts}:{os.environ['PATH']}",
+        "PATH": f"{installed}:{os.environ['PATH']}",
         "OMP_NUM_THREADS": "1",
         "DIAL_TRAIN_MAX_STEPS": "3",
     }

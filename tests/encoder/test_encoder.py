@@ -39,7 +39,7 @@ def test_pooling_ignores_padding_on_either_side():
 
 
 def test_turns_are_joined_and_cut_as_told():
-    special = SpecialTokens(np.array([1], np.int32), np.array([2], np.int32), np.array([9], np.int32), 0, False)
+    special = SpecialTokens(np.array([1], np.int32), np.array([2], np.int32), np.array([9], np.int32), 0)
     turns = [np.array([11, 12], np.int32), np.array([21, 22], np.int32)]
     assert assemble(turns, special, max_length=10)[0].tolist() == [1, 11, 12, 9, 21, 22, 2]
     assert assemble(turns, special, max_length=5)[0].tolist() == [1, 9, 21, 22, 2]

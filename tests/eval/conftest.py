@@ -21,7 +21,7 @@ def command(scripts: Path) -> Callable[..., subprocess.CompletedProcess]:
 
     def run(*arguments: object, code: int = 0, **options: object) -> subprocess.CompletedProcess:
         line = [str(scripts / "dial-eval"), *map(str, arguments)]
-        done = subprocess.run(line, capture_output=True, text=True, env={**kept, "OMP_NUM_THREADS": "1"}, timeout=300)
+        done = subprocess.run(line, capture_output=True, text=True, env={**kept, "OMP_NUM_THREADS": "1"}, timeout=900)
         assert done.returncode == code, done.stderr
         return done
 
@@ -54,6 +54,17 @@ def rows(shared: Path) -> Callable[[str], list[Record]]:
 
     def read(name: str) -> list[Record]:
         with gzip.open(shared / "golden" / f"eval_{name}.jsonl.gz", "rt") as lines:
+            return [json.loads(line) for line in lines]
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def published(shared: Path) -> Callable[[str], list[Record]]:
+    """Read an evaluation set, `data/eval/NAME.jsonl.gz`."""
+
+    def read(name: str) -> list[Record]:
+        with gzip.open(shared / "data" / "eval" / f"{name}.jsonl.gz", "rt") as lines:
             return [json.loads(line) for line in lines]
 
     return read

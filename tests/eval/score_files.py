@@ -11,6 +11,7 @@ import numpy as np
 
 Record = dict[str, Any]
 Evaluate = Callable[..., list[Record]]
+Published = Callable[[str], list[Record]]
 
 # `model` too, where the embedding file tells it
 FIELDS = {

@@ -33,20 +33,34 @@ def files(folder: Path, rows: Rows, embed: Embed, dataset: str, kept: list[int] 
                  for half, some in (("train", train), ("test", test)))  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def bank77(rows: Rows, embed: Embed, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    return files(tmp_path_factory.mktemp("bank77"), rows, embed, "bank77")
+def few(runs: dict[str, list[Record]], folder: Path) -> tuple[list[int], Path]:
+    """Return the training rows that episodes draw, and a file of the episodes renumbered for them."""
+    kept = sorted({i for some in runs.values() for run in some for i in run["train_idx"]})
+    place = {row: i for i, row in enumerate(kept)}
+    again = {
+        shots: [{"seed": run["seed"], "train_idx": [place[i] for i in run["train_idx"]], "val_idx": []} for run in some]
+        for shots, some in runs.items()
+    }
+    (folder / "e.json").write_text(json.dumps({"shots": again}))
+    return kept, folder / "e.json"
 
 
-def test_intent_accuracy_of_every_seed(evaluate: Evaluate, bank77: tuple[Path, Path], golden):
+def test_intent_accuracy_of_every_seed(evaluate: Evaluate, rows: Rows, embed: Embed, golden, tmp_path: Path):
+    kept, episodes = few({"1": golden("splits.json")["bank77"]["shots"]["1"]}, tmp_path)
+    train, test = files(tmp_path, rows, embed, "bank77", kept)
+    records = evaluate("intent", "--train", train, "--test", test, "--shots", "1", "--episodes", episodes)
+    expected = golden("metrics.json")["intent"]["bank77|1"]["per_seed"]
+    assert score(records, "accuracy", "1-shot")["values"] == pytest.approx(expected, abs=POINTS_OF_ACCURACY)
+
+
+@pytest.mark.exhaustive
+def test_five_shots_and_nearest_neighbours_in_the_whole_training_set(evaluate: Evaluate, rows: Rows, embed: Embed, golden, tmp_path: Path):  # fmt: skip
     # no --episodes: the sampler has to draw what the reference drew
+    bank77 = files(tmp_path, rows, embed, "bank77")
     records = evaluate("intent", "--train", bank77[0], "--test", bank77[1], "--shots", "1,5", "--runs", 10)
     for shots in (1, 5):
         expected = golden("metrics.json")["intent"][f"bank77|{shots}"]["per_seed"]
         assert score(records, "accuracy", f"{shots}-shot")["values"] == pytest.approx(expected, abs=POINTS_OF_ACCURACY)
-
-
-def test_the_nearest_neighbour_in_the_whole_training_set(evaluate: Evaluate, bank77: tuple[Path, Path], golden):
     # of the golden majority votes (k = 3, 5, 10) ties went to the lowest label id; ours go to the nearer class
     records = evaluate("intent", "--train", bank77[0], "--test", bank77[1], "--method", "knn")
     expected = golden("knn.json")["bank77"]["accuracy"]
@@ -68,16 +82,10 @@ def test_episodes_are_those_of_the_reference_row_by_row(command, rows: Rows, gol
 
 
 def test_out_of_scope_metrics_of_every_seed(evaluate: Evaluate, rows: Rows, embed: Embed, golden, tmp_path: Path):
-    # one example of a class: 1,500 texts to embed instead of 15,250; the episodes are renumbered for them
-    runs = golden("splits.json")["clinc150_all"]["shots"]["1"]
-    kept = sorted({i for run in runs for i in run["train_idx"]})
-    place = {row: i for i, row in enumerate(kept)}
-    renumbered = [
-        {"seed": run["seed"], "train_idx": [place[i] for i in run["train_idx"]], "val_idx": []} for run in runs
-    ]
-    (tmp_path / "e.json").write_text(json.dumps({"shots": {"1": renumbered}}))
+    # one example of a class: 1,500 texts to embed instead of 15,250
+    kept, episodes = few({"1": golden("splits.json")["clinc150_all"]["shots"]["1"]}, tmp_path)
     train, test = files(tmp_path, rows, embed, "clinc150_all", kept)
-    records = evaluate("oos", "--train", train, "--test", test, "--shots", "1", "--episodes", tmp_path / "e.json",
+    records = evaluate("oos", "--train", train, "--test", test, "--shots", "1", "--episodes", episodes,
                        "--oos-label", "150")  # fmt: skip
     for threshold in ("mean-std", "mean", "mean+std"):
         known = golden("metrics.json")["oos"][f"1-shot|thr={threshold}"]

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.evaluation import truth_first
 
 from dialtools.metrics import TIES
-from dialtools.metrics.ranking import block_ranks, ranks, reciprocal_rank, top_k
+from dialtools.metrics.ranking import (
+    average_precision,
+    block_ranks,
+    first_reciprocal_rank,
+    ranks,
+    reciprocal_rank,
+    top_k,
+)
 
 # few distinct scores, so that ties are the rule
 lists = st.lists(st.integers(0, 3), min_size=1, max_size=6).map(lambda values: np.array([values], float))
@@ -81,3 +90,36 @@ def test_blocks_rank_each_response_among_its_own_block_only():
     responses = np.eye(4)[[0, 1, 3, 2]]
     assert block_ranks(queries, responses, 2).tolist() == [[0, 0], [0, 0], [1, 0], [1, 0]]
     assert block_ranks(queries[:0], responses[:0], 2).shape == (0, 2)
+
+
+LISTS = st.lists(st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=5), min_size=1, max_size=4)
+
+
+@given(LISTS)
+@settings(deadline=None)
+def test_map_and_mrr_are_those_of_all_orders_of_equal_scores(lists: list[list[tuple[int, bool]]]):
+    """Trap 36: R counts all positives; ties, by going through every order (METHODS 5.6)."""
+    lists = [[*rows, (1, True)] for rows in lists]
+    precision, reciprocal = [], []
+    for rows in lists:
+        orders = [[kind for _, kind in sorted(order, key=lambda row: -row[0])] for order in permutations(rows)]
+        precision.append(np.mean([slow_average_precision(order) for order in orders]))
+        reciprocal.append(np.mean([1 / (order.index(True) + 1) for order in orders]))
+    scores, positive = (np.asarray(column) for column in zip(*(row for rows in lists for row in rows), strict=True))
+    sizes = np.asarray([len(rows) for rows in lists])
+    np.testing.assert_allclose(average_precision(scores.astype(float), positive, sizes), precision, rtol=1e-12)
+    np.testing.assert_allclose(first_reciprocal_rank(scores.astype(float), positive, sizes), reciprocal, rtol=1e-12)
+
+
+def slow_average_precision(order: list[bool]) -> float:
+    hits = [k for k, kind in enumerate(order, 1) if kind]
+    return sum(sum(order[:k]) / k for k in hits) / len(hits)
+
+
+def test_random_order_scores_at_the_published_chance_level():
+    """E[AP] = (R-1)/(N-1) + H_N (N-R)/(N(N-1)) (METHODS 5.6)."""
+    n, r = 70, 30
+    found = average_precision(np.zeros(n), np.arange(n) < r, np.array([n]))[0]
+    harmonic = sum(1 / k for k in range(1, n + 1))
+    assert found == pytest.approx((r - 1) / (n - 1) + harmonic * (n - r) / (n * (n - 1)))
+    assert found == pytest.approx(0.460, abs=5e-4)

@@ -38,3 +38,20 @@ def info_nce(a: np.ndarray, p: np.ndarray, temperature: float) -> np.ndarray:
         back = [math.exp(float(p[i] @ a[j]) / temperature) for j in range(m)]
         losses.append(-0.5 * math.log(there[i] / sum(there)) - 0.5 * math.log(back[i] / sum(back)))
     return np.array(losses)
+
+
+def wmdc(context: list[np.ndarray], response: list[np.ndarray], window: list[int], frequency: list[int],
+         heads: dict[int, tuple[np.ndarray, np.ndarray]], temperature: float) -> float:  # fmt: skip
+    """L of METHODS 4.3: encoder outputs through the head (weight, bias) of their window, contrasted with that window's
+    pairs only, each pair weighted by 1 / (log f + 1) of its response."""
+    cosine = lambda a, b: float(a @ b) / math.sqrt(float(a @ a) * float(b @ b))  # noqa: E731
+    c, r = ([heads[w][0] @ x + heads[w][1] for x, w in zip(side, window, strict=True)] for side in (context, response))
+    total = 0.0
+    for i, w in enumerate(window):
+        mates = [j for j, other in enumerate(window) if other == w]
+        own = math.exp(cosine(c[i], r[i]) / temperature)
+        there = sum(math.exp(cosine(c[i], r[j]) / temperature) for j in mates)
+        back = sum(math.exp(cosine(r[i], c[j]) / temperature) for j in mates)
+        loss = -0.5 * math.log(own / there) - 0.5 * math.log(own / back)
+        total += loss / (math.log(frequency[i]) + 1)
+    return total / len(window)

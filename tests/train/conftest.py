@@ -31,7 +31,7 @@ def train(scripts: Path, environment: dict[str, str]) -> Train:
 
     def run(*arguments: object, stdin: bytes = b"", code: int = 0, small: bool = True) -> subprocess.CompletedProcess:
         command = [str(scripts / "dial-train"), *(SMALL if small else ()), *map(str, arguments)]
-        done = subprocess.run(command, input=stdin, capture_output=True, env=environment, timeout=300)
+        done = subprocess.run(command, input=stdin, capture_output=True, env=environment, timeout=900)
         assert done.returncode == code, done.stderr.decode()
         return done
 

@@ -21,7 +21,7 @@ def test_pairs_piped_into_training_need_no_flag(scripts: Path, environment: dict
     (tmp_path / "corpus.jsonl").write_bytes(as_lines(corpus))
     line = f"{scripts}/dial-pairs --window 1,2,3 corpus.jsonl | {scripts}/dial-train"
     shell = ["bash", "-o", "pipefail", "-c", line]
-    done = subprocess.run(shell, cwd=tmp_path, capture_output=True, env=environment, timeout=300)
+    done = subprocess.run(shell, cwd=tmp_path, capture_output=True, env=environment, timeout=900)
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout.decode().split() == ["model"]
     assert b"no --model: a fresh encoder" in done.stderr

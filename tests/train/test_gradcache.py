@@ -7,7 +7,6 @@ from torch import nn
 
 from dialtools.train import gradcache
 from dialtools.train.losses.hard_negative import hard_negative
-from dialtools.train.optimiser import factor
 
 
 def gradients(cached: bool) -> tuple[float, list[torch.Tensor]]:
@@ -28,13 +27,3 @@ def test_cached_and_kept_graphs_give_the_same_loss_and_gradients():
     assert kept == cached
     for a, b in zip(kept_gradients, cached_gradients, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-12)
-
-
-def test_schedules_rise_fall_and_stay():
-    assert [factor("constant", s, total=10, warmup=0) for s in range(3)] == [1, 1, 1]
-    assert [factor("linear", s, total=4, warmup=0) for s in range(4)] == [1, 0.75, 0.5, 0.25]
-    assert [factor("linear", s, total=8, warmup=0.5) for s in range(5)] == [0.25, 0.5, 0.75, 1, 1]
-    cycle = [factor("one-cycle", s, total=100, warmup=0.3) for s in range(100)]
-    assert max(cycle) == cycle[29] == 1
-    assert cycle[0] < 0.1
-    assert cycle[-1] < 0.01

@@ -32,13 +32,13 @@ def broken(scripts: Path, environment: dict[str, str], pairs: Path) -> Callable[
         command = [str(scripts / "dial-train"), *SMALL, *map(str, RUN), "-o", str(model)]
         with pairs.open("rb") as stdin:
             process = subprocess.Popen(command, stdin=stdin, stdout=PIPE, stderr=PIPE, env=environment)
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while process.poll() is None and time.monotonic() < deadline:
             if log.exists() and log.read_bytes().count(b"\n") >= after:
                 process.send_signal(number)
                 break
             time.sleep(0.01)
-        process.communicate(timeout=120)
+        process.communicate(timeout=300)
         return process.returncode
 
     return run

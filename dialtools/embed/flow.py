@@ -1,0 +1,111 @@
+"""BERT-flow: an invertible map of sentence vectors to a Gaussian, learnt without labels (Li et al. 2020; METHODS 7).
+
+A Glow on vectors: levels of steps; a step is actnorm, a fixed permutation and an additive coupling; after each level but
+the last, half of the dimensions are done.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+LEVELS, DEPTH, WIDTH = 3, 3, 32
+BATCH, RATE, EPOCHS = 64, 1e-3, 1
+
+
+class Step(nn.Module):
+    """Actnorm, permutation, additive coupling."""
+
+    def __init__(self, dimension: int) -> None:
+        super().__init__()
+        self.half = dimension // 2
+        self.shift, self.log_scale = nn.Parameter(torch.zeros(dimension)), nn.Parameter(torch.zeros(dimension))
+        self.register_buffer("order", torch.randperm(dimension))
+        self.coupling = nn.Sequential(nn.Linear(self.half, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, dimension - self.half))  # fmt: skip
+        nn.init.zeros_(self.coupling[-1].weight)
+        nn.init.zeros_(self.coupling[-1].bias)
+
+    def forward(self, x_ND: Tensor) -> Tensor:
+        x = ((x_ND + self.shift) * self.log_scale.exp())[:, self.order]
+        return torch.cat([x[:, : self.half], x[:, self.half :] + self.coupling(x[:, : self.half])], 1)
+
+    @torch.no_grad()
+    def settle(self, x_ND: Tensor) -> Tensor:
+        """Make the first batch leave actnorm with mean 0 and variance 1, and return what leaves the step."""
+        self.shift.copy_(-x_ND.mean(0))
+        self.log_scale.copy_(-x_ND.std(0).clamp(min=1e-4).log())
+        return self(x_ND)
+
+
+class Flow(nn.Module):
+    """D dimensions to D dimensions, without loss."""
+
+    def __init__(self, dimension: int) -> None:
+        super().__init__()
+        self.dimension = dimension
+        sizes = [max(2, dimension >> level) for level in range(LEVELS)]
+        self.levels = nn.ModuleList(nn.ModuleList(Step(size) for _ in range(DEPTH)) for size in sizes)
+        self.sizes = sizes
+
+    def forward(self, x_ND: Tensor, *, settle: bool = False) -> Tensor:
+        """Return (N, D) latent vectors."""
+        done = []
+        for level, steps in enumerate(self.levels):
+            for step in steps:
+                x_ND = step.settle(x_ND) if settle else step(x_ND)
+            if level + 1 < LEVELS:
+                keep = self.sizes[level + 1]
+                done.append(x_ND[:, keep:])
+                x_ND = x_ND[:, :keep]
+        return torch.cat([x_ND, *reversed(done)], 1)
+
+    def bits(self, x_ND: Tensor) -> Tensor:
+        """Return the mean negative log likelihood, in bits a dimension."""
+        z = self(x_ND)
+        gauss = 0.5 * (z.pow(2).sum(1) + self.dimension * math.log(2 * math.pi))
+        volume = sum(step.log_scale.sum() for steps in self.levels for step in steps)
+        return (gauss.mean() - volume) / (math.log(2) * self.dimension)
+
+
+@dataclass
+class FittedFlow:
+    """A flow as a fitted transform of arrays."""
+
+    flow: Flow
+
+    @torch.no_grad()
+    def __call__(self, vectors_ND: np.ndarray) -> np.ndarray:
+        """Return (N, D) float32 latent vectors."""
+        return self.flow(torch.from_numpy(np.ascontiguousarray(vectors_ND, np.float32))).numpy()
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Return the state of the flow."""
+        return {name: value.numpy() for name, value in self.flow.state_dict().items()}
+
+    @classmethod
+    def of(cls, tensors: dict[str, np.ndarray]) -> FittedFlow:
+        """Return the flow that `tensors` are the state of."""
+        flow = Flow(len(tensors["levels.0.0.shift"]))
+        flow.load_state_dict({name: torch.from_numpy(value) for name, value in tensors.items()})
+        return cls(flow.requires_grad_(False))
+
+
+def fit_flow(vectors_ND: np.ndarray, *, seed: int) -> FittedFlow:
+    """Learn a flow from vectors: one pass, batches of 64, Adam at 1e-3."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        flow, rows = Flow(vectors_ND.shape[1]), torch.from_numpy(np.ascontiguousarray(vectors_ND, np.float32))
+        order = torch.randperm(len(rows))
+        flow(rows[order[: max(BATCH, 1024)]], settle=True)
+        optimiser = torch.optim.Adam(flow.parameters(), RATE)
+        for _ in range(EPOCHS):
+            for batch in order.split(BATCH):
+                optimiser.zero_grad()
+                flow.bits(rows[batch]).backward()
+                nn.utils.clip_grad_norm_(flow.parameters(), 1.0)
+                optimiser.step()
+    return FittedFlow(flow.requires_grad_(False))

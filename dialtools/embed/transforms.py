@@ -1,0 +1,165 @@
+"""What may be done to finished vectors: centring, all-but-the-top, whitening, a flow; fitted once, kept in a file.
+
+N rows, D dimensions in, K out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from dialtools.embed.options import KINDS
+from dialtools.errors import ConfigError, DataError
+from dialtools.streams.atomic import atomic_file
+
+SCHEMA = "dialtools.transform/1"
+SMALLEST = 1e-6
+"""Of the largest variance: directions below it are noise, which whitening would blow up; they are left at 0."""
+
+
+class Fitted(Protocol):
+    """A transform that is fitted."""
+
+    def __call__(self, vectors_ND: np.ndarray) -> np.ndarray:
+        """Return (N, K) float32."""
+        ...
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Return what a file of it holds."""
+        ...
+
+
+@dataclass
+class Moments:
+    """Mean and covariance of rows that come in parts, in float64."""
+
+    n: int = 0
+    total: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    products: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def add(self, vectors_ND: np.ndarray) -> None:
+        rows = vectors_ND.astype(np.float64)
+        if not self.n:
+            self.total, self.products = np.zeros(rows.shape[1]), np.zeros((rows.shape[1], rows.shape[1]))
+        self.n, self.total, self.products = self.n + len(rows), self.total + rows.sum(0), self.products + rows.T @ rows
+
+    @property
+    def mean(self) -> np.ndarray:
+        return self.total / self.n
+
+    def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the variances, largest first, and (D, D) their directions as columns."""
+        covariance = self.products / self.n - np.outer(self.mean, self.mean)
+        variance, directions = np.linalg.eigh((covariance + covariance.T) / 2)
+        return np.maximum(variance[::-1], 0), directions[:, ::-1]
+
+
+@dataclass
+class Affine:
+    """y = (x - mean) matrix."""
+
+    mean: np.ndarray
+    matrix: np.ndarray
+
+    def __call__(self, vectors_ND: np.ndarray) -> np.ndarray:
+        return ((vectors_ND.astype(np.float64) - self.mean) @ self.matrix).astype(np.float32)
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        return {"mean": self.mean, "matrix": self.matrix}
+
+
+def center(moments: Moments, dimensions: int | None, seed: int) -> Affine:
+    """Take the mean off."""
+    return Affine(moments.mean, np.eye(len(moments.mean)))
+
+
+def all_but_the_top(moments: Moments, dimensions: int | None, seed: int) -> Affine:
+    """Take off the mean and the directions of most variance, one in a hundred (Mu and Viswanath 2018)."""
+    top = moments.spectrum()[1][:, : max(1, len(moments.mean) // 100)]
+    return Affine(moments.mean, np.eye(len(moments.mean)) - top @ top.T)
+
+
+def whiten(moments: Moments, dimensions: int | None, seed: int) -> Affine:
+    """y = (x - mean) U S^(-1/2), cov = U S Uᵀ: no direction matters more than another; the first K are kept (METHODS 7)."""
+    variance, directions = moments.spectrum()
+    kept = min(dimensions or len(variance), len(variance))
+    safe = variance > SMALLEST * variance[0]
+    scale = np.where(safe, 1 / np.sqrt(np.where(safe, variance, 1)), 0)
+    return Affine(moments.mean, (directions * scale)[:, :kept])
+
+
+AFFINE: dict[str, Callable[[Moments, int | None, int], Affine]] = {"center": center, "top": all_but_the_top, "whiten": whiten}  # fmt: skip
+FLOW_ROWS = 200_000
+
+
+def fit(kind: str, parts: Iterable[np.ndarray], *, dimensions: int | None, seed: int) -> Fitted:
+    """Fit a transform to vectors that come in parts.
+
+    Raises:
+        DataError: if there are fewer than two distinct vectors.
+    """
+    moments, kept = Moments(), []
+    for part in parts:
+        if kind == "flow" and moments.n < FLOW_ROWS:
+            kept.append(part[: FLOW_ROWS - moments.n])
+        if len(part):
+            moments.add(part)
+    if moments.n < 2 or moments.spectrum()[0][0] <= 0:
+        raise DataError(f"{moments.n} vectors, all equal: nothing to fit {kind} to" if moments.n else "no vectors to fit to")  # fmt: skip
+    if kind == "flow":
+        from dialtools.embed.flow import fit_flow
+
+        return fit_flow(np.concatenate(kept), seed=seed)
+    return AFFINE[kind](moments, dimensions, seed)
+
+
+def save(path: str, fitted: Fitted, about: dict[str, Any], *, overwrite: bool) -> None:
+    """Write a transform as safetensors, with what it is and whose vectors it is for."""
+    from safetensors.numpy import save_file
+
+    tensors = {name: np.ascontiguousarray(value) for name, value in fitted.tensors().items()}
+    with atomic_file(path, overwrite=overwrite) as temporary:
+        save_file(tensors, str(temporary), metadata={"dialtools": json.dumps({"schema": SCHEMA, **about})})
+
+
+def differs(about: dict[str, Any], space: dict[str, Any]) -> str | None:
+    """Say how vectors differ from those of `space` (model, pooling, length), if they do."""
+    if about.get("weights") != space["weights"]:
+        return f"another model ({about.get('model') or (about.get('options') or {}).get('model')})"
+    if about.get("pooling") != space["pooling"]:
+        return f"another pooling ({about.get('pooling')}, not {space['pooling']})"
+    if about.get("normalize") != space["normalize"]:
+        return "length 1, unlike these" if about.get("normalize") else "any length, unlike these of length 1"
+    return None
+
+
+def load(path: str, space: dict[str, Any]) -> tuple[Fitted, dict[str, Any]]:
+    """Read a transform and what it is.
+
+    Args:
+        space: weights, pooling and normalize of the vectors that it shall be applied to.
+
+    Raises:
+        DataError: if the file is none. ConfigError: if it was fitted to vectors of another space.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "np") as file:
+            about = json.loads((file.metadata() or {}).get("dialtools", "{}"))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError, ValueError):
+        about, tensors = {}, {}
+    if about.get("schema") != SCHEMA:
+        raise DataError("not a fitted transform", where=path, hint=f"--transform takes {', '.join(KINDS)}, or a file of --save-transform")  # fmt: skip
+    if unlike := differs(about, space):
+        raise ConfigError(f"fitted to vectors of {unlike}", where=path, hint="fit it anew: --transform KIND --fit-on FILE")  # fmt: skip
+    if about["kind"] == "flow":
+        from dialtools.embed.flow import FittedFlow
+
+        return FittedFlow.of(tensors), about
+    return Affine(**tensors), about

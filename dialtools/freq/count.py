@@ -1,0 +1,199 @@
+"""Counting texts with DuckDB: a group-by that spills to disk, fed batch by batch.
+
+The caller adds batches; a thread of ours lets DuckDB pull them, so that parsing and grouping overlap.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dialtools.errors import DataError, DialError
+from dialtools.freq.imbalance import Spectrum
+from dialtools.freq.texts import Texts
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+OURS = 96 << 20
+"""Bytes of --memory that are not DuckDB's: the interpreter, its libraries, batches on their way."""
+BATCHES_AHEAD = 4
+ROWS_A_BATCH = 1 << 15
+EACH_TURN_ONCE = "(SELECT DISTINCT text, input, dialogue, turn FROM feed)"
+
+
+class Counting:
+    """Adds up texts; after `finish` the table `counts` has one row for each text (of each input).
+
+    Args:
+        memory: bytes that the process should stay within.
+        threads: of DuckDB; None is one a core.
+        by_turn: count a pair's response once, in however many windows of its dialogue it stands.
+        apart: keep the counts of each input apart.
+    """
+
+    def __init__(self, *, memory: int, threads: int | None = None, by_turn: bool = False, apart: bool = False) -> None:
+        import duckdb
+
+        self.by_turn, self.apart, self.names, self.total, self.distinct = by_turn, apart, {}, 0, 0
+        self.folder = tempfile.mkdtemp(prefix="dial-freq-")
+        self.connection = duckdb.connect(config={
+            "memory_limit": f"{(memory - OURS) >> 10}KiB", "temp_directory": self.folder,
+            "threads": threads or os.cpu_count() or 1, "preserve_insertion_order": False})  # fmt: skip
+        self.batches: queue.Queue[pa.RecordBatch | None] = queue.Queue(BATCHES_AHEAD)
+        self.thread: threading.Thread | None = None
+        self.failure: BaseException | None = None
+        self.fed = 0
+
+    def __enter__(self) -> Counting:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.thread and self.thread.is_alive():
+            self.connection.interrupt()
+            self._end_of_feed()
+        self.connection.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def add(self, found: Texts) -> None:
+        """Count the texts of a batch.
+
+        Raises:
+            DataError: if pairs come after records of another kind.
+        """
+        if self.thread is None:
+            self._begin(found)
+        elif found.turn is not None and not self.by_turn and self.turns_matter:
+            raise DataError("pairs after records of another kind", where=found.name, hint="count them apart and --merge, or --unit record")  # fmt: skip
+        self.names.setdefault(found.source, found.name)
+        self._put(self._batch(found))
+
+    def finish(self) -> Counting:
+        """Wait for the last group; the results can be asked for from then on."""
+        import pyarrow as pa
+
+        if self.thread is None:
+            self._begin(Texts(0, "", pa.array([], pa.string())))
+        self._end_of_feed()
+        if self.failure:
+            raise _told(self.failure)
+        texts = "count(DISTINCT text)" if self.apart else "count(*)"
+        self.total, self.distinct = next(self._rows(f"SELECT coalesce(sum(n), 0)::BIGINT, {texts} FROM counts"))
+        return self
+
+    def _begin(self, first: Texts) -> None:
+        """Let DuckDB pull what is added from now on; the first batch tells what there is to group by."""
+        import pyarrow as pa
+
+        self.turns_matter = self.by_turn
+        self.by_turn = self.by_turn and first.turn is not None
+        groups = ["text", "input"] if self.apart else ["text"]
+        fields: list[tuple[str, pa.DataType]] = [("text", pa.string()), ("input", pa.int32())]
+        fields += [("n", pa.int64())] if first.counts is not None else []
+        fields += [("dialogue", pa.string()), ("turn", pa.int64())] if self.by_turn else []
+        self.schema = pa.schema(fields)
+        times = "sum(n)::BIGINT" if first.counts is not None else "count(*)"
+        query = f"CREATE TEMP TABLE counts AS SELECT {', '.join(groups)}, {times} AS n FROM {EACH_TURN_ONCE if self.by_turn else 'feed'} WHERE text <> '' GROUP BY {', '.join(groups)}"  # fmt: skip
+        feed = pa.RecordBatchReader.from_batches(self.schema, iter(self.batches.get, None))
+        self.connection.register("feed", feed)
+        self.thread = threading.Thread(target=self._group, args=(query,), daemon=True)
+        self.thread.start()
+
+    def _group(self, query: str) -> None:
+        try:
+            self.connection.execute(query)
+        except BaseException as error:  # told by whoever adds or finishes
+            self.failure = error
+
+    def _batch(self, found: Texts) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        rows = len(found.texts)
+        columns: dict[str, Any] = {
+            "text": found.texts,
+            "input": np.full(rows, found.source, np.int32),
+            "n": found.counts,
+        }
+        if self.by_turn:  # what is no pair is a turn of its own, with a number that no pair has
+            alone = -1 - np.arange(self.fed, self.fed + rows)
+            columns["dialogue"] = pa.nulls(rows, pa.string()) if found.dialogue is None else found.dialogue
+            columns["turn"] = alone if found.turn is None else found.turn
+        self.fed += rows
+        return pa.RecordBatch.from_arrays([pa.array(columns[f.name], f.type) for f in self.schema], schema=self.schema)
+
+    def _put(self, batch: pa.RecordBatch) -> None:
+        assert self.thread is not None
+        while self.thread.is_alive():
+            try:
+                return self.batches.put(batch, timeout=0.2)
+            except queue.Full:
+                continue
+        raise _told(self.failure or RuntimeError("counting ended early"))
+
+    def _end_of_feed(self) -> None:
+        assert self.thread is not None
+        while self.thread.is_alive():
+            try:
+                self.batches.put(None, timeout=0.05)
+                break
+            except queue.Full:
+                continue
+        while self.thread.is_alive():  # short waits, so that a signal is heard
+            self.thread.join(0.05)
+
+    def _results(self, query: str) -> Iterator[pa.RecordBatch]:
+        import duckdb
+
+        try:
+            yield from self.connection.sql(query).to_arrow_reader(ROWS_A_BATCH)
+        except (duckdb.Error, OSError) as error:
+            raise _told(error) from None
+
+    def _rows(self, query: str) -> Iterator[tuple[Any, ...]]:
+        for batch in self._results(query):
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+    def ranked(self, limit: int | None = None) -> Iterator[tuple[pa.Array, np.ndarray]]:
+        """Yield texts and counts in batches: falling counts, then the texts by code point."""
+        first = "" if limit is None else f"LIMIT {limit}"
+        for batch in self._results(f"SELECT text, n FROM counts ORDER BY n DESC, text {first}"):
+            yield batch["text"], np.asarray(batch["n"])
+
+    def spectrum(self, source: int | None = None) -> Spectrum:
+        """Return how many texts have each count, in one input or (None) in all."""
+        counts = "counts"
+        if source is not None:
+            counts = f"(SELECT n FROM counts WHERE input = {source})"
+        elif self.apart:
+            counts = "(SELECT sum(n)::BIGINT AS n FROM counts GROUP BY text)"
+        rows = list(self._rows(f"SELECT n, count(*) AS texts FROM {counts} GROUP BY n ORDER BY n DESC"))
+        return Spectrum(*np.array(rows, np.int64).reshape(-1, 2).T)
+
+    def lookup(self, texts: pa.Array) -> np.ndarray:
+        """Return the count of each text, 0 if it was never added."""
+        import pyarrow as pa
+
+        found = np.zeros(len(texts), np.int64)
+        self.connection.register("asked", pa.table({"row": np.arange(len(texts)), "text": texts}))
+        for batch in self._results("SELECT row, n FROM asked JOIN counts USING (text)"):
+            found[np.asarray(batch["row"])] = np.asarray(batch["n"])
+        self.connection.unregister("asked")
+        return found
+
+
+def _told(error: BaseException) -> BaseException:
+    """Turn DuckDB's errors into ours."""
+    import duckdb
+
+    text = (str(error).splitlines() or [""])[0]
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return DialError(f"--memory is too little: {text}", hint="give more, or fewer threads (-j 1); TMPDIR names the directory it spills to")  # fmt: skip
+    return DialError(text) if isinstance(error, duckdb.Error) else error

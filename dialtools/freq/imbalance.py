@@ -1,0 +1,94 @@
+"""How unevenly a corpus repeats itself, from its frequency spectrum alone.
+
+K distinct counts, the largest first; V texts (distinct), N occurrences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import lgamma
+from typing import Any
+
+import numpy as np
+
+SCHEMA = "dialtools.imbalance/1"
+TOP = 0.01
+RANKS_A_STEP = 1 << 20
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """How many texts have each count: counts (K,) falling, texts (K,)."""
+
+    counts: np.ndarray
+    texts: np.ndarray
+
+    @property
+    def total(self) -> int:
+        """N, the occurrences."""
+        return int(self.counts @ self.texts)
+
+    @property
+    def distinct(self) -> int:
+        """V, the texts."""
+        return int(self.texts.sum())
+
+    def curve(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return (K+1,) shares of the texts, the most frequent first, and of the occurrences that they hold.
+
+        Between two points the curve is straight: the texts there have one count.
+        """
+        share = lambda values: np.concatenate([[0.0], np.cumsum(values) / max(1, values.sum())])  # noqa: E731
+        return share(self.texts), share(self.counts * self.texts)
+
+
+def imbalance(spectrum: Spectrum) -> dict[str, Any]:
+    """Return the figures of a corpus; None where too few texts leave them undefined."""
+    total, distinct = spectrum.total, spectrum.distinct
+    return {
+        "total": total,
+        "distinct": distinct,
+        "distinct_share": distinct / total if total else None,
+        "top_1_percent_share": top_share(spectrum) if total else None,
+        "gini": gini(spectrum) if total else None,
+        "entropy_bits": entropy(spectrum) if total else None,
+        "zipf_slope": zipf_slope(spectrum),
+    }
+
+
+def top_share(spectrum: Spectrum, top: float = TOP) -> float:
+    """Return the share of the occurrences held by the top share of the texts, at least one text (WMDC figure 1)."""
+    left, held = max(1, int(spectrum.distinct * top)), 0
+    for count, texts in zip(spectrum.counts.tolist(), spectrum.texts.tolist(), strict=True):
+        taken = min(left, texts)
+        held, left = held + taken * count, left - taken
+        if not left:
+            break
+    return held / spectrum.total
+
+
+def gini(spectrum: Spectrum) -> float:
+    """Return the Gini coefficient of the counts: 0 if all texts are as frequent, towards 1 if one holds all."""
+    x, y = spectrum.curve()
+    area = float(((x[1:] - x[:-1]) * (y[1:] + y[:-1])).sum() / 2)
+    return max(0.0, 2 * area - 1)
+
+
+def entropy(spectrum: Spectrum) -> float:
+    """Return the entropy of drawing an occurrence, in bits; log2 V if all texts are as frequent."""
+    share = spectrum.counts / spectrum.total
+    return max(0.0, float(-(spectrum.texts * share * np.log2(share)).sum()))
+
+
+def zipf_slope(spectrum: Spectrum) -> float | None:
+    """Return the least-squares slope of log count over log rank, -1 under Zipf's law; None below two texts."""
+    v = spectrum.distinct
+    if v < 2:
+        return None
+    ends = np.cumsum(spectrum.texts)
+    below = np.array([lgamma(end + 1) for end in (0, *ends.tolist())])  # the sum of log r over r = 1 .. end
+    y = np.log(spectrum.counts)
+    mean_x, mean_y = below[-1] / v, float(y @ spectrum.texts) / v
+    squares = sum(float((np.log(np.arange(a, min(a + RANKS_A_STEP, v + 1))) ** 2).sum()) for a in range(1, v + 1, RANKS_A_STEP))  # fmt: skip
+    covariance = float(y @ np.diff(below)) / v - mean_x * mean_y
+    return covariance / (squares / v - mean_x**2)

@@ -1,0 +1,37 @@
+"""What makes two texts one: the definition, a text at a time. `columns` does whole columns, to the same end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from unicodedata import category
+
+
+class _Unpunctuated(dict[int, int | None]):
+    """A table for str.translate that drops what Unicode calls punctuation."""
+
+    def __missing__(self, code: int) -> int | None:
+        self[code] = None if category(chr(code)).startswith("P") else code
+        return self[code]
+
+
+_UNPUNCTUATED = _Unpunctuated()
+
+STEPS: dict[str, Callable[[str], str]] = {
+    "lower": str.lower,
+    "punct": lambda text: text.translate(_UNPUNCTUATED),
+    "digits": partial(re.compile(r"\d+").sub, "0"),
+    "space": lambda text: " ".join(text.split()),
+}
+"""The steps of --normalize, in the order in which they are applied: twice is no more than once."""
+
+AS_WMDC = ("lower", "space")
+"""Case and blanks do not matter, punctuation does: "yes." and "yes" are two (WMDC table 5)."""
+
+
+def normalise(text: str, steps: Sequence[str]) -> str:
+    """Return the text under which a text is counted, and is to be looked up."""
+    for step in steps:
+        text = STEPS[step](text)
+    return text

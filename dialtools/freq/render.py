@@ -1,0 +1,59 @@
+"""Frequency records as JSON lines or Arrow batches, a column at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import orjson
+
+from dialtools.freq import columns
+from dialtools.freq.weights import Weighting
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def as_batch(texts: pa.Array, counts: np.ndarray, *, first: int, total: int, weighting: Weighting) -> pa.RecordBatch:
+    """Return frequency records as a batch; `first` is the rank of the first text."""
+    import pyarrow as pa
+
+    ranks = np.arange(first, first + len(counts))
+    columns = {"text": texts, "count": counts, "share": counts / total if total else np.zeros(0), "rank": ranks, "weight": weighting(counts).astype(np.float32)}  # fmt: skip
+    return pa.RecordBatch.from_pydict(columns, schema=_schema())
+
+
+def _schema() -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema({"text": pa.string(), "count": pa.int64(), "share": pa.float64(), "rank": pa.int64(), "weight": pa.float32()})  # fmt: skip
+
+
+def as_lines(texts: pa.Array, counts: np.ndarray, *, first: int, total: int, weighting: Weighting) -> bytes:
+    """Return frequency records as JSON lines: what depends on the count alone is written once a count."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    distinct, which = np.unique(counts, return_inverse=True)
+    told = zip(distinct.tolist(), (distinct / total).tolist(), weighting(distinct).tolist(), strict=True)
+    parts = [(f'","count":{n},"share":{_json(share)},"rank":', f',"weight":{_json(weight)}}}\n') for n, share, weight in told]  # fmt: skip
+    before, after = (pa.array(column, pa.string()).take(pa.array(which)) for column in zip(*parts, strict=True))
+    ranks = pa.array(np.arange(first, first + len(counts))).cast(pa.string())
+    lines = pc.binary_join_element_wise('{"text":"', escaped(texts), before, ranks, after, "")
+    return columns.parts(lines)[1].tobytes()
+
+
+def escaped(texts: pa.Array) -> pa.Array:
+    """Return the texts as they stand between the quotes of JSON."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    special = pc.match_substring_regex(texts, r'[\x00-\x1f"\\]')
+    if not pc.any(special).as_py():
+        return texts
+    quoted = [orjson.dumps(text).decode()[1:-1] for text in texts.filter(special).to_pylist()]
+    return pc.replace_with_mask(texts, special, pa.array(quoted, pa.string()))
+
+
+def _json(number: float) -> str:
+    return orjson.dumps(number).decode()

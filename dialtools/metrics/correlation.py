@@ -1,0 +1,31 @@
+"""How well two series agree. N pairs of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.stats import rankdata
+
+from dialtools.metrics.resample import percentiles
+
+Correlation = Callable[[np.ndarray, np.ndarray], float]
+
+
+def pearson(x_N: np.ndarray, y_N: np.ndarray) -> float:
+    """Return the linear correlation, NaN if either series is constant."""
+    x, y = x_N - x_N.mean(), y_N - y_N.mean()
+    scale = float(np.sqrt((x @ x) * (y @ y)))
+    return float(x @ y) / scale if scale > 0 else float("nan")
+
+
+def spearman(x_N: np.ndarray, y_N: np.ndarray) -> float:
+    """Return the correlation of the ranks; equal numbers share the mean of the ranks they hold."""
+    return pearson(rankdata(x_N), rankdata(y_N))
+
+
+def with_interval(correlation: Correlation, x_N: np.ndarray, y_N: np.ndarray, *, seed: int, resamples: int = 1000) -> tuple[float, float, float]:  # fmt: skip
+    """Return a correlation of N pairs and its 95 % percentile interval over resamples of the pairs."""
+    draw, n = np.random.default_rng(seed), len(x_N)
+    again = [correlation(x_N[rows], y_N[rows]) for rows in (draw.integers(0, n, n) for _ in range(resamples))]
+    return correlation(x_N, y_N), *percentiles(np.asarray(again))

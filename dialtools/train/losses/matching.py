@@ -1,0 +1,66 @@
+"""Responses seen through a context (DialogueCSE 4.1-4.3), without the matching matrices.
+
+N contexts of C turns, J responses of T tokens, D dimensions. With U the tokens of a turn and R those of a response,
+
+    M = U Rᵀ / √d,   refined = M R,   pooled over its rows: Σ_a U[a] Rᵀ R / √d = (Rᵀ R) s / √d,   s = Σ_a U[a]
+
+so that the sums s of the turns are all that is needed of a context: one product with the tokens of a response instead
+of a matrix for each turn, exact for the mean over turns (I2) and for one weight a turn (I1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+Weigh = Callable[[Tensor], Tensor]
+
+
+def similarities(turn_sums_NCD: Tensor, turn_sizes_NC: Tensor, responses_JTD: Tensor, weigh: Weigh | None = None) -> Tensor:  # fmt: skip
+    """Return (N, J): how like itself each response is when seen through each context.
+
+    Args:
+        turn_sums_NCD: sums over the tokens of each turn; 0 for a turn that is missing.
+        turn_sizes_NC: tokens of each turn, 0 for a missing one.
+        responses_JTD: tokens of the responses, padded with zeros.
+        weigh: from (..., C, D) mean-pooled refined turns to (..., C) scores, softmax over which weighs the turns (I1);
+            without it, turns weigh alike (I2).
+    """
+    turns = turn_sums_NCD if weigh else turn_sums_NCD.sum(1, keepdim=True)
+    through = torch.einsum("jtd,ncd->jtnc", responses_JTD, turns)
+    refined_NJCD = torch.einsum("jtd,jtnc->njcd", responses_JTD, through)
+    return _cosine(refined_NJCD, turn_sizes_NC[:, None], responses_JTD.sum(1), weigh)
+
+
+def own_similarities(turn_sums_NCD: Tensor, turn_sizes_NC: Tensor, responses_NKTD: Tensor, weigh: Weigh | None = None) -> Tensor:  # fmt: skip
+    """Return (N, K): the same where each context has K candidates of its own, (N, K, T, D)."""
+    turns = turn_sums_NCD if weigh else turn_sums_NCD.sum(1, keepdim=True)
+    through = torch.einsum("nktd,ncd->nktc", responses_NKTD, turns)
+    refined_NKCD = torch.einsum("nktd,nktc->nkcd", responses_NKTD, through)
+    return _cosine(refined_NKCD, turn_sizes_NC[:, None], responses_NKTD.sum(2), weigh)
+
+
+def _cosine(refined: Tensor, sizes: Tensor, response: Tensor, weigh: Weigh | None) -> Tensor:
+    """Return the cosine of each response's sum with its refined turns (..., C, D), weighed and summed."""
+    if weigh:
+        pooled = refined / (refined.shape[-1] ** 0.5 * sizes.clamp(min=1)[..., None])
+        scores = weigh(pooled).masked_fill(sizes == 0, float("-inf"))
+        scores = torch.where((sizes > 0).any(-1, keepdim=True), scores, 0.0)  # a context without turns
+        refined = refined * scores.softmax(-1)[..., None]
+    return nn.functional.cosine_similarity(refined.sum(-2), response, dim=-1)
+
+
+def contrast(similarity_NK: Tensor, truth_N: Tensor, *, temperature: float, excluded: Tensor | None = None) -> Tensor:
+    """Return (N,) nats: -log softmax of the true response over the candidates of its context (DialogueCSE 4.4).
+
+    Args:
+        truth_N: the column of the true response.
+        excluded: (N, K) bool, True where a candidate is no negative.
+    """
+    logits = similarity_NK.float() / temperature
+    if excluded is not None:
+        own = nn.functional.one_hot(truth_N, logits.shape[1]).bool()
+        logits = logits.masked_fill(excluded & ~own, float("-inf"))
+    return nn.functional.cross_entropy(logits, truth_N, reduction="none")

@@ -1,0 +1,175 @@
+"""Transforms of finished vectors: their equations, and what dial-embed does with them; word vectors as a model."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from dialtools.embed import transforms
+from dialtools.embed.flow import Flow, fit_flow
+from dialtools.errors import DataError
+from dialtools.streams.vectors import read_embeddings
+
+Embed = Callable[..., subprocess.CompletedProcess]
+
+
+@pytest.fixture
+def skewed() -> np.ndarray:
+    """Vectors with a mean, and some directions far wider than others."""
+    draw = np.random.default_rng(0)
+    return (draw.normal(size=(600, 8)) @ np.diag([9, 4, 2, 1, 1, 0.5, 0.2, 0.1]) @ draw.normal(size=(8, 8)) + 3).astype(np.float32)  # fmt: skip
+
+
+def fitted(kind: str, vectors: np.ndarray, dimensions: int | None = None) -> np.ndarray:
+    parts = np.split(vectors, [100, 101, 400])
+    return transforms.fit(kind, parts, dimensions=dimensions, seed=0)(vectors)
+
+
+def test_whitening_is_that_of_su_et_al(skewed: np.ndarray):
+    """METHODS 7: cov = U S Uᵀ, y = (x - mu) U S^(-1/2), first k columns."""
+    white = fitted("whiten", skewed)
+    np.testing.assert_allclose(np.cov(white.T, bias=True), np.eye(8), atol=2e-3)
+    x = skewed.astype(np.float64)
+    u, s, _ = np.linalg.svd(np.cov((x - x.mean(0)).T, bias=True))
+    by_hand = (x - x.mean(0)) @ u @ np.diag(s**-0.5)
+    np.testing.assert_allclose(np.abs(white), np.abs(by_hand), atol=5e-3)
+    np.testing.assert_allclose(fitted("whiten", skewed, 3), white[:, :3])
+
+
+def test_directions_without_variance_are_not_blown_up(skewed: np.ndarray):
+    flat = np.concatenate([skewed, skewed[:, :2]], 1)  # two dimensions twice
+    white = fitted("whiten", flat)
+    assert np.abs(white[:, -2:]).max() == 0 and np.abs(white).max() < 10
+
+
+def test_centre_and_all_but_the_top(skewed: np.ndarray):
+    np.testing.assert_allclose(fitted("center", skewed).mean(0), 0, atol=1e-4)
+    rest = fitted("top", skewed)
+    x = skewed.astype(np.float64)
+    top = np.linalg.svd(x - x.mean(0), full_matrices=False)[2][0]
+    np.testing.assert_allclose(rest @ top, 0, atol=1e-3)
+    np.testing.assert_allclose(rest, (x - x.mean(0)) @ (np.eye(8) - np.outer(top, top)), atol=1e-3)
+
+
+def test_equal_vectors_cannot_be_fitted_to():
+    with pytest.raises(DataError, match="3 vectors, all equal"):
+        transforms.fit("whiten", [np.ones((3, 2), np.float32)], dimensions=None, seed=0)
+
+
+def test_the_likelihood_of_a_flow_is_that_of_its_jacobian():
+    torch.manual_seed(0)
+    flow = Flow(7).double()
+    for parameter in flow.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    x = torch.randn(1, 7, dtype=torch.float64)
+    jacobian = torch.autograd.functional.jacobian(lambda row: flow(row[None])[0], x[0])
+    gauss = torch.distributions.Normal(0, 1).log_prob(flow(x)).sum()
+    bits = -(gauss + jacobian.slogdet().logabsdet) / (np.log(2) * 7)
+    assert flow.bits(x).item() == pytest.approx(bits.item(), rel=1e-9)
+
+
+def test_a_flow_learns_and_makes_directions_alike(skewed: np.ndarray):
+    bent = np.concatenate([skewed, np.tanh(skewed)], 1)
+    flow = fit_flow(np.tile(bent, (4, 1)), seed=0)
+    torch.manual_seed(0)
+    start = Flow(16)
+    assert flow.flow.bits(torch.from_numpy(bent)) < start.bits(torch.from_numpy(bent)) - 1
+    spread = np.linalg.eigvalsh(np.cov(flow(bent).T))
+    assert spread[-1] / spread[0] < 0.1 * np.divide(*np.linalg.eigvalsh(np.cov(bent.T))[[-1, 0]])
+    again = type(flow).of(flow.tensors())
+    np.testing.assert_array_equal(flow(bent), again(bent))
+
+
+WORDS = ("the", "card", "lost", "my", "new", "pay", "bill", "when", "does", "it", "arrive", "limit")
+
+
+@pytest.fixture
+def glove(tmp_path: Path) -> Path:
+    draw = np.random.default_rng(1)
+    lines = [f"{word} {' '.join(f'{x:.4f}' for x in draw.normal(size=6) + 1)}\n" for word in WORDS]
+    (tmp_path / "glove.txt").write_text("".join(lines))
+    return tmp_path / "glove.txt"
+
+
+@pytest.fixture
+def embed(scripts: Path, tmp_path: Path, glove: Path) -> Embed:
+    """Run dial-embed with word vectors on 40 texts."""
+    draw = np.random.default_rng(2)
+    texts = [" ".join(draw.choice(WORDS, 4)) for _ in range(40)]
+    (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+
+    def run(
+        *flags: object, code: int = 0, model: Path = glove, data: str = "texts.jsonl"
+    ) -> subprocess.CompletedProcess:
+        line = [scripts / "dial-embed", "--model", model, *map(str, flags), data]
+        done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == code, done.stderr
+        return done
+
+    return run
+
+
+def test_a_text_is_the_average_of_its_known_words(embed: Embed, glove: Path, tmp_path: Path):
+    table = {line.split()[0]: np.array(line.split()[1:], float) for line in glove.read_text().splitlines()}
+    (tmp_path / "some.jsonl").write_text('{"text":"Lost my CARD, unheard"}\n{"text":"nothing known"}\n')
+    done = embed("--to", "jsonl", "--tokens", data="some.jsonl")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    mean = (table["lost"] + table["my"] + table["card"]) / 3
+    np.testing.assert_allclose(rows[0]["embedding"], mean, rtol=1e-6)
+    assert rows[1]["embedding"] == [0] * 6 and [row["tokens"] for row in rows] == [5, 2]
+    glove.write_text("2 3\na 1 2 3\nb 4 x 6\n")
+    assert "line 3: expected a word and 3 numbers" in embed("--to", "jsonl", code=1).stderr
+
+
+def vectors(path: Path) -> np.ndarray:
+    return read_embeddings([str(path)]).matrix
+
+
+@pytest.mark.parametrize("kind", ["whiten", "flow", "top"])
+def test_a_transform_is_fitted_saved_and_applied_again(kind: str, embed: Embed, tmp_path: Path):
+    embed("-o", "plain.parquet")
+    embed("--transform", kind, "--save-transform", "t.safetensors", "-o", "fitted.parquet", "--shard-rows", 16)
+    embed("--transform", "t.safetensors", "-o", "applied.parquet")
+    embed("--transform", kind, "--fit-on", "plain.parquet", "-o", "on.parquet")
+    np.testing.assert_allclose(vectors(tmp_path / "applied.parquet"), vectors(tmp_path / "fitted.parquet"), atol=1e-5)
+    np.testing.assert_allclose(vectors(tmp_path / "on.parquet"), vectors(tmp_path / "fitted.parquet"), atol=1e-4)
+    assert not np.allclose(vectors(tmp_path / "plain.parquet"), vectors(tmp_path / "fitted.parquet"), atol=0.1)
+    streamed = [json.loads(line)["embedding"] for line in embed("--transform", "t.safetensors", "--to", "jsonl").stdout.splitlines()]  # fmt: skip
+    np.testing.assert_allclose(streamed, vectors(tmp_path / "fitted.parquet"), atol=1e-5)
+
+
+def test_whiten_keeps_the_first_dimensions_and_scales_again_where_asked(embed: Embed, tmp_path: Path):
+    embed("--whiten", "--dimensions", 3, "--normalize", "-o", "w.parquet")
+    found = vectors(tmp_path / "w.parquet")
+    assert found.shape == (40, 3)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
+
+
+def test_a_transform_of_another_model_is_refused(embed: Embed, glove: Path, tmp_path: Path):
+    embed("--whiten", "--save-transform", "t.safetensors", "-o", "plain.parquet")
+    (tmp_path / "other.txt").write_text(glove.read_text().replace("bill", "bills"))
+    other = {"model": tmp_path / "other.txt", "code": 2}
+    assert "fitted to vectors of another model" in embed("--transform", "t.safetensors", "-o", "x.parquet", **other).stderr  # fmt: skip
+    assert "its vectors are of another model" in embed("--whiten", "--fit-on", "plain.parquet", "-o", "x.parquet", **other).stderr  # fmt: skip
+    scaled = embed("--transform", "t.safetensors", "--normalize", "-o", "x.parquet", code=2).stderr
+    assert "fitted to vectors of any length, unlike these of length 1" in scaled
+    embed("-o", "unknown.npy")
+    assert "does not tell which model its vectors are of" in embed("--whiten", "--fit-on", "unknown.npy", "-o", "x.parquet", code=2).stderr  # fmt: skip
+    assert "its vectors are transformed already" in embed("--whiten", "--fit-on", "plain.parquet", "-o", "x.parquet", code=2).stderr  # fmt: skip
+    assert not (tmp_path / "x.parquet").exists()
+
+
+@pytest.mark.parametrize(("flags", "code", "says"), [
+    (("--whiten",), 2, "fitted to the whole input before any of it is written"),
+    (("--transform", "witen", "-o", "x.parquet"), 2, "did you mean whiten?"),
+    (("--transform", "texts.jsonl", "-o", "x.parquet"), 1, "texts.jsonl: not a fitted transform"),
+    (("--dimensions", "2", "-o", "x.parquet"), 2, "--dimensions goes with --transform whiten"),
+    (("--save-transform", "t", "-o", "x.parquet"), 2, "--save-transform goes with --transform")])  # fmt: skip
+def test_what_makes_no_sense_is_said(flags: tuple, code: int, says: str, embed: Embed):
+    assert says in embed(*flags, code=code).stderr

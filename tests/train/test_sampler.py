@@ -1,0 +1,51 @@
+"""Which pairs a step sees."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dialtools.train.sampler import ByWindow, Sampler
+
+
+@given(st.lists(st.integers(1, 3), min_size=2, max_size=60), st.integers(2, 9), st.integers(0, 5))
+def test_a_batch_holds_one_window_size_and_an_epoch_holds_every_pair_once(windows: list[int], size: int, seed: int):
+    window = np.array(windows)
+    if np.bincount(window).max() < 2:
+        return
+    pairs = np.arange(100, 100 + len(window))
+    sampler = ByWindow(pairs, window, batch_size=size, seed=seed)
+    for epoch in range(2):
+        batches = [sampler.batch(epoch * sampler.per_epoch + k) for k in range(sampler.per_epoch)]
+        assert all(len(set(window[batch - 100])) == 1 and 2 <= len(batch) <= size for batch in batches)
+        seen = np.concatenate(batches)
+        assert len(seen) == len(set(seen.tolist()))
+        for w, n in zip(*np.unique(window, return_counts=True), strict=True):
+            missed = n - int((window[seen - 100] == w).sum())
+            assert missed == (n == 1 or n % min(size, n) == 1), "only a pair alone is left out"
+
+
+@given(st.lists(st.integers(2, 80), min_size=1, max_size=5))
+def test_window_sizes_take_turns_in_proportion_to_their_batches(sizes: list[int]):
+    window = np.repeat(np.arange(1, len(sizes) + 1), sizes)
+    sampler = ByWindow(np.arange(len(window)), window, batch_size=2, seed=0)
+    turns = np.array([window[sampler.batch(step)[0]] for step in range(sampler.per_epoch)])
+    for w in range(1, len(sizes) + 1):
+        seen = np.cumsum(turns == w)
+        fair = np.arange(1, len(turns) + 1) * seen[-1] / len(turns)
+        assert np.abs(seen - fair).max() <= len(sizes) / 2 + 0.5, "never far ahead, never far behind"
+
+
+def test_any_step_can_be_asked_for_first_as_after_a_kill():
+    window = np.arange(50) % 3
+    whole, late = (ByWindow(np.arange(50), window, batch_size=4, seed=7) for _ in range(2))
+    batches = [whole.batch(step).tolist() for step in range(40)]
+    assert [late.batch(step).tolist() for step in range(39, 20, -1)] == batches[39:20:-1]
+
+
+def test_a_mixed_epoch_is_one_shuffle():
+    sampler = Sampler(np.arange(10), batch_size=4, seed=0)
+    assert sampler.per_epoch == 3
+    assert sorted(np.concatenate([sampler.batch(k) for k in range(3)]).tolist()) == list(range(10))
+    assert sampler.batch(0).tolist() != sampler.batch(3).tolist()
