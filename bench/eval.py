@@ -1,4 +1,7 @@
-"""Few-shot intent, several runs: each text embedded once, against a reference that embeds the test set for every run.
+"""Few-shot intent, several runs: each text embedded once, against the procedure of DSE's evaluation script.
+
+That one encodes the support and the test set anew for every run, in file order, batches padded to their longest text;
+the row below it does the same through sentence-transformers, which sorts by length.
 
 python bench/eval.py [labelled.jsonl]: records with text, label and split (train, test).
 """
@@ -8,6 +11,8 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -43,8 +48,8 @@ def main() -> None:
     names = sorted(set(labels))
     encoder, peer = Encoder.load(options.model), SentenceTransformer(options.model, device="cpu")
 
-    def ours() -> None:
-        settings = Settings(max_length=64, normalize=True, batch_tokens=1024, precision="float32", float16_round=False)
+    def ours(precision: str) -> None:
+        settings = Settings(max_length=64, normalize=True, batch_tokens=1024, precision=precision, float16_round=False)
         known, asked = (
             Labelled(
                 encode_turns(encoder, [((r["text"],), None) for r in part], settings, lambda n: None).vectors,
@@ -56,19 +61,35 @@ def main() -> None:
             for seed in range(options.episodes):
                 prototype_accuracy(known, asked, names, sample(labels, shots, seed=seed).train, asked.classes(names))
 
-    def reference() -> None:
+    def as_published(texts: list[str]) -> np.ndarray:
+        parts = []
+        for start in range(0, len(texts), 100):
+            batch = encoder.tokenizer(texts[start : start + 100], padding=True, truncation=True, max_length=64, return_tensors="pt")  # fmt: skip
+            with torch.no_grad():
+                tokens = encoder.backbone(**batch).last_hidden_state
+            mask = batch["attention_mask"].unsqueeze(-1)
+            parts.append(((tokens * mask).sum(1) / mask.sum(1)).numpy())
+        return np.concatenate(parts)
+
+    def reference(encode: Callable[[list[str]], np.ndarray]) -> None:
         for shots in (1, 5):
             for seed in range(options.reference_episodes):
                 chosen = sample(labels, shots, seed=seed).train
-                support = unit(peer.encode([train[i]["text"] for i in chosen], batch_size=100))
-                queries = unit(peer.encode([r["text"] for r in test], batch_size=100))
+                support = unit(encode([train[i]["text"] for i in chosen]))
+                queries = unit(encode([r["text"] for r in test]))
                 np.stack([support[[labels[i] == name for i in chosen]].mean(0) for name in names]) @ queries.T
 
+    factor = options.episodes / options.reference_episodes
     print(
-        f"reference times are of {options.reference_episodes} episodes; multiply by {options.episodes / options.reference_episodes:g} for {options.episodes}"
+        f"times of the first two rows are of {options.reference_episodes} episodes: multiply their ratio to ours by {factor:g}"
     )
     compare(
-        {"reference procedure": reference, "dial-embed + dial-eval": ours},
+        {
+            "reference procedure": partial(reference, as_published),
+            "the same, sentence-transformers": partial(reference, partial(peer.encode, batch_size=100)),
+            "dial-embed + dial-eval": partial(ours, "float32"),
+            "the same, bfloat16": partial(ours, "bfloat16"),
+        },
         peer="reference procedure",
         runs=options.runs,
     )

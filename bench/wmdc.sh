@@ -2,6 +2,7 @@
 # WMDC and its ablations beside DSE from one start, scored frozen on the tasks of DiaEval.   DATA=... bash bench/wmdc.sh OUT MODEL
 # DATA holds corpus/{sgd,multiwoz}.jsonl.gz and eval/{dstc2_acts,citod,ubuntu_irc}.jsonl.gz. Run again, it goes on where it was.
 set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
 out=$1 start=$2 steps=${STEPS:-150} seeds=${SEEDS:-0 1 2}
 mkdir -p "$out" && cd "$out"
 pairs() { dial-pairs --split train=0.95,test=0.05 "$DATA"/corpus/{sgd,multiwoz}.jsonl.gz "$@"; }
@@ -70,18 +71,4 @@ run wmdc-unweighted --method wmdc --weights none
 run wmdc-window-1 --method wmdc --window 1
 run dse --method dse --window 1
 run dse-123-1 --method dse-123-1
-python - <<'PYTHON'
-import glob, json, re, statistics
-found = {}
-for path in sorted(glob.glob("scores-*.jsonl")):
-    name = re.fullmatch(r"scores-(.*?)(-\d)?\.jsonl", path)[1]
-    for line in open(path):
-        row = json.loads(line)
-        found.setdefault(name, {}).setdefault((row["dataset"], row["metric"]), []).append(row["value"])
-columns = list(next(iter(found.values())))
-print("| |", " | ".join(map(" ".join, columns)), "|")
-print("| --- " * (len(columns) + 1) + "|")
-for name, scores in found.items():
-    cell = lambda v: f"{statistics.mean(v):.1f}" + (f" ± {statistics.stdev(v):.1f}" if len(v) > 1 else "")
-    print(f"| {name} |", " | ".join(cell(scores[c]) for c in columns), "|")
-PYTHON
+python "$here/mean_table.py" scores-*.jsonl

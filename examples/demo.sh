@@ -8,7 +8,7 @@ say() { printf '\n$ %s\n' "$*"; "$@"; }
 say dial-pairs --window 1,2,3 examples/dialogues.jsonl.gz -o demo/pairs.arrow
 say dial-pairs --window 1 examples/heldout.jsonl.gz -o demo/heldout.arrow
 say dial-train --max-steps 0 -o demo/before/model demo/pairs.arrow
-say dial-train --max-steps "${STEPS:-500}" -o demo/after/model demo/pairs.arrow
+say dial-train --max-steps "${STEPS:-200}" -o demo/after/model demo/pairs.arrow
 for run in before after; do
   say dial-embed --model "demo/$run/model" examples/intents.jsonl.gz -o "demo/$run/intents.parquet"
   say dial-embed --model "demo/$run/model" demo/heldout.arrow -o "demo/$run/heldout.parquet"
