@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # DialogueCSE, its baselines and ablations from one start.   DATA=... bash bench/dialoguecse.sh OUT [MODEL]
 # DATA holds corpus/{sgd,multiwoz}.jsonl.gz and eval/{clinc150,banking77,sick}.jsonl.gz. Without MODEL: a fresh small encoder.
-# Retrieval: BM25 lists over the test split of each intent set; similarity: SICK. Run again, it goes on where it was.
+# Retrieval: BM25 lists over the test split of each intent set; similarity: SICK (trial and train: neither is trained on). Run again, it goes on where it was.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 out=$1 start=${2-} steps=${STEPS:-100} seeds=${SEEDS:-0 1 2} freeze=${FREEZE:-3}
@@ -13,7 +13,7 @@ corpora=("$DATA"/corpus/{sgd,multiwoz}.jsonl.gz)
 import gzip, json, sys
 for name in ("clinc150", "banking77", "sick"):
     with gzip.open(f"{sys.argv[1]}/eval/{name}.jsonl.gz", "rt") as lines, open(f"{name}.jsonl", "w") as out:
-        out.writelines(line for line in lines if (row := json.loads(line))["split"] == "test" and row["label"] != "oos")
+        out.writelines(line for line in lines if name == "sick" or (row := json.loads(line))["split"] == "test" and row["label"] != "oos")
 PYTHON
 cat > suite.toml <<'TOML'
 title = "DialogueCSE and its baselines"

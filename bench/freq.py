@@ -24,6 +24,8 @@ from side_by_side import SCRIPTS
 HERE = Path(__file__).parent
 COUNTER = "import sys, collections as c; [print(n, t) for t, n in c.Counter(map(str.rstrip, sys.stdin)).most_common()]"
 
+RANKED = "sort | uniq -c | sort -nr"
+
 
 def utterances(paths: list[Path]) -> list[str]:
     """Return the texts of all turns."""
@@ -64,9 +66,11 @@ def main() -> None:
         file.flush()
         freq = [str(SCRIPTS / "dial-freq"), "-q", file.name]
         rows = {"sort | uniq -c": ["sh", "-c", f"sort {file.name} | uniq -c"]}
+        rows[RANKED] = ["sh", "-c", f"sort {file.name} | uniq -c | sort -k1,1nr -k2"]  # the order of dial-freq
         for memory in options.memory.split(","):
             rows[f"dial-freq --memory {memory}"] = [*freq, "--memory", memory]
         rows["dial-freq --normalize none"] = [*freq, "--normalize", "none"]
+        rows["dial-freq --normalize none --no-rank"] = [*freq, "--normalize", "none", "--no-rank"]
         rows["Python's Counter"] = ["sh", "-c", f'{sys.executable} -c "{COUNTER}" < {file.name}']
         took: dict[str, list[tuple[float, float]]] = {name: [] for name in rows}
         for _ in range(options.runs):
@@ -78,7 +82,7 @@ def main() -> None:
     for name, runs in took.items():
         seconds, peak = statistics.median(s for s, _ in runs), max(p for _, p in runs)
         spread = f"({min(runs)[0]:.1f} - {max(runs)[0]:.1f})"
-        print(f"{name:30} {seconds:7.1f} s {spread:16} {peak:7,.0f} MiB  {base / seconds:5.2f} x sort | uniq -c")
+        print(f"{name:38} {seconds:7.1f} s {spread:16} {peak:7,.0f} MiB  {base / seconds:5.2f} x sort | uniq -c")
 
 
 if __name__ == "__main__":

@@ -54,10 +54,11 @@ score() {
   rm -r "$2"
 }
 
-# run NAME FLAGS: train from the start and score, for each seed
+# run NAME FLAGS: train from the start and score, for each seed, if NAME is among RUNS
 run() {
   local name=$1
   shift
+  [[ " ${RUNS:-$name} " == *" $name "* ]] || return 0
   for seed in $seeds; do
     [[ -d model-$name-$seed ]] || dial-train -q --model "$start" --batch-size 128 --max-steps "$steps" --precision bfloat16 \
       --lr 3e-5 --max-length 64 --context-max-length 128 --seed "$seed" -o "model-$name-$seed" "$@" pairs.train.arrow
@@ -70,5 +71,4 @@ run wmdc --method wmdc
 run wmdc-unweighted --method wmdc --weights none
 run wmdc-window-1 --method wmdc --window 1
 run dse --method dse --window 1
-run dse-123-1 --method dse-123-1
 python "$here/mean_table.py" scores-*.jsonl

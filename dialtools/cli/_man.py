@@ -16,6 +16,7 @@ from dialtools.errors import EXIT_CODES
 
 COMMANDS = {
     "dial-pairs": Entry("dialtools.cli.pairs:main", "dialogues to positive pairs"),
+    "dial-augment": Entry("dialtools.cli.augment:main", "utterances to templates, and to more utterances"),
     "dial-freq": Entry("dialtools.cli.freq:main", "utterances to counts, and pairs to weighted pairs"),
     "dial-train": Entry("dialtools.cli.train:main", "pairs to a trained encoder"),
     "dial-embed": Entry("dialtools.cli.embed:main", "text to embedding files"),

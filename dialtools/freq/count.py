@@ -167,6 +167,12 @@ class Counting:
         for batch in self._results(f"SELECT text, n FROM counts ORDER BY n DESC, text {first}"):
             yield batch["text"], np.asarray(batch["n"])
 
+    def unordered(self, limit: int | None = None) -> Iterator[tuple[pa.Array, np.ndarray]]:
+        """Yield texts and counts in batches, in no order."""
+        first = "" if limit is None else f"LIMIT {limit}"
+        for batch in self._results(f"SELECT text, n FROM counts {first}"):
+            yield batch["text"], np.asarray(batch["n"])
+
     def spectrum(self, source: int | None = None) -> Spectrum:
         """Return how many texts have each count, in one input or (None) in all."""
         counts = "counts"

@@ -19,6 +19,7 @@ from dialtools.freq.options import FreqOptions
 from dialtools.freq.spool import Spool
 from dialtools.freq.texts import TEXT, Extractor, Texts, empties
 from dialtools.freq.weights import Weighting
+from dialtools.streams.ahead import ahead
 from dialtools.streams.allocator import keep_freed_memory
 from dialtools.streams.chunks import Chunk, input_format, read_chunks
 from dialtools.streams.policy import Policy
@@ -90,17 +91,19 @@ class Freq:
         return plain.with_mean_one(spectrum.counts, spectrum.texts)
 
     def frequencies(self, counting: Counting, *, lines: bool) -> Iterator[Any]:
-        """Yield frequency records, as JSON lines or Arrow batches, the most frequent first."""
+        """Yield frequency records, as JSON lines or Arrow batches, the most frequent first (unless --no-rank)."""
         import pyarrow as pa
 
-        draw, weigh, rank = (render.as_lines if lines else render.as_batch), self.weighting(counting), 1
+        draw, weigh = (render.as_lines if lines else render.as_batch), self.weighting(counting)
+        rank = 1 if self.options.rank else None
         if not lines:  # a table has its columns even without a row
             yield draw(pa.array([], pa.string()), np.zeros(0, np.int64), first=rank, total=0, weighting=weigh)
         bounds = [n for n in (self.options.top, self.options.limit) if n is not None]
-        for texts, counts in counting.ranked(min(bounds, default=None)):
+        bound = min(bounds, default=None)
+        for texts, counts in ahead(counting.ranked(bound) if self.options.rank else counting.unordered(bound)):
             if len(counts):
                 yield draw(texts, counts, first=rank, total=counting.total, weighting=weigh)
-                rank += len(counts)
+                rank = rank and rank + len(counts)
 
     def annotated(self) -> Iterator[Weighed]:
         """Yield the records of the inputs in turn, with their weights; the input itself is counted in a first pass."""

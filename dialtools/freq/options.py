@@ -57,6 +57,7 @@ class FreqOptions(InputOptions, OutputOptions, RunOptions):
     unit: str = option("turn", choices=("turn", "record"),
                        help="turn: a response counts once, in however many windows it stands (same dialogue_id and turn); record: every record counts")  # fmt: skip
     top: int | None = option(None, metavar="N", parse=at_least(1), help="only the N most frequent texts")
+    rank: bool = option(True, help="the most frequent first, each with its rank; --no-rank: in any order, sooner, for shards to --merge")  # fmt: skip
     merge: bool = option(False, help="the inputs are frequency records, of shards say; add up their counts")
     summary: bool = option(False, help="instead, how uneven each input is, and all of them: share of the top 1 %, distinct / total, Gini, entropy, Zipf slope")  # fmt: skip
     plot: str | None = option(None, metavar="FILE", help="draw how much the most frequent texts hold (.png, .svg, .pdf), a curve for each input; implies --summary")  # fmt: skip
@@ -78,6 +79,8 @@ class FreqOptions(InputOptions, OutputOptions, RunOptions):
         if self.plot and Path(self.plot).suffix not in PICTURES:
             raise ConfigError(f"--plot: cannot draw {self.plot!r}", hint=f"name it {', '.join(PICTURES)}")
         self.summary = self.summary or self.plot is not None
+        if self.top and not self.rank:
+            raise ConfigError("--top needs the rank that --no-rank leaves out")
         chosen = [f"--{name}" for name in ("annotate", "summary", "top") if getattr(self, name)]
         if len(chosen) > 1:
             raise ConfigError(f"{' and '.join(chosen)} are runs of their own")

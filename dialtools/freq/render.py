@@ -14,32 +14,30 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def as_batch(texts: pa.Array, counts: np.ndarray, *, first: int, total: int, weighting: Weighting) -> pa.RecordBatch:
-    """Return frequency records as a batch; `first` is the rank of the first text."""
+def as_batch(
+    texts: pa.Array, counts: np.ndarray, *, first: int | None, total: int, weighting: Weighting
+) -> pa.RecordBatch:
+    """Return frequency records as a batch; `first` is the rank of the first text, None leaves ranks out."""
     import pyarrow as pa
 
-    ranks = np.arange(first, first + len(counts))
-    columns = {"text": texts, "count": counts, "share": counts / total if total else np.zeros(0), "rank": ranks, "weight": weighting(counts).astype(np.float32)}  # fmt: skip
-    return pa.RecordBatch.from_pydict(columns, schema=_schema())
+    ranks = {} if first is None else {"rank": np.arange(first, first + len(counts))}
+    columns = {"text": texts, "count": counts, "share": counts / total if total else np.zeros(0), **ranks, "weight": weighting(counts).astype(np.float32)}  # fmt: skip
+    kinds = {"text": pa.string(), "count": pa.int64(), "share": pa.float64(), "rank": pa.int64(), "weight": pa.float32()}  # fmt: skip
+    return pa.RecordBatch.from_pydict(columns, schema=pa.schema({name: kinds[name] for name in columns}))
 
 
-def _schema() -> pa.Schema:
-    import pyarrow as pa
-
-    return pa.schema({"text": pa.string(), "count": pa.int64(), "share": pa.float64(), "rank": pa.int64(), "weight": pa.float32()})  # fmt: skip
-
-
-def as_lines(texts: pa.Array, counts: np.ndarray, *, first: int, total: int, weighting: Weighting) -> bytes:
+def as_lines(texts: pa.Array, counts: np.ndarray, *, first: int | None, total: int, weighting: Weighting) -> bytes:
     """Return frequency records as JSON lines: what depends on the count alone is written once a count."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     distinct, which = np.unique(counts, return_inverse=True)
+    rank = "" if first is None else '"rank":'
     told = zip(distinct.tolist(), (distinct / total).tolist(), weighting(distinct).tolist(), strict=True)
-    parts = [(f'","count":{n},"share":{_json(share)},"rank":', f',"weight":{_json(weight)}}}\n') for n, share, weight in told]  # fmt: skip
+    parts = [(f'","count":{n},"share":{_json(share)},{rank}', f'{"" if first is None else ","}"weight":{_json(weight)}}}\n') for n, share, weight in told]  # fmt: skip
     before, after = (pa.array(column, pa.string()).take(pa.array(which)) for column in zip(*parts, strict=True))
-    ranks = pa.array(np.arange(first, first + len(counts))).cast(pa.string())
-    lines = pc.binary_join_element_wise('{"text":"', escaped(texts), before, ranks, after, "")
+    ranks = () if first is None else (pa.array(np.arange(first, first + len(counts))).cast(pa.string()),)
+    lines = pc.binary_join_element_wise('{"text":"', escaped(texts), before, *ranks, after, "")
     return columns.parts(lines)[1].tobytes()
 
 

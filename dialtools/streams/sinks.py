@@ -114,8 +114,11 @@ class _ArrowSink:
         return {**(batch.schema.metadata or {}), **self.metadata}
 
     def close(self) -> None:
-        if self.stream is not None:
-            self.stream.close()
+        import pyarrow as pa
+
+        if self.stream is None:  # a table without rows, which readers can open
+            self.stream = pa.ipc.new_stream(_Bytes(self.file), pa.schema([], self.metadata))
+        self.stream.close()
 
 
 class _ParquetSink:
@@ -145,8 +148,12 @@ class _ParquetSink:
         return {"use_byte_stream_split": split or False, "use_dictionary": words or False}
 
     def close(self) -> None:
-        if self.parquet is not None:
-            self.parquet.close()
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if self.parquet is None:
+            self.parquet = pq.ParquetWriter(_Bytes(self.file), pa.schema([], self.metadata))
+        self.parquet.close()
 
 
 class _Bytes(io.RawIOBase):

@@ -38,7 +38,7 @@ def folder(tmp_path_factory, scripts) -> tuple[Path, dict[str, str]]:
     """A directory with the files that the examples name."""
     home = tmp_path_factory.mktemp("examples")
     env = {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1", "DIAL_TRAIN_MAX_STEPS": "2",
-           "DIAL_TRAIN_FREEZE": "0", "DIAL_TRAIN_OVERWRITE": "1", "DIAL_PAIRS_OVERWRITE": "1", "DIAL_EMBED_OVERWRITE": "1", "DIAL_FREQ_OVERWRITE": "1"}  # fmt: skip
+           "DIAL_TRAIN_FREEZE": "0", "DIAL_TRAIN_OVERWRITE": "1", "DIAL_PAIRS_OVERWRITE": "1", "DIAL_EMBED_OVERWRITE": "1", "DIAL_FREQ_OVERWRITE": "1", "DIAL_AUGMENT_OVERWRITE": "1"}  # fmt: skip
 
     def sh(lines: str) -> None:
         subprocess.run(["bash", "-euo", "pipefail", "-c", lines], cwd=home, env=env, check=True, capture_output=True)
@@ -114,6 +114,14 @@ def texts(home: Path) -> None:
         file = "dstc2"
         metrics = ["micro-f1"]
     """)
+    cities = ("rome", "new york")
+    marked = [{"text": f"fly to {city} {i}", "label": "fly", "split": "train", "slots": [{"start": 7, "end": 7 + len(city), "label": "city"}]} for i in range(20) for city in cities]  # fmt: skip
+    write("labelled.jsonl", marked)
+    write("texts.jsonl", [{"text": "back from Rome"}])
+    (home / "book.json").write_text('{"city": ["rome", "new york"]}')
+    (home / "snips").mkdir()
+    for name, line in {"seq.in": "fly to rome", "seq.out": "O O B-city", "label": "fly"}.items():
+        (home / "snips" / name).write_text(line + "\n")
     (home / "glove.txt").write_text("text 1 2\nabout 0 1\na 2 0\nb 0 3\n")
     (home / "lines.txt").write_text("one\ntwo\n")
     (home / "log.csv").write_text("ticket,message,sent\n1,hello you,1\n1,hi there,2\n")

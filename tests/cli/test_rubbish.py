@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-COMMANDS = ("dial-pairs", "dial-freq", "dial-train", "dial-embed", "dial-eval")
+COMMANDS = ("dial-pairs", "dial-augment", "dial-freq", "dial-train", "dial-embed", "dial-eval")
 TALK = b'{"id":"%d","turns":[{"speaker":"user","text":"i need a room %d"},{"speaker":"system","text":"for how many nights %d"},{"speaker":"user","text":"two %d"}]}\n'
 
 

@@ -122,10 +122,14 @@ def test_shards_merge_to_what_one_run_gives(freq, tmp_path):
     shards = [talks(30, first=30 * i) for i in range(3)]
     for i, shard in enumerate(shards):
         (tmp_path / f"s{i}.jsonl").write_bytes(jsonl(shard))
-        freq("-q", f"s{i}.jsonl", "-o", f"c{i}.{('jsonl', 'arrow', 'parquet')[i]}")
+        freq("-q", "--no-rank", f"s{i}.jsonl", "-o", f"c{i}.{('jsonl', 'arrow', 'parquet')[i]}")
     whole = freq("-q", "s0.jsonl", "s1.jsonl", "s2.jsonl").stdout
     assert freq("-q", "--merge", "c0.jsonl", "c1.arrow", "c2.parquet").stdout == whole
     assert freq("-q", "-j", 1, data=b"".join(map(jsonl, shards))).stdout == whole
+    told = {(r["text"], r["count"], r["weight"]) for r in rows(whole)}
+    loose = rows(freq("-q", "--no-rank", "s0.jsonl", "s1.jsonl", "s2.jsonl").stdout)
+    assert {(r["text"], r["count"], r["weight"]) for r in loose} == told and "rank" not in loose[0]
+    assert b"--top needs the rank" in freq("--no-rank", "--top", 2, code=2).stderr
 
 
 def test_summary_tells_each_input_and_all_of_them(freq, tmp_path):

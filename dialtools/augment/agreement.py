@@ -1,0 +1,49 @@
+"""A value that takes another's place keeps the case of the place, and the article before it agrees."""
+
+from __future__ import annotations
+
+import re
+
+SENTENCE = re.compile(r"(?:^|[.!?]\s+)[\"'(]*$")
+ARTICLE = re.compile(r"(?:^|(?<=[^\w']))(a|an)(\s+[\"'(]?)$", re.IGNORECASE)
+AN_DIGITS = re.compile(r"8\d*(?:[.,]\d{3})*(?!\d)|1[18](?:[.,]\d{3})*(?!\d)")
+AN_LETTER = re.compile(r"[AEFHILMNORSX](?:[A-Z.\d-]|\b)")  # letters that are spelt: an MRI, an X
+A_VOWEL = re.compile(r"(?:u(?:ni(?!n|m)|s[aeiu]|t[aeiou]|k[aeiou]|r[aeiou]|biq)|eu|ewe|once?\b|one-)", re.IGNORECASE)
+AN_SILENT = re.compile(r"(?:hour|honest|honou?r|heir)", re.IGNORECASE)
+
+
+def takes_an(value: str) -> bool:
+    """Tell whether English says `an` before a value: by its sound, as far as its letters tell."""
+    if value[:1].isdigit():
+        return bool(AN_DIGITS.match(value))
+    if AN_SILENT.match(value) or (value[:2].isupper() and AN_LETTER.match(value)):
+        return True
+    return value[:1].lower() in ("a", "e", "i", "o", "u") and not A_VOWEL.match(value) and not value[:2].isupper()
+
+
+def with_article(before: str, old: str, new: str) -> str:
+    """Return the text before a value with its article made to agree, if it agreed with the old value."""
+    found = ARTICLE.search(before)
+    if not found or (found[1].lower() == "an") != takes_an(old) or takes_an(new) == takes_an(old):
+        return before
+    article = "an" if takes_an(new) else "a"
+    article = article.upper() if found[1].isupper() and len(found[1]) > 1 else article
+    article = article.capitalize() if found[1][0].isupper() and not article.isupper() else article
+    return before[: found.start(1)] + article + found[2]
+
+
+def in_case(value: str, before: str, old: str, *, lower: bool, upper: bool) -> str:
+    """Return a value in the case of its place.
+
+    Args:
+        before: the text before it.
+        old: the value that stood there.
+        lower, upper: the utterance has small letters only; capitals only.
+    """
+    if lower:
+        return value.lower()
+    if upper:
+        return value.upper()
+    if old[:1].isupper() and value[:1].islower() and SENTENCE.search(before):
+        return value[:1].upper() + value[1:]
+    return value

@@ -1,0 +1,96 @@
+"""The entity book: the values that each type takes, and how often (TaDSE 5.1).
+
+Values that differ in case or blanks alone are one, shown in their commonest form.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from dialtools.errors import DataError
+from dialtools.streams.atomic import atomic_file
+
+SCHEMA = "dialtools.book/1"
+
+
+def key(value: str) -> str:
+    """Return what is equal for values that are one."""
+    return " ".join(value.split()).casefold()
+
+
+class Book:
+    """Values by type; of each, its forms and their counts, in the order of their first use."""
+
+    def __init__(self) -> None:
+        self.types: dict[str, dict[str, dict[str, int]]] = {}
+
+    def add(self, label: str, value: str, count: int = 1) -> None:
+        """Count a value; one without a letter or digit is none."""
+        if any(map(str.isalnum, value)):
+            forms = self.types.setdefault(label, {}).setdefault(key(value), {})
+            value = " ".join(value.split())
+            forms[value] = forms.get(value, 0) + count
+
+    def merge(self, other: Book) -> None:
+        """Add the counts of another book."""
+        for label, values in other.types.items():
+            for forms in values.values():
+                for form, count in forms.items():
+                    self.add(label, form, count)
+
+    def values(self, label: str) -> list[tuple[str, int]]:
+        """Return the values of a type and their counts, the most frequent first, then in the order of first use."""
+        values = [(max(forms, key=forms.__getitem__), sum(forms.values())) for forms in self.types.get(label, {}).values()]  # fmt: skip
+        return sorted(values, key=lambda pair: -pair[1])
+
+    def filtered(self, *, types: Iterable[str] = (), min_count: int = 1, max_words: int | None = None, top: int | None = None) -> Book:  # fmt: skip
+        """Return the book of some types only, without rare and long values, and no more than the most frequent."""
+        kept, wanted = Book(), set(types)
+        for label in self.types:
+            if wanted and label not in wanted:
+                continue
+            good = [(v, n) for v, n in self.values(label) if n >= min_count and (max_words is None or len(v.split()) <= max_words)]  # fmt: skip
+            for value, count in good[:top]:
+                kept.add(label, value, count)
+        return kept
+
+    @property
+    def size(self) -> int:
+        """The number of values, of all types."""
+        return sum(map(len, self.types.values()))
+
+    def save(self, path: str, *, overwrite: bool) -> None:
+        """Write the book as JSON that can be edited by hand."""
+        types = {label: dict(self.values(label)) for label in sorted(self.types)}
+        with atomic_file(path, overwrite=overwrite) as temporary:
+            temporary.write_text(json.dumps({"schema": SCHEMA, "types": types}, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")  # fmt: skip
+
+    @classmethod
+    def load(cls, path: str) -> Book:
+        """Read a book: {"types": {type: {value: count}}}, or only the inner part; a list of values counts each once.
+
+        Raises:
+            DataError: naming the type and the value that is none.
+        """
+        book = cls()
+        try:
+            given: Any = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise DataError(error.strerror or str(error), where=path) from None
+        except ValueError as error:
+            raise DataError(f"not a book: {error}", where=path) from None
+        types = given.get("types", given) if isinstance(given, dict) else None
+        if not isinstance(types, dict):
+            raise DataError('not a book: expected {"types": {type: {value: count}}}', where=path)
+        for label, values in types.items():
+            pairs = values.items() if isinstance(values, dict) else ((v, 1) for v in values) if isinstance(values, list) else None  # fmt: skip
+            if pairs is None or not label.strip() or set(label) & set("{}"):
+                raise DataError(f"{label!r}: expected a name without braces, and its values with their counts", where=path)  # fmt: skip
+            for value, count in pairs:
+                if not isinstance(value, str) or type(count) is not int or count < 1:
+                    raise DataError(f"{label}: {value!r}: expected a text and a count above 0", where=path)
+                book.add(label, value, count)
+        return book

@@ -1,0 +1,91 @@
+"""Values of a whole dialogue: the same value is replaced by the same other one in all turns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from dialtools.augment.book import key
+from dialtools.augment.fill import combinations, put
+from dialtools.augment.items import Turn
+from dialtools.augment.templates import template
+from dialtools.corpora.utterances import Span
+
+SPARE = 4
+"""Combinations looked at for each that is asked for: those that give two values one replacement are passed over."""
+
+
+class Ambiguous(ValueError):
+    """A dialogue in which it is not clear what a value is."""
+
+
+class Named(NamedTuple):
+    """The entities of a dialogue, (label, value) each, and per turn where which of them stands."""
+
+    entities: list[tuple[str, str]]
+    marks: list[list[tuple[Span, int]]]
+
+
+def named(turns: Sequence[Turn]) -> Named:
+    """Return the entities of a dialogue and every mention of them, marked or not.
+
+    Raises:
+        Ambiguous: if one value has two types; if a mention cuts into another value; if a value without a letter (6)
+            stands somewhere without a mark: it may be anything.
+    """
+    number: dict[str, int] = {}
+    entities: list[tuple[str, str]] = []
+    for turn in turns:
+        for span in turn.spans:
+            value = turn.text[span.start : span.end]
+            place = number.setdefault(key(value), len(entities))
+            if place == len(entities):
+                entities.append((span.label, value))
+            elif entities[place][0] != span.label:
+                raise Ambiguous(f"{value!r} is {entities[place][0]} and {span.label}")
+    if not entities:
+        return Named([], [[] for _ in turns])
+    longest = sorted((value.split() for _, value in entities), key=lambda words: -len(" ".join(words)))
+    either = "|".join(r"\s+".join(map(re.escape, words)) for words in longest)
+    pattern = re.compile(rf"(?<!\w)(?:{either})(?!\w)", re.IGNORECASE)
+    marks = []
+    for turn in turns:
+        found = [(span, number[key(turn.text[span.start : span.end])]) for span in turn.spans]
+        for match in pattern.finditer(turn.text):
+            over = [span for span in turn.spans if span.start < match.end() and match.start() < span.end]
+            if any(span.start <= match.start() and match.end() <= span.end for span in over):
+                continue
+            place = number.get(key(match[0]))
+            if over or place is None or not any(map(str.isalpha, match[0])):
+                raise Ambiguous(f"{match[0]!r} may be a value or not")
+            found.append((Span(match.start(), match.end(), entities[place][0]), place))
+        marks.append(sorted(found))
+    return Named(entities, marks)
+
+
+def variants(turns: Sequence[Turn], values: dict[str, list[str]], *, most: int | None, articles: bool, seed: int) -> Iterator[list[Turn]]:  # fmt: skip
+    """Yield the turns of a dialogue with other values, each replaced everywhere, two values never by one.
+
+    Raises:
+        Ambiguous: see `named`.
+    """
+    entities, marks = named(turns)
+    own = {key(value) for _, value in entities}
+    choices = [[v for v in values.get(label, ()) if key(v) not in own or key(v) == key(value)] or [value] for label, value in entities]  # fmt: skip
+    made = 0
+    for chosen in combinations([len(c) for c in choices], most and most * SPARE, seed=seed):
+        new = [values[i] for values, i in zip(choices, chosen, strict=True)]
+        if len({key(value) for value in new}) < len(new) or all(key(n) == key(o) for n, (_, o) in zip(new, entities, strict=True)):  # fmt: skip
+            continue
+        yield [_put(turn, mark, new, articles=articles) for turn, mark in zip(turns, marks, strict=True)]
+        made += 1
+        if made == most:
+            return
+
+
+def _put(turn: Turn, marks: list[tuple[Span, int]], new: Sequence[str], *, articles: bool) -> Turn:
+    spans = [span for span, _ in marks]
+    old = [turn.text[span.start : span.end] for span in spans]
+    text, at = put(template(turn.text, spans), old, [new[place] for _, place in marks], articles=articles)
+    return turn._replace(text=text, spans=at)

@@ -1,0 +1,78 @@
+"""Filling: every combination of the most frequent values, or a seeded sample of them (TaDSE 5.1)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from dialtools.augment.agreement import in_case, with_article
+from dialtools.augment.templates import Template
+from dialtools.chance import stable_hash
+from dialtools.corpora.utterances import Span
+
+
+def combinations(sizes: Sequence[int], most: int | None, *, seed: int) -> Iterator[tuple[int, ...]]:
+    """Yield which value each slot takes: all combinations from left to right, or `most` of them in random order.
+
+    What is cut is never enumerated: numbers are drawn below the product of the sizes and written in its mixed radix.
+    """
+    total = prod(sizes)
+    for number in range(total) if most is None or total <= most else _distinct(total, most, seed):
+        digits = []
+        for size in reversed(sizes):
+            number, digit = divmod(number, size)
+            digits.append(digit)
+        yield tuple(reversed(digits))
+
+
+def _distinct(total: int, most: int, seed: int) -> Iterator[int]:
+    draw, seen = random.Random(seed), set[int]()
+    while len(seen) < most:
+        number = draw.randrange(total)
+        if number not in seen:
+            seen.add(number)
+            yield number
+
+
+class Filler:
+    """Puts values into templates.
+
+    Args:
+        values: of each type, those to choose from; a type without any keeps its value.
+        most: utterances of a template at most; None is all.
+        articles: let a/an before a value agree with it.
+    """
+
+    def __init__(self, values: dict[str, list[str]], *, most: int | None, articles: bool, seed: int) -> None:
+        self.values, self.most, self.articles, self.seed = values, most, articles, seed
+
+    def sizes(self, template: Template) -> list[int]:
+        """Return how many values each slot has to choose from."""
+        return [len(self.values.get(label, ())) or 1 for label in template.labels]
+
+    def count(self, template: Template) -> int:
+        """Return how many combinations a template is filled with."""
+        total = prod(self.sizes(template))
+        return total if self.most is None else min(total, self.most)
+
+    def __call__(self, template: Template, old: Sequence[str]) -> Iterator[tuple[str, list[Span]]]:
+        """Yield the texts of a template that held the values `old`, and where their values stand."""
+        choices = [self.values.get(label) or [value] for label, value in zip(template.labels, old, strict=True)]
+        seed = stable_hash(template.typed(), seed=self.seed)
+        for chosen in combinations([len(values) for values in choices], self.most, seed=seed):
+            yield put(template, old, [values[i] for values, i in zip(choices, chosen, strict=True)], articles=self.articles)  # fmt: skip
+
+
+def put(template: Template, old: Sequence[str], new: Sequence[str], *, articles: bool) -> tuple[str, list[Span]]:
+    """Return the text with new values for old ones, in the case of their places and with articles that agree."""
+    whole = "".join(template.around) + "".join(old)
+    lower, upper = whole == whole.lower() != whole.upper(), whole == whole.upper() != whole.lower()
+    around, values, before = list(template.around), [], ""
+    for i, (was, value) in enumerate(zip(old, new, strict=True)):
+        if articles and not upper:
+            around[i] = with_article(around[i], was, value)
+        before += around[i]
+        values.append(in_case(value, before, was, lower=lower, upper=upper))
+        before += values[-1]
+    return Template(tuple(around), template.labels).filled(values)

@@ -1,0 +1,121 @@
+"""Records to what is filled: an utterance, or the turns of a dialogue, with their values marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+import orjson
+
+from dialtools.augment.options import AugmentOptions
+from dialtools.augment.tagger import BATCH, Tagger
+from dialtools.corpora.delimited import row_chunks
+from dialtools.corpora.dialogues import TEXT_KEYS, TURN_KEYS, BadDialogue, dialogue
+from dialtools.corpora.iob import iob_chunks, is_iob
+from dialtools.corpora.utterances import BadUtterance, Span, apart, slots, utterance
+from dialtools.streams.chunks import Chunk, input_format, read_chunks, records
+from dialtools.streams.policy import Policy, Where
+
+
+class Turn(NamedTuple):
+    """A text, the values in it (in order, apart), and what else its record says of it."""
+
+    text: str
+    spans: list[Span]
+    about: dict[str, Any]
+
+
+class Item(NamedTuple):
+    """A record: its place, its fields but for the texts, and its turns; an utterance is a single one."""
+
+    where: Where
+    about: dict[str, Any]
+    turns: list[Turn]
+    dialogue: bool
+
+    def packed(self) -> bytes:
+        """Return the item as a line of a spool."""
+        return orjson.dumps([self.where, self.about, self.turns, self.dialogue], default=_plain, option=orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_APPEND_NEWLINE)  # fmt: skip
+
+    @classmethod
+    def unpacked(cls, line: bytes) -> Item:
+        """Return the item of a line of a spool."""
+        where, about, turns, several = orjson.loads(line)
+        return cls(Where(*where), about, [Turn(text, [Span(*s) for s in spans], rest) for text, spans, rest in turns], several)  # fmt: skip
+
+    @property
+    def source_id(self) -> str:
+        """What a synthetic record names as its source: the id, else the place."""
+        return str(self.about.get("id", self.where))
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else str(value)
+
+
+def items(options: AugmentOptions, policy: Policy, tag: Tagger | None, marked: dict[str, list[dict[str, Any]]] | None) -> Iterator[Item]:  # fmt: skip
+    """Yield the records of the inputs with their values marked; holds a chunk, and a batch of the tagger.
+
+    Args:
+        tag: marks texts that come without slots.
+        marked: slots by record id that take the place of the records' own.
+    """
+    found = _items(options, policy, marked)
+    for part in iter(lambda: list(islice(found, BATCH)), []):
+        if tag is not None:
+            part = _tagged(part, tag)
+        yield from (item._replace(turns=[_chosen(turn, options) for turn in item.turns]) for item in part)
+
+
+def _items(options: AugmentOptions, policy: Policy, marked: dict[str, list[dict[str, Any]]] | None) -> Iterator[Item]:
+    for path in options.inputs or ("-",):
+        for chunk in _chunks(path, options, policy):
+            for number, record in records(chunk, policy):
+                where = Where(chunk.name, number)
+                try:
+                    yield _item(where, record, marked)
+                except (BadUtterance, BadDialogue) as error:
+                    policy.reject(where, str(error), orjson.dumps(record, default=str))
+
+
+def _chunks(path: str, options: AugmentOptions, policy: Policy) -> Iterable[Chunk]:
+    if options.from_ == "iob" or (not options.from_ and is_iob(path)):
+        return iob_chunks(path, policy)
+    kind = input_format(path, options.from_)
+    if kind in ("csv", "tsv"):
+        return row_chunks(path, kind, "text", policy)
+    return read_chunks([path], format=options.from_, whole_dialogues=False)
+
+
+def _item(where: Where, record: dict[str, Any], marked: dict[str, list[dict[str, Any]]] | None) -> Item:
+    key = next((name for name in TURN_KEYS if name in record), None)
+    if key is not None:
+        texts = dialogue(record).texts  # checks the turns
+        turns = [_turn(turn, text, i) for i, (turn, text) in enumerate(zip(record[key], texts, strict=True))]
+        return Item(where, {name: value for name, value in record.items() if name != key}, turns, True)
+    text, spans, about = utterance(record)
+    if marked is not None:
+        spans = slots(marked.get(str(about.get("id", where.line)), []), text, "spans")
+    return Item(where, about, [Turn(text, spans, {})], False)  # type: ignore[arg-type] - a tagger may fill None in
+
+
+def _turn(turn: Any, text: str, number: int) -> Turn:
+    if isinstance(turn, str):
+        return Turn(turn, None, {})  # type: ignore[arg-type]
+    text = next(turn[name] for name in TEXT_KEYS if name in turn)  # offsets count from its first blank
+    spans = None if turn.get("slots") is None else slots(turn["slots"], text, f"turns[{number}].slots")
+    return Turn(text, spans, {name: value for name, value in turn.items() if name not in (*TEXT_KEYS, "slots")})  # type: ignore[arg-type]  # fmt: skip
+
+
+def _tagged(part: list[Item], tag: Tagger) -> list[Item]:
+    """Fill in the values of texts in which nobody has marked any."""
+    found = iter(tag([turn.text for item in part for turn in item.turns if turn.spans is None]))
+    return [item._replace(turns=[turn if turn.spans is not None else turn._replace(spans=next(found)) for turn in item.turns]) for item in part]  # fmt: skip
+
+
+def _chosen(turn: Turn, options: AugmentOptions) -> Turn:
+    spans = turn.spans or []
+    if options.short_types:
+        spans = [span._replace(label=span.label.rpartition(".")[2]) for span in spans]
+    return turn._replace(spans=apart(span for span in spans if not options.types or span.label in options.types))

@@ -1,0 +1,169 @@
+"""Two passes over the records: the first learns the entity book, the second tells templates and fills them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from typing import IO, Any
+
+from dialtools.augment import consistent
+from dialtools.augment.book import Book, key
+from dialtools.augment.fill import Filler
+from dialtools.augment.items import Item, Turn, items
+from dialtools.augment.options import AugmentOptions
+from dialtools.augment.tagger import spans_by_id, tagger
+from dialtools.augment.templates import SLOT, template
+from dialtools.chance import stable_hash
+from dialtools.streams.policy import Policy
+from dialtools.streams.tally import Tally
+
+FULL = "copies of others"
+
+
+class Augment:
+    """One run over the inputs.
+
+    Attributes:
+        book: the entity book, after `learn`.
+        originals, synthetic: training records that came in, and that were made; `passed`: of other splits.
+        templates: how often each typed template stands in the training records.
+        tally: what was kept and dropped.
+    """
+
+    def __init__(
+        self, options: AugmentOptions, policy: Policy, advance: Callable[[int], None] = lambda n: None
+    ) -> None:
+        self.options, self.policy, self.advance = options, policy, advance
+        self.book, self.tally = Book(), Tally()
+        self.originals = self.synthetic = self.passed = self.ambiguous = 0
+        self.dialogues = False
+        self.templates: Counter[str] = Counter()
+        self.single: dict[str, str] = {}
+        self.seen: set[bytes] = set()
+
+    def run(self) -> Iterator[dict[str, Any]]:
+        """Yield each record with its templates, and after it those made from it."""
+        limit = self.options.limit
+        with tempfile.TemporaryFile() as spool:
+            self.learn(spool)
+            for line in spool:
+                for record in self._told(Item.unpacked(line)):
+                    if limit is not None and self.tally.kept == limit:
+                        return
+                    self.tally.keep()
+                    self.advance(1)
+                    yield record
+
+    def learn(self, spool: IO[bytes]) -> None:
+        """Read the inputs once: their values go into the book, the records aside."""
+        options, given = self.options, Book()
+        for path in options.book:
+            given.merge(Book.load(path))
+        tag = tagger(options, given if options.book else None)
+        marked = spans_by_id(options.spans) if options.spans else None
+        for item in items(options, self.policy, tag, marked):
+            spool.write(item.packed())
+            self.seen.add(_digest(item.turns))
+            if not options.book and self._trains(item):
+                for turn in item.turns:
+                    for span in turn.spans:
+                        given.add(span.label, turn.text[span.start : span.end])
+        spool.seek(0)
+        self.book = given.filtered(types=options.types, min_count=options.min_count, max_words=options.max_words)
+        values = {label: [value for value, _ in self.book.values(label)[: options.top_k]] for label in self.book.types}
+        self.filler = Filler(values, most=options.most, articles=options.articles, seed=options.seed)
+
+    def _trains(self, item: Item) -> bool:
+        return item.about.get("split", self.options.train_split) == self.options.train_split
+
+    def _told(self, item: Item) -> Iterator[dict[str, Any]]:
+        yield self._record(item)
+        if not self._trains(item):
+            self.passed += 1
+            return
+        self.originals += 1
+        self.dialogues = self.dialogues or item.dialogue
+        new = True
+        for turn in item.turns:
+            cut = template(turn.text, turn.spans)
+            typed = cut.typed()
+            self.templates[typed] += 1
+            self.single[typed] = cut.single()
+            if not item.dialogue:
+                filled = f"{typed}\0{item.about.get('label')}"
+                new = _add(self.seen, blake2b(filled.encode("utf-8", "surrogatepass"), digest_size=8, person=b"template").digest())  # fmt: skip
+        if self.options.fill and new:
+            yield from self._synthetic(item)
+
+    def _synthetic(self, item: Item) -> Iterator[dict[str, Any]]:
+        number, options = 0, self.options
+        for turns in self._filled(item):
+            if not _add(self.seen, _digest(turns)):
+                self.tally.drop(FULL)
+                continue
+            number += 1
+            self.synthetic += 1
+            about = {name: value for name, value in item.about.items() if name != "id"}
+            identity = {"id": f"{item.source_id}#{number}"} if "id" in item.about else {}
+            made = item._replace(about=identity | about, turns=turns)
+            yield self._record(made) | {"synthetic": True, "source_id": item.source_id, "seed": options.seed}
+
+    def _filled(self, item: Item) -> Iterator[list[Turn]]:
+        if not item.dialogue:
+            (turn,) = item.turns
+            if turn.spans:
+                old = [turn.text[span.start : span.end] for span in turn.spans]
+                yield from ([turn._replace(text=text, spans=at)] for text, at in self.filler(template(turn.text, turn.spans), old))  # fmt: skip
+            return
+        seed = stable_hash(item.source_id, seed=self.options.seed)
+        try:
+            yield from consistent.variants(item.turns, self.filler.values, most=self.options.most, articles=self.options.articles, seed=seed)  # fmt: skip
+        except consistent.Ambiguous:
+            self.ambiguous += 1
+
+    def _record(self, item: Item) -> dict[str, Any]:
+        told = [self._turn(turn) for turn in item.turns]
+        return item.about | ({"turns": told} if item.dialogue else told[0])
+
+    def _turn(self, turn: Turn) -> dict[str, Any]:
+        cut = template(turn.text, turn.spans)
+        slots = [span._asdict() for span in turn.spans]
+        return turn.about | {"text": turn.text, "slots": slots, "template": cut.typed() if self.options.typed else cut.single()}  # fmt: skip
+
+    def template_records(self) -> Iterator[dict[str, Any]]:
+        """Yield the templates of the training records, the most frequent first."""
+        names, counts = {}, Counter[str]()
+        for typed, count in self.templates.items():
+            name = typed if self.options.typed else self.single[typed]
+            counts[name] += count
+            names.setdefault(name, typed)
+        for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
+            yield {"template": name, "count": count, "slots": name.count(SLOT) if not self.options.typed else None}
+
+    def line(self) -> str:
+        """Return the closing line: the figures of the paper's table 1."""
+        total = self.originals + self.synthetic
+        text = f"{total:,} {'dialogues' if self.dialogues else 'utterances'} ({self.originals:,} + {self.synthetic:,} made{f', {total / self.originals:.1f} x' if self.originals else ''})"  # fmt: skip
+        text += f" from {_count(len(self.templates), 'template')}; {_count(len(self.book.types), 'entity type')}, {_count(self.book.size, 'value')}"
+        text += f"; {self.passed:,} of other splits passed on" if self.passed else ""
+        text += f"; {self.ambiguous:,} dialogues ambiguous, not filled" if self.ambiguous else ""
+        repeated = self.tally.dropped[FULL]
+        return text + (f"; dropped {repeated:,} {FULL}" if repeated else "")
+
+
+def _digest(turns: list[Turn]) -> bytes:
+    """Return what is equal for records that say the same, case and blanks apart."""
+    return blake2b("\0".join(key(turn.text) for turn in turns).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def _count(number: int, unit: str) -> str:
+    return f"{number:,} {unit}{'' if number == 1 else 's'}"
+
+
+def _add(seen: set[bytes], digest: bytes) -> bool:
+    """Add a digest; tell whether it is new."""
+    before = len(seen)
+    seen.add(digest)
+    return len(seen) > before

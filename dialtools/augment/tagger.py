@@ -1,0 +1,76 @@
+"""Who marks the values of texts that come without slots: a spaCy pipeline, the entity book, or another program's file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dialtools.augment.book import Book
+from dialtools.augment.options import RULES, AugmentOptions
+from dialtools.corpora.utterances import Span, apart
+from dialtools.errors import ConfigError, DataError, MissingExtra
+from dialtools.streams.chunks import read_records
+from dialtools.streams.policy import Policy
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+BATCH = 256
+Tagger = Callable[[Sequence[str]], Iterable[list[Span]]]
+
+
+def tagger(options: AugmentOptions, book: Book | None) -> Tagger | None:
+    """Return what marks texts, if --ner asks for it."""
+    if not options.ner:
+        return None
+    nlp = _rules(book, options.language) if options.ner == RULES and book else _pipeline(options.ner)
+
+    def tag(texts: Sequence[str]) -> Iterator[list[Span]]:
+        for doc in nlp.pipe(texts, batch_size=BATCH):
+            yield apart(Span(e.start_char, e.end_char, e.label_) for e in doc.ents if e.label_)
+
+    return tag
+
+
+def _pipeline(name: str) -> Language:
+    """Load an installed pipeline, or one in a directory, with what finds entities alone.
+
+    Raises:
+        MissingExtra: if there is none of that name. ConfigError: if it finds no entities.
+    """
+    import spacy
+
+    try:
+        nlp = spacy.load(name, exclude=["tagger", "parser", "lemmatizer", "attribute_ruler", "textcat"])
+    except OSError:
+        raise MissingExtra(f"no spaCy pipeline {name!r}", hint=f"python -m spacy download {name}, a directory, or --ner rules with a --book") from None  # fmt: skip
+    if not {"ner", "entity_ruler", "span_ruler"} & set(nlp.pipe_names):
+        raise ConfigError(f"the pipeline {name!r} finds no entities; it has {', '.join(nlp.pipe_names) or 'nothing'}")
+    return nlp
+
+
+def _rules(book: Book, language: str) -> Language:
+    """Return a pipeline that finds the values of a book, whatever their case."""
+    import spacy
+
+    try:
+        nlp = spacy.blank(language)
+    except ImportError as error:
+        raise ConfigError(f"--language {language}: {str(error).splitlines()[0]}") from None
+    ruler: Any = nlp.add_pipe("entity_ruler", config={"phrase_matcher_attr": "LOWER"})
+    ruler.add_patterns([{"label": label, "pattern": value} for label in book.types for value, _ in book.values(label)])
+    return nlp
+
+
+def spans_by_id(path: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the slots of each id in a file of {id, start, end, label}; holds them all.
+
+    Raises:
+        DataError: for a record without an id.
+    """
+    found: dict[str, list[dict[str, Any]]] = {}
+    for where, record in read_records([path], policy=Policy()):
+        if record.get("id") is None:
+            raise DataError("expected {id, start, end, label}; there is no id", where=where)
+        found.setdefault(str(record["id"]), []).append(record)
+    return found

@@ -1,0 +1,49 @@
+"""dial-augment - entity book, templates, and utterances made by filling them
+
+  dial-augment labelled.jsonl > augmented.jsonl
+  dial-augment --top-k 3 --save-book book.json --save-templates templates.jsonl labelled.jsonl -o augmented.jsonl
+  dial-augment --ner rules --book book.json texts.jsonl > augmented.jsonl
+  dial-augment --no-fill --typed labelled.jsonl | head
+  dial-augment --from iob snips/ -o snips.parquet
+
+Reads utterances {"text", "slots": [{"start", "end", "label"}], "label", "split"} (MASSIVE's `annot_utt` reads as the same)
+or dialogues whose turns have slots. Values are learnt from the training split: the entity book. A template is an
+utterance with {SLOT} in place of each value. It is filled with every combination of the --top-k most frequent values of
+its slots, or with a seeded sample of --max-per-template of them.
+
+Out comes each record with its "template", and after it those made from it, {"synthetic": true, "source_id", "seed"}, their
+slots where they now stand. A template is filled once a label. Made texts that another record has, case and blanks
+apart, are dropped. Of slots that overlap the longest stays, then the first. A made value has the case of its place;
+a/an before it agrees. In a dialogue a value is replaced by the same other one in all turns; where it is not clear
+what a value is, the dialogue is not filled.
+"""
+
+from __future__ import annotations
+
+from dialtools.augment.options import AugmentOptions
+from dialtools.cli._command import command
+from dialtools.cli._run import Run
+
+
+@command(AugmentOptions, memory="some 100 bytes a distinct utterance and template, and the book; the records wait on disk ($TMPDIR)")  # fmt: skip
+def main(options: AugmentOptions, run: Run) -> None:
+    from dialtools.augment.job import Augment
+    from dialtools.streams.atomic import refuse_existing
+    from dialtools.streams.policy import Policy
+    from dialtools.streams.provenance import as_metadata
+    from dialtools.streams.sinks import output_format, write_records
+
+    kind = output_format(options.output, options.to)
+    for path in (options.output, options.save_book, options.save_templates):
+        if path and path != "-":
+            refuse_existing(path, overwrite=options.overwrite)
+    with Policy(options.on_error) as policy, run.progress(None, "utterances") as progress:
+        job = Augment(options, policy, progress.advance)
+        metadata = as_metadata(run.provenance()) if kind != "jsonl" else {}
+        write_records(job.run(), options.output, to=options.to, overwrite=options.overwrite, metadata=metadata)
+    if options.save_book:
+        job.book.save(options.save_book, overwrite=options.overwrite)
+    if options.save_templates:
+        write_records(job.template_records(), options.save_templates, overwrite=options.overwrite)
+    run.skipped = policy.skipped
+    run.close(job.line() + (f"; {policy.skipped:,} bad records skipped" if policy.skipped else ""))

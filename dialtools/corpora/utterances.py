@@ -1,0 +1,111 @@
+"""Records to utterances with slots: the dialects of text, label, split and slots, checked field by field.
+
+Offsets count characters; an end is exclusive: text[start:end] is the value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from dialtools.corpora.dialogues import json_kind
+
+ANNOTATED = ("annot_utt", "answer_annotation")
+NAMES = {"text": ("text", "utt", "utterance", "query", *ANNOTATED), "label": ("label", "intent"), "split": ("split", "partition")}  # fmt: skip
+BRACKETED = re.compile(r"\[\s*([^\[\]:]+?)\s*:\s*([^\[\]]+?)\s*\]")
+
+
+class Span(NamedTuple):
+    """A value in a text, and what it is."""
+
+    start: int
+    end: int
+    label: str
+
+
+class BadUtterance(ValueError):
+    """A record that is no utterance; the message names the field."""
+
+
+class Utterance(NamedTuple):
+    """A text, its slots (None: nobody marked any), and the other fields of its record."""
+
+    text: str
+    spans: list[Span] | None
+    about: dict[str, Any]
+
+
+def utterance(record: Mapping[str, Any]) -> Utterance:
+    """Return the utterance of a record: `text`, `slots`; or the `[type : value]` notation of MASSIVE and HWU64.
+
+    Its `about` names label and split as dialtools does, whatever the record called them.
+
+    Raises:
+        BadUtterance: naming the field, what was expected and what was found.
+    """
+    key = next((name for name in NAMES["text"] if name in record), None)
+    if key is None:
+        raise BadUtterance('no "text"')
+    annotated = next((name for name in ANNOTATED if name in record), None)
+    text = record[annotated or key]
+    if not isinstance(text, str):
+        raise BadUtterance(f"{annotated or key}: expected a string, got {json_kind(text)}")
+    spans = None
+    if annotated:
+        text, spans = bracketed(text)
+    elif record.get("slots") is not None:
+        spans = slots(record["slots"], text)
+    about = {name: value for name, value in record.items() if name not in (*ANNOTATED, key, "slots")}
+    for name, others in NAMES.items():
+        found = next((other for other in others if other in about), None)
+        if found is not None and found != name:
+            about[name] = about.pop(found)
+    return Utterance(text, spans, about)
+
+
+def slots(given: Any, text: str, name: str = "slots") -> list[Span]:
+    """Return the spans of a list of {"start", "end", "label"}, without the blanks at their ends.
+
+    Raises:
+        BadUtterance: naming the one that lies outside the text, or is no span.
+    """
+    if not isinstance(given, list):
+        raise BadUtterance(f"{name}: expected a list, got {json_kind(given)}")
+    found = []
+    for i, slot in enumerate(given):
+        where = f"{name}[{i}]"
+        if not isinstance(slot, dict):
+            raise BadUtterance(f"{where}: expected an object, got {json_kind(slot)}")
+        start, end, label = slot.get("start"), slot.get("end"), slot.get("label", slot.get("slot"))
+        end = slot.get("exclusive_end") if end is None else end
+        if type(start) is not int or type(end) is not int or not 0 <= start <= end <= len(text):
+            raise BadUtterance(f"{where}: {start!r} to {end!r} is no part of a text of {len(text)} characters")
+        if not isinstance(label, str) or not label.strip() or set(label) & set("{}"):
+            raise BadUtterance(f"{where}.label: expected a name without braces, got {label!r}")
+        value = text[start:end]
+        start, end = end - len(value.lstrip()), start + len(value.rstrip())
+        if start < end:
+            found.append(Span(start, end, label.strip()))
+    return found
+
+
+def bracketed(text: str) -> tuple[str, list[Span]]:
+    """Return `wake me at [time : nine am]` as a text and its spans."""
+    parts, spans, at, length = [], [], 0, 0
+    for match in BRACKETED.finditer(text):
+        before = text[at : match.start()]
+        parts += [before, match[2]]
+        length += len(before)
+        spans.append(Span(length, length + len(match[2]), match[1]))
+        length, at = length + len(match[2]), match.end()
+    return "".join([*parts, text[at:]]), spans
+
+
+def apart(spans: Iterable[Span]) -> list[Span]:
+    """Return spans in order of which none overlaps another: of those that do, the longest stays, then the first."""
+    kept: list[Span] = []
+    for span in sorted(spans, key=lambda s: (s.start - s.end, s.start, s.label)):
+        if all(span.end <= other.start or other.end <= span.start for other in kept):
+            kept.append(span)
+    return sorted(kept)
