@@ -191,6 +191,7 @@ def _save(trainer: Trainer, final: Path, log: Path, options: TrainOptions, run: 
                 steps=trainer.step, facts={k: round(v, 4) for k, v in final_figures.items()})  # fmt: skip
     with atomic_directory(final, overwrite=options.overwrite) as directory:
         modeldir.save(trainer.encoder, directory, provenance=provenance, card=text)
+        trainer.method.save(directory)
         shutil.copy(log, directory / "train-log.jsonl")
         origins = {s.key: "resolved" for s in run.specs}
         (directory / "dialtools.toml").write_text(toml(run.specs, options, origins), encoding="utf-8")

@@ -87,6 +87,17 @@ class Encoder(nn.Module):
             total.update(value.detach().cpu().contiguous().view(torch.uint8).numpy())
         return total.hexdigest()
 
+    def add_tokens(self, tokens: list[str]) -> None:
+        """Make sure that each is a single token, which no normalisation changes; new ones begin as the mean of all others."""
+        known = len(self.tokenizer)
+        if not self.tokenizer.add_special_tokens({"extra_special_tokens": tokens}, replace_extra_special_tokens=False):
+            return
+        rows = self.backbone.get_input_embeddings().num_embeddings
+        self.backbone.resize_token_embeddings(max(rows, len(self.tokenizer)), mean_resizing=False)
+        weight = self.backbone.get_input_embeddings().weight
+        with torch.no_grad():
+            weight[known : len(self.tokenizer)] = weight[:known].mean(0)
+
     def use_speaker_tokens(self, *, seed: int = 0) -> None:
         """Make sure that [USR] and [SYS] are single tokens, and put them before turns from now on (TOD-BERT).
 

@@ -18,7 +18,10 @@ LISTS = ("context", "follow", "negatives")
 
 @dataclass
 class ChunkPairs:
-    """P pairs; positions point into `texts`, in which a text may occur again; a weight that is not given is NaN."""
+    """P pairs; positions point into `texts`, in which a text may occur again.
+
+    A weight that is not given is NaN, a template -1.
+    """
 
     texts: list[str]
     context: np.ndarray
@@ -33,13 +36,14 @@ class ChunkPairs:
     weight: np.ndarray
     dialogue: list[str | None]
     turn: np.ndarray
+    template: np.ndarray
 
     def head(self, n: int) -> ChunkPairs:
         """Return the first n pairs."""
         turns, after, wrong = (int(s[:n].sum()) for s in (self.context_sizes, self.follow_sizes, self.negative_sizes))
         return ChunkPairs(self.texts, self.context[:turns], self.context_sizes[:n], self.follow[:after], self.follow_sizes[:n],
                           self.negatives[:wrong], self.negative_sizes[:n], self.roles[:turns], self.response[:n],
-                          self.response_role[:n], self.weight[:n], self.dialogue[:n], self.turn[:n])  # fmt: skip
+                          self.response_role[:n], self.weight[:n], self.dialogue[:n], self.turn[:n], self.template[:n])  # fmt: skip
 
 
 def read_pairs(chunk: Chunk, policy: Policy) -> ChunkPairs:
@@ -87,7 +91,8 @@ def _from_arrow(batch: Any) -> ChunkPairs:
     return ChunkPairs(texts + batch["response"].to_pylist(), *lists, roles, response, response_role,
                       np.full(n, np.nan, np.float32) if weight is None else np.asarray([np.nan if w is None else w for w in weight], np.float32),
                       get("dialogue_id") or [None] * n,
-                      np.zeros(n, np.int32) if turn is None else np.asarray([t or 0 for t in turn], np.int32))  # fmt: skip
+                      np.zeros(n, np.int32) if turn is None else np.asarray([t or 0 for t in turn], np.int32),
+                      np.full(n, -1))  # fmt: skip
 
 
 def _views(column: Any) -> tuple[np.ndarray, np.ndarray, Any]:
@@ -115,13 +120,13 @@ def _from_records(chunk: Chunk, policy: Policy) -> ChunkPairs:
     texts: list[str] = []
     at: dict[str, list[int]] = {name: [] for name in (*LISTS, "response")}
     sizes: dict[str, list[int]] = {name: [] for name in LISTS}
-    roles, response_role, weight, dialogue, turn = [], [], [], [], []
+    roles, response_role, weight, dialogue, turn, template = [], [], [], [], [], []
     for line, record in records(chunk, policy):
         if isinstance(record.get("text"), str) and "context" not in record and "response" not in record:
             record = {**record, "context": [record["text"]], "response": record["text"]}  # an utterance, with itself
         try:
             found = {"context": _context(record), "follow": _turns(record, "follow"), "negatives": _turns(record, "negatives")}  # fmt: skip
-            response, counts_for = _response(record), _weight(record.get("weight"))
+            response, counts_for, cut = _response(record), _weight(record.get("weight")), _template(record)
         except ValueError as error:
             policy.reject(Where(chunk.name, line), str(error), orjson.dumps(record, default=str))
             continue
@@ -130,7 +135,8 @@ def _from_records(chunk: Chunk, policy: Policy) -> ChunkPairs:
             sizes[name].append(len(turns))
             texts += turns
         at["response"].append(len(texts))
-        texts.append(response)
+        template.append(-1 if cut is None else len(texts) + 1)
+        texts += [response] if cut is None else [response, cut]
         size = len(found["context"])
         said = _roles(record["speakers"]) if len(record.get("speakers") or ()) == size + 1 else np.zeros(size + 1, np.uint8)  # fmt: skip
         roles.append(said[:-1])
@@ -141,7 +147,8 @@ def _from_records(chunk: Chunk, policy: Policy) -> ChunkPairs:
         turn.append(int(record.get("turn") or 0))
     lists = [np.asarray(part[name], np.int64) for name in LISTS for part in (at, sizes)]
     return ChunkPairs(texts, *lists, np.concatenate(roles) if roles else np.zeros(0, np.uint8), np.asarray(at["response"], np.int64),
-                      np.asarray(response_role, np.uint8), np.asarray(weight, np.float32), dialogue, np.asarray(turn, np.int32))  # fmt: skip
+                      np.asarray(response_role, np.uint8), np.asarray(weight, np.float32), dialogue,
+                      np.asarray(turn, np.int32), np.asarray(template, np.int64))  # fmt: skip
 
 
 def _context(record: dict[str, Any]) -> list[str]:
@@ -168,6 +175,12 @@ def _weight(weight: Any) -> float:
 
 def _is_weight(value: Any) -> bool:
     return value is None or (type(value) in (int, float) and 0 <= value < float("inf"))
+
+
+def _template(record: dict[str, Any]) -> str | None:
+    if not isinstance(record.get("template"), str | None):
+        raise ValueError('"template" must be a string')
+    return record.get("template")
 
 
 def _response(record: dict[str, Any]) -> str:

@@ -64,7 +64,8 @@ class Trainer:
         self.setting, self.method, self.precision = method.setting, method, precision
         self.encoder, self.options = method.setting.encoder, method.setting.options
         self.sampler = build_sampler(method.setting.pairs, method.setting.store, self.options)
-        planned = round((self.options.epochs or 0) * self.sampler.per_epoch)
+        epochs = self.options.align_epochs if self.options.align else self.options.epochs
+        planned = round((epochs or 0) * self.sampler.per_epoch)
         self.total = max(1, planned) if self.options.max_steps is None else self.options.max_steps
         self.optimiser = optimiser.build(self.options.optimizer or "adam", self.encoder, method, lr=self.options.lr or 0.0,
                                          head_multiplier=self.options.head_lr_multiplier or 1.0,

@@ -22,7 +22,7 @@ class TrainOptions(RunOptions):
     """What is trained, how, and where it goes."""
 
     inputs: tuple[str, ...] = argument(help="pair files; none or - is stdin")
-    method: str = option("dse", metavar="RECIPE", help="recipe: dse, dse-2-1, dse-3-1, dse-123-1, dse-dropout, dse-dianli, wmdc, simcse, todbert, dialoguecse, siamese-s, siamese-m, mlm")  # fmt: skip
+    method: str = option("dse", metavar="RECIPE", help="recipe: dse, dse-2-1, dse-3-1, dse-123-1, dse-dropout, dse-dianli, wmdc, simcse, todbert, dialoguecse, siamese-s, siamese-m, tadse, tadse-paper, mlm")  # fmt: skip
     model: str | None = option(None, metavar="DIR", help="encoder to start from: a directory, or a name in the local cache", shown="a fresh small encoder")  # fmt: skip
     output: str = option("model", short="-o", metavar="DIR", help="model directory to write")
     from_: str | None = option(None, metavar="FORMAT", choices=RECORD_FORMATS, group="Input", help="format of the input", shown="by suffix, else by content")  # fmt: skip
@@ -30,7 +30,7 @@ class TrainOptions(RunOptions):
     limit: int | None = option(None, short="-n", metavar="N", parse=at_least(0), group="Input", help="use the first N pairs only")  # fmt: skip
     window: tuple[int, ...] = option((), metavar="N[,N...]", parse=int_list, group="Input", help="use pairs of these window sizes only", shown="all")  # fmt: skip
 
-    objective: str | None = option(None, choices=tuple(METHODS), help="what is learnt: contrast of contexts and responses, matching through the context, siamese, masked words", **RECIPE)  # fmt: skip
+    objective: str | None = option(None, choices=tuple(METHODS), help="what is learnt: contrast of contexts and responses, matching through the context, siamese, utterances with their templates, masked words", **RECIPE)  # fmt: skip
     loss: str | None = option(None, choices=LOSS_NAMES, help="the contrast", **RECIPE)
     head: str | None = option(None, choices=("mlp", "tanh", "linear", "window-linear", "none"), help="head in training, dropped at the end; window-linear: one for each window size", **RECIPE)  # fmt: skip
     pooling: str | None = option(None, choices=("mean", "cls", "max", "last"), help="how token vectors become one", **RECIPE)  # fmt: skip
@@ -51,7 +51,7 @@ class TrainOptions(RunOptions):
     max_length: int | None = option(None, metavar="N", parse=at_least(4), help="tokens of a response at most", **RECIPE)
     context_max_length: int | None = option(None, metavar="N", parse=at_least(4), group="Recipe", help="tokens of a context at most; the oldest go first", shown="max-length times the longest window")  # fmt: skip
     speaker_tokens: bool | None = option(None, help="put [USR] or [SYS] before each turn", **RECIPE)
-    mask_false_negatives: bool | None = option(None, help="same text, or next to it in one dialogue, is no negative", **RECIPE)  # fmt: skip
+    mask_false_negatives: bool | None = option(None, help="same text (or template), or next to it in one dialogue, is no negative", **RECIPE)  # fmt: skip
 
     freeze: int | None = option(None, metavar="N", parse=at_least(0), help="keep the embeddings and the first N layers as they are", **RECIPE)  # fmt: skip
     negatives: int | None = option(None, metavar="N", parse=negative_count, help="candidates a context beside its response, of other dialogues by the same role; all: the other responses of the batch", **RECIPE)  # fmt: skip
@@ -59,6 +59,15 @@ class TrainOptions(RunOptions):
     aggregation: str | None = option(None, choices=("mean", "attention"), help="turns of a context weigh alike (I2), or as a small net says (I1)", **RECIPE)  # fmt: skip
     mask_share: float | None = option(None, metavar="SHARE", help="words hidden in masked-word training", **RECIPE)
     mask_most: int | None = option(None, metavar="N", parse=at_least(1), help="of a text at most", **RECIPE)
+
+    template_temperature: float | None = option(None, metavar="X", help="temperature of templates against templates; --temperature is that of utterances", **RECIPE)  # fmt: skip
+    pair_temperature: float | None = option(None, metavar="X", help="temperature of templates against utterances", **RECIPE)  # fmt: skip
+    utterance_share: float | None = option(None, metavar="LAMBDA", help="weight of the utterances' loss", **RECIPE)
+    template_share: float | None = option(None, metavar="LAMBDA", help="weight of the templates' loss", **RECIPE)
+    pair_share: float | None = option(None, metavar="LAMBDA", help="weight of the loss of templates against utterances", **RECIPE)  # fmt: skip
+    pair_negatives: str | None = option(None, choices=("utterances", "templates", "both"), help="a template picks its utterance among utterances (the paper), an utterance its template among templates, or both", **RECIPE)  # fmt: skip
+    align: bool = option(False, group="Recipe", help="a layer of its own on templates, kept beside the model (TaDSE's M_A)")  # fmt: skip
+    align_epochs: float | None = option(None, metavar="X", help="passes over the pairs with --align", **RECIPE)
 
     hidden: int = option(256, metavar="N", parse=at_least(64), group="Fresh encoder", help="width without --model")
     layers: int = option(2, metavar="N", parse=at_least(1), group="Fresh encoder", help="depth without --model")
@@ -92,8 +101,15 @@ class TrainOptions(RunOptions):
             raise ConfigError("--keep-best needs --validate FILE or --validation-share")
         if not 0 <= self.validation_share < 1:
             raise ConfigError("--validation-share: expected a share below 1")
-        if self.temperature is not None and not self.temperature > 0:
-            raise ConfigError("--temperature: must be above 0")
+        for name in ("temperature", "template_temperature", "pair_temperature"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ConfigError(f"--{name.replace('_', '-')}: must be above 0")
+        shares = (self.utterance_share, self.template_share, self.pair_share)
+        if any(share is not None and share < 0 for share in shares) or set(shares) <= {0}:
+            raise ConfigError(
+                "--utterance-share, --template-share and --pair-share must be 0 or more, and one above it"
+            )
         if self.model and (self.hidden, self.layers, self.vocab_size) != (256, 2, 8000):
             raise ConfigError("--hidden, --layers and --vocab-size belong to a fresh encoder, not to --model")
         if self.resume and self.overwrite:

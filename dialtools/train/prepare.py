@@ -23,18 +23,19 @@ from dialtools.train.loop import Trainer
 from dialtools.train.methods.base import Lengths, Setting
 from dialtools.train.methods.catalog import METHODS
 from dialtools.train.options import TrainOptions
-from dialtools.train.store import Store, is_finished, spool, texts, tokenise_store
+from dialtools.train.store import COLUMNS, Store, is_finished, placeholders, spool, texts, tokenise_store
 from dialtools.train.weights import of_pairs
 
 TOKENIZER_TEXTS = 300_000
 MOST_HEADS = 16
+MOST_PLACEHOLDERS = 1000
 
 
 def spool_inputs(directory: Path, options: TrainOptions, policy: Policy) -> int:
     """Spool the pair stream, unless an interrupted run already did; return the number of pairs.
 
     Raises:
-        DataError: if there are fewer than two pairs.
+        DataError: if there are fewer than two pairs, or a method that wants templates finds none.
     """
     done = directory / "spool.json"
     if done.is_file():
@@ -43,17 +44,27 @@ def spool_inputs(directory: Path, options: TrainOptions, policy: Policy) -> int:
     pairs = spool(directory, read_chunks(options.inputs, format=options.from_), policy, limit=options.limit)
     if pairs < 2:
         raise DataError(f"{pairs} pairs: nothing to contrast", hint="dial-pairs makes pairs from dialogues")
+    if options.objective == "template" and not 0 < len(found := placeholders(directory)) <= MOST_PLACEHOLDERS:
+        raise DataError(f"{len(found)} placeholders such as {{SLOT}} in the templates", hint="dial-augment makes templates")  # fmt: skip
     return pairs
 
 
 def load_encoder(directory: Path, options: TrainOptions, pairs: int) -> Encoder:
     """Load --model, or make a fresh encoder with a tokenizer trained on the spooled texts."""
     if options.model:
-        return Encoder.load(options.model, pooling=options.pooling, trust_remote_code=options.trust_remote_code)
+        return _with_slots(Encoder.load(options.model, pooling=options.pooling, trust_remote_code=options.trust_remote_code), directory, options)  # fmt: skip
     spooled = json.loads((directory / "spool.json").read_text())["utterances"]
     sample = list(texts(directory, every=max(1, spooled // TOKENIZER_TEXTS)))
     tokenizer = train_tokenizer(sample, vocab_size=options.vocab_size)
-    return fresh_encoder(tokenizer, hidden=options.hidden, layers=options.layers, pooling=options.pooling or "mean", seed=options.seed)  # fmt: skip
+    fresh = fresh_encoder(tokenizer, hidden=options.hidden, layers=options.layers, pooling=options.pooling or "mean", seed=options.seed)  # fmt: skip
+    return _with_slots(fresh, directory, options)
+
+
+def _with_slots(encoder: Encoder, directory: Path, options: TrainOptions) -> Encoder:
+    """Let what stands for values in templates be tokens of their own."""
+    if options.objective == "template":
+        encoder.add_tokens(placeholders(directory))
+    return encoder
 
 
 def open_store(directory: Path, encoder: Encoder) -> Store:
@@ -68,7 +79,7 @@ def cache_directory(options: TrainOptions) -> Path | None:
     if not options.cache or not options.inputs or "-" in options.inputs:
         return None
     tokenizer = Path(options.model or "") / "tokenizer.json"
-    parts = [*(digest(path) for path in options.inputs), digest(tokenizer) if options.model and tokenizer.is_file() else f"{options.model} {options.vocab_size}", str(options.limit)]  # fmt: skip
+    parts = [*(digest(path) for path in options.inputs), digest(tokenizer) if options.model and tokenizer.is_file() else f"{options.model} {options.vocab_size}", str(options.limit), *COLUMNS, str(options.objective == "template")]  # fmt: skip
     return Path(options.cache) / blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
 
 

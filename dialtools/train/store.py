@@ -7,12 +7,14 @@ P pairs; a context is a range of the flat list of turn ids. Files of a finished 
     turns.i32 roles.u8 turn_ends.i64 the turns of each context, and who spoke
     follow.i4 follow_ends.i8         the turns after each response; likewise negatives
     response.i32 response_role.u8 window.i16 weight.f32 dialogue.i64 turn.i32
+    template.i4                      of a response, -1 without one
     store.json                       counts; written last, so a store without it is not finished
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -28,7 +30,7 @@ from dialtools.train.chunk_pairs import ChunkPairs, read_pairs
 
 COLUMNS = {"turns": "i4", "roles": "u1", "turn_ends": "i8", "follow": "i4", "follow_ends": "i8", "negatives": "i4",
            "negative_ends": "i8", "response": "i4", "response_role": "u1", "window": "i2",
-           "weight": "f4", "dialogue": "i8", "turn": "i4"}  # fmt: skip
+           "weight": "f4", "dialogue": "i8", "turn": "i4", "template": "i4"}  # fmt: skip
 TEXTS_A_BATCH = 20_000
 
 
@@ -89,7 +91,8 @@ class Spool:
                   "follow": ids[chunk.follow], "follow_ends": ends["follow"],
                   "negatives": ids[chunk.negatives], "negative_ends": ends["negatives"], "response": ids[chunk.response],
                   "response_role": chunk.response_role, "window": sizes, "weight": chunk.weight,
-                  "dialogue": self._dialogues(chunk), "turn": chunk.turn}  # fmt: skip
+                  "dialogue": self._dialogues(chunk), "turn": chunk.turn,
+                  "template": np.where(chunk.template < 0, -1, ids[chunk.template]) if len(ids) else chunk.template}  # fmt: skip
         for name, column in values.items():
             self.files[name].write(np.ascontiguousarray(column, COLUMNS[name]).tobytes())
         self.pairs += len(sizes)
@@ -149,6 +152,16 @@ def texts(directory: Path, *, every: int = 1) -> Iterator[str]:
         yield data[start : int(ends[i])].tobytes().decode("utf-8", "surrogatepass").encode("utf-8", "replace").decode()
 
 
+PLACEHOLDER = re.compile(r"\{[^{}\s]+\}")
+
+
+def placeholders(directory: Path) -> list[str]:
+    """Return what stands for values in the templates of a spooled store, such as {SLOT}."""
+    wanted = set(np.unique(_column(directory / f"template.{COLUMNS['template']}", COLUMNS["template"])).tolist())
+    found = (word for i, text in enumerate(texts(directory)) if i in wanted for word in PLACEHOLDER.findall(text))
+    return sorted(set(found))
+
+
 def tokenise_store(directory: Path, tokenizer: Any) -> None:
     """Tokenise the distinct utterances of a spooled store, and mark it finished."""
     batch: list[str] = []
@@ -201,6 +214,7 @@ class Store:
     weight: np.ndarray
     dialogue: np.ndarray
     turn: np.ndarray
+    template: np.ndarray
 
     def __len__(self) -> int:
         return len(self.response)

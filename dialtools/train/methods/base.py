@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,9 @@ class Method(nn.Module):
     def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
         """Return the mean loss of a batch from the rows of its parts, and note figures worth logging."""
         raise NotImplementedError
+
+    def save(self, directory: Path) -> None:
+        """Write what stays of the method beside the model: nothing, as a rule."""
 
     def batches(self, sequences: Sequence[np.ndarray], pairs: np.ndarray, about: Any) -> Batch:
         """Return a batch of token sequences, cut into micro-batches of like length."""

@@ -1,0 +1,46 @@
+"""TaDSE's alignment layer M_A, t' = M_A t, kept in the model directory beside the encoder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from dialtools.errors import ModelError
+
+NAME = "alignment.safetensors"
+
+
+def alignment_layer(dimension: int, *, seed: int = 0) -> nn.Module:
+    """Return Linear(d, d) and tanh, as the paper's code has it (METHODS 6.3)."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return nn.Sequential(nn.Linear(dimension, dimension), nn.Tanh())
+
+
+def save_alignment(layer: nn.Module, directory: Path) -> None:
+    """Write the layer into a model directory."""
+    from safetensors.torch import save_file
+
+    save_file({name: value.detach().cpu().contiguous() for name, value in layer.state_dict().items()}, directory / NAME)
+
+
+def load_alignment(directory: Path, dimension: int) -> nn.Module | None:
+    """Return the layer of a model directory, None if it has none.
+
+    Raises:
+        ModelError: if the file is damaged or of another width.
+    """
+    path = directory / NAME
+    if not path.is_file():
+        return None
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    layer = alignment_layer(dimension)
+    try:
+        layer.load_state_dict(load_file(path))
+    except (OSError, SafetensorError, RuntimeError) as error:
+        raise ModelError(f"not the alignment layer of this model: {str(error).splitlines()[0]}", where=path) from None
+    return layer.eval()
