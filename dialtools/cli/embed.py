@@ -6,13 +6,15 @@
   dial-embed --model model/ --per turn chats.jsonl -o turns.parquet
   dial-embed --model model/ --whiten --save-transform whiten.safetensors tickets.jsonl -o white.parquet
   dial-embed --model glove.txt tickets.jsonl -o glove.parquet
+  dial-embed --model model/ --templates augmented.jsonl --compress 0.2 tickets.jsonl -o compressed.parquet
   cat lines.txt | dial-embed --model model/ --from text --to jsonl | head
 
 Records come in as JSONL, Parquet or Arrow, or text one a line; fields that are not embedded travel along. A list of
 turns is joined as in training and keeps its newest tokens; --field history+response joins two fields so. --per turn
 makes a row of each turn of a dialogue: its own fields (speaker, acts, ...) beside the vector of the history that ends
 with it. --transform changes finished vectors, by what is fitted to them all or, with --fit-on, to other embeddings of
-the same model. A model may be a text file of word vectors: a text is their average. FILE appears when all is done; until then finished shards
+the same model. A model may be a text file of word vectors: a text is their average. --templates adds to each text's vector that of the nearest
+template (cosine), or mixes the two: lambda t + (1 - lambda) u, of unit vectors. FILE appears when all is done; until then finished shards
 lie in FILE.partial/, and --resume repeats none of them: the result has the bytes of an unbroken run.
 """
 
@@ -54,6 +56,7 @@ def main(options: EmbedOptions, run: Run) -> None:
         encoder = WordVectors.load(options.model)
     else:
         encoder = Encoder.load(options.model, pooling=options.pooling, max_length=options.max_length, trust_remote_code=options.trust_remote_code).to(device)  # fmt: skip
+    from dialtools.embed.compress import Compression
     from dialtools.embed.job import Job
     from dialtools.embed.shard import Settings
     from dialtools.embed.transformed import Transform
@@ -62,17 +65,18 @@ def main(options: EmbedOptions, run: Run) -> None:
                         batch_tokens=options.batch_tokens or default_batch_tokens(device),
                         precision=choose_precision(options.precision, device), float16_round=options.float16_round)  # fmt: skip
     space = {"weights": encoder.digest(), "pooling": encoder.pooling, "normalize": settings.normalize}
-    transform = Transform(options, space)
+    transform, compression = Transform(options, space), Compression(options, encoder, settings)
+    finish = lambda batch: compression(transform(batch))  # noqa: E731
     with Policy(options.on_error) as policy, run.progress(None, "texts") as progress:
         job = Job(encoder, options, settings, space, policy, progress.advance)
         records = read_records(options.inputs, format=options.from_, policy=policy)
-        (_stream if options.output == "-" else _shards)(job, records, kind, transform, run)
+        (_stream if options.output == "-" else _shards)(job, records, kind, transform, finish, run)
     run.skipped = policy.skipped
     if job.cut and options.on_truncate == "warn":
         run.warn(f"{job.cut:,} of {job.rows * max(1, len(job.fields)):,} texts cut at {settings.max_length} tokens")
     skipped = f"; {policy.skipped:,} bad records skipped" if policy.skipped else ""
     run.close(
-        f"{job.rows:,} rows, {job.distinct:,} texts encoded, {min(encoder.dimension, options.dimensions or encoder.dimension)} dimensions{skipped}"
+        f"{job.rows:,} rows, {job.distinct:,} texts encoded, {min(encoder.dimension, options.dimensions or encoder.dimension)} dimensions{compression.told()}{skipped}"
     )
 
 
@@ -82,15 +86,15 @@ def _metadata(job: Job, run: Run) -> dict[str, str]:
     return as_metadata(run.provenance() | job.space)
 
 
-def _stream(job: Job, records: Any, kind: str, transform: Transform, run: Run) -> None:
+def _stream(job: Job, records: Any, kind: str, transform: Transform, finish: Any, run: Run) -> None:
     from dialtools.embed.sink import sink
 
     with sink("-", kind=kind, overwrite=False, metadata=_metadata(job, run)) as write:
         for shard in job.shards(records):
-            write(transform(job.batch(shard)))
+            write(finish(job.batch(shard)))
 
 
-def _shards(job: Job, records: Any, kind: str, transform: Transform, run: Run) -> None:
+def _shards(job: Job, records: Any, kind: str, transform: Transform, finish: Any, run: Run) -> None:
     from pathlib import Path
 
     from dialtools.embed.job import Shards
@@ -117,5 +121,5 @@ def _shards(job: Job, records: Any, kind: str, transform: Transform, run: Run) -
         transform.fit(shards.read(number) for number in range(1, count + 1))
     with sink(options.output, kind=kind, overwrite=options.overwrite, metadata=_metadata(job, run)) as write:
         for number in range(1, count + 1):
-            write(transform(shards.read(number)))
+            write(finish(shards.read(number)))
     shards.remove()

@@ -38,10 +38,15 @@ MEMORY = "the embedding files: 4 bytes a number"
 
   dial-eval intent --train train.parquet --test test.parquet --shots 1,5 --runs 10
   dial-eval intent --train train.parquet --test test.parquet --episodes splits.json --episode-set bank77
-  dial-eval intent --method knn --neighbours 5 banking77.parquet
+  dial-eval intent --method knn --neighbours 1,3,5 banking77.parquet
+  dial-eval intent --method knn --sweep-compress 0,0.1,0.2,0.5 templates.parquet
 
 A prototype is the mean of a class's unit vectors, not scaled again; a text goes to the prototype with the largest dot
 product. Each run draws k examples a class with Python's generator, as the DSE reference does.
+
+Rows that dial-augment made (`synthetic`) are no training rows unless --synthetic. --sweep-compress reads files that hold
+vectors of texts and of templates (dial-embed --templates): lambda t + (1 - lambda) u, lambda chosen on validation rows, in
+the score's `chosen`.
 """)  # fmt: skip
 def intent(options: IntentOptions, run: Run) -> None:
     from dialtools.eval import intent as task

@@ -13,6 +13,14 @@ KINDS = ("center", "top", "whiten", "flow")
 EMBEDDING_FORMATS = ("parquet", "arrow", "jsonl", "npy")
 
 
+def share(text: str) -> float:
+    """Parse a share from 0 to 1."""
+    value = at_least(0, float)(text)
+    if value > 1:
+        raise ValueError("must be 1 or less")
+    return value
+
+
 @dataclass
 class EmbedOptions(InputOptions, RunOptions):
     """What is embedded, with what, and where the vectors go."""
@@ -38,6 +46,11 @@ class EmbedOptions(InputOptions, RunOptions):
     fit_on: str | None = option(None, metavar="FILE", group="Transform", help="embeddings of this model to fit it to, in place of the input")  # fmt: skip
     save_transform: str | None = option(None, metavar="FILE", group="Transform", help="keep what was fitted, for other inputs")  # fmt: skip
 
+    templates: str | None = option(None, metavar="FILE", group="Compression", help="add the vector of the nearest of these templates (records of dial-augment)")  # fmt: skip
+    own_templates: bool = option(False, group="Compression", help="add that of each record's own template: it knows the slots of the text, of test texts too")  # fmt: skip
+    compress: float | None = option(None, metavar="LAMBDA", parse=share, group="Compression", help="mix the two, lambda of the template (TaDSE eq. 5)", shown="both vectors side by side")  # fmt: skip
+    align: bool | None = option(None, group="Compression", help="put templates through the model's alignment layer", shown="if it has one")  # fmt: skip
+
     output: str = option("-", short="-o", metavar="FILE", group="Output", help="file to write; - is stdout (not resumable)")  # fmt: skip
     to: str | None = option(None, metavar="FORMAT", choices=EMBEDDING_FORMATS, group="Output", help="format of the output", shown="by suffix; arrow on stdout")  # fmt: skip
     overwrite: bool = option(False, group="Output", help="replace an output that exists")
@@ -53,8 +66,22 @@ class EmbedOptions(InputOptions, RunOptions):
         if not self.model and not self.print_config:
             raise ConfigError("--model DIR is needed", hint="dial-train makes one")
         self._check_transform()
+        self._check_compression()
         if self.resume and self.output == "-":
             raise ConfigError("--resume needs -o FILE; stdout cannot be resumed")
+
+    def _check_compression(self) -> None:
+        if self.templates and self.own_templates:
+            raise ConfigError("--templates or --own-templates: give one")
+        chosen = bool(self.templates or self.own_templates)
+        if not chosen and (self.compress is not None or self.align is not None):
+            raise ConfigError("--compress and --align need templates", hint="--templates FILE, or --own-templates")
+        if chosen and (self.transform or self.per != "record"):
+            raise ConfigError("templates go with records, and without --transform")
+        if self.own_templates:
+            self.field = self.field or ("text", "template")
+        if chosen and len(self.field) > 1 + self.own_templates:
+            raise ConfigError("templates go with one --field of texts" + (", and that of the templates" if self.own_templates else ""))  # fmt: skip
 
     def _check_transform(self) -> None:
         if self.whiten and self.transform not in (None, "whiten"):

@@ -35,7 +35,13 @@ class Labelled:
 
 
 def read(options: LabelledOptions) -> tuple[Labelled, Labelled, Embeddings]:
-    """Return training rows, test rows, and the file they came from (for its metadata and validation rows).
+    """Return training rows, test rows, and the file they came from (for its metadata and validation rows)."""
+    train, test, source = parts(options)
+    return of(train, options.label), of(test, options.label), source
+
+
+def parts(options: LabelledOptions) -> tuple[Embeddings, Embeddings, Embeddings]:
+    """Return the embeddings of training rows, of test rows, and the file they came from.
 
     Raises:
         DataError: if a column is missing, a part is empty, or the parts differ in their dimensions.
@@ -43,33 +49,40 @@ def read(options: LabelledOptions) -> tuple[Labelled, Labelled, Embeddings]:
     if options.train and options.test:
         both = read_embeddings([options.train]), read_embeddings([options.test])
         source = both[0]
-        train, test = (_labelled(part, options.label) for part in both)
+        train, test = both
     else:
         source = read_embeddings(options.inputs)
-        train, test = (part_of(source, options, value) for value in (options.train_split, options.test_split))
-    if train.vectors.shape[1] != test.vectors.shape[1]:
-        raise DataError(f"training vectors have {train.vectors.shape[1]} dimensions, test vectors {test.vectors.shape[1]}")  # fmt: skip
+        train, test = (rows_of(source, options, value) for value in (options.train_split, options.test_split))
+    of_train, of_test = (next(iter(part.vectors.values())).shape[1] for part in (train, test))
+    if of_train != of_test:
+        raise DataError(f"training vectors have {of_train} dimensions, test vectors {of_test}")
     return train, test, source
 
 
 def part_of(source: Embeddings, options: LabelledOptions, value: str) -> Labelled:
+    """Return the rows whose split column has a value, labelled."""
+    return of(rows_of(source, options, value), options.label)
+
+
+def rows_of(source: Embeddings, options: LabelledOptions, value: str) -> Embeddings:
     """Return the rows whose split column has a value."""
     column = source.column(options.split)
     rows = np.asarray([i for i, own in enumerate(column) if own == value], np.int64)
     if not len(rows):
         known = sorted({str(v) for v in column})
         raise DataError(f"no row has {options.split} = {value!r}; there are {', '.join(known)}", where=source.name, hint=nearest(value, known))  # fmt: skip
-    return _labelled(source.select(rows), options.label)
+    return source.select(rows)
 
 
-def _labelled(part: Embeddings, label: str) -> Labelled:
+def of(part: Embeddings, label: str, vectors: np.ndarray | None = None) -> Labelled:
+    """Return rows with their labels; `vectors` may stand in for the ones of the file."""
     values = part.column(label)
     empty = next((i for i, value in enumerate(values) if value is None), None)
     if empty is not None:
         raise DataError(f"row {empty + 1} has no {label}", where=part.name)
     if not values:
         raise DataError("holds no rows", where=part.name)
-    return Labelled(unit(part.matrix), [str(value) for value in values])
+    return Labelled(unit(part.matrix if vectors is None else vectors), [str(value) for value in values])
 
 
 def episodes(labels: list[str], shots: int, options: LabelledOptions, loaded: dict[str, Any] | None) -> list[Episode]:

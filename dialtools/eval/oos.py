@@ -36,7 +36,7 @@ def evaluate(options: OosOptions) -> tuple[list[Score], dict[str, str]]:
 
 def _validation(options: OosOptions, source: object) -> Labelled | None:
     if options.validation:
-        return labelled._labelled(read_embeddings([options.validation]), options.label)
+        return labelled.of(read_embeddings([options.validation]), options.label)
     if options.inputs and options.validation_split in source.column(options.split):  # type: ignore[attr-defined]
         return labelled.part_of(source, options, options.validation_split)  # type: ignore[arg-type]
     return None

@@ -66,24 +66,6 @@ class LabelledOptions(SplitOptions):
     export_episodes: str | None = option(None, metavar="FILE", help="write the drawn examples for others to use")
 
 
-@dataclass
-class IntentOptions(LabelledOptions):
-    """Options of `dial-eval intent`."""
-
-    method: str = option("prototype", choices=("prototype", "knn"), help="prototype: few-shot class means; knn: nearest of all training rows")  # fmt: skip
-    neighbours: int = option(1, metavar="N", parse=at_least(1), help="k of knn; ties go to the nearer class")
-    without: str | None = option(None, metavar="LABEL", help="leave out rows of this label, e.g. oos")
-
-
-@dataclass
-class OosOptions(LabelledOptions):
-    """Options of `dial-eval oos`."""
-
-    oos_label: str = option("oos", metavar="LABEL", help="label of what is out of scope")
-    validation: str | None = option(None, metavar="FILE", group="Input", help="embeddings to choose a threshold on")
-    validation_split: str = option("val", metavar="NAME", group="Input", help="value of the split column for validation rows")  # fmt: skip
-
-
 def numbers(text: str) -> tuple[float, ...]:
     """Parse `1e-4,1e-3` into distinct numbers not below zero."""
     try:
@@ -93,6 +75,42 @@ def numbers(text: str) -> tuple[float, ...]:
     if not all(0 <= value < float("inf") for value in values):
         raise ValueError("numbers must be 0 or more")
     return values
+
+
+def shares(text: str) -> tuple[float, ...]:
+    """Parse `0,0.1,0.5` into distinct shares from 0 to 1."""
+    values = numbers(text)
+    if max(values) > 1:
+        raise ValueError("shares must be 1 or less")
+    return values
+
+
+@dataclass
+class IntentOptions(LabelledOptions):
+    """Options of `dial-eval intent`."""
+
+    method: str = option("prototype", choices=("prototype", "knn"), help="prototype: few-shot class means; knn: nearest of all training rows")  # fmt: skip
+    neighbours: tuple[int, ...] = option((1,), metavar="K[,K...]", parse=int_list, help="k of knn; ties go to the nearer class")  # fmt: skip
+    synthetic: bool = option(False, help="made utterances (`synthetic`) count as training rows too")
+    template_references: bool = option(False, help="knn: the templates of training rows are neighbours too (files of dial-embed --templates)")  # fmt: skip
+    sweep_compress: tuple[float, ...] = option((), metavar="LAMBDA[,...]", parse=shares, help="mix vectors of texts and templates; which lambda is chosen on validation rows (TaDSE eq. 5)")  # fmt: skip
+    validation: str | None = option(None, metavar="FILE", group="Input", help="embeddings to choose lambda on")
+    validation_split: str = option("val", metavar="NAME", group="Input", help="value of the split column for validation rows; without any, a tenth of the training rows", shown="val")  # fmt: skip
+    without: str | None = option(None, metavar="LABEL", help="leave out rows of this label, e.g. oos")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.template_references and self.method != "knn":
+            raise ConfigError("--template-references goes with --method knn")
+
+
+@dataclass
+class OosOptions(LabelledOptions):
+    """Options of `dial-eval oos`."""
+
+    oos_label: str = option("oos", metavar="LABEL", help="label of what is out of scope")
+    validation: str | None = option(None, metavar="FILE", group="Input", help="embeddings to choose a threshold on")
+    validation_split: str = option("val", metavar="NAME", group="Input", help="value of the split column for validation rows")  # fmt: skip
 
 
 def whole_numbers(text: str) -> tuple[int, ...]:

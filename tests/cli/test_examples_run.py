@@ -53,6 +53,8 @@ def folder(tmp_path_factory, scripts) -> tuple[Path, dict[str, str]]:
         for name in bert-base-uncased minilm dse adapted; do cp -r model $name; done
         dial-embed --model model tickets.jsonl -o clinc.parquet
         for name in clinc150 banking77; do cp clinc.parquet $name.parquet; done
+        dial-augment labelled.jsonl -o augmented.jsonl
+        dial-embed --model model --templates augmented.jsonl tickets.jsonl -o templates.parquet
         for split in train test; do grep "\\"$split\\"" tickets.jsonl | dial-embed --model model -o $split.parquet; done
         dial-embed --model model pairs.jsonl -o heldout.parquet
         dial-embed --model model --per turn chats.jsonl -o turns.parquet

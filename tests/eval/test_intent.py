@@ -168,3 +168,54 @@ def test_the_only_data_set_of_an_episode_file_needs_no_name(
     command(*files)
     (tmp_path / "e.json").write_text(json.dumps({"one": {}, "two": {}}))
     assert "one, two" in command(*files, code=2).stderr
+
+
+def templates(toy: Toy, path: Path) -> Path:
+    """A file of texts and templates: texts are noise, templates the class; a fifth of the training rows is made."""
+    draw, rows, text, template = np.random.default_rng(2), [], [], []
+    for split, part in (("train", "train"), ("test", "test"), ("val", "train")):
+        for i, label in enumerate(toy.label[part]):
+            rows.append(
+                {"label": label, "split": split} | ({"synthetic": True} if split == "train" and i % 5 == 0 else {})
+            )
+            text.append(draw.normal(size=8))
+            template.append(np.eye(8)[sorted(set(toy.label["train"])).index(label)] * 3)
+    return write(path, rows, text_embedding=np.array(text), template_embedding=np.array(template))
+
+
+def test_lambda_is_chosen_on_validation_rows_and_told(evaluate: Evaluate, toy: Toy, tmp_path: Path):
+    path = templates(toy, tmp_path / "t.jsonl")
+    found = evaluate("intent", "--method", "knn", "--neighbours", "1,3", "--sweep-compress", "0,0.2,1", path)
+    assert [r["setting"] for r in found] == ["1-nearest, lambda 1", "3-nearest, lambda 1"]
+    assert found[0]["value"] == 100 and found[0]["chosen"]["lambda"] == 1
+    by_hand = {}
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    for weight in (0, 0.2, 1):
+        mixed = [weight * unit(np.array([r["template_embedding"]]))[0] + (1 - weight) * unit(np.array([r["text_embedding"]]))[0] for r in rows]  # fmt: skip
+        mixed = unit(np.array(mixed))
+        known = [i for i, r in enumerate(rows) if r["split"] == "train" and not r.get("synthetic")]
+        asked = [i for i, r in enumerate(rows) if r["split"] == "val"]
+        near = (mixed[asked] @ mixed[known].T).argmax(1)
+        by_hand[weight] = 100 * np.mean([rows[known[n]]["label"] == rows[a]["label"] for n, a in zip(near, asked, strict=True)])  # fmt: skip
+    one = evaluate("intent", "--method", "knn", "--sweep-compress", "0,0.2,1", path)
+    assert one[0]["chosen"]["validation"] == pytest.approx({f"{w:g}": v for w, v in by_hand.items()})
+
+
+def test_without_validation_rows_a_tenth_of_the_training_rows_chooses(evaluate: Evaluate, toy: Toy, tmp_path: Path):
+    path = templates(toy, tmp_path / "t.jsonl")
+    found = evaluate("intent", "--method", "knn", "--sweep-compress", "0,1", "--validation-split", "none", path)
+    assert found[0]["chosen"]["lambda"] == 1 and found[0]["value"] == 100
+
+
+def test_templates_may_be_references_and_made_rows_only_on_request(evaluate: Evaluate, toy: Toy, tmp_path: Path):
+    path = templates(toy, tmp_path / "t.jsonl")
+    ask = ("intent", "--method", "knn", "--sweep-compress", "0", path)
+    plain, more, all_rows = (evaluate(*ask, *flags)[0]["value"] for flags in ((), ("--template-references",), ("--synthetic",)))  # fmt: skip
+    assert len({plain, more, all_rows}) > 1
+    mixed = evaluate("intent", "--method", "knn", "--sweep-compress", "1", "--template-references", path)[0]["value"]
+    assert mixed == 100
+
+
+def test_template_references_need_neighbours(command: Command, toy_files: tuple[Path, Path]):
+    failed = command("intent", "--train", toy_files[0], "--test", toy_files[1], "--template-references", code=2)
+    assert "--template-references goes with --method knn" in failed.stderr
