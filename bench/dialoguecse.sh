@@ -87,7 +87,9 @@ all siamese-m --method siamese-m
 all I1 --method dialoguecse --aggregation attention
 all I2 --method dialoguecse
 run I2-start --method dialoguecse --model "$start"
-for n in 1 4 19 all; do run "negatives-$n" --method dialoguecse --negatives "$n"; done
-for n in 1 2; do run "context-$n" --method dialoguecse --context-turns "$n"; done
-for t in 0.05 0.2 0.5; do run "temperature-$t" --method dialoguecse --temperature "$t"; done
+if [[ ${ABLATIONS:-yes} == yes ]]; then
+  for n in 1 4 19 all; do run "negatives-$n" --method dialoguecse --negatives "$n"; done
+  for n in 1 2; do run "context-$n" --method dialoguecse --context-turns "$n"; done
+  for t in 0.05 0.2 0.5; do run "temperature-$t" --method dialoguecse --temperature "$t"; done
+fi
 python "$here/mean_table.py" scores-*.jsonl

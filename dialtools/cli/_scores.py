@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dialtools.cli._run import Run
-from dialtools.eval.options import ReportOptions, SuiteOptions
+from dialtools.eval.options import ReportOptions, SpaceOptions, SuiteOptions
 
 if TYPE_CHECKING:
     from dialtools.eval.suite import Result, Suite
@@ -54,6 +54,41 @@ def _table(scores: list[Any], run: Run) -> None:
         beside = [f"{s.chance:.2f}" if s.chance is not None else ""] if chance else [spread, str(s.runs)]
         table.add_row(s.setting, s.metric, f"{s.value:.2f}", interval, *beside)
     Console(no_color=not run.colored, highlight=False).print(table)
+
+
+def report_space(scores: list[Any], options: SpaceOptions, run: Run) -> None:
+    """Print a column for each file, or JSONL; draw the plot; then check the gates."""
+    import sys
+
+    from dialtools.eval.score import check_gates
+    from dialtools.streams.sinks import write_records
+
+    columns: dict[str, dict[str, float]] = {}
+    for score in scores:
+        score.inputs = _inputs(options)
+        columns.setdefault(f"{score.dataset} {score.setting}".strip(), {})[score.metric] = score.value
+    if options.output == "-" and sys.stdout.isatty() and not options.json:
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.table import Table
+
+        table = Table("space", *(escape(name) for name in columns))
+        for metric in dict.fromkeys(score.metric for score in scores):
+            values = (column.get(metric) for column in columns.values())
+            table.add_row(metric, *("–" if value is None else f"{value:.3f}" for value in values))
+        Console(no_color=not run.colored, highlight=False).print(table)
+    else:
+        write_records((s.record() for s in scores), options.output, to="jsonl", overwrite=options.overwrite)
+        sys.stdout.flush()
+    if options.plot:
+        from dialtools.errors import DataError
+        from dialtools.plots.trade_off import draw_trade_off
+
+        points = {name: (found["alignment"], found["uniformity"]) for name, found in columns.items() if "alignment" in found}  # fmt: skip
+        if not points:
+            raise DataError(f"no labels ({options.label}), so no alignment to draw", where=options.inputs[0])
+        draw_trade_off(points, options.plot, overwrite=options.overwrite)
+    check_gates(scores, options.fail_under)
 
 
 def report_suite(suite: Suite, result: Result, options: SuiteOptions, run: Run) -> None:

@@ -1,0 +1,67 @@
+"""The shape of a space: N unit vectors of D dimensions, in K classes (TaDSE appendix D; METHODS 6.6)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+BLOCK = 2048
+
+
+def uniformity(vectors_ND: np.ndarray, t: float = 2.0) -> float:
+    """Return log of the mean of exp(-t |x - y|^2) over pairs of distinct rows; lower is more even."""
+    n, total = len(vectors_ND), 0.0
+    if n < 2:
+        return float("nan")
+    for start in range(0, n, BLOCK):
+        part = vectors_ND[start : start + BLOCK]
+        squared = np.maximum(2 - 2 * (part @ vectors_ND[start:].T).astype(np.float64), 0)
+        kernel = np.exp(-t * squared)
+        total += np.triu(kernel[:, : len(part)], 1).sum() + kernel[:, len(part) :].sum()
+    return float(np.log(total / (n * (n - 1) / 2)))
+
+
+def alignment(vectors_ND: np.ndarray, classes_N: np.ndarray) -> float:
+    """Return the mean of |x - y|^2 over pairs of one class, divided by the number of those pairs; lower is closer."""
+    sums, sizes = _sums(vectors_ND, classes_N)
+    pairs = (sizes * (sizes - 1)).sum() / 2
+    lengths = np.bincount(classes_N, (vectors_ND.astype(np.float64) ** 2).sum(1), len(sizes))
+    return float((sizes * lengths - (sums**2).sum(1)).sum() / pairs) if pairs else float("nan")
+
+
+def cosines(vectors_ND: np.ndarray, classes_N: np.ndarray | None = None) -> tuple[float, float, float]:
+    """Return the mean cosine over all pairs, over pairs of one class, and over pairs of two."""
+    n = len(vectors_ND)
+    squares = float((vectors_ND.astype(np.float64) ** 2).sum())
+    total, pairs = float((vectors_ND.sum(0, dtype=np.float64) ** 2).sum()) - squares, n * (n - 1)
+    if classes_N is None:
+        return (total / pairs if pairs else float("nan")), float("nan"), float("nan")
+    sums, sizes = _sums(vectors_ND, classes_N)
+    inside, own = float((sums**2).sum()) - squares, float((sizes * (sizes - 1)).sum())
+    share = lambda a, b: a / b if b else float("nan")  # noqa: E731
+    return share(total, pairs), share(inside, own), share(total - inside, pairs - own)
+
+
+def effective_rank(vectors_ND: np.ndarray) -> float:
+    """Return exp of the entropy of the singular values of the centred vectors: D if all matter alike (Roy and Vetterli 2007)."""
+    centred = vectors_ND - vectors_ND.mean(0)
+    values = np.sqrt(np.maximum(np.linalg.eigvalsh(centred.T.astype(np.float64) @ centred), 0))
+    if values.sum() <= 0:
+        return 1.0
+    shares = values[values > 0] / values.sum()
+    return float(np.exp(-(shares * np.log(shares)).sum()))
+
+
+def isotropy(vectors_ND: np.ndarray) -> float:
+    """Return min Z(c) / max Z(c), Z(c) = sum of exp(c.x), c the eigenvectors of X'X and their opposites: 1 is the same in all directions (Mu and Viswanath 2018)."""
+    directions = np.linalg.eigh(vectors_ND.T.astype(np.float64) @ vectors_ND)[1]
+    along = vectors_ND.astype(np.float64) @ directions
+    found = np.concatenate([np.exp(along).sum(0), np.exp(-along).sum(0)])
+    return float(found.min() / found.max())
+
+
+def _sums(vectors_ND: np.ndarray, classes_N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (K, D) sums and (K,) sizes of the classes."""
+    count = int(classes_N.max(initial=-1)) + 1
+    sums = np.zeros((count, vectors_ND.shape[1]))
+    np.add.at(sums, classes_N, vectors_ND)
+    return sums, np.bincount(classes_N, minlength=count).astype(np.float64)
