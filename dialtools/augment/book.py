@@ -6,7 +6,7 @@ Values that differ in case or blanks alone are one, shown in their commonest for
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,18 @@ class Book:
             for value, count in good[:top]:
                 kept.add(label, value, count)
         return kept
+
+    def report(self) -> Iterator[dict[str, Any]]:
+        """Yield what each type holds, the largest first: values, mentions, the commonest, and hints at noise.
+
+        `once` is the share of values seen a single time, `shared` how many values other types have too.
+        """
+        for label in sorted(self.types, key=lambda label: (-len(self.types[label]), label)):
+            values = self.values(label)
+            others = {other: len(self.types[label].keys() & self.types[other].keys()) for other in self.types if other != label}  # fmt: skip
+            shared = dict(sorted(((o, n) for o, n in others.items() if n), key=lambda pair: (-pair[1], pair[0]))[:5])
+            yield {"type": label, "values": len(values), "mentions": sum(n for _, n in values), "top": [v for v, _ in values[:5]],
+                   "once": sum(n == 1 for _, n in values) / len(values), "shared": shared}  # fmt: skip
 
     @property
     def size(self) -> int:

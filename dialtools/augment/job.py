@@ -64,6 +64,9 @@ class Augment:
         tag = tagger(options, given if options.book else None)
         marked = spans_by_id(options.spans) if options.spans else None
         for item in items(options, self.policy, tag, marked):
+            if options.slotless == "skip" and not any(turn.spans for turn in item.turns):
+                self.tally.drop("without slots")
+                continue
             spool.write(item.packed())
             self.seen.add(_digest(item.turns))
             if not options.book and self._trains(item):
@@ -149,8 +152,8 @@ class Augment:
         text += f" from {_count(len(self.templates), 'template')}; {_count(len(self.book.types), 'entity type')}, {_count(self.book.size, 'value')}"
         text += f"; {self.passed:,} of other splits passed on" if self.passed else ""
         text += f"; {self.ambiguous:,} dialogues ambiguous, not filled" if self.ambiguous else ""
-        repeated = self.tally.dropped[FULL]
-        return text + (f"; dropped {repeated:,} {FULL}" if repeated else "")
+        reasons = ", ".join(f"{n:,} {reason}" for reason, n in self.tally.dropped.most_common())
+        return text + (f"; dropped {reasons}" if reasons else "")
 
 
 def _digest(turns: list[Turn]) -> bytes:

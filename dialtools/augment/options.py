@@ -33,6 +33,8 @@ class AugmentOptions(InputOptions, OutputOptions, RunOptions):
     max_words: int | None = option(None, metavar="N", parse=at_least(1), group="Entity book", help="leave out values of more words")  # fmt: skip
     typed: bool = option(False, group="Templates", help="{type} in templates, in place of the paper's one {SLOT}")
     save_templates: str | None = option(None, metavar="FILE", group="Templates", help="write the distinct templates with their counts")  # fmt: skip
+    report: str | None = option(None, metavar="FILE", group="Entity book", help="write what each type holds, and what hints at noise: values seen once, values that other types have too")  # fmt: skip
+    slotless: str = option("keep", choices=("keep", "skip"), group="Templates", help="records without slots: their own template, or left out")  # fmt: skip
     fill: bool = option(True, group="Filling", help="make new utterances; --no-fill only adds templates")
     max_per_template: int | None = option(None, metavar="N|all", parse=most, group="Filling", help="utterances made from a template at most; a seeded sample of its combinations", shown="K squared")  # fmt: skip
     articles: bool = option(True, group="Filling", help="let a/an before a value agree with it")
@@ -45,7 +47,9 @@ class AugmentOptions(InputOptions, OutputOptions, RunOptions):
             raise ConfigError("--ner rules finds the values of a --book FILE; there is none")
         if self.ner and self.ner != RULES and self.language != "xx":
             raise ConfigError("--language goes with --ner rules", hint="a pipeline knows its own")
-        outputs = [path for path in (self.output, self.save_book, self.save_templates) if path and path != "-"]
+        outputs = [
+            path for path in (self.output, self.save_book, self.save_templates, self.report) if path and path != "-"
+        ]
         if len({Path(path).absolute() for path in outputs}) < len(outputs):
             raise ConfigError("two outputs have one name")
 

@@ -34,7 +34,7 @@ def main(options: AugmentOptions, run: Run) -> None:
     from dialtools.streams.sinks import output_format, write_records
 
     kind = output_format(options.output, options.to)
-    for path in (options.output, options.save_book, options.save_templates):
+    for path in (options.output, options.save_book, options.save_templates, options.report):
         if path and path != "-":
             refuse_existing(path, overwrite=options.overwrite)
     with Policy(options.on_error) as policy, run.progress(None, "utterances") as progress:
@@ -45,5 +45,7 @@ def main(options: AugmentOptions, run: Run) -> None:
         job.book.save(options.save_book, overwrite=options.overwrite)
     if options.save_templates:
         write_records(job.template_records(), options.save_templates, overwrite=options.overwrite)
+    if options.report:
+        write_records(job.book.report(), options.report, overwrite=options.overwrite)
     run.skipped = policy.skipped
     run.close(job.line() + (f"; {policy.skipped:,} bad records skipped" if policy.skipped else ""))

@@ -46,11 +46,14 @@ def escaped(texts: pa.Array) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    special = pc.match_substring_regex(texts, r'[\x00-\x1f"\\]')
-    if not pc.any(special).as_py():
+    offsets, data = columns.parts(texts)
+    special = np.flatnonzero((data < 32) | (data == ord('"')) | (data == ord("\\")))
+    if not len(special):
         return texts
-    quoted = [orjson.dumps(text).decode()[1:-1] for text in texts.filter(special).to_pylist()]
-    return pc.replace_with_mask(texts, special, pa.array(quoted, pa.string()))
+    rows = np.zeros(len(texts), bool)
+    rows[np.searchsorted(offsets, special, side="right") - 1] = True
+    quoted = [orjson.dumps(text).decode()[1:-1] for text in texts.filter(pa.array(rows)).to_pylist()]
+    return pc.replace_with_mask(texts, pa.array(rows), pa.array(quoted, pa.string()))
 
 
 def _json(number: float) -> str:

@@ -80,6 +80,15 @@ def test_noisy_values_are_left_out_on_request(run):
     assert b"0 entity types, 0 values" in run("--types", "person", data=data).stderr
 
 
+def test_a_report_hints_at_noise(run, tmp_path: Path):
+    data = [flight("rome"), flight("rome"), flight("oslo"), {"text": "Oslo left", "slots": [{"start": 0, "end": 4, "label": "person"}]}, {"text": "hi"}]  # fmt: skip
+    done = run("--report", "r.jsonl", "--no-fill", "--slotless", "skip", data=data)
+    assert len(rows(done.stdout)) == 4 and b"dropped 1 without slots" in done.stderr
+    assert rows((tmp_path / "r.jsonl").read_bytes()) == [
+        {"type": "city", "values": 2, "mentions": 3, "top": ["rome", "oslo"], "once": 0.5, "shared": {"person": 1}},
+        {"type": "person", "values": 1, "mentions": 1, "top": ["Oslo"], "once": 1.0, "shared": {"city": 1}}]  # fmt: skip
+
+
 def test_templates_may_be_typed_and_are_counted(run, tmp_path: Path):
     data = [flight(city) for city in CITY] + [{"text": "hello"}]
     assert {r["template"] for r in rows(run("-q", "--typed", data=data).stdout)} == {"fly to {city} now", "hello"}
