@@ -12,20 +12,34 @@ from dialtools.errors import OutputError
 
 
 def refuse_existing(path: str | Path, *, overwrite: bool) -> None:
-    """Raise OutputError if the output exists and may not be replaced."""
-    if Path(path).exists() and not overwrite:
+    """Raise OutputError if the output exists and may not be replaced; a device or a pipe is written to, never replaced."""
+    if Path(path).exists() and not is_special(path) and not overwrite:
         raise OutputError("exists already", where=path, hint="--overwrite replaces it")
+
+
+def is_special(path: str | Path) -> bool:
+    """Tell whether a path is neither a file nor a directory, but there."""
+    path = Path(path)
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 @contextmanager
 def atomic_file(path: str | Path, *, overwrite: bool) -> Iterator[Path]:
     """Yield a temporary path in the same directory that becomes `path` when the block ends well.
 
+    A link stays one: what it points to is replaced. A device or a pipe (/dev/null, a FIFO) is yielded itself.
+
     Raises:
-        OutputError: if `path` exists (and may not be replaced) or its directory cannot be written.
+        OutputError: if `path` exists (and may not be replaced), is a directory, or its directory cannot be written.
     """
     final = Path(path)
     refuse_existing(final, overwrite=overwrite)
+    if is_special(final):
+        yield final
+        return
+    if final.is_dir():
+        raise OutputError("is a directory", where=final)
+    final = final.resolve() if final.is_symlink() else final
     temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")
     _check_parent(final)
     try:
