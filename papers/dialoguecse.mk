@@ -1,7 +1,8 @@
 # DialogueCSE (EMNLP 2021), table 2: masked words on the corpus, then responses matched through their context.
 #   DIALOGUES  chat logs to train on, as dial-pairs reads them
 #   EVAL       folder with jddc/test/{sts,select}.txt, ecd/test/{sts,select}.txt, as published (those that are there)
-#   MODEL      the encoder to start from; none: a fresh small one
+#   MODEL      the encoder to start from; none: a fresh small one, and no rows of the start itself
+#   GLOVE      a text file of word vectors, for its row
 MODEL ?= bert-base-chinese
 D := $(OUT)/dialoguecse
 SETS := $(foreach set,jddc ecd,$(if $(wildcard $(EVAL)/$(set)/test/sts.txt),$(set)))
@@ -33,11 +34,16 @@ $(D)/model/Siamese-M: $(D)/sides.arrow $(D)/model/adapt-avg
 	$(TRAIN) --method siamese-m $(AFTER) -o $@ $<
 
 # what each row of the table embeds with
+EMBED_BERT-CLS := --model $(MODEL) --pooling cls
+EMBED_BERT-avg := --model $(MODEL)
+EMBED_BERT-whitening := --model $(MODEL) --whiten
+EMBED_BERT-flow := --model $(MODEL) --transform flow
+EMBED_GloVe := --model $(GLOVE)
 EMBED_adapt-CLS := --model $(D)/model/adapt-avg --pooling cls
 EMBED_adapt-whitening := --model $(D)/model/adapt-avg --whiten
 EMBED_adapt-flow := --model $(D)/model/adapt-avg --transform flow
-ROWS := adapt-CLS adapt-avg adapt-flow adapt-whitening Siamese-S Siamese-M DialogueCSE-I1 DialogueCSE-I2
-MODEL_OF = $(D)/model/$(if $(EMBED_$1),adapt-avg,$1)
+ROWS := $(if $(GLOVE),GloVe) $(if $(MODEL),BERT-CLS BERT-avg BERT-flow BERT-whitening) adapt-CLS adapt-avg adapt-flow adapt-whitening Siamese-S Siamese-M DialogueCSE-I1 DialogueCSE-I2
+MODEL_OF = $(if $(filter GloVe BERT-%,$1),,$(D)/model/$(if $(EMBED_$1),adapt-avg,$1))
 
 define row
 $(D)/vectors/$1/%-sts.parquet: $(EVAL)/%/test/sts.txt $(call MODEL_OF,$1) | $(D)/vectors/$1
