@@ -15,6 +15,8 @@ from torch import Tensor, nn
 
 LEVELS, DEPTH, WIDTH = 3, 3, 32
 BATCH, RATE, EPOCHS = 64, 1e-3, 1
+CONSTANT = 1e-4
+"""Of the largest deviation: a dimension below it is taken for constant."""
 
 
 class Step(nn.Module):
@@ -35,9 +37,14 @@ class Step(nn.Module):
 
     @torch.no_grad()
     def settle(self, x_ND: Tensor) -> Tensor:
-        """Make the first batch leave actnorm with mean 0 and variance 1, and return what leaves the step."""
+        """Make the first batch leave actnorm with mean 0 and variance 1, and return what leaves the step.
+
+        A dimension that never varies (MiniLM has one) stays 0: scaled up, the least step away from it would be a leap.
+        """
+        spread = x_ND.std(0)
+        varies = spread > CONSTANT * spread.max()
         self.shift.copy_(-x_ND.mean(0))
-        self.log_scale.copy_(-x_ND.std(0).clamp(min=1e-4).log())
+        self.log_scale.copy_(torch.where(varies, -spread.clamp(min=1e-30).log(), 0))
         return self(x_ND)
 
 

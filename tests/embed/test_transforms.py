@@ -74,6 +74,14 @@ def test_the_likelihood_of_a_flow_is_that_of_its_jacobian():
     assert flow.bits(x).item() == pytest.approx(bits.item(), rel=1e-9)
 
 
+def test_a_dimension_that_never_varies_does_no_harm(skewed: np.ndarray):
+    rows = np.tile(np.concatenate([skewed, np.full((len(skewed), 1), 0.02, np.float32)], 1), (6, 1))
+    found = fit_flow(rows, seed=0)(rows)
+    assert found.std(0).max() < 10 and np.isfinite(found).all()
+    spread = fit_flow(rows[:, :-1], seed=0)(rows[:, :-1])
+    assert found.std(0).max() < 2 * spread.std(0).max()
+
+
 def test_a_flow_learns_and_makes_directions_alike(skewed: np.ndarray):
     bent = np.concatenate([skewed, np.tanh(skewed)], 1)
     flow = fit_flow(np.tile(bent, (4, 1)), seed=0)
