@@ -74,12 +74,10 @@ def test_the_likelihood_of_a_flow_is_that_of_its_jacobian():
     assert flow.bits(x).item() == pytest.approx(bits.item(), rel=1e-9)
 
 
-def test_a_dimension_that_never_varies_does_no_harm(skewed: np.ndarray):
-    rows = np.tile(np.concatenate([skewed, np.full((len(skewed), 1), 0.02, np.float32)], 1), (6, 1))
-    found = fit_flow(rows, seed=0)(rows)
-    assert found.std(0).max() < 10 and np.isfinite(found).all()
-    spread = fit_flow(rows[:, :-1], seed=0)(rows[:, :-1])
-    assert found.std(0).max() < 2 * spread.std(0).max()
+def test_dimensions_that_never_vary_do_no_harm(skewed: np.ndarray):
+    constant = np.tile(np.linspace(0.01, 0.02, 8, dtype=np.float32), (len(skewed), 1))
+    rows = np.tile(np.concatenate([skewed, constant], 1), (6, 1))
+    assert 0.8 < fit_flow(rows, seed=0)(rows).std(0).max() < 2
 
 
 def test_a_flow_learns_and_makes_directions_alike(skewed: np.ndarray):
