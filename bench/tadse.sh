@@ -21,21 +21,21 @@ score() {
   rm "$1.parquet"
 }
 
-# run NAME FLAGS FILE: train from the start and score, for each seed
+# run NAME FLAGS FILE: train from the start and score, with the seed at hand
 run() {
-  for seed in $seeds; do
-    [[ -d $1-$seed ]] || dial-train -q --method tadse --model "$start" --lr 2e-5 --precision bfloat16 --max-steps "$steps" --seed "$seed" -o "$1-$seed" "${@:2}" > /dev/null
-    score "scores-$1-$seed" "$1-$seed"
-  done
+  [[ -d $1-$seed ]] || dial-train -q --method tadse --model "$start" --lr 2e-5 --precision bfloat16 --max-steps "$steps" --cache store --seed "$seed" -o "$1-$seed" "${@:2}" > /dev/null
+  score "scores-$1-$seed" "$1-$seed"
 }
 
 score scores-start "$start"
-run utterances-0 --template-share 0 --pair-share 0 top-0.jsonl
-run utterances --template-share 0 --pair-share 0 top-5.jsonl
-run templates --pair-share 0 top-5.jsonl
-run pairs top-5.jsonl
-run aligned --align top-5.jsonl
-run pairs-top-0 top-0.jsonl
-run pairs-top-1 top-1.jsonl
-run pairs-top-3 top-3.jsonl
+for seed in $seeds; do  # all methods with one seed before the next: a run that is stopped has a whole table
+  run utterances --template-share 0 --pair-share 0 top-5.jsonl
+  run templates --pair-share 0 top-5.jsonl
+  run pairs top-5.jsonl
+  run aligned --align top-5.jsonl
+  run utterances-top-0 --template-share 0 --pair-share 0 top-0.jsonl
+  run pairs-top-0 top-0.jsonl
+  run pairs-top-1 top-1.jsonl
+  run pairs-top-3 top-3.jsonl
+done
 python "$here/mean_table.py" scores-*.jsonl
