@@ -50,7 +50,7 @@ def folder(tmp_path_factory, scripts) -> tuple[Path, dict[str, str]]:
         dial-pairs --kind self chats.jsonl -o utterances.jsonl
         dial-freq chats.jsonl -o counts.jsonl
         dial-train --hidden 64 --layers 1 -o model pairs.jsonl
-        for name in bert-base-uncased minilm dse adapted; do cp -r model $name; done
+        for name in bert-base-uncased minilm dse adapted tadse; do cp -r model $name; done
         dial-embed --model model tickets.jsonl -o clinc.parquet
         for name in clinc150 banking77; do cp clinc.parquet $name.parquet; done
         dial-augment labelled.jsonl -o augmented.jsonl

@@ -18,7 +18,7 @@ RECIPE_OF = {"contrast": "dse", "matching": "dialoguecse", "siamese": "siamese-m
 OWNERS = {
     "loss": ("contrast",), "head": ("contrast", "template"), "weights": ("contrast",), "weights_mean_one": ("contrast",), "batches": ("contrast",),
     "mask_false_negatives": ("contrast", "template"), "temperature": ("contrast", "matching", "template"),
-    "speaker_tokens": ("contrast", "mlm", "template"), "negatives": ("matching", "siamese"), "context_turns": ("matching", "siamese"), "aggregation": ("matching",),
+    "speaker_tokens": ("contrast", "mlm"), "negatives": ("matching", "siamese"), "context_turns": ("matching", "siamese"), "aggregation": ("matching",),
     "mask_share": ("mlm",), "mask_most": ("mlm",),
     **dict.fromkeys(("template_temperature", "pair_temperature", "utterance_share", "template_share", "pair_share", "pair_negatives",
                      "align", "align_epochs"), ("template",)),
