@@ -11,7 +11,7 @@ import orjson
 from dialtools.catalog import lookup
 from dialtools.corpora.catalog import CORPORA
 from dialtools.corpora.native.files import ARCHIVES, Files, ends_like
-from dialtools.corpora.native.shape import Unexpected
+from dialtools.corpora.native.raw import Unexpected
 from dialtools.errors import DataError
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.ecd import LINES

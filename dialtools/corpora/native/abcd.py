@@ -13,7 +13,7 @@ from typing import Any
 
 from dialtools.corpora.dialogues import json_kind
 from dialtools.corpora.native.files import SPLITS, Files
-from dialtools.corpora.native.shape import Raw, Unexpected, dialogue, field, known, stated, turn
+from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, field, known, stated, turn
 from dialtools.streams.policy import Where
 
 SPEAKERS = {"customer": "user", "agent": "system", "action": "action"}

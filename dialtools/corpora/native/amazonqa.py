@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.shape import Raw, Unexpected, field, stated, turn
+from dialtools.corpora.native.raw import Raw, Unexpected, field, stated, turn
 
 ESCAPES = re.compile(r"\\(.)")
 LONGEST = 1 << 20

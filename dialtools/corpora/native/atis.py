@@ -15,7 +15,7 @@ from typing import Any
 
 from dialtools.corpora.native.files import Files, split_of_name
 from dialtools.corpora.native.iob import spans_of
-from dialtools.corpora.native.shape import Raw, Unexpected, field, slot, utterance
+from dialtools.corpora.native.raw import Raw, Unexpected, field, slot, utterance
 
 JSON, TAGGED = ("train.json", "test.json", "atis*.json"), "*.w-intent.iob"
 

@@ -16,7 +16,7 @@ import orjson
 
 from dialtools.corpora.dialogues import json_kind
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.shape import Raw, dialogue, field, name_and_value, occurrences, turn
+from dialtools.corpora.native.raw import Raw, dialogue, field, name_and_value, occurrences, turn
 
 
 def raw(files: Files) -> Iterator[Raw]:

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.shape import Raw, Unexpected, field, items, known, turn
+from dialtools.corpora.native.raw import Raw, Unexpected, field, items, known, turn
 
 SPEAKERS = {"driver": "user", "assistant": "system"}
 LABELS = ("qi", "hi", "kbi")

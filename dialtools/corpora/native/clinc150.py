@@ -12,7 +12,7 @@ from typing import Any
 
 from dialtools.corpora.dialogues import json_kind
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.shape import Raw, Unexpected, utterance
+from dialtools.corpora.native.raw import Raw, Unexpected, utterance
 
 CUTS = ("data_full.json", "data_oos_plus.json", "data_small.json", "data_imbalanced.json")
 SPLITS = ("train", "val", "test")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.shape import Raw, dialogue, field, items, known, slot, strings, turn
+from dialtools.corpora.native.raw import Raw, dialogue, field, items, known, slot, strings, turn
 
 SPEAKERS = {"user": "user", "system": "system"}
 SPLITS = {"validation": "val"}

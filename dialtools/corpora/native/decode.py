@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.shape import Raw, Unexpected, field, lines, turn
+from dialtools.corpora.native.raw import Raw, Unexpected, field, lines, turn
 
 GROUPS = ("train", "dev", "test", "human-bot", "a2t", "rct")
 LABELS = {True: "contradiction", False: "non_contradiction"}

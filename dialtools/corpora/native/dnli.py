@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.shape import Raw, field, items, texts
+from dialtools.corpora.native.raw import Raw, field, items, texts
 
 FILES = ("dialogue_nli_train.jsonl", "dialogue_nli_dev.jsonl", "dialogue_nli_test.jsonl")
 

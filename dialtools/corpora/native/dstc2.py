@@ -12,7 +12,7 @@ from typing import Any
 
 from dialtools.corpora.native import woz
 from dialtools.corpora.native.files import ORDER, Files, ends_like, split_of_name
-from dialtools.corpora.native.shape import Raw, Unexpected, dialogue, field, items, name_and_value, occurrences, turn
+from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, field, items, name_and_value, occurrences, turn
 
 WOZ_LIKE, LOG, PARTS = "dstc2_*_en.json", "log.json", ("train", "valid", "test")
 UNSAID = ("slot", "this")  # what is requested, or meant without its name: no values of a slot

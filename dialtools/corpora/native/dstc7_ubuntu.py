@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.shape import Raw, Unexpected, field, known, stated, turn
+from dialtools.corpora.native.raw import Raw, Unexpected, field, known, stated, turn
 
 ANSWERS = "ubuntu_responses_subtask_1.tsv"
 TRUE = "options-for-correct-answers"

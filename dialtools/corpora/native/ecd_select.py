@@ -10,7 +10,7 @@ from typing import Any
 
 from dialtools.corpora.native.ecd_sts import of_line, of_lines
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.shape import Raw
+from dialtools.corpora.native.raw import Raw
 from dialtools.streams.ecd import select
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.shape import Raw, Unexpected, stated
+from dialtools.corpora.native.raw import Raw, Unexpected, stated
 from dialtools.streams.ecd import sts
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.shape import Raw, columns, field, slot, table, utterance
+from dialtools.corpora.native.raw import Raw, columns, field, slot, table, utterance
 from dialtools.corpora.utterances import bracketed
 
 ALL = ("NLU-Data-Home-Domain-Annotated-All.csv", "NLU-Data-Home-Domain-Annotated-All-Cleaned.csv")

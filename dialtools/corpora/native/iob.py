@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import Any
 
 from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.shape import Raw, Unexpected, slot
+from dialtools.corpora.native.raw import Raw, Unexpected, slot
 
 TEXTS, TAGS, LABELS = "seq.in", "seq.out", "label"
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.shape import Raw, Unexpected, dialogue, field, items, slot, token_spans, turn
+from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, field, items, slot, token_spans, turn
 
 
 def raw(files: Files) -> Iterator[Raw]:

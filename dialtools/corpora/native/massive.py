@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.shape import Raw, field, known, lines, slot, utterance
+from dialtools.corpora.native.raw import Raw, field, known, lines, slot, utterance
 from dialtools.corpora.utterances import bracketed
 
 SPLITS = {"train": "train", "dev": "val", "test": "test"}

@@ -11,7 +11,7 @@ from typing import Any
 
 from dialtools.corpora.dialogues import json_kind
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.shape import Raw, Unexpected, dialogue, field, lines, stated, turn
+from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, field, lines, stated, turn
 
 SPEAKERS = ("system", "user")
 

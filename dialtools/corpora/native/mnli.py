@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.shape import Raw
+from dialtools.corpora.native.raw import Raw
 from dialtools.corpora.native.snli import pairs, record
 
 __all__ = ["raw", "record"]

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.shape import Raw, Unexpected, dialogue, known, occurrences, turn
+from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, known, occurrences, turn
 
 HEADER = "session.ID"
 SPEAKERS = {"user": "user", "agent": "system"}

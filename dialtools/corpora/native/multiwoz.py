@@ -14,7 +14,7 @@ from typing import Any
 
 from dialtools.corpora.dialogues import json_kind
 from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.shape import Raw, Unexpected, dialogue, field, occurrences, slot, token_spans, turn
+from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, field, occurrences, slot, token_spans, turn
 
 DOMAINS = ("attraction", "bus", "hospital", "hotel", "police", "restaurant", "taxi", "train")
 LISTS = {"valListFile": "val", "testListFile": "test"}

@@ -12,7 +12,7 @@ from typing import Any
 from dialtools.corpora.dialogues import json_kind
 from dialtools.corpora.native import sgd
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.shape import Raw, dialogue, field, items, strings
+from dialtools.corpora.native.raw import Raw, dialogue, field, items, strings
 
 ACTS = "dialog_acts.json"
 

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.shape import Raw, dialogue, slot, turn
+from dialtools.corpora.native.raw import Raw, dialogue, slot, turn
 
 BRACKET = re.compile(r"([\[\]])")
 

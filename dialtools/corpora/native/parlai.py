@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.shape import Raw, Unexpected, dialogue, turn
+from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, turn
 
 LABELS = ("labels", "eval_labels")
 CANDIDATES = "label_candidates"

@@ -10,7 +10,7 @@ from typing import Any
 
 from dialtools.corpora.native import parlai
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.shape import Raw, Unexpected, stated, turn
+from dialtools.corpora.native.raw import Raw, Unexpected, stated, turn
 
 
 def raw(files: Files) -> Iterator[Raw]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.shape import Raw, dialogue, field, items, known, occurrences, turn
+from dialtools.corpora.native.raw import Raw, dialogue, field, items, known, occurrences, turn
 
 SPEAKERS = {"driver": "user", "assistant": "system"}
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from dialtools.corpora.dialogues import json_kind
 from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.shape import Raw, field, slot, utterance
+from dialtools.corpora.native.raw import Raw, field, slot, utterance
 
 TRAIN = re.compile(r"(.*train_[A-Za-z]+)\.json")
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.shape import Raw, columns, field, known, lines, table, texts
+from dialtools.corpora.native.raw import Raw, columns, field, known, lines, table, texts
 
 BARE = ("sentence1", "sentence2", "label")
 DIGITS = {"0": "entailment", "1": "neutral", "2": "contradiction"}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.shape import Raw, columns, field, number, table, texts
+from dialtools.corpora.native.raw import Raw, columns, field, number, table, texts
 
 COLUMNS = ("genre", "file", "year", "id", "score", "sentence1", "sentence2")
 

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.shape import Raw, Unexpected, dialogue, field, items, known, slot, turn
+from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, field, items, known, slot, turn
 
 FIRST = ("self-dialogs.json", "woz-dialogs.json")
 SECOND = ("flights", "food-ordering", "hotels", "movies", "music", "restaurant-search", "sports")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.shape import Raw, Unexpected, stated, turn
+from dialtools.corpora.native.raw import Raw, Unexpected, stated, turn
 
 LOG, LINKS = ".ascii.txt", ".annotation.txt"
 MESSAGE = re.compile(r"\[\d\d:\d\d\] <([^>]*)> (.*)")
