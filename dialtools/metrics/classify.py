@@ -45,23 +45,9 @@ def placements(scores_N: np.ndarray, positive_N: np.ndarray) -> np.ndarray:
     return found
 
 
-def roc_auc(scores_N: np.ndarray, positive_N: np.ndarray) -> float:
-    """Return the chance that a positive scores above a negative; ties count half."""
-    if not positive_N.any() or positive_N.all():
-        return float("nan")
-    return float(placements(scores_N, positive_N)[positive_N].mean())
-
-
 def false_alarms_at_recall(scores_N: np.ndarray, positive_N: np.ndarray, recall: float = 0.95) -> np.ndarray:
     """Return (N,) 1 where a row is at or above the highest threshold that finds `recall` of the positives, else 0."""
     positives = np.sort(scores_N[positive_N])[::-1]
     if not len(positives):
         return np.full(len(scores_N), np.nan)
     return (scores_N >= positives[int(np.ceil(recall * len(positives))) - 1]).astype(float)
-
-
-def fpr_at_recall(scores_N: np.ndarray, positive_N: np.ndarray, recall: float = 0.95) -> float:
-    """Return the share of negatives at or above the highest threshold that finds `recall` of the positives."""
-    if positive_N.all():
-        return float("nan")
-    return float(false_alarms_at_recall(scores_N, positive_N, recall)[~positive_N].mean())
