@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import host_cuda
 import pytest
 import warm
 from hypothesis import HealthCheck, settings
@@ -46,6 +47,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if hasattr(config, "warm_server"):
         config.warm_server.kill()
         config.warm_server.wait()
+        warm.stop_cuda(Path(os.environ["DIALTOOLS_WARM"]) / "cuda")
         shutil.rmtree(os.environ.pop("DIALTOOLS_WARM"))
 
 
@@ -53,6 +55,19 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def scripts() -> Path:
     """A folder of commands that are real processes but start at once: see `warm`."""
     folder = Path(os.environ["DIALTOOLS_WARM"])
+    warm.wait(folder, 600)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def cuda_scripts() -> Path:
+    """The same commands with a CUDA device: this machine's, else one of host memory (see `host_cuda`)."""
+    import torch
+
+    if not torch.cuda.is_available() and (why := host_cuda.unavailable()):
+        pytest.skip(why)
+    folder = Path(os.environ["DIALTOOLS_WARM"]) / "cuda"
+    warm.start_cuda(folder)
     warm.wait(folder, 600)
     return folder
 

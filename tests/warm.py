@@ -25,6 +25,8 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
+import host_cuda
+
 COMMANDS = ("dial-pairs", "dial-augment", "dial-freq", "dial-train", "dial-embed", "dial-eval", "dialtools")
 CLIENT = """#!{python} -ISE
 import json, os, signal, socket, sys
@@ -43,15 +45,40 @@ os._exit(status)
 """
 
 
-def start(folder: Path) -> subprocess.Popen:
+def start(folder: Path, **settings: str) -> subprocess.Popen:
     """Start the server and write a script for each command into `folder`; does not wait until it is ready."""
     address = str(folder / "socket")
-    settings = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": "", **settings}
     for command in COMMANDS:
         script = folder / command
         script.write_text(CLIENT.format(python=sys.executable, address=address))
         script.chmod(0o755)
-    return subprocess.Popen([sys.executable, __file__, address], env=settings)
+    return subprocess.Popen([sys.executable, __file__, address], env=environment)
+
+
+def start_cuda(folder: Path) -> None:
+    """Start commands that have a CUDA device, once for all workers of a run: a real one, else of host memory."""
+    import torch
+
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir()
+        settings = {}
+        try:
+            if torch.cuda.is_available():
+                settings["CUDA_VISIBLE_DEVICES"] = os.environ.get("CUDA_VISIBLE_DEVICES", "0,1")
+            else:
+                settings["DIALTOOLS_HOST_CUDA"] = str(folder / "libhost_cuda.so")
+                host_cuda.build(Path(settings["DIALTOOLS_HOST_CUDA"]))
+        except subprocess.CalledProcessError as error:
+            (folder / "failed").write_text(str(error))
+            raise
+        (folder / "server").write_text(str(start(folder, **settings).pid))
+
+
+def stop_cuda(folder: Path) -> None:
+    """Stop what start_cuda started, if it did."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        os.kill(int((folder / "server").read_text()), signal.SIGKILL)
 
 
 def wait(folder: Path, seconds: float) -> None:
@@ -155,6 +182,8 @@ def finish(main: Callable[[], None]) -> None:
 
 if __name__ == "__main__":
     try:
+        if library := os.environ.get("DIALTOOLS_HOST_CUDA"):
+            host_cuda.install(library)
         import_all()
     except Exception:
         Path(sys.argv[1]).with_name("failed").write_text(traceback.format_exc())

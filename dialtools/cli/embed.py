@@ -101,7 +101,7 @@ def _shards(job: Job, records: Any, kind: str, transform: Transform, finish: Any
     from dialtools.embed.sink import sink
 
     options, about = job.options, run.provenance()
-    work = {**about["options"], "inputs": about["inputs"], **job.space}
+    work = {**about["options"], "precision": job.settings.precision, "inputs": about["inputs"], **job.space}
     shards = Shards(Path(options.output), work, resume=options.resume, overwrite=options.overwrite)
     count = 0
     with run.graceful():

@@ -13,6 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dialtools.encoder.randomness import seeded
+
 LEVELS, DEPTH, WIDTH = 3, 3, 32
 BATCH, RATE, EPOCHS = 64, 1e-3, 1
 CONSTANT = 1e-4
@@ -103,8 +105,7 @@ class FittedFlow:
 
 def fit_flow(vectors_ND: np.ndarray, *, seed: int) -> FittedFlow:
     """Learn a flow from vectors: one pass, batches of 64, Adam at 1e-3."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         flow, rows = Flow(vectors_ND.shape[1]), torch.from_numpy(np.ascontiguousarray(vectors_ND, np.float32))
         order = torch.randperm(len(rows))
         flow(rows[order[: max(BATCH, 1024)]], settle=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import torch
 from torch import nn
 
+from dialtools.encoder.randomness import seeded
 from dialtools.errors import ModelError
 
 NAME = "alignment.safetensors"
@@ -14,8 +14,7 @@ NAME = "alignment.safetensors"
 
 def alignment_layer(dimension: int, *, seed: int = 0) -> nn.Module:
     """Return Linear(d, d) and tanh, as the paper's code has it (METHODS 6.3)."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         return nn.Sequential(nn.Linear(dimension, dimension), nn.Tanh())
 
 

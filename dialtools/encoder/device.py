@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import torch
 
@@ -30,6 +31,11 @@ def choose_device(name: str) -> torch.device:
 def choose_precision(name: str, device: torch.device) -> str:
     """Return float32 or bfloat16; `auto` is bfloat16 on CUDA, float32 elsewhere."""
     return ("bfloat16" if device.type == "cuda" else "float32") if name == "auto" else name
+
+
+def settled_precision(options: Any) -> str:
+    """Return the precision that `device` and `precision` of some options come to here: a resumed run must share it."""
+    return choose_precision(options.precision, choose_device(options.device))
 
 
 def autocast(device: torch.device, precision: str) -> AbstractContextManager:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.pooling import POOLINGS
+from dialtools.encoder.randomness import seeded
 from dialtools.encoder.tokens import SPEAKER_TOKENS, SpecialTokens
 from dialtools.errors import ConfigError, ModelError, nearest
 
@@ -106,8 +107,7 @@ class Encoder(nn.Module):
         """
         added = self.tokenizer.add_special_tokens({"extra_special_tokens": list(SPEAKER_TOKENS.values())})
         if added:
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(seed)
+            with seeded(seed):
                 self.backbone.resize_token_embeddings(len(self.tokenizer), mean_resizing=False)
         user, system = (self.tokenizer.convert_tokens_to_ids(token) for token in SPEAKER_TOKENS.values())
         self.role_tokens = (system, user, system)

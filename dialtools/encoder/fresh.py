@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from dialtools.encoder.encoder import Encoder, quiet_transformers
+from dialtools.encoder.randomness import seeded
 
 ALPHABET = 6000
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -45,8 +46,7 @@ def fresh_encoder(tokenizer: Any, *, hidden: int = 256, layers: int = 4, max_len
     config = BertConfig(vocab_size=len(tokenizer), hidden_size=hidden, num_hidden_layers=layers,
                         num_attention_heads=max(1, hidden // 64), intermediate_size=4 * hidden,
                         max_position_embeddings=512, pad_token_id=tokenizer.pad_token_id)  # fmt: skip
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         backbone = BertModel(config)
     with torch.no_grad():  # words, not positions, tell texts apart from the start: else all vectors begin as one
         backbone.embeddings.position_embeddings.weight.mul_(0.1)

@@ -9,6 +9,7 @@ from typing import Any
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from dialtools.encoder.device import settled_precision
 from dialtools.errors import ConfigError
 from dialtools.streams.atomic import atomic_file
 from dialtools.train.loop import Trainer
@@ -73,7 +74,7 @@ def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 def fingerprint(options: TrainOptions) -> dict[str, Any]:
     """Return the options that a resumed run must share with the one it goes on from."""
     values = {k: v for k, v in vars(options).items() if k not in NOT_IN_FINGERPRINT}
-    return json.loads(json.dumps(values))
+    return json.loads(json.dumps(values | {"precision": settled_precision(options)}))
 
 
 def check_same(before: dict[str, Any], now: dict[str, Any]) -> None:

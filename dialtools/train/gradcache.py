@@ -8,13 +8,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dialtools.encoder.randomness import random_state, set_random_state
 
-def backward(encode: Callable[[Any], Tensor], parts: Sequence[Any], loss: Callable[[Tensor], Tensor], *, cached: bool) -> Tensor:  # fmt: skip
+
+def backward(encode: Callable[[Any], Tensor], parts: Sequence[Any], loss: Callable[[Tensor], Tensor], *, device: torch.device, cached: bool) -> Tensor:  # fmt: skip
     """Run forward over the parts of a batch, one loss over all, and backward.
 
     Args:
         encode: from a part to its (n, D) vectors.
         loss: from the vectors of all parts, in order, to a scalar.
+        device: where `encode` computes.
         cached: keep no graph; after the loss encode each part again, with the same dropout, for its gradients.
             Memory is then that of one part. Gradients are the same.
 
@@ -28,25 +31,15 @@ def backward(encode: Callable[[Any], Tensor], parts: Sequence[Any], loss: Callab
     states, vectors = [], []
     with torch.no_grad():
         for part in parts:
-            states.append(_random_state())
+            states.append(random_state(device))
             vectors.append(encode(part))
-    end = _random_state()
+    end = random_state(device)
     leaves = torch.cat(vectors).requires_grad_()
     total = loss(leaves)
     total.backward()
     assert leaves.grad is not None
     for part, state, gradient in zip(parts, states, leaves.grad.split([len(v) for v in vectors]), strict=True):
-        _set_random_state(state)
+        set_random_state(device, state)
         encode(part).backward(gradient)
-    _set_random_state(end)
+    set_random_state(device, end)
     return total.detach()
-
-
-def _random_state() -> tuple[Tensor, Tensor | None]:
-    return torch.get_rng_state(), torch.cuda.get_rng_state() if torch.cuda.is_available() else None
-
-
-def _set_random_state(state: tuple[Tensor, Tensor | None]) -> None:
-    torch.set_rng_state(state[0])
-    if state[1] is not None:
-        torch.cuda.set_rng_state(state[1])

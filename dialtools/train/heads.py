@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
+from dialtools.encoder.randomness import seeded
+
 DSE_DIMENSION = 128  # DSE, 4.1
 PER_WINDOW = "window-linear"
 
@@ -75,6 +77,5 @@ def build(name: str, dimension: int, *, windows: Sequence[int], seed: int) -> nn
     Args:
         windows: window sizes of the pairs to train on, ascending.
     """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         return PerWindow(dimension, windows) if name == PER_WINDOW else Shared(HEADS[name](dimension))

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.device import autocast
+from dialtools.encoder.randomness import seeded
 from dialtools.errors import ModelError
 from dialtools.train import gradcache, optimiser
 from dialtools.train.methods.base import Batch, Method, Part
@@ -88,10 +88,8 @@ class Trainer:
         rate = optimiser.set_rates(self.optimiser, self.options.schedule or "constant", self.step, total=self.total, warmup=self.options.warmup or 0.0)  # fmt: skip
         self.optimiser.zero_grad(set_to_none=True)
         figures: dict[str, float] = {}
-        devices = [self.encoder.device] if self.encoder.device.type == "cuda" else []
-        with torch.random.fork_rng(devices=devices):
-            torch.manual_seed((self.options.seed << 32) + self.step)  # dropout depends on the step alone
-            loss = gradcache.backward(self._encode, batch.parts, lambda rows: self.method.loss(rows, batch, figures), cached=self._cached(batch))  # fmt: skip
+        with seeded((self.options.seed << 32) + self.step, self.encoder.device):  # dropout depends on the step alone
+            loss = gradcache.backward(self._encode, batch.parts, lambda rows: self.method.loss(rows, batch, figures), device=self.encoder.device, cached=self._cached(batch))  # fmt: skip
         value = float(loss)
         if not np.isfinite(value):
             raise NotFinite(self.step + 1, batch.pairs)

@@ -15,6 +15,7 @@ from dialtools.encoder.batches import pad, token_batches
 from dialtools.encoder.device import autocast, choose_device, choose_precision, default_batch_tokens
 from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.randomness import seeded
 from dialtools.errors import DataError, ModelError
 from dialtools.metrics.episodes import Episode, sample_sets
 from dialtools.train.finetune.schedule import Course, Schedule, follow
@@ -81,9 +82,7 @@ class Tuner:
         if not len(episode.val):
             raise DataError(f"{len(episode.train)} training rows, none left to validate on")
         self.encoder.load_state_dict(self.start)
-        devices = [self.device] if self.device.type == "cuda" else []
-        with torch.random.fork_rng(devices=devices):
-            torch.manual_seed(options.train_seed)
+        with seeded(options.train_seed, self.device):
             head = build_head(self.encoder.dimension, self.task.outputs, dropout=self.task.dropout).to(self.device)
             course = self._train(head, episode)
         outputs = self._outputs(head, self.test)

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dialtools.encoder.randomness import seeded
 from dialtools.encoder.tokens import assemble
 from dialtools.train import health
 from dialtools.train.losses import matching
@@ -32,8 +33,7 @@ class Matching(Method):
         self.negatives = Negatives(setting.store, setting.pairs, count=options.negatives or 0, seed=options.seed)
         self.weigh: nn.Module | None = None
         if options.aggregation == "attention":  # I1: two layers, ReLU (METHODS 11, 20)
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(options.seed)
+            with seeded(options.seed):
                 self.weigh = nn.Sequential(nn.Linear(dimension, dimension // 2), nn.ReLU(), nn.Linear(dimension // 2, 1), nn.Flatten(-2))  # fmt: skip
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:

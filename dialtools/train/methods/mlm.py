@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dialtools.encoder.randomness import seeded
 from dialtools.errors import ModelError
 from dialtools.train.collate import responses
 from dialtools.train.methods.base import Batch, Method, Setting
@@ -37,8 +38,7 @@ class MaskedWords(Method):
         if encoder.tokenizer.mask_token_id is None:
             raise ModelError("its tokenizer has no mask token", where=options.model, hint="masked words need an encoder such as BERT")  # fmt: skip
         words = encoder.backbone.get_input_embeddings()
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(options.seed)
+        with seeded(options.seed):
             self.head = WordHead(words, encoder.dimension, getattr(encoder.backbone.config, "layer_norm_eps", 1e-12))
         pretrained = pretrained_head(options.model) if options.model else {}
         if pretrained:

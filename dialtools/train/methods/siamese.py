@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dialtools.encoder.randomness import seeded
 from dialtools.encoder.tokens import assemble
 from dialtools.train import health
 from dialtools.train.losses import matching
@@ -21,8 +22,7 @@ class Siamese(Method):
         options, d = setting.options, setting.encoder.dimension
         self.all = options.negatives == 0
         self.negatives = Negatives(setting.store, setting.pairs, count=options.negatives or 0, seed=options.seed)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(options.seed)
+        with seeded(options.seed):
             self.score = nn.Sequential(nn.Linear(3 * d, d), nn.ReLU(), nn.Linear(d, 1), nn.Flatten(-2))
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:

@@ -1,0 +1,40 @@
+"""Torch's random numbers, on the CPU and on a device: seeded for a while, kept, drawn again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+CPU = torch.device("cpu")
+
+
+def random_state(device: torch.device) -> list[Tensor]:
+    """Return the states of the generators that work on `device` draws from: the CPU's, and its own if it is another."""
+    if device.type == "cpu":
+        return [torch.get_rng_state()]
+    return [torch.get_rng_state(), torch.get_device_module(device).get_rng_state(*_of(device))]
+
+
+def set_random_state(device: torch.device, state: list[Tensor]) -> None:
+    """Draw on from `state`."""
+    torch.set_rng_state(state[0])
+    for own in state[1:]:
+        torch.get_device_module(device).set_rng_state(own, *_of(device))
+
+
+@contextmanager
+def seeded(seed: int, device: torch.device = CPU) -> Iterator[None]:
+    """Draw from `seed` inside; what draws afterwards goes on as if nothing had been drawn."""
+    state = random_state(device)
+    torch.manual_seed(seed)
+    try:
+        yield
+    finally:
+        set_random_state(device, state)
+
+
+def _of(device: torch.device) -> tuple[torch.device, ...]:
+    return () if device.type == "mps" else (device,)  # there is one, and torch.mps takes no name of it

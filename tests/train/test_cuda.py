@@ -1,0 +1,188 @@
+"""On a CUDA device everything is as on the CPU. Where there is no GPU, the device is made of host memory (host_cuda)."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+from pair_corpus import CITIES, DAYS, Train, as_lines, steps, weights
+
+Run = Callable[..., subprocess.CompletedProcess]
+METHODS = ("dse-123-1", "dse-dropout", "dse-dianli", "wmdc", "simcse", "todbert", "mlm")
+MATCHING = ("dialoguecse", "siamese-s", "siamese-m")
+FEW = ("--freeze", 0, "--batch-size", 16, "--max-steps", 3, "--lr", "1e-3")
+
+
+@pytest.fixture(scope="module")
+def on_cuda(cuda_scripts: Path, environment: dict[str, str]) -> Run:
+    """Run a command where there is a CUDA device."""
+    own = {key: value for key, value in environment.items() if key != "CUDA_VISIBLE_DEVICES"}
+
+    def run(command: str, *arguments: object, code: int = 0) -> subprocess.CompletedProcess:
+        done = subprocess.run([str(cuda_scripts / command), *map(str, arguments)], capture_output=True, env=own, timeout=900)  # fmt: skip
+        assert done.returncode == code, done.stderr.decode()
+        return done
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def model(train: Train, pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny encoder that has learnt nothing."""
+    path = tmp_path_factory.mktemp("fresh") / "model"
+    train("--max-steps", 0, "-o", path, pairs)
+    return path
+
+
+@pytest.fixture(scope="module")
+def steady(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same without dropout: what is left of its course does not depend on a generator."""
+    path = tmp_path_factory.mktemp("steady") / "model"
+    shutil.copytree(model, path)
+    config = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(json.dumps(config | {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}))  # fmt: skip
+    return path
+
+
+@pytest.fixture(scope="module")
+def templates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Utterances with the templates that they fill."""
+    draw = random.Random(0)
+    rows = [{"text": f"a table in {city} on {day}", "template": "a table in {CITY} on {DAY}", "label": "book"} if n % 2 else
+            {"text": f"is it warm in {city} on {day}", "template": "is it warm in {CITY} on {DAY}", "label": "weather"}
+            for n in range(64) for city, day in [(draw.choice(CITIES), draw.choice(DAYS))]]  # fmt: skip
+    path = tmp_path_factory.mktemp("templates") / "templates.jsonl"
+    path.write_bytes(as_lines(rows))
+    return path
+
+
+def courses(train: Train, on_cuda: Run, folder: Path, *arguments: object) -> tuple[np.ndarray, np.ndarray]:
+    """Return losses, alignments and so on of the same run on the CPU and on CUDA, in float32."""
+    train(*arguments, "--device", "cpu", "-o", folder / "cpu", small=False)
+    on_cuda("dial-train", *arguments, "--device", "cuda", "--precision", "float32", "-o", folder / "cuda")
+    logs = [steps(folder / name / "train-log.jsonl") for name in ("cpu", "cuda")]
+    figures = sorted(set(logs[0][0]) - {"tokens_per_second"})
+    cpu, cuda = (np.array([[row[name] for name in figures] for row in log], float) for log in logs)
+    return cpu, cuda
+
+
+@pytest.mark.parametrize("method", [*METHODS, *MATCHING])
+def test_a_method_takes_the_steps_that_it_takes_on_the_cpu(
+    method: str, train: Train, on_cuda: Run, steady: Path, pairs: Path, tmp_path: Path
+):
+    few = ("--negatives", 3) if method in MATCHING else ()
+    cpu, cuda = courses(train, on_cuda, tmp_path, "--method", method, "--model", steady, *FEW, *few, pairs)
+    np.testing.assert_allclose(cuda, cpu, rtol=2e-3, atol=2e-4)
+
+
+@pytest.mark.parametrize("method", ["tadse", "tadse-paper"])
+def test_templates_are_learnt_as_on_the_cpu(
+    method: str, train: Train, on_cuda: Run, steady: Path, templates: Path, tmp_path: Path
+):
+    cpu, cuda = courses(train, on_cuda, tmp_path, "--method", method, "--model", steady, *FEW, "--align", templates)
+    np.testing.assert_allclose(cuda, cpu, rtol=2e-3, atol=2e-4)
+
+
+def test_a_gpu_is_chosen_by_itself_with_bfloat16_for_matrix_products_and_float32_for_weights(
+    on_cuda: Run, steady: Path, pairs: Path, tmp_path: Path
+):
+    from safetensors.torch import load_file
+
+    for precision in ("auto", "bfloat16", "float32"):
+        on_cuda("dial-train", "--model", steady, *FEW, "--precision", precision, "-o", tmp_path / precision, pairs)
+    auto, bfloat16, float32 = ([row["loss"] for row in steps(tmp_path / name / "train-log.jsonl")] for name in ("auto", "bfloat16", "float32"))  # fmt: skip
+    assert auto == bfloat16 != float32
+    np.testing.assert_allclose(auto, float32, rtol=2e-2)
+    assert {value.dtype for value in load_file(tmp_path / "auto/model.safetensors").values()} == {torch.float32}
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:1"])
+def test_gradient_caching_repeats_the_dropout_of_its_own_device(
+    device: str, on_cuda: Run, model: Path, pairs: Path, tmp_path: Path
+):
+    if torch.cuda.is_available() and torch.cuda.device_count() == 1 and device == "cuda:1":
+        pytest.skip("one GPU")
+    for cache in ("off", "on"):
+        on_cuda("dial-train", "--model", model, *FEW, "--device", device, "--precision", "float32", "--grad-cache", cache,
+                "--micro-batch-tokens", 64, "-o", tmp_path / cache, pairs)  # fmt: skip
+    kept, cached = ([row["loss"] for row in steps(tmp_path / cache / "train-log.jsonl")] for cache in ("off", "on"))
+    np.testing.assert_allclose(cached, kept, rtol=1e-5)
+
+
+def kill(folder: Path, environment: dict[str, str], model: Path, *arguments: object) -> None:
+    """Train `model` with the commands of `folder` until 20 steps are in the log, and no further."""
+    log = model.with_name(f"{model.name}.partial") / "train-log.jsonl"
+    process = subprocess.Popen([str(folder / "dial-train"), *map(str, arguments), "-o", str(model)], env=environment, stderr=subprocess.DEVNULL)  # fmt: skip
+    deadline = time.monotonic() + 300
+    while process.poll() is None and time.monotonic() < deadline:
+        if log.exists() and log.read_bytes().count(b"\n") >= 20:
+            process.send_signal(signal.SIGKILL)
+            break
+        time.sleep(0.01)
+    assert process.wait(300) == -signal.SIGKILL
+
+
+LONG = ("--batch-size", 32, "--max-steps", 60, "--checkpoint-every", 7)
+
+
+def test_a_run_that_was_killed_ends_in_the_weights_of_an_unbroken_one(
+    on_cuda: Run, cuda_scripts: Path, environment: dict[str, str], model: Path, pairs: Path, tmp_path: Path
+):
+    run = ("--model", model, *LONG, "--device", "cuda", pairs)
+    on_cuda("dial-train", *run, "-o", tmp_path / "unbroken")
+    visible = {key: value for key, value in environment.items() if key != "CUDA_VISIBLE_DEVICES"}
+    kill(cuda_scripts, visible, tmp_path / "broken", *run)
+    on_cuda("dial-train", *run, "-o", tmp_path / "broken", "--resume")
+    assert weights(tmp_path / "broken") == weights(tmp_path / "unbroken")
+
+
+def test_a_run_does_not_go_on_in_another_precision_than_it_began(
+    on_cuda: Run, scripts: Path, environment: dict[str, str], model: Path, pairs: Path, tmp_path: Path
+):
+    run = ("--model", model, *LONG, pairs)
+    kill(scripts, environment, tmp_path / "begun", *run)
+    refused = on_cuda("dial-train", *run, "-o", tmp_path / "begun", "--resume", code=2)
+    assert b"--precision was float32, is bfloat16" in refused.stderr
+    on_cuda("dial-train", *run, "-o", tmp_path / "begun", "--resume", "--precision", "float32")
+
+
+@pytest.mark.parametrize(("precision", "near"), [("float32", 1e-5), ("bfloat16", 2e-2)])
+def test_embeddings_are_those_of_the_cpu(
+    precision: str, near: float, on_cuda: Run, scripts: Path, environment: dict[str, str], model: Path, pairs: Path, tmp_path: Path
+):  # fmt: skip
+    flags = ("--model", model, "--field", "context,response", "--normalize")
+    on_cuda("dial-embed", *flags, "--device", "cuda", "--precision", precision, pairs, "-o", tmp_path / "cuda.parquet")
+    command = [str(scripts / "dial-embed"), *map(str, flags), str(pairs), "-o", str(tmp_path / "cpu.parquet")]
+    subprocess.run(command, check=True, env=environment)
+    for column in ("context_embedding", "response_embedding"):
+        cuda, cpu = (np.stack(pq.read_table(tmp_path / f"{name}.parquet")[column].to_numpy()) for name in ("cuda", "cpu"))  # fmt: skip
+        np.testing.assert_allclose(cuda, cpu, atol=near)
+
+
+def test_fine_tuning_and_learning_curves_run_on_it(
+    on_cuda: Run, model: Path, templates: Path, pairs: Path, tmp_path: Path
+):
+    rows = [json.loads(line) for line in templates.read_text().splitlines()]
+    split = tmp_path / "intents.jsonl"
+    split.write_bytes(as_lines([row | {"split": ("train", "test")[n % 4 == 3]} for n, row in enumerate(rows)]))
+    tuned = on_cuda("dial-eval", "finetune", "intent", "--model", model, "--shots", 4, "--runs", 1, "--epochs", 2,
+                    "--device", "cuda", "--json", split)  # fmt: skip
+    assert b"accuracy" in tuned.stdout
+    on_cuda("dial-train", "--model", model, *FEW, "--snapshot-every", 2, "--device", "cuda", "-o", tmp_path / "run", pairs)  # fmt: skip
+    curve = on_cuda("dial-eval", "curve", "--intent", split, "--device", "cuda", tmp_path / "run", "--json")
+    assert curve.stdout.count(b"accuracy") >= 2
+
+
+def test_a_device_that_is_not_there_is_refused_in_one_line(on_cuda: Run, model: Path, pairs: Path, tmp_path: Path):
+    done = on_cuda("dial-train", "--model", model, "--device", "cuda:7", "-o", tmp_path / "model", pairs, code=2)
+    assert done.stderr.decode().startswith("dial-train: --device cuda:7: not available here")
