@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dialtools.cli._run import Run
 from dialtools.cli._tables import Grid, write_table
-from dialtools.eval.options import CompareOptions
+from dialtools.eval.options.tables import CompareOptions
 
 if TYPE_CHECKING:
     from dialtools.eval.compare import Comparison
@@ -29,7 +29,7 @@ def report_comparison(found: Comparison, options: CompareOptions, run: Run) -> N
 
 def told(found: Comparison) -> Iterable[str]:
     """Yield what could not be compared, and why."""
-    from dialtools.eval.compare import say
+    from dialtools.eval.columns import say
 
     for (name, why), rows in found.untested.items():
         named = list(dict.fromkeys(map(say, rows)))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dialtools.cli._run import Run
-from dialtools.eval.options import ReportOptions, SpaceOptions, SuiteOptions
+from dialtools.eval.options.base import ReportOptions
+from dialtools.eval.options.tables import SuiteOptions
+from dialtools.eval.options.views import SpaceOptions
 
 if TYPE_CHECKING:
     from dialtools.cli._tables import Grid

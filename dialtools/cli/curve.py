@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dialtools.cli._command import command
 from dialtools.cli._run import Run
 from dialtools.errors import ConfigError, nearest
-from dialtools.eval.options import picture
+from dialtools.eval.options.views import picture
 from dialtools.options import RunOptions, argument, at_least, int_list, option
 
 if TYPE_CHECKING:

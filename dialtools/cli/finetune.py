@@ -19,7 +19,7 @@ from dialtools.cli._command import command, group
 from dialtools.cli._run import Run, duration
 from dialtools.cli._scores import report
 from dialtools.errors import ConfigError, GateError
-from dialtools.eval.options import ReportOptions
+from dialtools.eval.options.base import ReportOptions
 from dialtools.train.finetune.options import ActProtocol, IntentProtocol, SelectProtocol
 
 if TYPE_CHECKING:
@@ -209,8 +209,9 @@ def _scores(name: str, setting: str, model: str, results: list[dict[str, Any]], 
 
 def _about(name: str, options: Any, run: Run) -> dict[str, Any]:
     """Return what a resumed job must share with the one it goes on from: inputs, and options that change a run."""
+    from dialtools.encoder.device import settled_precision
     from dialtools.streams.provenance import HOW_NOT_WHAT, describe
 
     told = {key: value for key, value in run.resolved().items() if key not in (*HOW_NOT_WHAT, *KEYS, "seed")}
     inputs = [describe(path) for path in (*options.inputs, options.train, options.test) if path]
-    return {"task": name, **told, "inputs": inputs}
+    return {"task": name, **told, "precision": settled_precision(options), "inputs": inputs}

@@ -20,7 +20,7 @@ from dialtools.errors import ConfigError, DataError
 from dialtools.eval import parts as three
 from dialtools.eval import probe, sanity
 from dialtools.eval.items import identity
-from dialtools.eval.options import ActOptions
+from dialtools.eval.options.probes import ActOptions
 from dialtools.eval.parts import Parts
 from dialtools.eval.score import Score, of_queries
 from dialtools.metrics import f1

@@ -14,7 +14,7 @@ from dialtools.errors import DataError
 from dialtools.eval import select
 from dialtools.eval.intent import prototype_hits
 from dialtools.eval.labelled import Labelled
-from dialtools.eval.options import SelectOptions
+from dialtools.eval.options.likeness import SelectOptions
 from dialtools.eval.score import Score, of_queries, of_runs, shares
 from dialtools.metrics.episodes import sample
 from dialtools.metrics.geometry import unit

@@ -9,7 +9,7 @@ import numpy as np
 
 from dialtools.errors import DataError
 from dialtools.eval.items import identity
-from dialtools.eval.options import EntailOptions
+from dialtools.eval.options.likeness import EntailOptions
 from dialtools.eval.score import Score
 from dialtools.eval.split_parts import parts
 from dialtools.metrics.geometry import unit

@@ -11,7 +11,7 @@ from dialtools.errors import DataError
 from dialtools.eval import parts as three
 from dialtools.eval import probe, sanity
 from dialtools.eval.items import identity
-from dialtools.eval.options import InferOptions
+from dialtools.eval.options.probes import InferOptions
 from dialtools.eval.parts import Parts
 from dialtools.eval.score import Score, of_queries
 from dialtools.streams.vectors import Embeddings

@@ -8,7 +8,7 @@ from dialtools.errors import DataError
 from dialtools.eval import labelled, logreg, mixed, sanity
 from dialtools.eval.items import identity
 from dialtools.eval.labelled import Labelled
-from dialtools.eval.options import IntentOptions
+from dialtools.eval.options.labelled import IntentOptions
 from dialtools.eval.score import Score, of_queries, of_runs, shares
 from dialtools.metrics.classify import majority, nearest_rows, prototypes
 from dialtools.streams.vectors import Embeddings

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dialtools.errors import ConfigError, DataError, OutputError, nearest
-from dialtools.eval.options import IntentOptions, LabelledOptions, OosOptions
+from dialtools.eval.options.labelled import IntentOptions, LabelledOptions, OosOptions
 from dialtools.eval.parts import VALIDATION
 from dialtools.metrics.episodes import Episode, sample
 from dialtools.metrics.geometry import unit

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dialtools.errors import DataError, MissingExtra
-from dialtools.eval.options import PlotOptions
+from dialtools.eval.options.views import PlotOptions
 from dialtools.eval.split_parts import parts
 from dialtools.metrics.geometry import unit
 from dialtools.streams.vectors import read_embeddings

@@ -10,7 +10,7 @@ from dialtools.chance import share
 from dialtools.errors import DataError
 from dialtools.eval import labelled
 from dialtools.eval.labelled import Labelled
-from dialtools.eval.options import IntentOptions
+from dialtools.eval.options.labelled import IntentOptions
 from dialtools.metrics.geometry import unit
 from dialtools.streams.vectors import Embeddings, read_embeddings
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from dialtools.errors import ConfigError, DataError, nearest
-from dialtools.eval.compare import read_scores
-from dialtools.eval.options import MtebOptions
+from dialtools.eval.columns import read_scores
+from dialtools.eval.options.tables import MtebOptions
 
 ENGLISH = ["eng-Latn"]
 F1 = {"accuracy": "accuracy", "f1": "macro-f1", "f1_weighted": "weighted-f1"}

@@ -10,7 +10,7 @@ from dialtools.errors import DataError
 from dialtools.eval import labelled, sanity
 from dialtools.eval.items import identity
 from dialtools.eval.labelled import Labelled
-from dialtools.eval.options import OosOptions
+from dialtools.eval.options.labelled import OosOptions
 from dialtools.eval.score import Score, of_runs, shares
 from dialtools.metrics.classify import false_alarms_at_recall, placements, prototypes
 from dialtools.streams.vectors import Embeddings, read_embeddings

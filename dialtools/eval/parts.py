@@ -8,7 +8,7 @@ import numpy as np
 
 from dialtools.chance import share
 from dialtools.errors import DataError, nearest
-from dialtools.eval.options import ProbeOptions
+from dialtools.eval.options.probes import ProbeOptions
 from dialtools.streams.vectors import Embeddings, read_embeddings
 
 VALIDATION = ("validation", "validate", "valid", "val", "dev")

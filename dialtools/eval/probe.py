@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dialtools.eval.options import ProbeOptions
+from dialtools.eval.options.probes import ProbeOptions
 from dialtools.eval.parts import Parts
 
 LEAST_GAIN = 1e-3

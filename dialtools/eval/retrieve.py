@@ -11,7 +11,7 @@ import numpy as np
 
 from dialtools.errors import DataError
 from dialtools.eval.items import identity
-from dialtools.eval.options import RetrieveOptions
+from dialtools.eval.options.likeness import RetrieveOptions
 from dialtools.eval.score import Score, of_queries
 from dialtools.eval.split_parts import parts
 from dialtools.metrics.geometry import unit

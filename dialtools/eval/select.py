@@ -8,7 +8,7 @@ import numpy as np
 
 from dialtools.errors import DataError
 from dialtools.eval.items import identity
-from dialtools.eval.options import SelectOptions
+from dialtools.eval.options.likeness import SelectOptions
 from dialtools.eval.score import Score, of_queries
 from dialtools.metrics.geometry import unit
 from dialtools.metrics.ranking import exact_scores, ranks, reciprocal_rank, top_k

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dialtools.errors import DataError
-from dialtools.eval.options import SpaceOptions
+from dialtools.eval.options.views import SpaceOptions
 from dialtools.eval.score import Score
 from dialtools.eval.split_parts import parts
 from dialtools.metrics import space

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dialtools.errors import DataError, nearest
-from dialtools.eval.options import PartOptions
+from dialtools.eval.options.base import PartOptions
 from dialtools.streams.vectors import Embeddings
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from dialtools.errors import DataError
 from dialtools.eval.items import identity
-from dialtools.eval.options import StsOptions
+from dialtools.eval.options.likeness import StsOptions
 from dialtools.eval.score import Score, shares
 from dialtools.eval.split_parts import parts
 from dialtools.metrics.correlation import pearson, spearman, with_interval

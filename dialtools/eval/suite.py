@@ -25,16 +25,9 @@ from typing import Any, NamedTuple
 
 from dialtools.catalog import Entry
 from dialtools.errors import ConfigError, DataError, nearest
-from dialtools.eval.options import (
-    ActOptions,
-    EntailOptions,
-    InferOptions,
-    IntentOptions,
-    OosOptions,
-    RetrieveOptions,
-    SelectOptions,
-    StsOptions,
-)
+from dialtools.eval.options.labelled import IntentOptions, OosOptions
+from dialtools.eval.options.likeness import EntailOptions, RetrieveOptions, SelectOptions, StsOptions
+from dialtools.eval.options.probes import ActOptions, InferOptions
 from dialtools.eval.score import SCHEMA, Score
 from dialtools.options import Layer, resolve
 

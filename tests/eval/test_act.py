@@ -117,7 +117,7 @@ def test_scores_are_those_of_scikit_learn_on_what_the_layer_predicts(rows: list[
     from sklearn.metrics import f1_score
 
     from dialtools.eval import act, parts, probe
-    from dialtools.eval.options import ActOptions
+    from dialtools.eval.options.probes import ActOptions
 
     noisy = says(rows, 0) + np.random.default_rng(3).normal(size=(len(rows), 4)) * 0.6
     path = write(tmp_path / "turns.jsonl", rows, embedding=noisy)

@@ -45,7 +45,7 @@ def test_accuracy_is_that_of_scikit_learn_on_what_the_layer_predicts(toy: Toy, t
     from sklearn.metrics import accuracy_score
 
     from dialtools.eval import infer, parts, probe
-    from dialtools.eval.options import InferOptions
+    from dialtools.eval.options.probes import InferOptions
 
     rows = [row | {"split": s} for s, half in (("train", "train"), ("val", "test"), ("test", "test")) for row in toy.rows(half)]  # fmt: skip
     vectors = np.concatenate([toy.vectors[half] for half in ("train", "test", "test")])

@@ -1,0 +1,1 @@
+"""Options of dial-eval's tasks."""
