@@ -262,3 +262,7 @@ class RunOptions:
     color: str = option("auto", choices=("auto", "always", "never"), group="Run", help="colour on a terminal")
     config: str | None = option(None, metavar="FILE", group="Run", help="TOML file of options (keys are flags)")
     print_config: bool = option(False, group="Run", help="print every option, its value and its source; do nothing")
+
+
+DRY_RUN = {"group": "Run", "help": "read and check everything, print what would be done, write nothing"}
+"""Of a job that takes long; a stream goes to /dev/null."""

@@ -60,6 +60,12 @@ class Run:
         """Say the one closing line, with the time it took."""
         self.warn(f"{line} ({self.seconds:.1f} s)")
 
+    def tell_plan(self, lines: dict[str, str]) -> None:
+        """Print what --dry-run found, a line each."""
+        width = max(map(len, lines))
+        sys.stdout.write("".join(f"{name:<{width}}  {what}\n" for name, what in lines.items()))
+        self.close("dry run: nothing was written")
+
     def resolved(self) -> dict[str, Any]:
         """Return every option by its TOML key."""
         return {s.key: getattr(self.options, s.name) for s in self.specs if not s.positional}

@@ -7,6 +7,7 @@
   dial-embed --model model/ --whiten --save-transform whiten.safetensors tickets.jsonl -o white.parquet
   dial-embed --model glove.txt tickets.jsonl -o glove.parquet
   dial-embed --model model/ --templates augmented.jsonl --compress 0.2 tickets.jsonl -o compressed.parquet
+  dial-embed --model model/ --dry-run tickets.jsonl -o tickets.parquet
   cat lines.txt | dial-embed --model model/ --from text --to jsonl | head
 
 Records come in as JSONL, Parquet or Arrow, or text one a line; fields that are not embedded travel along. A list of
@@ -47,7 +48,7 @@ def main(options: EmbedOptions, run: Run) -> None:
     from dialtools.streams.atomic import refuse_existing
     from dialtools.streams.policy import Policy
 
-    kind = embedding_format(options.output, options.to, terminal=sys.stdout.isatty())
+    kind = embedding_format(options.output, options.to, terminal=sys.stdout.isatty() and not options.dry_run)
     if options.output != "-":
         refuse_existing(options.output, overwrite=options.overwrite)
     device = choose_device(options.device)
@@ -70,6 +71,12 @@ def main(options: EmbedOptions, run: Run) -> None:
     with Policy(options.on_error) as policy, run.progress(None, "texts") as progress:
         job = Job(encoder, options, settings, space, policy, progress.advance)
         records = read_records(options.inputs, format=options.from_, policy=policy)
+        if options.dry_run:
+            from dialtools.embed.plan import plan
+
+            lines = plan(job, records)
+            run.skipped = policy.skipped
+            return run.tell_plan({**lines, "writes": f"{options.output} as {kind}"})
         (_stream if options.output == "-" else _shards)(job, records, kind, transform, finish, run)
     run.skipped = policy.skipped
     if job.cut and options.on_truncate == "warn":

@@ -8,6 +8,7 @@
   dial-pairs --kind self corpus.jsonl | dial-train --method mlm -o adapted/
   dial-pairs --window 3 --follow 3 --merge-speaker --min-turns 4 corpus.jsonl | dial-train --method dialoguecse --negatives all -o matched/
   dial-train --resume -o dse/ --model bert-base-uncased pairs.arrow
+  dial-train --dry-run --model bert-base-uncased pairs.arrow
   dial-train --snapshot-every 200 -o run/ pairs.jsonl
 
 Pairs are {"context": [turns, oldest first], "response"}, as dial-pairs writes them. A recipe holds the published
@@ -50,6 +51,8 @@ def main(options: TrainOptions, run: Run) -> None:
     work = final.with_name(f"{final.name}.partial")
     refuse_existing(final, overwrite=options.overwrite)
     prepare.check_inputs([*options.inputs, *([options.validate] if options.validate else [])], options.model)
+    if options.dry_run:
+        return _plan(final, options, run)
     _claim(work, options)
     trainer, held_out, policy_skipped = _prepare(work, options, run)
     run.skipped = policy_skipped
@@ -66,6 +69,21 @@ def main(options: TrainOptions, run: Run) -> None:
     closing = f"{trainer.step:,} steps, {len(trainer.sampler.pairs):,} pairs"
     loss = f", loss {last['loss']:.3f}" if "loss" in last else ""
     run.close(f"{final}: {closing}{loss}{_accuracy(last)}")
+
+
+def _plan(final: Path, options: TrainOptions, run: Run) -> None:
+    """Read the pairs into a folder that does not stay, and say what would be done with them."""
+    import tempfile
+    from dataclasses import replace
+    from pathlib import Path
+
+    from dialtools.train.plan import plan
+
+    with tempfile.TemporaryDirectory(prefix="dial-train-") as work:
+        trainer, held_out, run.skipped = _prepare(Path(work), replace(options, cache=None), run)
+        lines = plan(trainer, len(held_out[1]) if held_out else 0)
+    snapshots = f", snapshots every {options.snapshot_every or trainer.sampler.per_epoch:,}" if options.snapshot_every is not None else ""  # fmt: skip
+    run.tell_plan({**lines, "writes": f"{final}, a checkpoint every {options.checkpoint_every:,} steps{snapshots}"})
 
 
 def _claim(work: Path, options: TrainOptions) -> None:

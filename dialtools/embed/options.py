@@ -8,7 +8,7 @@ from pathlib import Path
 from dialtools.corpora.options import AnyRecordOptions
 from dialtools.embed.rows import PER
 from dialtools.errors import ConfigError, nearest
-from dialtools.options import RunOptions, at_least, fraction, name_list, option
+from dialtools.options import DRY_RUN, RunOptions, at_least, fraction, name_list, option
 
 KINDS = ("center", "top", "whiten", "flow")
 EMBEDDING_FORMATS = ("parquet", "arrow", "jsonl", "npy")
@@ -62,6 +62,7 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
     precision: str = option("auto", choices=("auto", "float32", "bfloat16"), group="Engine", help="auto: bfloat16 on CUDA, float32 elsewhere")  # fmt: skip
     threads: int = option(0, metavar="N", parse=at_least(0), group="Engine", help="CPU threads", shown="the cores there are")  # fmt: skip
     trust_remote_code: bool = option(False, group="Engine", help="run code that comes with the model")
+    dry_run: bool = option(False, **DRY_RUN)
 
     def __post_init__(self) -> None:
         if not self.model and not self.print_config:

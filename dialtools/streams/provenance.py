@@ -23,6 +23,7 @@ HOW_NOT_WHAT = (
     "color",
     "config",
     "print-config",
+    "dry-run",
     "jobs",
     "threads",
 )

@@ -89,7 +89,7 @@ class Trainer:
         self.optimiser.zero_grad(set_to_none=True)
         figures: dict[str, float] = {}
         with seeded((self.options.seed << 32) + self.step, self.encoder.device):  # dropout depends on the step alone
-            loss = gradcache.backward(self._encode, batch.parts, lambda rows: self.method.loss(rows, batch, figures), device=self.encoder.device, cached=self._cached(batch))  # fmt: skip
+            loss = gradcache.backward(self._encode, batch.parts, lambda rows: self.method.loss(rows, batch, figures), device=self.encoder.device, cached=self.cached(batch))  # fmt: skip
         value = float(loss)
         if not np.isfinite(value):
             raise NotFinite(self.step + 1, batch.pairs)
@@ -106,7 +106,8 @@ class Trainer:
         with autocast(device, self.precision):
             return self.method.encode(tuple(column.to(device, non_blocking=True) for column in part))
 
-    def _cached(self, batch: Batch) -> bool:
+    def cached(self, batch: Batch) -> bool:
+        """Tell whether a batch is encoded twice, one micro-batch in memory at a time."""
         if self.options.grad_cache != "auto":
             return self.options.grad_cache == "on"
         config = self.encoder.backbone.config

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
-from dialtools.options import RECORD_FORMATS, RunOptions, argument, at_least, int_list, on_error_policy, option
+from dialtools.options import DRY_RUN, RECORD_FORMATS, RunOptions, argument, at_least, int_list, on_error_policy, option
 from dialtools.train.methods.catalog import METHODS, OWNERS
 
 RECIPE = {"shown": "by recipe", "group": "Recipe"}
@@ -95,6 +95,7 @@ class TrainOptions(RunOptions):
     snapshot_every: int | None = option(None, metavar="N|epoch", parse=snapshot_steps, group="Engine", help="keep a model directory of every N steps or of every epoch, of the start and of the end, in snapshots/ of the model directory: dial-eval curve scores them")  # fmt: skip
     resume: bool = option(False, group="Engine", help="go on from the checkpoint of a run that was stopped")
     overwrite: bool = option(False, group="Engine", help="replace a model directory that exists")
+    dry_run: bool = option(False, **DRY_RUN)
     cache: str | None = option(None, metavar="DIR", group="Engine", help="keep the tokenised pairs here for the next run")  # fmt: skip
     tensorboard: str | None = option(None, metavar="DIR", group="Engine", help="also log for TensorBoard")
 
@@ -123,5 +124,5 @@ class TrainOptions(RunOptions):
 
 
 NOT_IN_FINGERPRINT = ("inputs", "output", "resume", "overwrite", "threads", "quiet", "verbose", "debug", "color", "config",
-                      "print_config", "checkpoint_every", "snapshot_every", "cache", "tensorboard", "on_error", "from_")  # fmt: skip
+                      "print_config", "dry_run", "checkpoint_every", "snapshot_every", "cache", "tensorboard", "on_error", "from_")  # fmt: skip
 """Options that may differ between a run and its resumption."""

@@ -149,3 +149,19 @@ def test_what_cannot_be_done_is_said_in_one_line(scripts, minilm, flags, data, c
     assert done.returncode == code
     assert says in done.stderr.decode()
     assert b"Traceback" not in done.stderr
+
+
+def test_a_dry_run_tells_what_a_run_then_does_and_writes_nothing(scripts, minilm, corpus, tmp_path):
+    flags = ["--model", minilm, "--shard-rows", "40", "--max-length", "9", "--keep", "id", corpus, "-o", "e.parquet"]
+    planned = embed(scripts, *flags, "--dry-run", cwd=tmp_path)
+    assert planned.returncode == 0, planned.stderr
+    assert not list(tmp_path.iterdir())
+    plan = dict(line.split(maxsplit=1) for line in planned.stdout.decode().splitlines())
+    done = embed(scripts, *flags, "--tokens", cwd=tmp_path)
+    found = read_embeddings([str(tmp_path / "e.parquet")])
+    assert plan["rows"] == "96, in shards of 40: 3" and plan["carried"] == "id"
+    assert plan["texts"].startswith("96 to encode") and b"96 texts encoded" in done.stderr
+    tokens = sum(min(count, 9) for count in found.columns["tokens"])
+    assert f", {tokens} tokens, 96 texts cut at 9" in plan["texts"] and b"96 of 96 texts cut at 9 tokens" in done.stderr
+    assert plan["vectors"] == f"embedding: 384 dimensions, float32, {found.matrix.nbytes / 2**20:.1f} MiB"
+    assert plan["device"] == "cpu, float32" and plan["writes"] == "e.parquet as parquet"

@@ -155,3 +155,18 @@ def test_a_misspelt_choice_is_a_usage_error(flags: tuple[str, str], train: Train
 def test_a_missing_model_is_named_with_a_way_to_get_it(train: Train, pairs: Path, tmp_path: Path):
     done = train("--model", "nobody/nothing", "-o", tmp_path / "model", pairs, code=1, small=False)
     assert b"nobody/nothing" in done.stderr and b"download" in done.stderr
+
+
+def test_a_dry_run_tells_what_a_run_then_does_and_writes_nothing(train: Train, pairs: Path, tmp_path: Path):
+    run = ("--batch-size", 32, "--epochs", 2, "--validation-share", 0.2, "-o", tmp_path / "model", pairs)
+    planned = train(*run, "--dry-run")
+    assert not list(tmp_path.iterdir())
+    plan = dict(line.split(maxsplit=1) for line in planned.stdout.decode().splitlines())
+    train(*run)
+    log, facts = steps(tmp_path / "model/train-log.jsonl"), json.loads((tmp_path / "model/dialtools.json").read_text())
+    trained, texts = facts["counts"]["pairs_trained_on"], facts["counts"]["utterances"]
+    assert plan["steps"] == f"{len(log)}, {len(log) // 2} an epoch"
+    assert plan["pairs"] == f"{trained} to train on, {facts['counts']['pairs'] - trained} held out"
+    assert plan["texts"].startswith(f"{texts} distinct, ")
+    assert plan["batch"].startswith(f"32 pairs, {log[0]['tokens']:,} tokens in the first")
+    assert plan["encoder"].startswith("fresh: 1 layers x 64") and plan["writes"].startswith(f"{tmp_path}/model, ")
