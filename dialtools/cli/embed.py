@@ -122,7 +122,7 @@ def _shards(job: Job, records: Any, kind: str, transform: Transform, finish: Any
                 batch = job.batch(shard)
                 shards.write(count, batch, cut=job.cut - before[0], distinct=job.distinct - before[1])
             if run.stop_requested:
-                run.warn(f"stopped after {count:,} shards; --resume goes on")
+                run.warn(f"stopped after {count:,} shard{'s' * (count != 1)}; --resume goes on")
                 run.interrupted()
     if transform.waits:
         transform.fit(shards.read(number) for number in range(1, count + 1))

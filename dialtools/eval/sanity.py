@@ -85,7 +85,8 @@ def told(data: dict[str, Any]) -> str:
     if "train" not in data:
         return ""
     train, test, leakage = data["train"], data["test"], data.get("leakage")
-    even = f"{train['classes']:,} classes, {train['smallest']:,} to {train['largest']:,} training rows each"
+    rows = " to ".join(f"{n:,}" for n in dict.fromkeys((train["smallest"], train["largest"])))
+    even = f"{train['classes']:,} classes, {rows} training rows each"
     if leakage is None:
         return f"{even}; no texts here, so whether test rows occur in training is not known (dial-embed --keep all)"
     found = f"{leakage['normalised']:,} of {test['rows']:,} test rows occur in training ({leakage['exact']:,} letter by letter)"  # fmt: skip

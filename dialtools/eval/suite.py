@@ -188,6 +188,8 @@ def run(suite: Suite, folders: Sequence[str], *, seed: int, advance: Callable[[i
         DataError: if a folder has none of them.
     """
     result = Result()
+    if missing := next((folder for folder in folders if not Path(folder).is_dir()), None):
+        raise DataError("no such folder", where=missing)
     for folder in folders:
         values = result.values.setdefault(folder, {})
         for one in suite.sets:
