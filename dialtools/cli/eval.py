@@ -15,8 +15,8 @@
   dial-eval curve --intent tickets.jsonl --plot curve.svg run/
 
 Reads what dial-embed writes (Parquet, Arrow, JSONL, .npy); needs no model and no GPU, but for finetune and curve, which
-read records and load encoders. Numbers are percent, with 95 % intervals: Student's t over runs, or bootstrap over the
-queries of one run.
+read records and load encoders. Numbers are percent, with 95 % intervals: Student's t over runs or over blocks of
+candidates, or bootstrap over the queries of one run.
 """
 
 from __future__ import annotations

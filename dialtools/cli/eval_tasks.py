@@ -65,7 +65,8 @@ def oos(options: OosOptions, run: Run) -> None:
 Candidates are the responses of N consecutive rows (the last incomplete block is dropped), N - 1 drawn ones, or given
 lists: records of `history`, `response` and `candidates` (texts) are embedded twice, as queries by dial-embed --field
 history and as a pool by dial-embed --per candidate. A candidate with the text of the true response is left out, or counted against it; equal scores share the places
-they hold in expectation (--ties average).
+they hold in expectation (--ties average). Queries of a block share their candidates: intervals, and the tests of dial-eval
+compare, are over blocks.
 """)  # fmt: skip
 def select(options: SelectOptions, run: Run) -> None:
     from dialtools.eval import select as task

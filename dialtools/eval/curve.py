@@ -15,10 +15,9 @@ from dialtools.eval import select
 from dialtools.eval.intent import prototype_hits
 from dialtools.eval.labelled import Labelled
 from dialtools.eval.options.likeness import SelectOptions
-from dialtools.eval.score import Score, of_queries, of_runs, shares
+from dialtools.eval.score import Score, of_runs, shares
 from dialtools.metrics.episodes import sample
 from dialtools.metrics.geometry import unit
-from dialtools.metrics.ranking import reciprocal_rank, top_k
 from dialtools.streams.vectors import Embeddings
 
 TRAIN = "train"
@@ -94,5 +93,4 @@ class Selections:
         options = SelectOptions(inputs=(self.name,), candidates=self.candidates, seed=self.seed)
         found = select.among_rows(source, options)
         facts = {"task": "select", "dataset": self.name, "setting": f"1-of-{self.candidates} blocks", "seed": self.seed}
-        tops = [of_queries(100 * top_k(found, k), metric=f"top-{k}", **facts) for k in select.TOP]
-        return [*tops, of_queries(100 * reciprocal_rank(found), metric="mrr", **facts)]
+        return select.scores(found, options, **facts)

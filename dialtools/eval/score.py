@@ -31,7 +31,7 @@ class Score:
         values: a value for each run.
         chosen: hyper-parameters found on validation rows.
         chance: what random order scores on the same lists.
-        low, high: 95 % interval: Student's t over runs, or bootstrap over queries of a single run.
+        low, high: 95 % interval: Student's t over runs or blocks of queries, or bootstrap over queries of a single run.
         each: what every test item adds (`each` tells how), so that scores can be compared item by item.
         items: digests of the columns that tell which the test items are, in their order (`items`).
         data: what training and test rows are, and whether they share texts (`sanity`).
@@ -81,6 +81,13 @@ def of_queries(values_N: np.ndarray, **facts: Any) -> Score:
     """Return a score over the queries of one run with a bootstrap interval."""
     mean, low, high = bootstrap(np.asarray(values_N, float), seed=facts["seed"])
     return Score(value=mean, low=low, high=high, std=float("nan"), runs=1, n=len(values_N), each=shares(values_N / 100), **facts)  # fmt: skip
+
+
+def of_blocks(values_N: np.ndarray, size: int, **facts: Any) -> Score:
+    """Return a score over queries whose blocks of `size` share candidates: a t-interval over the blocks, of one none."""
+    blocks = np.asarray(values_N, float).reshape(-1, size).mean(1)
+    mean, low, high, _ = over_runs(blocks)
+    return Score(value=mean, low=low, high=high, std=float("nan"), runs=1, n=len(values_N), each=shares(blocks / 100), **facts)  # fmt: skip
 
 
 def check_gates(scores: list[Score], gates: tuple[str, ...]) -> None:
