@@ -29,42 +29,30 @@ from dialtools.embed.options import EmbedOptions
 
 if TYPE_CHECKING:
     from dialtools.embed.job import Job
+    from dialtools.embed.shard import Settings
     from dialtools.embed.transformed import Transform
 
 
 @command(EmbedOptions, memory="the model, and one shard of rows (--shard-rows) with its vectors")
 def main(options: EmbedOptions, run: Run) -> None:
     import sys
-    from pathlib import Path
 
     from dialtools.cli._torch import start_torch
 
     start_torch(options.threads)
     from dialtools.corpora.read import read_records
+    from dialtools.embed.compress import Compression
+    from dialtools.embed.job import Job
+    from dialtools.embed.plan import plan
     from dialtools.embed.sink import embedding_format
-    from dialtools.encoder.device import choose_device, choose_precision, default_batch_tokens
-    from dialtools.encoder.encoder import Encoder
-    from dialtools.encoder.word_vectors import WordVectors
+    from dialtools.embed.transformed import Transform
     from dialtools.streams.atomic import refuse_existing
     from dialtools.streams.policy import Policy
 
     kind = embedding_format(options.output, options.to, terminal=sys.stdout.isatty() and not options.dry_run)
     if options.output != "-":
         refuse_existing(options.output, overwrite=options.overwrite)
-    device = choose_device(options.device)
-    encoder: Any
-    if Path(options.model).is_file():
-        encoder = WordVectors.load(options.model)
-    else:
-        encoder = Encoder.load(options.model, pooling=options.pooling, max_length=options.max_length, trust_remote_code=options.trust_remote_code).to(device)  # fmt: skip
-    from dialtools.embed.compress import Compression
-    from dialtools.embed.job import Job
-    from dialtools.embed.shard import Settings
-    from dialtools.embed.transformed import Transform
-
-    settings = Settings(max_length=encoder.max_length, normalize=encoder.normalize if options.normalize is None else options.normalize,
-                        batch_tokens=options.batch_tokens or default_batch_tokens(device),
-                        precision=choose_precision(options.precision, device), float16_round=options.float16_round)  # fmt: skip
+    encoder, settings = _encoder(options)
     space = {"weights": encoder.digest(), "pooling": encoder.pooling, "normalize": settings.normalize}
     transform, compression = Transform(options, space), Compression(options, encoder, settings)
     finish = lambda batch: compression(transform(batch))  # noqa: E731
@@ -72,19 +60,37 @@ def main(options: EmbedOptions, run: Run) -> None:
         job = Job(encoder, options, settings, space, policy, progress.advance)
         records = read_records(options.inputs, format=options.from_, policy=policy)
         if options.dry_run:
-            from dialtools.embed.plan import plan
-
             lines = plan(job, records)
-            run.skipped = policy.skipped
-            return run.tell_plan({**lines, "writes": f"{options.output} as {kind}"})
-        (_stream if options.output == "-" else _shards)(job, records, kind, transform, finish, run)
+        else:
+            (_stream if options.output == "-" else _shards)(job, records, kind, transform, finish, run)
     run.skipped = policy.skipped
+    skipped = f"; {policy.skipped:,} bad records skipped" if policy.skipped else ""
+    if options.dry_run:
+        return run.tell_plan({**lines, "writes": f"{options.output} as {kind}{skipped}"})
     if job.cut and options.on_truncate == "warn":
         run.warn(f"{job.cut:,} of {job.rows * max(1, len(job.fields)):,} texts cut at {settings.max_length} tokens")
-    skipped = f"; {policy.skipped:,} bad records skipped" if policy.skipped else ""
-    run.close(
-        f"{job.rows:,} rows, {job.distinct:,} texts encoded, {min(encoder.dimension, options.dimensions or encoder.dimension)} dimensions{compression.told()}{skipped}"
-    )
+    dimensions = min(encoder.dimension, options.dimensions or encoder.dimension)
+    run.close(f"{job.rows:,} rows, {job.distinct:,} texts encoded, {dimensions} dimensions{compression.told()}{skipped}")  # fmt: skip
+
+
+def _encoder(options: EmbedOptions) -> tuple[Any, Settings]:
+    """Load the model, or a file of word vectors, onto its device, and settle how texts become vectors."""
+    from pathlib import Path
+
+    from dialtools.embed.shard import Settings
+    from dialtools.encoder.device import choose_device, choose_precision, default_batch_tokens
+    from dialtools.encoder.encoder import Encoder
+    from dialtools.encoder.word_vectors import WordVectors
+
+    device = choose_device(options.device)
+    encoder: Any
+    if Path(options.model).is_file():
+        encoder = WordVectors.load(options.model)
+    else:
+        encoder = Encoder.load(options.model, pooling=options.pooling, max_length=options.max_length, trust_remote_code=options.trust_remote_code).to(device)  # fmt: skip
+    normalize = encoder.normalize if options.normalize is None else options.normalize
+    return encoder, Settings(max_length=encoder.max_length, normalize=normalize, batch_tokens=options.batch_tokens or default_batch_tokens(device),
+                             precision=choose_precision(options.precision, device), float16_round=options.float16_round)  # fmt: skip
 
 
 def _metadata(job: Job, run: Run) -> dict[str, str]:
