@@ -150,21 +150,27 @@ class _Heartbeat:
 @contextmanager
 def _bar(name: str, total: int | None, unit: str) -> Iterator[Any]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = [TextColumn(name), BarColumn(), MofNCompleteColumn(), TextColumn(unit), TimeRemainingColumn(), TextColumn("{task.fields[facts]}")]  # fmt: skip
+    told = TextColumn("{task.fields[told]}")
+    columns = [TextColumn(name), BarColumn(), told, TimeRemainingColumn()] if total else [TextColumn(name), told]
+    of = f" of {total:,}" if total else ""
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task, done = progress.add_task(name, total=total, facts=""), 0
+        started = time.monotonic()
+        task, done, skipped = progress.add_task(name, total=total, told=f"0{of} {unit}"), 0, 0
 
         class Bar:
             def advance(self, n: int = 1, **facts: object) -> None:
                 nonlocal done
                 done += n
-                progress.update(task, completed=done, facts="  ".join(f"{key} {value}" for key, value in facts.items()))
+                rate = (done - skipped) / max(time.monotonic() - started, 1e-9)
+                pace = f"{rate:,.0f}/s" if rate >= 1 else ""
+                about = "  ".join(filter(None, (f"{done:,}{of} {unit}", pace, *(f"{key} {value}" for key, value in facts.items()))))  # fmt: skip
+                progress.update(task, completed=done, told=about)
 
             def skip(self, n: int) -> None:
-                nonlocal done
-                done += n
+                nonlocal done, skipped
+                done, skipped = done + n, skipped + n
                 progress.reset(task, completed=done)  # so that the rate is that of this run
 
         yield Bar()

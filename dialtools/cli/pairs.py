@@ -75,10 +75,11 @@ def main(options: PairOptions, run: Run) -> None:
             chunks = record_chunks(options.inputs, format=options.from_, policy=policy, column=None)
         else:
             chunks = dialogue_chunks(options.inputs, format=options.from_, logs=options, policy=policy, tally=tally, prompt=prompt, keep=converts)  # fmt: skip
+        told = 0
         for part, payload in mine(chunks, options, lines=kind == "jsonl", policy=policy, tally=tally):
-            before = tally.kept
             writers[part](payload)
-            progress.advance(tally.kept - before)
+            progress.advance(tally.kept - told)
+            told = tally.kept
     run.skipped = policy.skipped
     run.close(_closing(options, tally) + (f"; {policy.skipped:,} bad records skipped" if policy.skipped else ""))
 

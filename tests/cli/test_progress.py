@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import re
+import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -22,3 +27,28 @@ def test_slow_pieces_are_told_by_their_time_and_what_was_done_before_is_no_speed
         fast.advance(pieces)
     assert told == ["9 of 20 runs (60 s each, 11 min left, accuracy 33.0)", "10 of 20 runs (2 min each, 25 min left, accuracy 33.0)",
                     "0 pairs (0/s)", "10,000 pairs (100/s)"]  # fmt: skip
+
+
+def on_a_terminal(*command: object) -> str:
+    """Run a command whose stderr is a terminal; return what it showed, without the codes that move the cursor."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            shown += (piece := os.read(ours, 1 << 16))
+        except OSError:  # the terminal of a process that has ended
+            piece = b""
+        if not piece:
+            break
+    os.close(ours)
+    assert process.wait() == 0, shown
+    return re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", shown).decode()
+
+
+def test_on_a_terminal_a_stream_tells_how_many_there_are_by_now(scripts: Path):
+    corpus = Path(__file__).parents[2] / "examples/heldout.jsonl.gz"
+    shown = on_a_terminal(scripts / "dial-pairs", "--window", "1,2,3", corpus)
+    pairs = re.search(r"dial-pairs: ([\d,]+) pairs from 600 dialogues", shown)
+    assert pairs and f"dial-pairs {pairs[1]} pairs  " in shown.replace("dial-pairs  ", "dial-pairs ")
