@@ -36,7 +36,10 @@ def minilm() -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start the warm commands once, for all workers of the run."""
+    """Start the warm commands once, for all workers of the run; hide the GPUs from all tests but those that ask for one."""
+    if "DIALTOOLS_GPUS" not in os.environ:
+        os.environ["DIALTOOLS_GPUS"] = os.environ.get("CUDA_VISIBLE_DEVICES", "0,1")
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
     if not hasattr(config, "workerinput") and not config.option.collectonly:
         folder = Path(tempfile.mkdtemp(prefix="dial-"))
         config.warm_server = warm.start(folder)
@@ -61,10 +64,8 @@ def scripts() -> Path:
 
 @pytest.fixture(scope="session")
 def cuda_scripts() -> Path:
-    """The same commands with a CUDA device: this machine's, else one of host memory (see `host_cuda`)."""
-    import torch
-
-    if not torch.cuda.is_available() and (why := host_cuda.unavailable()):
+    """The same commands with CUDA devices: this machine's, else of host memory (see `host_cuda`)."""
+    if (why := host_cuda.unavailable()) and not warm.count_gpus():
         pytest.skip(why)
     folder = Path(os.environ["DIALTOOLS_WARM"]) / "cuda"
     warm.start_cuda(folder)

@@ -48,7 +48,7 @@ os._exit(status)
 def start(folder: Path, **settings: str) -> subprocess.Popen:
     """Start the server and write a script for each command into `folder`; does not wait until it is ready."""
     address = str(folder / "socket")
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": "", **settings}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **settings}
     for command in COMMANDS:
         script = folder / command
         script.write_text(CLIENT.format(python=sys.executable, address=address))
@@ -57,22 +57,33 @@ def start(folder: Path, **settings: str) -> subprocess.Popen:
 
 
 def start_cuda(folder: Path) -> None:
-    """Start commands that have a CUDA device, once for all workers of a run: a real one, else of host memory."""
-    import torch
+    """Start commands that have CUDA devices, once for all workers of a run: real ones, else of host memory.
 
+    How many there are is in the file `devices`.
+    """
     with contextlib.suppress(FileExistsError):
         folder.mkdir()
-        settings = {}
-        try:
-            if torch.cuda.is_available():
-                settings["CUDA_VISIBLE_DEVICES"] = os.environ.get("CUDA_VISIBLE_DEVICES", "0,1")
-            else:
-                settings["DIALTOOLS_HOST_CUDA"] = str(folder / "libhost_cuda.so")
+        gpus, settings = count_gpus(), {"CUDA_VISIBLE_DEVICES": os.environ["DIALTOOLS_GPUS"]}
+        (folder / "devices").write_text(str(gpus or host_cuda.DEVICES))
+        if not gpus:
+            settings["DIALTOOLS_HOST_CUDA"] = str(folder / "libhost_cuda.so")
+            try:
                 host_cuda.build(Path(settings["DIALTOOLS_HOST_CUDA"]))
-        except subprocess.CalledProcessError as error:
-            (folder / "failed").write_text(str(error))
-            raise
+            except subprocess.CalledProcessError as error:
+                (folder / "failed").write_text(str(error))
+                raise
         (folder / "server").write_text(str(start(folder, **settings).pid))
+
+
+def count_gpus() -> int:
+    """Return how many GPUs this machine has for torch; tests see none of them but where they ask."""
+    import torch
+
+    if not torch.backends.cuda.is_built():
+        return 0
+    seen = {**os.environ, "CUDA_VISIBLE_DEVICES": os.environ["DIALTOOLS_GPUS"]}
+    count = [sys.executable, "-c", "import torch; print(torch.cuda.device_count())"]
+    return int(subprocess.run(count, env=seen, check=True, capture_output=True).stdout)
 
 
 def stop_cuda(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -23,10 +24,14 @@ MATCHING = ("dialoguecse", "siamese-s", "siamese-m")
 FEW = ("--freeze", 0, "--batch-size", 16, "--max-steps", 3, "--lr", "1e-3")
 
 
+def visible(environment: dict[str, str]) -> dict[str, str]:
+    return {**environment, "CUDA_VISIBLE_DEVICES": os.environ["DIALTOOLS_GPUS"]}
+
+
 @pytest.fixture(scope="module")
 def on_cuda(cuda_scripts: Path, environment: dict[str, str]) -> Run:
     """Run a command where there is a CUDA device."""
-    own = {key: value for key, value in environment.items() if key != "CUDA_VISIBLE_DEVICES"}
+    own = visible(environment)
 
     def run(command: str, *arguments: object, code: int = 0) -> subprocess.CompletedProcess:
         done = subprocess.run([str(cuda_scripts / command), *map(str, arguments)], capture_output=True, env=own, timeout=900)  # fmt: skip
@@ -108,9 +113,9 @@ def test_a_gpu_is_chosen_by_itself_with_bfloat16_for_matrix_products_and_float32
 
 @pytest.mark.parametrize("device", ["cuda", "cuda:1"])
 def test_gradient_caching_repeats_the_dropout_of_its_own_device(
-    device: str, on_cuda: Run, model: Path, pairs: Path, tmp_path: Path
+    device: str, on_cuda: Run, cuda_scripts: Path, model: Path, pairs: Path, tmp_path: Path
 ):
-    if torch.cuda.is_available() and torch.cuda.device_count() == 1 and device == "cuda:1":
+    if device == "cuda:1" and (cuda_scripts / "devices").read_text() == "1":
         pytest.skip("one GPU")
     for cache in ("off", "on"):
         on_cuda("dial-train", "--model", model, *FEW, "--device", device, "--precision", "float32", "--grad-cache", cache,
@@ -140,8 +145,7 @@ def test_a_run_that_was_killed_ends_in_the_weights_of_an_unbroken_one(
 ):
     run = ("--model", model, *LONG, "--device", "cuda", pairs)
     on_cuda("dial-train", *run, "-o", tmp_path / "unbroken")
-    visible = {key: value for key, value in environment.items() if key != "CUDA_VISIBLE_DEVICES"}
-    kill(cuda_scripts, visible, tmp_path / "broken", *run)
+    kill(cuda_scripts, visible(environment), tmp_path / "broken", *run)
     on_cuda("dial-train", *run, "-o", tmp_path / "broken", "--resume")
     assert weights(tmp_path / "broken") == weights(tmp_path / "unbroken")
 
