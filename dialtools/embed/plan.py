@@ -25,11 +25,12 @@ def plan(job: Job, records: Iterable[Record]) -> dict[str, str]:
         job.advance(len(texts))
     vectors = [vector_name(name, job.fields) for name in job.fields]
     width = 2 if job.options.dtype == "float16" else 4
-    size = rows * len(vectors) * job.encoder.dimension * width
+    dimensions = job.options.dimensions or job.encoder.dimension
+    size = rows * len(vectors) * dimensions * width
     lines = {
         "rows": f"{rows:,}, in shards of {job.options.shard_rows:,}: {shards:,}",
         "texts": f"{distinct:,} to encode (distinct within a shard), {tokens:,} tokens, {cut:,} texts cut at {longest}",
-        "vectors": f"{', '.join(vectors)}: {job.encoder.dimension} dimensions, {job.options.dtype}, {size / 2**20:,.1f} MiB",
+        "vectors": f"{', '.join(vectors)}: {dimensions} dimensions, {job.options.dtype}, {size / 2**20:,.1f} MiB",
         "carried": ", ".join(job.columns) or "nothing",
     }  # fmt: skip
     return lines | ({"device": f"{job.encoder.device}, {job.settings.precision}"} if isinstance(job.encoder, Encoder) else {})  # fmt: skip
