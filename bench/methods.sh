@@ -20,7 +20,7 @@ def write(name, found):
     Path(f"data/{name}.jsonl").write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found))
 for name in ("clinc150", "banking77", "snips"):
     write(name, (row for n, row in enumerate(rows(name)) if n % 3 == 0))
-write("dstc2", (row for row in rows("dstc2_acts") if int(re.search(r"\d+", row["id"])[0]) % 4 == 0))
+write("dstc2", ({**row, "dialogue_id": row["id"].split("#")[0]} for row in rows("dstc2_acts") if int(re.search(r"\d+", row["id"])[0]) % 4 == 0))
 write("citod", rows("citod"))
 write("ubuntu", islice(rows("ubuntu_irc"), 2000))
 write("sick", rows("sick"))

@@ -66,7 +66,9 @@ def main(options: EmbedOptions, run: Run) -> None:
     run.skipped = policy.skipped
     skipped = f"; {policy.skipped:,} bad records skipped" if policy.skipped else ""
     if options.dry_run:
-        return run.tell_plan({**lines, "writes": f"{'stdout' if options.output == '-' else options.output} as {kind}{skipped}"})
+        return run.tell_plan(
+            {**lines, "writes": f"{'stdout' if options.output == '-' else options.output} as {kind}{skipped}"}
+        )
     if job.cut and options.on_truncate == "warn":
         run.warn(f"{job.cut:,} of {job.rows * max(1, len(job.fields)):,} texts cut at {settings.max_length} tokens")
     dimensions = min(encoder.dimension, options.dimensions or encoder.dimension)

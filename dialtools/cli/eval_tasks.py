@@ -88,7 +88,8 @@ have F1 0 and count in the macro average, as scikit-learn has it with zero_divis
 
 Rows of turns (--per turn) hold each turn's own acts: `next` looks up those of the turn that follows. Ready-made rows
 hold the acts of `response` in `labels`: embed `history` for `next`, `history+response` for `current`; the file tells
-which was done, and the wrong target is refused.
+which was done, and the wrong target is refused. Turns of one dialogue (--group) are resampled together: they are no
+independent evidence.
 """)  # fmt: skip
 def act(options: ActOptions, run: Run) -> None:
     from dialtools.eval import act as task

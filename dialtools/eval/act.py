@@ -47,10 +47,11 @@ def evaluate(options: ActOptions, advance: Callable[[int], None] = lambda _: Non
     counts = f1.counts(truth.test, guess)
     each = {"truth": [np.flatnonzero(row).tolist() for row in truth.test], "guess": [np.flatnonzero(row).tolist() for row in guess], "labels": len(names)}  # fmt: skip
     facts: dict[str, Any] = {"task": "act", "dataset": options.name or parts.test.name, "setting": options.target, "seed": options.seed, "chosen": layer.chosen,
-                             "items": identity(parts.test.columns, also=(TARGET,))}  # fmt: skip
+                             "items": identity(parts.test.columns, also=(TARGET,)), "groups": three.groups(parts.test, options.group)}  # fmt: skip
+    together = np.asarray(facts["groups"], np.int64) if facts["groups"] else None
     scores = []
     for name, average in f1.AVERAGES.items():
-        value, low, high = bootstrap_sums(counts, average, seed=options.seed)
+        value, low, high = bootstrap_sums(counts, average, seed=options.seed, groups_N=together)
         scores.append(Score(metric=f"{name}-f1", value=100 * value, low=100 * low, high=100 * high, std=float("nan"), runs=1, n=len(counts), each=each, **facts))  # fmt: skip
     scores.append(of_queries(100 * f1.by_row(counts), metric="samples-f1", **facts))
     sanity.check(scores, parts.train, parts.test, parts.train.columns[TARGET], parts.test.columns[TARGET])

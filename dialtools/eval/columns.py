@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dialtools.errors import ConfigError, DataError, nearest
+from dialtools.eval import each
 from dialtools.eval.options.tables import CompareOptions
 from dialtools.eval.suite import Row
 from dialtools.streams.chunks import read_records
 from dialtools.streams.policy import Policy
 
 SCORES = "dialtools.score/"
+KINDS = {list: "a list", dict: "an object"}
 
 
 class Seed(NamedTuple):
@@ -152,9 +154,13 @@ def _check(where: Any, record: Mapping[str, Any]) -> None:
             raise DataError(f"{name}: expected a text", where=where)
     if isinstance(value := record.get("value", 0.0), bool) or not isinstance(value, int | float):
         raise DataError("value: expected a number", where=where)
-    for name, kinds in {"each": (list, dict), "items": (dict,)}.items():
+    for name, kinds in {"each": (list, dict), "items": (dict,), "groups": (list,)}.items():
         if not isinstance(record.get(name, kinds[0]()), kinds):
-            raise DataError(f"{name}: expected {'a list or an object' if name == 'each' else 'an object'}", where=where)
+            raise DataError(f"{name}: expected {' or '.join(KINDS[kind] for kind in kinds)}", where=where)
+    if groups := record.get("groups"):
+        known = {n for n in groups if type(n) is int}
+        if len(groups) != each.size(record.get("each", [])) or known != set(range(len(known))) or len(known) < len(set(groups)):  # fmt: skip
+            raise DataError("groups: expected a number from 0 on for each item", where=where)
 
 
 def _row(record: Mapping[str, Any]) -> Row:

@@ -14,6 +14,7 @@ from dialtools.eval.columns import Column, Seed, columns_of, say
 from dialtools.eval.options.tables import CompareOptions
 from dialtools.eval.suite import AVERAGE, Row
 from dialtools.metrics import paired
+from dialtools.metrics.resample import grouped
 
 SCHEMA = "dialtools.comparison/1"
 LEVEL = 0.05
@@ -97,9 +98,13 @@ def evaluate(options: CompareOptions) -> Comparison:
     return found
 
 
-def _paired(found: Comparison) -> dict[int, list[tuple[Row, str]]]:
-    """Set every difference, say which cannot be tested, and return those that can, by their number of items."""
-    by_size: dict[int, list[tuple[Row, str]]] = {}
+Sample = tuple[int, tuple[int, ...]]
+"""How many items there are, and the group of each if they have groups: scores of one sample share their resamples."""
+
+
+def _paired(found: Comparison) -> dict[Sample, list[tuple[Row, str]]]:
+    """Set every difference, say which cannot be tested, and return those that can, by their sample."""
+    by_sample: dict[Sample, list[tuple[Row, str]]] = {}
     base = found.columns[found.baseline]
     for row in found.rows:
         for name in list(found.columns)[1:]:
@@ -114,8 +119,9 @@ def _paired(found: Comparison) -> dict[int, list[tuple[Row, str]]]:
             if why:
                 found.untested.setdefault((name, why), []).append(row)
             else:
-                by_size.setdefault(each.size(own[0].record["each"]), []).append((row, name))
-    return by_size
+                record = own[0].record
+                by_sample.setdefault((each.size(record["each"]), tuple(record.get("groups", ()))), []).append((row, name))  # fmt: skip
+    return by_sample
 
 
 def _pairable(seeds: Sequence[Seed]) -> tuple[str | None, bool]:
@@ -132,16 +138,19 @@ def _pairable(seeds: Sequence[Seed]) -> tuple[str | None, bool]:
         return "nothing tells which its test items are", True
     if len({each.size(seed.record["each"]) for seed in seeds}) > 1:
         return "another number of test items", False
+    if any(seed.record.get("groups", []) != first.get("groups", []) for seed in seeds):
+        return "its items are grouped otherwise (dial-eval --group)", True
     return None, True
 
 
-def _test(found: Comparison, by_size: dict[int, list[tuple[Row, str]]], options: CompareOptions) -> None:
+def _test(found: Comparison, by_sample: dict[Sample, list[tuple[Row, str]]], options: CompareOptions) -> None:
     """Fill in interval, p-value and test of what can be paired."""
-    for n, pairs in by_size.items():
+    for (n, together), pairs in by_sample.items():
+        groups = np.asarray(together) if together else None
         keys = list(dict.fromkeys((row, name) for row, other in pairs for name in (found.baseline, other)))
         own = {key: _statistics(found.columns[key[1]][key[0]]) for key in keys}
         flat = [statistic for statistics in own.values() for statistic in statistics]
-        values = paired.bootstrap(flat, n, resamples=options.resamples, seed=options.seed)
+        values = paired.bootstrap(flat, n, resamples=options.resamples, seed=options.seed, groups_N=groups)
         ends = np.cumsum([len(statistics) for statistics in own.values()])
         resampled = {key: 100 * values[end - len(own[key]) : end].mean(0) for key, end in zip(own, ends, strict=True)}
         means = []
@@ -154,7 +163,8 @@ def _test(found: Comparison, by_size: dict[int, list[tuple[Row, str]]], options:
             if gaps is not None and options.test == "permutation":
                 means.append((difference, gaps))
         if means:
-            flips = paired.sign_flips(np.column_stack([gaps for _, gaps in means]), resamples=options.resamples, seed=options.seed)  # fmt: skip
+            gaps = np.nan_to_num(np.column_stack([gaps for _, gaps in means]))
+            flips = paired.sign_flips(gaps if groups is None else grouped(gaps, groups), resamples=options.resamples, seed=options.seed)  # fmt: skip
             for (difference, _), p in zip(means, flips, strict=True):
                 difference.test, difference.p = "permutation", float(p)
 

@@ -32,7 +32,7 @@ def evaluate(options: InferOptions, advance: Callable[[int], None] = lambda _: N
     guess = layer(parts.test.matrix).argmax(1)
     setting = f"under {options.under_tokens} tokens" if options.under_tokens else "all"
     facts: dict[str, Any] = {"task": "infer", "dataset": options.name or parts.test.name, "setting": setting, "seed": options.seed,
-                             "items": identity(parts.test.columns, also=options.label)}  # fmt: skip
+                             "items": identity(parts.test.columns, also=options.label), "groups": three.groups(parts.test, options.group)}  # fmt: skip
     majority = np.bincount(y.train).argmax()
     scores = [of_queries(100.0 * (guess == y.test), metric="accuracy", chosen=layer.chosen, **facts),
               of_queries(100.0 * (y.test == majority), metric="majority", **facts)]  # fmt: skip

@@ -37,6 +37,23 @@ def read(options: ProbeOptions) -> Parts:
     return parts
 
 
+def groups(part: Embeddings, name: str | None) -> list[int]:
+    """Return for each row the number of its group, in order of first occurrence, a row without a name by itself; nothing if all are.
+
+    Args:
+        name: the column that tells, else `dialogue_id` if there is one.
+
+    Raises:
+        DataError: if there is no such column.
+    """
+    if name is None and "dialogue_id" not in part.columns:
+        return []
+    numbers: dict[str | int, int] = {}
+    named = (row if value is None else str(value) for row, value in enumerate(part.column(name or "dialogue_id")))
+    found = [numbers.setdefault(value, len(numbers)) for value in named]
+    return found if len(numbers) < len(found) else []
+
+
 def _of_files(options: ProbeOptions) -> Parts:
     train, test = (read_embeddings([str(path)]) for path in (options.train, options.test))
     if options.validation:

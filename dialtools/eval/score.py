@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dialtools.errors import ConfigError, GateError, nearest
-from dialtools.metrics.resample import bootstrap, over_runs
+from dialtools.metrics.resample import bootstrap, bootstrap_sums, over_runs
 
 SCHEMA = "dialtools.score/1"
 Each = list[Any] | dict[str, list[Any]]
@@ -34,6 +34,7 @@ class Score:
         low, high: 95 % interval: Student's t over runs or blocks of queries, or bootstrap over queries of a single run.
         each: what every test item adds (`each` tells how), so that scores can be compared item by item.
         items: digests of the columns that tell which the test items are, in their order (`items`).
+        groups: of the items, which belong together (the number of its dialogue for each): intervals keep them whole.
         data: what training and test rows are, and whether they share texts (`sanity`).
         unleaked: the score without the test rows that training rows repeat.
     """
@@ -55,15 +56,16 @@ class Score:
     unleaked: float | None = None
     each: Each = field(default_factory=list)
     items: dict[str, str] = field(default_factory=dict)
+    groups: list[int] = field(default_factory=list)
     data: dict[str, Any] = field(default_factory=dict)
     model: str | None = None
     inputs: list[dict[str, Any]] = field(default_factory=list)
 
     def record(self, *, each: bool = True) -> dict[str, Any]:
-        """Return the score as a record; what is not known is left out, as `each` and `items` are on request."""
+        """Return the score as a record; what is not known is left out, as `each`, `items` and `groups` are on request."""
         facts = {"schema": SCHEMA, **vars(self)}
         if not each:
-            facts["each"], facts["items"] = [], {}
+            facts["each"], facts["items"], facts["groups"] = [], {}, []
         return {
             k: v
             for k, v in facts.items()
@@ -78,8 +80,13 @@ def of_runs(values: list[float], **facts: Any) -> Score:
 
 
 def of_queries(values_N: np.ndarray, **facts: Any) -> Score:
-    """Return a score over the queries of one run with a bootstrap interval."""
-    mean, low, high = bootstrap(np.asarray(values_N, float), seed=facts["seed"])
+    """Return a score over the queries of one run with a bootstrap interval, over whole `groups` if there are any."""
+    values = np.asarray(values_N, float)
+    if groups := facts.get("groups"):
+        both = np.column_stack([values, np.ones(len(values))])
+        mean, low, high = bootstrap_sums(both, lambda sums: sums[..., 0] / sums[..., 1], seed=facts["seed"], groups_N=np.asarray(groups))  # fmt: skip
+    else:
+        mean, low, high = bootstrap(values, seed=facts["seed"])
     return Score(value=mean, low=low, high=high, std=float("nan"), runs=1, n=len(values_N), each=shares(values_N / 100), **facts)  # fmt: skip
 
 

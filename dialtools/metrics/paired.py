@@ -16,24 +16,29 @@ BLOCK = 500_000
 """Numbers a block of resamples."""
 
 
-def draws(n: int, resamples: int, *, seed: int) -> Iterator[np.ndarray]:
-    """Yield blocks (b, N) of how often each of n items is drawn, with replacement, in each resample."""
-    draw, block = np.random.default_rng(seed), max(1, BLOCK // n)
+def draws(n: int, resamples: int, *, seed: int, items: int = 0) -> Iterator[np.ndarray]:
+    """Yield blocks (b, N) of how often each of n items, or groups of `items`, is drawn, with replacement, in each resample."""
+    draw, block = np.random.default_rng(seed), max(1, BLOCK // max(n, items))
     for start in range(0, resamples, block):
         size = min(block, resamples - start)
         rows = draw.integers(0, n, (size, n)) + n * np.arange(size)[:, None]
         yield np.bincount(rows.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
 
 
-def bootstrap(statistics: Sequence[Sums | Spearman], n: int, *, resamples: int, seed: int) -> np.ndarray:
-    """Return (K, B) each statistic of the same resamples of n items, so that differences of them are paired."""
+def bootstrap(statistics: Sequence[Sums | Spearman], n: int, *, resamples: int, seed: int, groups_N: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
+    """Return (K, B) each statistic of the same resamples of n items, so that differences of them are paired.
+
+    Args:
+        groups_N: which items belong together, 0 to G - 1; whole groups are drawn.
+    """
     dense = [s for s in statistics if isinstance(s, Sums) and isinstance(s.parts, np.ndarray)]
     edges = np.cumsum([0, *(s.parts.shape[1] for s in dense)])
     place = {id(s): slice(low, high) for s, low, high in zip(dense, edges[:-1], edges[1:], strict=True)}
     together = np.hstack([s.parts for s in dense]) if dense else None
     found = np.empty((len(statistics), resamples))
     done = 0
-    for weights_BN in draws(n, resamples, seed=seed):
+    for drawn in draws(n if groups_N is None else int(groups_N.max()) + 1, resamples, seed=seed, items=n):
+        weights_BN = drawn if groups_N is None else drawn[:, groups_N]
         sums = weights_BN @ together if together is not None else None
         for row, s in enumerate(statistics):
             found[row, done : done + len(weights_BN)] = s.of(sums[:, place[id(s)]]) if id(s) in place else s(weights_BN)  # type: ignore[union-attr,index]  # fmt: skip

@@ -28,14 +28,24 @@ def bootstrap(values: np.ndarray, *, seed: int, resamples: int = 1000) -> tuple[
     return float(np.mean(values)), *percentiles(means)
 
 
+def grouped(parts_N: np.ndarray, groups_N: np.ndarray) -> np.ndarray:
+    """Return (G, ...) the sums of N parts over the rows of each group 0 to G - 1."""
+    sums = np.zeros((int(groups_N.max()) + 1, *parts_N.shape[1:]), np.float64)
+    np.add.at(sums, groups_N, parts_N)
+    return sums
+
+
 def bootstrap_sums(parts_N: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray], *, seed: int,
-                   resamples: int = 1000) -> tuple[float, float, float]:  # fmt: skip
+                   groups_N: np.ndarray | None = None, resamples: int = 1000) -> tuple[float, float, float]:  # fmt: skip
     """Return a statistic of the sum of N parts, such as F1 of counts, and its 95 % percentile interval over resamples.
 
     Args:
         parts_N: (N, ...) what each query adds.
         statistic: takes sums (..., as one part) to numbers.
+        groups_N: which queries belong together; whole groups are resampled.
     """
+    if groups_N is not None:
+        parts_N = grouped(parts_N, groups_N)
     draw, n = np.random.default_rng(seed), len(parts_N)
     flat = parts_N.reshape(n, -1).astype(np.float64)
     sums = np.stack([np.bincount(draw.integers(0, n, n), minlength=n) @ flat for _ in range(resamples)])

@@ -211,3 +211,20 @@ def test_an_empty_file_and_a_misspelt_grid_are_said(command: Command, tmp_path: 
     assert "holds no embeddings" in command("act", tmp_path / "empty.jsonl", code=1).stderr
     assert "expected numbers" in command("act", tmp_path / "empty.jsonl", "--rates", "fast", code=2).stderr
     assert "above 0" in command("act", tmp_path / "empty.jsonl", "--rates", "0", code=2).stderr
+
+
+def test_intervals_are_over_dialogues_whose_turns_belong_together(evaluate: Evaluate, command: Command, rows: list[Record], tmp_path: Path):  # fmt: skip
+    # every dialogue of the test part is one turn many times over: there are 20 of them to be sure by, not 200
+    often = [{**row, "turn": 2 * i + row["turn"]} for row in rows if row["split"] == "test" and row["turn"] < 2 for i in range(10)]  # fmt: skip
+    kept = [{**row, "id": n} for n, row in enumerate([row for row in rows if row["split"] != "test"] + often)]
+    path = write(
+        tmp_path / "turns.jsonl", kept, embedding=np.random.default_rng(0).normal(size=(len(kept), 4)).round(1)
+    )
+    whole = score(evaluate("act", path, "--target", "current", *QUICK), "samples-f1")
+    apart = score(evaluate("act", path, "--target", "current", "--group", "id", *QUICK), "samples-f1")
+    assert whole["value"] == apart["value"] and "groups" not in apart
+    assert whole["high"] - whole["low"] > 1.3 * (apart["high"] - apart["low"]) > 0
+    assert len(whole["groups"]) == len(whole["each"]) == 200
+    assert set(whole["groups"]) == set(range(20))
+    assert "groups" not in evaluate("act", path, "--target", "current", "--no-each", *QUICK)[0]
+    assert "no column 'client'" in command("act", path, "--group", "client", *QUICK, code=1).stderr

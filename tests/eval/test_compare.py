@@ -58,6 +58,25 @@ def test_the_difference_comes_with_a_paired_interval_and_a_permutation_test(comp
     assert compare(before, parts) == compare(before, parts) != compare("--seed", 1, before, parts)
 
 
+def test_rows_of_one_dialogue_are_drawn_and_swapped_together(compare, tmp_path: Path):
+    times = np.repeat(np.arange(40), 10)
+    few = [scores(tmp_path / f"{name}.jsonl", record(each[:40])) for name, each in (("a", BAD), ("b", GOOD))]
+    many = {together: [scores(tmp_path / f"{together}/{name}.jsonl", record(np.asarray(each)[times].tolist(), **facts))
+                       for name, each in (("a", BAD), ("b", GOOD))]
+            for together, facts in (("yes", {"groups": times.tolist()}), ("no", {}))}  # fmt: skip
+    once, grouped, apart = (compare(*files)[0] for files in (few, many["yes"], many["no"]))
+    assert [grouped[k] for k in ("low", "high", "p")] == pytest.approx([once[k] for k in ("low", "high", "p")], rel=0.1, abs=0.02)  # fmt: skip
+    assert apart["high"] - apart["low"] < 0.5 * (grouped["high"] - grouped["low"]) and apart["p"] < grouped["p"]
+    other = scores(tmp_path / "c.jsonl", record(np.asarray(GOOD)[times].tolist(), groups=(times // 2).tolist()))
+    assert "p" not in compare(many["yes"][0], other)[0]
+
+
+@pytest.mark.parametrize("groups", [[0] * 5, [0, 2] * 200, ["0"] * 400, [-1] * 400])
+def test_groups_that_are_none_are_refused(command: Command, tmp_path: Path, groups: list[object]):
+    files = [scores(tmp_path / "a.jsonl", record(BAD)), scores(tmp_path / "b.jsonl", record(GOOD, groups=groups))]
+    assert "groups: expected a number from 0 on for each item" in command("compare", *files, code=1).stderr
+
+
 def test_equal_models_do_not_differ(compare, tmp_path: Path):
     found = compare(scores(tmp_path / "a.jsonl", record(GOOD)), scores(tmp_path / "b.jsonl", record(GOOD)))[0]
     assert (found["difference"], found["low"], found["high"], found["p"], found["significant"]) == (0, 0, 0, 1, False)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dialtools.metrics.resample import bootstrap, over_runs
+from dialtools.metrics.resample import bootstrap, bootstrap_sums, over_runs
 
 
 def test_the_interval_of_three_runs_worked_by_hand():
@@ -33,3 +33,15 @@ def test_bootstrap_holds_the_mean_repeats_by_seed_and_narrows_with_more_queries(
 
 def test_bootstrap_of_equal_values_is_a_point():
     assert bootstrap(np.full(9, 5.0), seed=0) == (5, 5, 5)
+
+
+def test_rows_that_only_repeat_their_group_narrow_no_interval():
+    draw = np.random.default_rng(3)
+    values, times = draw.random((40, 1)), np.repeat(np.arange(40), 5)
+    mean = lambda sums: sums[..., 0] / 40  # noqa: E731
+    once = bootstrap_sums(values, mean, seed=0)
+    assert bootstrap_sums(values[times] / 5, mean, seed=0, groups_N=times) == pytest.approx(once)
+    _, low, high = bootstrap_sums(values[times] / 5, mean, seed=0)
+    assert high - low < 0.6 * (once[2] - once[1])
+    order = draw.permutation(200)
+    assert bootstrap_sums(values[times[order]] / 5, mean, seed=0, groups_N=times[order]) == pytest.approx(once)

@@ -24,6 +24,7 @@ class ProbeOptions(SplitOptions):
     validation: str | None = option(None, metavar="FILE", group="Input", help="embeddings to choose on")
     validation_split: str | None = option(None, metavar="NAME", group="Input", help="value of the split column for validation rows", shown="validation, validate, valid, val or dev")  # fmt: skip
     hold_out: float = option(0.0, metavar="SHARE", parse=at_least(0, float), group="Input", help="without validation rows: this share of the training dialogues or rows")  # fmt: skip
+    group: str | None = option(None, metavar="NAME", group="Input", help="column of what rows belong to: intervals, and the tests of dial-eval compare, keep rows of one value together", shown="dialogue_id, if there is one")  # fmt: skip
     rates: tuple[float, ...] = option((1e-4, 1e-3, 1e-2), metavar="X[,X...]", parse=numbers, group="Probe", help="learning rates of Adam to try")  # fmt: skip
     decays: tuple[float, ...] = option((0.0, 1e-5, 1e-4, 1e-3), metavar="X[,X...]", parse=numbers, group="Probe", help="L2 penalties to try")  # fmt: skip
     hidden: tuple[int, ...] = option((0,), metavar="N[,N...]", parse=whole_numbers, group="Probe", help="units of a hidden layer to try; 0: one linear layer")  # fmt: skip
