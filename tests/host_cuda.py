@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 DEVICES = 2
+OLDEST_COMPILER = 10  # C++20
 
 
 def unavailable() -> str:
@@ -22,9 +23,9 @@ def unavailable() -> str:
 
     if torch.backends.cuda.is_built():
         return "this torch is built for CUDA and finds no GPU"
-    if sys.platform != "linux" or not shutil.which("g++"):
-        return "needs g++ on Linux"
-    return ""
+    compiler = sys.platform == "linux" and shutil.which("g++")
+    version = subprocess.run([compiler, "-dumpversion"], capture_output=True, text=True).stdout if compiler else "0"
+    return "" if int(version.split(".")[0]) >= OLDEST_COMPILER else f"needs Linux and g++ {OLDEST_COMPILER} or newer"
 
 
 def build(library: Path) -> None:

@@ -49,7 +49,7 @@ def test_an_excluded_batch_mate_has_no_influence_and_a_pair_alone_has_no_loss(lo
     alone = anchor[:1].clone().requires_grad_()
     value = loss(alone, positive[:1], temperature=0.1).sum()
     value.backward()
-    assert float(value) == pytest.approx(0.0, abs=1e-6)
+    assert value.item() == pytest.approx(0.0, abs=1e-6)
     assert torch.isfinite(alone.grad).all()
 
 
