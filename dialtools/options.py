@@ -265,4 +265,4 @@ class RunOptions:
 
 
 DRY_RUN = {"group": "Run", "help": "read and check everything, print what would be done, write nothing"}
-"""Of a job that takes long; a stream goes to /dev/null."""
+"""Of a job that takes long, or makes several files."""

@@ -3,6 +3,7 @@
   dial-pairs chats.jsonl > pairs.jsonl
   dial-pairs --window 1,2,3 chats.jsonl.zst | dial-train
   dial-pairs --min-words 4 --split train=0.98,dev=0.02 -o 'pairs.{split}.jsonl' chats.jsonl
+  dial-pairs --dry-run --min-words 4 --split train=0.98,dev=0.02 -o 'pairs.{split}.jsonl' chats.jsonl
   dial-pairs --kind self --to arrow chats.jsonl -o utterances.arrow
   dial-pairs --kind entailment --from snli snli_1.0/ -o entailment.jsonl
   dial-pairs --dialogue-column ticket --text-column message --order-column sent log.csv
@@ -33,55 +34,73 @@ With --kind dialogue or utterance come the dialogues, or their turns, with all t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dialtools.cli._command import command
 from dialtools.cli._run import Run
 from dialtools.pairs.options import PairOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import ExitStack
+
     from dialtools.streams.tally import Tally
 
 
 @command(PairOptions, memory="streams: a few MiB of dialogues a process; --dedupe and --kind self 16 bytes a distinct pair; --unsorted half a GiB, and the disk")  # fmt: skip
 def main(options: PairOptions, run: Run) -> None:
+    from collections import Counter
     from contextlib import ExitStack
 
     from dialtools.corpora.read import dialogue_chunks, record_chunks
     from dialtools.pairs.job import mine
     from dialtools.pairs.options import RECORDS
-    from dialtools.streams.lines_table import table_of_lines
     from dialtools.streams.policy import Policy
-    from dialtools.streams.provenance import as_metadata
-    from dialtools.streams.sinks import output_format, writer
+    from dialtools.streams.sinks import output_format
     from dialtools.streams.tally import Tally
 
-    kind, tally = output_format(options.output, options.to), Tally()
-    names = [part.split("=")[0] for part in options.split] or [""]
-    converts = options.kind in RECORDS
-    opened = table_of_lines if converts and kind != "jsonl" else writer
-    metadata = as_metadata(run.provenance()) if kind != "jsonl" else {}
+    kind, tally, counts = output_format(options.output, options.to), Tally(), Counter[str]()
     with Policy(options.on_error) as policy, ExitStack() as stack, run.progress(None, "pairs") as progress:
-        writers = {
-            name: stack.enter_context(
-                opened(
-                    options.output.replace("{split}", name), format=kind, overwrite=options.overwrite, metadata=metadata
-                )
-            )
-            for name in names
-        }
+        write = _writers(options, kind, run, stack)
         prompt = kind == "jsonl" and options.output == "-"
         if options.kind == "entailment":
             chunks = record_chunks(options.inputs, format=options.from_, policy=policy, column=None)
         else:
-            chunks = dialogue_chunks(options.inputs, format=options.from_, logs=options, policy=policy, tally=tally, prompt=prompt, keep=converts)  # fmt: skip
-        told = 0
+            chunks = dialogue_chunks(options.inputs, format=options.from_, logs=options, policy=policy, tally=tally, prompt=prompt, keep=options.kind in RECORDS)  # fmt: skip
         for part, payload in mine(chunks, options, lines=kind == "jsonl", policy=policy, tally=tally):
-            writers[part](payload)
-            progress.advance(tally.kept - told)
-            told = tally.kept
+            write[part](payload)
+            new = tally.kept - counts.total()
+            counts[part] += new
+            progress.advance(new)
     run.skipped = policy.skipped
-    run.close(_closing(options, tally) + (f"; {policy.skipped:,} bad records skipped" if policy.skipped else ""))
+    closing = _closing(options, tally) + (f"; {policy.skipped:,} bad records skipped" if policy.skipped else "")
+    if options.dry_run:
+        sizes = (f"{_file(options, part)}: {counts[part]:,}" for part in write)
+        return run.tell_plan({"finds": closing, "writes": ", ".join(sizes) + f" as {kind}"})
+    run.close(closing)
+
+
+def _file(options: PairOptions, part: str) -> str:
+    return "stdout" if options.output == "-" else options.output.replace("{split}", part)
+
+
+def _writers(options: PairOptions, kind: str, run: Run, stack: ExitStack) -> dict[str, Callable[[Any], object]]:
+    """Return what writes each part of the output; of a dry run nothing, where a run would write."""
+    from dialtools.pairs.options import RECORDS
+    from dialtools.streams.atomic import refuse_existing
+    from dialtools.streams.lines_table import table_of_lines
+    from dialtools.streams.provenance import as_metadata
+    from dialtools.streams.sinks import writer
+
+    files = {name: options.output.replace("{split}", name) for name in [part.split("=")[0] for part in options.split] or [""]}  # fmt: skip
+    if options.dry_run:
+        for path in files.values():
+            if path != "-":
+                refuse_existing(path, overwrite=options.overwrite)
+        return dict.fromkeys(files, lambda payload: None)
+    opened = table_of_lines if options.kind in RECORDS and kind != "jsonl" else writer
+    metadata = as_metadata(run.provenance()) if kind != "jsonl" else {}
+    return {name: stack.enter_context(opened(path, format=kind, overwrite=options.overwrite, metadata=metadata)) for name, path in files.items()}  # fmt: skip
 
 
 def _closing(options: PairOptions, tally: Tally) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dialtools.corpora.options import CorpusOptions, LogOptions
 from dialtools.errors import ConfigError
-from dialtools.options import OutputOptions, RunOptions, at_least, fraction, int_list, option
+from dialtools.options import DRY_RUN, OutputOptions, RunOptions, at_least, fraction, int_list, option
 from dialtools.words import WORDS_BY
 
 
@@ -58,6 +58,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, RunOptions):
     split: tuple[str, ...] = option((), metavar="NAME=SHARE,...", parse=split_shares,
                                     help="cut by dialogue id into files; -o must contain {split}")  # fmt: skip
     sample: float | None = option(None, metavar="SHARE", parse=fraction, help="keep this share of the pairs (of the dialogues with --kind dialogue or utterance), drawn by --seed")  # fmt: skip
+    dry_run: bool = option(False, **DRY_RUN)
     jobs: int = option(1, short="-j", metavar="N", parse=at_least(1), group="Run", help="processes; the output does not depend on it")  # fmt: skip
 
     def __post_init__(self) -> None:

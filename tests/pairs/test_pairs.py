@@ -114,6 +114,20 @@ def test_splits_are_by_dialogue_and_cover_every_pair(tmp_path: Path, scripts: Pa
         PairOptions(split=("train=0.8",))
 
 
+def test_a_dry_run_counts_what_a_run_then_writes_and_writes_nothing(tmp_path: Path, scripts: Path):
+    corpus = Path(__file__).parents[2] / "examples/heldout.jsonl.gz"
+    flags = [corpus, "--window", "1,2", "--min-words", "4", "--split", "train=0.8,dev=0.1", "-o", tmp_path / "p.{split}.jsonl"]  # fmt: skip
+    planned = subprocess.run([scripts / "dial-pairs", "--dry-run", *flags], check=True, capture_output=True)
+    assert not list(tmp_path.iterdir())
+    done = subprocess.run([scripts / "dial-pairs", *flags], check=True, capture_output=True)
+    sizes = {name: (tmp_path / f"p.{name}.jsonl").read_bytes().count(b"\n") for name in ("train", "dev")}
+    plan = dict(line.split(maxsplit=1) for line in planned.stdout.decode().splitlines())
+    assert plan["writes"] == ", ".join(f"{tmp_path}/p.{name}.jsonl: {n:,}" for name, n in sizes.items()) + " as jsonl"
+    assert f"dial-pairs: {plan['finds']} (" in done.stderr.decode()
+    again = subprocess.run([scripts / "dial-pairs", "--dry-run", *flags], capture_output=True)
+    assert again.returncode == 1 and b"exists already" in again.stderr
+
+
 @pytest.mark.parametrize("to", ["jsonl", "arrow", "parquet"])
 def test_any_number_of_jobs_gives_the_same_bytes(tmp_path: Path, scripts: Path, to: str):
     corpus = tmp_path / "c.jsonl"
