@@ -193,6 +193,7 @@ def _scores(name: str, setting: str, model: str, results: list[dict[str, Any]], 
     import numpy as np
 
     from dialtools.eval.items import TELLING, identity
+    from dialtools.eval.parts import numbered
     from dialtools.eval.score import of_runs, shares
 
     dataset = options.name or options.test or ", ".join(options.inputs)
@@ -202,8 +203,9 @@ def _scores(name: str, setting: str, model: str, results: list[dict[str, Any]], 
     label = getattr(options, "label", "label")
     told = [name for name in (*TELLING, label) if asked and all(name in record for record in asked)]
     facts["items"] = identity({name: [record[name] for record in asked] for name in told}, also=(label,))
+    together = task.together or numbered([record.get("dialogue_id") for record in asked])
     each = {metric: shares(np.mean([result["each"][metric] for result in results], 0)) for metric in results[0]["each"]}
-    return [of_runs([result["figures"][metric] for result in results], metric=metric, each=each.get(metric, []), **facts)
+    return [of_runs([result["figures"][metric] for result in results], metric=metric, each=each.get(metric, []), groups=together if metric in each else [], **facts)
             for metric in results[0]["figures"]]  # fmt: skip
 
 

@@ -149,6 +149,10 @@ def _test(found: Comparison, by_sample: dict[Sample, list[tuple[Row, str]]], opt
         groups = np.asarray(together) if together else None
         keys = list(dict.fromkeys((row, name) for row, other in pairs for name in (found.baseline, other)))
         own = {key: _statistics(found.columns[key[1]][key[0]]) for key in keys}
+        if (len(set(together)) if together else n) < 2:
+            for row, name in pairs:
+                found.untested.setdefault((name, "its items are one dialogue, block or item: no spread to judge by"), []).append(row)  # fmt: skip
+            continue
         flat = [statistic for statistics in own.values() for statistic in statistics]
         values = paired.bootstrap(flat, n, resamples=options.resamples, seed=options.seed, groups_N=groups)
         ends = np.cumsum([len(statistics) for statistics in own.values()])

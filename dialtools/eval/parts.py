@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,9 +49,13 @@ def groups(part: Embeddings, name: str | None) -> list[int]:
     """
     if name is None and "dialogue_id" not in part.columns:
         return []
+    return numbered(part.column(name or "dialogue_id"))
+
+
+def numbered(values: Sequence[Any]) -> list[int]:
+    """Return the number of each value in order of first occurrence, None being one by itself; nothing if all differ."""
     numbers: dict[str | int, int] = {}
-    named = (row if value is None else str(value) for row, value in enumerate(part.column(name or "dialogue_id")))
-    found = [numbers.setdefault(value, len(numbers)) for value in named]
+    found = [numbers.setdefault(row if value is None else str(value), len(numbers)) for row, value in enumerate(values)]
     return found if len(numbers) < len(found) else []
 
 

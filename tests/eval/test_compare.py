@@ -67,6 +67,8 @@ def test_rows_of_one_dialogue_are_drawn_and_swapped_together(compare, tmp_path: 
     once, grouped, apart = (compare(*files)[0] for files in (few, many["yes"], many["no"]))
     assert [grouped[k] for k in ("low", "high", "p")] == pytest.approx([once[k] for k in ("low", "high", "p")], rel=0.1, abs=0.02)  # fmt: skip
     assert apart["high"] - apart["low"] < 0.5 * (grouped["high"] - grouped["low"]) and apart["p"] < grouped["p"]
+    whole = [scores(tmp_path / f"whole/{name}.jsonl", record(each, groups=[0] * 400)) for name, each in (("a", BAD), ("b", GOOD))]  # fmt: skip
+    assert "p" not in compare(*whole)[0]
     other = scores(tmp_path / "c.jsonl", record(np.asarray(GOOD)[times].tolist(), groups=(times // 2).tolist()))
     assert "p" not in compare(many["yes"][0], other)[0]
 

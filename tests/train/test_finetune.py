@@ -276,10 +276,10 @@ def test_a_terminated_job_says_how_far_it_came(model: Path, intents: Path, tmp_p
 FEW = ("--runs", 1, "--epochs", 1, "--device", "cpu", "--threads", 1, "--json")
 
 
-def test_every_task_runs_over_models_and_reports_by_model(finetune, model: Path, tmp_path: Path):
+def test_every_task_runs_over_models_and_reports_by_model(finetune, model: Path, scripts: Path, tmp_path: Path):
     other = tmp_path / "other"
     other.symlink_to(model)
-    turns = [{"history": [{"speaker": "user", "text": f"a table for {i}"}], "response": f"booked {i % 7}", "split": s,
+    turns = [{"history": [{"speaker": "user", "text": f"a table for {i}"}], "response": f"booked {i % 7}", "split": s, "dialogue_id": i // 4,
               "labels": ["ask", "tell"][: 1 + i % 2]} for s in ("train", "test") for i in range(12)]  # fmt: skip
     file = write(tmp_path / "turns.jsonl", turns)
     done = finetune("select", "--model", model, "--model", other, "--shots", 4, "--candidates", 5, *FEW, file)
@@ -287,11 +287,17 @@ def test_every_task_runs_over_models_and_reports_by_model(finetune, model: Path,
     assert [s["model"] for s in found if s["metric"] == "top-1"] == [str(model), str(other)]
     assert {s["metric"] for s in found} == {"top-1", "top-3", "top-5", "top-10", "mrr"}
     assert {s["n"] for s in found} == {10}, "the last two rows are no whole block"
+    assert all(s["groups"] == [0] * 5 + [1] * 5 for s in found)
+    (tmp_path / "scores.jsonl").write_text("".join(line + "\n" for line in done.stdout.splitlines()))
+    line = [scripts / "dial-eval", "compare", "--to", "jsonl", tmp_path / "scores.jsonl"]
+    compared = subprocess.run(line, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert {row["p"] for row in map(json.loads, compared)} == {1}  # one model twice
     for target, cut in (("next", "newest"), ("current", "words")):
         done = finetune("act", "--model", model, "--shots", 2, "--target", target, "--truncation", cut, *FEW, file)
         found = [json.loads(line) for line in done.stdout.splitlines()]
         assert found[0]["setting"] == f"{target} 2-shot fine-tuned"
         assert {"micro-f1", "macro-f1"} <= {s["metric"] for s in found}
+        assert all(("each" in s) == ("groups" in s) and s.get("groups", [0])[-1] in (0, 2) for s in found)
 
 
 def test_fine_tuned_models_can_be_compared_and_published_corpora_read(finetune, model: Path, scripts: Path, tmp_path: Path):  # fmt: skip

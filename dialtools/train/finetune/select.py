@@ -51,6 +51,11 @@ class Select(Task[SelectProtocol]):
         n, size = len(self.test.truth), self.options.candidates
         return n // size * size if self.options.rest == "drop" else n
 
+    @property
+    def together(self) -> list[int]:
+        """Its block for each query: those of a block share their candidates."""
+        return [row // self.options.candidates for row in range(self.tested)]
+
     def sequences(self, encoder: Encoder, items: Items) -> list[list[np.ndarray]]:
         """Return the token sequences of queries and responses; each side has its own length."""
         lengths = (self.options.max_length, self.options.response_max_length)

@@ -59,6 +59,11 @@ class Task(Generic[Options]):
         """How many test rows are scored."""
         return len(self.test.truth)
 
+    @property
+    def together(self) -> list[int]:
+        """The number of its group for each tested row, where rows belong together; else nothing."""
+        return []
+
     def sequences(self, encoder: Encoder, items: Items) -> list[list[np.ndarray]]:
         """Return the token sequences of each side."""
         return [self.tokens(encoder, side, encoder.max_length) for side in items.sides]
