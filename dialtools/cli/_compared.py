@@ -30,11 +30,14 @@ def report_comparison(found: Comparison, options: CompareOptions, run: Run) -> N
 def told(found: Comparison) -> Iterable[str]:
     """Yield what could not be compared, and why."""
     from dialtools.eval.columns import say
+    from dialtools.eval.compare import ALIKE
 
     for (name, why), rows in found.untested.items():
         named = list(dict.fromkeys(map(say, rows)))
         more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
         yield f"not tested: {', '.join(named[:SHOWN])}{more}: {name}: {why}"
+    if not found.differences:
+        yield ALIKE
     if found.published:
         yield f"{found.published:,} published numbers left out: nothing is known of their items"
 

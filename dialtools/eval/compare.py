@@ -19,6 +19,7 @@ from dialtools.metrics.resample import grouped
 SCHEMA = "dialtools.comparison/1"
 LEVEL = 0.05
 LOWER_IS_BETTER = ("fpr-at-95-recall", "uniformity", "alignment", "average-cosine", "inter-cosine")
+ALIKE = "scores are told apart by task, data set, setting and metric; dial-eval TASK --name gives a data set its name"
 TOLERANCE = 0.01
 """Points by which what the items add up to may miss the score that the record tells."""
 
@@ -205,7 +206,12 @@ def check_gate(found: Comparison, points: float) -> None:
 
     Raises:
         GateError: naming the score that is furthest below the baseline's, if by more than `points`.
+        DataError: if no score could be compared, which no gate may take for good.
     """
+    if not found.differences:
+        raise DataError(
+            "--fail-if-worse has no score to judge: none is in the baseline and in another column", hint=ALIKE
+        )
     worst = max(found.differences.items(), key=lambda pair: pair[1].gap, default=None)
     if worst and worst[1].gap > points:
         (row, name), difference = worst

@@ -79,6 +79,12 @@ def test_groups_that_are_none_are_refused(command: Command, tmp_path: Path, grou
     assert "groups: expected a number from 0 on for each item" in command("compare", *files, code=1).stderr
 
 
+def test_a_gate_with_nothing_to_judge_does_not_pass(command: Command, tmp_path: Path):
+    files = [scores(tmp_path / f"{name}.jsonl", record(GOOD, dataset=name)) for name in "ab"]
+    assert "--name gives a data set its name" in command("compare", *files).stderr
+    assert "no score to judge" in command("compare", "--fail-if-worse", 1, *files, code=1).stderr
+
+
 def test_equal_models_do_not_differ(compare, tmp_path: Path):
     found = compare(scores(tmp_path / "a.jsonl", record(GOOD)), scores(tmp_path / "b.jsonl", record(GOOD)))[0]
     assert (found["difference"], found["low"], found["high"], found["p"], found["significant"]) == (0, 0, 0, 1, False)
