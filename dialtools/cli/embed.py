@@ -54,21 +54,21 @@ def main(options: EmbedOptions, run: Run) -> None:
         refuse_existing(options.output, overwrite=options.overwrite)
     encoder, settings = _encoder(options)
     space = {"weights": encoder.digest(), "pooling": encoder.pooling, "normalize": settings.normalize}
-    transform, compression = Transform(options, space), Compression(options, encoder, settings)
-    finish = lambda batch: compression(transform(batch))  # noqa: E731
-    with Policy(options.on_error) as policy, run.progress(None, "texts") as progress:
+    transform = Transform(options, space)
+    compression = None if options.dry_run else Compression(options, encoder, settings)  # it encodes the templates
+    with Policy(options.on_error, dry=options.dry_run) as policy, run.progress(None, "texts") as progress:
         job = Job(encoder, options, settings, space, policy, progress.advance)
         records = read_records(options.inputs, format=options.from_, policy=policy)
-        if options.dry_run:
+        if compression is None:
             lines = plan(job, records)
         else:
+            finish = lambda batch: compression(transform(batch))  # noqa: E731
             (_stream if options.output == "-" else _shards)(job, records, kind, transform, finish, run)
     run.skipped = policy.skipped
     skipped = f"; {policy.skipped:,} bad records skipped" if policy.skipped else ""
-    if options.dry_run:
-        return run.tell_plan(
-            {**lines, "writes": f"{'stdout' if options.output == '-' else options.output} as {kind}{skipped}"}
-        )
+    if compression is None:
+        output = "stdout" if options.output == "-" else options.output
+        return run.tell_plan({**lines, "writes": f"{output} as {kind}{skipped}"})
     if job.cut and options.on_truncate == "warn":
         run.warn(f"{job.cut:,} of {job.rows * max(1, len(job.fields)):,} texts cut at {settings.max_length} tokens")
     dimensions = min(encoder.dimension, options.dimensions or encoder.dimension)

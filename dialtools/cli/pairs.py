@@ -60,8 +60,13 @@ def main(options: PairOptions, run: Run) -> None:
     from dialtools.streams.tally import Tally
 
     kind, tally, counts = output_format(options.output, options.to), Tally(), Counter[str]()
-    with Policy(options.on_error) as policy, ExitStack() as stack, run.progress(None, "pairs") as progress:
-        write = _writers(options, kind, run, stack)
+    files = {name: options.output.replace("{split}", name) for name in [part.split("=")[0] for part in options.split] or [""]}  # fmt: skip
+    with (
+        Policy(options.on_error, dry=options.dry_run) as policy,
+        ExitStack() as stack,
+        run.progress(None, "pairs") as progress,
+    ):
+        write = _writers(files, options, kind, run, stack)
         prompt = kind == "jsonl" and options.output == "-"
         if options.kind == "entailment":
             chunks = record_chunks(options.inputs, format=options.from_, policy=policy, column=None)
@@ -75,24 +80,21 @@ def main(options: PairOptions, run: Run) -> None:
     run.skipped = policy.skipped
     closing = _closing(options, tally) + (f"; {policy.skipped:,} bad records skipped" if policy.skipped else "")
     if options.dry_run:
-        sizes = (f"{_file(options, part)}: {counts[part]:,}" for part in write)
+        sizes = (f"{'stdout' if path == '-' else path}: {counts[part]:,}" for part, path in files.items())
         return run.tell_plan({"finds": closing, "writes": ", ".join(sizes) + f" as {kind}"})
     run.close(closing)
 
 
-def _file(options: PairOptions, part: str) -> str:
-    return "stdout" if options.output == "-" else options.output.replace("{split}", part)
-
-
-def _writers(options: PairOptions, kind: str, run: Run, stack: ExitStack) -> dict[str, Callable[[Any], object]]:
-    """Return what writes each part of the output; of a dry run nothing, where a run would write."""
+def _writers(
+    files: dict[str, str], options: PairOptions, kind: str, run: Run, stack: ExitStack
+) -> dict[str, Callable[[Any], object]]:
+    """Return what writes each part of the output, to `files` by part; in a dry run nothing, where a run would write."""
     from dialtools.pairs.options import RECORDS
     from dialtools.streams.atomic import refuse_existing
     from dialtools.streams.lines_table import table_of_lines
     from dialtools.streams.provenance import as_metadata
     from dialtools.streams.sinks import writer
 
-    files = {name: options.output.replace("{split}", name) for name in [part.split("=")[0] for part in options.split] or [""]}  # fmt: skip
     if options.dry_run:
         for path in files.values():
             if path != "-":

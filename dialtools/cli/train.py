@@ -114,7 +114,7 @@ def _prepare(work: Path, options: TrainOptions, run: Run) -> tuple[Trainer, Any,
     from dialtools.train import prepare
 
     store_at = prepare.cache_directory(options) or work / "store"
-    with Policy(options.on_error) as policy:
+    with Policy(options.on_error, dry=options.dry_run) as policy:
         try:
             count = prepare.spool_inputs(store_at, options, policy)
         except BaseException:

@@ -61,7 +61,7 @@ class Transform:
     def _fit(self, parts: Iterable[np.ndarray], source: str) -> None:
         options, kind = self.options, self.options.transform or ""
         self.fitted = transforms.fit(kind, parts, dimensions=options.dimensions, seed=options.seed)
-        if options.save_transform:
+        if options.save_transform and not options.dry_run:
             about = {"kind": kind, **self.space, "model": options.model, "fitted_on": source, "dimensions": options.dimensions, "seed": options.seed}  # fmt: skip
             transforms.save(options.save_transform, self.fitted, about, overwrite=options.overwrite)
 

@@ -30,12 +30,12 @@ class Rejected(NamedTuple):
 
 
 class Policy:
-    """--on-error: `fail` raises, `skip` counts, `quarantine=FILE` keeps file, line, error and raw text."""
+    """--on-error: `fail` raises, `skip` counts, `quarantine=FILE` keeps file, line, error and raw text (counts, if `dry`)."""
 
-    def __init__(self, on_error: str = "fail") -> None:
+    def __init__(self, on_error: str = "fail", *, dry: bool = False) -> None:
         self.fails = on_error == "fail"
         self.skipped = 0
-        self.path = Path(on_error.partition("=")[2]) if on_error.startswith("quarantine=") else None
+        self.path = Path(on_error.partition("=")[2]) if on_error.startswith("quarantine=") and not dry else None
         self._file: BinaryIO | None = None
 
     def reject(self, where: Where, message: str, raw: bytes = b"", hint: str | None = None) -> None:

@@ -156,6 +156,11 @@ def test_a_dry_run_tells_what_a_run_then_does_and_writes_nothing(scripts, minilm
     planned = embed(scripts, *flags, "--dry-run", cwd=tmp_path)
     assert planned.returncode == 0, planned.stderr
     assert not list(tmp_path.iterdir())
+    files = ["--on-error", "quarantine=bad.jsonl", "--transform", "center", "--fit-on", "fit.parquet", "--save-transform", "t.safetensors"]  # fmt: skip
+    (tmp_path / "in.jsonl").write_text('{"text": "a"}\n{\n')
+    assert embed(scripts, "--model", minilm, "in.jsonl", "-o", "fit.parquet", "--on-error", "skip", cwd=tmp_path).returncode == 3  # fmt: skip
+    assert embed(scripts, "--model", minilm, "in.jsonl", "-o", "o.parquet", *files, "--dry-run", cwd=tmp_path).returncode == 3  # fmt: skip
+    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "fit.parquet"}
     plan = dict(line.split(maxsplit=1) for line in planned.stdout.decode().splitlines())
     done = embed(scripts, *flags, "--tokens", cwd=tmp_path)
     found = read_embeddings([str(tmp_path / "e.parquet")])

@@ -124,6 +124,9 @@ def test_a_dry_run_counts_what_a_run_then_writes_and_writes_nothing(tmp_path: Pa
     plan = dict(line.split(maxsplit=1) for line in planned.stdout.decode().splitlines())
     assert plan["writes"] == ", ".join(f"{tmp_path}/p.{name}.jsonl: {n:,}" for name, n in sizes.items()) + " as jsonl"
     assert f"dial-pairs: {plan['finds']} (" in done.stderr.decode()
+    bad = [scripts / "dial-pairs", "--dry-run", "--on-error", f"quarantine={tmp_path}/bad.jsonl"]
+    assert subprocess.run(bad, input=b"{\n", capture_output=True).returncode == 3
+    assert not (tmp_path / "bad.jsonl").exists()
     again = subprocess.run([scripts / "dial-pairs", "--dry-run", *flags], capture_output=True)
     assert again.returncode == 1 and b"exists already" in again.stderr
 

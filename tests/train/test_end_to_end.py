@@ -160,6 +160,16 @@ def test_a_missing_model_is_named_with_a_way_to_get_it(train: Train, pairs: Path
 def test_a_dry_run_tells_what_a_run_then_does_and_writes_nothing(train: Train, pairs: Path, tmp_path: Path):
     run = ("--batch-size", 32, "--epochs", 2, "--validation-share", 0.2, "-o", tmp_path / "model", pairs)
     planned = train(*run, "--dry-run")
+    lines = pairs.read_bytes() + b"{\n"
+    train(
+        "--dry-run",
+        "--on-error",
+        f"quarantine={tmp_path}/bad.jsonl",
+        "--cache",
+        tmp_path / "cache",
+        stdin=lines,
+        code=3,
+    )
     assert not list(tmp_path.iterdir())
     plan = dict(line.split(maxsplit=1) for line in planned.stdout.decode().splitlines())
     train(*run)
