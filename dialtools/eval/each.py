@@ -1,7 +1,6 @@
 """What every test item adds to a score, as its record tells it (`each`), and the statistic that it makes again.
 
     means            [1, 0, 0.9, null, ...]                       the item's share of the score; null: it does not count
-                                                                  (selection in blocks: the mean of each block)
     four metrics     {"right", "binary", "out"}                   of out-of-scope detection (their average)
     AUROC            {"placement", "out"}                         the share of the other kind that the item beats
     grouped items    {"right", "of"}                              right ones of each group, and how many it has

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dialtools.errors import ConfigError, GateError, nearest
-from dialtools.metrics.resample import bootstrap, bootstrap_sums, over_runs
+from dialtools.metrics.resample import bootstrap, over_groups, over_runs
 
 SCHEMA = "dialtools.score/1"
 Each = list[Any] | dict[str, list[Any]]
@@ -31,10 +31,10 @@ class Score:
         values: a value for each run.
         chosen: hyper-parameters found on validation rows.
         chance: what random order scores on the same lists.
-        low, high: 95 % interval: Student's t over runs or blocks of queries, or bootstrap over queries of a single run.
+        low, high: 95 % interval: Student's t over runs or groups of queries, or bootstrap over queries of a single run.
         each: what every test item adds (`each` tells how), so that scores can be compared item by item.
         items: digests of the columns that tell which the test items are, in their order (`items`).
-        groups: of the items, which belong together (the number of its dialogue for each): intervals keep them whole.
+        groups: of the items, which belong together (for each the number of its dialogue, of its block of candidates): intervals keep them whole.
         data: what training and test rows are, and whether they share texts (`sanity`).
         unleaked: the score without the test rows that training rows repeat.
     """
@@ -80,21 +80,10 @@ def of_runs(values: list[float], **facts: Any) -> Score:
 
 
 def of_queries(values_N: np.ndarray, **facts: Any) -> Score:
-    """Return a score over the queries of one run with a bootstrap interval, over whole `groups` if there are any."""
-    values = np.asarray(values_N, float)
-    if groups := facts.get("groups"):
-        both = np.column_stack([values, np.ones(len(values))])
-        mean, low, high = bootstrap_sums(both, lambda sums: sums[..., 0] / sums[..., 1], seed=facts["seed"], groups_N=np.asarray(groups))  # fmt: skip
-    else:
-        mean, low, high = bootstrap(values, seed=facts["seed"])
+    """Return a score over the queries of one run: a bootstrap interval, or one over whole `groups` if there are any."""
+    values, groups = np.asarray(values_N, float), facts.get("groups")
+    mean, low, high = over_groups(values, np.asarray(groups)) if groups else bootstrap(values, seed=facts["seed"])
     return Score(value=mean, low=low, high=high, std=float("nan"), runs=1, n=len(values_N), each=shares(values_N / 100), **facts)  # fmt: skip
-
-
-def of_blocks(values_N: np.ndarray, size: int, **facts: Any) -> Score:
-    """Return a score over queries whose blocks of `size` share candidates: a t-interval over the blocks, of one none."""
-    blocks = np.asarray(values_N, float).reshape(-1, size).mean(1)
-    mean, low, high, _ = over_runs(blocks)
-    return Score(value=mean, low=low, high=high, std=float("nan"), runs=1, n=len(values_N), each=shares(blocks / 100), **facts)  # fmt: skip
 
 
 def check_gates(scores: list[Score], gates: tuple[str, ...]) -> None:

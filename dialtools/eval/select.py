@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from dialtools.errors import DataError
 from dialtools.eval.items import identity
 from dialtools.eval.options.likeness import SelectOptions
-from dialtools.eval.score import Score, of_blocks, of_queries
+from dialtools.eval.score import Score, of_queries
 from dialtools.metrics.geometry import unit
 from dialtools.metrics.ranking import exact_scores, ranks, reciprocal_rank, top_k
 from dialtools.streams.vectors import Embeddings, read_embeddings
@@ -35,10 +34,10 @@ def evaluate(options: SelectOptions) -> tuple[list[Score], dict[str, str]]:
 
 def scores(found: np.ndarray, options: SelectOptions, **facts: Any) -> list[Score]:
     """Return top-1/3/5/10 and MRR of (N, 2) ranks; queries of a block, which share their candidates, stay together."""
-    shared = not options.pool and options.sampling == "blocks"
-    of = partial(of_blocks, size=options.candidates) if shared else of_queries
-    tops = [of(100 * top_k(found, k, ties=options.ties), metric=f"top-{k}", **facts) for k in TOP]
-    return [*tops, of(100 * reciprocal_rank(found, ties=options.ties), metric="mrr", **facts)]
+    if not options.pool and options.sampling == "blocks":
+        facts["groups"] = [row // options.candidates for row in range(len(found))]
+    tops = [of_queries(100 * top_k(found, k, ties=options.ties), metric=f"top-{k}", **facts) for k in TOP]
+    return [*tops, of_queries(100 * reciprocal_rank(found, ties=options.ties), metric="mrr", **facts)]
 
 
 def among_rows(source: Embeddings, options: SelectOptions) -> np.ndarray:

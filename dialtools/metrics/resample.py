@@ -17,8 +17,28 @@ def over_runs(values: np.ndarray) -> tuple[float, float, float, float]:
     if n < 2:
         return mean, float("nan"), float("nan"), float("nan")
     std = float(np.std(values, ddof=1))
-    reach = (_T95[n - 2] if n - 2 < len(_T95) else 1.96) * std / float(n) ** 0.5
+    reach = _t95(n) * std / float(n) ** 0.5
     return mean, mean - reach, mean + reach, std
+
+
+def over_groups(values_N: np.ndarray, groups_N: np.ndarray) -> tuple[float, float, float]:
+    """Return the mean of N values and its 95 % t-interval over whole groups 0 to G - 1; one group has none (NaN).
+
+    The mean is a ratio, sums by counts of groups: its variance is that of the groups' sums of deviations (of groups of
+    one size, the t-interval of their means).
+    """
+    mean = float(np.mean(values_N))
+    sums_G = grouped(values_N - mean, groups_N)
+    n = len(sums_G)
+    if n < 2:
+        return mean, float("nan"), float("nan")
+    reach = _t95(n) * float(np.sqrt(n / (n - 1) * (sums_G**2).sum())) / len(values_N)
+    return mean, mean - reach, mean + reach
+
+
+def _t95(n: int) -> float:
+    """Return the quantile for n observations."""
+    return _T95[n - 2] if n - 2 < len(_T95) else 1.96
 
 
 def bootstrap(values: np.ndarray, *, seed: int, resamples: int = 1000) -> tuple[float, float, float]:

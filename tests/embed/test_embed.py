@@ -157,7 +157,7 @@ def test_a_dry_run_tells_what_a_run_then_does_and_writes_nothing(scripts, minilm
     assert planned.returncode == 0, planned.stderr
     assert not list(tmp_path.iterdir())
     files = ["--on-error", "quarantine=bad.jsonl", "--transform", "center", "--fit-on", "fit.parquet", "--save-transform", "t.safetensors"]  # fmt: skip
-    (tmp_path / "in.jsonl").write_text('{"text": "a"}\n{\n')
+    (tmp_path / "in.jsonl").write_text('{"text": "a"}\n{"text": "the bill"}\n{\n')
     assert embed(scripts, "--model", minilm, "in.jsonl", "-o", "fit.parquet", "--on-error", "skip", cwd=tmp_path).returncode == 3  # fmt: skip
     assert embed(scripts, "--model", minilm, "in.jsonl", "-o", "o.parquet", *files, "--dry-run", cwd=tmp_path).returncode == 3  # fmt: skip
     assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "fit.parquet"}

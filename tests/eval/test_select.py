@@ -81,12 +81,12 @@ def test_scores_have_an_interval_that_holds_them(evaluate: Evaluate, noisy: Path
 
 def test_queries_of_a_block_share_candidates_so_that_the_interval_is_over_blocks(evaluate: Evaluate, noisy: Path):
     found = score(evaluate("select", noisy, "--candidates", 5), "top-1")
-    blocks = 100 * np.array(found["each"])
-    assert len(blocks) == 9 and found["n"] == 45
+    assert found["groups"] == np.repeat(range(9), 5).tolist() and found["n"] == 45
+    blocks = 100 * np.reshape(found["each"], (9, 5)).mean(1)
     low, high = stats.t.interval(0.95, 8, blocks.mean(), stats.sem(blocks))
     assert (found["value"], found["low"], found["high"]) == pytest.approx((blocks.mean(), low, high), abs=1e-2)
     assert "low" not in score(evaluate("select", noisy, "--candidates", 45), "top-1")  # one block tells no spread
-    assert len(score(evaluate("select", noisy, "--candidates", 5, "--sampling", "random"), "top-1")["each"]) == 45
+    assert "groups" not in score(evaluate("select", noisy, "--candidates", 5, "--sampling", "random"), "top-1")
 
 
 def test_the_length_of_vectors_does_not_matter(evaluate: Evaluate, tmp_path: Path):

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dialtools.metrics.resample import bootstrap, bootstrap_sums, over_runs
+from dialtools.metrics.resample import bootstrap, bootstrap_sums, over_groups, over_runs
 
 
 def test_the_interval_of_three_runs_worked_by_hand():
@@ -33,6 +33,21 @@ def test_bootstrap_holds_the_mean_repeats_by_seed_and_narrows_with_more_queries(
 
 def test_bootstrap_of_equal_values_is_a_point():
     assert bootstrap(np.full(9, 5.0), seed=0) == (5, 5, 5)
+
+
+def test_the_interval_over_groups_is_that_of_their_means_and_close_to_the_bootstrap_if_their_sizes_differ():
+    draw = np.random.default_rng(4)
+    groups, own = np.repeat(np.arange(9), 5), draw.random(45)
+    means = own.reshape(9, 5).mean(1)
+    assert over_groups(own, groups) == pytest.approx(over_runs(means)[:3])
+    assert math.isnan(over_groups(own, np.zeros(45, int))[1])
+    groups = np.repeat(np.arange(200), draw.integers(1, 9, 200))
+    own = draw.random(200)[groups] + draw.random(len(groups))
+    both = np.column_stack([own, np.ones(len(own))])
+    resampled = bootstrap_sums(both, lambda sums: sums[..., 0] / sums[..., 1], seed=0, groups_N=groups)
+    assert over_groups(own, groups) == pytest.approx(resampled, abs=0.005)
+    order = draw.permutation(len(own))
+    assert over_groups(own[order], groups[order]) == pytest.approx(over_groups(own, groups))
 
 
 def test_rows_that_only_repeat_their_group_narrow_no_interval():

@@ -36,3 +36,11 @@ def train(scripts: Path, environment: dict[str, str]) -> Train:
         return done
 
     return run
+
+
+@pytest.fixture(scope="session")
+def model(train: Train, pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny encoder that has learnt nothing."""
+    path = tmp_path_factory.mktemp("fresh") / "model"
+    train("--max-steps", 0, "-o", path, pairs)
+    return path

@@ -42,14 +42,6 @@ def on_cuda(cuda_scripts: Path, environment: dict[str, str]) -> Run:
 
 
 @pytest.fixture(scope="module")
-def model(train: Train, pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny encoder that has learnt nothing."""
-    path = tmp_path_factory.mktemp("fresh") / "model"
-    train("--max-steps", 0, "-o", path, pairs)
-    return path
-
-
-@pytest.fixture(scope="module")
 def steady(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same without dropout: what is left of its course does not depend on a generator."""
     path = tmp_path_factory.mktemp("steady") / "model"

@@ -19,7 +19,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pair_corpus import Train
 from sklearn.metrics import f1_score
 
 from dialtools.metrics.episodes import sample_sets
@@ -35,14 +34,6 @@ Records = list[dict[str, Any]]
 
 def write(path: Path, records: Records) -> Path:
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
-
-
-@pytest.fixture(scope="module")
-def model(train: Train, pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny encoder that has learnt nothing."""
-    path = tmp_path_factory.mktemp("fresh") / "model"
-    train("--max-steps", 0, "-o", path, pairs)
     return path
 
 
