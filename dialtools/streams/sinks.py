@@ -83,12 +83,19 @@ def writer(output: str, *, format: str, overwrite: bool = False, metadata: dict[
         sink.close()
 
 
+def write_whole(file: BinaryIO, blob: Any) -> None:
+    """Write all of it, or raise: stdout under PYTHONUNBUFFERED is a raw file, which may write a part and say no more."""
+    written = file.write(blob)
+    while isinstance(file, io.RawIOBase) and written < len(blob):
+        written += file.write(memoryview(blob)[written:])
+
+
 def _line_writer(file: BinaryIO, *, flush: bool) -> Callable[[bytes], None]:
     last = 0.0
 
     def write(blob: bytes) -> None:
         nonlocal last
-        file.write(blob)
+        write_whole(file, blob)
         if flush and (now := time.monotonic()) - last >= FLUSH_SECONDS:
             file.flush()
             last = now
@@ -169,7 +176,7 @@ class _Bytes(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:  # type: ignore[override]
-        self.file.write(data)
+        write_whole(self.file, data)
         self.written += len(data)
         return len(data)
 

@@ -192,3 +192,11 @@ def test_launchers_run_from_a_checkout():
     for path in (root / "bin").iterdir():
         done = subprocess.run([sys.executable, path, "--version"], capture_output=True, cwd="/")
         assert done.returncode == 0, done.stderr
+
+
+def test_without_a_buffer_a_reader_that_goes_away_is_still_noticed():
+    line = "from dialtools.streams.sinks import writer\nwith writer('-', format='jsonl') as write: write(b'x\\n' * 3_000_000)"
+    process = subprocess.Popen([sys.executable, "-u", "-c", line], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout.readline() == b"x\n"
+    process.stdout.close()
+    assert b"BrokenPipeError" in process.stderr.read() and process.wait() != 0
