@@ -18,7 +18,9 @@ def read_texts(path: Path, n: int) -> list[str]:
     texts: list[str] = []
     for line in opened:
         record = json.loads(line)
-        texts += [turn["text"] for turn in record["turns"]] if "turns" in record else [record["text"]]
+        texts += (
+            [turn["text"] for turn in record["turns"]] if "turns" in record else [record["text"]]
+        )
         if len(texts) >= n:
             break
     return texts[:n]
@@ -34,7 +36,10 @@ def default_model() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "texts", nargs="?", default=Path(__file__).parents[1] / "examples/dialogues.jsonl.gz", type=Path
+        "texts",
+        nargs="?",
+        default=Path(__file__).parents[1] / "examples/dialogues.jsonl.gz",
+        type=Path,
     )
     parser.add_argument("--model", default=default_model())
     parser.add_argument("-n", type=int, default=2000)
@@ -53,7 +58,11 @@ def main() -> None:
 
     def ours(precision: str) -> np.ndarray:
         settings = Settings(
-            max_length=encoder.max_length, normalize=True, batch_tokens=1024, precision=precision, float16_round=False
+            max_length=encoder.max_length,
+            normalize=True,
+            batch_tokens=1024,
+            precision=precision,
+            float16_round=False,
         )
         return encode_turns(encoder, items, settings, lambda n: None).vectors
 
@@ -62,8 +71,15 @@ def main() -> None:
     print(
         f"{len(texts)} texts, {len(set(texts))} distinct; least cosine: float32 {(exact * theirs).sum(1).min():.6f}, bfloat16 {(half * theirs).sum(1).min():.6f}"
     )
-    compare({"sentence-transformers encode": lambda: peer.encode(texts), "dial-embed float32": lambda: ours("float32"),
-             "dial-embed bfloat16": lambda: ours("bfloat16")}, peer="sentence-transformers encode", runs=options.runs)  # fmt: skip
+    compare(
+        {
+            "sentence-transformers encode": lambda: peer.encode(texts),
+            "dial-embed float32": lambda: ours("float32"),
+            "dial-embed bfloat16": lambda: ours("bfloat16"),
+        },
+        peer="sentence-transformers encode",
+        runs=options.runs,
+    )
 
 
 if __name__ == "__main__":

@@ -10,14 +10,18 @@ from pathlib import Path
 
 
 def cell(values: list[float]) -> str:
-    return f"{statistics.mean(values):.1f}" + (f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else "")
+    return f"{statistics.mean(values):.1f}" + (
+        f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
+    )
 
 
 found: dict[str, dict[str, list[float]]] = {}
 for path in sys.argv[1:]:
     name = re.sub(r"^scores-|-\d$", "", Path(path).stem)
     for row in map(json.loads, Path(path).read_text().splitlines()):
-        found.setdefault(name, {}).setdefault(f"{row['dataset']} {row['metric']}", []).append(row["value"])
+        found.setdefault(name, {}).setdefault(f"{row['dataset']} {row['metric']}", []).append(
+            row["value"]
+        )
 columns = list(next(iter(found.values())))
 print("| |", " | ".join(columns), "|")
 print("| --- " * (len(columns) + 1) + "|")

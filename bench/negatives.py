@@ -2,7 +2,8 @@
 
     python bench/negatives.py CORPUS MODEL [--steps N]
 
-Both take turns in one run each, from the same pairs and the same start; prints the median seconds of a step and ratios.
+Both take turns in one run each, from the same pairs and the same start; prints the median seconds
+of a step and ratios.
 """
 
 from __future__ import annotations
@@ -27,10 +28,24 @@ def main() -> None:
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        flags = ["--window", "3", "--follow", "3", "--merge-speaker", "--min-turns", "4", "-n", "5000"]
-        subprocess.run([BIN / "dial-pairs", "-q", *flags, given.corpus, "-o", home / "sides.arrow"], check=True)
+        flags = [
+            "--window",
+            "3",
+            "--follow",
+            "3",
+            "--merge-speaker",
+            "--min-turns",
+            "4",
+            "-n",
+            "5000",
+        ]
+        subprocess.run(
+            [BIN / "dial-pairs", "-q", *flags, given.corpus, "-o", home / "sides.arrow"], check=True
+        )
         seconds = {kind: step_seconds(home, given, kind) for kind in KINDS}
-    print(f"batch 20, 3 turns around the response, {given.steps} steps; all: {20 - 1} negatives at most")
+    print(
+        f"batch 20, 3 turns around the response, {given.steps} steps; all: {20 - 1} negatives at most"
+    )
     for kind, own in seconds.items():
         print(f"negatives {kind:>3}: {own:7.3f} s a step, {own / seconds['all']:5.2f} x all")
 
@@ -49,7 +64,11 @@ def step_seconds(home: Path, given: argparse.Namespace, kind: str) -> float:
         "--negatives",
         kind,
     ]
-    subprocess.run([*train, "--max-steps", str(given.steps), "-o", home / kind, home / "sides.arrow"], check=True, stdout=subprocess.DEVNULL)  # fmt: skip
+    subprocess.run(
+        [*train, "--max-steps", str(given.steps), "-o", home / kind, home / "sides.arrow"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     log = [json.loads(line) for line in (home / kind / "train-log.jsonl").read_text().splitlines()]
     return median(row["tokens"] / row["tokens_per_second"] for row in log[2:])
 

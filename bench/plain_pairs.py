@@ -14,6 +14,13 @@ for line in open(sys.argv[2], "rb"):
         for window in windows:
             start = response - window
             if start >= 0:
-                pair = {"context": texts[start:response], "response": texts[response], "window": window, "kind": "consecutive",
-                        "dialogue_id": dialogue["id"], "turn": response, "speakers": speakers[start : response + 1]}  # fmt: skip
+                pair = {
+                    "context": texts[start:response],
+                    "response": texts[response],
+                    "window": window,
+                    "kind": "consecutive",
+                    "dialogue_id": dialogue["id"],
+                    "turn": response,
+                    "speakers": speakers[start : response + 1],
+                }
                 write(orjson.dumps(pair, option=orjson.OPT_APPEND_NEWLINE))

@@ -25,7 +25,11 @@ def command(*words: object, **environment: str) -> Callable[[], None]:
     """Return a call that runs a command, its output thrown away."""
     environment = {**os.environ, **environment}
     return lambda: subprocess.run(
-        list(map(str, words)), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+        list(map(str, words)),
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment,
     )  # type: ignore[return-value]
 
 
@@ -40,7 +44,9 @@ def compare(rows: dict[str, Callable[[], object]], *, peer: str, runs: int) -> N
     base = statistics.median(times[peer])
     for name, taken in times.items():
         median = statistics.median(taken)
-        print(f"{name:46} {median:8.2f} s  ({min(taken):.2f} - {max(taken):.2f})  {base / median:5.2f} x {peer}")
+        print(
+            f"{name:46} {median:8.2f} s  ({min(taken):.2f} - {max(taken):.2f})  {base / median:5.2f} x {peer}"
+        )
 
 
 def peak_mebibytes() -> float:

@@ -1,6 +1,7 @@
 """A dial-train step against sentence-transformers' trainer (MultipleNegativesRankingLoss).
 
-python bench/train.py [dialogues.jsonl] [--model DIR]: same model, pairs, batch, lengths, optimiser (AdamW), and loss.
+python bench/train.py [dialogues.jsonl] [--model DIR]: same model, pairs, batch, lengths, optimiser
+(AdamW), and loss.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from dialtools.streams.sinks import write_records
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "texts", nargs="?", default=Path(__file__).parents[1] / "examples/dialogues.jsonl.gz", type=Path
+        "texts",
+        nargs="?",
+        default=Path(__file__).parents[1] / "examples/dialogues.jsonl.gz",
+        type=Path,
     )
     parser.add_argument("--model", default=default_model())
     parser.add_argument("--batch-size", type=int, default=64)
@@ -34,7 +38,10 @@ def main() -> None:
     pairs = list(itertools.pairwise(texts))
     with tempfile.TemporaryDirectory() as folder:
         rows = {"sentence-transformers trainer": peer(options, pairs, Path(folder))}
-        rows |= {f"dial-train {p}": ours(options, pairs, Path(folder) / p, p) for p in ("float32", "bfloat16")}
+        rows |= {
+            f"dial-train {p}": ours(options, pairs, Path(folder) / p, p)
+            for p in ("float32", "bfloat16")
+        }
         print(f"{options.steps} steps of {options.batch_size} pairs, {options.threads} thread(s)")
         compare(rows, peer="sentence-transformers trainer", runs=options.runs)
 
@@ -48,9 +55,24 @@ def ours(options: argparse.Namespace, pairs: list[tuple[str, str]], work: Path, 
 
     work.mkdir()
     write_records(({"context": [a], "response": b} for a, b in pairs), str(work / "pairs.jsonl"))
-    settings = TrainOptions(inputs=(str(work / "pairs.jsonl"),), model=options.model, loss="simcse", head="none", temperature=0.05,
-                            batch_size=options.batch_size, epochs=1.0, lr=2e-5, optimizer="adamw", schedule="linear", max_length=64,
-                            weight_decay=0.0, clip=1.0, precision=precision, device="cpu", grad_cache="off")  # fmt: skip
+    settings = TrainOptions(
+        inputs=(str(work / "pairs.jsonl"),),
+        model=options.model,
+        loss="simcse",
+        head="none",
+        temperature=0.05,
+        batch_size=options.batch_size,
+        epochs=1.0,
+        lr=2e-5,
+        optimizer="adamw",
+        schedule="linear",
+        max_length=64,
+        weight_decay=0.0,
+        clip=1.0,
+        precision=precision,
+        device="cpu",
+        grad_cache="off",
+    )
     prepare.spool_inputs(work / "store", settings, Policy())
     encoder = Encoder.load(options.model)
     store = prepare.open_store(work / "store", encoder)
@@ -77,8 +99,17 @@ def peer(options: argparse.Namespace, pairs: list[tuple[str, str]], work: Path):
     model = SentenceTransformer(options.model, device="cpu")
     model.max_seq_length = 64
     data = Dataset.from_dict({"anchor": [a for a, _ in pairs], "positive": [b for _, b in pairs]})
-    settings = SentenceTransformerTrainingArguments(str(work / "peer"), per_device_train_batch_size=options.batch_size, num_train_epochs=1,
-                                                    learning_rate=2e-5, report_to=[], save_strategy="no", disable_tqdm=True, logging_strategy="no", use_cpu=True)  # fmt: skip
+    settings = SentenceTransformerTrainingArguments(
+        str(work / "peer"),
+        per_device_train_batch_size=options.batch_size,
+        num_train_epochs=1,
+        learning_rate=2e-5,
+        report_to=[],
+        save_strategy="no",
+        disable_tqdm=True,
+        logging_strategy="no",
+        use_cpu=True,
+    )
 
     def steps() -> None:
         SentenceTransformerTrainer(

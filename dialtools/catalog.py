@@ -31,5 +31,8 @@ def lookup(table: Mapping[str, Entry], name: str, *, kind: str) -> Any:
     """
     if name not in table:
         known = list(table)
-        raise ConfigError(f"unknown {kind} {name!r}", hint=nearest(name, known) or f"choose from {', '.join(known)}")
+        raise ConfigError(
+            f"unknown {kind} {name!r}",
+            hint=nearest(name, known) or f"choose from {', '.join(known)}",
+        )
     return table[name].load()

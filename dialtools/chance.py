@@ -8,7 +8,11 @@ from hashlib import blake2b
 
 def stable_hash(text: str, *, seed: int = 0) -> int:
     """Return 64 bits that are the same in every process, on every machine, for this text and seed."""
-    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, key=seed.to_bytes(8, "little", signed=True))
+    digest = blake2b(
+        text.encode("utf-8", "surrogatepass"),
+        digest_size=8,
+        key=seed.to_bytes(8, "little", signed=True),
+    )
     return int.from_bytes(digest.digest(), "little")
 
 

@@ -69,8 +69,16 @@ def option(
         multiple: the flag may be given again; the value is a tuple.
         shown: what help says of the default, when the value itself is not plain.
     """
-    metadata = {"help": help, "short": short, "metavar": metavar, "parse": parse, "group": group,
-                "choices": tuple(choices) if choices else None, "multiple": multiple, "shown": shown}  # fmt: skip
+    metadata = {
+        "help": help,
+        "short": short,
+        "metavar": metavar,
+        "parse": parse,
+        "group": group,
+        "choices": tuple(choices) if choices else None,
+        "multiple": multiple,
+        "shown": shown,
+    }
     return field(default=default, metadata=metadata)
 
 
@@ -92,7 +100,13 @@ def _spec(f: dataclasses.Field, hint: Any) -> Spec:
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         hint = next(a for a in typing.get_args(hint) if a is not type(None))
     kind = typing.get_origin(hint) or hint
-    return Spec(name=f.name, type=kind, default=f.default, negatable=kind is bool and f.default is not False, **meta)
+    return Spec(
+        name=f.name,
+        type=kind,
+        default=f.default,
+        negatable=kind is bool and f.default is not False,
+        **meta,
+    )
 
 
 def parse_value(spec: Spec, value: Any, *, source: str) -> Any:
@@ -127,14 +141,25 @@ def _parse(spec: Spec, value: Any) -> Any:
         try:
             return spec.type(value)
         except ValueError:
-            raise ValueError(f"expected {'a whole number' if spec.type is int else 'a number'}") from None
+            raise ValueError(
+                f"expected {'a whole number' if spec.type is int else 'a number'}"
+            ) from None
     return value
 
 
 def _boolean(value: Any) -> bool:
     if isinstance(value, bool):
         return value
-    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    words = {
+        "1": True,
+        "true": True,
+        "yes": True,
+        "on": True,
+        "0": False,
+        "false": False,
+        "no": False,
+        "off": False,
+    }
     if str(value).lower() not in words:
         raise ValueError("expected true or false")
     return words[str(value).lower()]
@@ -158,7 +183,9 @@ def resolve(options: type, layers: Sequence[Layer]) -> tuple[Any, dict[str, str]
     for layer in layers:
         for key in layer.values:
             if key not in by_key:
-                raise ConfigError(f"{layer.name}: unknown key {key!r}", hint=nearest(key, list(by_key)))
+                raise ConfigError(
+                    f"{layer.name}: unknown key {key!r}", hint=nearest(key, list(by_key))
+                )
     values, origins = {}, {}
     for key, spec in by_key.items():
         layer = next((layer for layer in layers if layer.values.get(key) is not None), None)
@@ -172,8 +199,14 @@ def resolve(options: type, layers: Sequence[Layer]) -> tuple[Any, dict[str, str]
 def environment(options: type, command: str, environ: Mapping[str, str]) -> Layer:
     """Return the layer of `DIAL_<CMD>_<FLAG>` variables."""
     prefix = command.upper().replace("-", "_")
-    names = {s.key: f"{prefix}_{s.key.upper().replace('-', '_')}" for s in specs(options) if not s.positional}
-    return Layer("environment", {key: environ[name] for key, name in names.items() if environ.get(name)})
+    names = {
+        s.key: f"{prefix}_{s.key.upper().replace('-', '_')}"
+        for s in specs(options)
+        if not s.positional
+    }
+    return Layer(
+        "environment", {key: environ[name] for key, name in names.items() if environ.get(name)}
+    )
 
 
 def int_list(text: str) -> tuple[int, ...]:
@@ -199,7 +232,9 @@ def at_least(low: float, kind: type = int) -> Callable[[str], Any]:
         try:
             number = kind(text)
         except ValueError:
-            raise ValueError("expected a whole number" if kind is int else "expected a number") from None
+            raise ValueError(
+                "expected a whole number" if kind is int else "expected a number"
+            ) from None
         if not number >= low:
             raise ValueError(f"must be {low} or more")
         return number
@@ -217,7 +252,9 @@ def fraction(text: str) -> float:
 
 def on_error_policy(text: str) -> str:
     """Check `fail`, `skip` or `quarantine=FILE`."""
-    if text in ("fail", "skip") or (text.startswith("quarantine=") and len(text) > len("quarantine=")):
+    if text in ("fail", "skip") or (
+        text.startswith("quarantine=") and len(text) > len("quarantine=")
+    ):
         return text
     raise ValueError("choose from fail, skip, quarantine=FILE")
 
@@ -233,21 +270,46 @@ class InputOptions:
     """Where records come from."""
 
     inputs: tuple[str, ...] = argument(help="files to read; none or - is stdin")
-    from_: str | None = option(None, metavar="FORMAT", choices=INPUT_FORMATS, group="Input",
-                               help="format of the input", shown="by suffix, else by content")  # fmt: skip
-    on_error: str = option("fail", metavar="POLICY", parse=on_error_policy, group="Input",
-                           help="a record that cannot be used: fail, skip, or quarantine=FILE")  # fmt: skip
-    limit: int | None = option(None, short="-n", metavar="N", parse=at_least(0), group="Input",
-                               help="stop after N records of output")  # fmt: skip
+    from_: str | None = option(
+        None,
+        metavar="FORMAT",
+        choices=INPUT_FORMATS,
+        group="Input",
+        help="format of the input",
+        shown="by suffix, else by content",
+    )
+    on_error: str = option(
+        "fail",
+        metavar="POLICY",
+        parse=on_error_policy,
+        group="Input",
+        help="a record that cannot be used: fail, skip, or quarantine=FILE",
+    )
+    limit: int | None = option(
+        None,
+        short="-n",
+        metavar="N",
+        parse=at_least(0),
+        group="Input",
+        help="stop after N records of output",
+    )
 
 
 @dataclass
 class OutputOptions:
     """Where records go."""
 
-    output: str = option("-", short="-o", metavar="FILE", group="Output", help="file to write; - is stdout")
-    to: str | None = option(None, metavar="FORMAT", choices=OUTPUT_FORMATS, group="Output",
-                            help="format of the output", shown="by suffix, else jsonl")  # fmt: skip
+    output: str = option(
+        "-", short="-o", metavar="FILE", group="Output", help="file to write; - is stdout"
+    )
+    to: str | None = option(
+        None,
+        metavar="FORMAT",
+        choices=OUTPUT_FORMATS,
+        group="Output",
+        help="format of the output",
+        shown="by suffix, else jsonl",
+    )
     overwrite: bool = option(False, group="Output", help="replace an output that exists")
 
 
@@ -259,10 +321,19 @@ class RunOptions:
     quiet: bool = option(False, short="-q", group="Run", help="say nothing but errors")
     verbose: bool = option(False, short="-v", group="Run", help="say more")
     debug: bool = option(False, group="Run", help="show tracebacks")
-    color: str = option("auto", choices=("auto", "always", "never"), group="Run", help="colour on a terminal")
-    config: str | None = option(None, metavar="FILE", group="Run", help="TOML file of options (keys are flags)")
-    print_config: bool = option(False, group="Run", help="print every option, its value and its source; do nothing")
+    color: str = option(
+        "auto", choices=("auto", "always", "never"), group="Run", help="colour on a terminal"
+    )
+    config: str | None = option(
+        None, metavar="FILE", group="Run", help="TOML file of options (keys are flags)"
+    )
+    print_config: bool = option(
+        False, group="Run", help="print every option, its value and its source; do nothing"
+    )
 
 
-DRY_RUN = {"group": "Run", "help": "read and check everything, print what would be done, write nothing"}
+DRY_RUN = {
+    "group": "Run",
+    "help": "read and check everything, print what would be done, write nothing",
+}
 """Of a job that takes long, or makes several files."""

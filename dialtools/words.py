@@ -8,7 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 WORDS_BY = ("auto", "blanks", "characters")
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff"  # fmt: skip
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff"
 """Thai, Lao, Burmese, Khmer, kana, bopomofo, Han."""
 
 
@@ -19,9 +19,14 @@ class _Patterns(NamedTuple):
 
 @cache
 def _patterns() -> _Patterns:
-    marks = "".join(chr(c) for c in range(0x300, 0x20D0) if unicodedata.category(chr(c)) in ("Mn", "Mc"))
+    marks = "".join(
+        chr(c) for c in range(0x300, 0x20D0) if unicodedata.category(chr(c)) in ("Mn", "Mc")
+    )
     one = f"[{_UNSPACED}][{marks}]*"
-    return _Patterns(re.compile(f"[{_UNSPACED}]"), re.compile(f"(?![{marks}]){one}|(?:[^\\W{_UNSPACED}]|[{marks}])+"))
+    return _Patterns(
+        re.compile(f"[{_UNSPACED}]"),
+        re.compile(f"(?![{marks}]){one}|(?:[^\\W{_UNSPACED}]|[{marks}])+"),
+    )
 
 
 def count_words(text: str, by: str = "auto") -> int:

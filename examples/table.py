@@ -26,11 +26,15 @@ def score(folder: str, file: str, setting: str | None, metric: str) -> tuple[flo
 
 def main() -> None:
     before, after = sys.argv[1:3]
-    print(f"\n{'percent right (± 95 % interval)':42}{'before':>16}{'after training':>18}{'gain':>8}")
+    print(
+        f"\n{'percent right (± 95 % interval)':42}{'before':>16}{'after training':>18}{'gain':>8}"
+    )
     for file, setting, metric, name in ROWS:
         (a, da), (b, db) = score(before, file, setting, metric), score(after, file, setting, metric)
         print(f"{name:42}{f'{a:.1f} ± {da:.1f}':>16}{f'{b:.1f} ± {db:.1f}':>18}{b - a:>+8.1f}")
-    print("\nbefore: the same encoder untrained; after: trained on dialogues alone, without one label.")
+    print(
+        "\nbefore: the same encoder untrained; after: trained on dialogues alone, without one label."
+    )
 
 
 if __name__ == "__main__":

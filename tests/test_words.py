@@ -9,11 +9,27 @@ from hypothesis import strategies as st
 from dialtools.words import count_words, index_terms
 
 
-@pytest.mark.parametrize(("text", "auto", "blanks", "characters"), [
-    ("hello , you", 3, 3, 9), ("还没发货，可以取消吗?", 9, 1, 11), ("我的 iPhone12 坏了。", 5, 3, 13), ("ありがとう 2つ", 7, 2, 7),
-    ("สวัสดีครับ", 7, 1, 10), ("مرحبا بالعالم", 2, 2, 12), ("नमस्ते दुनिया", 2, 2, 12), ("👍 ok", 2, 2, 3), ("", 0, 0, 0), (" \t", 0, 0, 0)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "auto", "blanks", "characters"),
+    [
+        ("hello , you", 3, 3, 9),
+        ("还没发货，可以取消吗?", 9, 1, 11),
+        ("我的 iPhone12 坏了。", 5, 3, 13),
+        ("ありがとう 2つ", 7, 2, 7),
+        ("สวัสดีครับ", 7, 1, 10),
+        ("مرحبا بالعالم", 2, 2, 12),
+        ("नमस्ते दुनिया", 2, 2, 12),
+        ("👍 ok", 2, 2, 3),
+        ("", 0, 0, 0),
+        (" \t", 0, 0, 0),
+    ],
+)
 def test_words_of_a_text(text: str, auto: int, blanks: int, characters: int):
-    assert [count_words(text, by) for by in ("auto", "blanks", "characters")] == [auto, blanks, characters]
+    assert [count_words(text, by) for by in ("auto", "blanks", "characters")] == [
+        auto,
+        blanks,
+        characters,
+    ]
 
 
 @given(st.text())

@@ -8,7 +8,9 @@ SENTENCE = re.compile(r"(?:^|[.!?]\s+)[\"'(]*$")
 ARTICLE = re.compile(r"(?:^|(?<=[^\w']))(a|an)(\s+[\"'(]?)$", re.IGNORECASE)
 AN_DIGITS = re.compile(r"8\d*(?:[.,]\d{3})*(?!\d)|1[18](?:[.,]\d{3})*(?!\d)")
 AN_LETTER = re.compile(r"[AEFHILMNORSX](?:[A-Z.\d-]|\b)")  # letters that are spelt: an MRI, an X
-A_VOWEL = re.compile(r"(?:u(?:ni(?!n|m)|s[aeiu]|t[aeiou]|k[aeiou]|r[aeiou]|biq)|eu|ewe|once?\b|one-)", re.IGNORECASE)
+A_VOWEL = re.compile(
+    r"(?:u(?:ni(?!n|m)|s[aeiu]|t[aeiou]|k[aeiou]|r[aeiou]|biq)|eu|ewe|once?\b|one-)", re.IGNORECASE
+)
 AN_SILENT = re.compile(r"(?:hour|honest|honou?r|heir)", re.IGNORECASE)
 
 
@@ -18,7 +20,11 @@ def takes_an(value: str) -> bool:
         return bool(AN_DIGITS.match(value))
     if AN_SILENT.match(value) or (value[:2].isupper() and AN_LETTER.match(value)):
         return True
-    return value[:1].lower() in ("a", "e", "i", "o", "u") and not A_VOWEL.match(value) and not value[:2].isupper()
+    return (
+        value[:1].lower() in ("a", "e", "i", "o", "u")
+        and not A_VOWEL.match(value)
+        and not value[:2].isupper()
+    )
 
 
 def with_article(before: str, old: str, new: str) -> str:

@@ -43,16 +43,30 @@ class Book:
 
     def values(self, label: str) -> list[tuple[str, int]]:
         """Return the values of a type and their counts, the most frequent first, then in the order of first use."""
-        values = [(max(forms, key=forms.__getitem__), sum(forms.values())) for forms in self.types.get(label, {}).values()]  # fmt: skip
+        values = [
+            (max(forms, key=forms.__getitem__), sum(forms.values()))
+            for forms in self.types.get(label, {}).values()
+        ]
         return sorted(values, key=lambda pair: -pair[1])
 
-    def filtered(self, *, types: Iterable[str] = (), min_count: int = 1, max_words: int | None = None, top: int | None = None) -> Book:  # fmt: skip
+    def filtered(
+        self,
+        *,
+        types: Iterable[str] = (),
+        min_count: int = 1,
+        max_words: int | None = None,
+        top: int | None = None,
+    ) -> Book:
         """Return the book of some types only, without rare and long values, and no more than the most frequent."""
         kept, wanted = Book(), set(types)
         for label in self.types:
             if wanted and label not in wanted:
                 continue
-            good = [(v, n) for v, n in self.values(label) if n >= min_count and (max_words is None or len(v.split()) <= max_words)]  # fmt: skip
+            good = [
+                (v, n)
+                for v, n in self.values(label)
+                if n >= min_count and (max_words is None or len(v.split()) <= max_words)
+            ]
             for value, count in good[:top]:
                 kept.add(label, value, count)
         return kept
@@ -60,14 +74,29 @@ class Book:
     def report(self) -> Iterator[dict[str, Any]]:
         """Yield what each type holds, the largest first: values, mentions, the commonest, and hints at noise.
 
-        `once` is the share of values seen a single time, `shared` how many values other types have too.
+        `once` is the share of values seen a single time, `shared` how many values other types have
+        too.
         """
         for label in sorted(self.types, key=lambda label: (-len(self.types[label]), label)):
             values = self.values(label)
-            others = {other: len(self.types[label].keys() & self.types[other].keys()) for other in self.types if other != label}  # fmt: skip
-            shared = dict(sorted(((o, n) for o, n in others.items() if n), key=lambda pair: (-pair[1], pair[0]))[:5])
-            yield {"type": label, "values": len(values), "mentions": sum(n for _, n in values), "top": [v for v, _ in values[:5]],
-                   "once": sum(n == 1 for _, n in values) / len(values), "shared": shared}  # fmt: skip
+            others = {
+                other: len(self.types[label].keys() & self.types[other].keys())
+                for other in self.types
+                if other != label
+            }
+            shared = dict(
+                sorted(
+                    ((o, n) for o, n in others.items() if n), key=lambda pair: (-pair[1], pair[0])
+                )[:5]
+            )
+            yield {
+                "type": label,
+                "values": len(values),
+                "mentions": sum(n for _, n in values),
+                "top": [v for v, _ in values[:5]],
+                "once": sum(n == 1 for _, n in values) / len(values),
+                "shared": shared,
+            }
 
     @property
     def size(self) -> int:
@@ -78,7 +107,10 @@ class Book:
         """Write the book as JSON that can be edited by hand."""
         types = {label: dict(self.values(label)) for label in sorted(self.types)}
         with atomic_file(path, overwrite=overwrite) as temporary:
-            temporary.write_text(json.dumps({"schema": SCHEMA, "types": types}, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")  # fmt: skip
+            temporary.write_text(
+                json.dumps({"schema": SCHEMA, "types": types}, ensure_ascii=False, indent=1) + "\n",
+                encoding="utf-8",
+            )
 
     @classmethod
     def load(cls, path: str) -> Book:
@@ -98,11 +130,22 @@ class Book:
         if not isinstance(types, dict):
             raise DataError('not a book: expected {"types": {type: {value: count}}}', where=path)
         for label, values in types.items():
-            pairs = values.items() if isinstance(values, dict) else ((v, 1) for v in values) if isinstance(values, list) else None  # fmt: skip
+            pairs = (
+                values.items()
+                if isinstance(values, dict)
+                else ((v, 1) for v in values)
+                if isinstance(values, list)
+                else None
+            )
             if pairs is None or not label.strip() or set(label) & set("{}"):
-                raise DataError(f"{label!r}: expected a name without braces, and its values with their counts", where=path)  # fmt: skip
+                raise DataError(
+                    f"{label!r}: expected a name without braces, and its values with their counts",
+                    where=path,
+                )
             for value, count in pairs:
                 if not isinstance(value, str) or type(count) is not int or count < 1:
-                    raise DataError(f"{label}: {value!r}: expected a text and a count above 0", where=path)
+                    raise DataError(
+                        f"{label}: {value!r}: expected a text and a count above 0", where=path
+                    )
                 book.add(label, value, count)
         return book

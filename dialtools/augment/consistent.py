@@ -31,7 +31,8 @@ def named(turns: Sequence[Turn]) -> Named:
     """Return the entities of a dialogue and every mention of them, marked or not.
 
     Raises:
-        Ambiguous: if one value has two types; if a mention cuts into another value; if a value without a letter (6)
+        Ambiguous: if one value has two types; if a mention cuts into another value; if a value
+            without a letter (6)
             stands somewhere without a mark: it may be anything.
     """
     number: dict[str, int] = {}
@@ -46,14 +47,18 @@ def named(turns: Sequence[Turn]) -> Named:
                 raise Ambiguous(f"{value!r} is {entities[place][0]} and {span.label}")
     if not entities:
         return Named([], [[] for _ in turns])
-    longest = sorted((value.split() for _, value in entities), key=lambda words: -len(" ".join(words)))
+    longest = sorted(
+        (value.split() for _, value in entities), key=lambda words: -len(" ".join(words))
+    )
     either = "|".join(r"\s+".join(map(re.escape, words)) for words in longest)
     pattern = re.compile(rf"(?<!\w)(?:{either})(?!\w)", re.IGNORECASE)
     marks = []
     for turn in turns:
         found = [(span, number[key(turn.text[span.start : span.end])]) for span in turn.spans]
         for match in pattern.finditer(turn.text):
-            over = [span for span in turn.spans if span.start < match.end() and match.start() < span.end]
+            over = [
+                span for span in turn.spans if span.start < match.end() and match.start() < span.end
+            ]
             if any(span.start <= match.start() and match.end() <= span.end for span in over):
                 continue
             place = number.get(key(match[0]))
@@ -64,7 +69,14 @@ def named(turns: Sequence[Turn]) -> Named:
     return Named(entities, marks)
 
 
-def variants(turns: Sequence[Turn], values: dict[str, list[str]], *, most: int | None, articles: bool, seed: int) -> Iterator[list[Turn]]:  # fmt: skip
+def variants(
+    turns: Sequence[Turn],
+    values: dict[str, list[str]],
+    *,
+    most: int | None,
+    articles: bool,
+    seed: int,
+) -> Iterator[list[Turn]]:
     """Yield the turns of a dialogue with other values, each replaced everywhere, two values never by one.
 
     Raises:
@@ -72,13 +84,21 @@ def variants(turns: Sequence[Turn], values: dict[str, list[str]], *, most: int |
     """
     entities, marks = named(turns)
     own = {key(value) for _, value in entities}
-    choices = [[v for v in values.get(label, ()) if key(v) not in own or key(v) == key(value)] or [value] for label, value in entities]  # fmt: skip
+    choices = [
+        [v for v in values.get(label, ()) if key(v) not in own or key(v) == key(value)] or [value]
+        for label, value in entities
+    ]
     made = 0
     for chosen in combinations([len(c) for c in choices], most and most * SPARE, seed=seed):
         new = [values[i] for values, i in zip(choices, chosen, strict=True)]
-        if len({key(value) for value in new}) < len(new) or all(key(n) == key(o) for n, (_, o) in zip(new, entities, strict=True)):  # fmt: skip
+        if len({key(value) for value in new}) < len(new) or all(
+            key(n) == key(o) for n, (_, o) in zip(new, entities, strict=True)
+        ):
             continue
-        yield [_put(turn, mark, new, articles=articles) for turn, mark in zip(turns, marks, strict=True)]
+        yield [
+            _put(turn, mark, new, articles=articles)
+            for turn, mark in zip(turns, marks, strict=True)
+        ]
         made += 1
         if made == most:
             return
@@ -87,5 +107,7 @@ def variants(turns: Sequence[Turn], values: dict[str, list[str]], *, most: int |
 def _put(turn: Turn, marks: list[tuple[Span, int]], new: Sequence[str], *, articles: bool) -> Turn:
     spans = [span for span, _ in marks]
     old = [turn.text[span.start : span.end] for span in spans]
-    text, at = put(template(turn.text, spans), old, [new[place] for _, place in marks], articles=articles)
+    text, at = put(
+        template(turn.text, spans), old, [new[place] for _, place in marks], articles=articles
+    )
     return turn._replace(text=text, spans=at)

@@ -15,7 +15,8 @@ from dialtools.corpora.utterances import Span
 def combinations(sizes: Sequence[int], most: int | None, *, seed: int) -> Iterator[tuple[int, ...]]:
     """Yield which value each slot takes: all combinations from left to right, or `most` of them in random order.
 
-    What is cut is never enumerated: numbers are drawn below the product of the sizes and written in its mixed radix.
+    What is cut is never enumerated: numbers are drawn below the product of the sizes and written in
+    its mixed radix.
     """
     total = prod(sizes)
     for number in range(total) if most is None or total <= most else _distinct(total, most, seed):
@@ -44,7 +45,9 @@ class Filler:
         articles: let a/an before a value agree with it.
     """
 
-    def __init__(self, values: dict[str, list[str]], *, most: int | None, articles: bool, seed: int) -> None:
+    def __init__(
+        self, values: dict[str, list[str]], *, most: int | None, articles: bool, seed: int
+    ) -> None:
         self.values, self.most, self.articles, self.seed = values, most, articles, seed
 
     def sizes(self, template: Template) -> list[int]:
@@ -58,13 +61,23 @@ class Filler:
 
     def __call__(self, template: Template, old: Sequence[str]) -> Iterator[tuple[str, list[Span]]]:
         """Yield the texts of a template that held the values `old`, and where their values stand."""
-        choices = [self.values.get(label) or [value] for label, value in zip(template.labels, old, strict=True)]
+        choices = [
+            self.values.get(label) or [value]
+            for label, value in zip(template.labels, old, strict=True)
+        ]
         seed = stable_hash(template.typed(), seed=self.seed)
         for chosen in combinations([len(values) for values in choices], self.most, seed=seed):
-            yield put(template, old, [values[i] for values, i in zip(choices, chosen, strict=True)], articles=self.articles)  # fmt: skip
+            yield put(
+                template,
+                old,
+                [values[i] for values, i in zip(choices, chosen, strict=True)],
+                articles=self.articles,
+            )
 
 
-def put(template: Template, old: Sequence[str], new: Sequence[str], *, articles: bool) -> tuple[str, list[Span]]:
+def put(
+    template: Template, old: Sequence[str], new: Sequence[str], *, articles: bool
+) -> tuple[str, list[Span]]:
     """Return the text with new values for old ones, in the case of their places and with articles that agree."""
     whole = "".join(template.around) + "".join(old)
     lower, upper = whole == whole.lower() != whole.upper(), whole == whole.upper() != whole.lower()

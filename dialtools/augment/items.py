@@ -35,13 +35,22 @@ class Item(NamedTuple):
 
     def packed(self) -> bytes:
         """Return the item as a line of a spool."""
-        return orjson.dumps([self.where, self.about, self.turns, self.dialogue], default=_plain, option=orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_APPEND_NEWLINE)  # fmt: skip
+        return orjson.dumps(
+            [self.where, self.about, self.turns, self.dialogue],
+            default=_plain,
+            option=orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_APPEND_NEWLINE,
+        )
 
     @classmethod
     def unpacked(cls, line: bytes) -> Item:
         """Return the item of a line of a spool."""
         where, about, turns, several = orjson.loads(line)
-        return cls(Where(*where), about, [Turn(text, [Span(*s) for s in spans], rest) for text, spans, rest in turns], several)  # fmt: skip
+        return cls(
+            Where(*where),
+            about,
+            [Turn(text, [Span(*s) for s in spans], rest) for text, spans, rest in turns],
+            several,
+        )
 
     @property
     def source_id(self) -> str:
@@ -53,7 +62,12 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else str(value)
 
 
-def items(options: AugmentOptions, policy: Policy, tag: Tagger | None, marked: dict[str, list[dict[str, Any]]] | None) -> Iterator[Item]:  # fmt: skip
+def items(
+    options: AugmentOptions,
+    policy: Policy,
+    tag: Tagger | None,
+    marked: dict[str, list[dict[str, Any]]] | None,
+) -> Iterator[Item]:
     """Yield the records of the inputs with their values marked; holds a chunk, and a batch of the tagger.
 
     Args:
@@ -64,10 +78,14 @@ def items(options: AugmentOptions, policy: Policy, tag: Tagger | None, marked: d
     for part in iter(lambda: list(islice(found, BATCH)), []):
         if tag is not None:
             part = _tagged(part, tag)
-        yield from (item._replace(turns=[_chosen(turn, options) for turn in item.turns]) for item in part)
+        yield from (
+            item._replace(turns=[_chosen(turn, options) for turn in item.turns]) for item in part
+        )
 
 
-def _items(options: AugmentOptions, policy: Policy, marked: dict[str, list[dict[str, Any]]] | None) -> Iterator[Item]:
+def _items(
+    options: AugmentOptions, policy: Policy, marked: dict[str, list[dict[str, Any]]] | None
+) -> Iterator[Item]:
     for chunk in record_chunks(options.inputs, format=options.from_, policy=policy):
         for number, record in records(chunk, policy):
             where = Where(chunk.name, number)
@@ -77,12 +95,19 @@ def _items(options: AugmentOptions, policy: Policy, marked: dict[str, list[dict[
                 policy.reject(where, str(error), orjson.dumps(record, default=str))
 
 
-def _item(where: Where, record: dict[str, Any], marked: dict[str, list[dict[str, Any]]] | None) -> Item:
+def _item(
+    where: Where, record: dict[str, Any], marked: dict[str, list[dict[str, Any]]] | None
+) -> Item:
     key = next((name for name in TURN_KEYS if name in record), None)
     if key is not None:
         texts = dialogue(record).texts  # checks the turns
-        turns = [_turn(turn, text, i) for i, (turn, text) in enumerate(zip(record[key], texts, strict=True))]
-        return Item(where, {name: value for name, value in record.items() if name != key}, turns, True)
+        turns = [
+            _turn(turn, text, i)
+            for i, (turn, text) in enumerate(zip(record[key], texts, strict=True))
+        ]
+        return Item(
+            where, {name: value for name, value in record.items() if name != key}, turns, True
+        )
     text, spans, about = utterance(record)
     if marked is not None:
         spans = slots(marked.get(str(about.get("id", where.line)), []), text, "spans")
@@ -92,19 +117,37 @@ def _item(where: Where, record: dict[str, Any], marked: dict[str, list[dict[str,
 def _turn(turn: Any, text: str, number: int) -> Turn:
     if isinstance(turn, str):
         return Turn(turn, None, {})  # type: ignore[arg-type]
-    text = next(turn[name] for name in TEXT_KEYS if name in turn)  # offsets count from its first blank
-    spans = None if turn.get("slots") is None else slots(turn["slots"], text, f"turns[{number}].slots")
-    return Turn(text, spans, {name: value for name, value in turn.items() if name not in (*TEXT_KEYS, "slots")})  # type: ignore[arg-type]  # fmt: skip
+    text = next(
+        turn[name] for name in TEXT_KEYS if name in turn
+    )  # offsets count from its first blank
+    spans = (
+        None if turn.get("slots") is None else slots(turn["slots"], text, f"turns[{number}].slots")
+    )
+    return Turn(
+        text,
+        spans,
+        {name: value for name, value in turn.items() if name not in (*TEXT_KEYS, "slots")},
+    )  # type: ignore[arg-type]
 
 
 def _tagged(part: list[Item], tag: Tagger) -> list[Item]:
     """Fill in the values of texts in which nobody has marked any."""
     found = iter(tag([turn.text for item in part for turn in item.turns if turn.spans is None]))
-    return [item._replace(turns=[turn if turn.spans is not None else turn._replace(spans=next(found)) for turn in item.turns]) for item in part]  # fmt: skip
+    return [
+        item._replace(
+            turns=[
+                turn if turn.spans is not None else turn._replace(spans=next(found))
+                for turn in item.turns
+            ]
+        )
+        for item in part
+    ]
 
 
 def _chosen(turn: Turn, options: AugmentOptions) -> Turn:
     spans = turn.spans or []
     if options.short_types:
         spans = [span._replace(label=span.label.rpartition(".")[2]) for span in spans]
-    return turn._replace(spans=apart(span for span in spans if not options.types or span.label in options.types))
+    return turn._replace(
+        spans=apart(span for span in spans if not options.types or span.label in options.types)
+    )

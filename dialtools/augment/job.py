@@ -26,14 +26,16 @@ class Augment:
     """One run over the inputs.
 
     Attributes:
-        book: the entity book, after `learn`.
-        originals, synthetic: training records that came in, and that were made; `passed`: of other splits.
-        templates: how often each typed template stands in the training records.
-        tally: what was kept and dropped.
+        book: the entity book, after `learn`. originals, synthetic: training records that came in,
+        and that were made; `passed`: of other splits. templates: how often each typed template
+        stands in the training records. tally: what was kept and dropped.
     """
 
     def __init__(
-        self, options: AugmentOptions, policy: Policy, advance: Callable[[int], None] = lambda n: None
+        self,
+        options: AugmentOptions,
+        policy: Policy,
+        advance: Callable[[int], None] = lambda n: None,
     ) -> None:
         self.options, self.policy, self.advance = options, policy, advance
         self.book, self.tally = Book(), Tally()
@@ -74,9 +76,16 @@ class Augment:
                     for span in turn.spans:
                         given.add(span.label, turn.text[span.start : span.end])
         spool.seek(0)
-        self.book = given.filtered(types=options.types, min_count=options.min_count, max_words=options.max_words)
-        values = {label: [value for value, _ in self.book.values(label)[: options.top_k]] for label in self.book.types}
-        self.filler = Filler(values, most=options.most, articles=options.articles, seed=options.seed)
+        self.book = given.filtered(
+            types=options.types, min_count=options.min_count, max_words=options.max_words
+        )
+        values = {
+            label: [value for value, _ in self.book.values(label)[: options.top_k]]
+            for label in self.book.types
+        }
+        self.filler = Filler(
+            values, most=options.most, articles=options.articles, seed=options.seed
+        )
 
     def _trains(self, item: Item) -> bool:
         return item.about.get("split", self.options.train_split) == self.options.train_split
@@ -96,7 +105,12 @@ class Augment:
             self.single[typed] = cut.single()
             if not item.dialogue:
                 filled = f"{typed}\0{item.about.get('label')}"
-                new = _add(self.seen, blake2b(filled.encode("utf-8", "surrogatepass"), digest_size=8, person=b"template").digest())  # fmt: skip
+                new = _add(
+                    self.seen,
+                    blake2b(
+                        filled.encode("utf-8", "surrogatepass"), digest_size=8, person=b"template"
+                    ).digest(),
+                )
         if self.options.fill and new:
             yield from self._synthetic(item)
 
@@ -111,18 +125,31 @@ class Augment:
             about = {name: value for name, value in item.about.items() if name != "id"}
             identity = {"id": f"{item.source_id}#{number}"} if "id" in item.about else {}
             made = item._replace(about=identity | about, turns=turns)
-            yield self._record(made) | {"synthetic": True, "source_id": item.source_id, "seed": options.seed}
+            yield self._record(made) | {
+                "synthetic": True,
+                "source_id": item.source_id,
+                "seed": options.seed,
+            }
 
     def _filled(self, item: Item) -> Iterator[list[Turn]]:
         if not item.dialogue:
             (turn,) = item.turns
             if turn.spans:
                 old = [turn.text[span.start : span.end] for span in turn.spans]
-                yield from ([turn._replace(text=text, spans=at)] for text, at in self.filler(template(turn.text, turn.spans), old))  # fmt: skip
+                yield from (
+                    [turn._replace(text=text, spans=at)]
+                    for text, at in self.filler(template(turn.text, turn.spans), old)
+                )
             return
         seed = stable_hash(item.source_id, seed=self.options.seed)
         try:
-            yield from consistent.variants(item.turns, self.filler.values, most=self.options.most, articles=self.options.articles, seed=seed)  # fmt: skip
+            yield from consistent.variants(
+                item.turns,
+                self.filler.values,
+                most=self.options.most,
+                articles=self.options.articles,
+                seed=seed,
+            )
         except consistent.Ambiguous:
             self.ambiguous += 1
 
@@ -133,7 +160,11 @@ class Augment:
     def _turn(self, turn: Turn) -> dict[str, Any]:
         cut = template(turn.text, turn.spans)
         slots = [span._asdict() for span in turn.spans]
-        return turn.about | {"text": turn.text, "slots": slots, "template": cut.typed() if self.options.typed else cut.single()}  # fmt: skip
+        return turn.about | {
+            "text": turn.text,
+            "slots": slots,
+            "template": cut.typed() if self.options.typed else cut.single(),
+        }
 
     def template_records(self) -> Iterator[dict[str, Any]]:
         """Yield the templates of the training records, the most frequent first."""
@@ -143,12 +174,16 @@ class Augment:
             counts[name] += count
             names.setdefault(name, typed)
         for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
-            yield {"template": name, "count": count, "slots": name.count(SLOT) if not self.options.typed else None}
+            yield {
+                "template": name,
+                "count": count,
+                "slots": name.count(SLOT) if not self.options.typed else None,
+            }
 
     def line(self) -> str:
         """Return the closing line: the figures of the paper's table 1."""
         total = self.originals + self.synthetic
-        text = f"{total:,} {'dialogues' if self.dialogues else 'utterances'} ({self.originals:,} + {self.synthetic:,} made{f', {total / self.originals:.1f} x' if self.originals else ''})"  # fmt: skip
+        text = f"{total:,} {'dialogues' if self.dialogues else 'utterances'} ({self.originals:,} + {self.synthetic:,} made{f', {total / self.originals:.1f} x' if self.originals else ''})"
         text += f" from {_count(len(self.templates), 'template')}; {_count(len(self.book.types), 'entity type')}, {_count(self.book.size, 'value')}"
         text += f"; {self.passed:,} of other splits passed on" if self.passed else ""
         text += f"; {self.ambiguous:,} dialogues ambiguous, not filled" if self.ambiguous else ""
@@ -158,7 +193,9 @@ class Augment:
 
 def _digest(turns: list[Turn]) -> bytes:
     """Return what is equal for records that say the same, case and blanks apart."""
-    return blake2b("\0".join(key(turn.text) for turn in turns).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return blake2b(
+        "\0".join(key(turn.text) for turn in turns).encode("utf-8", "surrogatepass"), digest_size=8
+    ).digest()
 
 
 def _count(number: int, unit: str) -> str:

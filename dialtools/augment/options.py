@@ -21,24 +21,111 @@ def most(text: str) -> int:
 class AugmentOptions(CorpusOptions, OutputOptions, RunOptions):
     """What is marked, what is learnt from it, and what is made."""
 
-    ner: str | None = option(None, metavar="NAME|DIR|rules", group="Entities", help="mark records without slots: with an installed spaCy pipeline, or with the values of --book")  # fmt: skip
-    spans: str | None = option(None, metavar="FILE", group="Entities", help="take slots from records {id, start, end, label} of any other tagger")  # fmt: skip
-    language: str = option("xx", metavar="CODE", group="Entities", help="language of --ner rules: how texts are cut into words (zh, ja: characters)")  # fmt: skip
-    short_types: bool = option(False, group="Entities", help="types by their last dotted part: fromloc.city_name is city_name")  # fmt: skip
-    book: tuple[str, ...] = option((), metavar="FILE", multiple=True, group="Entity book", help="take values from this book, several are merged", shown="the slots of the training split")  # fmt: skip
-    save_book: str | None = option(None, metavar="FILE", group="Entity book", help="write the book as JSON, to edit and read back")  # fmt: skip
-    top_k: int = option(5, metavar="K", parse=at_least(1), group="Entity book", help="fill a slot with the K most frequent values of its type")  # fmt: skip
-    types: tuple[str, ...] = option((), metavar="NAMES", parse=name_list, group="Entity book", help="only these types are slots", shown="all")  # fmt: skip
-    min_count: int = option(1, metavar="N", parse=at_least(1), group="Entity book", help="leave out values that were seen less often")  # fmt: skip
-    max_words: int | None = option(None, metavar="N", parse=at_least(1), group="Entity book", help="leave out values of more words")  # fmt: skip
-    typed: bool = option(False, group="Templates", help="{type} in templates, in place of the paper's one {SLOT}")
-    save_templates: str | None = option(None, metavar="FILE", group="Templates", help="write the distinct templates with their counts")  # fmt: skip
-    report: str | None = option(None, metavar="FILE", group="Entity book", help="write what each type holds, and what hints at noise: values seen once, values that other types have too")  # fmt: skip
-    slotless: str = option("keep", choices=("keep", "skip"), group="Templates", help="records without slots: their own template, or left out")  # fmt: skip
-    fill: bool = option(True, group="Filling", help="make new utterances; --no-fill only adds templates")
-    max_per_template: int | None = option(None, metavar="N|all", parse=most, group="Filling", help="utterances made from a template at most; a seeded sample of its combinations", shown="K squared")  # fmt: skip
+    ner: str | None = option(
+        None,
+        metavar="NAME|DIR|rules",
+        group="Entities",
+        help="mark records without slots: with an installed spaCy pipeline, or with the values of --book",
+    )
+    spans: str | None = option(
+        None,
+        metavar="FILE",
+        group="Entities",
+        help="take slots from records {id, start, end, label} of any other tagger",
+    )
+    language: str = option(
+        "xx",
+        metavar="CODE",
+        group="Entities",
+        help="language of --ner rules: how texts are cut into words (zh, ja: characters)",
+    )
+    short_types: bool = option(
+        False,
+        group="Entities",
+        help="types by their last dotted part: fromloc.city_name is city_name",
+    )
+    book: tuple[str, ...] = option(
+        (),
+        metavar="FILE",
+        multiple=True,
+        group="Entity book",
+        help="take values from this book, several are merged",
+        shown="the slots of the training split",
+    )
+    save_book: str | None = option(
+        None,
+        metavar="FILE",
+        group="Entity book",
+        help="write the book as JSON, to edit and read back",
+    )
+    top_k: int = option(
+        5,
+        metavar="K",
+        parse=at_least(1),
+        group="Entity book",
+        help="fill a slot with the K most frequent values of its type",
+    )
+    types: tuple[str, ...] = option(
+        (),
+        metavar="NAMES",
+        parse=name_list,
+        group="Entity book",
+        help="only these types are slots",
+        shown="all",
+    )
+    min_count: int = option(
+        1,
+        metavar="N",
+        parse=at_least(1),
+        group="Entity book",
+        help="leave out values that were seen less often",
+    )
+    max_words: int | None = option(
+        None,
+        metavar="N",
+        parse=at_least(1),
+        group="Entity book",
+        help="leave out values of more words",
+    )
+    typed: bool = option(
+        False, group="Templates", help="{type} in templates, in place of the paper's one {SLOT}"
+    )
+    save_templates: str | None = option(
+        None,
+        metavar="FILE",
+        group="Templates",
+        help="write the distinct templates with their counts",
+    )
+    report: str | None = option(
+        None,
+        metavar="FILE",
+        group="Entity book",
+        help="write what each type holds, and what hints at noise: values seen once, values that other types have too",
+    )
+    slotless: str = option(
+        "keep",
+        choices=("keep", "skip"),
+        group="Templates",
+        help="records without slots: their own template, or left out",
+    )
+    fill: bool = option(
+        True, group="Filling", help="make new utterances; --no-fill only adds templates"
+    )
+    max_per_template: int | None = option(
+        None,
+        metavar="N|all",
+        parse=most,
+        group="Filling",
+        help="utterances made from a template at most; a seeded sample of its combinations",
+        shown="K squared",
+    )
     articles: bool = option(True, group="Filling", help="let a/an before a value agree with it")
-    train_split: str = option("train", metavar="NAME", group="Filling", help="records of other splits are passed on: neither learnt from nor filled, and their texts never made")  # fmt: skip
+    train_split: str = option(
+        "train",
+        metavar="NAME",
+        group="Filling",
+        help="records of other splits are passed on: neither learnt from nor filled, and their texts never made",
+    )
 
     def __post_init__(self) -> None:
         if self.ner and self.spans:
@@ -48,7 +135,9 @@ class AugmentOptions(CorpusOptions, OutputOptions, RunOptions):
         if self.ner and self.ner != RULES and self.language != "xx":
             raise ConfigError("--language goes with --ner rules", hint="a pipeline knows its own")
         outputs = [
-            path for path in (self.output, self.save_book, self.save_templates, self.report) if path and path != "-"
+            path
+            for path in (self.output, self.save_book, self.save_templates, self.report)
+            if path and path != "-"
         ]
         if len({Path(path).absolute() for path in outputs}) < len(outputs):
             raise ConfigError("two outputs have one name")

@@ -23,7 +23,9 @@ def tagger(options: AugmentOptions, book: Book | None) -> Tagger | None:
     """Return what marks texts, if --ner asks for it."""
     if not options.ner:
         return None
-    nlp = _rules(book, options.language) if options.ner == RULES and book else _pipeline(options.ner)
+    nlp = (
+        _rules(book, options.language) if options.ner == RULES and book else _pipeline(options.ner)
+    )
 
     def tag(texts: Sequence[str]) -> Iterator[list[Span]]:
         for doc in nlp.pipe(texts, batch_size=BATCH):
@@ -41,11 +43,18 @@ def _pipeline(name: str) -> Language:
     import spacy
 
     try:
-        nlp = spacy.load(name, exclude=["tagger", "parser", "lemmatizer", "attribute_ruler", "textcat"])
+        nlp = spacy.load(
+            name, exclude=["tagger", "parser", "lemmatizer", "attribute_ruler", "textcat"]
+        )
     except OSError:
-        raise MissingExtra(f"no spaCy pipeline {name!r}", hint=f"python -m spacy download {name}, a directory, or --ner rules with a --book") from None  # fmt: skip
+        raise MissingExtra(
+            f"no spaCy pipeline {name!r}",
+            hint=f"python -m spacy download {name}, a directory, or --ner rules with a --book",
+        ) from None
     if not {"ner", "entity_ruler", "span_ruler"} & set(nlp.pipe_names):
-        raise ConfigError(f"the pipeline {name!r} finds no entities; it has {', '.join(nlp.pipe_names) or 'nothing'}")
+        raise ConfigError(
+            f"the pipeline {name!r} finds no entities; it has {', '.join(nlp.pipe_names) or 'nothing'}"
+        )
     return nlp
 
 
@@ -58,7 +67,13 @@ def _rules(book: Book, language: str) -> Language:
     except ImportError as error:
         raise ConfigError(f"--language {language}: {str(error).splitlines()[0]}") from None
     ruler: Any = nlp.add_pipe("entity_ruler", config={"phrase_matcher_attr": "LOWER"})
-    ruler.add_patterns([{"label": label, "pattern": value} for label in book.types for value, _ in book.values(label)])
+    ruler.add_patterns(
+        [
+            {"label": label, "pattern": value}
+            for label in book.types
+            for value, _ in book.values(label)
+        ]
+    )
     return nlp
 
 

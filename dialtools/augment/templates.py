@@ -38,4 +38,7 @@ class Template(NamedTuple):
 def template(text: str, spans: Sequence[Span]) -> Template:
     """Cut the values out of a text; the spans are in order and apart."""
     starts, ends = [*(span.start for span in spans), len(text)], [0, *(span.end for span in spans)]
-    return Template(tuple(text[end:start] for end, start in zip(ends, starts, strict=True)), tuple(span.label for span in spans))  # fmt: skip
+    return Template(
+        tuple(text[end:start] for end, start in zip(ends, starts, strict=True)),
+        tuple(span.label for span in spans),
+    )

@@ -29,9 +29,24 @@ Recipe = Callable[[dict[str, Any]], Sequence[Layer]]
 class Command:
     """One command of the suite; calling it runs it and exits."""
 
-    def __init__(self, function: Callable[[Any, Run], None], options: type, *, name: str, doc: str, memory: str,
-                 recipe: Recipe | None, reads_stdin: bool) -> None:  # fmt: skip
-        self.function, self.options, self.name, self.doc, self.memory = function, options, name, doc, memory
+    def __init__(
+        self,
+        function: Callable[[Any, Run], None],
+        options: type,
+        *,
+        name: str,
+        doc: str,
+        memory: str,
+        recipe: Recipe | None,
+        reads_stdin: bool,
+    ) -> None:
+        self.function, self.options, self.name, self.doc, self.memory = (
+            function,
+            options,
+            name,
+            doc,
+            memory,
+        )
         self.recipe, self.reads_stdin = recipe, reads_stdin
         self.specs = specs(options)
 
@@ -68,7 +83,9 @@ class Command:
         if config:
             layers.append(_help.read_toml(config))
         if self.recipe:
-            layers += self.recipe({key: value for layer in reversed(layers) for key, value in layer.values.items()})
+            layers += self.recipe(
+                {key: value for layer in reversed(layers) for key, value in layer.values.items()}
+            )
         return resolve(self.options, layers)
 
     def click_command(self) -> click.Command:
@@ -97,7 +114,9 @@ class _Choices(click.ParamType):
     def __init__(self, words: Sequence[str]) -> None:
         self.words = words
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[Any]:
         from click.shell_completion import CompletionItem
 
         return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
@@ -109,11 +128,17 @@ def _version(name: str) -> click.Option:
             click.echo(f"{name} {__version__}")
             context.exit()
 
-    return click.Option(["--version"], is_flag=True, expose_value=False, is_eager=True, callback=show)
+    return click.Option(
+        ["--version"], is_flag=True, expose_value=False, is_eager=True, callback=show
+    )
 
 
 def _parameter(spec: Spec) -> click.Parameter:
-    path = click.Path() if (spec.metavar or "") in ("FILE", "DIR", "INPUT") or spec.positional else click.STRING
+    path = (
+        click.Path()
+        if (spec.metavar or "") in ("FILE", "DIR", "INPUT") or spec.positional
+        else click.STRING
+    )
     kind = _Choices(spec.choices) if spec.choices else path
     if spec.positional:
         return click.Argument([spec.name], nargs=-1, type=kind, metavar=f"[{spec.metavar}]...")
@@ -124,8 +149,15 @@ def _parameter(spec: Spec) -> click.Parameter:
     return click.Option([*names, spec.flag], type=kind, default=None, multiple=spec.multiple)
 
 
-def command(options: type, *, memory: str, name: str | None = None, doc: str | None = None,
-            recipe: Recipe | None = None, reads_stdin: bool | None = None) -> Callable[..., Command]:  # fmt: skip
+def command(
+    options: type,
+    *,
+    memory: str,
+    name: str | None = None,
+    doc: str | None = None,
+    recipe: Recipe | None = None,
+    reads_stdin: bool | None = None,
+) -> Callable[..., Command]:
     """Make a command of `function(options, run)`.
 
     Args:
@@ -141,7 +173,9 @@ def command(options: type, *, memory: str, name: str | None = None, doc: str | N
         text = doc or sys.modules[function.__module__].__doc__ or ""
         stdin = any(s.positional for s in specs(options)) if reads_stdin is None else reads_stdin
         title = name or text.split(" - ")[0].strip()
-        return Command(function, options, name=title, doc=text, memory=memory, recipe=recipe, reads_stdin=stdin)
+        return Command(
+            function, options, name=title, doc=text, memory=memory, recipe=recipe, reads_stdin=stdin
+        )
 
     return wrap
 
@@ -170,8 +204,12 @@ class Group:
             return ExitCode.OK
         known = list(self.table)
         if not word:
-            raise ConfigError("name a task", hint=f"one of {', '.join(known)}; see {self.name} --help")
-        raise ConfigError(f"no task {word!r}", hint=nearest(word, known) or f"choose from {', '.join(known)}")
+            raise ConfigError(
+                "name a task", hint=f"one of {', '.join(known)}; see {self.name} --help"
+            )
+        raise ConfigError(
+            f"no task {word!r}", hint=nearest(word, known) or f"choose from {', '.join(known)}"
+        )
 
     def commands(self) -> dict[str, Command]:
         """Return each sub-command by the words that call it, those of a group in the group too."""
@@ -222,10 +260,14 @@ def finish(name: str, body: Callable[[], int], *, debug: bool) -> NoReturn:
     except OSError as error:
         if error.errno == errno.EPIPE or "Broken pipe" in str(error):
             _die_of_broken_pipe()
-        code = _report(name, DialError(error.strerror or str(error), where=error.filename), debug=debug)
+        code = _report(
+            name, DialError(error.strerror or str(error), where=error.filename), debug=debug
+        )
     except Exception as error:
         text = f"{type(error).__name__}: {error}".splitlines()[0]
-        code = _report(name, DialError(text, hint="this looks like a defect; --debug shows where"), debug=debug)
+        code = _report(
+            name, DialError(text, hint="this looks like a defect; --debug shows where"), debug=debug
+        )
     _exit(code)
 
 

@@ -10,7 +10,7 @@ from dialtools.cli._tables import Grid, write_table
 from dialtools.eval.options.tables import CompareOptions
 
 if TYPE_CHECKING:
-    from dialtools.eval.compare import Comparison
+    from dialtools.eval.compare.compare import Comparison
 
 SHOWN = 3
 """Scores that a message names before it counts."""
@@ -18,9 +18,16 @@ SHOWN = 3
 
 def report_comparison(found: Comparison, options: CompareOptions, run: Run) -> None:
     """Write the comparison, say what could not be compared, then check the gate."""
-    from dialtools.eval.compare import check_gate, records
+    from dialtools.eval.compare.compare import check_gate, records
 
-    write_table(grid(found), lambda: records(found), output=options.output, to=options.to, overwrite=options.overwrite, run=run)  # fmt: skip
+    write_table(
+        grid(found),
+        lambda: records(found),
+        output=options.output,
+        to=options.to,
+        overwrite=options.overwrite,
+        run=run,
+    )
     for line in told(found):
         run.warn(line)
     if options.fail_if_worse is not None:
@@ -29,8 +36,8 @@ def report_comparison(found: Comparison, options: CompareOptions, run: Run) -> N
 
 def told(found: Comparison) -> Iterable[str]:
     """Yield what could not be compared, and why."""
-    from dialtools.eval.columns import say
-    from dialtools.eval.compare import ALIKE
+    from dialtools.eval.compare.columns import say
+    from dialtools.eval.compare.compare import ALIKE
 
     for (name, why), rows in found.untested.items():
         named = list(dict.fromkeys(map(say, rows)))
@@ -44,19 +51,37 @@ def told(found: Comparison) -> Iterable[str]:
 
 def title(found: Comparison) -> str:
     """Return what the numbers of a table are."""
-    corrected = {"holm": "after Holm's correction for", "bh": "after Benjamini and Hochberg's correction for", "none": "uncorrected, in"}[found.correct]  # fmt: skip
+    corrected = {
+        "holm": "after Holm's correction for",
+        "bh": "after Benjamini and Hochberg's correction for",
+        "none": "uncorrected, in",
+    }[found.correct]
     return f"difference to {found.baseline} with 95 % interval, p, * p < 0.05 {corrected} {found.tests} tests"
 
 
 def grid(found: Comparison) -> Grid:
     """Return the comparison as text."""
     others = list(found.columns)[1:]
-    head = ["task", "data set", "score", found.baseline, *(word for name in others for word in (name, "difference", "p"))]  # fmt: skip
+    head = [
+        "task",
+        "data set",
+        "score",
+        found.baseline,
+        *(word for name in others for word in (name, "difference", "p")),
+    ]
     rows = []
     for row in found.rows:
-        line = [row.task, row.dataset, f"{row.setting} {row.metric}".strip(), _value(found.value(row, found.baseline))]
+        line = [
+            row.task,
+            row.dataset,
+            f"{row.setting} {row.metric}".strip(),
+            _value(found.value(row, found.baseline)),
+        ]
         for name in others:
-            line += [_value(found.value(row, name)), *_difference(found.differences.get((row, name)))]
+            line += [
+                _value(found.value(row, name)),
+                *_difference(found.differences.get((row, name))),
+            ]
         rows.append(line)
     return Grid(title(found), head, rows)
 

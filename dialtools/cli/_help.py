@@ -26,7 +26,9 @@ def sections(doc: str) -> tuple[str, str, list[str], str]:
     head, _, body = doc.strip().partition("\n")
     name, _, summary = head.partition(" - ")
     blocks = body.strip("\n").split("\n\n")
-    examples = [line.strip() for line in blocks[0].splitlines() if line.startswith("  ")] if blocks else []
+    examples = (
+        [line.strip() for line in blocks[0].splitlines() if line.startswith("  ")] if blocks else []
+    )
     rest = blocks[1:] if examples else blocks
     return name.strip(), summary.strip(), examples, dedent("\n\n".join(rest)).strip()
 
@@ -48,7 +50,11 @@ def flag_text(spec: Spec) -> str:
     if spec.type is bool:
         return names
     words = {int: "N", float: "X"}
-    metavar = "|".join(spec.choices) if spec.choices and len(spec.choices) <= 4 else spec.metavar or words.get(spec.type, "TEXT")  # fmt: skip
+    metavar = (
+        "|".join(spec.choices)
+        if spec.choices and len(spec.choices) <= 4
+        else spec.metavar or words.get(spec.type, "TEXT")
+    )
     return f"{names} {metavar}"
 
 
@@ -125,7 +131,11 @@ def toml(all_specs: Sequence[Spec], options: Any, origins: dict[str, str]) -> st
         if spec.positional or spec.name in ("config", "print_config"):
             continue
         origin = origins[spec.key]
-        lines.append(f"# {spec.key} is not set" if value is None else f"{spec.key} = {toml_value(value)}  # {origin}")
+        lines.append(
+            f"# {spec.key} is not set"
+            if value is None
+            else f"{spec.key} = {toml_value(value)}  # {origin}"
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -16,8 +16,12 @@ from dialtools.errors import EXIT_CODES
 
 COMMANDS = {
     "dial-pairs": Entry("dialtools.cli.pairs:main", "dialogues to positive pairs"),
-    "dial-augment": Entry("dialtools.cli.augment:main", "utterances to templates, and to more utterances"),
-    "dial-freq": Entry("dialtools.cli.freq:main", "utterances to counts, and pairs to weighted pairs"),
+    "dial-augment": Entry(
+        "dialtools.cli.augment:main", "utterances to templates, and to more utterances"
+    ),
+    "dial-freq": Entry(
+        "dialtools.cli.freq:main", "utterances to counts, and pairs to weighted pairs"
+    ),
     "dial-train": Entry("dialtools.cli.train:main", "pairs to a trained encoder"),
     "dial-embed": Entry("dialtools.cli.embed:main", "text to embedding files"),
     "dial-eval": Entry("dialtools.cli.eval:main", "embedding files to scores"),
@@ -29,7 +33,11 @@ SHELLS = {"bash": "bash/{0}", "zsh": "zsh/_{0}", "fish": "fish/{0}.fish"}
 def man_page(command: Command | Group) -> str:
     """Return the page of a command in roff (man macros)."""
     name, summary, examples, rest = sections(command.doc)
-    lines = [f'.TH {name.upper()} 1 "" "dialtools {__version__}" "dialtools"', ".SH NAME", _text(f"{name} - {summary}")]
+    lines = [
+        f'.TH {name.upper()} 1 "" "dialtools {__version__}" "dialtools"',
+        ".SH NAME",
+        _text(f"{name} - {summary}"),
+    ]
     lines += [".SH SYNOPSIS", *(_synopsis(command))]
     if examples:
         lines += [".SH EXAMPLES", ".nf", *map(_text, examples), ".fi"]
@@ -37,7 +45,13 @@ def man_page(command: Command | Group) -> str:
         lines += [".SH DESCRIPTION", ".nf", *map(_text, rest.splitlines()), ".fi"]
     if isinstance(command, Group):
         for task, sub in command.commands().items():
-            lines += [f'.SH "{task.upper()}"', _text(sections(sub.doc)[1]), *_options(sub, ".SS"), ".PP", _text(f"Memory: {sub.memory}")]  # fmt: skip
+            lines += [
+                f'.SH "{task.upper()}"',
+                _text(sections(sub.doc)[1]),
+                *_options(sub, ".SS"),
+                ".PP",
+                _text(f"Memory: {sub.memory}"),
+            ]
     else:
         lines += [*_options(command, ".SH"), ".SH MEMORY", _text(command.memory)]
     lines.append(".SH EXIT STATUS")
@@ -84,7 +98,12 @@ def documents() -> dict[str, str]:
     for name, entry in COMMANDS.items():
         loaded = entry.load()
         files[f"man/{name}.1"] = man_page(loaded)
-        files.update({f"completions/{path.format(name)}": completion(loaded, shell) for shell, path in SHELLS.items()})
+        files.update(
+            {
+                f"completions/{path.format(name)}": completion(loaded, shell)
+                for shell, path in SHELLS.items()
+            }
+        )
     return files
 
 

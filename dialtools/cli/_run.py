@@ -26,7 +26,9 @@ class Run:
     def __enter__(self) -> Run:
         return self
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         sys.stderr.flush()
 
     @property
@@ -80,7 +82,9 @@ class Run:
     @contextmanager
     def graceful(self) -> Iterator[None]:
         """Turn the first SIGINT or SIGTERM into `stop_requested`; a second one ends the run at once."""
-        before = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
+        before = {
+            number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)
+        }
         try:
             yield
         finally:
@@ -153,7 +157,11 @@ def _bar(name: str, total: int | None, unit: str) -> Iterator[Any]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     told = TextColumn("{task.fields[told]}")
-    columns = [TextColumn(name), BarColumn(), told, TimeRemainingColumn()] if total else [TextColumn(name), told]
+    columns = (
+        [TextColumn(name), BarColumn(), told, TimeRemainingColumn()]
+        if total
+        else [TextColumn(name), told]
+    )
     of = f" of {total:,}" if total else ""
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         started = time.monotonic()
@@ -165,7 +173,16 @@ def _bar(name: str, total: int | None, unit: str) -> Iterator[Any]:
                 done += n
                 rate = (done - skipped) / max(time.monotonic() - started, 1e-9)
                 pace = f"{rate:,.0f}/s" if rate >= 1 else ""
-                about = "  ".join(filter(None, (f"{done:,}{of} {unit}", pace, *(f"{key} {value}" for key, value in facts.items()))))  # fmt: skip
+                about = "  ".join(
+                    filter(
+                        None,
+                        (
+                            f"{done:,}{of} {unit}",
+                            pace,
+                            *(f"{key} {value}" for key, value in facts.items()),
+                        ),
+                    )
+                )
                 progress.update(task, completed=done, told=about)
 
             def skip(self, n: int) -> None:

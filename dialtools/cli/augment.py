@@ -25,7 +25,10 @@ from dialtools.cli._command import command
 from dialtools.cli._run import Run
 
 
-@command(AugmentOptions, memory="some 100 bytes a distinct utterance and template, and the book; the records wait on disk ($TMPDIR)")  # fmt: skip
+@command(
+    AugmentOptions,
+    memory="some 100 bytes a distinct utterance and template, and the book; the records wait on disk ($TMPDIR)",
+)
 def main(options: AugmentOptions, run: Run) -> None:
     from dialtools.augment.job import Augment
     from dialtools.streams.atomic import refuse_existing
@@ -40,7 +43,9 @@ def main(options: AugmentOptions, run: Run) -> None:
     with Policy(options.on_error) as policy, run.progress(None, "utterances") as progress:
         job = Augment(options, policy, progress.advance)
         metadata = as_metadata(run.provenance()) if kind != "jsonl" else {}
-        write_records(job.run(), options.output, to=options.to, overwrite=options.overwrite, metadata=metadata)
+        write_records(
+            job.run(), options.output, to=options.to, overwrite=options.overwrite, metadata=metadata
+        )
     if options.save_book:
         job.book.save(options.save_book, overwrite=options.overwrite)
     if options.save_templates:

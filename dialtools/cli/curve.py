@@ -25,7 +25,7 @@ from dialtools.options import RunOptions, argument, at_least, int_list, option
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dialtools.eval.curve import Intents, Selections
+    from dialtools.eval.tasks.curve import Intents, Selections
     from dialtools.streams.ledger import Ledger
 
 KEYS = ("plot", "metric", "output", "json", "device", "precision", "batch-tokens")
@@ -37,26 +37,82 @@ class CurveOptions(RunOptions):
     """Options of `dial-eval curve`."""
 
     inputs: tuple[str, ...] = argument(metavar="RUN", help="model directories with snapshots")
-    intent: str | None = option(None, metavar="FILE", help="labelled records with a split: few-shot intents by prototypes")  # fmt: skip
-    select: str | None = option(None, metavar="FILE", help="pairs: the response among those of consecutive rows")
-    shots: tuple[int, ...] = option((1, 5), metavar="N[,N...]", parse=int_list, help="intent: examples a class")
-    runs: int = option(10, metavar="N", parse=at_least(1), help="intent: runs, each with examples drawn anew (seeds seed, seed+1, ...)")  # fmt: skip
-    without: str | None = option(None, metavar="LABEL", help="intent: leave out rows of this label, e.g. oos")
+    intent: str | None = option(
+        None, metavar="FILE", help="labelled records with a split: few-shot intents by prototypes"
+    )
+    select: str | None = option(
+        None, metavar="FILE", help="pairs: the response among those of consecutive rows"
+    )
+    shots: tuple[int, ...] = option(
+        (1, 5), metavar="N[,N...]", parse=int_list, help="intent: examples a class"
+    )
+    runs: int = option(
+        10,
+        metavar="N",
+        parse=at_least(1),
+        help="intent: runs, each with examples drawn anew (seeds seed, seed+1, ...)",
+    )
+    without: str | None = option(
+        None, metavar="LABEL", help="intent: leave out rows of this label, e.g. oos"
+    )
     label: str = option("label", metavar="NAME", help="intent: field of the labels")
     split: str = option("split", metavar="NAME", help="intent: field that tells train from test")
     test_split: str = option("test", metavar="NAME", help="intent: its value for test rows")
     candidates: int = option(100, metavar="N", parse=at_least(2), help="select: candidates a query")
-    max_length: int | None = option(None, metavar="N", parse=at_least(4), help="tokens of a text at most", shown="the model's")  # fmt: skip
-    plot: str | None = option(None, metavar="FILE", parse=picture, group="Output", help="draw the curves (.png, .svg, .pdf)")  # fmt: skip
-    metric: str | None = option(None, metavar="NAME", group="Output", help="which score to draw, e.g. '5-shot accuracy' or top-1", shown="the first")  # fmt: skip
-    output: str = option("-", short="-o", metavar="FILE", group="Output", help="file for the scores; - is stdout")
-    json: bool = option(False, group="Output", help="scores as JSONL", shown="when stdout is no terminal")
+    max_length: int | None = option(
+        None, metavar="N", parse=at_least(4), help="tokens of a text at most", shown="the model's"
+    )
+    plot: str | None = option(
+        None,
+        metavar="FILE",
+        parse=picture,
+        group="Output",
+        help="draw the curves (.png, .svg, .pdf)",
+    )
+    metric: str | None = option(
+        None,
+        metavar="NAME",
+        group="Output",
+        help="which score to draw, e.g. '5-shot accuracy' or top-1",
+        shown="the first",
+    )
+    output: str = option(
+        "-", short="-o", metavar="FILE", group="Output", help="file for the scores; - is stdout"
+    )
+    json: bool = option(
+        False, group="Output", help="scores as JSONL", shown="when stdout is no terminal"
+    )
     overwrite: bool = option(False, group="Output", help="replace outputs that exist")
-    resume: bool = option(False, group="Output", help="go on where a stopped job left off (with -o FILE); no point is scored again")  # fmt: skip
-    batch_tokens: int = option(0, metavar="N", parse=at_least(0), group="Engine", help="padded tokens a batch", shown="1024 on CPU, 32768 on CUDA")  # fmt: skip
-    device: str = option("auto", metavar="NAME", group="Engine", help="auto, cpu, cuda, cuda:1, mps")
-    precision: str = option("auto", choices=("auto", "float32", "bfloat16"), group="Engine", help="auto: bfloat16 on CUDA, float32 elsewhere")  # fmt: skip
-    threads: int = option(0, metavar="N", parse=at_least(0), group="Engine", help="CPU threads", shown="the cores there are")  # fmt: skip
+    resume: bool = option(
+        False,
+        group="Output",
+        help="go on where a stopped job left off (with -o FILE); no point is scored again",
+    )
+    batch_tokens: int = option(
+        0,
+        metavar="N",
+        parse=at_least(0),
+        group="Engine",
+        help="padded tokens a batch",
+        shown="1024 on CPU, 32768 on CUDA",
+    )
+    device: str = option(
+        "auto", metavar="NAME", group="Engine", help="auto, cpu, cuda, cuda:1, mps"
+    )
+    precision: str = option(
+        "auto",
+        choices=("auto", "float32", "bfloat16"),
+        group="Engine",
+        help="auto: bfloat16 on CUDA, float32 elsewhere",
+    )
+    threads: int = option(
+        0,
+        metavar="N",
+        parse=at_least(0),
+        group="Engine",
+        help="CPU threads",
+        shown="the cores there are",
+    )
 
     def __post_init__(self) -> None:
         if self.print_config:
@@ -69,7 +125,10 @@ class CurveOptions(RunOptions):
             raise ConfigError("--resume needs -o FILE; stdout cannot be resumed")
         known = self.metrics
         if self.metric and self.metric not in known:
-            raise ConfigError(f"--metric: no {self.metric!r}", hint=nearest(self.metric, known) or f"choose from {', '.join(known)}")  # fmt: skip
+            raise ConfigError(
+                f"--metric: no {self.metric!r}",
+                hint=nearest(self.metric, known) or f"choose from {', '.join(known)}",
+            )
 
     @property
     def metrics(self) -> list[str]:
@@ -87,7 +146,11 @@ class Point(NamedTuple):
     weights: str
 
 
-@command(CurveOptions, memory="one model, the records, and the vectors of one snapshot", reads_stdin=False)
+@command(
+    CurveOptions,
+    memory="one model, the records, and the vectors of one snapshot",
+    reads_stdin=False,
+)
 def main(options: CurveOptions, run: Run) -> None:
     from pathlib import Path
 
@@ -98,8 +161,14 @@ def main(options: CurveOptions, run: Run) -> None:
         if path and path != "-":
             refuse_existing(path, overwrite=options.overwrite)
             check_parent(Path(path))
-    points = [point for name, folder in _names(options.inputs).items() for point in _snapshots(name, folder)]
-    ledger = Ledger(options.output, _about(options, run), resume=options.resume, overwrite=options.overwrite)
+    points = [
+        point
+        for name, folder in _names(options.inputs).items()
+        for point in _snapshots(name, folder)
+    ]
+    ledger = Ledger(
+        options.output, _about(options, run), resume=options.resume, overwrite=options.overwrite
+    )
     rows = _score(points, options, ledger, run)
     _report(rows, options, run)
     if options.plot:
@@ -115,7 +184,10 @@ def _names(folders: tuple[str, ...]) -> dict[str, Path]:
 
     paths = list(dict.fromkeys(Path(folder) for folder in folders))
     short = [path.absolute().name for path in paths]
-    return {name if short.count(name) == 1 else str(path): path for name, path in zip(short, paths, strict=True)}
+    return {
+        name if short.count(name) == 1 else str(path): path
+        for name, path in zip(short, paths, strict=True)
+    }
 
 
 def _snapshots(name: str, folder: Path) -> list[Point]:
@@ -128,13 +200,26 @@ def _snapshots(name: str, folder: Path) -> list[Point]:
 
     from dialtools.errors import DataError, ModelError
 
-    steps = {int(match[1]): path for path in (folder / "snapshots").glob("step-*") if (match := re.fullmatch(r"step-(\d+)", path.name))}  # fmt: skip
+    steps = {
+        int(match[1]): path
+        for path in (folder / "snapshots").glob("step-*")
+        if (match := re.fullmatch(r"step-(\d+)", path.name))
+    }
     if not steps:
-        raise DataError("holds no snapshots", where=folder, hint="dial-train --snapshot-every N keeps them")
+        raise DataError(
+            "holds no snapshots", where=folder, hint="dial-train --snapshot-every N keeps them"
+        )
     points = []
     for step, path in sorted(steps.items()):
         try:
-            points.append(Point(name, step, path, str(orjson.loads((path / "dialtools.json").read_bytes())["weights"])))
+            points.append(
+                Point(
+                    name,
+                    step,
+                    path,
+                    str(orjson.loads((path / "dialtools.json").read_bytes())["weights"]),
+                )
+            )
         except (OSError, ValueError, KeyError, TypeError):
             raise ModelError("not a model directory of dial-train", where=path) from None
     return points
@@ -144,11 +229,15 @@ def _about(options: CurveOptions, run: Run) -> dict[str, Any]:
     """Return what a resumed job must share with the one it goes on from."""
     from dialtools.streams.provenance import HOW_NOT_WHAT, describe
 
-    told = {key: value for key, value in run.resolved().items() if key not in (*HOW_NOT_WHAT, *KEYS)}
+    told = {
+        key: value for key, value in run.resolved().items() if key not in (*HOW_NOT_WHAT, *KEYS)
+    }
     return {**told, "inputs": [describe(path) for path in (options.intent, options.select) if path]}
 
 
-def _score(points: list[Point], options: CurveOptions, ledger: Ledger, run: Run) -> list[dict[str, Any]]:
+def _score(
+    points: list[Point], options: CurveOptions, ledger: Ledger, run: Run
+) -> list[dict[str, Any]]:
     """Return the score records of all points, those of an earlier job as they were; the same weights are scored once."""
     from dialtools.cli._torch import start_torch
     from dialtools.streams.provenance import describe
@@ -164,7 +253,12 @@ def _score(points: list[Point], options: CurveOptions, ledger: Ledger, run: Run)
             else:
                 ledger.add(key, _records(tasks, point, options))
                 progress.advance(1, step=f"{point.step:,}")
-            about = {"run": point.run, "step": point.step, "model": str(point.path), "inputs": inputs}
+            about = {
+                "run": point.run,
+                "step": point.step,
+                "model": str(point.path),
+                "inputs": inputs,
+            }
             rows += [{**record, **about} for record in ledger.pieces[key]]
             if run.stop_requested:
                 run.warn("stopped" + ("; --resume goes on" if ledger.kept else ""))
@@ -174,21 +268,38 @@ def _score(points: list[Point], options: CurveOptions, ledger: Ledger, run: Run)
 
 def _tasks(options: CurveOptions) -> list[Intents | Selections]:
     from dialtools.corpora.read import read_records
-    from dialtools.eval.curve import Intents, Selections
+    from dialtools.eval.tasks.curve import Intents, Selections
     from dialtools.streams.policy import Policy
 
     tasks: list[Intents | Selections] = []
     if options.intent:
         records = list(read_records([options.intent], format=None, policy=Policy()))
-        tasks.append(Intents(records, name=options.intent, shots=options.shots, runs=options.runs, seed=options.seed,
-                             label=options.label, split=options.split, test_split=options.test_split, without=options.without))  # fmt: skip
+        tasks.append(
+            Intents(
+                records,
+                name=options.intent,
+                shots=options.shots,
+                runs=options.runs,
+                seed=options.seed,
+                label=options.label,
+                split=options.split,
+                test_split=options.test_split,
+                without=options.without,
+            )
+        )
     if options.select:
         records = list(read_records([options.select], format=None, policy=Policy()))
-        tasks.append(Selections(records, name=options.select, candidates=options.candidates, seed=options.seed))
+        tasks.append(
+            Selections(
+                records, name=options.select, candidates=options.candidates, seed=options.seed
+            )
+        )
     return tasks
 
 
-def _records(tasks: list[Intents | Selections], point: Point, options: CurveOptions) -> list[dict[str, Any]]:
+def _records(
+    tasks: list[Intents | Selections], point: Point, options: CurveOptions
+) -> list[dict[str, Any]]:
     """Embed what the tasks need with a snapshot, and score it."""
     from dialtools.corpora.turns import column_of_turns
     from dialtools.embed.shard import Settings, encode_turns
@@ -197,13 +308,20 @@ def _records(tasks: list[Intents | Selections], point: Point, options: CurveOpti
 
     device = choose_device(options.device)
     encoder = Encoder.load(str(point.path), max_length=options.max_length).to(device)
-    settings = Settings(max_length=encoder.max_length, normalize=False, float16_round=False,
-                        batch_tokens=options.batch_tokens or default_batch_tokens(device),
-                        precision=choose_precision(options.precision, device))  # fmt: skip
+    settings = Settings(
+        max_length=encoder.max_length,
+        normalize=False,
+        float16_round=False,
+        batch_tokens=options.batch_tokens or default_batch_tokens(device),
+        precision=choose_precision(options.precision, device),
+    )
     scores = []
     for task in tasks:
         columns = {field: column_of_turns(task.records, field) for field in task.fields}
-        vectors = {field: encode_turns(encoder, items, settings, lambda _: None).vectors for field, items in columns.items()}  # fmt: skip
+        vectors = {
+            field: encode_turns(encoder, items, settings, lambda _: None).vectors
+            for field, items in columns.items()
+        }
         scores += task.scores(vectors)
     return [score.record() for score in scores]
 
@@ -234,7 +352,9 @@ def _report(rows: list[dict[str, Any]], options: CurveOptions, run: Run) -> None
     for row in rows:
         points.setdefault((row["run"], row["step"]), {})[_title(row)] = row["value"]
     for (name, step), found in points.items():
-        table.add_row(escape(name), f"{step:,}", *(f"{found[metric]:.2f}" for metric in options.metrics))
+        table.add_row(
+            escape(name), f"{step:,}", *(f"{found[metric]:.2f}" for metric in options.metrics)
+        )
     Console(no_color=not run.colored, highlight=False).print(table)
 
 
@@ -248,4 +368,9 @@ def _draw(rows: list[dict[str, Any]], metric: str, path: str, *, overwrite: bool
         if _title(row) == metric:
             bounds = [row.get(name, float("nan")) for name in ("low", "high")]
             lines.setdefault(row["run"], []).append([row["step"], row["value"], *bounds])
-    draw_scores({name: np.asarray(points, float) for name, points in lines.items()}, path, y_label=f"{metric}, percent", overwrite=overwrite)  # fmt: skip
+    draw_scores(
+        {name: np.asarray(points, float) for name, points in lines.items()},
+        path,
+        y_label=f"{metric}, percent",
+        overwrite=overwrite,
+    )

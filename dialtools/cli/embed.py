@@ -49,30 +49,47 @@ def main(options: EmbedOptions, run: Run) -> None:
     from dialtools.streams.atomic import refuse_existing
     from dialtools.streams.policy import Policy
 
-    kind = embedding_format(options.output, options.to, terminal=sys.stdout.isatty() and not options.dry_run)
+    kind = embedding_format(
+        options.output, options.to, terminal=sys.stdout.isatty() and not options.dry_run
+    )
     if options.output != "-":
         refuse_existing(options.output, overwrite=options.overwrite)
     encoder, settings = _encoder(options)
-    space = {"weights": encoder.digest(), "pooling": encoder.pooling, "normalize": settings.normalize}
+    space = {
+        "weights": encoder.digest(),
+        "pooling": encoder.pooling,
+        "normalize": settings.normalize,
+    }
     transform = Transform(options, space)
-    compression = None if options.dry_run else Compression(options, encoder, settings)  # it encodes the templates
-    with Policy(options.on_error, dry=options.dry_run) as policy, run.progress(None, "texts") as progress:
+    compression = (
+        None if options.dry_run else Compression(options, encoder, settings)
+    )  # it encodes the templates
+    with (
+        Policy(options.on_error, dry=options.dry_run) as policy,
+        run.progress(None, "texts") as progress,
+    ):
         job = Job(encoder, options, settings, space, policy, progress.advance)
         records = read_records(options.inputs, format=options.from_, policy=policy)
         if compression is None:
             lines = plan(job, records)
         else:
             finish = lambda batch: compression(transform(batch))  # noqa: E731
-            (_stream if options.output == "-" else _shards)(job, records, kind, transform, finish, run)
+            (_stream if options.output == "-" else _shards)(
+                job, records, kind, transform, finish, run
+            )
     run.skipped = policy.skipped
     skipped = f"; {policy.skipped:,} bad records skipped" if policy.skipped else ""
     if compression is None:
         output = "stdout" if options.output == "-" else options.output
         return run.tell_plan({**lines, "writes": f"{output} as {kind}{skipped}"})
     if job.cut and options.on_truncate == "warn":
-        run.warn(f"{job.cut:,} of {job.rows * max(1, len(job.fields)):,} texts cut at {settings.max_length} tokens")
+        run.warn(
+            f"{job.cut:,} of {job.rows * max(1, len(job.fields)):,} texts cut at {settings.max_length} tokens"
+        )
     dimensions = min(encoder.dimension, options.dimensions or encoder.dimension)
-    run.close(f"{job.rows:,} rows, {job.distinct:,} texts encoded, {dimensions} dimensions{compression.told()}{skipped}")  # fmt: skip
+    run.close(
+        f"{job.rows:,} rows, {job.distinct:,} texts encoded, {dimensions} dimensions{compression.told()}{skipped}"
+    )
 
 
 def _encoder(options: EmbedOptions) -> tuple[Any, Settings]:
@@ -89,10 +106,20 @@ def _encoder(options: EmbedOptions) -> tuple[Any, Settings]:
     if Path(options.model).is_file():
         encoder = WordVectors.load(options.model)
     else:
-        encoder = Encoder.load(options.model, pooling=options.pooling, max_length=options.max_length, trust_remote_code=options.trust_remote_code).to(device)  # fmt: skip
+        encoder = Encoder.load(
+            options.model,
+            pooling=options.pooling,
+            max_length=options.max_length,
+            trust_remote_code=options.trust_remote_code,
+        ).to(device)
     normalize = encoder.normalize if options.normalize is None else options.normalize
-    return encoder, Settings(max_length=encoder.max_length, normalize=normalize, batch_tokens=options.batch_tokens or default_batch_tokens(device),
-                             precision=choose_precision(options.precision, device), float16_round=options.float16_round)  # fmt: skip
+    return encoder, Settings(
+        max_length=encoder.max_length,
+        normalize=normalize,
+        batch_tokens=options.batch_tokens or default_batch_tokens(device),
+        precision=choose_precision(options.precision, device),
+        float16_round=options.float16_round,
+    )
 
 
 def _metadata(job: Job, run: Run) -> dict[str, str]:
@@ -116,7 +143,12 @@ def _shards(job: Job, records: Any, kind: str, transform: Transform, finish: Any
     from dialtools.embed.sink import sink
 
     options, about = job.options, run.provenance()
-    work = {**about["options"], "precision": job.settings.precision, "inputs": about["inputs"], **job.space}
+    work = {
+        **about["options"],
+        "precision": job.settings.precision,
+        "inputs": about["inputs"],
+        **job.space,
+    }
     shards = Shards(Path(options.output), work, resume=options.resume, overwrite=options.overwrite)
     count = 0
     with run.graceful():
@@ -128,13 +160,17 @@ def _shards(job: Job, records: Any, kind: str, transform: Transform, finish: Any
             else:
                 before = (job.cut, job.distinct)
                 batch = job.batch(shard)
-                shards.write(count, batch, cut=job.cut - before[0], distinct=job.distinct - before[1])
+                shards.write(
+                    count, batch, cut=job.cut - before[0], distinct=job.distinct - before[1]
+                )
             if run.stop_requested:
                 run.warn(f"stopped after {count:,} shard{'s' * (count != 1)}; --resume goes on")
                 run.interrupted()
     if transform.waits:
         transform.fit(shards.read(number) for number in range(1, count + 1))
-    with sink(options.output, kind=kind, overwrite=options.overwrite, metadata=_metadata(job, run)) as write:
+    with sink(
+        options.output, kind=kind, overwrite=options.overwrite, metadata=_metadata(job, run)
+    ) as write:
         for number in range(1, count + 1):
             write(finish(shards.read(number)))
     shards.remove()

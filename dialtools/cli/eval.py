@@ -32,22 +32,39 @@ TASKS = {
     "oos": Entry("dialtools.cli.eval_tasks:oos", "tell in-scope texts from out-of-scope ones"),
     "select": Entry("dialtools.cli.eval_tasks:select", "find the response among candidates"),
     "act": Entry(
-        "dialtools.cli.eval_tasks:act", "predict the acts of the next system turn, or tell those of the current one"
+        "dialtools.cli.eval_tasks:act",
+        "predict the acts of the next system turn, or tell those of the current one",
     ),
     "infer": Entry("dialtools.cli.eval_tasks:infer", "tell whether a dialogue contradicts itself"),
-    "retrieve": Entry("dialtools.cli.eval_tasks:retrieve", "rank texts of the same kind before others"),
+    "retrieve": Entry(
+        "dialtools.cli.eval_tasks:retrieve", "rank texts of the same kind before others"
+    ),
     "sts": Entry("dialtools.cli.eval_tasks:sts", "compare cosines with annotated similarity"),
     "entail": Entry(
-        "dialtools.cli.eval_tasks:entail", "anchors nearer to entailments than to contradictions (NLI triplets)"
+        "dialtools.cli.eval_tasks:entail",
+        "anchors nearer to entailments than to contradictions (NLI triplets)",
     ),
     "space": Entry("dialtools.cli.eval_views:space", "uniformity, alignment, cosines, isotropy"),
-    "plot": Entry("dialtools.cli.eval_views:plot", "t-SNE or principal components, as a picture or a page to explore"),
-    "curve": Entry("dialtools.cli.curve:main", "scores over the steps of training, as a table and a picture"),
-    "finetune": Entry("dialtools.cli.finetune:main", "fine-tune encoders on a few examples, and test them"),
-    "suite": Entry("dialtools.cli.eval_tables:suite", "run a whole benchmark over one or several models"),
-    "mteb": Entry("dialtools.cli.eval_tables:mteb", "scores as result files of MTEB, where the protocol is the same"),
+    "plot": Entry(
+        "dialtools.cli.eval_views:plot",
+        "t-SNE or principal components, as a picture or a page to explore",
+    ),
+    "curve": Entry(
+        "dialtools.cli.curve:main", "scores over the steps of training, as a table and a picture"
+    ),
+    "finetune": Entry(
+        "dialtools.cli.finetune:main", "fine-tune encoders on a few examples, and test them"
+    ),
+    "suite": Entry(
+        "dialtools.cli.eval_tables:suite", "run a whole benchmark over one or several models"
+    ),
+    "mteb": Entry(
+        "dialtools.cli.eval_tables:mteb",
+        "scores as result files of MTEB, where the protocol is the same",
+    ),
     "compare": Entry(
-        "dialtools.cli.eval_tables:compare", "score files side by side: differences, intervals, paired tests"
+        "dialtools.cli.eval_tables:compare",
+        "score files side by side: differences, intervals, paired tests",
     ),
 }
 main = group(__doc__ or "", TASKS)

@@ -8,7 +8,12 @@ from dialtools.cli._scores import report_suite
 from dialtools.eval.options.tables import CompareOptions, MtebOptions, SuiteOptions
 
 
-@command(SuiteOptions, memory="the embedding files of one data set: 4 bytes a number", reads_stdin=False, name="dial-eval suite", doc="""dial-eval suite - run a whole benchmark over one or several models
+@command(
+    SuiteOptions,
+    memory="the embedding files of one data set: 4 bytes a number",
+    reads_stdin=False,
+    name="dial-eval suite",
+    doc="""dial-eval suite - run a whole benchmark over one or several models
 
   dial-eval suite diaeval minilm/ trained/
   dial-eval suite --published diaeval minilm/
@@ -26,7 +31,8 @@ holds the embedding files of a model, each under the name that its suite gives i
 
 What a folder lacks is named and left out; an average is shown where all sets of its task are there. --published puts
 the paper's numbers beside, which other texts, lengths and training rows may have made.
-""")  # fmt: skip
+""",
+)
 def suite(options: SuiteOptions, run: Run) -> None:
     from dialtools.eval import suite as task
 
@@ -41,7 +47,12 @@ def suite(options: SuiteOptions, run: Run) -> None:
     report_suite(benchmark, result, options, run)
 
 
-@command(CompareOptions, memory="the score files, and a block of resamples", reads_stdin=False, name="dial-eval compare", doc="""dial-eval compare - which differences between models would be there again with other test items
+@command(
+    CompareOptions,
+    memory="the score files, and a block of resamples",
+    reads_stdin=False,
+    name="dial-eval compare",
+    doc="""dial-eval compare - which differences between models would be there again with other test items
 
   dial-eval compare before.jsonl after.jsonl
   dial-eval compare --metric accuracy --fail-if-worse 1 before.jsonl after.jsonl
@@ -57,10 +68,11 @@ seeds the mean counts, with its standard deviation beside. What the test items s
 and thresholds stay as they were drawn. For FPR, uniformity and alignment lower is better.
 
 What has other test items, or kept none, is named and not tested. --fail-if-worse looks at the difference alone.
-""")  # fmt: skip
+""",
+)
 def compare(options: CompareOptions, run: Run) -> None:
     from dialtools.cli._compared import report_comparison
-    from dialtools.eval import compare as task
+    from dialtools.eval.compare import compare as task
     from dialtools.streams.atomic import refuse_existing
 
     if options.output != "-":
@@ -68,7 +80,12 @@ def compare(options: CompareOptions, run: Run) -> None:
     report_comparison(task.evaluate(options), options, run)
 
 
-@command(MtebOptions, memory="the score files", reads_stdin=False, name="dial-eval mteb", doc="""dial-eval mteb - scores as result files of MTEB, where the protocol is the same
+@command(
+    MtebOptions,
+    memory="the score files",
+    reads_stdin=False,
+    name="dial-eval mteb",
+    doc="""dial-eval mteb - scores as result files of MTEB, where the protocol is the same
 
   dial-eval intent --method logreg --name Banking77Classification banking77.parquet -o scores.jsonl
   dial-eval mteb scores.jsonl -o results/ --model-name me/mine
@@ -78,13 +95,14 @@ its tools. Only what is scored as MTEB scores it: classification by intent --met
 of Banking77, MASSIVE and MTOP in English, and sts of SICK-R and STSBenchmark, of all their training and test rows in
 their published order. Everything else is refused with a line. mteb_version and evaluation_time are null: MTEB did not
 run; dataset_revision is that of MTEB's data, which yours should be.
-""")  # fmt: skip
+""",
+)
 def mteb(options: MtebOptions, run: Run) -> None:
     from pathlib import Path
 
     import orjson
 
-    from dialtools.eval import mteb as task
+    from dialtools.eval.compare import mteb as task
     from dialtools.streams.atomic import atomic_file, refuse_existing
 
     found = task.evaluate(options)
@@ -94,7 +112,9 @@ def mteb(options: MtebOptions, run: Run) -> None:
         refuse_existing(folder / name, overwrite=options.overwrite)
     for name, content in found.files.items():
         with atomic_file(folder / name, overwrite=options.overwrite) as temporary:
-            temporary.write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+            temporary.write_bytes(
+                orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+            )
     for what, why in found.refused.items():
         run.warn(f"refused: {what}: {why}")
     run.close(f"{options.output}: {', '.join(name for name in found.files)}")

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from dialtools.freq.job import Freq
 
 
-@command(FreqOptions, memory="bounded by --memory: counts beyond it spill to disk, as does the input under --annotate")
+@command(
+    FreqOptions,
+    memory="bounded by --memory: counts beyond it spill to disk, as does the input under --annotate",
+)
 def main(options: FreqOptions, run: Run) -> None:
     from dialtools.freq.job import Freq
     from dialtools.streams.atomic import refuse_existing
@@ -51,7 +54,9 @@ def main(options: FreqOptions, run: Run) -> None:
             with freq.counted() as counting:
                 (_summarise if options.summary else _tell)(freq, counting, run)
             freq.tally.keep(counting.total)
-            line = freq.tally.line("texts").replace(" texts", f" texts, {counting.distinct:,} distinct", 1)
+            line = freq.tally.line("texts").replace(
+                " texts", f" texts, {counting.distinct:,} distinct", 1
+            )
     run.skipped = policy.skipped
     run.close(line + (f"; {policy.skipped:,} bad records skipped" if policy.skipped else ""))
 
@@ -62,8 +67,14 @@ def _tell(freq: Freq, counting: Counting, run: Run) -> None:
 
     options = freq.options
     kind = output_format(options.output, options.to)
-    metadata = as_metadata(run.provenance({"total": counting.total, "distinct": counting.distinct})) if kind != "jsonl" else {}  # fmt: skip
-    with writer(options.output, format=kind, overwrite=options.overwrite, metadata=metadata) as write:
+    metadata = (
+        as_metadata(run.provenance({"total": counting.total, "distinct": counting.distinct}))
+        if kind != "jsonl"
+        else {}
+    )
+    with writer(
+        options.output, format=kind, overwrite=options.overwrite, metadata=metadata
+    ) as write:
         for payload in freq.frequencies(counting, lines=kind == "jsonl"):
             write(payload)
 
@@ -86,7 +97,9 @@ def _annotate(freq: Freq, run: Run) -> None:
         kind = output_format(options.output, options.to or ("arrow" if piped else None))
         payloads = annotate.rendered(chain(head, parts), kind=kind, columns=columns)
         metadata = as_metadata(run.provenance()) if kind != "jsonl" else {}
-        with writer(options.output, format=kind, overwrite=options.overwrite, metadata=metadata) as write:
+        with writer(
+            options.output, format=kind, overwrite=options.overwrite, metadata=metadata
+        ) as write:
             for payload in payloads:
                 write(payload)
 
@@ -100,22 +113,46 @@ def _summarise(freq: Freq, counting: Counting, run: Run) -> None:
     from dialtools.streams.sinks import write_records
 
     options, found = freq.options, spectra(counting)
-    records = [{"schema": SCHEMA, "corpus": name, **imbalance(spectrum)} for name, spectrum in found.items()]
+    records = [
+        {"schema": SCHEMA, "corpus": name, **imbalance(spectrum)}
+        for name, spectrum in found.items()
+    ]
     if options.plot:
         from dialtools.plots.curve import draw_shares
 
         curves = {name: spectrum.curve() for name, spectrum in found.items()}
-        draw_shares(curves, options.plot, x_label="share of the distinct utterances, the most frequent first",
-                    y_label="share of all utterances", mark=TOP, overwrite=options.overwrite)  # fmt: skip
+        draw_shares(
+            curves,
+            options.plot,
+            x_label="share of the distinct utterances, the most frequent first",
+            y_label="share of all utterances",
+            mark=TOP,
+            overwrite=options.overwrite,
+        )
     if options.output == "-" and sys.stdout.isatty() and not options.json:
         _table(records, run)
     else:
         write_records(records, options.output, to=options.to, overwrite=options.overwrite)
 
 
-COLUMNS = {"total": ",", "distinct": ",", "distinct_share": ".1%", "top_1_percent_share": ".1%", "gini": ".3f",
-           "entropy_bits": ".2f", "zipf_slope": ".2f"}  # fmt: skip
-TITLES = ("texts", "distinct", "distinct / texts", "in the top 1 %", "Gini", "entropy (bits)", "Zipf slope")
+COLUMNS = {
+    "total": ",",
+    "distinct": ",",
+    "distinct_share": ".1%",
+    "top_1_percent_share": ".1%",
+    "gini": ".3f",
+    "entropy_bits": ".2f",
+    "zipf_slope": ".2f",
+}
+TITLES = (
+    "texts",
+    "distinct",
+    "distinct / texts",
+    "in the top 1 %",
+    "Gini",
+    "entropy (bits)",
+    "Zipf slope",
+)
 
 
 def _table(records: list[dict[str, Any]], run: Run) -> None:
@@ -127,6 +164,9 @@ def _table(records: list[dict[str, Any]], run: Run) -> None:
     for title in TITLES:
         table.add_column(title, justify="right")
     for record in records:
-        cells = ("" if record[name] is None else format(record[name], style) for name, style in COLUMNS.items())
+        cells = (
+            "" if record[name] is None else format(record[name], style)
+            for name, style in COLUMNS.items()
+        )
         table.add_row(escape(record["corpus"]), *cells)
     Console(no_color=not run.colored, highlight=False).print(table)

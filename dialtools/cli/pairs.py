@@ -47,7 +47,10 @@ if TYPE_CHECKING:
     from dialtools.streams.tally import Tally
 
 
-@command(PairOptions, memory="streams: a few MiB of dialogues a process; --dedupe and --kind self 16 bytes a distinct pair; --unsorted half a GiB, and the disk")  # fmt: skip
+@command(
+    PairOptions,
+    memory="streams: a few MiB of dialogues a process; --dedupe and --kind self 16 bytes a distinct pair; --unsorted half a GiB, and the disk",
+)
 def main(options: PairOptions, run: Run) -> None:
     from collections import Counter
     from contextlib import ExitStack
@@ -60,7 +63,10 @@ def main(options: PairOptions, run: Run) -> None:
     from dialtools.streams.tally import Tally
 
     kind, tally, counts = output_format(options.output, options.to), Tally(), Counter[str]()
-    files = {name: options.output.replace("{split}", name) for name in [part.split("=")[0] for part in options.split] or [""]}  # fmt: skip
+    files = {
+        name: options.output.replace("{split}", name)
+        for name in [part.split("=")[0] for part in options.split] or [""]
+    }
     with (
         Policy(options.on_error, dry=options.dry_run) as policy,
         ExitStack() as stack,
@@ -71,16 +77,30 @@ def main(options: PairOptions, run: Run) -> None:
         if options.kind == "entailment":
             chunks = record_chunks(options.inputs, format=options.from_, policy=policy, column=None)
         else:
-            chunks = dialogue_chunks(options.inputs, format=options.from_, logs=options, policy=policy, tally=tally, prompt=prompt, keep=options.kind in RECORDS)  # fmt: skip
-        for part, payload in mine(chunks, options, lines=kind == "jsonl", policy=policy, tally=tally):
+            chunks = dialogue_chunks(
+                options.inputs,
+                format=options.from_,
+                logs=options,
+                policy=policy,
+                tally=tally,
+                prompt=prompt,
+                keep=options.kind in RECORDS,
+            )
+        for part, payload in mine(
+            chunks, options, lines=kind == "jsonl", policy=policy, tally=tally
+        ):
             write[part](payload)
             new = tally.kept - counts.total()
             counts[part] += new
             progress.advance(new)
     run.skipped = policy.skipped
-    closing = _closing(options, tally) + (f"; {policy.skipped:,} bad records skipped" if policy.skipped else "")
+    closing = _closing(options, tally) + (
+        f"; {policy.skipped:,} bad records skipped" if policy.skipped else ""
+    )
     if options.dry_run:
-        sizes = (f"{'stdout' if path == '-' else path}: {counts[part]:,}" for part, path in files.items())
+        sizes = (
+            f"{'stdout' if path == '-' else path}: {counts[part]:,}" for part, path in files.items()
+        )
         return run.tell_plan({"finds": closing, "writes": ", ".join(sizes) + f" as {kind}"})
     run.close(closing)
 
@@ -102,7 +122,12 @@ def _writers(
         return dict.fromkeys(files, lambda payload: None)
     opened = table_of_lines if options.kind in RECORDS and kind != "jsonl" else writer
     metadata = as_metadata(run.provenance()) if kind != "jsonl" else {}
-    return {name: stack.enter_context(opened(path, format=kind, overwrite=options.overwrite, metadata=metadata)) for name, path in files.items()}  # fmt: skip
+    return {
+        name: stack.enter_context(
+            opened(path, format=kind, overwrite=options.overwrite, metadata=metadata)
+        )
+        for name, path in files.items()
+    }
 
 
 def _closing(options: PairOptions, tally: Tally) -> str:

@@ -36,7 +36,11 @@ if TYPE_CHECKING:
     from dialtools.train.loop import Trainer
 
 
-@command(TrainOptions, memory="the model and its optimiser, 2 GiB of activations at most, 16 bytes a pair, 12 a distinct utterance; the pairs themselves stay on disk", recipe=layers)  # fmt: skip
+@command(
+    TrainOptions,
+    memory="the model and its optimiser, 2 GiB of activations at most, 16 bytes a pair, 12 a distinct utterance; the pairs themselves stay on disk",
+    recipe=layers,
+)
 def main(options: TrainOptions, run: Run) -> None:
     import shutil
     from pathlib import Path
@@ -50,7 +54,9 @@ def main(options: TrainOptions, run: Run) -> None:
     final = Path(options.output)
     work = final.with_name(f"{final.name}.partial")
     refuse_existing(final, overwrite=options.overwrite)
-    prepare.check_inputs([*options.inputs, *([options.validate] if options.validate else [])], options.model)
+    prepare.check_inputs(
+        [*options.inputs, *([options.validate] if options.validate else [])], options.model
+    )
     if options.dry_run:
         return _plan(final, options, run)
     _claim(work, options)
@@ -82,8 +88,17 @@ def _plan(final: Path, options: TrainOptions, run: Run) -> None:
     with tempfile.TemporaryDirectory(prefix="dial-train-") as work:
         trainer, held_out, run.skipped = _prepare(Path(work), replace(options, cache=None), run)
         lines = plan(trainer, len(held_out[1]) if held_out else 0)
-    snapshots = f", snapshots every {options.snapshot_every or trainer.sampler.per_epoch:,}" if options.snapshot_every is not None else ""  # fmt: skip
-    run.tell_plan({**lines, "writes": f"{final}, a checkpoint every {options.checkpoint_every:,} steps{snapshots}"})
+    snapshots = (
+        f", snapshots every {options.snapshot_every or trainer.sampler.per_epoch:,}"
+        if options.snapshot_every is not None
+        else ""
+    )
+    run.tell_plan(
+        {
+            **lines,
+            "writes": f"{final}, a checkpoint every {options.checkpoint_every:,} steps{snapshots}",
+        }
+    )
 
 
 def _claim(work: Path, options: TrainOptions) -> None:
@@ -97,7 +112,11 @@ def _claim(work: Path, options: TrainOptions) -> None:
 
     about = work / "run.json"
     if work.exists() and not (options.resume or options.overwrite):
-        raise OutputError("an interrupted run is here", where=work, hint="--resume goes on, --overwrite starts over")
+        raise OutputError(
+            "an interrupted run is here",
+            where=work,
+            hint="--resume goes on, --overwrite starts over",
+        )
     if options.resume and about.is_file():
         check_same(json.loads(about.read_text()), fingerprint(options))
         return
@@ -126,14 +145,18 @@ def _prepare(work: Path, options: TrainOptions, run: Run) -> tuple[Trainer, Any,
         store = prepare.open_store(store_at, encoder)
         validation = prepare.validation_store(work / "validation", options, encoder, policy)
     pairs, held = prepare.divide(store, options)
-    run.info(f"{store.counts['pairs']:,} pairs, {store.counts['utterances']:,} distinct utterances, {store.counts['tokens']:,} tokens")  # fmt: skip
+    run.info(
+        f"{store.counts['pairs']:,} pairs, {store.counts['utterances']:,} distinct utterances, {store.counts['tokens']:,} tokens"
+    )
     trainer = prepare.build_trainer(encoder, store, pairs, options)
     if validation is None and len(held):
         validation = (store, held)
     return trainer, validation, policy.skipped
 
 
-def _train(trainer: Trainer, held_out: Any, work: Path, log: Path, options: TrainOptions, run: Run) -> dict[str, Any]:
+def _train(
+    trainer: Trainer, held_out: Any, work: Path, log: Path, options: TrainOptions, run: Run
+) -> dict[str, Any]:
     import orjson
 
     from dialtools.errors import ModelError
@@ -161,18 +184,30 @@ def _train(trainer: Trainer, held_out: Any, work: Path, log: Path, options: Trai
                     if options.keep_best and last["top-1"] > facts["best"]:
                         facts["best"] = last["top-1"]
                         checkpoint.save_best(trainer, work)
-                _record(file, writer, step.record() | ({k: last[k] for k in ("top-1", "top-3")} if validated else {}))
-                progress.advance(1, loss=f"{step.loss:.3f}", tokens=f"{step.tokens_per_second:,.0f}/s")
+                _record(
+                    file,
+                    writer,
+                    step.record() | ({k: last[k] for k in ("top-1", "top-3")} if validated else {}),
+                )
+                progress.advance(
+                    1, loss=f"{step.loss:.3f}", tokens=f"{step.tokens_per_second:,.0f}/s"
+                )
                 _snapshot(trainer, work, options, run, last)
                 if step.step % options.checkpoint_every == 0 or run.stop_requested:
                     checkpoint.save(trainer, work, facts=facts | {"last": last})
                 if run.stop_requested:
-                    run.warn(f"stopped at step {step.step:,} of {trainer.total:,}; --resume goes on")
+                    run.warn(
+                        f"stopped at step {step.step:,} of {trainer.total:,}; --resume goes on"
+                    )
                     run.interrupted()
         except NotFinite as error:
             batch = (trainer.setting.store.record(int(pair)) for pair in error.pairs)
-            (work / "nan-batch.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in batch))
-            raise ModelError(error.message, hint=f"its batch is in {work}/nan-batch.jsonl; {error.hint}") from None
+            (work / "nan-batch.jsonl").write_bytes(
+                b"".join(orjson.dumps(row) + b"\n" for row in batch)
+            )
+            raise ModelError(
+                error.message, hint=f"its batch is in {work}/nan-batch.jsonl; {error.hint}"
+            ) from None
     return last
 
 
@@ -194,11 +229,16 @@ def _tensorboard(directory: str | None) -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise MissingExtra("--tensorboard needs a package that is not installed", hint="pip install 'dialtools[tensorboard]'") from None  # fmt: skip
+        raise MissingExtra(
+            "--tensorboard needs a package that is not installed",
+            hint="pip install 'dialtools[tensorboard]'",
+        ) from None
     return SummaryWriter(directory)
 
 
-def _snapshot(trainer: Trainer, work: Path, options: TrainOptions, run: Run, last: dict[str, Any]) -> None:
+def _snapshot(
+    trainer: Trainer, work: Path, options: TrainOptions, run: Run, last: dict[str, Any]
+) -> None:
     """Keep the model as it is now, if this is a step to keep; one that an interrupted run has kept is the same."""
     from dialtools.streams.atomic import atomic_directory
 
@@ -213,7 +253,9 @@ def _snapshot(trainer: Trainer, work: Path, options: TrainOptions, run: Run, las
         _write(trainer, directory, options, run, last)
 
 
-def _save(trainer: Trainer, final: Path, log: Path, options: TrainOptions, run: Run, last: dict[str, Any]) -> None:
+def _save(
+    trainer: Trainer, final: Path, log: Path, options: TrainOptions, run: Run, last: dict[str, Any]
+) -> None:
     import shutil
 
     from dialtools.cli._help import toml
@@ -223,23 +265,44 @@ def _save(trainer: Trainer, final: Path, log: Path, options: TrainOptions, run: 
         _write(trainer, directory, options, run, last)
         shutil.copy(log, directory / "train-log.jsonl")
         origins = {s.key: "resolved" for s in run.specs}
-        (directory / "dialtools.toml").write_text(toml(run.specs, options, origins), encoding="utf-8")
+        (directory / "dialtools.toml").write_text(
+            toml(run.specs, options, origins), encoding="utf-8"
+        )
         if (log.parent / SNAPSHOTS).is_dir():
-            shutil.copytree(log.parent / SNAPSHOTS, directory / SNAPSHOTS, copy_function=link_or_copy)
+            shutil.copytree(
+                log.parent / SNAPSHOTS, directory / SNAPSHOTS, copy_function=link_or_copy
+            )
 
 
-def _write(trainer: Trainer, directory: Path, options: TrainOptions, run: Run, last: dict[str, Any]) -> None:
+def _write(
+    trainer: Trainer, directory: Path, options: TrainOptions, run: Run, last: dict[str, Any]
+) -> None:
     """Write what loads as a model: encoder, what the method keeps, provenance, card."""
     from dialtools import __version__
     from dialtools.encoder import modeldir
     from dialtools.train.card import card
 
-    counts = {**trainer.setting.store.counts, "pairs_trained_on": len(trainer.sampler.pairs), "steps": trainer.step}
-    figures = {k: last[k] for k in ("loss", "alignment", "uniformity", "accuracy", "top-1", "top-3") if k in last}
+    counts = {
+        **trainer.setting.store.counts,
+        "pairs_trained_on": len(trainer.sampler.pairs),
+        "steps": trainer.step,
+    }
+    figures = {
+        k: last[k]
+        for k in ("loss", "alignment", "uniformity", "accuracy", "top-1", "top-3")
+        if k in last
+    }
     provenance = {**run.provenance(counts), "final": figures, "weights": trainer.encoder.digest()}
     start = f"`{options.model}`" if options.model else "a fresh encoder"
-    text = card(version=__version__, method=options.method, start=start, encoder=trainer.encoder, pairs=len(trainer.sampler.pairs),
-                steps=trainer.step, facts={k: round(v, 4) for k, v in figures.items()})  # fmt: skip
+    text = card(
+        version=__version__,
+        method=options.method,
+        start=start,
+        encoder=trainer.encoder,
+        pairs=len(trainer.sampler.pairs),
+        steps=trainer.step,
+        facts={k: round(v, 4) for k, v in figures.items()},
+    )
     modeldir.save(trainer.encoder, directory, provenance=provenance, card=text)
     trainer.method.save(directory)
 

@@ -1,10 +1,10 @@
 """The corpora that can be read as they were published, and how each is told.
 
-A corpus is a module of `corpora.native` with two functions: `raw(files)` yields its raw records (`shape.Raw`), in
-order, and `record(raw)` returns the record of one, a dialogue {"id", "split", "domain", "turns": [{"speaker": "user"
-or "system", "text", "slots", "acts"}]}, an utterance {"text", "label", "split", "slots"}, two texts {"text1", "text2",
-"label" or "score", "split"}, or a response {"history", "response", "candidates", "split"}; `Unexpected` tells what it
-found instead.
+A corpus is a module of `corpora.native` with two functions: `raw(files)` yields its raw records
+(`shape.Raw`), in order, and `record(raw)` returns the record of one, a dialogue {"id", "split",
+"domain", "turns": [{"speaker": "user" or "system", "text", "slots", "acts"}]}, an utterance
+{"text", "label", "split", "slots"}, two texts {"text1", "text2", "label" or "score", "split"}, or a
+response {"history", "response", "candidates", "split"}; `Unexpected` tells what it found instead.
 """
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ from dialtools.catalog import Entry
 
 NATIVE = "dialtools.corpora.native"
 DIALOGUES, UTTERANCES, TEXTS, RESPONSES = "dialogues", "utterances", "two texts", "responses"
-SNIPS_INTENTS = ("AddToPlaylist", "BookRestaurant", "GetWeather", "PlayMusic", "RateBook", "SearchCreativeWork", "SearchScreeningEvent")  # fmt: skip
+SNIPS_INTENTS = (
+    "AddToPlaylist",
+    "BookRestaurant",
+    "GetWeather",
+    "PlayMusic",
+    "RateBook",
+    "SearchCreativeWork",
+    "SearchScreeningEvent",
+)
 
 
 @dataclass(frozen=True)
@@ -25,11 +33,9 @@ class Corpus(Entry):
     """A published corpus.
 
     Attributes:
-        kind: what its records are.
-        alone: names of a file that can be nothing else: read so without --from.
-        marks: sets of file names that together tell a folder or an archive (as does any of `alone`).
-        licence: of the data, as its publisher states it.
-        source: where it was published.
+        kind: what its records are. alone: names of a file that can be nothing else: read so without
+        --from. marks: sets of file names that together tell a folder or an archive (as does any of
+        `alone`). licence: of the data, as its publisher states it. source: where it was published.
     """
 
     kind: str = DIALOGUES
@@ -54,89 +60,299 @@ FILES = {
     "text": ("an utterance a line, a blank line between dialogues", "*.txt"),
     "parquet": ("a table of records", "*.parquet, or content"),
     "arrow": ("the same, as a stream or a file", "*.arrow, or content"),
-    "ecd": ("DialogueCSE's training files (ECD, JDDC): contexts, responses, negatives; dial-train", ""),
+    "ecd": (
+        "DialogueCSE's training files (ECD, JDDC): contexts, responses, negatives; dial-train",
+        "",
+    ),
 }
 """Formats of single files: what they hold, and the names that tell them; each may be compressed (.gz, .zst)."""
 
 CORPORA: dict[str, Corpus] = {
-    "multiwoz": _corpus("multiwoz", "MultiWOZ 2.0 to 2.4, data.json", marks=(("data.json", "valListFile*"), ("data.json", "testListFile*")),
-                        licence="MIT", source="github.com/budzianowski/multiwoz"),
-    "multiwoz22": _corpus("multiwoz22", "MultiWOZ 2.2, dialogues in SGD's layout", marks=(("dialog_acts.json", "dialogues_[0-9]*.json"),),
-                          licence="MIT", source="github.com/budzianowski/multiwoz (data/MultiWOZ_2.2)"),
-    "multiwoz22-text": _corpus("multiwoz22_text", "MultiWOZ 2.2 as text, [ ] around values", marks=(("*_dialogues_[0-9][0-9][0-9].txt",),),
-                               licence="MIT", source="github.com/budzianowski/multiwoz (exported)"),
-    "woz": _corpus("woz", "WOZ 2.0", alone=tuple(f"woz_{part}_??.json" for part in ("train", "validate", "test")),
-                   licence="Apache-2.0", source="github.com/nmrksic/neural-belief-tracker"),
-    "camrest676": _corpus("camrest676", "CamRest676", alone=("*CamRest676.json",),
-                          licence="Apache-2.0", source="github.com/shawnwun/NNDIAL; www.repository.cam.ac.uk/handle/1810/260970"),
-    "dstc2": _corpus("dstc2", "DSTC2, as published or in WOZ's layout", alone=("dstc2_*_en.json",), marks=(("dstc2_*.flist", "log.json"),),
-                     licence="GPL-3.0", source="github.com/matthen/dstc"),
-    "m2m": _corpus("m2m", "M2M (GSIM), simulated dialogues", marks=(("sim-M/*.json",), ("sim-R/*.json",), ("sim-GEN/*.json",)),
-                   licence="none stated", source="github.com/google-research-datasets/simulated-dialogue"),
-    "convlab": _corpus("convlab", "ConvLab's unified format", marks=(("dialogues.json", "ontology.json"),),
-                       licence="of each data set", source="github.com/ConvLab/ConvLab-3 (data/unified_datasets)"),
-    "citod": _corpus("citod", "CI-ToD, inconsistent responses", kind=RESPONSES, marks=(("calendar_*.json", "navigate_*.json"),),
-                     licence="MIT", source="github.com/yizhen20133868/CI-ToD"),
-    "decode": _corpus("decode", "DECODE, contradictions", kind=RESPONSES, marks=(("human-bot.jsonl", "rct.jsonl"), ("a2t.jsonl", "rct.jsonl")),
-                      licence="none stated", source="parl.ai/projects/contradiction"),
-    "sgd": _corpus("sgd", "Schema-Guided Dialogue", marks=(("schema.json", "dialogues_[0-9]*.json"), ("dev/dialogues_[0-9]*.json",)),
-                   licence="CC BY-SA 4.0", source="github.com/google-research-datasets/dstc8-schema-guided-dialogue"),
-    "smd": _corpus("smd", "Stanford multi-domain dialogues (KVRET)", alone=("kvret_*_public.json",),
-                   licence="none stated", source="nlp.stanford.edu/blog/a-new-multi-turn-multi-domain-task-oriented-dialogue-dataset"),
-    "iob": _corpus("iob", "SNIPS and ATIS with IOB tags", kind=UTTERANCES, marks=(("seq.in", "seq.out"),),
-                   licence="SNIPS CC0, ATIS LDC", source="github.com/MiuLab/SlotGated-SLU"),
-    "clinc150": _corpus("clinc150", "CLINC150, intents and what is out of scope", kind=UTTERANCES, alone=("data_oos_plus.json",),
-                        marks=(("data_full.json", "domains.json"),), licence="CC BY 3.0", source="github.com/clinc/oos-eval"),
-    "banking77": _corpus("banking77", "BANK77, intents", kind=UTTERANCES, marks=(("train.csv", "test.csv", "categories.json"),),
-                         licence="CC BY 4.0", source="github.com/PolyAI-LDN/task-specific-datasets"),
-    "dialoglue": _corpus("banking77", "CLINC150, HWU64 and BANK77 as DialoGLUE has them", kind=UTTERANCES,
-                         licence="CC BY 4.0", source="github.com/alexa/dialoglue"),
-    "snips": _corpus("snips", "SNIPS, intents and slots, as Sonos published it", kind=UTTERANCES,
-                     alone=tuple(f"{part}_{intent}*.json" for part in ("train", "validate") for intent in SNIPS_INTENTS),
-                     licence="CC0", source="github.com/sonos/nlu-benchmark"),
-    "atis": _corpus("atis", "ATIS, intents and slots, as Rasa's JSON", kind=UTTERANCES, alone=("atis*.w-intent.iob",), marks=(("rasa/train.json", "rasa/test.json"),),
-                    licence="LDC", source="github.com/howl-anderson/ATIS_dataset"),
-    "hwu64": _corpus("hwu64", "HWU64, intents and slots", kind=UTTERANCES, alone=("NLU-Data-Home-Domain-Annotated-All*.csv",),
-                     marks=(("trainset/alarm_query.csv", "testset/csv/alarm_query.csv"),),
-                     licence="CC BY 4.0", source="github.com/xliuhw/NLU-Evaluation-Data"),
-    "massive": _corpus("massive", "MASSIVE, intents and slots in 51 languages", kind=UTTERANCES, marks=(("en-US.jsonl", "de-DE.jsonl", "zh-CN.jsonl"),),
-                       licence="CC BY 4.0", source="github.com/alexa/massive"),
-    "snli": _corpus("snli", "SNLI, premises and hypotheses", kind=TEXTS, alone=("snli_1.0_*.jsonl", "snli_1.0_*.txt"),
-                    licence="CC BY-SA 4.0", source="nlp.stanford.edu/projects/snli"),
-    "mnli": _corpus("mnli", "MNLI, premises and hypotheses", kind=TEXTS, alone=("multinli_1.0_*.jsonl", "multinli_1.0_*.txt"),
-                    licence="OANC and others", source="cims.nyu.edu/~sbowman/multinli"),
-    "dnli": _corpus("dnli", "Dialogue NLI", kind=TEXTS, alone=("dialogue_nli_*.jsonl",),
-                    licence="CC BY 4.0", source="wellecks.com/dialogue_nli"),
-    "stsb": _corpus("stsb", "STS benchmark, similarity of two sentences", kind=TEXTS, marks=(("sts-train.csv", "sts-dev.csv", "sts-test.csv"),),
-                    licence="those of its sources", source="ixa2.si.ehu.eus/stswiki"),
-    "sick": _corpus("sick", "SICK, relatedness and entailment", kind=TEXTS, alone=("SICK.txt", "SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"),
-                    licence="CC BY-NC-SA 3.0", source="marcobaroni.org/composes/sick.html"),
-    "metalwoz": _corpus("metalwoz", "MetaLWOZ", marks=(("tasks.txt", "dialogues/*.txt"),),
-                        licence="Microsoft Research Data License", source="www.microsoft.com/en-us/research/project/metalwoz"),
-    "taskmaster": _corpus("taskmaster", "Taskmaster-1 to -4", alone=("self-dialogs.json", "woz-dialogs.json"),
-                          marks=(("food-ordering.json", "restaurant-search.json"), ("data_00.json", "data_01.json")),
-                          licence="CC BY 4.0", source="github.com/google-research-datasets/Taskmaster"),
-    "msr-e2e": _corpus("msr_e2e", "MSR-E2E: movies, restaurants, taxis",
-                       marks=(("movie_all.tsv",), ("restaurant_all.tsv",), ("taxi_all.tsv",)),
-                       licence="Microsoft's own", source="github.com/xiul-msr/e2e_dialog_challenge"),
-    "frames": _corpus("frames", "Frames", marks=(("frames.json",),),
-                      licence="Microsoft's own", source="www.microsoft.com/en-us/research/project/frames-dataset"),
-    "abcd": _corpus("abcd", "Action-Based Conversations", alone=("abcd_v1.*.json", "abcd_v1.*.json.gz"),
-                    licence="MIT", source="github.com/asappresearch/abcd"),
-    "dstc7-ubuntu": _corpus("dstc7_ubuntu", "DSTC7 track 1, Ubuntu: response selection", kind=RESPONSES,
-                            alone=("ubuntu_train_subtask_1*.json", "ubuntu_dev_subtask_1.json", "ubuntu_test_subtask_1.json"),
-                            licence="Apache-2.0", source="ibm.github.io/dstc-noesis"),
-    "ubuntu-irc": _corpus("ubuntu_irc", "Ubuntu IRC with reply links: response selection", kind=RESPONSES,
-                          marks=(("*.ascii.txt", "*.annotation.txt"),),
-                          licence="CC BY 4.0", source="github.com/jkkummerfeld/irc-disentanglement"),
-    "amazonqa": _corpus("amazonqa", "Amazon questions and answers", kind=RESPONSES, marks=(("qa_[A-Z]*.json*",),),
-                        licence="none stated", source="jmcauley.ucsd.edu/data/amazon/qa"),
-    "parlai": _corpus("parlai", "ParlAI's text format, an episode a dialogue", licence="as its source says", source="parl.ai/docs"),
-    "parlai-responses": _corpus("parlai_responses", "the same, an example a response with its candidates", kind=RESPONSES,
-                                licence="as its source says", source="parl.ai/docs"),
-    "ecd-select": _corpus("ecd_select", "DialogueCSE's retrieval sets of ECD and JDDC, select.txt; dial-embed", kind=UTTERANCES,
-                          licence="Apache-2.0", source="github.com/wangruicn/DialogueCSE"),
-    "ecd-sts": _corpus("ecd_sts", "its similarity sets, sts.txt; dial-embed", kind=TEXTS,
-                       licence="Apache-2.0", source="github.com/wangruicn/DialogueCSE"),
-}  # fmt: skip
+    "multiwoz": _corpus(
+        "multiwoz",
+        "MultiWOZ 2.0 to 2.4, data.json",
+        marks=(("data.json", "valListFile*"), ("data.json", "testListFile*")),
+        licence="MIT",
+        source="github.com/budzianowski/multiwoz",
+    ),
+    "multiwoz22": _corpus(
+        "multiwoz22",
+        "MultiWOZ 2.2, dialogues in SGD's layout",
+        marks=(("dialog_acts.json", "dialogues_[0-9]*.json"),),
+        licence="MIT",
+        source="github.com/budzianowski/multiwoz (data/MultiWOZ_2.2)",
+    ),
+    "multiwoz22-text": _corpus(
+        "multiwoz22_text",
+        "MultiWOZ 2.2 as text, [ ] around values",
+        marks=(("*_dialogues_[0-9][0-9][0-9].txt",),),
+        licence="MIT",
+        source="github.com/budzianowski/multiwoz (exported)",
+    ),
+    "woz": _corpus(
+        "woz",
+        "WOZ 2.0",
+        alone=tuple(f"woz_{part}_??.json" for part in ("train", "validate", "test")),
+        licence="Apache-2.0",
+        source="github.com/nmrksic/neural-belief-tracker",
+    ),
+    "camrest676": _corpus(
+        "camrest676",
+        "CamRest676",
+        alone=("*CamRest676.json",),
+        licence="Apache-2.0",
+        source="github.com/shawnwun/NNDIAL; www.repository.cam.ac.uk/handle/1810/260970",
+    ),
+    "dstc2": _corpus(
+        "dstc2",
+        "DSTC2, as published or in WOZ's layout",
+        alone=("dstc2_*_en.json",),
+        marks=(("dstc2_*.flist", "log.json"),),
+        licence="GPL-3.0",
+        source="github.com/matthen/dstc",
+    ),
+    "m2m": _corpus(
+        "m2m",
+        "M2M (GSIM), simulated dialogues",
+        marks=(("sim-M/*.json",), ("sim-R/*.json",), ("sim-GEN/*.json",)),
+        licence="none stated",
+        source="github.com/google-research-datasets/simulated-dialogue",
+    ),
+    "convlab": _corpus(
+        "convlab",
+        "ConvLab's unified format",
+        marks=(("dialogues.json", "ontology.json"),),
+        licence="of each data set",
+        source="github.com/ConvLab/ConvLab-3 (data/unified_datasets)",
+    ),
+    "citod": _corpus(
+        "citod",
+        "CI-ToD, inconsistent responses",
+        kind=RESPONSES,
+        marks=(("calendar_*.json", "navigate_*.json"),),
+        licence="MIT",
+        source="github.com/yizhen20133868/CI-ToD",
+    ),
+    "decode": _corpus(
+        "decode",
+        "DECODE, contradictions",
+        kind=RESPONSES,
+        marks=(("human-bot.jsonl", "rct.jsonl"), ("a2t.jsonl", "rct.jsonl")),
+        licence="none stated",
+        source="parl.ai/projects/contradiction",
+    ),
+    "sgd": _corpus(
+        "sgd",
+        "Schema-Guided Dialogue",
+        marks=(("schema.json", "dialogues_[0-9]*.json"), ("dev/dialogues_[0-9]*.json",)),
+        licence="CC BY-SA 4.0",
+        source="github.com/google-research-datasets/dstc8-schema-guided-dialogue",
+    ),
+    "smd": _corpus(
+        "smd",
+        "Stanford multi-domain dialogues (KVRET)",
+        alone=("kvret_*_public.json",),
+        licence="none stated",
+        source="nlp.stanford.edu/blog/a-new-multi-turn-multi-domain-task-oriented-dialogue-dataset",
+    ),
+    "iob": _corpus(
+        "iob",
+        "SNIPS and ATIS with IOB tags",
+        kind=UTTERANCES,
+        marks=(("seq.in", "seq.out"),),
+        licence="SNIPS CC0, ATIS LDC",
+        source="github.com/MiuLab/SlotGated-SLU",
+    ),
+    "clinc150": _corpus(
+        "clinc150",
+        "CLINC150, intents and what is out of scope",
+        kind=UTTERANCES,
+        alone=("data_oos_plus.json",),
+        marks=(("data_full.json", "domains.json"),),
+        licence="CC BY 3.0",
+        source="github.com/clinc/oos-eval",
+    ),
+    "banking77": _corpus(
+        "banking77",
+        "BANK77, intents",
+        kind=UTTERANCES,
+        marks=(("train.csv", "test.csv", "categories.json"),),
+        licence="CC BY 4.0",
+        source="github.com/PolyAI-LDN/task-specific-datasets",
+    ),
+    "dialoglue": _corpus(
+        "banking77",
+        "CLINC150, HWU64 and BANK77 as DialoGLUE has them",
+        kind=UTTERANCES,
+        licence="CC BY 4.0",
+        source="github.com/alexa/dialoglue",
+    ),
+    "snips": _corpus(
+        "snips",
+        "SNIPS, intents and slots, as Sonos published it",
+        kind=UTTERANCES,
+        alone=tuple(
+            f"{part}_{intent}*.json" for part in ("train", "validate") for intent in SNIPS_INTENTS
+        ),
+        licence="CC0",
+        source="github.com/sonos/nlu-benchmark",
+    ),
+    "atis": _corpus(
+        "atis",
+        "ATIS, intents and slots, as Rasa's JSON",
+        kind=UTTERANCES,
+        alone=("atis*.w-intent.iob",),
+        marks=(("rasa/train.json", "rasa/test.json"),),
+        licence="LDC",
+        source="github.com/howl-anderson/ATIS_dataset",
+    ),
+    "hwu64": _corpus(
+        "hwu64",
+        "HWU64, intents and slots",
+        kind=UTTERANCES,
+        alone=("NLU-Data-Home-Domain-Annotated-All*.csv",),
+        marks=(("trainset/alarm_query.csv", "testset/csv/alarm_query.csv"),),
+        licence="CC BY 4.0",
+        source="github.com/xliuhw/NLU-Evaluation-Data",
+    ),
+    "massive": _corpus(
+        "massive",
+        "MASSIVE, intents and slots in 51 languages",
+        kind=UTTERANCES,
+        marks=(("en-US.jsonl", "de-DE.jsonl", "zh-CN.jsonl"),),
+        licence="CC BY 4.0",
+        source="github.com/alexa/massive",
+    ),
+    "snli": _corpus(
+        "snli",
+        "SNLI, premises and hypotheses",
+        kind=TEXTS,
+        alone=("snli_1.0_*.jsonl", "snli_1.0_*.txt"),
+        licence="CC BY-SA 4.0",
+        source="nlp.stanford.edu/projects/snli",
+    ),
+    "mnli": _corpus(
+        "mnli",
+        "MNLI, premises and hypotheses",
+        kind=TEXTS,
+        alone=("multinli_1.0_*.jsonl", "multinli_1.0_*.txt"),
+        licence="OANC and others",
+        source="cims.nyu.edu/~sbowman/multinli",
+    ),
+    "dnli": _corpus(
+        "dnli",
+        "Dialogue NLI",
+        kind=TEXTS,
+        alone=("dialogue_nli_*.jsonl",),
+        licence="CC BY 4.0",
+        source="wellecks.com/dialogue_nli",
+    ),
+    "stsb": _corpus(
+        "stsb",
+        "STS benchmark, similarity of two sentences",
+        kind=TEXTS,
+        marks=(("sts-train.csv", "sts-dev.csv", "sts-test.csv"),),
+        licence="those of its sources",
+        source="ixa2.si.ehu.eus/stswiki",
+    ),
+    "sick": _corpus(
+        "sick",
+        "SICK, relatedness and entailment",
+        kind=TEXTS,
+        alone=("SICK.txt", "SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"),
+        licence="CC BY-NC-SA 3.0",
+        source="marcobaroni.org/composes/sick.html",
+    ),
+    "metalwoz": _corpus(
+        "metalwoz",
+        "MetaLWOZ",
+        marks=(("tasks.txt", "dialogues/*.txt"),),
+        licence="Microsoft Research Data License",
+        source="www.microsoft.com/en-us/research/project/metalwoz",
+    ),
+    "taskmaster": _corpus(
+        "taskmaster",
+        "Taskmaster-1 to -4",
+        alone=("self-dialogs.json", "woz-dialogs.json"),
+        marks=(("food-ordering.json", "restaurant-search.json"), ("data_00.json", "data_01.json")),
+        licence="CC BY 4.0",
+        source="github.com/google-research-datasets/Taskmaster",
+    ),
+    "msr-e2e": _corpus(
+        "msr_e2e",
+        "MSR-E2E: movies, restaurants, taxis",
+        marks=(("movie_all.tsv",), ("restaurant_all.tsv",), ("taxi_all.tsv",)),
+        licence="Microsoft's own",
+        source="github.com/xiul-msr/e2e_dialog_challenge",
+    ),
+    "frames": _corpus(
+        "frames",
+        "Frames",
+        marks=(("frames.json",),),
+        licence="Microsoft's own",
+        source="www.microsoft.com/en-us/research/project/frames-dataset",
+    ),
+    "abcd": _corpus(
+        "abcd",
+        "Action-Based Conversations",
+        alone=("abcd_v1.*.json", "abcd_v1.*.json.gz"),
+        licence="MIT",
+        source="github.com/asappresearch/abcd",
+    ),
+    "dstc7-ubuntu": _corpus(
+        "dstc7_ubuntu",
+        "DSTC7 track 1, Ubuntu: response selection",
+        kind=RESPONSES,
+        alone=(
+            "ubuntu_train_subtask_1*.json",
+            "ubuntu_dev_subtask_1.json",
+            "ubuntu_test_subtask_1.json",
+        ),
+        licence="Apache-2.0",
+        source="ibm.github.io/dstc-noesis",
+    ),
+    "ubuntu-irc": _corpus(
+        "ubuntu_irc",
+        "Ubuntu IRC with reply links: response selection",
+        kind=RESPONSES,
+        marks=(("*.ascii.txt", "*.annotation.txt"),),
+        licence="CC BY 4.0",
+        source="github.com/jkkummerfeld/irc-disentanglement",
+    ),
+    "amazonqa": _corpus(
+        "amazonqa",
+        "Amazon questions and answers",
+        kind=RESPONSES,
+        marks=(("qa_[A-Z]*.json*",),),
+        licence="none stated",
+        source="jmcauley.ucsd.edu/data/amazon/qa",
+    ),
+    "parlai": _corpus(
+        "parlai",
+        "ParlAI's text format, an episode a dialogue",
+        licence="as its source says",
+        source="parl.ai/docs",
+    ),
+    "parlai-responses": _corpus(
+        "parlai_responses",
+        "the same, an example a response with its candidates",
+        kind=RESPONSES,
+        licence="as its source says",
+        source="parl.ai/docs",
+    ),
+    "ecd-select": _corpus(
+        "ecd_select",
+        "DialogueCSE's retrieval sets of ECD and JDDC, select.txt; dial-embed",
+        kind=UTTERANCES,
+        licence="Apache-2.0",
+        source="github.com/wangruicn/DialogueCSE",
+    ),
+    "ecd-sts": _corpus(
+        "ecd_sts",
+        "its similarity sets, sts.txt; dial-embed",
+        kind=TEXTS,
+        licence="Apache-2.0",
+        source="github.com/wangruicn/DialogueCSE",
+    ),
+}
 """In the order in which they are tried."""

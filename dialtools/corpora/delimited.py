@@ -30,7 +30,9 @@ def row_chunks(path: str, kind: str, column: str | None, policy: Policy) -> Iter
         DataError: if there is no such column.
     """
     name, first, held = display_name(path), 2, []
-    for _, row in rows(path, kind, (column,) if column else (), LogOptions(), policy, hint="--field NAME names it"):
+    for _, row in rows(
+        path, kind, (column,) if column else (), LogOptions(), policy, hint="--field NAME names it"
+    ):
         held.append(row)
         if len(held) == ROWS_A_CHUNK:
             yield Chunk(name, first, "rows", held)
@@ -39,7 +41,9 @@ def row_chunks(path: str, kind: str, column: str | None, policy: Policy) -> Iter
         yield Chunk(name, first, "rows", held)
 
 
-def rows(path: str, kind: str, columns: Sequence[str], logs: LogOptions, policy: Policy, *, hint: str) -> Iterator[tuple[int, dict[str, str]]]:  # fmt: skip
+def rows(
+    path: str, kind: str, columns: Sequence[str], logs: LogOptions, policy: Policy, *, hint: str
+) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the line where each row begins, and the row; blank lines are none.
 
     Args:
@@ -61,14 +65,22 @@ def rows(path: str, kind: str, columns: Sequence[str], logs: LogOptions, policy:
             if len(fields) == len(header):
                 yield number, dict(zip(header, fields, strict=True))
             elif fields:
-                policy.reject(Where(name, number), f"expected {len(header)} fields, got {len(fields)}", delimiter.join(fields).encode())  # fmt: skip
+                policy.reject(
+                    Where(name, number),
+                    f"expected {len(header)} fields, got {len(fields)}",
+                    delimiter.join(fields).encode(),
+                )
 
 
 def check(header: list[str], columns: Iterable[str], where: Where, hint: str) -> None:
     """Raise DataError if a column is not there, or more than once."""
     for column in columns:
         if column not in header:
-            raise DataError(f"no column {column!r}; there are {', '.join(header)}", where=where, hint=nearest(column, header) or hint)  # fmt: skip
+            raise DataError(
+                f"no column {column!r}; there are {', '.join(header)}",
+                where=where,
+                hint=nearest(column, header) or hint,
+            )
         if header.count(column) > 1:
             raise DataError(f"{header.count(column)} columns are called {column!r}", where=where)
 
@@ -79,13 +91,19 @@ class _Lines:
     `quotes` counts the quotes of the row, of which an odd number leaves the last one open.
     """
 
-    def __init__(self, stream: io.BufferedReader, name: str, logs: LogOptions, policy: Policy) -> None:
+    def __init__(
+        self, stream: io.BufferedReader, name: str, logs: LogOptions, policy: Policy
+    ) -> None:
         self.name, self.policy, self.number, self.first, self.quotes = name, policy, 0, None, 0
         bom = stream.peek(2)[:2]
         self.encoding = logs.encoding or UTF16.get(bom, "utf-8")
         self.hint = None if logs.encoding else NOT_UTF8
         self.held: list[str] = []
-        self.lines = self._wide(stream) if codecs.lookup(self.encoding).name.startswith(WIDE) else self._narrow(stream)
+        self.lines = (
+            self._wide(stream)
+            if codecs.lookup(self.encoding).name.startswith(WIDE)
+            else self._narrow(stream)
+        )
 
     def __iter__(self) -> _Lines:
         return self
@@ -108,13 +126,20 @@ class _Lines:
         decode = codecs.getdecoder(self.encoding)
         for self.number, line in enumerate(stream, 1):
             if b"\0" in line:
-                self.policy.reject(Where(self.name, self.number), f"NUL at byte {line.index(0) + 1}", line)
+                self.policy.reject(
+                    Where(self.name, self.number), f"NUL at byte {line.index(0) + 1}", line
+                )
                 continue
             try:
                 yield decode(line)[0]
             except UnicodeDecodeError as bad:
                 what = "UTF-8" if self.encoding == "utf-8" else self.encoding
-                self.policy.reject(Where(self.name, self.number), f"invalid {what} at byte {bad.start + 1}", line, self.hint)  # fmt: skip
+                self.policy.reject(
+                    Where(self.name, self.number),
+                    f"invalid {what} at byte {bad.start + 1}",
+                    line,
+                    self.hint,
+                )
 
     def _wide(self, stream: io.BufferedReader) -> Iterator[str]:
         text = io.TextIOWrapper(stream, self.encoding, newline="\n")
@@ -122,12 +147,16 @@ class _Lines:
             for self.number, line in enumerate(text, 1):
                 yield line.lstrip("\ufeff") if self.number == 1 else line
         except UnicodeDecodeError as bad:
-            raise DataError(f"invalid {self.encoding}: {bad.reason}", where=Where(self.name, self.number + 1)) from None
+            raise DataError(
+                f"invalid {self.encoding}: {bad.reason}", where=Where(self.name, self.number + 1)
+            ) from None
         finally:
             text.detach()
 
 
-def _header(lines: _Lines, kind: str, columns: Sequence[str], logs: LogOptions) -> tuple[str, list[str] | None]:
+def _header(
+    lines: _Lines, kind: str, columns: Sequence[str], logs: LogOptions
+) -> tuple[str, list[str] | None]:
     """Return the delimiter, by --delimiter, sep= or the first line, and the names of the columns."""
     line, told = lines.peek(), None
     if line is not None and kind == "csv" and (sep := SEP.fullmatch(line)):
@@ -136,7 +165,9 @@ def _header(lines: _Lines, kind: str, columns: Sequence[str], logs: LogOptions) 
         line = lines.peek()
     if line is None:
         return ",", None
-    delimiter = logs.delimiter or told or max(DELIMITERS[kind], key=lambda d: _suits(line, d, columns))
+    delimiter = (
+        logs.delimiter or told or max(DELIMITERS[kind], key=lambda d: _suits(line, d, columns))
+    )
     return delimiter, next((fields for _, fields in _parsed(lines, delimiter) if fields), None)
 
 
@@ -157,7 +188,9 @@ def _parsed(lines: _Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         try:
             fields = next(reader, None)
         except csv.Error as error:
-            raise DataError(_plain(str(error)), where=Where(lines.name, lines.first or lines.number)) from None
+            raise DataError(
+                _plain(str(error)), where=Where(lines.name, lines.first or lines.number)
+            ) from None
         if fields is None:
             return
         first = lines.first or lines.number
@@ -171,5 +204,7 @@ def _plain(error: str) -> str:
     if error.startswith("field larger"):
         return f"a field is longer than {MAX_LINE_BYTES >> 20} MiB: a quote that never closes?"
     if error.startswith("new-line character"):
-        return "a carriage return within a field without quotes, or as line end; expected LF or CR LF"
+        return (
+            "a carriage return within a field without quotes, or as line end; expected LF or CR LF"
+        )
     return error

@@ -33,10 +33,16 @@ def dialogue(record: Mapping[str, Any]) -> Dialogue:
     key, turns = turns_of(record)
     identity = record.get("id", record.get("dialogue_id"))
     try:  # the common dialect, fast
-        return Dialogue(_identity(identity), [t["text"].strip() for t in turns], [t.get("speaker") for t in turns])
+        return Dialogue(
+            _identity(identity),
+            [t["text"].strip() for t in turns],
+            [t.get("speaker") for t in turns],
+        )
     except (KeyError, TypeError, AttributeError):
         pairs = [_turn(turn, f"{key}[{i}]") for i, turn in enumerate(turns)]
-        return Dialogue(_identity(identity), [text for text, _ in pairs], [speaker for _, speaker in pairs])
+        return Dialogue(
+            _identity(identity), [text for text, _ in pairs], [speaker for _, speaker in pairs]
+        )
 
 
 def turns_of(record: Mapping[str, Any]) -> tuple[str, list[Any]]:
@@ -45,7 +51,10 @@ def turns_of(record: Mapping[str, Any]) -> tuple[str, list[Any]]:
     Raises:
         BadDialogue: if it has none, or something else than a list.
     """
-    key = next((k for k in (*TURN_KEYS, HISTORY) if k in record and (k != HISTORY or RESPONSE in record)), None)
+    key = next(
+        (k for k in (*TURN_KEYS, HISTORY) if k in record and (k != HISTORY or RESPONSE in record)),
+        None,
+    )
     if key is None:
         raise BadDialogue('no "turns"')
     turns = record[key]
@@ -80,7 +89,14 @@ def _turn(turn: Any, where: str) -> tuple[str, str | None]:
 
 def json_kind(value: Any) -> str:
     """Return the JSON name of a value's type."""
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
+    names = {
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+        str: "a string",
+        list: "a list",
+        dict: "an object",
+    }
     return "null" if value is None else names.get(type(value), type(value).__name__)
 
 

@@ -30,15 +30,22 @@ def gathered(rows: Iterable[Row]) -> Iterator[Row]:
     import duckdb
 
     with tempfile.TemporaryDirectory(prefix="dial-") as folder:
-        limits = {"memory_limit": MEMORY, "temp_directory": folder, "threads": min(4, os.cpu_count() or 1)}
+        limits = {
+            "memory_limit": MEMORY,
+            "temp_directory": folder,
+            "threads": min(4, os.cpu_count() or 1),
+        }
         with duckdb.connect(Path(folder) / "log.duckdb", config=limits) as connection:
             connection.execute("SET enable_progress_bar = false")
-            connection.execute("CREATE TABLE log (n BIGINT, line BIGINT, dialogue VARCHAR, turn VARCHAR)")
+            connection.execute(
+                "CREATE TABLE log (n BIGINT, line BIGINT, dialogue VARCHAR, turn VARCHAR)"
+            )
             _fill(connection, iter(rows))
             for batch in connection.sql(IN_ORDER).to_arrow_reader(ROWS_A_BATCH):
                 columns = (batch[name].to_pylist() for name in ("line", "dialogue", "turn"))
                 yield from (
-                    Row(line, dialogue, orjson.loads(turn)) for line, dialogue, turn in zip(*columns, strict=True)
+                    Row(line, dialogue, orjson.loads(turn))
+                    for line, dialogue, turn in zip(*columns, strict=True)
                 )
 
 
@@ -48,8 +55,14 @@ def _fill(connection: Any, rows: Iterator[Row]) -> None:
     n = 0
     while part := list(islice(rows, ROWS_A_BATCH)):
         turns = [orjson.dumps(row.turn, default=str).decode() for row in part]
-        batch = pa.table({"n": range(n, n + len(part)), "line": [row.line for row in part],
-                          "dialogue": [row.dialogue for row in part], "turn": turns})  # fmt: skip
+        batch = pa.table(
+            {
+                "n": range(n, n + len(part)),
+                "line": [row.line for row in part],
+                "dialogue": [row.dialogue for row in part],
+                "turn": turns,
+            }
+        )
         connection.register("part", batch)
         connection.execute("INSERT INTO log SELECT * FROM part")
         connection.unregister("part")

@@ -64,33 +64,91 @@ def speaker_map(text: str) -> tuple[str, ...]:
 class LogOptions:
     """Own logs; with any flag of a table, JSONL, Parquet and Arrow hold one turn a row as CSV does."""
 
-    dialogue_column: str | None = option(None, metavar="NAME", group=TABLE, shown="dialogue_id", help="column of the dialogue's id")  # fmt: skip
-    text_column: str | None = option(None, metavar="NAME", group=TABLE, shown="text", help="column of the text; a row without one is no turn")  # fmt: skip
-    speaker_column: str | None = option(None, metavar="NAME", group=TABLE, help="column of the speaker")
-    order_column: str | None = option(None, metavar="NAME", group=TABLE, help="column that orders the turns of a dialogue: numbers, times, else text; what is equal stays as it comes")  # fmt: skip
-    unsorted: bool = option(False, group=TABLE, help="the rows of a dialogue do not stand together: gather them (on disk), dialogues in the order in which they begin")  # fmt: skip
-    delimiter: str | None = option(None, metavar="CHAR", parse=delimiter, group=BYTES, shown="tab in TSV; in CSV by sep= or the header: , ; or tab",
-                                   help="what stands between fields: a character, or tab")  # fmt: skip
-    encoding: str | None = option(None, metavar="NAME", parse=encoding, group=BYTES, shown="UTF-8, or UTF-16 if it begins so",
-                                  help="encoding of the text, such as cp1252 (Excel's, on Windows)")  # fmt: skip
-    time_format: str | None = option(None, metavar="FORMAT", parse=time_format, group=SPOKEN, shown="ISO 8601, or seconds",
-                                     help="how times are written: day-first (31/12/2024 14:05), month-first (12/31/2024 2:05 PM), or a pattern such as '%d.%m.%y %H:%M'")  # fmt: skip
-    session_gap: str | None = option(None, metavar="TIME", parse=duration, group=SPOKEN,
-                                     help="a longer pause between turns (30m; s, m, h, d) begins a new dialogue, ID#2 of ID; by --order-column, or the turns' time, timestamp or created_at")  # fmt: skip
-    speaker_map: tuple[str, ...] = option((), metavar="NAME=ROLE,...", parse=speaker_map, group=SPOKEN,
-                                          help="call speakers by their role, such as agent=system,customer=user; capitals do not matter, * is every other name")  # fmt: skip
-    drop_speaker: tuple[str, ...] = option((), metavar="NAME,...", parse=name_list, group=SPOKEN,
-                                           help="leave out the turns of these speakers (as the log calls them), before --session-gap")  # fmt: skip
+    dialogue_column: str | None = option(
+        None, metavar="NAME", group=TABLE, shown="dialogue_id", help="column of the dialogue's id"
+    )
+    text_column: str | None = option(
+        None,
+        metavar="NAME",
+        group=TABLE,
+        shown="text",
+        help="column of the text; a row without one is no turn",
+    )
+    speaker_column: str | None = option(
+        None, metavar="NAME", group=TABLE, help="column of the speaker"
+    )
+    order_column: str | None = option(
+        None,
+        metavar="NAME",
+        group=TABLE,
+        help="column that orders the turns of a dialogue: numbers, times, else text; what is equal stays as it comes",
+    )
+    unsorted: bool = option(
+        False,
+        group=TABLE,
+        help="the rows of a dialogue do not stand together: gather them (on disk), dialogues in the order in which they begin",
+    )
+    delimiter: str | None = option(
+        None,
+        metavar="CHAR",
+        parse=delimiter,
+        group=BYTES,
+        shown="tab in TSV; in CSV by sep= or the header: , ; or tab",
+        help="what stands between fields: a character, or tab",
+    )
+    encoding: str | None = option(
+        None,
+        metavar="NAME",
+        parse=encoding,
+        group=BYTES,
+        shown="UTF-8, or UTF-16 if it begins so",
+        help="encoding of the text, such as cp1252 (Excel's, on Windows)",
+    )
+    time_format: str | None = option(
+        None,
+        metavar="FORMAT",
+        parse=time_format,
+        group=SPOKEN,
+        shown="ISO 8601, or seconds",
+        help="how times are written: day-first (31/12/2024 14:05), month-first (12/31/2024 2:05 PM), or a pattern such as '%d.%m.%y %H:%M'",
+    )
+    session_gap: str | None = option(
+        None,
+        metavar="TIME",
+        parse=duration,
+        group=SPOKEN,
+        help="a longer pause between turns (30m; s, m, h, d) begins a new dialogue, ID#2 of ID; by --order-column, or the turns' time, timestamp or created_at",
+    )
+    speaker_map: tuple[str, ...] = option(
+        (),
+        metavar="NAME=ROLE,...",
+        parse=speaker_map,
+        group=SPOKEN,
+        help="call speakers by their role, such as agent=system,customer=user; capitals do not matter, * is every other name",
+    )
+    drop_speaker: tuple[str, ...] = option(
+        (),
+        metavar="NAME,...",
+        parse=name_list,
+        group=SPOKEN,
+        help="leave out the turns of these speakers (as the log calls them), before --session-gap",
+    )
 
     @property
     def rows_are_turns(self) -> bool:
         """Whether a flag says that the input is a table of turns."""
-        return self.unsorted or any((self.dialogue_column, self.text_column, self.speaker_column, self.order_column))
+        return self.unsorted or any(
+            (self.dialogue_column, self.text_column, self.speaker_column, self.order_column)
+        )
 
     @property
     def gap_seconds(self) -> float | None:
         """The longest pause within a dialogue."""
-        return float(self.session_gap[:-1]) * SECONDS[self.session_gap[-1]] if self.session_gap else None
+        return (
+            float(self.session_gap[:-1]) * SECONDS[self.session_gap[-1]]
+            if self.session_gap
+            else None
+        )
 
     @property
     def roles(self) -> dict[str, str]:
@@ -114,7 +172,10 @@ class LogOptions:
             ConfigError: naming the table.
         """
         if self.session_gap and not self.order_column:
-            raise ConfigError(f"--session-gap needs the times of the turns of {where}", hint="--order-column NAME names their column")  # fmt: skip
+            raise ConfigError(
+                f"--session-gap needs the times of the turns of {where}",
+                hint="--order-column NAME names their column",
+            )
 
 
 def _known(formats: tuple[str, ...]) -> tuple[str, ...]:
@@ -126,13 +187,25 @@ def _known(formats: tuple[str, ...]) -> tuple[str, ...]:
 class CorpusOptions(InputOptions):
     """Inputs, among them published corpora by name."""
 
-    from_: str | None = option(None, metavar="FORMAT", choices=_known(INPUT_FORMATS), group="Input",
-                               help="format of the input, or a published corpus (folder, archive or file)", shown="by suffix or files, else by content")  # fmt: skip
+    from_: str | None = option(
+        None,
+        metavar="FORMAT",
+        choices=_known(INPUT_FORMATS),
+        group="Input",
+        help="format of the input, or a published corpus (folder, archive or file)",
+        shown="by suffix or files, else by content",
+    )
 
 
 @dataclass
 class AnyRecordOptions(CorpusOptions):
     """Inputs of any records, published evaluation files among them."""
 
-    from_: str | None = option(None, metavar="FORMAT", choices=_known(RECORD_FORMATS), group="Input",
-                               help="format of the input, or a published corpus (folder, archive or file)", shown="by suffix or files, else by content")  # fmt: skip
+    from_: str | None = option(
+        None,
+        metavar="FORMAT",
+        choices=_known(RECORD_FORMATS),
+        group="Input",
+        help="format of the input, or a published corpus (folder, archive or file)",
+        shown="by suffix or files, else by content",
+    )

@@ -34,7 +34,9 @@ def corpus_of(path: str, given: str | None) -> str | None:
         return None
     if not whole:
         name = Path(path).name.removesuffix(".gz").removesuffix(".zst")
-        return next((n for n, c in CORPORA.items() if any(ends_like(name, mark) for mark in c.alone)), None)
+        return next(
+            (n for n, c in CORPORA.items() if any(ends_like(name, mark) for mark in c.alone)), None
+        )
     files = Files(path, Policy())
     try:
         return recognised(files)
@@ -53,7 +55,9 @@ def recognised(files: Files) -> str:
         if any(all(files.names(pattern) for pattern in together) for together in marks):
             return name
     some = ", ".join(files.names()[:4])
-    raise DataError(f"the files of no known corpus: {some or 'none at all'}", where=files.path, hint=HINT)
+    raise DataError(
+        f"the files of no known corpus: {some or 'none at all'}", where=files.path, hint=HINT
+    )
 
 
 def corpus_chunks(path: str, name: str, policy: Policy) -> Iterator[Chunk]:

@@ -21,8 +21,16 @@ from dialtools.streams.tally import Tally
 ALONE = "--kind self makes pairs of utterances"
 
 
-def dialogue_chunks(paths: Sequence[str], *, format: str | None, logs: LogOptions, policy: Policy, tally: Tally,
-                    prompt: bool = False, keep: bool = False) -> Iterator[Chunk]:  # fmt: skip
+def dialogue_chunks(
+    paths: Sequence[str],
+    *,
+    format: str | None,
+    logs: LogOptions,
+    policy: Policy,
+    tally: Tally,
+    prompt: bool = False,
+    keep: bool = False,
+) -> Iterator[Chunk]:
     """Yield the chunks of every input, whatever its format.
 
     Args:
@@ -34,13 +42,21 @@ def dialogue_chunks(paths: Sequence[str], *, format: str | None, logs: LogOption
         if corpus:
             yield from corpus_chunks(path, corpus, policy)
         elif kind in DELIMITED or logs.rows_are_turns:
-            yield from table_chunks(path, kind if kind in DELIMITED else format, logs, policy, tally, keep=keep)
+            yield from table_chunks(
+                path, kind if kind in DELIMITED else format, logs, policy, tally, keep=keep
+            )
         else:
             yield from read_chunks([path], format=format, prompt=prompt)
 
 
-def record_chunks(paths: Sequence[str], *, format: str | None, policy: Policy, column: str | None = "text",
-                  chunk_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:  # fmt: skip
+def record_chunks(
+    paths: Sequence[str],
+    *,
+    format: str | None,
+    policy: Policy,
+    column: str | None = "text",
+    chunk_bytes: int = CHUNK_BYTES,
+) -> Iterator[Chunk]:
     """Yield the chunks of every input: of a published corpus, of records, of plain lines, or of rows with a column."""
     for path in paths or ("-",):
         corpus, kind = corpus_of(path, format), input_format(path, format)
@@ -49,17 +65,23 @@ def record_chunks(paths: Sequence[str], *, format: str | None, policy: Policy, c
         elif kind in ("csv", "tsv"):
             yield from row_chunks(path, kind, column, policy)
         else:
-            yield from read_chunks([path], format=format, chunk_bytes=chunk_bytes, whole_dialogues=False)
+            yield from read_chunks(
+                [path], format=format, chunk_bytes=chunk_bytes, whole_dialogues=False
+            )
 
 
-def read_records(paths: Sequence[str], *, format: str | None, policy: Policy) -> Iterator[tuple[Where, dict[str, Any]]]:  # fmt: skip
+def read_records(
+    paths: Sequence[str], *, format: str | None, policy: Policy
+) -> Iterator[tuple[Where, dict[str, Any]]]:
     """Yield each record of the inputs with its place; holds one chunk."""
     for chunk in record_chunks(paths, format=format, policy=policy, column=None):
         for number, record in records(chunk, policy):
             yield Where(chunk.name, number), record
 
 
-def dialogues(chunk: Chunk, policy: Policy, logs: LogOptions, tally: Tally, *, utterances: bool = False) -> Iterator[tuple[int, Dialogue]]:  # fmt: skip
+def dialogues(
+    chunk: Chunk, policy: Policy, logs: LogOptions, tally: Tally, *, utterances: bool = False
+) -> Iterator[tuple[int, Dialogue]]:
     """Yield line (or row) number and dialogue; what is no dialogue goes to the policy.
 
     Args:
@@ -82,7 +104,9 @@ def dialogues(chunk: Chunk, policy: Policy, logs: LogOptions, tally: Tally, *, u
             _reject(policy, Where(chunk.name, number), error, record)
 
 
-def dialogue_records(chunk: Chunk, policy: Policy, logs: LogOptions, tally: Tally) -> Iterator[tuple[int, dict[str, Any]]]:  # fmt: skip
+def dialogue_records(
+    chunk: Chunk, policy: Policy, logs: LogOptions, tally: Tally
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield line (or row) number and dialogue record in one shape, with all its other fields."""
     if chunk.format == "text":
         for number, said in plain_dialogues(chunk, policy):
@@ -101,4 +125,9 @@ def _is_utterance(record: dict[str, Any]) -> bool:
 
 
 def _reject(policy: Policy, where: Where, error: BadDialogue, record: dict[str, Any]) -> None:
-    policy.reject(where, str(error), orjson.dumps(record, default=str), ALONE if _is_utterance(record) else None)
+    policy.reject(
+        where,
+        str(error),
+        orjson.dumps(record, default=str),
+        ALONE if _is_utterance(record) else None,
+    )

@@ -1,7 +1,7 @@
 """Dialogue records in one shape: chat-ML read as chats, speakers mapped and left out, pauses as borders.
 
-What is not a turn of the conversation is dropped, with the reason: the instructions and tools of a chat-ML list,
-messages without text, speakers that the user leaves out.
+What is not a turn of the conversation is dropped, with the reason: the instructions and tools of a
+chat-ML list, messages without text, speakers that the user leaves out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ from dialtools.streams.tally import Tally
 
 TIME_KEYS = ("time", "timestamp", "created_at")
 CHAT = "messages"
-NO_TURNS = {"system": "instructions", "developer": "instructions", "tool": "turns of tools", "function": "turns of tools"}  # fmt: skip
+NO_TURNS = {
+    "system": "instructions",
+    "developer": "instructions",
+    "tool": "turns of tools",
+    "function": "turns of tools",
+}
 ASSISTANT, SYSTEM = "assistant", "system"
 WITHOUT_TEXT = "turns without text"
 
@@ -24,17 +29,26 @@ WITHOUT_TEXT = "turns without text"
 class Shaper:
     """Turns any dialogue record into those of one shape.
 
-    A list `messages` with an assistant, or in which system speaks at most at the start, is a chat as language models
-    have it: messages of system, developer, tool and function are no turns, and the assistant is the system. A role that
+    A list `messages` with an assistant, or in which system speaks at most at the start, is a chat
+        as language models
+    have it: messages of system, developer, tool and function are no turns, and the assistant is the
+        system. A role that
     --speaker-map names is as it says.
     """
 
     def __init__(self, logs: LogOptions, tally: Tally) -> None:
-        self.roles, self.dropped, self.gap, self.style = logs.roles, logs.dropped_speakers, logs.gap_seconds, logs.time_format  # fmt: skip
+        self.roles, self.dropped, self.gap, self.style = (
+            logs.roles,
+            logs.dropped_speakers,
+            logs.gap_seconds,
+            logs.time_format,
+        )
         self.tally = tally
         self.idle = not self.roles and not self.dropped and not self.gap
 
-    def __call__(self, record: Mapping[str, Any], *, nulls: bool = True) -> Iterator[dict[str, Any]]:
+    def __call__(
+        self, record: Mapping[str, Any], *, nulls: bool = True
+    ) -> Iterator[dict[str, Any]]:
         """Yield {"id"?, other fields, "turns": [{"speaker"?, "text", other fields}]}, one a session.
 
         Args:
@@ -55,7 +69,11 @@ class Shaper:
         identity = record.get(named)
         about = {k: v for k, v in record.items() if k not in (key, named)}
         for number, session in enumerate(self._sessions(turns, times), 1):
-            given = {} if identity is None else {"id": str(identity) if number == 1 else f"{identity}#{number}"}
+            given = (
+                {}
+                if identity is None
+                else {"id": str(identity) if number == 1 else f"{identity}#{number}"}
+            )
             yield {**given, **about, "turns": session}
 
     def _turns(self, turns: list[Any], key: str) -> tuple[list[dict[str, Any]], list[float]]:
@@ -93,7 +111,9 @@ class Shaper:
             self.tally.miss(speaker)
         return self.roles.get(EVERY_OTHER, speaker)
 
-    def _sessions(self, turns: list[dict[str, Any]], times: list[float]) -> Iterator[list[dict[str, Any]]]:
+    def _sessions(
+        self, turns: list[dict[str, Any]], times: list[float]
+    ) -> Iterator[list[dict[str, Any]]]:
         """Cut where a pause is longer than the gap."""
         borders = [i for i in range(1, len(times)) if times[i] - times[i - 1] > self.gap]
         for start, end in zip([0, *borders], [*borders, len(turns)], strict=True):
@@ -138,16 +158,27 @@ def _text(content: Any, where: str, *, silent: bool) -> str | None:
         text = part.get("text") if isinstance(part, dict) else part
         if isinstance(text, str):
             texts.append(text)
-        elif text is not None or not isinstance(part, dict) or "type" not in part or part["type"] == "text":
-            raise BadDialogue(f"{where}[{i}]: expected a part with a text, got {json_kind(part if text is None else text)}")  # fmt: skip
+        elif (
+            text is not None
+            or not isinstance(part, dict)
+            or "type" not in part
+            or part["type"] == "text"
+        ):
+            raise BadDialogue(
+                f"{where}[{i}]: expected a part with a text, got {json_kind(part if text is None else text)}"
+            )
     return " ".join(texts) if texts else None
 
 
 def _time(turn: Any, where: str, style: str | None) -> float:
     key = next((k for k in TIME_KEYS if k in turn), None) if isinstance(turn, dict) else None
     if key is None:
-        raise BadDialogue(f"{where}: no {', '.join(TIME_KEYS[:-1])} or {TIME_KEYS[-1]}, which --session-gap needs")
+        raise BadDialogue(
+            f"{where}: no {', '.join(TIME_KEYS[:-1])} or {TIME_KEYS[-1]}, which --session-gap needs"
+        )
     try:
         return seconds(turn[key], style)
     except BadTime as error:
-        raise BadDialogue(f"{where}.{key}: {error}" + (f" ({error.hint})" if error.hint else "")) from None
+        raise BadDialogue(
+            f"{where}.{key}: {error}" + (f" ({error.hint})" if error.hint else "")
+        ) from None

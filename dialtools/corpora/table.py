@@ -39,14 +39,21 @@ class Columns(NamedTuple):
 
     @classmethod
     def of(cls, logs: LogOptions) -> Columns:
-        return cls(logs.dialogue_column or "dialogue_id", logs.text_column or "text", logs.speaker_column, logs.order_column)  # fmt: skip
+        return cls(
+            logs.dialogue_column or "dialogue_id",
+            logs.text_column or "text",
+            logs.speaker_column,
+            logs.order_column,
+        )
 
     @property
     def named(self) -> tuple[str, ...]:
         return tuple(column for column in self if column)
 
 
-def table_chunks(path: str, kind: str, logs: LogOptions, policy: Policy, tally: Tally, *, keep: bool = False) -> Iterator[Chunk]:  # fmt: skip
+def table_chunks(
+    path: str, kind: str, logs: LogOptions, policy: Policy, tally: Tally, *, keep: bool = False
+) -> Iterator[Chunk]:
     """Yield chunks of dialogue records; holds a chunk, one dialogue, and the ids of those that have ended (8 bytes each).
 
     A turn has text, speaker and, from the order column, time.
@@ -56,12 +63,19 @@ def table_chunks(path: str, kind: str, logs: LogOptions, policy: Policy, tally: 
         keep: the other columns go along with the turn.
 
     Raises:
-        DataError: if a column is missing, or a dialogue goes on after another has begun (but for --unsorted).
+        DataError: if a column is missing, or a dialogue goes on after another has begun (but for
+        --unsorted).
     """
     name, columns, first, held, turns = display_name(path), Columns.of(logs), 1, [], 0
     logs.check_order(name)
     rows = _turns(_rows(path, kind, columns, logs, policy), name, columns, policy, tally, keep=keep)
-    for record in _dialogues(gathered(rows) if logs.unsorted else _together(rows, name, columns), name, columns, logs, policy):  # fmt: skip
+    for record in _dialogues(
+        gathered(rows) if logs.unsorted else _together(rows, name, columns),
+        name,
+        columns,
+        logs,
+        policy,
+    ):
         held.append(record)
         turns += len(record["turns"])
         if len(held) == DIALOGUES_A_CHUNK or turns >= TURNS_A_CHUNK:
@@ -71,19 +85,27 @@ def table_chunks(path: str, kind: str, logs: LogOptions, policy: Policy, tally: 
         yield Chunk(name, first, "rows", held)
 
 
-def _rows(path: str, kind: str, columns: Columns, logs: LogOptions, policy: Policy) -> Iterator[tuple[int, dict[str, Any]]]:  # fmt: skip
+def _rows(
+    path: str, kind: str, columns: Columns, logs: LogOptions, policy: Policy
+) -> Iterator[tuple[int, dict[str, Any]]]:
     if kind in DELIMITED:
         yield from delimited.rows(path, kind, columns.named, logs, policy, hint=NAME_COLUMNS)
         return
     checked = False
     for chunk in read_chunks([path], format=kind):
         if chunk.format not in ("jsonl", "arrow"):
-            raise ConfigError(f"{chunk.name} is read as {chunk.format}, which has no columns", hint=NO_COLUMNS)
+            raise ConfigError(
+                f"{chunk.name} is read as {chunk.format}, which has no columns", hint=NO_COLUMNS
+            )
         if chunk.format == "arrow":
             chunk = replace(chunk, data=_in_microseconds(chunk.data))
         found = list(records(chunk, policy))
         if not checked and found:
-            known = chunk.data.schema.names if chunk.format == "arrow" else list(dict.fromkeys(k for _, row in found for k in row))  # fmt: skip
+            known = (
+                chunk.data.schema.names
+                if chunk.format == "arrow"
+                else list(dict.fromkeys(k for _, row in found for k in row))
+            )
             delimited.check(known, columns.named, Where(chunk.name, chunk.first), NAME_COLUMNS)
             checked = True
         yield from found
@@ -93,19 +115,42 @@ def _in_microseconds(batch: Any) -> Any:
     """Return a batch without times in nanoseconds, which Python has no type for."""
     import pyarrow as pa
 
-    finest = [pa.timestamp("us", f.type.tz) if pa.types.is_timestamp(f.type) and f.type.unit == "ns" else f.type for f in batch.schema]  # fmt: skip
-    columns = [column.cast(kind, safe=False) for column, kind in zip(batch.columns, finest, strict=True)]
+    finest = [
+        pa.timestamp("us", f.type.tz)
+        if pa.types.is_timestamp(f.type) and f.type.unit == "ns"
+        else f.type
+        for f in batch.schema
+    ]
+    columns = [
+        column.cast(kind, safe=False) for column, kind in zip(batch.columns, finest, strict=True)
+    ]
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
-def _turns(rows: Iterator[tuple[int, dict[str, Any]]], name: str, columns: Columns, policy: Policy, tally: Tally, *, keep: bool) -> Iterator[Row]:  # fmt: skip
+def _turns(
+    rows: Iterator[tuple[int, dict[str, Any]]],
+    name: str,
+    columns: Columns,
+    policy: Policy,
+    tally: Tally,
+    *,
+    keep: bool,
+) -> Iterator[Row]:
     used = set(columns.named)
     for line, row in rows:
         identity, text = _name(row.get(columns.dialogue)), row.get(columns.text)
         if not identity:
-            policy.reject(Where(name, line), f"{columns.dialogue}: no dialogue id", orjson.dumps(row, default=str))
+            policy.reject(
+                Where(name, line),
+                f"{columns.dialogue}: no dialogue id",
+                orjson.dumps(row, default=str),
+            )
         elif not isinstance(text, str | None):
-            policy.reject(Where(name, line), f"{columns.text}: expected a string, got {json_kind(text)}", orjson.dumps(row, default=str))  # fmt: skip
+            policy.reject(
+                Where(name, line),
+                f"{columns.text}: expected a string, got {json_kind(text)}",
+                orjson.dumps(row, default=str),
+            )
         elif not text or text.isspace():
             tally.drop("turns without text")
         else:
@@ -116,7 +161,9 @@ def _turns(rows: Iterator[tuple[int, dict[str, Any]]], name: str, columns: Colum
             if columns.order and row.get(columns.order) is not None:
                 turn["time"] = row[columns.order]
             if keep:
-                turn |= {key: value for key, value in row.items() if key not in used and key not in turn}
+                turn |= {
+                    key: value for key, value in row.items() if key not in used and key not in turn
+                }
             yield Row(line, identity, turn)
 
 
@@ -138,13 +185,18 @@ def _together(rows: Iterator[Row], name: str, columns: Columns) -> Iterator[Row]
             if current is not None:
                 ended.add(hash(current))
             if hash(row.dialogue) in ended:
-                raise DataError(f"dialogue {row.dialogue!r} goes on after another began", where=Where(name, row.line),
-                                hint=f"--unsorted gathers the rows of each dialogue; so does sorting by {columns.dialogue}")  # fmt: skip
+                raise DataError(
+                    f"dialogue {row.dialogue!r} goes on after another began",
+                    where=Where(name, row.line),
+                    hint=f"--unsorted gathers the rows of each dialogue; so does sorting by {columns.dialogue}",
+                )
             current = row.dialogue
         yield row
 
 
-def _dialogues(rows: Iterator[Row], name: str, columns: Columns, logs: LogOptions, policy: Policy) -> Iterator[dict[str, Any]]:  # fmt: skip
+def _dialogues(
+    rows: Iterator[Row], name: str, columns: Columns, logs: LogOptions, policy: Policy
+) -> Iterator[dict[str, Any]]:
     for identity, members in groupby(rows, key=attrgetter("dialogue")):
         if turns := _in_order(members, name, columns.order, logs, policy):
             yield {"id": identity, "turns": turns}
@@ -160,9 +212,18 @@ def _in_order(
     for row in rows:
         value = row.turn.get("time")
         try:
-            key = (0, seconds(value, logs.time_format), "") if logs.session_gap else rank(value, logs.time_format)
+            key = (
+                (0, seconds(value, logs.time_format), "")
+                if logs.session_gap
+                else rank(value, logs.time_format)
+            )
         except BadTime as error:
-            policy.reject(Where(name, row.line), f"{order}: {error}", orjson.dumps(row.turn, default=str), error.hint)
+            policy.reject(
+                Where(name, row.line),
+                f"{order}: {error}",
+                orjson.dumps(row.turn, default=str),
+                error.hint,
+            )
         else:
             ranked.append((key, row.turn))
     return [turn for _, turn in sorted(ranked, key=lambda pair: pair[0])]

@@ -57,7 +57,9 @@ def seconds(value: Any, style: str | None = None) -> float:
         return _text(value.strip(), style) if found is None else _scaled(found)
     found = number(value)
     if found is None:
-        raise BadTime(f"expected a time, got {repr(value) if isinstance(value, str) else json_kind(value)}")
+        raise BadTime(
+            f"expected a time, got {repr(value) if isinstance(value, str) else json_kind(value)}"
+        )
     return _scaled(found)
 
 
@@ -65,7 +67,8 @@ def rank(value: Any, style: str | None = None) -> tuple[int, float, str]:
     """Return a key to sort by: numbers by value, then times, then anything else as text.
 
     Raises:
-        BadTime: if a date can be read in two ways, or a value is not in the style that was asked for.
+        BadTime: if a date can be read in two ways, or a value is not in the style that was asked
+        for.
     """
     found = None if style and "%" in style else number(value)
     if found is not None:
@@ -73,7 +76,9 @@ def rank(value: Any, style: str | None = None) -> tuple[int, float, str]:
     try:
         return (
             1,
-            _text(value.strip(), None) if isinstance(value, str) and style is None else seconds(value, style),
+            _text(value.strip(), None)
+            if isinstance(value, str) and style is None
+            else seconds(value, style),
             "",
         )
     except BadTime as error:
@@ -151,6 +156,8 @@ def _spreadsheet(parts: re.Match[str], text: str, style: str | None) -> float:
             raise BadTime(f"expected a time, got {text!r}")
         clock = clock % 12 + (12 if half.lower() == "p" else 0)
     try:
-        return _since_1970(datetime(full, int(month), int(day), clock, int(minute or 0), int(second_of or 0)))
+        return _since_1970(
+            datetime(full, int(month), int(day), clock, int(minute or 0), int(second_of or 0))
+        )
     except ValueError as error:
         raise BadTime(f"{text!r}: {error}" + (f", read {style}" if style else "")) from None

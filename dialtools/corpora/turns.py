@@ -39,7 +39,11 @@ def turns_of(record: Mapping[str, Any], name: str) -> Turns:
     if all(isinstance(turn, dict) for turn in value):
         return texts, tuple(_role(turn.get("speaker")) for turn in value)
     speakers = record.get("speakers") or ()
-    roles = tuple(map(_role, speakers[: len(texts)])) if len(speakers) >= len(texts) else (UNKNOWN,) * len(texts)
+    roles = (
+        tuple(map(_role, speakers[: len(texts)]))
+        if len(speakers) >= len(texts)
+        else (UNKNOWN,) * len(texts)
+    )
     return tuple(text if text.strip() else EMPTY for text in texts), roles
 
 
@@ -68,7 +72,11 @@ def given(where: Where, record: Mapping[str, Any], name: str) -> Any:
         DataError: if it is not there, or null.
     """
     if record.get(name) is None:
-        raise DataError(f"no field {name!r}; there are {', '.join(record) or 'none'}", where=where, hint=nearest(name, list(record)))  # fmt: skip
+        raise DataError(
+            f"no field {name!r}; there are {', '.join(record) or 'none'}",
+            where=where,
+            hint=nearest(name, list(record)),
+        )
     return record[name]
 
 

@@ -12,7 +12,11 @@ from typing import Any, NamedTuple
 from dialtools.corpora.dialogues import json_kind
 
 ANNOTATED = ("annot_utt", "answer_annotation")
-NAMES = {"text": ("text", "utt", "utterance", "query", *ANNOTATED), "label": ("label", "intent"), "split": ("split", "partition")}  # fmt: skip
+NAMES = {
+    "text": ("text", "utt", "utterance", "query", *ANNOTATED),
+    "label": ("label", "intent"),
+    "split": ("split", "partition"),
+}
 BRACKETED = re.compile(r"\[\s*([^\[\]:]+?)\s*:\s*([^\[\]]+?)\s*\]")
 
 
@@ -56,7 +60,9 @@ def utterance(record: Mapping[str, Any]) -> Utterance:
         text, spans = bracketed(text)
     elif record.get("slots") is not None:
         spans = slots(record["slots"], text)
-    about = {name: value for name, value in record.items() if name not in (*ANNOTATED, key, "slots")}
+    about = {
+        name: value for name, value in record.items() if name not in (*ANNOTATED, key, "slots")
+    }
     for name, others in NAMES.items():
         found = next((other for other in others if other in about), None)
         if found is not None and found != name:
@@ -80,7 +86,9 @@ def slots(given: Any, text: str, name: str = "slots") -> list[Span]:
         start, end, label = slot.get("start"), slot.get("end"), slot.get("label", slot.get("slot"))
         end = slot.get("exclusive_end") if end is None else end
         if type(start) is not int or type(end) is not int or not 0 <= start <= end <= len(text):
-            raise BadUtterance(f"{where}: {start!r} to {end!r} is no part of a text of {len(text)} characters")
+            raise BadUtterance(
+                f"{where}: {start!r} to {end!r} is no part of a text of {len(text)} characters"
+            )
         if not isinstance(label, str) or not label.strip() or set(label) & set("{}"):
             raise BadUtterance(f"{where}.label: expected a name without braces, got {label!r}")
         value = text[start:end]

@@ -29,8 +29,8 @@ TEXT, TEMPLATE = f"text_{SUFFIX}", f"template_{SUFFIX}"
 class Compression:
     """lambda t' + (1 - lambda) u, of unit vectors; without a lambda, both of them.
 
-    t' is the nearest of the given templates by cosine, which needs no annotation of the text, or the record's own. A
-    model with an alignment layer applies it to templates.
+    t' is the nearest of the given templates by cosine, which needs no annotation of the text, or
+    the record's own. A model with an alignment layer applies it to templates.
     """
 
     def __init__(self, options: EmbedOptions, encoder: Any, settings: Settings) -> None:
@@ -39,15 +39,29 @@ class Compression:
         layer = load_alignment(directory, encoder.dimension) if directory.is_dir() else None
         if options.align and layer is None:
             raise ConfigError(
-                f"{options.model} has no alignment layer", hint="dial-train --method tadse --align makes one"
+                f"{options.model} has no alignment layer",
+                hint="dial-train --method tadse --align makes one",
             )
         self.layer = None if options.align is False else layer
         if options.templates:
             records = read_records([options.templates], policy=Policy())
-            self.names = list(dict.fromkeys(r["template"] for _, r in records if isinstance(r.get("template"), str)))
+            self.names = list(
+                dict.fromkeys(
+                    r["template"] for _, r in records if isinstance(r.get("template"), str)
+                )
+            )
             if not self.names:
-                raise DataError('no record has a "template"', where=options.templates, hint="dial-augment makes them")
-            plain = encode_turns(encoder, [((name,), None) for name in self.names], replace(settings, normalize=False), lambda n: None)  # fmt: skip
+                raise DataError(
+                    'no record has a "template"',
+                    where=options.templates,
+                    hint="dial-augment makes them",
+                )
+            plain = encode_turns(
+                encoder,
+                [((name,), None) for name in self.names],
+                replace(settings, normalize=False),
+                lambda n: None,
+            )
             self.templates = self._aligned(plain.vectors)
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -63,9 +77,16 @@ class Compression:
             template = self._aligned(matrix(batch, vectors[1]))
         else:
             near = nearest_rows(text, self.templates, 1)[:, 0]
-            template, columns["nearest_template"] = self.templates[near], pa.array([self.names[i] for i in near])
+            template, columns["nearest_template"] = (
+                self.templates[near],
+                pa.array([self.names[i] for i in near]),
+            )
         share = self.options.compress
-        found = {TEXT: text, TEMPLATE: template} if share is None else {SUFFIX: share * template + (1 - share) * text}
+        found = (
+            {TEXT: text, TEMPLATE: template}
+            if share is None
+            else {SUFFIX: share * template + (1 - share) * text}
+        )
         made = embedding_batch({}, found, float16=self.options.dtype == "float16")
         return pa.RecordBatch.from_pydict(columns | {name: made[name] for name in found})
 

@@ -7,8 +7,16 @@ from typing import Any
 
 from dialtools.errors import ConfigError, nearest
 
-OFFERED = (("text",), ("context", "response"), ("history", "response"), ("query",), ("text1", "text2"), ("sentence1", "sentence2"),
-           ("anchor", "entailment", "contradiction"), ("premise", "hypothesis"))  # fmt: skip
+OFFERED = (
+    ("text",),
+    ("context", "response"),
+    ("history", "response"),
+    ("query",),
+    ("text1", "text2"),
+    ("sentence1", "sentence2"),
+    ("anchor", "entailment", "contradiction"),
+    ("premise", "hypothesis"),
+)
 """The fields that are embedded where none are named: the first of these that a record has."""
 
 
@@ -23,8 +31,13 @@ def choose_fields(given: Sequence[str], first: Mapping[str, Any]) -> tuple[str, 
         if not missing:
             return names
         if given:
-            raise ConfigError(f"no field {missing[0]!r} in the input; there are {', '.join(first)}", hint=nearest(missing[0], list(first)))  # fmt: skip
-    raise ConfigError(f"no field text in the input; there are {', '.join(first)}", hint="name one with --field")
+            raise ConfigError(
+                f"no field {missing[0]!r} in the input; there are {', '.join(first)}",
+                hint=nearest(missing[0], list(first)),
+            )
+    raise ConfigError(
+        f"no field text in the input; there are {', '.join(first)}", hint="name one with --field"
+    )
 
 
 def vector_name(name: str, fields: Sequence[str]) -> str:
@@ -45,5 +58,8 @@ def carried(records: Sequence[Mapping[str, Any]], keep: Sequence[str]) -> list[s
         return [name for name in known if not name.endswith("embedding")]
     for name in keep:
         if name not in known:
-            raise ConfigError(f"--keep: no field {name!r}; there are {', '.join(known)}", hint=nearest(name, known))
+            raise ConfigError(
+                f"--keep: no field {name!r}; there are {', '.join(known)}",
+                hint=nearest(name, known),
+            )
     return list(keep)

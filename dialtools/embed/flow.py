@@ -1,7 +1,7 @@
 """BERT-flow: an invertible map of sentence vectors to a Gaussian, learnt without labels (Li et al. 2020; METHODS 7).
 
-A Glow on vectors: levels of steps; a step is actnorm, a fixed permutation and an additive coupling; after each level but
-the last, half of the dimensions are done.
+A Glow on vectors: levels of steps; a step is actnorm, a fixed permutation and an additive coupling;
+after each level but the last, half of the dimensions are done.
 """
 
 from __future__ import annotations
@@ -27,21 +27,33 @@ class Step(nn.Module):
     def __init__(self, dimension: int) -> None:
         super().__init__()
         self.half = dimension // 2
-        self.shift, self.log_scale = nn.Parameter(torch.zeros(dimension)), nn.Parameter(torch.zeros(dimension))
+        self.shift, self.log_scale = (
+            nn.Parameter(torch.zeros(dimension)),
+            nn.Parameter(torch.zeros(dimension)),
+        )
         self.register_buffer("order", torch.randperm(dimension))
-        self.coupling = nn.Sequential(nn.Linear(self.half, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, dimension - self.half))  # fmt: skip
+        self.coupling = nn.Sequential(
+            nn.Linear(self.half, WIDTH),
+            nn.ReLU(),
+            nn.Linear(WIDTH, WIDTH),
+            nn.ReLU(),
+            nn.Linear(WIDTH, dimension - self.half),
+        )
         nn.init.zeros_(self.coupling[-1].weight)
         nn.init.zeros_(self.coupling[-1].bias)
 
     def forward(self, x_ND: Tensor) -> Tensor:
         x = ((x_ND + self.shift) * self.log_scale.exp())[:, self.order]
-        return torch.cat([x[:, : self.half], x[:, self.half :] + self.coupling(x[:, : self.half])], 1)
+        return torch.cat(
+            [x[:, : self.half], x[:, self.half :] + self.coupling(x[:, : self.half])], 1
+        )
 
     @torch.no_grad()
     def settle(self, x_ND: Tensor) -> Tensor:
         """Make the first batch leave actnorm with mean 0 and variance 1, and return what leaves the step.
 
-        A dimension that never varies (MiniLM has one) stays 0: scaled up, the least step away from it would be a leap.
+        A dimension that never varies (MiniLM has one) stays 0: scaled up, the least step away from
+        it would be a leap.
         """
         spread = x_ND.std(0)
         varies = spread > CONSTANT * spread.max()
@@ -57,7 +69,9 @@ class Flow(nn.Module):
         super().__init__()
         self.dimension = dimension
         sizes = [max(2, dimension >> level) for level in range(LEVELS)]
-        self.levels = nn.ModuleList(nn.ModuleList(Step(size) for _ in range(DEPTH)) for size in sizes)
+        self.levels = nn.ModuleList(
+            nn.ModuleList(Step(size) for _ in range(DEPTH)) for size in sizes
+        )
         self.sizes = sizes
 
     def forward(self, x_ND: Tensor, *, settle: bool = False) -> Tensor:
@@ -106,7 +120,10 @@ class FittedFlow:
 def fit_flow(vectors_ND: np.ndarray, *, seed: int) -> FittedFlow:
     """Learn a flow from vectors: one pass, batches of 64, Adam at 1e-3."""
     with seeded(seed):
-        flow, rows = Flow(vectors_ND.shape[1]), torch.from_numpy(np.ascontiguousarray(vectors_ND, np.float32))
+        flow, rows = (
+            Flow(vectors_ND.shape[1]),
+            torch.from_numpy(np.ascontiguousarray(vectors_ND, np.float32)),
+        )
         order = torch.randperm(len(rows))
         flow(rows[order[: max(BATCH, 1024)]], settle=True)
         optimiser = torch.optim.Adam(flow.parameters(), RATE)

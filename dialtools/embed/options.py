@@ -27,41 +27,162 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
     """What is embedded, with what, and where the vectors go."""
 
     model: str = option(
-        "", metavar="DIR", help="encoder: a model directory, a name in the local cache, or a text file of word vectors"
+        "",
+        metavar="DIR",
+        help="encoder: a model directory, a name in the local cache, or a text file of word vectors",
     )
-    field: tuple[str, ...] = option((), metavar="NAMES", parse=name_list, help="fields to embed: texts, or lists of turns; a+b reads both as one list of turns", shown="text; context,response; query; text1,text2; anchor,entailment,contradiction; ...")  # fmt: skip
-    per: str = option("record", choices=PER, help="a row for each record; each turn of a dialogue, embedded with the history before it; each distinct text in `candidates`")  # fmt: skip
-    sample: float | None = option(None, metavar="SHARE", parse=fraction, help="embed this share of the records, drawn by --seed")  # fmt: skip
-    keep: tuple[str, ...] = option(("all",), metavar="NAMES|all|none", parse=name_list, help="fields of the input to carry along")  # fmt: skip
-    normalize: bool | None = option(None, help="scale vectors to length 1", shown="as the model says")
+    field: tuple[str, ...] = option(
+        (),
+        metavar="NAMES",
+        parse=name_list,
+        help="fields to embed: texts, or lists of turns; a+b reads both as one list of turns",
+        shown="text; context,response; query; text1,text2; anchor,entailment,contradiction; ...",
+    )
+    per: str = option(
+        "record",
+        choices=PER,
+        help="a row for each record; each turn of a dialogue, embedded with the history before it; each distinct text in `candidates`",
+    )
+    sample: float | None = option(
+        None,
+        metavar="SHARE",
+        parse=fraction,
+        help="embed this share of the records, drawn by --seed",
+    )
+    keep: tuple[str, ...] = option(
+        ("all",),
+        metavar="NAMES|all|none",
+        parse=name_list,
+        help="fields of the input to carry along",
+    )
+    normalize: bool | None = option(
+        None, help="scale vectors to length 1", shown="as the model says"
+    )
     dtype: str = option("float32", choices=("float32", "float16"), help="numbers of the vectors")
-    max_length: int | None = option(None, metavar="N", parse=at_least(4), help="tokens of a text at most", shown="the model's")  # fmt: skip
-    pooling: str | None = option(None, choices=("mean", "cls", "max", "last"), help="how token vectors become one", shown="the model's")  # fmt: skip
-    on_truncate: str = option("warn", choices=("warn", "error", "ignore"), help="when texts were cut")
+    max_length: int | None = option(
+        None, metavar="N", parse=at_least(4), help="tokens of a text at most", shown="the model's"
+    )
+    pooling: str | None = option(
+        None,
+        choices=("mean", "cls", "max", "last"),
+        help="how token vectors become one",
+        shown="the model's",
+    )
+    on_truncate: str = option(
+        "warn", choices=("warn", "error", "ignore"), help="when texts were cut"
+    )
     tokens: bool = option(False, help="add a column of the token counts before any cut")
-    float16_round: bool = option(False, help="round vectors through float16, as DSE's evaluation does")
+    float16_round: bool = option(
+        False, help="round vectors through float16, as DSE's evaluation does"
+    )
 
-    transform: str | None = option(None, metavar="KIND|FILE", group="Transform", help="center, top (all but the top directions), whiten or flow, fitted to the input or to --fit-on; or a file of --save-transform")  # fmt: skip
+    transform: str | None = option(
+        None,
+        metavar="KIND|FILE",
+        group="Transform",
+        help="center, top (all but the top directions), whiten or flow, fitted to the input or to --fit-on; or a file of --save-transform",
+    )
     whiten: bool = option(False, group="Transform", help="the same as --transform whiten")
-    dimensions: int | None = option(None, metavar="K", parse=at_least(1), group="Transform", help="keep the first K of whiten", shown="all")  # fmt: skip
-    fit_on: str | None = option(None, metavar="FILE", group="Transform", help="embeddings of this model to fit it to, in place of the input")  # fmt: skip
-    save_transform: str | None = option(None, metavar="FILE", group="Transform", help="keep what was fitted, for other inputs")  # fmt: skip
+    dimensions: int | None = option(
+        None,
+        metavar="K",
+        parse=at_least(1),
+        group="Transform",
+        help="keep the first K of whiten",
+        shown="all",
+    )
+    fit_on: str | None = option(
+        None,
+        metavar="FILE",
+        group="Transform",
+        help="embeddings of this model to fit it to, in place of the input",
+    )
+    save_transform: str | None = option(
+        None, metavar="FILE", group="Transform", help="keep what was fitted, for other inputs"
+    )
 
-    templates: str | None = option(None, metavar="FILE", group="Compression", help="add the vector of the nearest of these templates (records of dial-augment)")  # fmt: skip
-    own_templates: bool = option(False, group="Compression", help="add that of each record's own template: it knows the slots of the text, of test texts too")  # fmt: skip
-    compress: float | None = option(None, metavar="LAMBDA", parse=share, group="Compression", help="mix the two, lambda of the template (TaDSE eq. 5)", shown="both vectors side by side")  # fmt: skip
-    align: bool | None = option(None, group="Compression", help="put templates through the model's alignment layer", shown="if it has one")  # fmt: skip
+    templates: str | None = option(
+        None,
+        metavar="FILE",
+        group="Compression",
+        help="add the vector of the nearest of these templates (records of dial-augment)",
+    )
+    own_templates: bool = option(
+        False,
+        group="Compression",
+        help="add that of each record's own template: it knows the slots of the text, of test texts too",
+    )
+    compress: float | None = option(
+        None,
+        metavar="LAMBDA",
+        parse=share,
+        group="Compression",
+        help="mix the two, lambda of the template (TaDSE eq. 5)",
+        shown="both vectors side by side",
+    )
+    align: bool | None = option(
+        None,
+        group="Compression",
+        help="put templates through the model's alignment layer",
+        shown="if it has one",
+    )
 
-    output: str = option("-", short="-o", metavar="FILE", group="Output", help="file to write; - is stdout (not resumable)")  # fmt: skip
-    to: str | None = option(None, metavar="FORMAT", choices=EMBEDDING_FORMATS, group="Output", help="format of the output", shown="by suffix; arrow on stdout")  # fmt: skip
+    output: str = option(
+        "-",
+        short="-o",
+        metavar="FILE",
+        group="Output",
+        help="file to write; - is stdout (not resumable)",
+    )
+    to: str | None = option(
+        None,
+        metavar="FORMAT",
+        choices=EMBEDDING_FORMATS,
+        group="Output",
+        help="format of the output",
+        shown="by suffix; arrow on stdout",
+    )
     overwrite: bool = option(False, group="Output", help="replace an output that exists")
-    resume: bool = option(False, group="Output", help="go on where a stopped run of the same work left off; start if there is none")  # fmt: skip
-    shard_rows: int = option(65_536, metavar="N", parse=at_least(1), group="Engine", help="rows a shard: the unit of resumption; within one each distinct text is encoded once")  # fmt: skip
-    batch_tokens: int = option(0, metavar="N", parse=at_least(0), group="Engine", help="padded tokens a batch", shown="1024 on CPU, 32768 on CUDA")  # fmt: skip
-    device: str = option("auto", metavar="NAME", group="Engine", help="auto, cpu, cuda, cuda:1, mps")
-    precision: str = option("auto", choices=("auto", "float32", "bfloat16"), group="Engine", help="auto: bfloat16 on CUDA, float32 elsewhere")  # fmt: skip
-    threads: int = option(0, metavar="N", parse=at_least(0), group="Engine", help="CPU threads", shown="the cores there are")  # fmt: skip
-    trust_remote_code: bool = option(False, group="Engine", help="run code that comes with the model")
+    resume: bool = option(
+        False,
+        group="Output",
+        help="go on where a stopped run of the same work left off; start if there is none",
+    )
+    shard_rows: int = option(
+        65_536,
+        metavar="N",
+        parse=at_least(1),
+        group="Engine",
+        help="rows a shard: the unit of resumption; within one each distinct text is encoded once",
+    )
+    batch_tokens: int = option(
+        0,
+        metavar="N",
+        parse=at_least(0),
+        group="Engine",
+        help="padded tokens a batch",
+        shown="1024 on CPU, 32768 on CUDA",
+    )
+    device: str = option(
+        "auto", metavar="NAME", group="Engine", help="auto, cpu, cuda, cuda:1, mps"
+    )
+    precision: str = option(
+        "auto",
+        choices=("auto", "float32", "bfloat16"),
+        group="Engine",
+        help="auto: bfloat16 on CUDA, float32 elsewhere",
+    )
+    threads: int = option(
+        0,
+        metavar="N",
+        parse=at_least(0),
+        group="Engine",
+        help="CPU threads",
+        shown="the cores there are",
+    )
+    trust_remote_code: bool = option(
+        False, group="Engine", help="run code that comes with the model"
+    )
     dry_run: bool = option(False, **DRY_RUN)
 
     def __post_init__(self) -> None:
@@ -77,13 +198,18 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
             raise ConfigError("--templates or --own-templates: give one")
         chosen = bool(self.templates or self.own_templates)
         if not chosen and (self.compress is not None or self.align is not None):
-            raise ConfigError("--compress and --align need templates", hint="--templates FILE, or --own-templates")
+            raise ConfigError(
+                "--compress and --align need templates", hint="--templates FILE, or --own-templates"
+            )
         if chosen and (self.transform or self.per != "record"):
             raise ConfigError("templates go with records, and without --transform")
         if self.own_templates:
             self.field = self.field or ("text", "template")
         if chosen and len(self.field) > 1 + self.own_templates:
-            raise ConfigError("templates go with one --field of texts" + (", and that of the templates" if self.own_templates else ""))  # fmt: skip
+            raise ConfigError(
+                "templates go with one --field of texts"
+                + (", and that of the templates" if self.own_templates else "")
+            )
 
     def _check_transform(self) -> None:
         if self.whiten and self.transform not in (None, "whiten"):
@@ -91,11 +217,20 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
         self.transform = "whiten" if self.whiten else self.transform
         fitted = self.transform in KINDS
         if self.transform and not fitted and not Path(self.transform).is_file():
-            raise ConfigError(f"--transform: neither a kind nor a file: {self.transform!r}", hint=nearest(self.transform, KINDS) or f"choose from {', '.join(KINDS)}")  # fmt: skip
-        for flag, used in {"--fit-on": self.fit_on, "--save-transform": self.save_transform}.items():
+            raise ConfigError(
+                f"--transform: neither a kind nor a file: {self.transform!r}",
+                hint=nearest(self.transform, KINDS) or f"choose from {', '.join(KINDS)}",
+            )
+        for flag, used in {
+            "--fit-on": self.fit_on,
+            "--save-transform": self.save_transform,
+        }.items():
             if used and not fitted:
                 raise ConfigError(f"{flag} goes with --transform {'|'.join(KINDS)}")
         if self.dimensions and self.transform != "whiten":
             raise ConfigError("--dimensions goes with --transform whiten")
         if fitted and not self.fit_on and self.output == "-":
-            raise ConfigError(f"--transform {self.transform} is fitted to the whole input before any of it is written", hint="name -o FILE, or --fit-on FILE")  # fmt: skip
+            raise ConfigError(
+                f"--transform {self.transform} is fitted to the whole input before any of it is written",
+                hint="name -o FILE, or --fit-on FILE",
+            )

@@ -32,5 +32,9 @@ def plan(job: Job, records: Iterable[Record]) -> dict[str, str]:
         "texts": f"{distinct:,} to encode (distinct within a shard), {tokens:,} tokens, {cut:,} texts cut at {longest}",
         "vectors": f"{', '.join(vectors)}: {dimensions} dimensions, {job.options.dtype}, {size / 2**20:,.1f} MiB",
         "carried": ", ".join(job.columns) or "nothing",
-    }  # fmt: skip
-    return lines | ({"device": f"{job.encoder.device}, {job.settings.precision}"} if isinstance(job.encoder, Encoder) else {})  # fmt: skip
+    }
+    return lines | (
+        {"device": f"{job.encoder.device}, {job.settings.precision}"}
+        if isinstance(job.encoder, Encoder)
+        else {}
+    )

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from dialtools.corpora.dialogues import HISTORY, RESPONSE, SPEAKER_KEYS, TEXT_KEYS, dialogue, turns_of
+from dialtools.corpora.dialogues import (
+    HISTORY,
+    RESPONSE,
+    SPEAKER_KEYS,
+    TEXT_KEYS,
+    dialogue,
+    turns_of,
+)
 from dialtools.streams.policy import Where
 
 Row = dict[str, Any]
@@ -32,7 +39,9 @@ def turns(where: Where, record: Mapping[str, Any]) -> Iterator[Row]:
     gone = (key, "id", "dialogue_id", *((RESPONSE, "speaker") if key == HISTORY else ()))
     about = {k: v for k, v in record.items() if k not in gone}
     about["dialogue_id"] = said.id if said.id is not None else str(where)
-    spoken = [{"speaker": who, "text": text} for who, text in zip(said.speakers, said.texts, strict=True)]
+    spoken = [
+        {"speaker": who, "text": text} for who, text in zip(said.speakers, said.texts, strict=True)
+    ]
     for i, turn in enumerate(given):
         own = turn if isinstance(turn, dict) else {}
         facts = {k: v for k, v in own.items() if k not in (*TEXT_KEYS, *SPEAKER_KEYS)}

@@ -36,16 +36,34 @@ class Encoded:
     distinct: int
 
 
-def encode_turns(encoder: Encoder | WordVectors, items: Sequence[Turns], settings: Settings, advance: Callable[[int], None]) -> Encoded:  # fmt: skip
+def encode_turns(
+    encoder: Encoder | WordVectors,
+    items: Sequence[Turns],
+    settings: Settings,
+    advance: Callable[[int], None],
+) -> Encoded:
     """Encode N fields; a list of turns keeps its newest tokens, a single text its first."""
     distinct: dict[Turns, int] = {}
-    place = np.fromiter((distinct.setdefault(item, len(distinct)) for item in items), np.int64, len(items))
+    place = np.fromiter(
+        (distinct.setdefault(item, len(distinct)) for item in items), np.int64, len(items)
+    )
     if isinstance(encoder, WordVectors):
         vectors, counts = encoder.encode([" ".join(texts) for texts, _ in distinct])
         advance(len(distinct))
-        return Encoded(_finished(vectors, settings)[place], counts[place], np.zeros(len(items), bool), len(distinct))
+        return Encoded(
+            _finished(vectors, settings)[place],
+            counts[place],
+            np.zeros(len(items), bool),
+            len(distinct),
+        )
     sequences, counts, cut = sequences_of(encoder, list(distinct), settings.max_length)
-    vectors = encode(encoder, sequences, batch_tokens=settings.batch_tokens, precision=settings.precision, advance=advance)  # fmt: skip
+    vectors = encode(
+        encoder,
+        sequences,
+        batch_tokens=settings.batch_tokens,
+        precision=settings.precision,
+        advance=advance,
+    )
     return Encoded(_finished(vectors, settings)[place], counts[place], cut[place], len(distinct))
 
 

@@ -41,7 +41,8 @@ class Transform:
     def fit(self, batches: Iterable[pa.RecordBatch]) -> None:
         """Fit it to the vectors of the input."""
         self._fit(
-            (part for batch in batches for part in _matrices(batch).values()), ", ".join(self.options.inputs) or "-"
+            (part for batch in batches for part in _matrices(batch).values()),
+            ", ".join(self.options.inputs) or "-",
         )
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -53,16 +54,27 @@ class Transform:
         from dialtools.streams.vectors import embedding_batch
 
         vectors = {name: self.fitted(part) for name, part in _matrices(batch).items()}
-        vectors = {name: unit(part) if self.space["normalize"] else part for name, part in vectors.items()}
+        vectors = {
+            name: unit(part) if self.space["normalize"] else part for name, part in vectors.items()
+        }
         done = embedding_batch({}, vectors, float16=self.options.dtype == "float16")
-        columns = {name: done[name] if name in vectors else batch[name] for name in batch.schema.names}
+        columns = {
+            name: done[name] if name in vectors else batch[name] for name in batch.schema.names
+        }
         return pa.RecordBatch.from_pydict(columns)
 
     def _fit(self, parts: Iterable[np.ndarray], source: str) -> None:
         options, kind = self.options, self.options.transform or ""
         self.fitted = transforms.fit(kind, parts, dimensions=options.dimensions, seed=options.seed)
         if options.save_transform and not options.dry_run:
-            about = {"kind": kind, **self.space, "model": options.model, "fitted_on": source, "dimensions": options.dimensions, "seed": options.seed}  # fmt: skip
+            about = {
+                "kind": kind,
+                **self.space,
+                "model": options.model,
+                "fitted_on": source,
+                "dimensions": options.dimensions,
+                "seed": options.seed,
+            }
             transforms.save(options.save_transform, self.fitted, about, overwrite=options.overwrite)
 
     def _vectors_of(self, path: str) -> Iterator[np.ndarray]:

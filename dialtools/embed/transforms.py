@@ -44,8 +44,15 @@ class Moments:
     def add(self, vectors_ND: np.ndarray) -> None:
         rows = vectors_ND.astype(np.float64)
         if not self.n:
-            self.total, self.products = np.zeros(rows.shape[1]), np.zeros((rows.shape[1], rows.shape[1]))
-        self.n, self.total, self.products = self.n + len(rows), self.total + rows.sum(0), self.products + rows.T @ rows
+            self.total, self.products = (
+                np.zeros(rows.shape[1]),
+                np.zeros((rows.shape[1], rows.shape[1])),
+            )
+        self.n, self.total, self.products = (
+            self.n + len(rows),
+            self.total + rows.sum(0),
+            self.products + rows.T @ rows,
+        )
 
     @property
     def mean(self) -> np.ndarray:
@@ -92,7 +99,11 @@ def whiten(moments: Moments, dimensions: int | None, seed: int) -> Affine:
     return Affine(moments.mean, (directions * scale)[:, :kept])
 
 
-AFFINE: dict[str, Callable[[Moments, int | None, int], Affine]] = {"center": center, "top": all_but_the_top, "whiten": whiten}  # fmt: skip
+AFFINE: dict[str, Callable[[Moments, int | None, int], Affine]] = {
+    "center": center,
+    "top": all_but_the_top,
+    "whiten": whiten,
+}
 FLOW_ROWS = 200_000
 
 
@@ -109,7 +120,11 @@ def fit(kind: str, parts: Iterable[np.ndarray], *, dimensions: int | None, seed:
         if len(part):
             moments.add(part)
     if moments.n < 2 or moments.spectrum()[0][0] <= 0:
-        raise DataError(f"{moments.n} vectors, all equal: nothing to fit {kind} to" if moments.n else "no vectors to fit to")  # fmt: skip
+        raise DataError(
+            f"{moments.n} vectors, all equal: nothing to fit {kind} to"
+            if moments.n
+            else "no vectors to fit to"
+        )
     if kind == "flow":
         from dialtools.embed.flow import fit_flow
 
@@ -123,7 +138,9 @@ def save(path: str, fitted: Fitted, about: dict[str, Any], *, overwrite: bool) -
 
     tensors = {name: np.ascontiguousarray(value) for name, value in fitted.tensors().items()}
     with atomic_file(path, overwrite=overwrite) as temporary:
-        save_file(tensors, str(temporary), metadata={"dialtools": json.dumps({"schema": SCHEMA, **about})})
+        save_file(
+            tensors, str(temporary), metadata={"dialtools": json.dumps({"schema": SCHEMA, **about})}
+        )
 
 
 def differs(about: dict[str, Any], space: dict[str, Any]) -> str | None:
@@ -133,7 +150,11 @@ def differs(about: dict[str, Any], space: dict[str, Any]) -> str | None:
     if about.get("pooling") != space["pooling"]:
         return f"another pooling ({about.get('pooling')}, not {space['pooling']})"
     if about.get("normalize") != space["normalize"]:
-        return "length 1, unlike these" if about.get("normalize") else "any length, unlike these of length 1"
+        return (
+            "length 1, unlike these"
+            if about.get("normalize")
+            else "any length, unlike these of length 1"
+        )
     return None
 
 
@@ -155,9 +176,17 @@ def load(path: str, space: dict[str, Any]) -> tuple[Fitted, dict[str, Any]]:
     except (OSError, SafetensorError, ValueError):
         about, tensors = {}, {}
     if about.get("schema") != SCHEMA:
-        raise DataError("not a fitted transform", where=path, hint=f"--transform takes {', '.join(KINDS)}, or a file of --save-transform")  # fmt: skip
+        raise DataError(
+            "not a fitted transform",
+            where=path,
+            hint=f"--transform takes {', '.join(KINDS)}, or a file of --save-transform",
+        )
     if unlike := differs(about, space):
-        raise ConfigError(f"fitted to vectors of {unlike}", where=path, hint="fit it anew: --transform KIND --fit-on FILE")  # fmt: skip
+        raise ConfigError(
+            f"fitted to vectors of {unlike}",
+            where=path,
+            hint="fit it anew: --transform KIND --fit-on FILE",
+        )
     if about["kind"] == "flow":
         from dialtools.embed.flow import FittedFlow
 

@@ -22,7 +22,10 @@ def save_alignment(layer: nn.Module, directory: Path) -> None:
     """Write the layer into a model directory."""
     from safetensors.torch import save_file
 
-    save_file({name: value.detach().cpu().contiguous() for name, value in layer.state_dict().items()}, directory / NAME)
+    save_file(
+        {name: value.detach().cpu().contiguous() for name, value in layer.state_dict().items()},
+        directory / NAME,
+    )
 
 
 def load_alignment(directory: Path, dimension: int) -> nn.Module | None:
@@ -41,5 +44,7 @@ def load_alignment(directory: Path, dimension: int) -> nn.Module | None:
     try:
         layer.load_state_dict(load_file(path))
     except (OSError, SafetensorError, RuntimeError) as error:
-        raise ModelError(f"not the alignment layer of this model: {str(error).splitlines()[0]}", where=path) from None
+        raise ModelError(
+            f"not the alignment layer of this model: {str(error).splitlines()[0]}", where=path
+        ) from None
     return layer.eval()

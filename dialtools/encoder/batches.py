@@ -32,8 +32,8 @@ def token_batches(lengths: np.ndarray, *, max_tokens: int) -> list[np.ndarray]:
 def pad(sequences: Sequence[np.ndarray], special: SpecialTokens) -> tuple[Tensor, Tensor]:
     """Return (N, T) int64 ids and (N, T) int64 mask, padded on the right, whatever the tokenizer prefers.
 
-    There no real token of a decoder sees padding, and positions count from the first real token: a text's vector does
-    not depend on what it is batched with.
+    There no real token of a decoder sees padding, and positions count from the first real token: a
+    text's vector does not depend on what it is batched with.
     """
     lengths = [len(s) for s in sequences]
     width = max(lengths)

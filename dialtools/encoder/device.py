@@ -24,7 +24,9 @@ def choose_device(name: str) -> torch.device:
         device = torch.device(name)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"--device {name}: not available here ({str(error).splitlines()[0]})") from None
+        raise ConfigError(
+            f"--device {name}: not available here ({str(error).splitlines()[0]})"
+        ) from None
     return device
 
 

@@ -12,8 +12,14 @@ from dialtools.encoder.device import autocast
 from dialtools.encoder.encoder import Encoder
 
 
-def encode(encoder: Encoder, sequences: Sequence[np.ndarray], *, batch_tokens: int, precision: str = "float32",
-           advance: Callable[[int], None] | None = None) -> np.ndarray:  # fmt: skip
+def encode(
+    encoder: Encoder,
+    sequences: Sequence[np.ndarray],
+    *,
+    batch_tokens: int,
+    precision: str = "float32",
+    advance: Callable[[int], None] | None = None,
+) -> np.ndarray:
     """Encode sequences of token ids, in batches of like length.
 
     Args:

@@ -17,8 +17,12 @@ from dialtools.encoder.randomness import seeded
 from dialtools.encoder.tokens import SPEAKER_TOKENS, SpecialTokens
 from dialtools.errors import ConfigError, ModelError, nearest
 
-OLD_POOLING_KEYS = {"pooling_mode_cls_token": "cls", "pooling_mode_max_tokens": "max",
-                    "pooling_mode_lasttoken": "last", "pooling_mode_mean_tokens": "mean"}  # fmt: skip
+OLD_POOLING_KEYS = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_lasttoken": "last",
+    "pooling_mode_mean_tokens": "mean",
+}
 LONGEST = 512
 ENCODER_HALVES = ("t5", "mt5", "umt5", "t5gemma")
 """Kinds of which only the encoder is loaded; a saved half does not say that it is one."""
@@ -34,13 +38,26 @@ class Encoder(nn.Module):
         normalize: whether `dial-embed` scales vectors to length 1 unless told otherwise.
     """
 
-    def __init__(self, backbone: Any, tokenizer: Any, *, pooling: str, max_length: int, normalize: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        backbone: Any,
+        tokenizer: Any,
+        *,
+        pooling: str,
+        max_length: int,
+        normalize: bool = False,
+    ) -> None:
         super().__init__()
         if pooling not in POOLINGS:
-            raise ConfigError(f"unknown pooling {pooling!r}", hint=nearest(pooling, list(POOLINGS)) or f"choose from {', '.join(POOLINGS)}")  # fmt: skip
+            raise ConfigError(
+                f"unknown pooling {pooling!r}",
+                hint=nearest(pooling, list(POOLINGS)) or f"choose from {', '.join(POOLINGS)}",
+            )
         self.backbone, self.tokenizer, self.pooling = backbone, tokenizer, pooling
         self.max_length, self.normalize = max_length, normalize
-        tokenizer.padding_side = "right"  # in the saved directory too: on the left, GPT-2's positions would shift
+        tokenizer.padding_side = (
+            "right"  # in the saved directory too: on the left, GPT-2's positions would shift
+        )
         if tokenizer.pad_token_id is None and tokenizer.eos_token_id is not None:
             tokenizer.pad_token = tokenizer.eos_token
         self.special = SpecialTokens.of(tokenizer)
@@ -62,7 +79,9 @@ class Encoder(nn.Module):
     def tokens(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
         """Return (N, T, D) token vectors; those of padding mean nothing."""
         full = bool(mask_NT.all()) if mask_NT.device.type == "cpu" else False
-        return self.backbone(input_ids=ids_NT, attention_mask=None if full else mask_NT).last_hidden_state
+        return self.backbone(
+            input_ids=ids_NT, attention_mask=None if full else mask_NT
+        ).last_hidden_state
 
     def freeze(self, layers: int) -> None:
         """Keep the embeddings and the first layers (1 or more) as they are from now on.
@@ -70,11 +89,16 @@ class Encoder(nn.Module):
         Raises:
             ConfigError: if nothing would be left to train.
         """
-        named = [(name, m) for name, m in self.backbone.named_modules() if isinstance(m, nn.ModuleList)]
+        named = [
+            (name, m) for name, m in self.backbone.named_modules() if isinstance(m, nn.ModuleList)
+        ]
         depth = self.backbone.config.num_hidden_layers
         stack = next((name for name, module in named if len(module) == depth), None)
         if stack is None or layers >= depth:
-            raise ConfigError(f"--freeze {layers}: the encoder has {depth} layers", hint=f"at most {depth - 1} can be frozen; 0 freezes nothing")  # fmt: skip
+            raise ConfigError(
+                f"--freeze {layers}: the encoder has {depth} layers",
+                hint=f"at most {depth - 1} can be frozen; 0 freezes nothing",
+            )
         for name, parameter in self.backbone.named_parameters():
             if name.startswith(f"{stack}.{layers}."):
                 break  # embeddings stand before the layers
@@ -91,7 +115,9 @@ class Encoder(nn.Module):
     def add_tokens(self, tokens: list[str]) -> None:
         """Make sure that each is a single token, which no normalisation changes; new ones begin as the mean of all others."""
         known = len(self.tokenizer)
-        if not self.tokenizer.add_special_tokens({"extra_special_tokens": tokens}, replace_extra_special_tokens=False):
+        if not self.tokenizer.add_special_tokens(
+            {"extra_special_tokens": tokens}, replace_extra_special_tokens=False
+        ):
             return
         rows = self.backbone.get_input_embeddings().num_embeddings
         self.backbone.resize_token_embeddings(max(rows, len(self.tokenizer)), mean_resizing=False)
@@ -103,18 +129,29 @@ class Encoder(nn.Module):
         """Make sure that [USR] and [SYS] are single tokens, and put them before turns from now on (TOD-BERT).
 
         Args:
-            seed: of their embeddings, if they are new; torch seeds itself otherwise in every process.
+            seed: of their embeddings, if they are new; torch seeds itself otherwise in every
+            process.
         """
-        added = self.tokenizer.add_special_tokens({"extra_special_tokens": list(SPEAKER_TOKENS.values())})
+        added = self.tokenizer.add_special_tokens(
+            {"extra_special_tokens": list(SPEAKER_TOKENS.values())}
+        )
         if added:
             with seeded(seed):
                 self.backbone.resize_token_embeddings(len(self.tokenizer), mean_resizing=False)
-        user, system = (self.tokenizer.convert_tokens_to_ids(token) for token in SPEAKER_TOKENS.values())
+        user, system = (
+            self.tokenizer.convert_tokens_to_ids(token) for token in SPEAKER_TOKENS.values()
+        )
         self.role_tokens = (system, user, system)
 
     @classmethod
-    def load(cls, name: str, *, pooling: str | None = None, max_length: int | None = None,
-             trust_remote_code: bool = False) -> Encoder:  # fmt: skip
+    def load(
+        cls,
+        name: str,
+        *,
+        pooling: str | None = None,
+        max_length: int | None = None,
+        trust_remote_code: bool = False,
+    ) -> Encoder:
         """Load any encoder that transformers can, with the pooling and length its directory states.
 
         Args:
@@ -132,18 +169,31 @@ class Encoder(nn.Module):
             config = AutoConfig.from_pretrained(name, **local)
             kind = AutoModelForTextEncoding if config.model_type in ENCODER_HALVES else AutoModel
             config.use_cache = False  # decoders would keep keys and values of every batch
-            backbone = kind.from_pretrained(name, config=config, dtype=torch.float32, use_safetensors=True, **local)
+            backbone = kind.from_pretrained(
+                name, config=config, dtype=torch.float32, use_safetensors=True, **local
+            )
             tokenizer = AutoTokenizer.from_pretrained(name, **local)
         except Exception as error:
             raise _not_loaded(name, error) from None
         rows = backbone.get_input_embeddings().num_embeddings
         if len(tokenizer) > rows:
-            raise ModelError(f"{name}: the tokenizer has {len(tokenizer):,} tokens, the model knows {rows:,}", hint="is the tokenizer that of another model?")  # fmt: skip
+            raise ModelError(
+                f"{name}: the tokenizer has {len(tokenizer):,} tokens, the model knows {rows:,}",
+                hint="is the tokenizer that of another model?",
+            )
         longest = getattr(config, "max_position_embeddings", LONGEST) or LONGEST
         longest -= 2 if config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet") else 0
-        length = min(max_length or stated.get("max_length") or min(tokenizer.model_max_length, LONGEST), longest)
-        encoder = cls(backbone, tokenizer, pooling=pooling or stated.get("pooling", "mean"), max_length=length,
-                      normalize=stated.get("normalize", False))  # fmt: skip
+        length = min(
+            max_length or stated.get("max_length") or min(tokenizer.model_max_length, LONGEST),
+            longest,
+        )
+        encoder = cls(
+            backbone,
+            tokenizer,
+            pooling=pooling or stated.get("pooling", "mean"),
+            max_length=length,
+            normalize=stated.get("normalize", False),
+        )
         if (_json(Path(name) / "dialtools.json").get("options") or {}).get("speaker-tokens"):
             encoder.use_speaker_tokens()
         return encoder
@@ -163,12 +213,16 @@ def _stated(directory: Path) -> dict[str, Any]:
     modules = _json(directory / "modules.json")
     if not isinstance(modules, list):
         return {}
-    stated: dict[str, Any] = {"max_length": _json(directory / "sentence_bert_config.json").get("max_seq_length")}
+    stated: dict[str, Any] = {
+        "max_length": _json(directory / "sentence_bert_config.json").get("max_seq_length")
+    }
     for module in modules:
         kind = module["type"].rsplit(".", 1)[-1]
         if kind == "Pooling":
             config = _json(directory / module["path"] / "config.json")
-            stated["pooling"] = next((new for old, new in OLD_POOLING_KEYS.items() if config.get(old)), None) or config.get("pooling_mode", "mean")  # fmt: skip
+            stated["pooling"] = next(
+                (new for old, new in OLD_POOLING_KEYS.items() if config.get(old)), None
+            ) or config.get("pooling_mode", "mean")
         stated["normalize"] = stated.get("normalize", False) or kind == "Normalize"
     return stated
 
@@ -182,7 +236,11 @@ def _json(path: Path) -> Any:
 
 def not_here(name: str) -> ModelError:
     """Return the error for a model that is neither a directory nor in the local cache."""
-    advice = f"give a directory, or fetch it first: hf download {name}" if HUB_NAME.fullmatch(name) else "give a directory with a config.json"  # fmt: skip
+    advice = (
+        f"give a directory, or fetch it first: hf download {name}"
+        if HUB_NAME.fullmatch(name)
+        else "give a directory with a config.json"
+    )
     return ModelError(f"no model {name!r} on this machine", hint=advice)
 
 

@@ -18,7 +18,8 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 def train_tokenizer(texts: Sequence[str], *, vocab_size: int) -> Any:
     """Train a lower-casing WordPiece tokenizer in BERT's layout; CJK characters stand alone.
 
-    The same texts give the same tokenizer in every process: resumed runs and kept stores depend on it.
+    The same texts give the same tokenizer in every process: resumed runs and kept stores depend on
+    it.
     """
     quiet_transformers()
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
@@ -27,28 +28,51 @@ def train_tokenizer(texts: Sequence[str], *, vocab_size: int) -> Any:
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    counts = Counter(c for text in texts for c in tokenizer.normalizer.normalize_str(text) if not c.isspace())
+    counts = Counter(
+        c for text in texts for c in tokenizer.normalizer.normalize_str(text) if not c.isspace()
+    )
     alphabet = sorted(sorted(counts, key=lambda c: (-counts[c], c))[:ALPHABET])
-    # The trainer (tokenizers 0.23) numbers "##c" in the order of a hash map; given first, they keep ours.
+    # The trainer (tokenizers 0.23) numbers "##c" in the order of a hash map; given first, they keep
+    # ours.
     fixed = [*SPECIAL, *(f"##{c}" for c in alphabet)]
-    trainer = trainers.WordPieceTrainer(vocab_size=max(vocab_size, len(fixed) + len(alphabet)), special_tokens=fixed,
-                                        initial_alphabet=alphabet, limit_alphabet=len(alphabet), show_progress=False)  # fmt: skip
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=max(vocab_size, len(fixed) + len(alphabet)),
+        special_tokens=fixed,
+        initial_alphabet=alphabet,
+        limit_alphabet=len(alphabet),
+        show_progress=False,
+    )
     tokenizer.train_from_iterator(texts, trainer)
     vocab = tokenizer.get_vocab(with_added_tokens=True)
     return BertTokenizer(vocab=vocab, do_lower_case=True, model_max_length=512)
 
 
-def fresh_encoder(tokenizer: Any, *, hidden: int = 256, layers: int = 4, max_length: int = 128, pooling: str = "mean",
-                  seed: int = 0) -> Encoder:  # fmt: skip
+def fresh_encoder(
+    tokenizer: Any,
+    *,
+    hidden: int = 256,
+    layers: int = 4,
+    max_length: int = 128,
+    pooling: str = "mean",
+    seed: int = 0,
+) -> Encoder:
     """Return an untrained BERT of the given size for a tokenizer."""
     from transformers import BertConfig, BertModel
 
-    config = BertConfig(vocab_size=len(tokenizer), hidden_size=hidden, num_hidden_layers=layers,
-                        num_attention_heads=max(1, hidden // 64), intermediate_size=4 * hidden,
-                        max_position_embeddings=512, pad_token_id=tokenizer.pad_token_id)  # fmt: skip
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=hidden,
+        num_hidden_layers=layers,
+        num_attention_heads=max(1, hidden // 64),
+        intermediate_size=4 * hidden,
+        max_position_embeddings=512,
+        pad_token_id=tokenizer.pad_token_id,
+    )
     with seeded(seed):
         backbone = BertModel(config)
-    with torch.no_grad():  # words, not positions, tell texts apart from the start: else all vectors begin as one
+    with (
+        torch.no_grad()
+    ):  # words, not positions, tell texts apart from the start: else all vectors begin as one
         backbone.embeddings.position_embeddings.weight.mul_(0.1)
         backbone.embeddings.token_type_embeddings.weight.zero_()
     return Encoder(backbone, tokenizer, pooling=pooling, max_length=max_length)

@@ -21,10 +21,19 @@ def save(encoder: Encoder, directory: Path, *, provenance: dict[str, Any], card:
     encoder.backbone.save_pretrained(directory, safe_serialization=True)
     encoder.tokenizer.save_pretrained(directory)
     paths = [p for p in MODULES if p != "2_Normalize" or encoder.normalize]
-    modules = [{"idx": i, "name": str(i), "path": p, "type": f"sentence_transformers.models.{MODULES[p]}"} for i, p in enumerate(paths)]  # fmt: skip
+    modules = [
+        {"idx": i, "name": str(i), "path": p, "type": f"sentence_transformers.models.{MODULES[p]}"}
+        for i, p in enumerate(paths)
+    ]
     _write(directory / "modules.json", modules)
-    _write(directory / "sentence_bert_config.json", {"max_seq_length": encoder.max_length, "do_lower_case": False})
-    _write(directory / "config_sentence_transformers.json", {"similarity_fn_name": "cosine", "prompts": {}})
+    _write(
+        directory / "sentence_bert_config.json",
+        {"max_seq_length": encoder.max_length, "do_lower_case": False},
+    )
+    _write(
+        directory / "config_sentence_transformers.json",
+        {"similarity_fn_name": "cosine", "prompts": {}},
+    )
     (directory / "1_Pooling").mkdir()
     _write(directory / "1_Pooling" / "config.json", _pooling(encoder))
     if encoder.normalize:
@@ -38,7 +47,11 @@ def save(encoder: Encoder, directory: Path, *, provenance: dict[str, Any], card:
 def _pooling(encoder: Encoder) -> dict[str, Any]:
     """Old readers need the booleans, new ones the name; both together load in either."""
     flags = {key: name == encoder.pooling for key, name in OLD_POOLING_KEYS.items()}
-    return {"word_embedding_dimension": encoder.dimension, "pooling_mode": _st_name(encoder.pooling), **flags}
+    return {
+        "word_embedding_dimension": encoder.dimension,
+        "pooling_mode": _st_name(encoder.pooling),
+        **flags,
+    }
 
 
 def _st_name(pooling: str) -> str:
@@ -46,4 +59,6 @@ def _st_name(pooling: str) -> str:
 
 
 def _write(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n", encoding="utf-8")
+    path.write_text(
+        json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n", encoding="utf-8"
+    )

@@ -27,7 +27,14 @@ def maximum(hidden_NTD: Tensor, mask_NT: Tensor) -> Tensor:
 def last(hidden_NTD: Tensor, mask_NT: Tensor) -> Tensor:
     """The last real token, for decoders."""
     position_T = torch.arange(mask_NT.shape[1], device=mask_NT.device)
-    return hidden_NTD[torch.arange(len(hidden_NTD), device=hidden_NTD.device), (mask_NT * position_T).argmax(1)]
+    return hidden_NTD[
+        torch.arange(len(hidden_NTD), device=hidden_NTD.device), (mask_NT * position_T).argmax(1)
+    ]
 
 
-POOLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"mean": mean, "cls": first, "max": maximum, "last": last}
+POOLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "mean": mean,
+    "cls": first,
+    "max": maximum,
+    "last": last,
+}

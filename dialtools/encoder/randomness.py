@@ -37,4 +37,6 @@ def seeded(seed: int, device: torch.device = CPU) -> Iterator[None]:
 
 
 def _of(device: torch.device) -> tuple[torch.device, ...]:
-    return () if device.type == "mps" else (device,)  # there is one, and torch.mps takes no name of it
+    return (
+        () if device.type == "mps" else (device,)
+    )  # there is one, and torch.mps takes no name of it

@@ -13,11 +13,14 @@ from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.tokens import assemble, tokenise
 
 
-def sequences_of(encoder: Encoder, items: Sequence[Turns], max_length: int) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:  # fmt: skip
+def sequences_of(
+    encoder: Encoder, items: Sequence[Turns], max_length: int
+) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """Turn items into sequences of tokens; a list of turns keeps its newest tokens, a single text its first.
 
     Returns:
-        N sequences of `max_length` tokens or fewer, (N,) the tokens of each before any cut, (N,) whether it was cut.
+        N sequences of `max_length` tokens or fewer, (N,) the tokens of each before any cut, (N,)
+        whether it was cut.
     """
     utterances: dict[str, int] = {}
     for texts, _ in items:
@@ -31,7 +34,9 @@ def sequences_of(encoder: Encoder, items: Sequence[Turns], max_length: int) -> t
     for i, (texts, roles) in enumerate(items):
         spoken = [encoder.role_tokens[r] for r in roles] if encoder.role_tokens and roles else None
         turns = [tokens[utterances[text]] for text in texts]
-        sequence, cut[i] = assemble(turns, special, max_length=max_length, newest=len(turns) > 1, roles=spoken)
+        sequence, cut[i] = assemble(
+            turns, special, max_length=max_length, newest=len(turns) > 1, roles=spoken
+        )
         between = len(turns) if spoken else (len(turns) - 1) * len(special.separator)
         counts[i] = len(special.prefix) + sum(map(len, turns)) + between + len(special.suffix)
         sequences.append(sequence)

@@ -25,10 +25,17 @@ class SpecialTokens:
         """Find what a tokenizer puts around a text, by asking it."""
         bare, dressed = _ids(tokenizer, "a", special=False), _ids(tokenizer, "a", special=True)
         at = next((i for i in range(len(dressed)) if dressed[i : i + len(bare)] == bare), 0)
-        between = tokenizer.sep_token_id if tokenizer.sep_token_id is not None else tokenizer.eos_token_id
+        between = (
+            tokenizer.sep_token_id if tokenizer.sep_token_id is not None else tokenizer.eos_token_id
+        )
         separator = [between] if between is not None else _ids(tokenizer, "\n", special=False)
-        pad = next((i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id) if i is not None), 0)
-        arrays = (np.asarray(ids, np.int32) for ids in (dressed[:at], dressed[at + len(bare) :], separator))
+        pad = next(
+            (i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id) if i is not None), 0
+        )
+        arrays = (
+            np.asarray(ids, np.int32)
+            for ids in (dressed[:at], dressed[at + len(bare) :], separator)
+        )
         return cls(*arrays, pad=pad)
 
 
@@ -46,7 +53,10 @@ def tokenise(tokenizer: Any, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarr
     if backend is not None:
         backend.no_truncation()
         backend.no_padding()
-        rows = [encoding.ids for encoding in backend.encode_batch_fast(list(texts), add_special_tokens=False)]
+        rows = [
+            encoding.ids
+            for encoding in backend.encode_batch_fast(list(texts), add_special_tokens=False)
+        ]
     else:
         rows = [_ids(tokenizer, text, special=False) for text in texts]
     offsets = np.zeros(len(rows) + 1, np.int64)
@@ -55,8 +65,14 @@ def tokenise(tokenizer: Any, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarr
     return flat, offsets
 
 
-def assemble(turns: Sequence[np.ndarray], special: SpecialTokens, *, max_length: int, newest: bool = True,
-             roles: Sequence[int] | None = None) -> tuple[np.ndarray, bool]:  # fmt: skip
+def assemble(
+    turns: Sequence[np.ndarray],
+    special: SpecialTokens,
+    *,
+    max_length: int,
+    newest: bool = True,
+    roles: Sequence[int] | None = None,
+) -> tuple[np.ndarray, bool]:
     """Join turns into one sequence: [CLS] t1 [SEP] t2 [SEP], or [CLS] [USR] t1 [SYS] t2 [SEP] with roles.
 
     Args:

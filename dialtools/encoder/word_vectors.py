@@ -19,7 +19,12 @@ class WordVectors:
 
     def __init__(self, words: dict[str, int], matrix_VD: np.ndarray) -> None:
         self.words, self.matrix = words, matrix_VD
-        self.max_length, self.pooling, self.normalize, self.role_tokens = 1 << 30, "mean", False, None
+        self.max_length, self.pooling, self.normalize, self.role_tokens = (
+            1 << 30,
+            "mean",
+            False,
+            None,
+        )
 
     @property
     def dimension(self) -> int:
@@ -34,7 +39,10 @@ class WordVectors:
 
     def encode(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return (N, D) averages, zeros where no word is known, and (N,) the number of words of each text."""
-        vectors, counts = np.zeros((len(texts), self.dimension), np.float32), np.zeros(len(texts), np.int64)
+        vectors, counts = (
+            np.zeros((len(texts), self.dimension), np.float32),
+            np.zeros(len(texts), np.int64),
+        )
         for i, text in enumerate(texts):
             words = WORDS.findall(text.lower())
             known = [self.words[word] for word in words if word in self.words]
@@ -65,7 +73,11 @@ class WordVectors:
                 except (ValueError, UnicodeDecodeError):
                     row, word = np.zeros(0, np.float32), ""
                 if not word or len(row) != width or not np.isfinite(row).all():
-                    raise ModelError(f"line {number}: expected a word and {width or 'its'} numbers", where=path, hint="a model is a directory, or a text file of word vectors")  # fmt: skip
+                    raise ModelError(
+                        f"line {number}: expected a word and {width or 'its'} numbers",
+                        where=path,
+                        hint="a model is a directory, or a text file of word vectors",
+                    )
                 if word not in words:
                     words[word] = len(rows)
                     rows.append(row)

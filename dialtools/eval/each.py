@@ -1,14 +1,16 @@
 """What every test item adds to a score, as its record tells it (`each`), and the statistic that it makes again.
 
-    means            [1, 0, 0.9, null, ...]                       the item's share of the score; null: it does not count
-    four metrics     {"right", "binary", "out"}                   of out-of-scope detection (their average)
-    AUROC            {"placement", "out"}                         the share of the other kind that the item beats
-    grouped items    {"right", "of"}                              right ones of each group, and how many it has
-    F1 of acts       {"truth": [[0, 2], ...], "guess", "labels"}  labels of each item by number, and how many there are
-    F1 of classes    {"truth": [3, ...], "guess": [[...]]}        a class of each item; guesses of every run
-    correlations     {"x", "y"}                                   two numbers of each item
+    means            [1, 0, 0.9, null, ...]                       the item's share of the score;
+    null: it does not count four metrics     {"right", "binary", "out"}                   of
+    out-of-scope detection (their average) AUROC            {"placement", "out"}
+    the share of the other kind that the item beats grouped items    {"right", "of"}
+    right ones of each group, and how many it has F1 of acts       {"truth": [[0, 2], ...], "guess",
+    "labels"}  labels of each item by number, and how many there are F1 of classes    {"truth": [3,
+    ...], "guess": [[...]]}        a class of each item; guesses of every run correlations     {"x",
+    "y"}                                   two numbers of each item
 
-Means over runs are means of each item's share over the runs; thresholds that were found on all test rows stay.
+Means over runs are means of each item's share over the runs; thresholds that were found on all test
+rows stay.
 """
 
 from __future__ import annotations
@@ -57,7 +59,9 @@ def _grouped(_metric: str, right: Sequence[Any], of: Sequence[Any]) -> Sums:
 def _four(_metric: str, right: Sequence[Any], binary: Sequence[Any], out: Sequence[Any]) -> Sums:
     hit, told, outside = _numbers(right), _numbers(binary), _numbers(out) == 1
     inside = np.where(outside, np.nan, hit)
-    return counts.mean_of_shares(np.column_stack([hit, inside, told, np.where(outside, hit, np.nan)]))
+    return counts.mean_of_shares(
+        np.column_stack([hit, inside, told, np.where(outside, hit, np.nan)])
+    )
 
 
 def _area(_metric: str, placement: Sequence[Any], out: Sequence[Any]) -> Sums:
@@ -65,7 +69,9 @@ def _area(_metric: str, placement: Sequence[Any], out: Sequence[Any]) -> Sums:
 
 
 def _classes(metric: str, truth: Sequence[int], guess: Sequence[Sequence[int]]) -> Sums:
-    return counts.class_f1(np.asarray(truth, np.int64), np.asarray(guess, np.int64), metric.removesuffix("-f1"))
+    return counts.class_f1(
+        np.asarray(truth, np.int64), np.asarray(guess, np.int64), metric.removesuffix("-f1")
+    )
 
 
 def _labels(metric: str, truth: Sequence[Any], guess: Sequence[Any], labels: int) -> Sums:

@@ -27,7 +27,9 @@ class Labelled:
     def classes(self, names: list[str]) -> np.ndarray:
         """Return (N,) the index of each label in `names`, -1 for others."""
         index = {name: i for i, name in enumerate(names)}
-        return np.fromiter((index.get(label, -1) for label in self.labels), np.int64, len(self.labels))
+        return np.fromiter(
+            (index.get(label, -1) for label in self.labels), np.int64, len(self.labels)
+        )
 
 
 def read(options: LabelledOptions) -> tuple[Labelled, Labelled, Embeddings]:
@@ -48,7 +50,9 @@ def parts(options: LabelledOptions) -> tuple[Embeddings, Embeddings, Embeddings]
         train, test = both
     else:
         source = read_embeddings(options.inputs)
-        train, test = (rows_of(source, options, value) for value in (options.train_split, options.test_split))
+        train, test = (
+            rows_of(source, options, value) for value in (options.train_split, options.test_split)
+        )
     of_train, of_test = (next(iter(part.vectors.values())).shape[1] for part in (train, test))
     if of_train != of_test:
         raise DataError(f"training vectors have {of_train} dimensions, test vectors {of_test}")
@@ -63,7 +67,14 @@ def part_of(source: Embeddings, options: LabelledOptions, value: str) -> Labelle
 def validation_split(source: Embeddings, options: IntentOptions | OosOptions) -> str | None:
     """Return the value of the split column for validation rows, as named or one of the usual; None if no row has it."""
     known = {*source.columns.get(options.split, ())} - {options.train_split, options.test_split}
-    return next((v for v in ((options.validation_split,) if options.validation_split else VALIDATION) if v in known), None)  # fmt: skip
+    return next(
+        (
+            v
+            for v in ((options.validation_split,) if options.validation_split else VALIDATION)
+            if v in known
+        ),
+        None,
+    )
 
 
 def rows_of(source: Embeddings, options: LabelledOptions, value: str) -> Embeddings:
@@ -72,7 +83,11 @@ def rows_of(source: Embeddings, options: LabelledOptions, value: str) -> Embeddi
     rows = np.asarray([i for i, own in enumerate(column) if own == value], np.int64)
     if not len(rows):
         known = sorted({str(v) for v in column})
-        raise DataError(f"no row has {options.split} = {value!r}; there are {', '.join(known)}", where=source.name, hint=nearest(value, known))  # fmt: skip
+        raise DataError(
+            f"no row has {options.split} = {value!r}; there are {', '.join(known)}",
+            where=source.name,
+            hint=nearest(value, known),
+        )
     return source.select(rows)
 
 
@@ -80,10 +95,16 @@ def without(part: Embeddings, label: str, value: str | None) -> Embeddings:
     """Return the rows of other labels."""
     if value is None:
         return part
-    return part.select(np.asarray([row for row, own in enumerate(part.column(label)) if str(own) != value], np.int64))
+    return part.select(
+        np.asarray(
+            [row for row, own in enumerate(part.column(label)) if str(own) != value], np.int64
+        )
+    )
 
 
-def of(part: Embeddings, label: str, vectors: np.ndarray | None = None, *, scaled: bool = True) -> Labelled:
+def of(
+    part: Embeddings, label: str, vectors: np.ndarray | None = None, *, scaled: bool = True
+) -> Labelled:
     """Return rows with their labels; `vectors` may stand in for the ones of the file; scaled to unit length or as they are."""
     values = part.column(label)
     empty = next((i for i, value in enumerate(values) if value is None), None)
@@ -95,7 +116,9 @@ def of(part: Embeddings, label: str, vectors: np.ndarray | None = None, *, scale
     return Labelled(unit(found) if scaled else found, [str(value) for value in values])
 
 
-def episodes(labels: list[str], shots: int, options: LabelledOptions, loaded: dict[str, Any] | None) -> list[Episode]:
+def episodes(
+    labels: list[str], shots: int, options: LabelledOptions, loaded: dict[str, Any] | None
+) -> list[Episode]:
     """Return the episodes of a shot count: from the file, or drawn by seed.
 
     Raises:
@@ -105,14 +128,29 @@ def episodes(labels: list[str], shots: int, options: LabelledOptions, loaded: di
         return [sample(labels, shots, seed=options.seed + run) for run in range(options.runs)]
     found = loaded.get("shots", {}).get(str(shots))
     if not found:
-        raise ConfigError(f"--episodes has no {shots}-shot runs; there are {', '.join(loaded.get('shots', {}))}")
+        raise ConfigError(
+            f"--episodes has no {shots}-shot runs; there are {', '.join(loaded.get('shots', {}))}"
+        )
     try:
-        runs = [Episode(r.get("seed", i), np.asarray(r["train_idx"], np.int64), np.asarray(r.get("val_idx", []), np.int64)) for i, r in enumerate(found)]  # fmt: skip
+        runs = [
+            Episode(
+                r.get("seed", i),
+                np.asarray(r["train_idx"], np.int64),
+                np.asarray(r.get("val_idx", []), np.int64),
+            )
+            for i, r in enumerate(found)
+        ]
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise DataError(f'{shots}-shot: each run needs "train_idx", a list of row numbers', where=options.episodes) from None  # fmt: skip
+        raise DataError(
+            f'{shots}-shot: each run needs "train_idx", a list of row numbers',
+            where=options.episodes,
+        ) from None
     for run in runs:
         if not len(run.train) or run.train.min() < 0 or run.train.max() >= len(labels):
-            raise DataError(f"{shots}-shot: rows must be 0 to {len(labels) - 1}, the training rows", where=options.episodes)  # fmt: skip
+            raise DataError(
+                f"{shots}-shot: rows must be 0 to {len(labels) - 1}, the training rows",
+                where=options.episodes,
+            )
     return runs
 
 
@@ -134,7 +172,8 @@ def load_episodes(options: LabelledOptions) -> dict[str, Any] | None:
         isinstance(v, dict) for k, v in content.items() if "shots" not in content or k == "shots"
     ):
         raise DataError(
-            'expected {"shots": {"1": [{"train_idx": [...]}]}}, or several such by data set', where=options.episodes
+            'expected {"shots": {"1": [{"train_idx": [...]}]}}, or several such by data set',
+            where=options.episodes,
         )
     if "shots" in content:
         return content
@@ -152,5 +191,10 @@ def export(options: LabelledOptions, drawn: dict[int, list[Episode]]) -> None:
     path = Path(options.export_episodes)
     if path.exists() and not options.overwrite:
         raise OutputError("exists already", where=path, hint="--overwrite replaces it")
-    shots = {str(k): [{"seed": e.seed, "train_idx": e.train.tolist(), "val_idx": e.val.tolist()} for e in runs] for k, runs in drawn.items()}  # fmt: skip
+    shots = {
+        str(k): [
+            {"seed": e.seed, "train_idx": e.train.tolist(), "val_idx": e.val.tolist()} for e in runs
+        ]
+        for k, runs in drawn.items()
+    }
     path.write_text(json.dumps({"shots": shots}) + "\n", encoding="utf-8")

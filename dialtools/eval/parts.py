@@ -34,7 +34,10 @@ def read(options: ProbeOptions) -> Parts:
         if not len(part):
             raise DataError(f"holds no {name} rows", where=part.name)
         if part.matrix.shape[1] != parts.train.matrix.shape[1]:
-            raise DataError(f"vectors have {part.matrix.shape[1]} dimensions, training vectors {parts.train.matrix.shape[1]}", where=part.name)  # fmt: skip
+            raise DataError(
+                f"vectors have {part.matrix.shape[1]} dimensions, training vectors {parts.train.matrix.shape[1]}",
+                where=part.name,
+            )
     return parts
 
 
@@ -55,7 +58,10 @@ def groups(part: Embeddings, name: str | None) -> list[int]:
 def numbered(values: Sequence[Any]) -> list[int]:
     """Return the number of each value in order of first occurrence, None being one by itself; nothing if all differ."""
     numbers: dict[str | int, int] = {}
-    found = [numbers.setdefault(row if value is None else str(value), len(numbers)) for row, value in enumerate(values)]
+    found = [
+        numbers.setdefault(row if value is None else str(value), len(numbers))
+        for row, value in enumerate(values)
+    ]
     return found if len(numbers) < len(found) else []
 
 
@@ -73,11 +79,19 @@ def _of_splits(options: ProbeOptions) -> Parts:
 
     def rows(name: str) -> Embeddings:
         if name not in known:
-            raise DataError(f"no row has {options.split} = {name!r}; there are {', '.join(known)}", where=source.name, hint=nearest(name, known))  # fmt: skip
-        return source.select(np.asarray([i for i, value in enumerate(values) if value == name], np.int64))
+            raise DataError(
+                f"no row has {options.split} = {name!r}; there are {', '.join(known)}",
+                where=source.name,
+                hint=nearest(name, known),
+            )
+        return source.select(
+            np.asarray([i for i, value in enumerate(values) if value == name], np.int64)
+        )
 
     taken = (options.train_split, options.test_split)
-    named = options.validation_split or next((v for v in VALIDATION if v in known and v not in taken), None)
+    named = options.validation_split or next(
+        (v for v in VALIDATION if v in known and v not in taken), None
+    )
     train, test = map(rows, taken)
     return Parts(train, rows(named), test) if named else Parts(*_held_out(train, options), test)
 
@@ -85,7 +99,15 @@ def _of_splits(options: ProbeOptions) -> Parts:
 def _held_out(train: Embeddings, options: ProbeOptions) -> tuple[Embeddings, Embeddings]:
     """Split training rows by a stable hash of their dialogue (or row), so that no dialogue is on both sides."""
     if not options.hold_out:
-        raise DataError("no validation rows to choose hyper-parameters on", where=train.name, hint="--validation FILE, --validation-split NAME, or --hold-out 0.1")  # fmt: skip
-    names = next((train.columns[c] for c in ("dialogue_id", "id") if c in train.columns), range(len(train)))
-    out = np.asarray([share(str(name), seed=options.seed) < options.hold_out for name in names], bool)
+        raise DataError(
+            "no validation rows to choose hyper-parameters on",
+            where=train.name,
+            hint="--validation FILE, --validation-split NAME, or --hold-out 0.1",
+        )
+    names = next(
+        (train.columns[c] for c in ("dialogue_id", "id") if c in train.columns), range(len(train))
+    )
+    out = np.asarray(
+        [share(str(name), seed=options.seed) < options.hold_out for name in names], bool
+    )
     return train.select(np.flatnonzero(~out)), train.select(np.flatnonzero(out))

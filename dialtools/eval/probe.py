@@ -1,9 +1,10 @@
 """A probe: one layer trained on frozen embeddings, its hyper-parameters chosen on validation rows (WMDC, DiaEval).
 
-N rows, D dimensions, A labels or classes. "One added MLP layer" is read as one linear layer with a sigmoid for each
-label, or a softmax over classes, trained by Adam on cross-entropy; --hidden adds a ReLU layer before it. The layer sees
-vectors less the training mean, all divided by one number: what it can learn is the same, and Adam's steps do not
-depend on the encoder's scale. One BLAS thread, so that any number of cores gives the same weights.
+N rows, D dimensions, A labels or classes. "One added MLP layer" is read as one linear layer with a
+sigmoid for each label, or a softmax over classes, trained by Adam on cross-entropy; --hidden adds a
+ReLU layer before it. The layer sees vectors less the training mean, all divided by one number: what
+it can learn is the same, and Adam's steps do not depend on the encoder's scale. One BLAS thread, so
+that any number of cores gives the same weights.
 """
 
 from __future__ import annotations
@@ -44,27 +45,46 @@ class Probe:
         return self.layer.predict_proba((vectors_ND - self.mean) / self.scale)
 
 
-def train(parts: Parts, targets: Parts, quality: Quality, options: ProbeOptions, advance: Callable[[int], None]) -> Probe:  # fmt: skip
+def train(
+    parts: Parts,
+    targets: Parts,
+    quality: Quality,
+    options: ProbeOptions,
+    advance: Callable[[int], None],
+) -> Probe:
     """Train a layer at each point of the grid and return the best.
 
     Args:
-        targets: of each part (N, A) zeros and ones, or (N,) classes 0..A-1, -1 for one that training rows lack.
-        quality: from targets and (N, A) probabilities to a number, the higher the better.
-        advance: told of each finished point.
+        targets: of each part (N, A) zeros and ones, or (N,) classes 0..A-1, -1 for one that
+        training rows lack. quality: from targets and (N, A) probabilities to a number, the higher
+        the better. advance: told of each finished point.
     """
     from threadpoolctl import threadpool_limits
 
     vectors = parts.train.matrix
     mean_D = vectors.mean(0)
     scale = float((vectors - mean_D).std()) or 1.0
-    rows = Rows((vectors - mean_D) / scale, targets.train, (parts.validation.matrix - mean_D) / scale, targets.validation)  # fmt: skip
+    rows = Rows(
+        (vectors - mean_D) / scale,
+        targets.train,
+        (parts.validation.matrix - mean_D) / scale,
+        targets.validation,
+    )
     best = Probe(None, mean_D, scale)
     with threadpool_limits(1):
         for hidden, rate, decay in itertools.product(options.hidden, options.rates, options.decays):
-            layer, epoch, score = _fit(rows, quality, options, hidden=hidden, rate=rate, decay=decay)
+            layer, epoch, score = _fit(
+                rows, quality, options, hidden=hidden, rate=rate, decay=decay
+            )
             if best.layer is None or score > best.chosen["validation"]:
                 best.layer = layer
-                best.chosen = {"hidden": hidden, "rate": rate, "decay": decay, "epochs": epoch, "validation": score}
+                best.chosen = {
+                    "hidden": hidden,
+                    "rate": rate,
+                    "decay": decay,
+                    "epochs": epoch,
+                    "validation": score,
+                }
             advance(1)
     return best
 
@@ -78,24 +98,38 @@ class Rows(NamedTuple):
     validation_targets: np.ndarray
 
 
-def _fit(rows: Rows, quality: Quality, options: ProbeOptions, *, hidden: int, rate: float, decay: float) -> tuple[Any, int, float]:  # fmt: skip
+def _fit(
+    rows: Rows, quality: Quality, options: ProbeOptions, *, hidden: int, rate: float, decay: float
+) -> tuple[Any, int, float]:
     """Return the layer at its best epoch, that epoch, and its score.
 
-    It stops when `patience` epochs lowered neither the validation loss nor raised the score: at the start nothing is
-    above a threshold yet and the score stands still, while the loss already falls.
+    It stops when `patience` epochs lowered neither the validation loss nor raised the score: at the
+    start nothing is above a threshold yet and the score stands still, while the loss already falls.
     """
     from sklearn.neural_network import MLPClassifier
 
     size = min(options.batch, len(rows.train))
-    # scikit-learn divides alpha by the size of the batch; times it, a decay means the same for every --batch
-    layer = MLPClassifier((hidden,) if hidden else (), learning_rate_init=rate, alpha=decay * size, batch_size=size, random_state=options.seed)  # fmt: skip
-    classes = np.arange(rows.targets.shape[1] if rows.targets.ndim == 2 else int(rows.targets.max()) + 1)
+    # scikit-learn divides alpha by the size of the batch; times it, a decay means the same for
+    # every --batch
+    layer = MLPClassifier(
+        (hidden,) if hidden else (),
+        learning_rate_init=rate,
+        alpha=decay * size,
+        batch_size=size,
+        random_state=options.seed,
+    )
+    classes = np.arange(
+        rows.targets.shape[1] if rows.targets.ndim == 2 else int(rows.targets.max()) + 1
+    )
     best, best_epoch, best_score = None, 0, -np.inf
     lowest, progress = np.inf, 0
     for epoch in range(1, options.epochs + 1):
         layer.partial_fit(rows.train, rows.targets, classes=classes)
         probabilities = layer.predict_proba(rows.validation)
-        score, loss = quality(rows.validation_targets, probabilities), cross_entropy(rows.validation_targets, probabilities)  # fmt: skip
+        score, loss = (
+            quality(rows.validation_targets, probabilities),
+            cross_entropy(rows.validation_targets, probabilities),
+        )
         if score > best_score or loss < lowest * (1 - LEAST_GAIN):
             progress, lowest = epoch, min(lowest, loss)
         if score > best_score:

@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 
 from dialtools.eval import each
-from dialtools.eval.items import identity
+from dialtools.eval.identity import identity
 from dialtools.eval.score import Score
 from dialtools.streams.vectors import Embeddings
 from dialtools.words import index_terms
@@ -19,19 +19,32 @@ FIELDS = ("text", "history", "query", "utterance")
 """Fields that were embedded, where the file does not tell which."""
 
 
-def check(scores: Sequence[Score], train: Embeddings, test: Embeddings, train_labels: Sequence[Any], test_labels: Sequence[Any]) -> None:  # fmt: skip
+def check(
+    scores: Sequence[Score],
+    train: Embeddings,
+    test: Embeddings,
+    train_labels: Sequence[Any],
+    test_labels: Sequence[Any],
+) -> None:
     """Set `data` of scores of these test rows, and `unleaked` if some of them occur in the training rows.
 
     Args:
         train_labels, test_labels: the class of each row, or its list of labels.
     """
-    data: dict[str, Any] = {"train": balance(train, train_labels), "test": balance(test, test_labels)}
+    data: dict[str, Any] = {
+        "train": balance(train, train_labels),
+        "test": balance(test, test_labels),
+    }
     fields = embedded(train)
     found = [texts(part, fields) for part in (train, test)]
     leaked = None
     if fields and None not in found:
         exact, leaked = repeated(*found), repeated(*(list(map(folded, part)) for part in found))  # type: ignore[arg-type]
-        data["leakage"] = {"field": "+".join(fields), "exact": int(exact.sum()), "normalised": int(leaked.sum())}
+        data["leakage"] = {
+            "field": "+".join(fields),
+            "exact": int(exact.sum()),
+            "normalised": int(leaked.sum()),
+        }
     for score in scores:
         score.data = data
         if leaked is not None and leaked.any() and each.size(score.each) == len(leaked):
@@ -40,17 +53,27 @@ def check(scores: Sequence[Score], train: Embeddings, test: Embeddings, train_la
 
 def balance(part: Embeddings, labels: Sequence[Any]) -> dict[str, Any]:
     """Return the number of rows and classes, of rows in the smallest and largest class, the latter's share in percent, and digests."""
-    sizes = Counter(str(name) for own in labels for name in (own if isinstance(own, list) else [own]))
+    sizes = Counter(
+        str(name) for own in labels for name in (own if isinstance(own, list) else [own])
+    )
     largest = max(sizes.values(), default=0)
-    return {"rows": len(labels), "classes": len(sizes), "smallest": min(sizes.values(), default=0), "largest": largest,
-            "majority": round(100 * largest / max(len(labels), 1), 2), "items": identity(part.columns)}  # fmt: skip
+    return {
+        "rows": len(labels),
+        "classes": len(sizes),
+        "smallest": min(sizes.values(), default=0),
+        "largest": largest,
+        "majority": round(100 * largest / max(len(labels), 1), 2),
+        "items": identity(part.columns),
+    }
 
 
 def embedded(part: Embeddings) -> list[str]:
     """Return the fields that the vectors are of: as the file tells, else the likeliest that it has; none if it has none."""
     about = orjson.loads(part.metadata.get("dialtools", "{}"))
     told = (about.get("options") or {}).get("field") or []
-    likely = ("history",) if "turn" in part.columns else FIELDS  # the text of a turn is less than what was embedded
+    likely = (
+        ("history",) if "turn" in part.columns else FIELDS
+    )  # the text of a turn is less than what was embedded
     names = told[0].split("+") if told else [name for name in likely if name in part.columns][:1]
     return names if all(name in part.columns for name in names) else []
 
@@ -59,7 +82,10 @@ def texts(part: Embeddings, fields: Sequence[str]) -> list[str] | None:
     """Return the text of each row, turns one after the other; None if a column is not there or holds no texts."""
     if not fields or any(name not in part.columns for name in fields):
         return None
-    rows = [[turn for name in fields for turn in _turns(part.columns[name][row])] for row in range(len(part))]
+    rows = [
+        [turn for name in fields for turn in _turns(part.columns[name][row])]
+        for row in range(len(part))
+    ]
     return ["\n".join(turns) for turns in rows] if all(rows) else None
 
 
@@ -89,5 +115,7 @@ def told(data: dict[str, Any]) -> str:
     even = f"{train['classes']:,} classes, {rows} training rows each"
     if leakage is None:
         return f"{even}; no texts here, so whether test rows occur in training is not known (dial-embed --keep all)"
-    found = f"{leakage['normalised']:,} of {test['rows']:,} test rows occur in training ({leakage['exact']:,} letter by letter)"  # fmt: skip
-    return f"{even}; {found}" + ("; `unleaked` is the score without them" if leakage["normalised"] else "")
+    found = f"{leakage['normalised']:,} of {test['rows']:,} test rows occur in training ({leakage['exact']:,} letter by letter)"
+    return f"{even}; {found}" + (
+        "; `unleaked` is the score without them" if leakage["normalised"] else ""
+    )

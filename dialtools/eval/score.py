@@ -28,15 +28,14 @@ class Score:
     """One metric in one setting; accuracies in percent.
 
     Attributes:
-        values: a value for each run.
-        chosen: hyper-parameters found on validation rows.
-        chance: what random order scores on the same lists.
-        low, high: 95 % interval: Student's t over runs or groups of queries, or bootstrap over queries of a single run.
-        each: what every test item adds (`each` tells how), so that scores can be compared item by item.
-        items: digests of the columns that tell which the test items are, in their order (`items`).
-        groups: of the items, which belong together (for each the number of its dialogue, of its block of candidates): intervals keep them whole.
-        data: what training and test rows are, and whether they share texts (`sanity`).
-        unleaked: the score without the test rows that training rows repeat.
+        values: a value for each run. chosen: hyper-parameters found on validation rows. chance:
+        what random order scores on the same lists. low, high: 95 % interval: Student's t over runs
+        or groups of queries, or bootstrap over queries of a single run. each: what every test item
+        adds (`each` tells how), so that scores can be compared item by item. items: digests of the
+        columns that tell which the test items are, in their order (`items`). groups: of the items,
+        which belong together (for each the number of its dialogue, of its block of candidates):
+        intervals keep them whole. data: what training and test rows are, and whether they share
+        texts (`sanity`). unleaked: the score without the test rows that training rows repeat.
     """
 
     task: str
@@ -76,14 +75,33 @@ class Score:
 def of_runs(values: list[float], **facts: Any) -> Score:
     """Return a score over runs with a t-interval; `each` is not known here, and comes with the facts."""
     mean, low, high, std = over_runs(np.asarray(values, float))
-    return Score(value=mean, low=low, high=high, std=std, runs=len(values), values=[float(v) for v in values], **facts)
+    return Score(
+        value=mean,
+        low=low,
+        high=high,
+        std=std,
+        runs=len(values),
+        values=[float(v) for v in values],
+        **facts,
+    )
 
 
 def of_queries(values_N: np.ndarray, **facts: Any) -> Score:
     """Return a score over the queries of one run: a bootstrap interval, or one over whole `groups` if there are any."""
     values, groups = np.asarray(values_N, float), facts.get("groups")
-    mean, low, high = over_groups(values, np.asarray(groups)) if groups else bootstrap(values, seed=facts["seed"])
-    return Score(value=mean, low=low, high=high, std=float("nan"), runs=1, n=len(values_N), each=shares(values_N / 100), **facts)  # fmt: skip
+    mean, low, high = (
+        over_groups(values, np.asarray(groups)) if groups else bootstrap(values, seed=facts["seed"])
+    )
+    return Score(
+        value=mean,
+        low=low,
+        high=high,
+        std=float("nan"),
+        runs=1,
+        n=len(values_N),
+        each=shares(values_N / 100),
+        **facts,
+    )
 
 
 def check_gates(scores: list[Score], gates: tuple[str, ...]) -> None:
@@ -98,7 +116,12 @@ def check_gates(scores: list[Score], gates: tuple[str, ...]) -> None:
         hits = [s for s in scores if name in (s.metric, f"{s.setting} {s.metric}")]
         if not hits:
             known = list(dict.fromkeys(s.metric for s in scores))
-            raise ConfigError(f"--fail-under: no metric {name!r}", hint=nearest(name, known) or f"there are {', '.join(known)}")  # fmt: skip
+            raise ConfigError(
+                f"--fail-under: no metric {name!r}",
+                hint=nearest(name, known) or f"there are {', '.join(known)}",
+            )
         for score in hits:
             if not score.value >= float(bound):
-                raise GateError(f"{score.task} {score.setting} {score.metric} is {score.value:.2f}, below {bound}")
+                raise GateError(
+                    f"{score.task} {score.setting} {score.metric} is {score.value:.2f}, below {bound}"
+                )

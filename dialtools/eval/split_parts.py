@@ -17,9 +17,17 @@ def parts(source: Embeddings, options: PartOptions) -> dict[str, Embeddings]:
     """
     if not len(source):
         raise DataError("holds no rows", where=source.name)
-    values = ["" if v is None else str(v) for v in source.columns.get(options.split) or [""] * len(source)]
+    values = [
+        "" if v is None else str(v) for v in source.columns.get(options.split) or [""] * len(source)
+    ]
     known = list(dict.fromkeys(values))
     if options.part is not None and options.part not in known:
-        raise DataError(f"no row has {options.split} = {options.part!r}; there are {', '.join(known)}", where=source.name, hint=nearest(options.part, known))  # fmt: skip
+        raise DataError(
+            f"no row has {options.split} = {options.part!r}; there are {', '.join(known)}",
+            where=source.name,
+            hint=nearest(options.part, known),
+        )
     wanted = known if options.part is None else [options.part]
-    return {name: source.select(np.flatnonzero([value == name for value in values])) for name in wanted}
+    return {
+        name: source.select(np.flatnonzero([value == name for value in values])) for name in wanted
+    }

@@ -26,7 +26,12 @@ from typing import Any, NamedTuple
 from dialtools.catalog import Entry
 from dialtools.errors import ConfigError, DataError, nearest
 from dialtools.eval.options.labelled import IntentOptions, OosOptions
-from dialtools.eval.options.likeness import EntailOptions, RetrieveOptions, SelectOptions, StsOptions
+from dialtools.eval.options.likeness import (
+    EntailOptions,
+    RetrieveOptions,
+    SelectOptions,
+    StsOptions,
+)
 from dialtools.eval.options.probes import ActOptions, InferOptions
 from dialtools.eval.score import SCHEMA, Score
 from dialtools.options import Layer, resolve
@@ -34,14 +39,20 @@ from dialtools.options import Layer, resolve
 HOME = Path(__file__).parent / "suites"
 SUFFIXES = (".parquet", ".arrow", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".npy")
 TASKS: dict[str, tuple[Entry, type]] = {
-    "intent": (Entry("dialtools.eval.intent:evaluate", "few-shot intents"), IntentOptions),
-    "oos": (Entry("dialtools.eval.oos:evaluate", "out of scope"), OosOptions),
-    "select": (Entry("dialtools.eval.select:evaluate", "response selection"), SelectOptions),
-    "act": (Entry("dialtools.eval.act:evaluate", "action prediction"), ActOptions),
-    "infer": (Entry("dialtools.eval.infer:evaluate", "dialogue inference"), InferOptions),
-    "retrieve": (Entry("dialtools.eval.retrieve:evaluate", "semantic retrieval"), RetrieveOptions),
-    "entail": (Entry("dialtools.eval.entail:evaluate", "triplets of inference"), EntailOptions),
-    "sts": (Entry("dialtools.eval.sts:evaluate", "semantic similarity"), StsOptions),
+    "intent": (Entry("dialtools.eval.tasks.intent:evaluate", "few-shot intents"), IntentOptions),
+    "oos": (Entry("dialtools.eval.tasks.oos:evaluate", "out of scope"), OosOptions),
+    "select": (Entry("dialtools.eval.tasks.select:evaluate", "response selection"), SelectOptions),
+    "act": (Entry("dialtools.eval.tasks.act:evaluate", "action prediction"), ActOptions),
+    "infer": (Entry("dialtools.eval.tasks.infer:evaluate", "dialogue inference"), InferOptions),
+    "retrieve": (
+        Entry("dialtools.eval.tasks.retrieve:evaluate", "semantic retrieval"),
+        RetrieveOptions,
+    ),
+    "entail": (
+        Entry("dialtools.eval.tasks.entail:evaluate", "triplets of inference"),
+        EntailOptions,
+    ),
+    "sts": (Entry("dialtools.eval.tasks.sts:evaluate", "semantic similarity"), StsOptions),
 }
 AVERAGE = "average"
 
@@ -70,7 +81,11 @@ class Dataset:
 
     def rows(self) -> list[Row]:
         """Return its numbers in order."""
-        return [Row(self.task, self.name, setting, metric) for setting in self.settings for metric in self.metrics]
+        return [
+            Row(self.task, self.name, setting, metric)
+            for setting in self.settings
+            for metric in self.metrics
+        ]
 
     @property
     def stems(self) -> list[str]:
@@ -93,7 +108,11 @@ class Suite:
         for task in dict.fromkeys(one.task for one in self.sets):
             own = [one for one in self.sets if one.task == task]
             found += [row for one in own for row in one.rows()]
-            shared = [row for row in own[0].rows() if all(row._replace(dataset=one.name) in one.rows() for one in own)]
+            shared = [
+                row
+                for row in own[0].rows()
+                if all(row._replace(dataset=one.name) in one.rows() for one in own)
+            ]
             found += [row._replace(dataset=AVERAGE) for row in shared if len(own) > 1]
         return found
 
@@ -110,7 +129,11 @@ class Suite:
         found = {}
         for row in self.rows():
             if row.dataset == AVERAGE:
-                each = [values.get(row._replace(dataset=one.name)) for one in self.sets if one.task == row.task]
+                each = [
+                    values.get(row._replace(dataset=one.name))
+                    for one in self.sets
+                    if one.task == row.task
+                ]
                 if None not in each:
                     found[row] = sum(each) / len(each)  # type: ignore[arg-type]
         return found
@@ -137,7 +160,12 @@ def load(name: str) -> Suite:
     except KeyError:
         raise ConfigError("has no [[set]]", where=name) from None
     except TypeError as error:
-        raise ConfigError(str(error).replace("Dataset.__init__()", "a [[set]]").replace("Suite.__init__()", "a suite"), where=name) from None  # fmt: skip
+        raise ConfigError(
+            str(error)
+            .replace("Dataset.__init__()", "a [[set]]")
+            .replace("Suite.__init__()", "a suite"),
+            where=name,
+        ) from None
     for one in sets:
         _check(one, name)
     return suite
@@ -145,13 +173,20 @@ def load(name: str) -> Suite:
 
 def _check(one: Dataset, suite: str) -> None:
     if one.task not in TASKS:
-        raise ConfigError(f"{one.name}: no task {one.task!r}", where=suite, hint=nearest(one.task, list(TASKS)) or f"choose from {', '.join(TASKS)}")  # fmt: skip
+        raise ConfigError(
+            f"{one.name}: no task {one.task!r}",
+            where=suite,
+            hint=nearest(one.task, list(TASKS)) or f"choose from {', '.join(TASKS)}",
+        )
     for name in ("metrics", "settings"):
         if not isinstance(getattr(one, name), list):
             raise ConfigError(f"{one.name}: {name}: expected a list", where=suite)
     for model, numbers in one.published.items():
         if len(numbers) != len(one.rows()):
-            raise ConfigError(f"{one.name}: {model} has {len(numbers)} numbers, settings x metrics are {len(one.rows())}", where=suite)  # fmt: skip
+            raise ConfigError(
+                f"{one.name}: {model} has {len(numbers)} numbers, settings x metrics are {len(one.rows())}",
+                where=suite,
+            )
 
 
 def only(suite: Suite, tasks: Sequence[str]) -> Suite:
@@ -163,7 +198,10 @@ def only(suite: Suite, tasks: Sequence[str]) -> Suite:
     known = list(dict.fromkeys(one.task for one in suite.sets))
     for task in tasks:
         if task not in known:
-            raise ConfigError(f"--task: {suite.title} has no task {task!r}", hint=nearest(task, known) or f"there are {', '.join(known)}")  # fmt: skip
+            raise ConfigError(
+                f"--task: {suite.title} has no task {task!r}",
+                hint=nearest(task, known) or f"there are {', '.join(known)}",
+            )
     return replace(suite, sets=[one for one in suite.sets if one.task in tasks])
 
 
@@ -181,7 +219,9 @@ class Result:
     missing: list[tuple[str, str, str]] = field(default_factory=list)
 
 
-def run(suite: Suite, folders: Sequence[str], *, seed: int, advance: Callable[[int], None]) -> Result:
+def run(
+    suite: Suite, folders: Sequence[str], *, seed: int, advance: Callable[[int], None]
+) -> Result:
     """Score every data set of the suite that each folder has.
 
     Raises:
@@ -202,14 +242,21 @@ def run(suite: Suite, folders: Sequence[str], *, seed: int, advance: Callable[[i
                 result.scores += scores.values()
             advance(1)
         if not values:
-            raise DataError(f"no data set of {suite.title} is here", where=folder, hint=f"looked for {', '.join(dict.fromkeys(one.file for one in suite.sets))} with {', '.join(SUFFIXES)}")  # fmt: skip
+            raise DataError(
+                f"no data set of {suite.title} is here",
+                where=folder,
+                hint=f"looked for {', '.join(dict.fromkeys(one.file for one in suite.sets))} with {', '.join(SUFFIXES)}",
+            )
         values.update(suite.averages(values))
     return result
 
 
 def locate(folder: str, stem: str) -> str | None:
     """Return the embedding file of that name in a folder, whatever its format."""
-    return next((str(path) for suffix in SUFFIXES if (path := Path(folder) / f"{stem}{suffix}").is_file()), None)
+    return next(
+        (str(path) for suffix in SUFFIXES if (path := Path(folder) / f"{stem}{suffix}").is_file()),
+        None,
+    )
 
 
 def _scores(suite: Suite, one: Dataset, folder: str, seed: int) -> dict[Row, Score]:
@@ -218,29 +265,48 @@ def _scores(suite: Suite, one: Dataset, folder: str, seed: int) -> dict[Row, Sco
 
     entry, kind = TASKS[one.task]
     files = {flag: locate(folder, stem) for flag, stem in one.files.items()}
-    values = {"inputs": (locate(folder, one.file),), "seed": seed, "name": one.name, **one.options, **files}
+    values = {
+        "inputs": (locate(folder, one.file),),
+        "seed": seed,
+        "name": one.name,
+        **one.options,
+        **files,
+    }
     options, _ = resolve(kind, [Layer(f"{suite.name}: {one.name}", values)])
     found, _metadata = entry.load()(options)
     inputs = [describe(path) for path in (*options.inputs, *files.values())]
     wanted = {}
     for row in one.rows():
-        score = next((s for s in found if s.metric == row.metric and row.setting in ("", s.setting)), None)
+        score = next(
+            (s for s in found if s.metric == row.metric and row.setting in ("", s.setting)), None
+        )
         if score is None:
             known = list(dict.fromkeys(f"{s.setting} {s.metric}" for s in found))
-            raise ConfigError(f"{one.name}: {one.task} has no {row.setting} {row.metric}".replace("  ", " "), where=suite.name, hint=f"there are {', '.join(known)}")  # fmt: skip
+            raise ConfigError(
+                f"{one.name}: {one.task} has no {row.setting} {row.metric}".replace("  ", " "),
+                where=suite.name,
+                hint=f"there are {', '.join(known)}",
+            )
         score.model, score.inputs = folder, inputs
         wanted[row] = score
     return wanted
 
 
-def records(suite: Suite, result: Result, *, published: bool, each: bool = True) -> list[dict[str, Any]]:
+def records(
+    suite: Suite, result: Result, *, published: bool, each: bool = True
+) -> list[dict[str, Any]]:
     """Return score records: those measured, their averages, and the paper's (which name their source)."""
     found = [score.record(each=each) for score in result.scores]
     for folder, values in result.values.items():
-        found += [_record(row, value, folder) for row, value in values.items() if row.dataset == AVERAGE]
+        found += [
+            _record(row, value, folder) for row, value in values.items() if row.dataset == AVERAGE
+        ]
     if published:
         for model, values in suite.published().items():
-            found += [_record(row, value, model) | {"published": suite.source} for row, value in values.items()]
+            found += [
+                _record(row, value, model) | {"published": suite.source}
+                for row, value in values.items()
+            ]
     return found
 
 

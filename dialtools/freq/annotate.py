@@ -19,13 +19,17 @@ Weighed = tuple[Any, np.ndarray]
 """JSON lines or an Arrow batch of T records, and their (T,) weights."""
 
 
-def weighed(parts: Iterable[Texts], weigh: Callable[[pa.Array], np.ndarray], *, held_bytes: int) -> Iterator[Weighed]:
+def weighed(
+    parts: Iterable[Texts], weigh: Callable[[pa.Array], np.ndarray], *, held_bytes: int
+) -> Iterator[Weighed]:
     """Yield each part's payload and weights; looks up what fills `held_bytes` at once, as a lookup reads all counts."""
     held: list[Texts] = []
     size = 0
     for part in parts:
         held.append(part)
-        size += part.texts.nbytes + (len(part.payload) if isinstance(part.payload, bytes) else part.payload.nbytes)
+        size += part.texts.nbytes + (
+            len(part.payload) if isinstance(part.payload, bytes) else part.payload.nbytes
+        )
         if size >= held_bytes:
             yield from _weighed(held, weigh)
             held, size = [], 0
@@ -45,7 +49,11 @@ def _weighed(held: list[Texts], weigh: Callable[[pa.Array], np.ndarray]) -> Iter
 def first(part: Weighed, rows: int) -> Weighed:
     """Return the first records of a part."""
     payload, weights = part
-    kept = b"".join(payload.splitlines(keepends=True)[:rows]) if isinstance(payload, bytes) else payload.slice(0, rows)
+    kept = (
+        b"".join(payload.splitlines(keepends=True)[:rows])
+        if isinstance(payload, bytes)
+        else payload.slice(0, rows)
+    )
     return kept, weights[:rows]
 
 
@@ -62,10 +70,14 @@ def as_lines(payload: Any, weights: np.ndarray) -> bytes:
     """Return JSON lines with the weights; the bytes of every other field stay as they are."""
     if not isinstance(payload, bytes):
         option = orjson.OPT_APPEND_NEWLINE
-        return b"".join([orjson.dumps(row, option=option, default=str) for row in as_records(payload, weights)])
+        return b"".join(
+            [orjson.dumps(row, option=option, default=str) for row in as_records(payload, weights)]
+        )
     distinct, which = np.unique(weights, return_inverse=True)
     ends = [b',"weight":%b}\n' % orjson.dumps(weight) for weight in distinct.tolist()]
-    lines = zip(payload.split(b"\n"), which.tolist(), strict=False)  # after the last line end comes nothing
+    lines = zip(
+        payload.split(b"\n"), which.tolist(), strict=False
+    )  # after the last line end comes nothing
     if b'"weight"' not in payload and b"\\u" not in payload:
         return b"".join([line[:-1] + ends[i] for line, i in lines])
     return b"".join([_replaced(line, ends[i], float(distinct[i])) for line, i in lines])

@@ -1,7 +1,8 @@
 """Normalisation of an Arrow column of T texts, by its bytes where that is enough.
 
-ASCII is lower-cased in one pass over the bytes. A text with anything else to do (other letters, a run of blanks,
-punctuation to drop) is given to the definition in `normalise`; in most corpora those are few.
+ASCII is lower-cased in one pass over the bytes. A text with anything else to do (other letters, a
+run of blanks, punctuation to drop) is given to the definition in `normalise`; in most corpora those
+are few.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ def normalised(texts: pa.Array, steps: Sequence[str]) -> pa.Array:
 
 def parts(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     """Return the (T+1,) offsets of a column of strings, from 0, and its bytes."""
-    offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    offsets = np.frombuffer(texts.buffers()[1], np.int32)[
+        texts.offset : texts.offset + len(texts) + 1
+    ]
     data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
     return offsets - offsets[0], data[offsets[0] : offsets[-1]]
 
@@ -63,5 +66,7 @@ def _hard_bytes(steps: tuple[str, ...]) -> np.ndarray:
     hard = np.ones(256, bool)
     for code in range(128):
         doubled = "a".join(chr(code) * 2) + chr(code) * 2  # alone, and in a run
-        hard[code] = code != BLANK and any(STEPS[step](f"a{doubled}a") != f"a{doubled}a" for step in steps if step != "lower")  # fmt: skip
+        hard[code] = code != BLANK and any(
+            STEPS[step](f"a{doubled}a") != f"a{doubled}a" for step in steps if step != "lower"
+        )
     return hard

@@ -1,6 +1,7 @@
 """Counting texts with DuckDB: a group-by that spills to disk, fed batch by batch.
 
-The caller adds batches; a thread of ours lets DuckDB pull them, so that parsing and grouping overlap.
+The caller adds batches; a thread of ours lets DuckDB pull them, so that parsing and grouping
+overlap.
 """
 
 from __future__ import annotations
@@ -40,14 +41,21 @@ class Counting:
         apart: keep the counts of each input apart.
     """
 
-    def __init__(self, *, memory: int, threads: int | None = None, by_turn: bool = False, apart: bool = False) -> None:
+    def __init__(
+        self, *, memory: int, threads: int | None = None, by_turn: bool = False, apart: bool = False
+    ) -> None:
         import duckdb
 
         self.by_turn, self.apart, self.names, self.total, self.distinct = by_turn, apart, {}, 0, 0
         self.folder = tempfile.mkdtemp(prefix="dial-freq-")
-        self.connection = duckdb.connect(config={
-            "memory_limit": f"{(memory - OURS) >> 10}KiB", "temp_directory": self.folder,
-            "threads": threads or os.cpu_count() or 1, "preserve_insertion_order": False})  # fmt: skip
+        self.connection = duckdb.connect(
+            config={
+                "memory_limit": f"{(memory - OURS) >> 10}KiB",
+                "temp_directory": self.folder,
+                "threads": threads or os.cpu_count() or 1,
+                "preserve_insertion_order": False,
+            }
+        )
         self.batches: queue.Queue[pa.RecordBatch | None] = queue.Queue(BATCHES_AHEAD)
         self.thread: threading.Thread | None = None
         self.failure: BaseException | None = None
@@ -56,7 +64,9 @@ class Counting:
     def __enter__(self) -> Counting:
         return self
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self.thread and self.thread.is_alive():
             self.connection.interrupt()
             self._end_of_feed()
@@ -72,7 +82,11 @@ class Counting:
         if self.thread is None:
             self._begin(found)
         elif found.turn is not None and not self.by_turn and self.turns_matter:
-            raise DataError("pairs after records of another kind", where=found.name, hint="count them apart and --merge, or --unit record")  # fmt: skip
+            raise DataError(
+                "pairs after records of another kind",
+                where=found.name,
+                hint="count them apart and --merge, or --unit record",
+            )
         self.names.setdefault(found.source, found.name)
         self._put(self._batch(found))
 
@@ -86,7 +100,9 @@ class Counting:
         if self.failure:
             raise _told(self.failure)
         texts = "count(DISTINCT text)" if self.apart else "count(*)"
-        self.total, self.distinct = next(self._rows(f"SELECT coalesce(sum(n), 0)::BIGINT, {texts} FROM counts"))
+        self.total, self.distinct = next(
+            self._rows(f"SELECT coalesce(sum(n), 0)::BIGINT, {texts} FROM counts")
+        )
         return self
 
     def _begin(self, first: Texts) -> None:
@@ -101,7 +117,7 @@ class Counting:
         fields += [("dialogue", pa.string()), ("turn", pa.int64())] if self.by_turn else []
         self.schema = pa.schema(fields)
         times = "sum(n)::BIGINT" if first.counts is not None else "count(*)"
-        query = f"CREATE TEMP TABLE counts AS SELECT {', '.join(groups)}, {times} AS n FROM {EACH_TURN_ONCE if self.by_turn else 'feed'} WHERE text <> '' GROUP BY {', '.join(groups)}"  # fmt: skip
+        query = f"CREATE TEMP TABLE counts AS SELECT {', '.join(groups)}, {times} AS n FROM {EACH_TURN_ONCE if self.by_turn else 'feed'} WHERE text <> '' GROUP BY {', '.join(groups)}"
         feed = pa.RecordBatchReader.from_batches(self.schema, iter(self.batches.get, None))
         self.connection.register("feed", feed)
         self.thread = threading.Thread(target=self._group, args=(query,), daemon=True)
@@ -124,10 +140,14 @@ class Counting:
         }
         if self.by_turn:  # what is no pair is a turn of its own, with a number that no pair has
             alone = -1 - np.arange(self.fed, self.fed + rows)
-            columns["dialogue"] = pa.nulls(rows, pa.string()) if found.dialogue is None else found.dialogue
+            columns["dialogue"] = (
+                pa.nulls(rows, pa.string()) if found.dialogue is None else found.dialogue
+            )
             columns["turn"] = alone if found.turn is None else found.turn
         self.fed += rows
-        return pa.RecordBatch.from_arrays([pa.array(columns[f.name], f.type) for f in self.schema], schema=self.schema)
+        return pa.RecordBatch.from_arrays(
+            [pa.array(columns[f.name], f.type) for f in self.schema], schema=self.schema
+        )
 
     def _put(self, batch: pa.RecordBatch) -> None:
         assert self.thread is not None
@@ -180,7 +200,9 @@ class Counting:
             counts = f"(SELECT n FROM counts WHERE input = {source})"
         elif self.apart:
             counts = "(SELECT sum(n)::BIGINT AS n FROM counts GROUP BY text)"
-        rows = list(self._rows(f"SELECT n, count(*) AS texts FROM {counts} GROUP BY n ORDER BY n DESC"))
+        rows = list(
+            self._rows(f"SELECT n, count(*) AS texts FROM {counts} GROUP BY n ORDER BY n DESC")
+        )
         return Spectrum(*np.array(rows, np.int64).reshape(-1, 2).T)
 
     def lookup(self, texts: pa.Array) -> np.ndarray:
@@ -201,5 +223,8 @@ def _told(error: BaseException) -> BaseException:
 
     text = (str(error).splitlines() or [""])[0]
     if isinstance(error, duckdb.OutOfMemoryException):
-        return DialError(f"--memory is too little: {text}", hint="give more, or fewer threads (-j 1); TMPDIR names the directory it spills to")  # fmt: skip
+        return DialError(
+            f"--memory is too little: {text}",
+            hint="give more, or fewer threads (-j 1); TMPDIR names the directory it spills to",
+        )
     return DialError(text) if isinstance(error, duckdb.Error) else error

@@ -86,9 +86,14 @@ def zipf_slope(spectrum: Spectrum) -> float | None:
     if v < 2:
         return None
     ends = np.cumsum(spectrum.texts)
-    below = np.array([lgamma(end + 1) for end in (0, *ends.tolist())])  # the sum of log r over r = 1 .. end
+    below = np.array(
+        [lgamma(end + 1) for end in (0, *ends.tolist())]
+    )  # the sum of log r over r = 1 .. end
     y = np.log(spectrum.counts)
     mean_x, mean_y = below[-1] / v, float(y @ spectrum.texts) / v
-    squares = sum(float((np.log(np.arange(a, min(a + RANKS_A_STEP, v + 1))) ** 2).sum()) for a in range(1, v + 1, RANKS_A_STEP))  # fmt: skip
+    squares = sum(
+        float((np.log(np.arange(a, min(a + RANKS_A_STEP, v + 1))) ** 2).sum())
+        for a in range(1, v + 1, RANKS_A_STEP)
+    )
     covariance = float(y @ np.diff(below)) / v - mean_x * mean_y
     return covariance / (squares / v - mean_x**2)

@@ -41,7 +41,9 @@ class Freq:
         unseen: records of --annotate whose text is not in --counts.
     """
 
-    def __init__(self, options: FreqOptions, policy: Policy, advance: Callable[[int], None] = lambda n: None) -> None:
+    def __init__(
+        self, options: FreqOptions, policy: Policy, advance: Callable[[int], None] = lambda n: None
+    ) -> None:
         self.options, self.policy, self.advance = options, policy, advance
         self.tally, self.unseen = Tally(), 0
         keep_freed_memory(largest_block=4 * CHUNK_BYTES)
@@ -50,9 +52,17 @@ class Freq:
         """Yield the texts of the inputs, normalised, a chunk at a time."""
         options = self.options
         places = options.unit == "turn" and not options.merge
-        extract = Extractor(options.field, self.policy, merge=options.merge, places=places, keep=options.annotate)
+        extract = Extractor(
+            options.field, self.policy, merge=options.merge, places=places, keep=options.annotate
+        )
         for source, path in enumerate(options.inputs or ("-",)):
-            for chunk in record_chunks([path], format=options.from_, policy=self.policy, column=options.field or TEXT, chunk_bytes=CHUNK_BYTES):  # fmt: skip
+            for chunk in record_chunks(
+                [path],
+                format=options.from_,
+                policy=self.policy,
+                column=options.field or TEXT,
+                chunk_bytes=CHUNK_BYTES,
+            ):
                 found = extract(chunk, source)
                 found.name = display_name(path)
                 if not options.merge:  # those were normalised when they were counted
@@ -67,7 +77,9 @@ class Freq:
         """Yield the counts of the inputs, or, to annotate by them, those of --counts; the spool gets the inputs."""
         options = self.options
         by_turn = options.unit == "turn" and not options.merge and not options.counts
-        with Counting(memory=options.memory, threads=options.jobs, by_turn=by_turn, apart=options.summary) as counting:
+        with Counting(
+            memory=options.memory, threads=options.jobs, by_turn=by_turn, apart=options.summary
+        ) as counting:
             for found in self._published(options.counts) if options.counts else self.read():
                 counting.add(found)
                 if spool is not None:
@@ -93,10 +105,18 @@ class Freq:
         draw, weigh = (render.as_lines if lines else render.as_batch), self.weighting(counting)
         rank = 1 if self.options.rank else None
         if not lines:  # a table has its columns even without a row
-            yield draw(pa.array([], pa.string()), np.zeros(0, np.int64), first=rank, total=0, weighting=weigh)
+            yield draw(
+                pa.array([], pa.string()),
+                np.zeros(0, np.int64),
+                first=rank,
+                total=0,
+                weighting=weigh,
+            )
         bounds = [n for n in (self.options.top, self.options.limit) if n is not None]
         bound = min(bounds, default=None)
-        for texts, counts in ahead(counting.ranked(bound) if self.options.rank else counting.unordered(bound)):
+        for texts, counts in ahead(
+            counting.ranked(bound) if self.options.rank else counting.unordered(bound)
+        ):
             if len(counts):
                 yield draw(texts, counts, first=rank, total=counting.total, weighting=weigh)
                 rank = rank and rank + len(counts)
@@ -104,7 +124,10 @@ class Freq:
     def annotated(self) -> Iterator[Weighed]:
         """Yield the records of the inputs in turn, with their weights; the input itself is counted in a first pass."""
         limit, kept = self.options.limit, 0
-        with nullcontext() if self.options.counts else Spool() as spool, self.counted(spool) as counting:
+        with (
+            nullcontext() if self.options.counts else Spool() as spool,
+            self.counted(spool) as counting,
+        ):
             weigh = self.weighting(counting)
 
             def weights(texts: pa.ChunkedArray) -> np.ndarray:
@@ -135,6 +158,11 @@ def corpus_names(paths: dict[int, str]) -> dict[int, str]:
     """Return what to call each input: its file's name without suffixes, or all of its path where that is not enough."""
     short = {source: Path(path).name.split(".")[0] or path for source, path in paths.items()}
     taken = [*short.values(), ALL]
-    named = {source: name.strip("<>") if taken.count(name) == 1 else paths[source] for source, name in short.items()}
+    named = {
+        source: name.strip("<>") if taken.count(name) == 1 else paths[source]
+        for source, name in short.items()
+    }
     repeated = list(named.values())
-    return {s: name if repeated.count(name) == 1 else f"{name} ({s + 1})" for s, name in named.items()}
+    return {
+        s: name if repeated.count(name) == 1 else f"{name} ({s + 1})" for s, name in named.items()
+    }

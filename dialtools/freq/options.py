@@ -35,7 +35,9 @@ def steps(text: str) -> tuple[str, ...]:
     if given == {"none"}:
         return ()
     if unknown := given - set(STEPS):
-        raise ValueError(f"no step {', '.join(sorted(unknown))}; choose from {', '.join(STEPS)}, or none")
+        raise ValueError(
+            f"no step {', '.join(sorted(unknown))}; choose from {', '.join(STEPS)}, or none"
+        )
     return tuple(step for step in STEPS if step in given)
 
 
@@ -51,34 +53,97 @@ def base(text: str) -> float:
 class FreqOptions(CorpusOptions, OutputOptions, RunOptions):
     """What is counted, and what is made of the counts."""
 
-    field: str | None = option(None, metavar="NAME", help="count the texts of this field or column",
-                               shown="the response of a pair, the turns of a dialogue, the text of an utterance")  # fmt: skip
-    normalize: tuple[str, ...] = option(AS_WMDC, metavar="STEP,...|none", parse=steps,
-                                        help="what makes two texts one: lower (case), punct (punctuation goes), digits (a number is 0), space (a run of blanks is one, none at the ends)")  # fmt: skip
-    unit: str = option("turn", choices=("turn", "record"),
-                       help="turn: a response counts once, in however many windows it stands (same dialogue_id and turn); record: every record counts")  # fmt: skip
-    top: int | None = option(None, metavar="N", parse=at_least(1), help="only the N most frequent texts")
-    rank: bool = option(True, help="the most frequent first, each with its rank; --no-rank: in any order, sooner, for shards to --merge")  # fmt: skip
-    merge: bool = option(False, help="the inputs are frequency records, of shards say; add up their counts")
-    summary: bool = option(False, help="instead, how uneven each input is, and all of them: share of the top 1 %, distinct / total, Gini, entropy, Zipf slope")  # fmt: skip
-    plot: str | None = option(None, metavar="FILE", help="draw how much the most frequent texts hold (.png, .svg, .pdf), a curve for each input; implies --summary")  # fmt: skip
+    field: str | None = option(
+        None,
+        metavar="NAME",
+        help="count the texts of this field or column",
+        shown="the response of a pair, the turns of a dialogue, the text of an utterance",
+    )
+    normalize: tuple[str, ...] = option(
+        AS_WMDC,
+        metavar="STEP,...|none",
+        parse=steps,
+        help="what makes two texts one: lower (case), punct (punctuation goes), digits (a number is 0), space (a run of blanks is one, none at the ends)",
+    )
+    unit: str = option(
+        "turn",
+        choices=("turn", "record"),
+        help="turn: a response counts once, in however many windows it stands (same dialogue_id and turn); record: every record counts",
+    )
+    top: int | None = option(
+        None, metavar="N", parse=at_least(1), help="only the N most frequent texts"
+    )
+    rank: bool = option(
+        True,
+        help="the most frequent first, each with its rank; --no-rank: in any order, sooner, for shards to --merge",
+    )
+    merge: bool = option(
+        False, help="the inputs are frequency records, of shards say; add up their counts"
+    )
+    summary: bool = option(
+        False,
+        help="instead, how uneven each input is, and all of them: share of the top 1 %, distinct / total, Gini, entropy, Zipf slope",
+    )
+    plot: str | None = option(
+        None,
+        metavar="FILE",
+        help="draw how much the most frequent texts hold (.png, .svg, .pdf), a curve for each input; implies --summary",
+    )
     json: bool = option(False, help="--summary as JSONL even on a terminal")
-    annotate: bool = option(False, group="Weights", help="instead, re-emit the input, each record with its weight")
-    counts: str | None = option(None, metavar="FILE", group="Weights", shown="counted over the input itself",
-                                help="frequency records to weigh by; a text not among them has frequency 1")  # fmt: skip
-    weighting: str = option("irf", choices=WEIGHTINGS, group="Weights",
-                            help="of frequency f: irf 1/(log f + 1) (WMDC), inverse 1/f, sqrt 1/sqrt f, none 1")  # fmt: skip
-    log_base: float = option(e, metavar="B", parse=base, shown="e", group="Weights", help="base of the logarithm of irf")  # fmt: skip
-    smooth: float = option(0.0, metavar="X", parse=at_least(0, float), group="Weights", help="add X to every frequency before it is weighed")  # fmt: skip
-    mean_one: bool = option(False, group="Weights", help="scale the weights so that their mean over all that was counted is 1")  # fmt: skip
-    memory: int = option(1 << 30, metavar="SIZE", parse=byte_size, shown="1GB", group="Run",
-                         help="memory to use; beyond it counts spill to disk ($TMPDIR)")  # fmt: skip
-    jobs: int | None = option(None, short="-j", metavar="N", parse=at_least(1), group="Run", shown="all cores",
-                              help="threads that count; the output does not depend on it")  # fmt: skip
+    annotate: bool = option(
+        False, group="Weights", help="instead, re-emit the input, each record with its weight"
+    )
+    counts: str | None = option(
+        None,
+        metavar="FILE",
+        group="Weights",
+        shown="counted over the input itself",
+        help="frequency records to weigh by; a text not among them has frequency 1",
+    )
+    weighting: str = option(
+        "irf",
+        choices=WEIGHTINGS,
+        group="Weights",
+        help="of frequency f: irf 1/(log f + 1) (WMDC), inverse 1/f, sqrt 1/sqrt f, none 1",
+    )
+    log_base: float = option(
+        e, metavar="B", parse=base, shown="e", group="Weights", help="base of the logarithm of irf"
+    )
+    smooth: float = option(
+        0.0,
+        metavar="X",
+        parse=at_least(0, float),
+        group="Weights",
+        help="add X to every frequency before it is weighed",
+    )
+    mean_one: bool = option(
+        False,
+        group="Weights",
+        help="scale the weights so that their mean over all that was counted is 1",
+    )
+    memory: int = option(
+        1 << 30,
+        metavar="SIZE",
+        parse=byte_size,
+        shown="1GB",
+        group="Run",
+        help="memory to use; beyond it counts spill to disk ($TMPDIR)",
+    )
+    jobs: int | None = option(
+        None,
+        short="-j",
+        metavar="N",
+        parse=at_least(1),
+        group="Run",
+        shown="all cores",
+        help="threads that count; the output does not depend on it",
+    )
 
     def __post_init__(self) -> None:
         if self.plot and Path(self.plot).suffix not in PICTURES:
-            raise ConfigError(f"--plot: cannot draw {self.plot!r}", hint=f"name it {', '.join(PICTURES)}")
+            raise ConfigError(
+                f"--plot: cannot draw {self.plot!r}", hint=f"name it {', '.join(PICTURES)}"
+            )
         self.summary = self.summary or self.plot is not None
         if self.top and not self.rank:
             raise ConfigError("--top needs the rank that --no-rank leaves out")
@@ -86,9 +151,13 @@ class FreqOptions(CorpusOptions, OutputOptions, RunOptions):
         if len(chosen) > 1:
             raise ConfigError(f"{' and '.join(chosen)} are runs of their own")
         if self.merge and (self.annotate or self.field):
-            raise ConfigError(f"--merge reads frequency records; {'--annotate' if self.annotate else '--field'} has no meaning there")  # fmt: skip
+            raise ConfigError(
+                f"--merge reads frequency records; {'--annotate' if self.annotate else '--field'} has no meaning there"
+            )
         if self.counts and not self.annotate:
-            raise ConfigError("--counts is what --annotate weighs by", hint="--merge adds up several count files")
+            raise ConfigError(
+                "--counts is what --annotate weighs by", hint="--merge adds up several count files"
+            )
         if self.counts == "-" and (not self.inputs or "-" in self.inputs):
             raise ConfigError("--counts and the records cannot both be stdin")
         if self.weighting != "irf" and self.log_base != e:

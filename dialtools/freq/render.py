@@ -21,22 +21,52 @@ def as_batch(
     import pyarrow as pa
 
     ranks = {} if first is None else {"rank": np.arange(first, first + len(counts))}
-    columns = {"text": texts, "count": counts, "share": counts / total if total else np.zeros(0), **ranks, "weight": weighting(counts).astype(np.float32)}  # fmt: skip
-    kinds = {"text": pa.string(), "count": pa.int64(), "share": pa.float64(), "rank": pa.int64(), "weight": pa.float32()}  # fmt: skip
-    return pa.RecordBatch.from_pydict(columns, schema=pa.schema({name: kinds[name] for name in columns}))
+    columns = {
+        "text": texts,
+        "count": counts,
+        "share": counts / total if total else np.zeros(0),
+        **ranks,
+        "weight": weighting(counts).astype(np.float32),
+    }
+    kinds = {
+        "text": pa.string(),
+        "count": pa.int64(),
+        "share": pa.float64(),
+        "rank": pa.int64(),
+        "weight": pa.float32(),
+    }
+    return pa.RecordBatch.from_pydict(
+        columns, schema=pa.schema({name: kinds[name] for name in columns})
+    )
 
 
-def as_lines(texts: pa.Array, counts: np.ndarray, *, first: int | None, total: int, weighting: Weighting) -> bytes:
+def as_lines(
+    texts: pa.Array, counts: np.ndarray, *, first: int | None, total: int, weighting: Weighting
+) -> bytes:
     """Return frequency records as JSON lines: what depends on the count alone is written once a count."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     distinct, which = np.unique(counts, return_inverse=True)
     rank = "" if first is None else '"rank":'
-    told = zip(distinct.tolist(), (distinct / total).tolist(), weighting(distinct).tolist(), strict=True)
-    parts = [(f'","count":{n},"share":{_json(share)},{rank}', f'{"" if first is None else ","}"weight":{_json(weight)}}}\n') for n, share, weight in told]  # fmt: skip
-    before, after = (pa.array(column, pa.string()).take(pa.array(which)) for column in zip(*parts, strict=True))
-    ranks = () if first is None else (pa.array(np.arange(first, first + len(counts))).cast(pa.string()),)
+    told = zip(
+        distinct.tolist(), (distinct / total).tolist(), weighting(distinct).tolist(), strict=True
+    )
+    parts = [
+        (
+            f'","count":{n},"share":{_json(share)},{rank}',
+            f'{"" if first is None else ","}"weight":{_json(weight)}}}\n',
+        )
+        for n, share, weight in told
+    ]
+    before, after = (
+        pa.array(column, pa.string()).take(pa.array(which)) for column in zip(*parts, strict=True)
+    )
+    ranks = (
+        ()
+        if first is None
+        else (pa.array(np.arange(first, first + len(counts))).cast(pa.string()),)
+    )
     lines = pc.binary_join_element_wise('{"text":"', escaped(texts), before, *ranks, after, "")
     return columns.parts(lines)[1].tobytes()
 
@@ -52,7 +82,9 @@ def escaped(texts: pa.Array) -> pa.Array:
         return texts
     rows = np.zeros(len(texts), bool)
     rows[np.searchsorted(offsets, special, side="right") - 1] = True
-    quoted = [orjson.dumps(text).decode()[1:-1] for text in texts.filter(pa.array(rows)).to_pylist()]
+    quoted = [
+        orjson.dumps(text).decode()[1:-1] for text in texts.filter(pa.array(rows)).to_pylist()
+    ]
     return pc.replace_with_mask(texts, pa.array(rows), pa.array(quoted, pa.string()))
 
 

@@ -24,7 +24,9 @@ class Spool:
     def __enter__(self) -> Spool:
         return self
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.payloads.close()
         self.texts.close()
 
@@ -51,7 +53,9 @@ class Spool:
         with pa.ipc.open_stream(self.texts) as texts:
             for (source, name, columnar, size), batch in zip(self.parts, texts, strict=True):
                 payload: Any = self.payloads.read(size)
-                yield Texts(source, name, batch["text"], payload=_unpacked(payload) if columnar else payload)
+                yield Texts(
+                    source, name, batch["text"], payload=_unpacked(payload) if columnar else payload
+                )
 
 
 def _packed(batch: pa.RecordBatch) -> pa.Buffer:

@@ -33,13 +33,11 @@ class Texts:
     """T texts of a chunk.
 
     Attributes:
-        source: the place of their input among the inputs.
-        name: its name.
-        texts: (T,) strings.
-        counts: (T,) how often each was counted before, or None: once.
-        dialogue: (T,) of a pair's response, the dialogue's id; None if these are no pairs.
-        turn: (T,) its turn there; without an id, a number that the windows of one response share.
-        payload: what to re-emit, JSON lines or an Arrow batch of T records; None if nothing was asked for.
+        source: the place of their input among the inputs. name: its name. texts: (T,) strings.
+        counts: (T,) how often each was counted before, or None: once. dialogue: (T,) of a pair's
+        response, the dialogue's id; None if these are no pairs. turn: (T,) its turn there; without
+        an id, a number that the windows of one response share. payload: what to re-emit, JSON lines
+        or an Arrow batch of T records; None if nothing was asked for.
     """
 
     source: int
@@ -56,10 +54,9 @@ class Extractor:
     """Takes the texts out of chunks; records that have none go to the policy.
 
     Attributes:
-        field: the field counted; None is the response of a pair, the turns of a dialogue, the text of an utterance.
-        merge: the records are frequency records.
-        places: tell which turn a response is.
-        keep: keep what is to be re-emitted; a record must then hold one text.
+        field: the field counted; None is the response of a pair, the turns of a dialogue, the text
+        of an utterance. merge: the records are frequency records. places: tell which turn a
+        response is. keep: keep what is to be re-emitted; a record must then hold one text.
     """
 
     field: str | None
@@ -85,14 +82,20 @@ class Extractor:
         whole = pa.StringArray.from_buffers(1, offsets, pa.py_buffer(data))  # no copy
         if b"\0" in data or not _is_utf8(whole):
             lines = enumerate(data.split(b"\n"), chunk.first)
-            texts = [text for n, line in lines if (text := decode(line, Where(chunk.name, n), self.policy))]
+            texts = [
+                text
+                for n, line in lines
+                if (text := decode(line, Where(chunk.name, n), self.policy))
+            ]
             column = pa.array(texts, pa.string())
         else:
             column = pc.split_pattern(whole, "\n").values
         if not self.keep:
             return Texts(source, chunk.name, column)
         column = column.filter(pc.not_equal(pc.utf8_trim_whitespace(column), ""))
-        payload = b"".join([orjson.dumps({TEXT: t}, option=orjson.OPT_APPEND_NEWLINE) for t in column.to_pylist()])
+        payload = b"".join(
+            [orjson.dumps({TEXT: t}, option=orjson.OPT_APPEND_NEWLINE) for t in column.to_pylist()]
+        )
         return Texts(source, chunk.name, column, payload=payload)
 
     def _columns(self, chunk: Chunk, source: int) -> Texts | None:
@@ -100,10 +103,17 @@ class Extractor:
         import pyarrow as pa
 
         batch, names = chunk.data, set(chunk.data.schema.names)
-        wanted = TEXT if self.merge else self.field or next((n for n in (RESPONSE, TEXT) if n in names and not names & set(TURN_KEYS)), "")  # fmt: skip
+        wanted = (
+            TEXT
+            if self.merge
+            else self.field
+            or next((n for n in (RESPONSE, TEXT) if n in names and not names & set(TURN_KEYS)), "")
+        )
         texts = _strings(batch, wanted)
         counts = _integers(batch, COUNT) if self.merge else None
-        if texts is None or (self.merge and (counts is None or (pa.compute.min(counts).as_py() or 1) < 1)):
+        if texts is None or (
+            self.merge and (counts is None or (pa.compute.min(counts).as_py() or 1) < 1)
+        ):
             return None
         if not _is_utf8(texts):
             raise DataError(f"column {wanted!r} is not UTF-8", where=Where(chunk.name, chunk.first))
@@ -130,7 +140,12 @@ class Extractor:
                 if self.merge:
                     counts.append(_count(record))
             except (BadField, BadDialogue) as error:
-                self.policy.reject(Where(chunk.name, number), str(error), orjson.dumps(record, default=str), self._hint(record))  # fmt: skip
+                self.policy.reject(
+                    Where(chunk.name, number),
+                    str(error),
+                    orjson.dumps(record, default=str),
+                    self._hint(record),
+                )
                 continue
             texts += found
             if self.places:
@@ -147,9 +162,20 @@ class Extractor:
                 rows.append(number - chunk.first)
         payload: Any = b"".join(kept) if self.keep else None
         if self.keep and chunk.format == "arrow":  # stays a batch, less the rows that were rejected
-            payload = chunk.data if len(rows) == chunk.data.num_rows else chunk.data.take(pa.array(rows, pa.int64()))
-        return Texts(source, chunk.name, pa.array(texts, pa.string()), pa.array(counts, pa.int64()) if self.merge else None,
-                     pa.array(dialogues, pa.string()) if told else None, pa.array(turns, pa.int64()) if told else None, payload)  # fmt: skip
+            payload = (
+                chunk.data
+                if len(rows) == chunk.data.num_rows
+                else chunk.data.take(pa.array(rows, pa.int64()))
+            )
+        return Texts(
+            source,
+            chunk.name,
+            pa.array(texts, pa.string()),
+            pa.array(counts, pa.int64()) if self.merge else None,
+            pa.array(dialogues, pa.string()) if told else None,
+            pa.array(turns, pa.int64()) if told else None,
+            payload,
+        )
 
     def texts_of(self, record: dict[str, Any]) -> list[str]:
         """Return the texts of a record.
@@ -168,7 +194,11 @@ class Extractor:
             return NO_FREQUENCY
         if self.field:
             return None if self.field in record else nearest(self.field, list(record))
-        return None if {RESPONSE, TEXT, *TURN_KEYS} & set(record) else "--field NAME counts another field"
+        return (
+            None
+            if {RESPONSE, TEXT, *TURN_KEYS} & set(record)
+            else "--field NAME counts another field"
+        )
 
 
 def _texts(record: dict[str, Any], name: str | None) -> list[str]:
@@ -184,7 +214,11 @@ def _texts(record: dict[str, Any], name: str | None) -> list[str]:
     if name not in record:
         raise BadField(f"no field {name!r}; there are {_names(record)}")
     value = record[name]
-    return [_text(v, f"{name}[{i}]") for i, v in enumerate(value)] if type(value) is list else [_text(value, name)]
+    return (
+        [_text(v, f"{name}[{i}]") for i, v in enumerate(value)]
+        if type(value) is list
+        else [_text(value, name)]
+    )
 
 
 def _names(record: dict[str, Any]) -> str:
@@ -217,7 +251,9 @@ class Windows:
         self.number, self.same = self.number + 1, None
         return self.number
 
-    def place(self, record: dict[str, Any], name: str | None = None) -> tuple[str | None, int] | None:
+    def place(
+        self, record: dict[str, Any], name: str | None = None
+    ) -> tuple[str | None, int] | None:
         """Return dialogue and turn of a pair's response; None if the record is no pair."""
         if name not in (None, RESPONSE) or RESPONSE not in record or "window" not in record:
             return None
@@ -238,7 +274,9 @@ class Windows:
 
         names = [name for name in (RESPONSE, *PLACE) if name in batch.schema.names]
         places = [self.place(row) or (None, self.next()) for row in batch.select(names).to_pylist()]
-        return pa.array([d for d, _ in places], pa.string()), pa.array([t for _, t in places], pa.int64())
+        return pa.array([d for d, _ in places], pa.string()), pa.array(
+            [t for _, t in places], pa.int64()
+        )
 
 
 def _strings(batch: pa.RecordBatch, name: str) -> pa.Array | None:
@@ -258,7 +296,11 @@ def _strings(batch: pa.RecordBatch, name: str) -> pa.Array | None:
 def _integers(batch: pa.RecordBatch, name: str) -> pa.Array | None:
     import pyarrow as pa
 
-    if batch.schema.names.count(name) != 1 or batch[name].null_count or not pa.types.is_integer(batch[name].type):
+    if (
+        batch.schema.names.count(name) != 1
+        or batch[name].null_count
+        or not pa.types.is_integer(batch[name].type)
+    ):
         return None
     return batch[name].cast(pa.int64())
 

@@ -39,4 +39,6 @@ class Weighting:
         """
         if not len(counts):
             return self
-        return replace(self, scale=self.scale / float(np.average(self(counts), weights=counts * texts)))
+        return replace(
+            self, scale=self.scale / float(np.average(self(counts), weights=counts * texts))
+        )

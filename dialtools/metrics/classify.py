@@ -13,7 +13,9 @@ def prototypes(vectors_ND: np.ndarray, classes_N: np.ndarray, count: int) -> np.
     return (sums_CD / np.maximum(sizes_C, 1)[:, None]).astype(np.float32)
 
 
-def nearest_rows(queries_ND: np.ndarray, known_MD: np.ndarray, k: int, *, block: int = 1024) -> np.ndarray:
+def nearest_rows(
+    queries_ND: np.ndarray, known_MD: np.ndarray, k: int, *, block: int = 1024
+) -> np.ndarray:
     """Return (N, k) rows of the k nearest by dot product, best first; ties to the lower row."""
     found = []
     for start in range(0, len(queries_ND), block):
@@ -40,12 +42,18 @@ def placements(scores_N: np.ndarray, positive_N: np.ndarray) -> np.ndarray:
     found = np.full(len(scores_N), np.nan)
     for kind, others in ((True, both[0]), (False, both[1])):
         own = scores_N[positive_N == kind]
-        below = (np.searchsorted(others, own, "left") + np.searchsorted(others, own, "right")) / 2 / max(len(others), 1)
+        below = (
+            (np.searchsorted(others, own, "left") + np.searchsorted(others, own, "right"))
+            / 2
+            / max(len(others), 1)
+        )
         found[positive_N == kind] = below if kind else 1 - below
     return found
 
 
-def false_alarms_at_recall(scores_N: np.ndarray, positive_N: np.ndarray, recall: float = 0.95) -> np.ndarray:
+def false_alarms_at_recall(
+    scores_N: np.ndarray, positive_N: np.ndarray, recall: float = 0.95
+) -> np.ndarray:
     """Return (N,) 1 where a row is at or above the highest threshold that finds `recall` of the positives, else 0."""
     positives = np.sort(scores_N[positive_N])[::-1]
     if not len(positives):

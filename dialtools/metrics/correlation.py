@@ -24,8 +24,13 @@ def spearman(x_N: np.ndarray, y_N: np.ndarray) -> float:
     return pearson(rankdata(x_N), rankdata(y_N))
 
 
-def with_interval(correlation: Correlation, x_N: np.ndarray, y_N: np.ndarray, *, seed: int, resamples: int = 1000) -> tuple[float, float, float]:  # fmt: skip
+def with_interval(
+    correlation: Correlation, x_N: np.ndarray, y_N: np.ndarray, *, seed: int, resamples: int = 1000
+) -> tuple[float, float, float]:
     """Return a correlation of N pairs and its 95 % percentile interval over resamples of the pairs."""
     draw, n = np.random.default_rng(seed), len(x_N)
-    again = [correlation(x_N[rows], y_N[rows]) for rows in (draw.integers(0, n, n) for _ in range(resamples))]
+    again = [
+        correlation(x_N[rows], y_N[rows])
+        for rows in (draw.integers(0, n, n) for _ in range(resamples))
+    ]
     return correlation(x_N, y_N), *percentiles(np.asarray(again))

@@ -1,7 +1,7 @@
 """Statistics of resampled items: each takes how often every item was drawn, and gives a number for each resample.
 
-N items, B resamples, P parts. Weights are (B, N): ones are the sample itself, zeros leave items out, counts are a
-bootstrap. All that is a function of sums over the items costs one matrix product.
+N items, B resamples, P parts. Weights are (B, N): ones are the sample itself, zeros leave items
+out, counts are a bootstrap. All that is a function of sums over the items costs one matrix product.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ class Sums:
     Attributes:
         parts: (N, P) what each item adds; dense, or a SciPy sparse matrix.
         of: from (B, P) sums to (B,) numbers.
-        values: (N,) if only one sum depends on the model (a mean, a share): what the items add to it, NaN where one does
+        values: (N,) if only one sum depends on the model (a mean, a share): what the items add to
+            it, NaN where one does
             not count; else None.
     """
 
@@ -58,11 +59,15 @@ def mean_of_shares(values_NK: np.ndarray) -> Sums:
 def roc_area(placements_N: np.ndarray, positive_N: np.ndarray) -> Sums:
     """Return the area under the ROC curve from each item's placement: the share of the other kind that it beats.
 
-    Resampled to first order, as DeLong, DeLong and Clarke-Pearson (1988) estimate its variance: the mean placement of
-    the positives, plus that of the negatives, less the area of the whole sample.
+    Resampled to first order, as DeLong, DeLong and Clarke-Pearson (1988) estimate its variance: the
+    mean placement of the positives, plus that of the negatives, less the area of the whole sample.
     """
     area = float(placements_N[positive_N].mean()) if positive_N.any() else float("nan")
-    both = mean_of_shares(np.column_stack([np.where(positive_N, placements_N, np.nan), np.where(positive_N, np.nan, placements_N)]))  # fmt: skip
+    both = mean_of_shares(
+        np.column_stack(
+            [np.where(positive_N, placements_N, np.nan), np.where(positive_N, np.nan, placements_N)]
+        )
+    )
     return Sums(both.parts, lambda s: 2 * both.of(s) - area)
 
 
@@ -87,7 +92,10 @@ class Spearman:
         (x, xx), (y, yy) = (series.ranks(weights_NB) for series in self.series)
         mean = (total + 1) / 2
         xy = np.einsum("nb,nb,nb->b", weights_NB, x, y)
-        return share(xy - total * mean**2, np.sqrt(np.maximum(xx - total * mean**2, 0) * np.maximum(yy - total * mean**2, 0)))  # fmt: skip
+        return share(
+            xy - total * mean**2,
+            np.sqrt(np.maximum(xx - total * mean**2, 0) * np.maximum(yy - total * mean**2, 0)),
+        )
 
 
 class _Order:
@@ -111,14 +119,19 @@ class _Order:
         return middle[self.group], np.einsum("gb,gb,gb->b", own, middle, middle)
 
 
-def label_f1(truth: Sequence[Sequence[int]], guess: Sequence[Sequence[int]], labels: int, average: str) -> Sums:
+def label_f1(
+    truth: Sequence[Sequence[int]], guess: Sequence[Sequence[int]], labels: int, average: str
+) -> Sums:
     """Return micro, macro or weighted F1 of label sets.
 
     Args:
         truth, guess: the labels of each item, 0 to `labels` - 1.
         average: a name of `f1.AVERAGES`.
     """
-    return Sums(_f1_parts(truth, guess, labels), lambda s: f1_of.AVERAGES[average](s.reshape(len(s), 3, labels)))
+    return Sums(
+        _f1_parts(truth, guess, labels),
+        lambda s: f1_of.AVERAGES[average](s.reshape(len(s), 3, labels)),
+    )
 
 
 def class_f1(truth_N: np.ndarray, guess_RN: np.ndarray, average: str) -> Sums:
@@ -129,11 +142,16 @@ def class_f1(truth_N: np.ndarray, guess_RN: np.ndarray, average: str) -> Sums:
     for guess_N in guess_RN:
         names, both = np.unique(np.concatenate([truth_N, guess_N]), return_inverse=True)
         true, said = both[: len(truth_N)], both[len(truth_N) :]
-        runs.append((_f1_parts(true[:, None].tolist(), said[:, None].tolist(), len(names)), len(names)))
+        runs.append(
+            (_f1_parts(true[:, None].tolist(), said[:, None].tolist(), len(names)), len(names))
+        )
     edges = np.cumsum([0, *(3 * count for _, count in runs)])
 
     def of(sums: np.ndarray) -> np.ndarray:
-        found = [f1_of.AVERAGES[average](sums[:, low:high].reshape(len(sums), 3, -1)) for low, high in pairwise(edges)]  # fmt: skip
+        found = [
+            f1_of.AVERAGES[average](sums[:, low:high].reshape(len(sums), 3, -1))
+            for low, high in pairwise(edges)
+        ]
         return np.mean(found, axis=0)
 
     return Sums(sparse.hstack([parts for parts, _ in runs]).tocsr(), of)
@@ -146,7 +164,11 @@ def _f1_parts(truth: Sequence[Sequence[int]], guess: Sequence[Sequence[int]], la
     rows, columns = [], []
     for row, (true, said) in enumerate(zip(truth, guess, strict=True)):
         true, said = set(true), set(said)
-        places = [*true & said, *(labels + i for i in said - true), *(2 * labels + i for i in true - said)]
+        places = [
+            *true & said,
+            *(labels + i for i in said - true),
+            *(2 * labels + i for i in true - said),
+        ]
         rows += [row] * len(places)
         columns += places
     return sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), (len(truth), 3 * labels))
@@ -154,7 +176,9 @@ def _f1_parts(truth: Sequence[Sequence[int]], guess: Sequence[Sequence[int]], la
 
 def _correlation(sums_B6: np.ndarray) -> np.ndarray:
     n, x, y, xx, yy, xy = sums_B6.T
-    return share(n * xy - x * y, np.sqrt(np.maximum(n * xx - x * x, 0) * np.maximum(n * yy - y * y, 0)))
+    return share(
+        n * xy - x * y, np.sqrt(np.maximum(n * xx - x * x, 0) * np.maximum(n * yy - y * y, 0))
+    )
 
 
 def share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

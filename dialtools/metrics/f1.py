@@ -1,6 +1,7 @@
 """F1 of label sets. N rows, A labels; a label that is neither true nor guessed scores 0 (scikit-learn's zero_division=0).
 
-Counts are (..., 3, A): true positives, false positives, false negatives of each label, of one row or summed over rows.
+Counts are (..., 3, A): true positives, false positives, false negatives of each label, of one row
+or summed over rows.
 """
 
 from __future__ import annotations

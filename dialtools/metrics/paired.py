@@ -1,7 +1,7 @@
 """Is one model better than another on the same items? Paired bootstrap, sign flips, correction for many tests.
 
-N items, B resamples, K statistics or comparisons, M tests. Everything is drawn in blocks of resamples, so that memory
-does not grow with their number.
+N items, B resamples, K statistics or comparisons, M tests. Everything is drawn in blocks of
+resamples, so that memory does not grow with their number.
 """
 
 from __future__ import annotations
@@ -25,7 +25,14 @@ def draws(n: int, resamples: int, *, seed: int, items: int = 0) -> Iterator[np.n
         yield np.bincount(rows.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
 
 
-def bootstrap(statistics: Sequence[Sums | Spearman], n: int, *, resamples: int, seed: int, groups_N: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
+def bootstrap(
+    statistics: Sequence[Sums | Spearman],
+    n: int,
+    *,
+    resamples: int,
+    seed: int,
+    groups_N: np.ndarray | None = None,
+) -> np.ndarray:
     """Return (K, B) each statistic of the same resamples of n items, so that differences of them are paired.
 
     Args:
@@ -33,15 +40,21 @@ def bootstrap(statistics: Sequence[Sums | Spearman], n: int, *, resamples: int, 
     """
     dense = [s for s in statistics if isinstance(s, Sums) and isinstance(s.parts, np.ndarray)]
     edges = np.cumsum([0, *(s.parts.shape[1] for s in dense)])
-    place = {id(s): slice(low, high) for s, low, high in zip(dense, edges[:-1], edges[1:], strict=True)}
+    place = {
+        id(s): slice(low, high) for s, low, high in zip(dense, edges[:-1], edges[1:], strict=True)
+    }
     together = np.hstack([s.parts for s in dense]) if dense else None
     found = np.empty((len(statistics), resamples))
     done = 0
-    for drawn in draws(n if groups_N is None else int(groups_N.max()) + 1, resamples, seed=seed, items=n):
+    for drawn in draws(
+        n if groups_N is None else int(groups_N.max()) + 1, resamples, seed=seed, items=n
+    ):
         weights_BN = drawn if groups_N is None else drawn[:, groups_N]
         sums = weights_BN @ together if together is not None else None
         for row, s in enumerate(statistics):
-            found[row, done : done + len(weights_BN)] = s.of(sums[:, place[id(s)]]) if id(s) in place else s(weights_BN)  # type: ignore[union-attr,index]  # fmt: skip
+            found[row, done : done + len(weights_BN)] = (
+                s.of(sums[:, place[id(s)]]) if id(s) in place else s(weights_BN)
+            )  # type: ignore[union-attr,index]
         done += len(weights_BN)
     return found
 
@@ -56,8 +69,8 @@ def two_sided(differences_B: np.ndarray) -> float:
 def sign_flips(differences_NK: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
     """Return (K,) two-sided p-values of paired differences under random swaps of the two models, item by item.
 
-    All 2^N swaps where they are no more than the resamples, which makes the test exact. An item that does not count
-    (NaN) is no item; sums that differ by rounding alone are equal.
+    All 2^N swaps where they are no more than the resamples, which makes the test exact. An item
+    that does not count (NaN) is no item; sums that differ by rounding alone are equal.
     """
     d = np.nan_to_num(differences_NK, nan=0.0)
     n, bound = len(d), np.abs(d.sum(0)) - 1e-10 * np.abs(d).sum(0)
@@ -89,4 +102,8 @@ def benjamini_hochberg(p_M: np.ndarray) -> np.ndarray:
     return adjusted
 
 
-CORRECTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"holm": holm, "bh": benjamini_hochberg, "none": np.array}
+CORRECTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "holm": holm,
+    "bh": benjamini_hochberg,
+    "none": np.array,
+}

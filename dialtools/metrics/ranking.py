@@ -11,11 +11,16 @@ from scipy.special import gammaln
 def exact_scores(queries_QD: np.ndarray, candidates_CD: np.ndarray) -> np.ndarray:
     """Return (Q, C) dot products, bit-equal for bit-equal candidates; a matrix product alone does not promise that."""
     first: dict[bytes, int] = {}
-    place_C = [first.setdefault(row.tobytes(), i) for i, row in enumerate(np.ascontiguousarray(candidates_CD))]
+    place_C = [
+        first.setdefault(row.tobytes(), i)
+        for i, row in enumerate(np.ascontiguousarray(candidates_CD))
+    ]
     return (queries_QD @ candidates_CD.T)[:, place_C]
 
 
-def ranks(scores_QC: np.ndarray, truth_Q: np.ndarray, *, valid_QC: np.ndarray | None = None) -> np.ndarray:
+def ranks(
+    scores_QC: np.ndarray, truth_Q: np.ndarray, *, valid_QC: np.ndarray | None = None
+) -> np.ndarray:
     """Return (Q, 2) ints: how many candidates beat the truth, and how many others tie with it.
 
     Args:
@@ -26,7 +31,9 @@ def ranks(scores_QC: np.ndarray, truth_Q: np.ndarray, *, valid_QC: np.ndarray | 
     own_Q1 = scores_QC[rows, truth_Q][:, None]
     counts = np.ones_like(scores_QC, bool) if valid_QC is None else valid_QC.copy()
     counts[rows, truth_Q] = False
-    return np.stack([((scores_QC > own_Q1) & counts).sum(1), ((scores_QC == own_Q1) & counts).sum(1)], 1)
+    return np.stack(
+        [((scores_QC > own_Q1) & counts).sum(1), ((scores_QC == own_Q1) & counts).sum(1)], 1
+    )
 
 
 def top_k(beaten_tied_Q2: np.ndarray, k: int, *, ties: str = "average") -> np.ndarray:
@@ -46,11 +53,19 @@ def reciprocal_rank(beaten_tied_Q2: np.ndarray, *, ties: str = "average") -> np.
         return 1.0 / (beaten + 1)
     if ties == "pessimistic":
         return 1.0 / (beaten + tied + 1)
-    harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, (beaten + tied).max(initial=0) + 2))])
+    harmonic = np.concatenate(
+        [[0.0], np.cumsum(1.0 / np.arange(1, (beaten + tied).max(initial=0) + 2))]
+    )
     return (harmonic[beaten + tied + 1] - harmonic[beaten]) / (tied + 1)
 
 
-def block_ranks(queries_ND: np.ndarray, responses_ND: np.ndarray, block: int, *, same_N: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
+def block_ranks(
+    queries_ND: np.ndarray,
+    responses_ND: np.ndarray,
+    block: int,
+    *,
+    same_N: np.ndarray | None = None,
+) -> np.ndarray:
     """Return (N, 2) ranks of each response among those of its block of consecutive rows; the last may be shorter.
 
     Args:
@@ -68,9 +83,10 @@ def block_ranks(queries_ND: np.ndarray, responses_ND: np.ndarray, block: int, *,
 def average_precision(scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndarray) -> np.ndarray:
     """Return (Q,) average precision over ragged lists, in expectation over random orders of equal scores.
 
-    AP = 1/R sum over the ranks k of positives of (positives among the first k)/k, R all positives of the list
-    (METHODS 5.6). Where t equal scores with p positives follow a candidates with P positives, rank a+j is positive
-    with chance p/t, and then 1 + (j-1)(p-1)/(t-1) of the first j are expected to be.
+    AP = 1/R sum over the ranks k of positives of (positives among the first k)/k, R all positives
+    of the list (METHODS 5.6). Where t equal scores with p positives follow a candidates with P
+    positives, rank a+j is positive with chance p/t, and then 1 + (j-1)(p-1)/(t-1) of the first j
+    are expected to be.
 
     Args:
         scores, positive: (sum of sizes,) each list's candidates, one list after the other.
@@ -83,10 +99,13 @@ def average_precision(scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndar
     return np.add.reduceat(gain, starts) / np.add.reduceat(positive.astype(np.float64), starts)
 
 
-def first_reciprocal_rank(scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndarray) -> np.ndarray:
+def first_reciprocal_rank(
+    scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndarray
+) -> np.ndarray:
     """Return (Q,) 1/rank of the first positive, in expectation over random orders of equal scores; arguments as above.
 
-    Among t equal scores with p positives the first of them stands at place j with chance C(t-j, p-1) / C(t, p).
+    Among t equal scores with p positives the first of them stands at place j with chance C(t-j,
+    p-1) / C(t, p).
     """
     t = _tied(scores, positive, sizes_Q)
     possible = (t.positives_before == 0) & (t.positives > 0) & (t.place <= t.size - t.positives + 1)
@@ -118,7 +137,13 @@ def _tied(scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndarray) -> _Tie
     starts = (np.cumsum(sizes_Q) - sizes_Q)[query]
     size, positives = np.diff([*first, len(scores)]), np.add.reduceat(relevant, first)
     before = first[group] - starts
-    return _Ties(before, sums[first[group]] - sums[starts], size[group], positives[group], np.arange(len(scores)) - first[group] + 1)  # fmt: skip
+    return _Ties(
+        before,
+        sums[first[group]] - sums[starts],
+        size[group],
+        positives[group],
+        np.arange(len(scores)) - first[group] + 1,
+    )
 
 
 def _log_choose(n: np.ndarray, k: np.ndarray) -> np.ndarray:

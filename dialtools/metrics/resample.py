@@ -6,9 +6,40 @@ from collections.abc import Callable
 
 import numpy as np
 
-# two-sided 95 % quantiles of Student's t by degrees of freedom; beyond 30 the normal one is within 4 %
-_T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-        2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042)  # fmt: skip
+# two-sided 95 % quantiles of Student's t by degrees of freedom; beyond 30 the normal one is within
+# 4 %
+_T95 = (
+    12.706,
+    4.303,
+    3.182,
+    2.776,
+    2.571,
+    2.447,
+    2.365,
+    2.306,
+    2.262,
+    2.228,
+    2.201,
+    2.179,
+    2.160,
+    2.145,
+    2.131,
+    2.120,
+    2.110,
+    2.101,
+    2.093,
+    2.086,
+    2.080,
+    2.074,
+    2.069,
+    2.064,
+    2.060,
+    2.056,
+    2.052,
+    2.048,
+    2.045,
+    2.042,
+)
 
 
 def over_runs(values: np.ndarray) -> tuple[float, float, float, float]:
@@ -24,8 +55,8 @@ def over_runs(values: np.ndarray) -> tuple[float, float, float, float]:
 def over_groups(values_N: np.ndarray, groups_N: np.ndarray) -> tuple[float, float, float]:
     """Return the mean of N values and its 95 % t-interval over whole groups 0 to G - 1; one group has none (NaN).
 
-    The mean is a ratio, sums by counts of groups: its variance is that of the groups' sums of deviations (of groups of
-    one size, the t-interval of their means).
+    The mean is a ratio, sums by counts of groups: its variance is that of the groups' sums of
+    deviations (of groups of one size, the t-interval of their means).
     """
     mean = float(np.mean(values_N))
     sums_G = grouped(values_N - mean, groups_N)
@@ -41,10 +72,14 @@ def _t95(n: int) -> float:
     return _T95[n - 2] if n - 2 < len(_T95) else 1.96
 
 
-def bootstrap(values: np.ndarray, *, seed: int, resamples: int = 1000) -> tuple[float, float, float]:
+def bootstrap(
+    values: np.ndarray, *, seed: int, resamples: int = 1000
+) -> tuple[float, float, float]:
     """Return mean and 95 % percentile interval over resamples of the values (queries, or blocks of them)."""
     draw = np.random.default_rng(seed)
-    means = np.array([values[draw.integers(0, len(values), len(values))].mean() for _ in range(resamples)])
+    means = np.array(
+        [values[draw.integers(0, len(values), len(values))].mean() for _ in range(resamples)]
+    )
     return float(np.mean(values)), *percentiles(means)
 
 
@@ -55,8 +90,14 @@ def grouped(parts_N: np.ndarray, groups_N: np.ndarray) -> np.ndarray:
     return sums
 
 
-def bootstrap_sums(parts_N: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray], *, seed: int,
-                   groups_N: np.ndarray | None = None, resamples: int = 1000) -> tuple[float, float, float]:  # fmt: skip
+def bootstrap_sums(
+    parts_N: np.ndarray,
+    statistic: Callable[[np.ndarray], np.ndarray],
+    *,
+    seed: int,
+    groups_N: np.ndarray | None = None,
+    resamples: int = 1000,
+) -> tuple[float, float, float]:
     """Return a statistic of the sum of N parts, such as F1 of counts, and its 95 % percentile interval over resamples.
 
     Args:
@@ -68,12 +109,18 @@ def bootstrap_sums(parts_N: np.ndarray, statistic: Callable[[np.ndarray], np.nda
         parts_N = grouped(parts_N, groups_N)
     draw, n = np.random.default_rng(seed), len(parts_N)
     flat = parts_N.reshape(n, -1).astype(np.float64)
-    sums = np.stack([np.bincount(draw.integers(0, n, n), minlength=n) @ flat for _ in range(resamples)])
+    sums = np.stack(
+        [np.bincount(draw.integers(0, n, n), minlength=n) @ flat for _ in range(resamples)]
+    )
     again = statistic(sums.reshape(resamples, *parts_N.shape[1:]))
     return float(statistic(parts_N.sum(0, dtype=np.float64))), *percentiles(again)
 
 
 def percentiles(resampled: np.ndarray) -> tuple[float, float]:
     """Return the 95 % percentile interval of a statistic over resamples; those where it is undefined are left out."""
-    low, high = np.nanpercentile(resampled, [2.5, 97.5]) if not np.isnan(resampled).all() else (np.nan, np.nan)
+    low, high = (
+        np.nanpercentile(resampled, [2.5, 97.5])
+        if not np.isnan(resampled).all()
+        else (np.nan, np.nan)
+    )
     return float(low), float(high)

@@ -28,7 +28,9 @@ def alignment(vectors_ND: np.ndarray, classes_N: np.ndarray) -> float:
     return float((sizes * lengths - (sums**2).sum(1)).sum() / pairs) if pairs else float("nan")
 
 
-def cosines(vectors_ND: np.ndarray, classes_N: np.ndarray | None = None) -> tuple[float, float, float]:
+def cosines(
+    vectors_ND: np.ndarray, classes_N: np.ndarray | None = None
+) -> tuple[float, float, float]:
     """Return the mean cosine over all pairs, over pairs of one class, and over pairs of two."""
     n = len(vectors_ND)
     squares = float((vectors_ND.astype(np.float64) ** 2).sum())

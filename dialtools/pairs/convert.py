@@ -33,12 +33,17 @@ def convert_chunk(chunk: Chunk, *, options: PairOptions) -> Mined:
         elif options.sample and share(f"{identity}\tdialogue", seed=options.seed) >= options.sample:
             tally.drop("not sampled", len(members))
         else:
-            lines[part] += [orjson.dumps(member, default=str, option=orjson.OPT_APPEND_NEWLINE) for member in members]
+            lines[part] += [
+                orjson.dumps(member, default=str, option=orjson.OPT_APPEND_NEWLINE)
+                for member in members
+            ]
     payloads = {part: Lines(b"".join(members), len(members)) for part, members in lines.items()}
     return Mined(payloads, {}, tally, found, policy.rejected)
 
 
-def _dialogues(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> Iterator[tuple[str, list[Record]]]:
+def _dialogues(
+    chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
+) -> Iterator[tuple[str, list[Record]]]:
     """Yield what a dialogue is known by, and its record."""
     for _, record in dialogue_records(chunk, policy, options, tally):
         turns = record["turns"]
@@ -48,7 +53,9 @@ def _dialogues(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally)
             yield record.get("id") or "\n".join(turn["text"] for turn in turns), [record]
 
 
-def _utterances(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> Iterator[tuple[str, list[Record]]]:
+def _utterances(
+    chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
+) -> Iterator[tuple[str, list[Record]]]:
     """Yield what a dialogue is known by, and a record for each turn; a record that is an utterance stands for itself."""
     for number, record in [(0, None)] if chunk.format == "text" else records(chunk, policy):
         part = chunk if record is None else Chunk(chunk.name, number, "rows", [record])
@@ -56,7 +63,10 @@ def _utterances(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
             for identity, (talk,) in _dialogues(part, options, policy, tally):
                 about = {key: value for key, value in talk.items() if key not in ("id", "turns")}
                 place = {"dialogue_id": talk["id"]} if "id" in talk else {}
-                yield identity, [{**about, **place, "turn": i, **turn} for i, turn in enumerate(talk["turns"])]
+                yield (
+                    identity,
+                    [{**about, **place, "turn": i, **turn} for i, turn in enumerate(talk["turns"])],
+                )
             continue
         try:
             text, spans, about = utterance(record)

@@ -31,10 +31,16 @@ def _masks(turns: Turns, options: PairOptions) -> Iterator[tuple[str, object]]:
     if options.min_words:
         yield "short", _long_enough(turns, options)
     if options.speaker:
-        theirs = np.fromiter((s == options.speaker for s in turns.speakers), bool, len(turns.speakers))
+        theirs = np.fromiter(
+            (s == options.speaker for s in turns.speakers), bool, len(turns.speakers)
+        )
         yield "of another speaker", lambda p: theirs[p.response]
     if options.kind != "self":
-        same = np.fromiter((a == b for a, b in zip(turns.texts, turns.texts[1:], strict=False)), bool, max(0, len(turns.texts) - 1))  # fmt: skip
+        same = np.fromiter(
+            (a == b for a, b in zip(turns.texts, turns.texts[1:], strict=False)),
+            bool,
+            max(0, len(turns.texts) - 1),
+        )
         yield "repeated", lambda p: ~((p.window == 1) & same[p.response - 1])
     if options.sample:
         yield "not sampled", lambda p: _sampled(p, turns, options)
@@ -46,19 +52,36 @@ def _any(sums: np.ndarray, p: Pairs) -> np.ndarray:
 
 
 def _long_enough(turns: Turns, options: PairOptions) -> object:
-    words = np.fromiter((count_words(text, options.words_by) for text in turns.texts), np.int64, len(turns.texts))
+    words = np.fromiter(
+        (count_words(text, options.words_by) for text in turns.texts), np.int64, len(turns.texts)
+    )
     if options.words_of == "members":
         short = running(words < options.min_words)
         return lambda p: ~_any(short, p)
     total = running(words)
-    return lambda p: (total[p.end] - total[p.start] >= options.min_words) & (words[p.response] >= options.min_words)
+    return lambda p: (
+        (total[p.end] - total[p.start] >= options.min_words)
+        & (words[p.response] >= options.min_words)
+    )
 
 
 def _sampled(p: Pairs, turns: Turns, options: PairOptions) -> np.ndarray:
     names = [identity(turns, d) for d in range(len(turns.sizes))]
     starts = turns.starts
-    keys = zip(p.dialogue.tolist(), (p.response - starts[p.dialogue]).tolist(), p.window.tolist(), strict=True)
-    return np.fromiter((share(f"{names[d]}\t{turn}\t{window}", seed=options.seed) < options.sample for d, turn, window in keys), bool, len(p))  # fmt: skip
+    keys = zip(
+        p.dialogue.tolist(),
+        (p.response - starts[p.dialogue]).tolist(),
+        p.window.tolist(),
+        strict=True,
+    )
+    return np.fromiter(
+        (
+            share(f"{names[d]}\t{turn}\t{window}", seed=options.seed) < options.sample
+            for d, turn, window in keys
+        ),
+        bool,
+        len(p),
+    )
 
 
 def identity(turns: Turns, dialogue: int) -> str:

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def mine(chunks: Iterable[Chunk], options: PairOptions, *, lines: bool, policy: Policy, tally: Tally) -> Iterator[tuple[str, Any]]:  # fmt: skip
+def mine(
+    chunks: Iterable[Chunk], options: PairOptions, *, lines: bool, policy: Policy, tally: Tally
+) -> Iterator[tuple[str, Any]]:
     """Yield (part, JSON lines or Arrow batch) in the order of the input; records of --kind dialogue are always lines.
 
     Holds jobs + 2 chunks, and with --dedupe or --kind self 16 bytes for each distinct pair.
@@ -36,14 +38,22 @@ def mine(chunks: Iterable[Chunk], options: PairOptions, *, lines: bool, policy: 
         tally: receives the counts of kept and dropped pairs, and of dialogues.
     """
     seen: set[bytes] = set()
-    work = partial(convert_chunk, options=options) if options.kind in RECORDS else partial(mine_chunk, options=options, lines=lines)  # fmt: skip
+    work = (
+        partial(convert_chunk, options=options)
+        if options.kind in RECORDS
+        else partial(mine_chunk, options=options, lines=lines)
+    )
     results = ordered_map(work, chunks, jobs=options.jobs)
     for mined in results:
         policy.replay(mined.rejected)
         tally.merge(mined.tally)
         tally.dialogues = getattr(tally, "dialogues", 0) + mined.dialogues
         for part, payload in mined.payloads.items():
-            rows = _unseen(mined.digests[part], seen) if part in mined.digests else np.arange(payload.num_rows)
+            rows = (
+                _unseen(mined.digests[part], seen)
+                if part in mined.digests
+                else np.arange(payload.num_rows)
+            )
             tally.drop("duplicate", payload.num_rows - len(rows))
             if options.limit is not None and tally.kept + len(rows) >= options.limit:
                 rows = rows[: options.limit - tally.kept]
@@ -67,7 +77,10 @@ def _taken(batch: pa.RecordBatch, rows: np.ndarray) -> pa.RecordBatch:
     columns = {}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if pa.types.is_list_view(column.type):  # views only: the texts stay where they are
-            offsets, sizes = (pa.array(np.asarray(part)[rows], pa.int32()) for part in (column.offsets, column.sizes))
+            offsets, sizes = (
+                pa.array(np.asarray(part)[rows], pa.int32())
+                for part in (column.offsets, column.sizes)
+            )
             columns[name] = pa.ListViewArray.from_arrays(offsets, sizes, column.values)
         else:
             columns[name] = column.take(pa.array(rows))
@@ -97,12 +110,17 @@ def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
     return Mined(payloads, digests, tally, len(turns.sizes), policy.rejected)
 
 
-def _parts(pairs: Pairs, turns: Turns, options: PairOptions, tally: Tally) -> Iterator[tuple[str, Pairs]]:
+def _parts(
+    pairs: Pairs, turns: Turns, options: PairOptions, tally: Tally
+) -> Iterator[tuple[str, Pairs]]:
     if not options.split:
         yield "", pairs
         return
     shares = {name: float(size) for name, size in (part.split("=") for part in options.split)}
-    names = [split_of(options.uncut(identity(turns, d)), shares, seed=options.seed) for d in range(len(turns.sizes))]
+    names = [
+        split_of(options.uncut(identity(turns, d)), shares, seed=options.seed)
+        for d in range(len(turns.sizes))
+    ]
     part = np.asarray([name or "" for name in names], object)[pairs.dialogue]
     tally.drop("outside the split", int((part == "").sum()))
     yield from ((name, pairs.where(part == name)) for name in shares)
@@ -111,13 +129,19 @@ def _parts(pairs: Pairs, turns: Turns, options: PairOptions, tally: Tally) -> It
 def _digests(pairs: Pairs, turns: Turns) -> list[bytes]:
     texts = turns.texts
     columns = zip(pairs.start.tolist(), pairs.end.tolist(), pairs.response.tolist(), strict=True)
-    keys = ("\0".join([*texts[s:e], texts[r]]).encode("utf-8", "surrogatepass") for s, e, r in columns)
+    keys = (
+        "\0".join([*texts[s:e], texts[r]]).encode("utf-8", "surrogatepass") for s, e, r in columns
+    )
     return [blake2b(key, digest_size=16).digest() for key in keys]
 
 
-def _from_dialogues(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> tuple[Turns, Pairs]:
+def _from_dialogues(
+    chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
+) -> tuple[Turns, Pairs]:
     turns, read = Turns(), READERS[options.reader]
-    for line, dialogue in dialogues(chunk, policy, options, tally, utterances=options.kind == "self"):
+    for line, dialogue in dialogues(
+        chunk, policy, options, tally, utterances=options.kind == "self"
+    ):
         if options.reader != "plain":
             dialogue = read(dialogue)
         if options.merge_speaker:
@@ -149,19 +173,30 @@ HYPOTHESIS = ("hypothesis", "text2", "sentence2")
 LABEL = ("label", "gold_label")
 
 
-def _from_entailment(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> tuple[Turns, Pairs]:
+def _from_entailment(
+    chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
+) -> tuple[Turns, Pairs]:
     """Premise and hypothesis of records labelled entailment (positive, of Dialogue NLI), as two turns (DSE-dianli)."""
     turns = Turns()
     for line, record in records(chunk, policy):
-        values = [next((record[k] for k in keys if k in record), None) for keys in (PREMISE, HYPOTHESIS, LABEL)]
+        values = [
+            next((record[k] for k in keys if k in record), None)
+            for keys in (PREMISE, HYPOTHESIS, LABEL)
+        ]
         if not all(isinstance(value, str) for value in values):
-            policy.reject(Where(chunk.name, line), "expected strings premise, hypothesis and label", repr(record).encode())  # fmt: skip
+            policy.reject(
+                Where(chunk.name, line),
+                "expected strings premise, hypothesis and label",
+                repr(record).encode(),
+            )
         elif values[2].lower() not in ("entailment", "positive"):
             tally.drop(f"labelled {values[2]}")
         else:
             texts = [v.strip().lower() if options.lower else v.strip() for v in values[:2]]
             identity = record.get("id")
-            turns.add(Dialogue(None if identity is None else str(identity), texts, [None, None]), line)
+            turns.add(
+                Dialogue(None if identity is None else str(identity), texts, [None, None]), line
+            )
     return turns, windowed(turns, (1,))
 
 

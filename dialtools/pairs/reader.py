@@ -1,8 +1,9 @@
 """The turns that TOD-BERT's corpus readers keep, as DSE trained on them (METHODS 2.1).
 
-The readers walk (system, user) turns: a system turn waits for the user turn that follows, so that of two system
-turns in a row the last remains, a trailing one is lost, and two user turns in a row repeat the system text between
-them. The first system slot goes; the last turn comes only if its system text has not been said before.
+The readers walk (system, user) turns: a system turn waits for the user turn that follows, so that
+of two system turns in a row the last remains, a trailing one is lost, and two user turns in a row
+repeat the system text between them. The first system slot goes; the last turn comes only if its
+system text has not been said before.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ def camrest_turns(dialogue: Dialogue) -> Dialogue:
     return _closed(dialogue, [("", None), *turns[:-2]], turns[:-3:-1])
 
 
-def _closed(dialogue: Dialogue, history: list[tuple[str, str | None]], last: list[tuple[str, str | None]]) -> Dialogue:
+def _closed(
+    dialogue: Dialogue, history: list[tuple[str, str | None]], last: list[tuple[str, str | None]]
+) -> Dialogue:
     """Drop the first slot of the history; append the last turn unless its first text was said before."""
     kept = history[1:]
     if last and last[0][0].lower() not in {text.lower() for text, _ in kept}:
@@ -38,4 +41,8 @@ def _closed(dialogue: Dialogue, history: list[tuple[str, str | None]], last: lis
     return Dialogue(dialogue.id, [text for text, _ in kept], [speaker for _, speaker in kept])
 
 
-READERS = {"plain": lambda dialogue: dialogue, "tod-bert": tod_bert_turns, "tod-bert-camrest": camrest_turns}
+READERS = {
+    "plain": lambda dialogue: dialogue,
+    "tod-bert": tod_bert_turns,
+    "tod-bert-camrest": camrest_turns,
+}

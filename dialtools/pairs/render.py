@@ -33,21 +33,41 @@ def as_dicts(pairs: Pairs, turns: Turns, kind: str, follow: int) -> Iterator[dic
     """Yield pair records."""
     texts, speakers, ids, starts = turns.texts, turns.speakers, turns.ids, turns.starts.tolist()
     known = kind == "consecutive" and any(speakers)
-    columns = zip(pairs.start.tolist(), pairs.end.tolist(), pairs.response.tolist(), pairs.dialogue.tolist(), strict=True)  # fmt: skip
+    columns = zip(
+        pairs.start.tolist(),
+        pairs.end.tolist(),
+        pairs.response.tolist(),
+        pairs.dialogue.tolist(),
+        strict=True,
+    )
     if known and not follow and None not in ids:  # the common case, in one literal
         for start, end, response, d in columns:
-            yield {"context": texts[start:end], "response": texts[response], "window": end - start, "kind": kind,
-                   "dialogue_id": ids[d], "turn": response - starts[d], "speakers": speakers[start : response + 1]}  # fmt: skip
+            yield {
+                "context": texts[start:end],
+                "response": texts[response],
+                "window": end - start,
+                "kind": kind,
+                "dialogue_id": ids[d],
+                "turn": response - starts[d],
+                "speakers": speakers[start : response + 1],
+            }
         return
     for start, end, response, d in columns:
-        row = {"context": texts[start:end], "response": texts[response], "window": end - start, "kind": kind}
+        row = {
+            "context": texts[start:end],
+            "response": texts[response],
+            "window": end - start,
+            "kind": kind,
+        }
         if ids[d] is not None:
             row["dialogue_id"] = ids[d]
         row["turn"] = response - starts[d]
         if known:
             row["speakers"] = speakers[start : response + 1]
         if follow:
-            row["follow"] = texts[response + 1 : min(response + 1 + follow, starts[d] + turns.sizes[d])]
+            row["follow"] = texts[
+                response + 1 : min(response + 1 + follow, starts[d] + turns.sizes[d])
+            ]
         yield row
 
 
@@ -70,7 +90,10 @@ class Lines:
 def as_lines(pairs: Pairs, turns: Turns, kind: str, follow: int) -> Lines:
     """Return a JSON line for each pair."""
     dumps, newline = orjson.dumps, orjson.OPT_APPEND_NEWLINE
-    return Lines(b"".join([dumps(row, option=newline) for row in as_dicts(pairs, turns, kind, follow)]), len(pairs))
+    return Lines(
+        b"".join([dumps(row, option=newline) for row in as_dicts(pairs, turns, kind, follow)]),
+        len(pairs),
+    )
 
 
 def as_batch(pairs: Pairs, turns: Turns, kind: str, follow: int) -> pa.RecordBatch:
@@ -91,10 +114,14 @@ def as_batch(pairs: Pairs, turns: Turns, kind: str, follow: int) -> pa.RecordBat
     }
     if kind == "consecutive":
         speakers = pa.array(turns.speakers, pa.string())
-        arrays["speakers"] = pa.ListViewArray.from_arrays(start, pa.array(pairs.window + 1, pa.int32()), speakers)
+        arrays["speakers"] = pa.ListViewArray.from_arrays(
+            start, pa.array(pairs.window + 1, pa.int32()), speakers
+        )
     if follow:
         after = np.minimum(follow, (turns.starts + sizes)[pairs.dialogue] - pairs.response - 1)
-        arrays["follow"] = pa.ListViewArray.from_arrays(pa.array(pairs.response + 1, pa.int32()), pa.array(after, pa.int32()), texts)  # fmt: skip
+        arrays["follow"] = pa.ListViewArray.from_arrays(
+            pa.array(pairs.response + 1, pa.int32()), pa.array(after, pa.int32()), texts
+        )
     return pa.RecordBatch.from_pydict(arrays)
 
 

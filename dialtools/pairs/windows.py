@@ -1,7 +1,8 @@
 """Windows over the turns of many dialogues at once, as integers; no text is copied.
 
-T turns of a chunk lie one after another in one flat list; a pair is (start, end, response): its context is
-turns[start:end], its response turns[response]. P pairs, ordered by response, then by window as given.
+T turns of a chunk lie one after another in one flat list; a pair is (start, end, response): its
+context is turns[start:end], its response turns[response]. P pairs, ordered by response, then by
+window as given.
 """
 
 from __future__ import annotations

@@ -11,8 +11,15 @@ from dialtools.plots.figure import picture, plain
 POINTS = 400
 
 
-def draw_shares(curves: Mapping[str, tuple[np.ndarray, np.ndarray]], path: str, *, x_label: str, y_label: str,
-                mark: float, overwrite: bool = False) -> None:  # fmt: skip
+def draw_shares(
+    curves: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    path: str,
+    *,
+    x_label: str,
+    y_label: str,
+    mark: float,
+    overwrite: bool = False,
+) -> None:
     """Draw cumulative shares over shares, percent, the horizontal axis logarithmic; the legend names the corpora.
 
     Args:
@@ -37,11 +44,15 @@ def draw_shares(curves: Mapping[str, tuple[np.ndarray, np.ndarray]], path: str, 
         axes.yaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
-        legend = axes.legend(lines, [f"corpus {i}" for i in range(len(lines))], frameon=False, fontsize="small")
+        legend = axes.legend(
+            lines, [f"corpus {i}" for i in range(len(lines))], frameon=False, fontsize="small"
+        )
         plain(legend.get_texts(), curves)
 
 
-def draw_scores(runs: Mapping[str, np.ndarray], path: str, *, y_label: str, overwrite: bool = False) -> None:
+def draw_scores(
+    runs: Mapping[str, np.ndarray], path: str, *, y_label: str, overwrite: bool = False
+) -> None:
     """Draw a line for each run, its scores over the steps of training, and the 95 % interval around it.
 
     Args:
@@ -57,11 +68,17 @@ def draw_scores(runs: Mapping[str, np.ndarray], path: str, *, y_label: str, over
         lines = []
         for i, points_K4 in enumerate(runs.values()):
             step, score, low, high = points_K4.T
-            lines += axes.plot(step, score, marker="o", markersize=3.5, linewidth=1.6, color=f"C{i % 10}", zorder=2)
-            axes.fill_between(step, low, high, color=f"C{i % 10}", alpha=0.15, linewidth=0, zorder=1)
+            lines += axes.plot(
+                step, score, marker="o", markersize=3.5, linewidth=1.6, color=f"C{i % 10}", zorder=2
+            )
+            axes.fill_between(
+                step, low, high, color=f"C{i % 10}", alpha=0.15, linewidth=0, zorder=1
+            )
         axes.set(xlabel="steps", ylabel=y_label)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
-        legend = axes.legend(lines, [f"run {i}" for i in range(len(lines))], frameon=False, fontsize="small")
+        legend = axes.legend(
+            lines, [f"run {i}" for i in range(len(lines))], frameon=False, fontsize="small"
+        )
         plain(legend.get_texts(), runs)

@@ -11,12 +11,18 @@ from typing import Any
 from dialtools.errors import MissingExtra
 from dialtools.streams.atomic import atomic_file
 
-METADATA: dict[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+METADATA: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
 """What would make two drawings of the same data differ, left out."""
 
 
 @contextmanager
-def picture(path: str, *, texts: Iterable[str], size: tuple[float, float], overwrite: bool, dpi: int = 120) -> Iterator[Any]:  # fmt: skip
+def picture(
+    path: str, *, texts: Iterable[str], size: tuple[float, float], overwrite: bool, dpi: int = 120
+) -> Iterator[Any]:
     """Yield the axes of a figure that becomes `path` (.png, .svg, .pdf), whole or not at all.
 
     Args:
@@ -28,14 +34,23 @@ def picture(path: str, *, texts: Iterable[str], size: tuple[float, float], overw
     try:
         import matplotlib
     except ImportError:
-        raise MissingExtra("drawing needs matplotlib", hint="pip install 'dialtools[plot]'") from None
+        raise MissingExtra(
+            "drawing needs matplotlib", hint="pip install 'dialtools[plot]'"
+        ) from None
     matplotlib.use("agg")
     from matplotlib import pyplot
 
     kind = Path(path).suffix[1:]
-    settings = {"svg.hashsalt": "dialtools", "svg.fonttype": "none", "pdf.fonttype": 42, "font.family": fonts_for("".join(texts))}  # fmt: skip
+    settings = {
+        "svg.hashsalt": "dialtools",
+        "svg.fonttype": "none",
+        "pdf.fonttype": 42,
+        "font.family": fonts_for("".join(texts)),
+    }
     with pyplot.rc_context(settings), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing")  # an empty box tells it better
+        warnings.filterwarnings(
+            "ignore", message="Glyph .* missing"
+        )  # an empty box tells it better
         figure, axes = pyplot.subplots(figsize=size, layout="constrained")
         try:
             yield axes
@@ -69,7 +84,10 @@ def fonts_for(text: str) -> list[str]:
 
 
 def _by_name(entries: Iterable[Any]) -> list[Any]:
-    return sorted((e for e in entries if e.style == "normal"), key=lambda e: (e.name, e.weight != 400, e.fname))
+    return sorted(
+        (e for e in entries if e.style == "normal"),
+        key=lambda e: (e.name, e.weight != 400, e.fname),
+    )
 
 
 def _glyphs(path: str) -> set[int]:

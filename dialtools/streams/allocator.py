@@ -15,11 +15,14 @@ def keep_freed_memory(*, largest_block: int | None = None) -> None:
     Mining pairs takes a third of the time with it. Other C libraries are left as they are.
 
     Args:
-        largest_block: blocks up to this size come from the heap too; glibc maps those above 128 KiB one by one.
+        largest_block: blocks up to this size come from the heap too; glibc maps those above 128 KiB
+        one by one.
     """
     import ctypes
 
-    with contextlib.suppress(OSError, AttributeError, TypeError):  # no mallopt, no C library by that name
+    with contextlib.suppress(
+        OSError, AttributeError, TypeError
+    ):  # no mallopt, no C library by that name
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
         if largest_block:

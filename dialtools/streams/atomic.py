@@ -27,10 +27,12 @@ def is_special(path: str | Path) -> bool:
 def atomic_file(path: str | Path, *, overwrite: bool) -> Iterator[Path]:
     """Yield a temporary path in the same directory that becomes `path` when the block ends well.
 
-    A link stays one: what it points to is replaced. A device or a pipe (/dev/null, a FIFO) is yielded itself.
+    A link stays one: what it points to is replaced. A device or a pipe (/dev/null, a FIFO) is
+    yielded itself.
 
     Raises:
-        OutputError: if `path` exists (and may not be replaced), is a directory, or its directory cannot be written.
+        OutputError: if `path` exists (and may not be replaced), is a directory, or its directory
+        cannot be written.
     """
     final = Path(path)
     refuse_existing(final, overwrite=overwrite)

@@ -110,7 +110,9 @@ def _told(name: str) -> Iterator[None]:
         yield
     except EOFError as error:
         kind = "zstd" if "zstd" in str(error) else "gzip"
-        raise DataError(f"truncated {kind}: the file ends inside compressed data", where=name) from None
+        raise DataError(
+            f"truncated {kind}: the file ends inside compressed data", where=name
+        ) from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"damaged gzip: {error}", where=name) from None
     except Exception as error:

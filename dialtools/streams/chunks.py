@@ -21,21 +21,28 @@ from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.ecd import LINES
 from dialtools.streams.policy import Policy, Where
 
-SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv", ".txt": "text",
-            ".parquet": "parquet", ".arrow": "arrow"}  # fmt: skip
+SUFFIXES = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".txt": "text",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+}
 CHUNK_BYTES = 1 << 17
 MAX_LINE_BYTES = 64 << 20
 BATCH_ROWS = 4096
-WHOLE = (
-    "a record a line is expected; a corpus as it was published is named with --from (`dialtools formats` lists them)"
-)
+WHOLE = "a record a line is expected; a corpus as it was published is named with --from (`dialtools formats` lists them)"
 
 
 @dataclass(frozen=True)
 class Chunk:
     """Part of an input: `data` is whole lines (jsonl, text), records (rows), or an Arrow batch (arrow).
 
-    Rows that span several lines have `lines`, where each begins; else they follow one another from `first` on.
+    Rows that span several lines have `lines`, where each begins; else they follow one another from
+    `first` on.
     """
 
     name: str
@@ -45,7 +52,9 @@ class Chunk:
     lines: tuple[int, ...] | None = None
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        data = PickleBuffer(self.data) if isinstance(self.data, bytes) else self.data  # bytes cross in shared memory
+        data = (
+            PickleBuffer(self.data) if isinstance(self.data, bytes) else self.data
+        )  # bytes cross in shared memory
         return Chunk, (self.name, self.first, self.format, data, self.lines)
 
 
@@ -61,8 +70,14 @@ def input_format(path: str, given: str | None, head: bytes = b"") -> str:
     return "arrow" if head[:6] == b"ARROW1" or head[:4] == b"\xff\xff\xff\xff" else "jsonl"
 
 
-def read_chunks(paths: Sequence[str], *, format: str | None = None, chunk_bytes: int = CHUNK_BYTES,
-                prompt: bool = False, whole_dialogues: bool = True) -> Iterator[Chunk]:  # fmt: skip
+def read_chunks(
+    paths: Sequence[str],
+    *,
+    format: str | None = None,
+    chunk_bytes: int = CHUNK_BYTES,
+    prompt: bool = False,
+    whole_dialogues: bool = True,
+) -> Iterator[Chunk]:
     """Yield the chunks of each input in turn; holds one chunk.
 
     Args:
@@ -84,10 +99,16 @@ def read_chunks(paths: Sequence[str], *, format: str | None = None, chunk_bytes:
                 border = _blank_line if kind == "text" and whole_dialogues else _line_end
                 yield from _lines(partial(read, chunk_bytes), name, kind, border)
             else:
-                raise DataError(f"cannot read {kind} here", where=name, hint="dial-pairs reads csv and tsv chat logs")
+                raise DataError(
+                    f"cannot read {kind} here",
+                    where=name,
+                    hint="dial-pairs reads csv and tsv chat logs",
+                )
 
 
-def _lines(read: Callable[[], bytes], name: str, kind: str, border: Callable[[bytes], int]) -> Iterator[Chunk]:
+def _lines(
+    read: Callable[[], bytes], name: str, kind: str, border: Callable[[bytes], int]
+) -> Iterator[Chunk]:
     """Cut after the last border of what was read."""
     first, held = 1, b""
     while block := read():
@@ -95,7 +116,9 @@ def _lines(read: Callable[[], bytes], name: str, kind: str, border: Callable[[by
         end = border(held)
         if end <= 0:
             if len(held) > MAX_LINE_BYTES:
-                raise DataError(f"a line is longer than {MAX_LINE_BYTES >> 20} MiB", where=Where(name, first))
+                raise DataError(
+                    f"a line is longer than {MAX_LINE_BYTES >> 20} MiB", where=Where(name, first)
+                )
             continue
         yield Chunk(name, first, kind, held[:end])
         first += held.count(b"\n", 0, end)
@@ -109,7 +132,10 @@ def _line_end(held: bytes) -> int:
 
 
 def _blank_line(held: bytes) -> int:
-    return max(held.rfind(b"\n\n") + 2 if b"\n\n" in held else 0, held.rfind(b"\n\r\n") + 3 if b"\n\r\n" in held else 0)
+    return max(
+        held.rfind(b"\n\n") + 2 if b"\n\n" in held else 0,
+        held.rfind(b"\n\r\n") + 3 if b"\n\r\n" in held else 0,
+    )
 
 
 def _batches(stream: io.BufferedReader, path: str, name: str, kind: str) -> Iterator[Chunk]:
@@ -160,14 +186,25 @@ def records(chunk: Chunk, policy: Policy) -> Iterator[tuple[int, dict[str, Any]]
         yield from _json_records(chunk, policy)
     elif chunk.format == "arrow":
         rows = chunk.data.to_pylist()
-        yield from ((n, {k: v for k, v in row.items() if v is not None}) for n, row in enumerate(rows, chunk.first))
+        yield from (
+            (n, {k: v for k, v in row.items() if v is not None})
+            for n, row in enumerate(rows, chunk.first)
+        )
     elif chunk.format in LINES:
         yield from _line_records(chunk, policy)
     elif chunk.format == "rows":
-        yield from zip(chunk.lines, chunk.data, strict=True) if chunk.lines else enumerate(chunk.data, chunk.first)
+        yield from (
+            zip(chunk.lines, chunk.data, strict=True)
+            if chunk.lines
+            else enumerate(chunk.data, chunk.first)
+        )
     else:
         lines = enumerate(chunk.data.split(b"\n"), chunk.first)
-        yield from ((n, {"text": text}) for n, line in lines if (text := decode(line, Where(chunk.name, n), policy)))
+        yield from (
+            (n, {"text": text})
+            for n, line in lines
+            if (text := decode(line, Where(chunk.name, n), policy))
+        )
 
 
 def _line_records(chunk: Chunk, policy: Policy) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -187,18 +224,26 @@ def _json_records(chunk: Chunk, policy: Policy) -> Iterator[tuple[int, dict[str,
             record = loads(line)
         except orjson.JSONDecodeError as error:
             if line.strip():
-                policy.reject(Where(chunk.name, number), why_not_json(line, error), line, _hint(line, number))
+                policy.reject(
+                    Where(chunk.name, number), why_not_json(line, error), line, _hint(line, number)
+                )
             continue
         if type(record) is dict:
             yield number, record
         else:
-            policy.reject(Where(chunk.name, number), "expected a JSON object", line, _hint(line, number))
+            policy.reject(
+                Where(chunk.name, number), "expected a JSON object", line, _hint(line, number)
+            )
 
 
 def _hint(line: bytes, number: int) -> str | None:
     """Return what to do about a file that begins like a whole JSON document: a list, or an object over several lines."""
     begins = line.strip()
-    return WHOLE if number == 1 and (begins[:1] == b"[" or begins.endswith((b"{", b"[", b","))) else None
+    return (
+        WHOLE
+        if number == 1 and (begins[:1] == b"[" or begins.endswith((b"{", b"[", b",")))
+        else None
+    )
 
 
 def why_not_json(line: bytes, error: Exception) -> str:
@@ -224,7 +269,9 @@ def decode(line: bytes, where: Where, policy: Policy, blanks: str | None = None)
         return None
 
 
-def read_records(paths: Sequence[str], *, format: str | None = None, policy: Policy) -> Iterator[tuple[Where, dict[str, Any]]]:  # fmt: skip
+def read_records(
+    paths: Sequence[str], *, format: str | None = None, policy: Policy
+) -> Iterator[tuple[Where, dict[str, Any]]]:
     """Yield each record with its place; holds one chunk."""
     for chunk in read_chunks(paths, format=format):
         for number, record in records(chunk, policy):

@@ -12,12 +12,22 @@ def training(line: str) -> dict[str, Any]:
     Raises:
         ValueError: saying what is wrong with it.
     """
-    before, after, roles, _, candidates, labels = _fields(line, 6, "before, after, roles, 1, candidates, labels")
+    before, after, roles, _, candidates, labels = _fields(
+        line, 6, "before, after, roles, 1, candidates, labels"
+    )
     response, *negatives = candidates.split("|")
     if labels.split("|")[0] != "1" or not before:
-        raise ValueError("expected turns before the response, and the true response as first candidate")
+        raise ValueError(
+            "expected turns before the response, and the true response as first candidate"
+        )
     context, follow = before.split("|"), [turn for turn in after.split("|") if turn]
-    record: dict[str, Any] = {"context": context, "response": response, "follow": follow, "negatives": negatives, "window": len(context)}  # fmt: skip
+    record: dict[str, Any] = {
+        "context": context,
+        "response": response,
+        "follow": follow,
+        "negatives": negatives,
+        "window": len(context),
+    }
     said = roles.replace("|-", "-").replace("-|", "-").split("-")  # "1|0|-1-|0" or "1|0-1-0"
     if len(said) == 3 and len(first := said[0].split("|")) == len(context):
         record["speakers"] = [*first, said[1]]
@@ -26,7 +36,9 @@ def training(line: str) -> dict[str, Any]:
 
 def select(line: str) -> dict[str, Any]:
     """Id, text, topic, ids of positives, ids of negatives."""
-    name, text, label, positives, negatives = _fields(line, 5, "id, text, topic, positives, negatives")
+    name, text, label, positives, negatives = _fields(
+        line, 5, "id, text, topic, positives, negatives"
+    )
     row: dict[str, Any] = {"id": _whole(name), "query": text} | ({"label": label} if label else {})
     lists = {"positives": positives, "negatives": negatives}
     return row | {kind: [_whole(i) for i in ids.split(",") if i] for kind, ids in lists.items()}
@@ -41,7 +53,11 @@ def sts(line: str) -> dict[str, Any]:
         raise ValueError(f"score: expected a number, got {score!r}") from None
 
 
-LINES: dict[str, Callable[[str], dict[str, Any]]] = {"ecd": training, "ecd-select": select, "ecd-sts": sts}
+LINES: dict[str, Callable[[str], dict[str, Any]]] = {
+    "ecd": training,
+    "ecd-select": select,
+    "ecd-sts": sts,
+}
 """Formats of which a record is a line."""
 
 

@@ -19,13 +19,18 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def table_of_lines(output: str, *, format: str, overwrite: bool, metadata: dict[str, str]) -> Iterator[Callable[[bytes], None]]:  # fmt: skip
+def table_of_lines(
+    output: str, *, format: str, overwrite: bool, metadata: dict[str, str]
+) -> Iterator[Callable[[bytes], None]]:
     """Open an output; the yielded function takes blobs of JSON lines. Holds a batch; the lines are on disk.
 
     Raises:
         DataError: if a field is of one kind here and of another there.
     """
-    with writer(output, format=format, overwrite=overwrite, metadata=metadata) as write, tempfile.TemporaryFile() as spool:  # fmt: skip
+    with (
+        writer(output, format=format, overwrite=overwrite, metadata=metadata) as write,
+        tempfile.TemporaryFile() as spool,
+    ):
         columns = _Columns()
 
         def add(blob: bytes) -> None:
@@ -46,8 +51,16 @@ def _told() -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
-        raise DataError(f"records do not fit one table: {str(error).splitlines()[0]}", hint="--to jsonl takes any record") from None  # fmt: skip
+    except (
+        pa.ArrowInvalid,
+        pa.ArrowTypeError,
+        pa.ArrowNotImplementedError,
+        OverflowError,
+    ) as error:
+        raise DataError(
+            f"records do not fit one table: {str(error).splitlines()[0]}",
+            hint="--to jsonl takes any record",
+        ) from None
 
 
 class _Columns:
@@ -66,12 +79,20 @@ class _Columns:
 
         names = dict.fromkeys(name for row in rows for name in row)
         with _told():
-            found = pa.schema([(name, pa.array([row.get(name) for row in rows]).type) for name in names])
-            self.schema = found if self.schema is None else pa.unify_schemas([self.schema, found], promote_options="permissive")  # fmt: skip
+            found = pa.schema(
+                [(name, pa.array([row.get(name) for row in rows]).type) for name in names]
+            )
+            self.schema = (
+                found
+                if self.schema is None
+                else pa.unify_schemas([self.schema, found], promote_options="permissive")
+            )
 
 
 def _batches(spool: BinaryIO, columns: _Columns) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     while lines := list(islice(spool, BATCH_ROWS)):
-        yield pa.RecordBatch.from_pylist([orjson.loads(line) for line in lines], schema=columns.schema)
+        yield pa.RecordBatch.from_pylist(
+            [orjson.loads(line) for line in lines], schema=columns.schema
+        )

@@ -23,9 +23,9 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], *, jobs: int) ->
     """Yield `function(item)` in the order of the items.
 
     Args:
-        function: runs in the workers, which inherit it.
-        items: picklable, as the results must be; what they pickle out of band travels in shared memory.
-        jobs: processes; 1 runs here. At most `jobs + 2` items are in flight, so memory stays bounded.
+        function: runs in the workers, which inherit it. items: picklable, as the results must be;
+        what they pickle out of band travels in shared memory. jobs: processes; 1 runs here. At most
+        `jobs + 2` items are in flight, so memory stays bounded.
     """
     keep_freed_memory()
     if jobs <= 1:
@@ -85,7 +85,9 @@ _worker: tuple[Callable[[Any], Any], Slots]
 def _start(function: Callable[[Any], Any], slots: Slots) -> None:
     global _worker
     _worker = function, slots
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches the whole group; the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 

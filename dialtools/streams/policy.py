@@ -35,7 +35,11 @@ class Policy:
     def __init__(self, on_error: str = "fail", *, dry: bool = False) -> None:
         self.fails = on_error == "fail"
         self.skipped = 0
-        self.path = Path(on_error.partition("=")[2]) if on_error.startswith("quarantine=") and not dry else None
+        self.path = (
+            Path(on_error.partition("=")[2])
+            if on_error.startswith("quarantine=") and not dry
+            else None
+        )
         self._file: BinaryIO | None = None
 
     def reject(self, where: Where, message: str, raw: bytes = b"", hint: str | None = None) -> None:
@@ -48,7 +52,12 @@ class Policy:
             raise DataError(message, where=where, hint=hint)
         self.skipped += 1
         if self.path:
-            row = {"file": where.name, "line": where.line, "error": message, "raw": raw.decode("utf-8", "replace")}
+            row = {
+                "file": where.name,
+                "line": where.line,
+                "error": message,
+                "raw": raw.decode("utf-8", "replace"),
+            }
             self._open().write(orjson.dumps(row) + b"\n")
 
     def replay(self, rejected: list[Rejected]) -> None:

@@ -30,10 +30,19 @@ HOW_NOT_WHAT = (
 """Options that change how a run goes, not what it makes: a resumed run must give the bytes of an unbroken one."""
 
 
-def provenance(*, command: str, options: Mapping[str, Any], inputs: Sequence[str],
-               counts: Mapping[str, Any] | None = None) -> dict[str, Any]:  # fmt: skip
+def provenance(
+    *,
+    command: str,
+    options: Mapping[str, Any],
+    inputs: Sequence[str],
+    counts: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """Return what a file needs to tell to be made again; no time of day, so that same work gives same bytes."""
-    told = {key: value for key, value in options.items() if value is not None and key not in HOW_NOT_WHAT}
+    told = {
+        key: value
+        for key, value in options.items()
+        if value is not None and key not in HOW_NOT_WHAT
+    }
     return {
         "schema": "dialtools.provenance/1",
         "version": __version__,
@@ -71,8 +80,16 @@ def _folder(folder: Path) -> dict[str, Any]:
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     total = blake2b(digest_size=16)
     for file in files:
-        total.update(f"{file.relative_to(folder).as_posix()}\0{digest(file)}\n".encode("utf-8", "surrogateescape"))
-    return {"files": len(files), "bytes": sum(file.stat().st_size for file in files), "blake2b": total.hexdigest()}
+        total.update(
+            f"{file.relative_to(folder).as_posix()}\0{digest(file)}\n".encode(
+                "utf-8", "surrogateescape"
+            )
+        )
+    return {
+        "files": len(files),
+        "bytes": sum(file.stat().st_size for file in files),
+        "blake2b": total.hexdigest(),
+    }
 
 
 def digest(path: str | Path) -> str:

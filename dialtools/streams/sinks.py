@@ -36,7 +36,9 @@ def output_format(path: str, to: str | None) -> str:
     if kind not in OUTPUT_FORMATS:
         raise ConfigError(f"cannot write {kind}", hint=f"--to {', '.join(OUTPUT_FORMATS)}")
     if path == "-" and kind not in ("jsonl",) and sys.stdout.isatty():
-        raise ConfigError(f"will not write {kind} to a terminal", hint="name -o FILE, or --to jsonl")
+        raise ConfigError(
+            f"will not write {kind} to a terminal", hint="name -o FILE, or --to jsonl"
+        )
     return kind
 
 
@@ -47,7 +49,11 @@ def open_output(path: str, *, overwrite: bool) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with atomic_file(path, overwrite=overwrite) as temporary, temporary.open("wb") as raw, _compressed(raw, path) as file:  # fmt: skip
+    with (
+        atomic_file(path, overwrite=overwrite) as temporary,
+        temporary.open("wb") as raw,
+        _compressed(raw, path) as file,
+    ):
         yield file
 
 
@@ -66,8 +72,14 @@ def _compressed(raw: BinaryIO, path: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def writer(output: str, *, format: str, overwrite: bool = False, metadata: dict[str, str] | None = None,
-           floats: bool = False) -> Iterator[Callable[[Any], None]]:  # fmt: skip
+def writer(
+    output: str,
+    *,
+    format: str,
+    overwrite: bool = False,
+    metadata: dict[str, str] | None = None,
+    floats: bool = False,
+) -> Iterator[Callable[[Any], None]]:
     """Open an output; the yielded function takes blobs of whole lines (jsonl) or Arrow batches (arrow, parquet).
 
     Args:
@@ -78,7 +90,11 @@ def writer(output: str, *, format: str, overwrite: bool = False, metadata: dict[
         if format == "jsonl":
             yield _line_writer(file, flush=output == "-")
             return
-        sink = _ArrowSink(file, metadata or {}) if format == "arrow" else _ParquetSink(file, metadata or {}, floats)
+        sink = (
+            _ArrowSink(file, metadata or {})
+            if format == "arrow"
+            else _ParquetSink(file, metadata or {}, floats)
+        )
         yield sink.write
         sink.close()
 
@@ -202,7 +218,10 @@ def _plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
 def _plain_schema(schema: pa.Schema, metadata: dict[str, str]) -> pa.Schema:
     import pyarrow as pa
 
-    return pa.schema([pa.field(f.name, _storable(f.type)) for f in schema], {**(schema.metadata or {}), **metadata})
+    return pa.schema(
+        [pa.field(f.name, _storable(f.type)) for f in schema],
+        {**(schema.metadata or {}), **metadata},
+    )
 
 
 def _storable(kind: pa.DataType) -> pa.DataType:
@@ -214,12 +233,22 @@ def _storable(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def write_records(records: Iterable[dict[str, Any]], output: str, *, to: str | None = None, overwrite: bool = False,
-                  metadata: dict[str, str] | None = None) -> None:  # fmt: skip
+def write_records(
+    records: Iterable[dict[str, Any]],
+    output: str,
+    *,
+    to: str | None = None,
+    overwrite: bool = False,
+    metadata: dict[str, str] | None = None,
+) -> None:
     """Write dicts in the format of --to or of the file's suffix; holds one batch."""
     kind = output_format(output, to)
     option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
-    payloads = (orjson.dumps(r, option=option) for r in records) if kind == "jsonl" else record_batches(records)
+    payloads = (
+        (orjson.dumps(r, option=option) for r in records)
+        if kind == "jsonl"
+        else record_batches(records)
+    )
     with writer(output, format=kind, overwrite=overwrite, metadata=metadata) as write:
         for payload in payloads:
             write(payload)
@@ -234,7 +263,9 @@ def record_batches(records: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch
         try:
             batch = pa.RecordBatch.from_pylist(part, schema=schema or _schema(part))
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise DataError(f"records do not fit one table: {error}", hint="--to jsonl takes any record") from None
+            raise DataError(
+                f"records do not fit one table: {error}", hint="--to jsonl takes any record"
+            ) from None
         schema = batch.schema
         yield batch
 

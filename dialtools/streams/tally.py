@@ -31,7 +31,9 @@ class Tally:
 
     def miss(self, name: str, n: int = 1) -> None:
         """Count a name that a map does not have; of the names, a thousand are told apart."""
-        self.unmapped[name if name in self.unmapped or len(self.unmapped) < NAMES else "others"] += n
+        self.unmapped[
+            name if name in self.unmapped or len(self.unmapped) < NAMES else "others"
+        ] += n
 
     def line(self, unit: str) -> str:
         """Return e.g. `1,252,902 pairs; dropped 3,112: 2,900 short, 212 repeated`."""
@@ -43,4 +45,7 @@ class Tally:
 
     def counts(self) -> dict[str, int]:
         """Return the counts as a flat table for provenance."""
-        return {"kept": self.kept, **{f"dropped: {reason}": n for reason, n in self.dropped.most_common()}}
+        return {
+            "kept": self.kept,
+            **{f"dropped: {reason}": n for reason, n in self.dropped.most_common()},
+        }

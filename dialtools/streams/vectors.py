@@ -29,9 +29,9 @@ class Embeddings:
     """What an embedding file holds.
 
     Attributes:
-        vectors: column name -> (N, D) float32; `embedding`, or `context_embedding`, `response_embedding`, ….
-        columns: the other fields, N values each.
-        metadata: key-value metadata of the file (provenance under `dialtools`).
+        vectors: column name -> (N, D) float32; `embedding`, or `context_embedding`,
+        `response_embedding`, …. columns: the other fields, N values each. metadata: key-value
+        metadata of the file (provenance under `dialtools`).
     """
 
     vectors: dict[str, np.ndarray]
@@ -52,24 +52,38 @@ class Embeddings:
     def vector(self, name: str) -> np.ndarray:
         """Return a matrix by name, or raise DataError naming those there are."""
         if name not in self.vectors:
-            raise DataError(f"no vectors {name!r}; there are {', '.join(self.vectors) or 'none'}", where=self.name)
+            raise DataError(
+                f"no vectors {name!r}; there are {', '.join(self.vectors) or 'none'}",
+                where=self.name,
+            )
         return self.vectors[name]
 
     def column(self, name: str) -> list[Any]:
         """Return a column by name, or raise DataError naming those there are."""
         if name not in self.columns:
             known = list(self.columns)
-            raise DataError(f"no column {name!r}; there are {', '.join(known) or 'none'}", where=self.name, hint=nearest(name, known))  # fmt: skip
+            raise DataError(
+                f"no column {name!r}; there are {', '.join(known) or 'none'}",
+                where=self.name,
+                hint=nearest(name, known),
+            )
         return self.columns[name]
 
     def select(self, rows: np.ndarray) -> Embeddings:
         """Return the rows of an index array."""
         columns = {k: [v[i] for i in rows] for k, v in self.columns.items()}
-        return Embeddings({k: v[rows] for k, v in self.vectors.items()}, columns, self.metadata, self.name)
+        return Embeddings(
+            {k: v[rows] for k, v in self.vectors.items()}, columns, self.metadata, self.name
+        )
 
 
-def embedding_batch(columns: Mapping[str, Sequence[Any]], vectors: Mapping[str, np.ndarray], *, float16: bool = False,
-                    schema: pa.Schema | None = None) -> pa.RecordBatch:  # fmt: skip
+def embedding_batch(
+    columns: Mapping[str, Sequence[Any]],
+    vectors: Mapping[str, np.ndarray],
+    *,
+    float16: bool = False,
+    schema: pa.Schema | None = None,
+) -> pa.RecordBatch:
     """Return an Arrow batch of columns and FixedSizeList vectors, each vector (N, D)."""
     import pyarrow as pa
 
@@ -92,10 +106,14 @@ def read_embeddings(paths: Sequence[str]) -> Embeddings:
         return parts[0]
     first = parts[0]
     for part in parts[1:]:
-        if {k: v.shape[1] for k, v in part.vectors.items()} != {k: v.shape[1] for k, v in first.vectors.items()}:
+        if {k: v.shape[1] for k, v in part.vectors.items()} != {
+            k: v.shape[1] for k, v in first.vectors.items()
+        }:
             raise DataError(f"its vectors are not those of {first.name}", where=part.name)
     shared = [name for name in first.columns if all(name in part.columns for part in parts)]
-    vectors = {name: np.concatenate([part.vectors[name] for part in parts]) for name in first.vectors}
+    vectors = {
+        name: np.concatenate([part.vectors[name] for part in parts]) for name in first.vectors
+    }
     columns = {name: [value for part in parts for value in part.columns[name]] for name in shared}
     return Embeddings(vectors, columns, first.metadata, ", ".join(p.name for p in parts))
 
@@ -108,8 +126,13 @@ def _read_npy(path: str) -> Embeddings:
     except ValueError as error:
         raise DataError(f"not a NumPy matrix: {error}", where=path) from None
     beside = Path(f"{path}.columns.jsonl")
-    rows = [orjson.loads(line) for line in beside.read_bytes().splitlines()] if beside.exists() else []
-    columns = {name: [row.get(name) for row in rows] for name in dict.fromkeys(k for row in rows for k in row)}
+    rows = (
+        [orjson.loads(line) for line in beside.read_bytes().splitlines()] if beside.exists() else []
+    )
+    columns = {
+        name: [row.get(name) for row in rows]
+        for name in dict.fromkeys(k for row in rows for k in row)
+    }
     return Embeddings({SUFFIX: _checked(matrix, path)}, columns, {}, path)
 
 
@@ -124,13 +147,22 @@ def _read_table(path: str) -> Embeddings:
     if not batches:
         raise DataError("holds no embeddings", where=path)
     table = pa.Table.from_batches(batches)
-    vectors = {f.name: _checked(_matrix(table[f.name], path), path) for f in table.schema if f.name.endswith(SUFFIX)}
+    vectors = {
+        f.name: _checked(_matrix(table[f.name], path), path)
+        for f in table.schema
+        if f.name.endswith(SUFFIX)
+    }
     if not vectors:
         raise DataError(
-            f"has no column named embedding or *_embedding, but {', '.join(table.column_names)}", where=path
+            f"has no column named embedding or *_embedding, but {', '.join(table.column_names)}",
+            where=path,
         )
     columns = {name: table[name].to_pylist() for name in table.column_names if name not in vectors}
-    metadata = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items() if k != b"ARROW:schema"}
+    metadata = {
+        k.decode(): v.decode()
+        for k, v in (table.schema.metadata or {}).items()
+        if k != b"ARROW:schema"
+    }
     return Embeddings(vectors, columns, metadata, path)
 
 
@@ -169,15 +201,25 @@ def _read_jsonl(stream: Any, path: str) -> Embeddings:
         raise DataError("vectors differ in length", where=path) from None
     short = next((name for name, matrix in matrices.items() if len(matrix) < len(rows)), None)
     if short:
-        raise DataError(f"{len(rows) - len(matrices[short])} of {len(rows)} rows have no {short}", where=path)
-    columns = {name: [row.get(name) for row in rows] for name in dict.fromkeys(k for row in rows for k in row)}
+        raise DataError(
+            f"{len(rows) - len(matrices[short])} of {len(rows)} rows have no {short}", where=path
+        )
+    columns = {
+        name: [row.get(name) for row in rows]
+        for name in dict.fromkeys(k for row in rows for k in row)
+    }
     return Embeddings(matrices, columns, {}, path)
 
 
 def _checked(matrix: np.ndarray, path: str) -> np.ndarray:
     if matrix.ndim != 2 or not np.issubdtype(matrix.dtype, np.number):
-        raise DataError(f"expected a matrix of numbers, got shape {matrix.shape} of {matrix.dtype}", where=path)
+        raise DataError(
+            f"expected a matrix of numbers, got shape {matrix.shape} of {matrix.dtype}", where=path
+        )
     matrix = np.asarray(matrix, np.float32)
     if not np.isfinite(matrix).all():
-        raise DataError(f"row {int(np.nonzero(~np.isfinite(matrix).all(1))[0][0]) + 1} is not finite", where=path)
+        raise DataError(
+            f"row {int(np.nonzero(~np.isfinite(matrix).all(1))[0][0]) + 1} is not finite",
+            where=path,
+        )
     return matrix

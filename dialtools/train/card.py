@@ -35,9 +35,27 @@ vectors = SentenceTransformer("path/to/this/directory").encode(["i need a table 
 """
 
 
-def card(*, version: str, method: str, start: str, encoder: Any, pairs: int, steps: int, facts: dict[str, Any]) -> str:
+def card(
+    *,
+    version: str,
+    method: str,
+    start: str,
+    encoder: Any,
+    pairs: int,
+    steps: int,
+    facts: dict[str, Any],
+) -> str:
     """Return the card of a trained encoder in Markdown."""
     rows = "\n".join(f"| {name} | {value} |" for name, value in facts.items())
-    return TEMPLATE.format(version=version, method=method, start=start, pairs=pairs, steps=steps, rows=rows,
-                           dimension=encoder.dimension, pooling=encoder.pooling, max_length=encoder.max_length,
-                           normalised="unit length" if encoder.normalize else "not normalised")  # fmt: skip
+    return TEMPLATE.format(
+        version=version,
+        method=method,
+        start=start,
+        pairs=pairs,
+        steps=steps,
+        rows=rows,
+        dimension=encoder.dimension,
+        pooling=encoder.pooling,
+        max_length=encoder.max_length,
+        normalised="unit length" if encoder.normalize else "not normalised",
+    )

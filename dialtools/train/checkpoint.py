@@ -30,7 +30,11 @@ def save(trainer: Trainer, directory: Path, *, facts: dict[str, Any]) -> None:
     tensors |= {f"optimiser.{i}.{k}": v for i, values in state.items() for k, v in values.items()}
     about = {"facts": json.dumps(facts), "step": str(trainer.step)}
     with atomic_file(directory / FILE, overwrite=True) as path:
-        save_file({k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}, path, metadata=about)
+        save_file(
+            {k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()},
+            path,
+            metadata=about,
+        )
 
 
 def restore(trainer: Trainer, directory: Path) -> dict[str, Any] | None:
@@ -49,7 +53,9 @@ def restore(trainer: Trainer, directory: Path) -> dict[str, Any] | None:
     for key, value in _under("optimiser.", tensors).items():
         number, _, name = key.partition(".")
         state.setdefault(int(number), {})[name] = value
-    trainer.optimiser.load_state_dict({"state": state, "param_groups": trainer.optimiser.state_dict()["param_groups"]})
+    trainer.optimiser.load_state_dict(
+        {"state": state, "param_groups": trainer.optimiser.state_dict()["param_groups"]}
+    )
     trainer.step = int(about["step"])
     return json.loads(about["facts"])
 
@@ -57,7 +63,13 @@ def restore(trainer: Trainer, directory: Path) -> dict[str, Any] | None:
 def save_best(trainer: Trainer, directory: Path) -> None:
     """Keep the encoder as it is now, as the best so far."""
     with atomic_file(directory / "best.safetensors", overwrite=True) as path:
-        save_file({k: v.detach().cpu().contiguous().clone() for k, v in trainer.encoder.backbone.state_dict().items()}, path)  # fmt: skip
+        save_file(
+            {
+                k: v.detach().cpu().contiguous().clone()
+                for k, v in trainer.encoder.backbone.state_dict().items()
+            },
+            path,
+        )
 
 
 def load_best(trainer: Trainer, directory: Path) -> None:
@@ -79,6 +91,13 @@ def fingerprint(options: TrainOptions) -> dict[str, Any]:
 
 def check_same(before: dict[str, Any], now: dict[str, Any]) -> None:
     """Raise ConfigError naming the options that changed since the run began."""
-    changed = [f"--{k.replace('_', '-')} was {before.get(k)}, is {now.get(k)}" for k in now if before.get(k) != now.get(k)]  # fmt: skip
+    changed = [
+        f"--{k.replace('_', '-')} was {before.get(k)}, is {now.get(k)}"
+        for k in now
+        if before.get(k) != now.get(k)
+    ]
     if changed:
-        raise ConfigError(f"cannot resume: {'; '.join(changed)}", hint="run it as it was, or start over with --overwrite")  # fmt: skip
+        raise ConfigError(
+            f"cannot resume: {'; '.join(changed)}",
+            hint="run it as it was, or start over with --overwrite",
+        )

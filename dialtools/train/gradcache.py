@@ -11,14 +11,22 @@ from torch import Tensor
 from dialtools.encoder.randomness import random_state, set_random_state
 
 
-def backward(encode: Callable[[Any], Tensor], parts: Sequence[Any], loss: Callable[[Tensor], Tensor], *, device: torch.device, cached: bool) -> Tensor:  # fmt: skip
+def backward(
+    encode: Callable[[Any], Tensor],
+    parts: Sequence[Any],
+    loss: Callable[[Tensor], Tensor],
+    *,
+    device: torch.device,
+    cached: bool,
+) -> Tensor:
     """Run forward over the parts of a batch, one loss over all, and backward.
 
     Args:
         encode: from a part to its (n, D) vectors.
         loss: from the vectors of all parts, in order, to a scalar.
         device: where `encode` computes.
-        cached: keep no graph; after the loss encode each part again, with the same dropout, for its gradients.
+        cached: keep no graph; after the loss encode each part again, with the same dropout, for its
+            gradients.
             Memory is then that of one part. Gradients are the same.
 
     Returns:
@@ -38,7 +46,9 @@ def backward(encode: Callable[[Any], Tensor], parts: Sequence[Any], loss: Callab
     total = loss(leaves)
     total.backward()
     assert leaves.grad is not None
-    for part, state, gradient in zip(parts, states, leaves.grad.split([len(v) for v in vectors]), strict=True):
+    for part, state, gradient in zip(
+        parts, states, leaves.grad.split([len(v) for v in vectors]), strict=True
+    ):
         set_random_state(device, state)
         encode(part).backward(gradient)
     set_random_state(device, end)

@@ -18,7 +18,11 @@ PER_WINDOW = "window-linear"
 
 def mlp(dimension: int) -> nn.Module:
     """DSE's head: d -> d -> 128, no bias (METHODS 2.3)."""
-    return nn.Sequential(nn.Linear(dimension, dimension, bias=False), nn.ReLU(), nn.Linear(dimension, DSE_DIMENSION, bias=False))  # fmt: skip
+    return nn.Sequential(
+        nn.Linear(dimension, dimension, bias=False),
+        nn.ReLU(),
+        nn.Linear(dimension, DSE_DIMENSION, bias=False),
+    )
 
 
 def tanh(dimension: int) -> nn.Module:
@@ -36,7 +40,12 @@ def none(dimension: int) -> nn.Module:
     return nn.Identity()
 
 
-HEADS: dict[str, Callable[[int], nn.Module]] = {"mlp": mlp, "tanh": tanh, "linear": linear, "none": none}
+HEADS: dict[str, Callable[[int], nn.Module]] = {
+    "mlp": mlp,
+    "tanh": tanh,
+    "linear": linear,
+    "none": none,
+}
 
 
 class Shared(nn.Module):
@@ -56,7 +65,9 @@ class PerWindow(nn.Module):
 
     def __init__(self, dimension: int, windows: Sequence[int]) -> None:
         super().__init__()
-        drawn = {window: linear(dimension) for window in range(1, max(windows) + 1)}  # a window's start is its own
+        drawn = {
+            window: linear(dimension) for window in range(1, max(windows) + 1)
+        }  # a window's start is its own
         self.heads = nn.ModuleDict({str(window): drawn[window] for window in windows})
 
     def forward(self, rows_MD: Tensor, window_M: Tensor) -> Tensor:
@@ -78,4 +89,6 @@ def build(name: str, dimension: int, *, windows: Sequence[int], seed: int) -> nn
         windows: window sizes of the pairs to train on, ascending.
     """
     with seeded(seed):
-        return PerWindow(dimension, windows) if name == PER_WINDOW else Shared(HEADS[name](dimension))
+        return (
+            PerWindow(dimension, windows) if name == PER_WINDOW else Shared(HEADS[name](dimension))
+        )

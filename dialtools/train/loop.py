@@ -14,10 +14,10 @@ from dialtools.encoder.device import autocast
 from dialtools.encoder.randomness import seeded
 from dialtools.errors import ModelError
 from dialtools.train import gradcache, optimiser
-from dialtools.train.methods.base import Batch, Method, Part
+from dialtools.train.data.sampler import ByWindow, Sampler
+from dialtools.train.data.store import Store
+from dialtools.train.objectives.base import Batch, Method, Part
 from dialtools.train.options import TrainOptions
-from dialtools.train.sampler import ByWindow, Sampler
-from dialtools.train.store import Store
 
 ACTIVATION_BUDGET = 2 << 30
 LAYER_FLOATS = 34  # activations a layer keeps for backward, in units of the hidden size a token
@@ -45,7 +45,10 @@ class NotFinite(ModelError):
     """A loss that is NaN or infinite; `pairs` are those of its batch."""
 
     def __init__(self, step: int, pairs: np.ndarray) -> None:
-        super().__init__(f"the loss is not finite at step {step}", hint="try a smaller --lr or a higher --temperature")
+        super().__init__(
+            f"the loss is not finite at step {step}",
+            hint="try a smaller --lr or a higher --temperature",
+        )
         self.pairs = pairs
 
 
@@ -67,9 +70,14 @@ class Trainer:
         epochs = self.options.align_epochs if self.options.align else self.options.epochs
         planned = round((epochs or 0) * self.sampler.per_epoch)
         self.total = max(1, planned) if self.options.max_steps is None else self.options.max_steps
-        self.optimiser = optimiser.build(self.options.optimizer or "adam", self.encoder, method, lr=self.options.lr or 0.0,
-                                         head_multiplier=self.options.head_lr_multiplier or 1.0,
-                                         weight_decay=self.options.weight_decay or 0.0)  # fmt: skip
+        self.optimiser = optimiser.build(
+            self.options.optimizer or "adam",
+            self.encoder,
+            method,
+            lr=self.options.lr or 0.0,
+            head_multiplier=self.options.head_lr_multiplier or 1.0,
+            weight_decay=self.options.weight_decay or 0.0,
+        )
         self.step = 0
 
     def steps(self) -> Iterator[Step]:
@@ -85,26 +93,51 @@ class Trainer:
     def _one_step(self) -> Step:
         started = time.monotonic()
         batch = self.method.collate(self.sampler.batch(self.step), self.step)
-        rate = optimiser.set_rates(self.optimiser, self.options.schedule or "constant", self.step, total=self.total, warmup=self.options.warmup or 0.0)  # fmt: skip
+        rate = optimiser.set_rates(
+            self.optimiser,
+            self.options.schedule or "constant",
+            self.step,
+            total=self.total,
+            warmup=self.options.warmup or 0.0,
+        )
         self.optimiser.zero_grad(set_to_none=True)
         figures: dict[str, float] = {}
-        with seeded((self.options.seed << 32) + self.step, self.encoder.device):  # dropout depends on the step alone
-            loss = gradcache.backward(self._encode, batch.parts, lambda rows: self.method.loss(rows, batch, figures), device=self.encoder.device, cached=self.cached(batch))  # fmt: skip
+        with seeded(
+            (self.options.seed << 32) + self.step, self.encoder.device
+        ):  # dropout depends on the step alone
+            loss = gradcache.backward(
+                self._encode,
+                batch.parts,
+                lambda rows: self.method.loss(rows, batch, figures),
+                device=self.encoder.device,
+                cached=self.cached(batch),
+            )
         value = float(loss)
         if not np.isfinite(value):
             raise NotFinite(self.step + 1, batch.pairs)
         if self.options.clip:
-            nn.utils.clip_grad_norm_([*self.encoder.parameters(), *self.method.parameters()], self.options.clip)
+            nn.utils.clip_grad_norm_(
+                [*self.encoder.parameters(), *self.method.parameters()], self.options.clip
+            )
         self.optimiser.step()
         self.step += 1
         seconds = time.monotonic() - started
-        return Step(step=self.step, epoch=self.step / self.sampler.per_epoch, loss=value, lr=(self.options.lr or 0) * rate,
-                    tokens=batch.tokens, tokens_per_second=batch.tokens / seconds, figures=figures)  # fmt: skip
+        return Step(
+            step=self.step,
+            epoch=self.step / self.sampler.per_epoch,
+            loss=value,
+            lr=(self.options.lr or 0) * rate,
+            tokens=batch.tokens,
+            tokens_per_second=batch.tokens / seconds,
+            figures=figures,
+        )
 
     def _encode(self, part: Part) -> Tensor:
         device = self.encoder.device
         with autocast(device, self.precision):
-            return self.method.encode(tuple(column.to(device, non_blocking=True) for column in part))
+            return self.method.encode(
+                tuple(column.to(device, non_blocking=True) for column in part)
+            )
 
     def cached(self, batch: Batch) -> bool:
         """Tell whether a batch is encoded twice, one micro-batch in memory at a time."""

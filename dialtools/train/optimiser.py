@@ -11,12 +11,23 @@ from torch import nn
 OPTIMISERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
 
 
-def build(name: str, encoder: nn.Module, head: nn.Module, *, lr: float, head_multiplier: float, weight_decay: float) -> torch.optim.Optimizer:  # fmt: skip
+def build(
+    name: str,
+    encoder: nn.Module,
+    head: nn.Module,
+    *,
+    lr: float,
+    head_multiplier: float,
+    weight_decay: float,
+) -> torch.optim.Optimizer:
     """Return a fused optimiser: encoder at `lr`, head at `head_multiplier` times that; no decay on biases and norms."""
     groups = []
     for module, rate in ((encoder, lr), (head, lr * head_multiplier)):
         parameters = [p for p in module.parameters() if p.requires_grad]
-        for members, decay in (([p for p in parameters if p.ndim > 1], weight_decay), ([p for p in parameters if p.ndim < 2], 0.0)):  # fmt: skip
+        for members, decay in (
+            ([p for p in parameters if p.ndim > 1], weight_decay),
+            ([p for p in parameters if p.ndim < 2], 0.0),
+        ):
             if members:
                 groups.append({"params": members, "lr": rate, "base": rate, "weight_decay": decay})
     return OPTIMISERS[name](groups, lr=lr, fused=True)
@@ -37,7 +48,11 @@ def cosine(progress: float) -> float:
     return (1 + math.cos(math.pi * progress)) / 2
 
 
-SCHEDULES: dict[str, Callable[[float], float]] = {"constant": constant, "linear": linear, "cosine": cosine}
+SCHEDULES: dict[str, Callable[[float], float]] = {
+    "constant": constant,
+    "linear": linear,
+    "cosine": cosine,
+}
 START, END = 1 / 25, 1 / 25e4  # of the highest rate: torch's one-cycle defaults
 MOMENTUM = (0.95, 0.85)
 
@@ -59,7 +74,8 @@ def factor(schedule: str, step: int, *, total: int, warmup: float) -> float:
     """Return what the rates are multiplied by at a step (0-based); a function of the step alone, so resume is exact.
 
     Args:
-        warmup: share of the steps over which the rate rises in a line, or with one-cycle along a cosine from 1/25.
+        warmup: share of the steps over which the rate rises in a line, or with one-cycle along a
+        cosine from 1/25.
     """
     if schedule == "one-cycle":
         return one_cycle(step, total=total, rising=warmup, ends=(START, 1.0, END))
@@ -69,15 +85,21 @@ def factor(schedule: str, step: int, *, total: int, warmup: float) -> float:
     return SCHEDULES[schedule]((step - rising) / max(1, total - rising))
 
 
-def set_rates(optimiser: torch.optim.Optimizer, schedule: str, step: int, *, total: int, warmup: float) -> float:
+def set_rates(
+    optimiser: torch.optim.Optimizer, schedule: str, step: int, *, total: int, warmup: float
+) -> float:
     """Set every group's rate to its base times what the schedule says, and return that.
 
-    One-cycle moves the first momentum against the rate, from 0.95 to 0.85 and back, as torch's OneCycleLR does.
+    One-cycle moves the first momentum against the rate, from 0.95 to 0.85 and back, as torch's
+    OneCycleLR does.
     """
     multiplier = factor(schedule, step, total=total, warmup=warmup)
     for group in optimiser.param_groups:
         group["lr"] = group["base"] * multiplier
         if schedule == "one-cycle":
             high, low = MOMENTUM
-            group["betas"] = (one_cycle(step, total=total, rising=warmup, ends=(high, low, high)), group["betas"][1])
+            group["betas"] = (
+                one_cycle(step, total=total, rising=warmup, ends=(high, low, high)),
+                group["betas"][1],
+            )
     return multiplier

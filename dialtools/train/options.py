@@ -5,8 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
-from dialtools.options import DRY_RUN, RECORD_FORMATS, RunOptions, argument, at_least, int_list, on_error_policy, option
-from dialtools.train.methods.catalog import METHODS, OWNERS
+from dialtools.options import (
+    DRY_RUN,
+    RECORD_FORMATS,
+    RunOptions,
+    argument,
+    at_least,
+    int_list,
+    on_error_policy,
+    option,
+)
+from dialtools.train.objectives.catalog import METHODS, OWNERS
 
 RECIPE = {"shown": "by recipe", "group": "Recipe"}
 LOSS_NAMES = ("hard-negative", "nt-xent", "info-nce", "simcse", "dot")
@@ -27,83 +36,301 @@ class TrainOptions(RunOptions):
     """What is trained, how, and where it goes."""
 
     inputs: tuple[str, ...] = argument(help="pair files; none or - is stdin")
-    method: str = option("dse", metavar="RECIPE", help="recipe: dse, dse-2-1, dse-3-1, dse-123-1, dse-dropout, dse-dianli, wmdc, simcse, todbert, dialoguecse, siamese-s, siamese-m, tadse, tadse-paper, mlm")  # fmt: skip
-    model: str | None = option(None, metavar="DIR", help="encoder to start from: a directory, or a name in the local cache", shown="a fresh small encoder")  # fmt: skip
+    method: str = option(
+        "dse",
+        metavar="RECIPE",
+        help="recipe: dse, dse-2-1, dse-3-1, dse-123-1, dse-dropout, dse-dianli, wmdc, simcse, todbert, dialoguecse, siamese-s, siamese-m, tadse, tadse-paper, mlm",
+    )
+    model: str | None = option(
+        None,
+        metavar="DIR",
+        help="encoder to start from: a directory, or a name in the local cache",
+        shown="a fresh small encoder",
+    )
     output: str = option("model", short="-o", metavar="DIR", help="model directory to write")
-    from_: str | None = option(None, metavar="FORMAT", choices=RECORD_FORMATS, group="Input", help="format of the input", shown="by suffix, else by content")  # fmt: skip
-    on_error: str = option("fail", metavar="POLICY", parse=on_error_policy, group="Input", help="a record that cannot be used: fail, skip, or quarantine=FILE")  # fmt: skip
-    limit: int | None = option(None, short="-n", metavar="N", parse=at_least(0), group="Input", help="use the first N pairs only")  # fmt: skip
-    window: tuple[int, ...] = option((), metavar="N[,N...]", parse=int_list, group="Input", help="use pairs of these window sizes only", shown="all")  # fmt: skip
+    from_: str | None = option(
+        None,
+        metavar="FORMAT",
+        choices=RECORD_FORMATS,
+        group="Input",
+        help="format of the input",
+        shown="by suffix, else by content",
+    )
+    on_error: str = option(
+        "fail",
+        metavar="POLICY",
+        parse=on_error_policy,
+        group="Input",
+        help="a record that cannot be used: fail, skip, or quarantine=FILE",
+    )
+    limit: int | None = option(
+        None,
+        short="-n",
+        metavar="N",
+        parse=at_least(0),
+        group="Input",
+        help="use the first N pairs only",
+    )
+    window: tuple[int, ...] = option(
+        (),
+        metavar="N[,N...]",
+        parse=int_list,
+        group="Input",
+        help="use pairs of these window sizes only",
+        shown="all",
+    )
 
-    objective: str | None = option(None, choices=tuple(METHODS), help="what is learnt: contrast of contexts and responses, matching through the context, siamese, utterances with their templates, masked words", **RECIPE)  # fmt: skip
+    objective: str | None = option(
+        None,
+        choices=tuple(METHODS),
+        help="what is learnt: contrast of contexts and responses, matching through the context, siamese, utterances with their templates, masked words",
+        **RECIPE,
+    )
     loss: str | None = option(None, choices=LOSS_NAMES, help="the contrast", **RECIPE)
-    head: str | None = option(None, choices=("mlp", "tanh", "linear", "window-linear", "none"), help="head in training, dropped at the end; window-linear: one for each window size", **RECIPE)  # fmt: skip
-    pooling: str | None = option(None, choices=("mean", "cls", "max", "last"), help="how token vectors become one", **RECIPE)  # fmt: skip
+    head: str | None = option(
+        None,
+        choices=("mlp", "tanh", "linear", "window-linear", "none"),
+        help="head in training, dropped at the end; window-linear: one for each window size",
+        **RECIPE,
+    )
+    pooling: str | None = option(
+        None, choices=("mean", "cls", "max", "last"), help="how token vectors become one", **RECIPE
+    )
     temperature: float | None = option(None, metavar="X", help="temperature of the loss", **RECIPE)
-    batch_size: int | None = option(None, metavar="N", parse=at_least(2), help="pairs a batch, which is also the pool of negatives", **RECIPE)  # fmt: skip
-    epochs: float | None = option(None, metavar="X", help="passes over the pairs; may be a fraction", **RECIPE)
-    max_steps: int | None = option(None, metavar="N", parse=at_least(0), group="Recipe", help="stop after N steps; 0 saves the start as it is")  # fmt: skip
+    batch_size: int | None = option(
+        None,
+        metavar="N",
+        parse=at_least(2),
+        help="pairs a batch, which is also the pool of negatives",
+        **RECIPE,
+    )
+    epochs: float | None = option(
+        None, metavar="X", help="passes over the pairs; may be a fraction", **RECIPE
+    )
+    max_steps: int | None = option(
+        None,
+        metavar="N",
+        parse=at_least(0),
+        group="Recipe",
+        help="stop after N steps; 0 saves the start as it is",
+    )
     lr: float | None = option(None, metavar="X", help="learning rate of the encoder", **RECIPE)
-    head_lr_multiplier: float | None = option(None, metavar="X", help="the head's rate is this many times the encoder's", **RECIPE)  # fmt: skip
-    weights: str | None = option(None, choices=("none", "given", "irf"), help="none: pairs count alike; given: as the field `weight` says; irf: so, else 1 / (ln f + 1) of the response's frequency", **RECIPE)  # fmt: skip
+    head_lr_multiplier: float | None = option(
+        None, metavar="X", help="the head's rate is this many times the encoder's", **RECIPE
+    )
+    weights: str | None = option(
+        None,
+        choices=("none", "given", "irf"),
+        help="none: pairs count alike; given: as the field `weight` says; irf: so, else 1 / (ln f + 1) of the response's frequency",
+        **RECIPE,
+    )
     weights_mean_one: bool = option(False, group="Recipe", help="scale the weights to a mean of 1")
-    batches: str | None = option(None, choices=("mixed", "by-window"), help="by-window: pairs of one window size a batch, sizes in turn", **RECIPE)  # fmt: skip
+    batches: str | None = option(
+        None,
+        choices=("mixed", "by-window"),
+        help="by-window: pairs of one window size a batch, sizes in turn",
+        **RECIPE,
+    )
     optimizer: str | None = option(None, choices=("adam", "adamw"), help="optimiser", **RECIPE)
-    schedule: str | None = option(None, choices=("constant", "linear", "cosine", "one-cycle"), help="learning-rate schedule", **RECIPE)  # fmt: skip
-    warmup: float | None = option(None, metavar="SHARE", help="share of the steps over which the rate rises", **RECIPE)
-    weight_decay: float | None = option(None, metavar="X", help="weight decay (not on biases and norms)", **RECIPE)
-    clip: float | None = option(None, metavar="X", help="clip gradients at this norm; 0 does not", **RECIPE)
-    max_length: int | None = option(None, metavar="N", parse=at_least(4), help="tokens of a response at most", **RECIPE)
-    context_max_length: int | None = option(None, metavar="N", parse=at_least(4), group="Recipe", help="tokens of a context at most; the oldest go first", shown="max-length times the longest window")  # fmt: skip
+    schedule: str | None = option(
+        None,
+        choices=("constant", "linear", "cosine", "one-cycle"),
+        help="learning-rate schedule",
+        **RECIPE,
+    )
+    warmup: float | None = option(
+        None, metavar="SHARE", help="share of the steps over which the rate rises", **RECIPE
+    )
+    weight_decay: float | None = option(
+        None, metavar="X", help="weight decay (not on biases and norms)", **RECIPE
+    )
+    clip: float | None = option(
+        None, metavar="X", help="clip gradients at this norm; 0 does not", **RECIPE
+    )
+    max_length: int | None = option(
+        None, metavar="N", parse=at_least(4), help="tokens of a response at most", **RECIPE
+    )
+    context_max_length: int | None = option(
+        None,
+        metavar="N",
+        parse=at_least(4),
+        group="Recipe",
+        help="tokens of a context at most; the oldest go first",
+        shown="max-length times the longest window",
+    )
     speaker_tokens: bool | None = option(None, help="put [USR] or [SYS] before each turn", **RECIPE)
-    mask_false_negatives: bool | None = option(None, help="same text (or template), or next to it in one dialogue, is no negative", **RECIPE)  # fmt: skip
+    mask_false_negatives: bool | None = option(
+        None,
+        help="same text (or template), or next to it in one dialogue, is no negative",
+        **RECIPE,
+    )
 
-    freeze: int | None = option(None, metavar="N", parse=at_least(0), help="keep the embeddings and the first N layers as they are", **RECIPE)  # fmt: skip
-    negatives: int | None = option(None, metavar="N", parse=negative_count, help="candidates a context beside its response, of other dialogues by the same role; all: the other responses of the batch", **RECIPE)  # fmt: skip
-    context_turns: int | None = option(None, metavar="N", parse=at_least(1), help="turns around a response, the nearest (siamese: before it)", **RECIPE)  # fmt: skip
-    aggregation: str | None = option(None, choices=("mean", "attention"), help="turns of a context weigh alike (I2), or as a small net says (I1)", **RECIPE)  # fmt: skip
-    mask_share: float | None = option(None, metavar="SHARE", help="words hidden in masked-word training", **RECIPE)
-    mask_most: int | None = option(None, metavar="N", parse=at_least(1), help="of a text at most", **RECIPE)
+    freeze: int | None = option(
+        None,
+        metavar="N",
+        parse=at_least(0),
+        help="keep the embeddings and the first N layers as they are",
+        **RECIPE,
+    )
+    negatives: int | None = option(
+        None,
+        metavar="N",
+        parse=negative_count,
+        help="candidates a context beside its response, of other dialogues by the same role; all: the other responses of the batch",
+        **RECIPE,
+    )
+    context_turns: int | None = option(
+        None,
+        metavar="N",
+        parse=at_least(1),
+        help="turns around a response, the nearest (siamese: before it)",
+        **RECIPE,
+    )
+    aggregation: str | None = option(
+        None,
+        choices=("mean", "attention"),
+        help="turns of a context weigh alike (I2), or as a small net says (I1)",
+        **RECIPE,
+    )
+    mask_share: float | None = option(
+        None, metavar="SHARE", help="words hidden in masked-word training", **RECIPE
+    )
+    mask_most: int | None = option(
+        None, metavar="N", parse=at_least(1), help="of a text at most", **RECIPE
+    )
 
-    template_temperature: float | None = option(None, metavar="X", help="temperature of templates against templates; --temperature is that of utterances", **RECIPE)  # fmt: skip
-    pair_temperature: float | None = option(None, metavar="X", help="temperature of templates against utterances", **RECIPE)  # fmt: skip
-    utterance_share: float | None = option(None, metavar="LAMBDA", help="weight of the utterances' loss", **RECIPE)
-    template_share: float | None = option(None, metavar="LAMBDA", help="weight of the templates' loss", **RECIPE)
-    pair_share: float | None = option(None, metavar="LAMBDA", help="weight of the loss of templates against utterances", **RECIPE)  # fmt: skip
-    pair_negatives: str | None = option(None, choices=("utterances", "templates", "both"), help="a template picks its utterance among utterances (the paper), an utterance its template among templates, or both", **RECIPE)  # fmt: skip
-    align: bool = option(False, group="Recipe", help="a layer of its own on templates, kept beside the model (TaDSE's M_A)")  # fmt: skip
-    align_epochs: float | None = option(None, metavar="X", help="passes over the pairs with --align", **RECIPE)
+    template_temperature: float | None = option(
+        None,
+        metavar="X",
+        help="temperature of templates against templates; --temperature is that of utterances",
+        **RECIPE,
+    )
+    pair_temperature: float | None = option(
+        None, metavar="X", help="temperature of templates against utterances", **RECIPE
+    )
+    utterance_share: float | None = option(
+        None, metavar="LAMBDA", help="weight of the utterances' loss", **RECIPE
+    )
+    template_share: float | None = option(
+        None, metavar="LAMBDA", help="weight of the templates' loss", **RECIPE
+    )
+    pair_share: float | None = option(
+        None, metavar="LAMBDA", help="weight of the loss of templates against utterances", **RECIPE
+    )
+    pair_negatives: str | None = option(
+        None,
+        choices=("utterances", "templates", "both"),
+        help="a template picks its utterance among utterances (the paper), an utterance its template among templates, or both",
+        **RECIPE,
+    )
+    align: bool = option(
+        False,
+        group="Recipe",
+        help="a layer of its own on templates, kept beside the model (TaDSE's M_A)",
+    )
+    align_epochs: float | None = option(
+        None, metavar="X", help="passes over the pairs with --align", **RECIPE
+    )
 
-    hidden: int = option(256, metavar="N", parse=at_least(64), group="Fresh encoder", help="width without --model")
-    layers: int = option(2, metavar="N", parse=at_least(1), group="Fresh encoder", help="depth without --model")
-    vocab_size: int = option(8000, metavar="N", parse=at_least(300), group="Fresh encoder", help="words of its tokenizer")  # fmt: skip
+    hidden: int = option(
+        256, metavar="N", parse=at_least(64), group="Fresh encoder", help="width without --model"
+    )
+    layers: int = option(
+        2, metavar="N", parse=at_least(1), group="Fresh encoder", help="depth without --model"
+    )
+    vocab_size: int = option(
+        8000, metavar="N", parse=at_least(300), group="Fresh encoder", help="words of its tokenizer"
+    )
 
-    validate: str | None = option(None, metavar="FILE", group="Validation", help="pairs for 1-of-100 response selection during training")  # fmt: skip
-    validation_share: float = option(0.0, metavar="SHARE", group="Validation", help="hold out this share of the dialogues for it")  # fmt: skip
-    validate_every: int = option(0, metavar="N", parse=at_least(0), group="Validation", help="steps between validations", shown="once an epoch")  # fmt: skip
-    keep_best: bool = option(False, group="Validation", help="save the best checkpoint by validation, not the last")
+    validate: str | None = option(
+        None,
+        metavar="FILE",
+        group="Validation",
+        help="pairs for 1-of-100 response selection during training",
+    )
+    validation_share: float = option(
+        0.0, metavar="SHARE", group="Validation", help="hold out this share of the dialogues for it"
+    )
+    validate_every: int = option(
+        0,
+        metavar="N",
+        parse=at_least(0),
+        group="Validation",
+        help="steps between validations",
+        shown="once an epoch",
+    )
+    keep_best: bool = option(
+        False, group="Validation", help="save the best checkpoint by validation, not the last"
+    )
 
-    device: str = option("auto", metavar="NAME", group="Engine", help="auto, cpu, cuda, cuda:1, mps")
-    precision: str = option("auto", choices=("auto", "float32", "bfloat16"), group="Engine", help="auto: bfloat16 on CUDA, float32 elsewhere")  # fmt: skip
-    threads: int = option(0, metavar="N", parse=at_least(0), group="Engine", help="CPU threads", shown="the cores there are")  # fmt: skip
-    micro_batch_tokens: int = option(0, metavar="N", parse=at_least(0), group="Engine", help="padded tokens encoded at once", shown="1024 on CPU, 32768 on CUDA")  # fmt: skip
-    grad_cache: str = option("auto", choices=("auto", "on", "off"), group="Engine", help="encode twice, keep one micro-batch in memory; auto: when a batch would need over 2 GiB")  # fmt: skip
-    trust_remote_code: bool = option(False, group="Engine", help="run code that comes with the model")
+    device: str = option(
+        "auto", metavar="NAME", group="Engine", help="auto, cpu, cuda, cuda:1, mps"
+    )
+    precision: str = option(
+        "auto",
+        choices=("auto", "float32", "bfloat16"),
+        group="Engine",
+        help="auto: bfloat16 on CUDA, float32 elsewhere",
+    )
+    threads: int = option(
+        0,
+        metavar="N",
+        parse=at_least(0),
+        group="Engine",
+        help="CPU threads",
+        shown="the cores there are",
+    )
+    micro_batch_tokens: int = option(
+        0,
+        metavar="N",
+        parse=at_least(0),
+        group="Engine",
+        help="padded tokens encoded at once",
+        shown="1024 on CPU, 32768 on CUDA",
+    )
+    grad_cache: str = option(
+        "auto",
+        choices=("auto", "on", "off"),
+        group="Engine",
+        help="encode twice, keep one micro-batch in memory; auto: when a batch would need over 2 GiB",
+    )
+    trust_remote_code: bool = option(
+        False, group="Engine", help="run code that comes with the model"
+    )
     checkpoint_every: int = option(
         200, metavar="N", parse=at_least(1), group="Engine", help="steps between checkpoints"
     )
-    snapshot_every: int | None = option(None, metavar="N|epoch", parse=snapshot_steps, group="Engine", help="keep a model directory of every N steps or of every epoch, of the start and of the end, in snapshots/ of the model directory: dial-eval curve scores them")  # fmt: skip
-    resume: bool = option(False, group="Engine", help="go on from the checkpoint of a run that was stopped")
+    snapshot_every: int | None = option(
+        None,
+        metavar="N|epoch",
+        parse=snapshot_steps,
+        group="Engine",
+        help="keep a model directory of every N steps or of every epoch, of the start and of the end, in snapshots/ of the model directory: dial-eval curve scores them",
+    )
+    resume: bool = option(
+        False, group="Engine", help="go on from the checkpoint of a run that was stopped"
+    )
     overwrite: bool = option(False, group="Engine", help="replace a model directory that exists")
     dry_run: bool = option(False, **DRY_RUN)
-    cache: str | None = option(None, metavar="DIR", group="Engine", help="keep the tokenised pairs here for the next run")  # fmt: skip
-    tensorboard: str | None = option(None, metavar="DIR", group="Engine", help="also log for TensorBoard")
+    cache: str | None = option(
+        None, metavar="DIR", group="Engine", help="keep the tokenised pairs here for the next run"
+    )
+    tensorboard: str | None = option(
+        None, metavar="DIR", group="Engine", help="also log for TensorBoard"
+    )
 
     def __post_init__(self) -> None:
         for name, owners in OWNERS.items():
             value = getattr(self, name)
-            if value is not None and value is not False and self.objective and self.objective not in owners:
-                raise ConfigError(f"--{name.replace('_', '-')} belongs to --objective {' or '.join(owners)}, not to {self.objective}")  # fmt: skip
+            if (
+                value is not None
+                and value is not False
+                and self.objective
+                and self.objective not in owners
+            ):
+                raise ConfigError(
+                    f"--{name.replace('_', '-')} belongs to --objective {' or '.join(owners)}, not to {self.objective}"
+                )
         if self.keep_best and not (self.validate or self.validation_share):
             raise ConfigError("--keep-best needs --validate FILE or --validation-share")
         if not 0 <= self.validation_share < 1:
@@ -118,11 +345,31 @@ class TrainOptions(RunOptions):
                 "--utterance-share, --template-share and --pair-share must be 0 or more, and one above it"
             )
         if self.model and (self.hidden, self.layers, self.vocab_size) != (256, 2, 8000):
-            raise ConfigError("--hidden, --layers and --vocab-size belong to a fresh encoder, not to --model")
+            raise ConfigError(
+                "--hidden, --layers and --vocab-size belong to a fresh encoder, not to --model"
+            )
         if self.resume and self.overwrite:
             raise ConfigError("--resume goes on, --overwrite starts over: give one")
 
 
-NOT_IN_FINGERPRINT = ("inputs", "output", "resume", "overwrite", "threads", "quiet", "verbose", "debug", "color", "config",
-                      "print_config", "dry_run", "checkpoint_every", "snapshot_every", "cache", "tensorboard", "on_error", "from_")  # fmt: skip
+NOT_IN_FINGERPRINT = (
+    "inputs",
+    "output",
+    "resume",
+    "overwrite",
+    "threads",
+    "quiet",
+    "verbose",
+    "debug",
+    "color",
+    "config",
+    "print_config",
+    "dry_run",
+    "checkpoint_every",
+    "snapshot_every",
+    "cache",
+    "tensorboard",
+    "on_error",
+    "from_",
+)
 """Options that may differ between a run and its resumption."""

@@ -27,4 +27,4 @@ def plan(trainer: Trainer, held_out: int) -> dict[str, str]:
         "batch": f"{len(batch.pairs):,} pairs, {batch.tokens:,} tokens in the first, {batch.padded:,} with padding, in {len(batch.parts):,} micro-batches{cached}",
         "steps": f"{trainer.total:,}, {trainer.sampler.per_epoch:,} an epoch",
         "device": f"{encoder.device}, {trainer.precision}",
-    }  # fmt: skip
+    }

@@ -19,12 +19,20 @@ from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import digest
 from dialtools.train import heads
+from dialtools.train.data.store import (
+    COLUMNS,
+    Store,
+    is_finished,
+    placeholders,
+    spool,
+    texts,
+    tokenise_store,
+)
+from dialtools.train.data.weights import of_pairs
 from dialtools.train.loop import Trainer
-from dialtools.train.methods.base import Lengths, Setting
-from dialtools.train.methods.catalog import METHODS
+from dialtools.train.objectives.base import Lengths, Setting
+from dialtools.train.objectives.catalog import METHODS
 from dialtools.train.options import TrainOptions
-from dialtools.train.store import COLUMNS, Store, is_finished, placeholders, spool, texts, tokenise_store
-from dialtools.train.weights import of_pairs
 
 TOKENIZER_TEXTS = 300_000
 MOST_HEADS = 16
@@ -41,22 +49,44 @@ def spool_inputs(directory: Path, options: TrainOptions, policy: Policy) -> int:
     if done.is_file():
         return json.loads(done.read_text())["pairs"]
     shutil.rmtree(directory, ignore_errors=True)
-    pairs = spool(directory, read_chunks(options.inputs, format=options.from_), policy, limit=options.limit)
+    pairs = spool(
+        directory, read_chunks(options.inputs, format=options.from_), policy, limit=options.limit
+    )
     if pairs < 2:
-        raise DataError(f"{pairs} pairs: nothing to contrast", hint="dial-pairs makes pairs from dialogues")
-    if options.objective == "template" and not 0 < len(found := placeholders(directory)) <= MOST_PLACEHOLDERS:
-        raise DataError(f"{len(found)} placeholders such as {{SLOT}} in the templates", hint="dial-augment makes templates")  # fmt: skip
+        raise DataError(
+            f"{pairs} pairs: nothing to contrast", hint="dial-pairs makes pairs from dialogues"
+        )
+    if (
+        options.objective == "template"
+        and not 0 < len(found := placeholders(directory)) <= MOST_PLACEHOLDERS
+    ):
+        raise DataError(
+            f"{len(found)} placeholders such as {{SLOT}} in the templates",
+            hint="dial-augment makes templates",
+        )
     return pairs
 
 
 def load_encoder(directory: Path, options: TrainOptions, pairs: int) -> Encoder:
     """Load --model, or make a fresh encoder with a tokenizer trained on the spooled texts."""
     if options.model:
-        return _with_slots(Encoder.load(options.model, pooling=options.pooling, trust_remote_code=options.trust_remote_code), directory, options)  # fmt: skip
+        return _with_slots(
+            Encoder.load(
+                options.model, pooling=options.pooling, trust_remote_code=options.trust_remote_code
+            ),
+            directory,
+            options,
+        )
     spooled = json.loads((directory / "spool.json").read_text())["utterances"]
     sample = list(texts(directory, every=max(1, spooled // TOKENIZER_TEXTS)))
     tokenizer = train_tokenizer(sample, vocab_size=options.vocab_size)
-    fresh = fresh_encoder(tokenizer, hidden=options.hidden, layers=options.layers, pooling=options.pooling or "mean", seed=options.seed)  # fmt: skip
+    fresh = fresh_encoder(
+        tokenizer,
+        hidden=options.hidden,
+        layers=options.layers,
+        pooling=options.pooling or "mean",
+        seed=options.seed,
+    )
     return _with_slots(fresh, directory, options)
 
 
@@ -79,29 +109,53 @@ def cache_directory(options: TrainOptions) -> Path | None:
     if not options.cache or not options.inputs or "-" in options.inputs:
         return None
     tokenizer = Path(options.model or "") / "tokenizer.json"
-    parts = [*(digest(path) for path in options.inputs), digest(tokenizer) if options.model and tokenizer.is_file() else f"{options.model} {options.vocab_size}", str(options.limit), *COLUMNS, str(options.objective == "template")]  # fmt: skip
+    parts = [
+        *(digest(path) for path in options.inputs),
+        digest(tokenizer)
+        if options.model and tokenizer.is_file()
+        else f"{options.model} {options.vocab_size}",
+        str(options.limit),
+        *COLUMNS,
+        str(options.objective == "template"),
+    ]
     return Path(options.cache) / blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
 
 
-def build_trainer(encoder: Encoder, store: Store, pairs: np.ndarray, options: TrainOptions) -> Trainer:
+def build_trainer(
+    encoder: Encoder, store: Store, pairs: np.ndarray, options: TrainOptions
+) -> Trainer:
     """Put encoder and method on the device, and settle lengths and precision."""
     device = choose_device(options.device)
     if options.speaker_tokens:
         encoder.use_speaker_tokens(seed=options.seed)
     longest = getattr(encoder.backbone.config, "max_position_embeddings", None) or 512
     response = min(options.max_length or 32, longest)
-    context = min(options.context_max_length or response * store.counts["longest_window"], longest, 512)
+    context = min(
+        options.context_max_length or response * store.counts["longest_window"], longest, 512
+    )
     encoder.max_length = max(encoder.max_length, context, response)
     windows = len(np.unique(store.window[pairs]))
     if options.head == heads.PER_WINDOW and windows > MOST_HEADS:
-        raise ConfigError(f"{windows} window sizes, and a head for each", hint="choose some with --window, or --head linear --batches mixed")  # fmt: skip
+        raise ConfigError(
+            f"{windows} window sizes, and a head for each",
+            hint="choose some with --window, or --head linear --batches mixed",
+        )
     if options.freeze:
         encoder.freeze(options.freeze)
     encoder.to(device)
-    weights = of_pairs(store, pairs, kind=options.weights or "given", mean_one=options.weights_mean_one)
-    setting = Setting(encoder, store, pairs, options, weights, Lengths(context, response),
-                      max_tokens=options.micro_batch_tokens or default_batch_tokens(device),
-                      role_tokens=encoder.role_tokens if options.speaker_tokens else None)  # fmt: skip
+    weights = of_pairs(
+        store, pairs, kind=options.weights or "given", mean_one=options.weights_mean_one
+    )
+    setting = Setting(
+        encoder,
+        store,
+        pairs,
+        options,
+        weights,
+        Lengths(context, response),
+        max_tokens=options.micro_batch_tokens or default_batch_tokens(device),
+        role_tokens=encoder.role_tokens if options.speaker_tokens else None,
+    )
     method = METHODS[options.objective or "contrast"].load()(setting).to(device)
     return Trainer(method, precision=choose_precision(options.precision, device))
 
@@ -112,12 +166,18 @@ def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]
     wanted = np.isin(store.window, options.window) if options.window else np.ones(len(store), bool)
     train = np.nonzero(~held & wanted)[0]
     if len(train) < 2:
-        hint = "lower --validation-share" if not options.window else f"there are windows {', '.join(map(str, np.unique(store.window)))}"  # fmt: skip
+        hint = (
+            "lower --validation-share"
+            if not options.window
+            else f"there are windows {', '.join(map(str, np.unique(store.window)))}"
+        )
         raise DataError(f"{len(train)} pairs are left to train on", hint=hint)
     return train, np.nonzero(held & wanted)[0]
 
 
-def validation_store(directory: Path, options: TrainOptions, encoder: Encoder, policy: Policy) -> tuple[Store, np.ndarray] | None:  # fmt: skip
+def validation_store(
+    directory: Path, options: TrainOptions, encoder: Encoder, policy: Policy
+) -> tuple[Store, np.ndarray] | None:
     """Return the pairs of --validate, tokenised, or None without it."""
     if not options.validate:
         return None
@@ -134,7 +194,7 @@ def describe_fresh(encoder: Encoder) -> str:
     """Return the one line that tells of a fresh encoder."""
     config: Any = encoder.backbone.config
     words = len(encoder.tokenizer)
-    return f"no --model: a fresh encoder ({config.num_hidden_layers} layers x {config.hidden_size}) with a {words:,}-word tokenizer trained on these pairs"  # fmt: skip
+    return f"no --model: a fresh encoder ({config.num_hidden_layers} layers x {config.hidden_size}) with a {words:,}-word tokenizer trained on these pairs"
 
 
 def check_inputs(paths: Sequence[str], model: str | None) -> None:

@@ -7,9 +7,9 @@ import numpy as np
 from dialtools.encoder.encode import encode
 from dialtools.metrics.geometry import unit
 from dialtools.metrics.ranking import block_ranks, top_k
-from dialtools.train.collate import contexts, responses
+from dialtools.train.data.collate import contexts, responses
+from dialtools.train.data.store import Store
 from dialtools.train.loop import Trainer
-from dialtools.train.store import Store
 
 BLOCK = 100
 MOST = 2_000
@@ -19,7 +19,8 @@ def response_selection(trainer: Trainer, store: Store, pairs: np.ndarray) -> dic
     """Return top-1 and top-3 accuracy in percent of picking the response among 100.
 
     Args:
-        pairs: pairs of the store; the first 2,000 serve, in blocks of 100 (one smaller block if there are fewer).
+        pairs: pairs of the store; the first 2,000 serve, in blocks of 100 (one smaller block if
+        there are fewer).
     """
     pairs = pairs[: min(MOST, len(pairs))]
     block = min(BLOCK, len(pairs))
@@ -27,6 +28,15 @@ def response_selection(trainer: Trainer, store: Store, pairs: np.ndarray) -> dic
     sides, about = [], trainer.setting
     for side in (contexts, responses):
         sequences = list(side(store, pairs, about.special, about.lengths, about.role_tokens))
-        sides.append(unit(encode(trainer.encoder, sequences, batch_tokens=about.max_tokens, precision=trainer.precision)))  # fmt: skip
+        sides.append(
+            unit(
+                encode(
+                    trainer.encoder,
+                    sequences,
+                    batch_tokens=about.max_tokens,
+                    precision=trainer.precision,
+                )
+            )
+        )
     ranks = block_ranks(sides[0], sides[1], block)
     return {f"top-{k}": 100 * float(top_k(ranks, k).mean()) for k in (1, 3)}

@@ -30,15 +30,24 @@ def test_spans_apart_are_in_order_and_do_not_overlap(case: tuple[str, list[Span]
     kept = apart(case[1])
     assert all(a.end <= b.start for a, b in pairwise(kept))
     dropped = [s for s in case[1] if s not in kept]
-    assert all(any(k.start < s.end and s.start < k.end and k.end - k.start >= s.end - s.start for k in kept) for s in dropped)  # fmt: skip
+    assert all(
+        any(
+            k.start < s.end and s.start < k.end and k.end - k.start >= s.end - s.start for k in kept
+        )
+        for s in dropped
+    )
 
 
 def test_the_longest_of_overlapping_spans_stays_then_the_first():
-    assert apart([Span(0, 3, "city"), Span(0, 8, "state"), Span(6, 14, "x"), Span(14, 15, "y")]) == [Span(0, 8, "state"), Span(14, 15, "y")]  # fmt: skip
+    assert apart(
+        [Span(0, 3, "city"), Span(0, 8, "state"), Span(6, 14, "x"), Span(14, 15, "y")]
+    ) == [Span(0, 8, "state"), Span(14, 15, "y")]
 
 
 @given(marked(), st.data())
-def test_every_filled_text_holds_its_values_where_it_says(case: tuple[str, list[Span]], data: st.DataObject):
+def test_every_filled_text_holds_its_values_where_it_says(
+    case: tuple[str, list[Span]], data: st.DataObject
+):
     text, spans = case[0], apart(case[1])
     cut = template(text, spans)
     old = [text[s.start : s.end] for s in spans]
@@ -50,7 +59,9 @@ def test_every_filled_text_holds_its_values_where_it_says(case: tuple[str, list[
 
 
 def test_all_combinations_come_from_left_to_right():
-    assert list(combinations([2, 1, 3], None, seed=0)) == list(product(range(2), range(1), range(3)))
+    assert list(combinations([2, 1, 3], None, seed=0)) == list(
+        product(range(2), range(1), range(3))
+    )
     assert list(combinations([2, 1, 3], 6, seed=0)) == list(product(range(2), range(1), range(3)))
     assert list(combinations([], None, seed=0)) == [()]
 
@@ -69,19 +80,28 @@ def test_what_is_cut_is_never_enumerated():
     assert drawn != list(combinations([50] * 40, 7, seed=2))
 
 
-@pytest.mark.parametrize(("text", "old", "new", "made"), [
-    ("Book an hour now", "hour", "week", "Book a week now"),
-    ("Book a week now", "week", "hour", "Book an hour now"),
-    ("A taxi came", "taxi", "uber", "An uber came"),
-    ("a uber came", "uber", "taxi", "a taxi came"),  # it did not agree: it is not English, or not ours to mend
-    ("vitamin a week", "week", "hour", "vitamin an hour"),
-    ("soda week", "week", "hour", "soda hour"),
-    ("Boston is far", "Boston", "new york", "New york is far"),
-    ("so. Boston is far", "Boston", "new york", "so. New york is far"),
-    ("Is Boston far", "Boston", "new york", "Is new york far"),
-    ("is boston far", "boston", "New York", "is new york far"),
-    ("IS BOSTON FAR", "BOSTON", "New York", "IS NEW YORK FAR"),
-    ("去北京吗", "北京", "上海", "去上海吗")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "old", "new", "made"),
+    [
+        ("Book an hour now", "hour", "week", "Book a week now"),
+        ("Book a week now", "week", "hour", "Book an hour now"),
+        ("A taxi came", "taxi", "uber", "An uber came"),
+        (
+            "a uber came",
+            "uber",
+            "taxi",
+            "a taxi came",
+        ),  # it did not agree: it is not English, or not ours to mend
+        ("vitamin a week", "week", "hour", "vitamin an hour"),
+        ("soda week", "week", "hour", "soda hour"),
+        ("Boston is far", "Boston", "new york", "New york is far"),
+        ("so. Boston is far", "Boston", "new york", "so. New york is far"),
+        ("Is Boston far", "Boston", "new york", "Is new york far"),
+        ("is boston far", "boston", "New York", "is new york far"),
+        ("IS BOSTON FAR", "BOSTON", "New York", "IS NEW YORK FAR"),
+        ("去北京吗", "北京", "上海", "去上海吗"),
+    ],
+)
 def test_case_and_articles_agree_with_the_place(text: str, old: str, new: str, made: str):
     at = text.index(old)
     cut = template(text, [Span(at, at + len(old), "x")])
@@ -90,12 +110,49 @@ def test_case_and_articles_agree_with_the_place(text: str, old: str, new: str, m
     assert put(cut, [old], [new], articles=False)[0].lower() == text.replace(old, new).lower()
 
 
-@pytest.mark.parametrize("value", ["hour", "honest man", "Orlando", "8 pm", "80", "8,000", "11", "18th", "11:30", "MRI", "x-ray".upper(), "umbrella", "uninsured", "unimportant"])  # fmt: skip
+@pytest.mark.parametrize(
+    "value",
+    [
+        "hour",
+        "honest man",
+        "Orlando",
+        "8 pm",
+        "80",
+        "8,000",
+        "11",
+        "18th",
+        "11:30",
+        "MRI",
+        "x-ray".upper(),
+        "umbrella",
+        "uninsured",
+        "unimportant",
+    ],
+)
 def test_an(value: str):
     assert takes_an(value)
 
 
-@pytest.mark.parametrize("value", ["week", "university", "European city", "user", "one-way", "US city", "UFO", "10", "110", "1,100", "9 am", "house", "UK trip", "unit", ""])  # fmt: skip
+@pytest.mark.parametrize(
+    "value",
+    [
+        "week",
+        "university",
+        "European city",
+        "user",
+        "one-way",
+        "US city",
+        "UFO",
+        "10",
+        "110",
+        "1,100",
+        "9 am",
+        "house",
+        "UK trip",
+        "unit",
+        "",
+    ],
+)
 def test_a(value: str):
     assert not takes_an(value)
 
@@ -104,9 +161,15 @@ def test_a_type_without_values_keeps_its_own():
     fill = Filler({"city": ["rome", "oslo"]}, most=None, articles=True, seed=0)
     cut = template("to rome at noon", [Span(3, 7, "city"), Span(11, 15, "time")])
     assert fill.count(cut) == 2
-    assert [text for text, _ in fill(cut, ["rome", "noon"])] == ["to rome at noon", "to oslo at noon"]
+    assert [text for text, _ in fill(cut, ["rome", "noon"])] == [
+        "to rome at noon",
+        "to oslo at noon",
+    ]
 
 
 def test_the_notation_of_massive():
-    assert bracketed("wake me at [time : nine am] on [ date : friday ]!") == ("wake me at nine am on friday!", [Span(11, 18, "time"), Span(22, 28, "date")])  # fmt: skip
+    assert bracketed("wake me at [time : nine am] on [ date : friday ]!") == (
+        "wake me at nine am on friday!",
+        [Span(11, 18, "time"), Span(22, 28, "date")],
+    )
     assert bracketed("no slots [here]") == ("no slots [here]", [])

@@ -29,12 +29,29 @@ def test_man_pages_and_completions_are_those_of_the_commands(path: str):
 
 
 def test_every_installed_command_has_a_launcher_and_a_man_page():
-    scripts = {e.name for e in importlib.metadata.entry_points(group="console_scripts") if e.value.startswith("dialtools")}  # fmt: skip
+    scripts = {
+        e.name
+        for e in importlib.metadata.entry_points(group="console_scripts")
+        if e.value.startswith("dialtools")
+    }
     assert scripts == set(_man.COMMANDS) == {p.name for p in (ROOT / "bin").iterdir()}
 
 
 def test_a_flag_means_the_same_in_every_command():
-    shared = ("output", "quiet", "verbose", "limit", "seed", "from_", "to", "on_error", "overwrite", "config", "jobs", "device")  # fmt: skip
+    shared = (
+        "output",
+        "quiet",
+        "verbose",
+        "limit",
+        "seed",
+        "from_",
+        "to",
+        "on_error",
+        "overwrite",
+        "config",
+        "jobs",
+        "device",
+    )
     shorts: dict[str, set[str | None]] = {}
     for command in commands():
         for spec in specs(command.options):
@@ -50,7 +67,9 @@ def test_no_two_flags_of_a_command_share_a_letter():
 
 
 def test_readme_names_only_flags_that_exist():
-    known = {s.flag for c in commands() for s in c.specs} | {f"--no-{s.key}" for c in commands() for s in c.specs}
+    known = {s.flag for c in commands() for s in c.specs} | {
+        f"--no-{s.key}" for c in commands() for s in c.specs
+    }
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if line.strip().startswith("dial-")]
     used = {flag for line in lines for flag in re.findall(r"(?<=\s)--[a-z][a-z-]*", line)}

@@ -26,23 +26,45 @@ def examples() -> list[str]:
     """The example lines of every command and task, and the shell lines of the README."""
     loaded = [entry.load() for entry in _man.COMMANDS.values()]
     groups = [c for c in loaded if isinstance(c, Group)]
-    documents = [c.doc for c in loaded] + [task.doc for c in groups for task in c.commands().values()]
+    documents = [c.doc for c in loaded] + [
+        task.doc for c in groups for task in c.commands().values()
+    ]
     documents += [entry.load().doc for c in groups for entry in c.table.values()]
     readme = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     lines = [line for block in readme for line in block.splitlines() if line.startswith("dial-")]
-    return list(dict.fromkeys([line for document in documents for line in sections(document)[2]] + lines))
+    return list(
+        dict.fromkeys([line for document in documents for line in sections(document)[2]] + lines)
+    )
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, scripts) -> tuple[Path, dict[str, str]]:
     """A directory with the files that the examples name."""
     home = tmp_path_factory.mktemp("examples")
-    env = {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1", "DIAL_TRAIN_MAX_STEPS": "2",
-           "DIAL_TRAIN_FREEZE": "0", "DIAL_TRAIN_OVERWRITE": "1", "DIAL_PAIRS_OVERWRITE": "1", "DIAL_EMBED_OVERWRITE": "1", "DIAL_FREQ_OVERWRITE": "1", "DIAL_AUGMENT_OVERWRITE": "1", "DIAL_EVAL_OVERWRITE": "1",
-           "DIAL_EVAL_EPOCHS": "1", "DIAL_EVAL_RUNS": "1"}  # fmt: skip
+    env = {
+        **os.environ,
+        "PATH": f"{scripts}:{os.environ['PATH']}",
+        "OMP_NUM_THREADS": "1",
+        "DIAL_TRAIN_MAX_STEPS": "2",
+        "DIAL_TRAIN_FREEZE": "0",
+        "DIAL_TRAIN_OVERWRITE": "1",
+        "DIAL_PAIRS_OVERWRITE": "1",
+        "DIAL_EMBED_OVERWRITE": "1",
+        "DIAL_FREQ_OVERWRITE": "1",
+        "DIAL_AUGMENT_OVERWRITE": "1",
+        "DIAL_EVAL_OVERWRITE": "1",
+        "DIAL_EVAL_EPOCHS": "1",
+        "DIAL_EVAL_RUNS": "1",
+    }
 
     def sh(lines: str) -> None:
-        subprocess.run(["bash", "-euo", "pipefail", "-c", lines], cwd=home, env=env, check=True, capture_output=True)
+        subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", lines],
+            cwd=home,
+            env=env,
+            check=True,
+            capture_output=True,
+        )
 
     (home / "examples").symlink_to(ROOT / "examples")
     texts(home)
@@ -88,12 +110,16 @@ def texts(home: Path) -> None:
             "id": str(i),
             "split": splits[i % 3],
             "turns": [
-                {"speaker": ("user", "system")[j % 2], "text": f"turn {j} of talk {i} says so", "acts": ["ask" if j % 3 else "tell"]}
+                {
+                    "speaker": ("user", "system")[j % 2],
+                    "text": f"turn {j} of talk {i} says so",
+                    "acts": ["ask" if j % 3 else "tell"],
+                }
                 for j in range(6)
             ],
         }
         for i in range(60)
-    ]  # fmt: skip
+    ]
     write("chats.jsonl", talks)
     write("corpus.jsonl", talks)
     (home / "chats.jsonl.zst").write_bytes(zstandard.compress((home / "chats.jsonl").read_bytes()))
@@ -104,20 +130,67 @@ def texts(home: Path) -> None:
         for split in splits
     ]
     write("tickets.jsonl", rows)
-    answered = [{"id": t["id"], "history": t["turns"][:-1], "response": "so it is", "split": t["split"]} for t in talks]
-    write("dstc2_acts.jsonl", [{**a, "labels": ["tell"] if i % 2 else ["ask", "tell"]} for i, a in enumerate(answered)])
-    judged = [{**a, "qi": int(i % 4 == 0), "hi": 0, "is_contradiction": i % 5 == 0} for i, a in enumerate(answered)]
-    write("citod.jsonl", [{**j, "split": {"test": "dev"}.get(j["split"], "train")} for j in judged[:30]] + judged[30:])
+    answered = [
+        {"id": t["id"], "history": t["turns"][:-1], "response": "so it is", "split": t["split"]}
+        for t in talks
+    ]
+    write(
+        "dstc2_acts.jsonl",
+        [{**a, "labels": ["tell"] if i % 2 else ["ask", "tell"]} for i, a in enumerate(answered)],
+    )
+    judged = [
+        {**a, "qi": int(i % 4 == 0), "hi": 0, "is_contradiction": i % 5 == 0}
+        for i, a in enumerate(answered)
+    ]
+    write(
+        "citod.jsonl",
+        [{**j, "split": {"test": "dev"}.get(j["split"], "train")} for j in judged[:30]]
+        + judged[30:],
+    )
     asked = {"query": "何时发货", "positives": [0, 1], "negatives": [2]}
-    write("jddc.jsonl", [{"id": i, **asked, "split": split} for split in ("dev", "test") for i in range(4)])
+    write(
+        "jddc.jsonl",
+        [{"id": i, **asked, "split": split} for split in ("dev", "test") for i in range(4)],
+    )
     alike = [{"text1": f"a dog {i}", "text2": f"a cat {i * i}", "score": i % 5} for i in range(12)]
-    write("sick.jsonl", [{**row, "split": "trial" if i % 2 else "train"} for i, row in enumerate(alike)])
-    pairs = [{"text1": f"a dog {i // 2}", "text2": f"a cat {i}", "label": ("entailment", "contradiction")[i % 2], "split": "test"} for i in range(12)]  # fmt: skip
+    write(
+        "sick.jsonl",
+        [{**row, "split": "trial" if i % 2 else "train"} for i, row in enumerate(alike)],
+    )
+    pairs = [
+        {
+            "text1": f"a dog {i // 2}",
+            "text2": f"a cat {i}",
+            "label": ("entailment", "contradiction")[i % 2],
+            "split": "test",
+        }
+        for i in range(12)
+    ]
     write("snli.jsonl", pairs)
-    write("triplets.jsonl", [{"anchor": f"a dog {i}", "entailment": "an animal", "contradiction": "a cat"} for i in range(9)])  # fmt: skip
-    measured = {"schema": "dialtools.score/1", "task": "intent", "dataset": "banking77", "setting": "8-shot logreg", "n": 3080, "runs": 10, "seed": 0,
-                "value": 80.0, "values": [80.0] * 10, "model": "model", "data": {"train": {"rows": 10003}}}  # fmt: skip
-    write("scores.jsonl", [{**measured, "metric": metric} for metric in ("accuracy", "macro-f1", "weighted-f1")])
+    write(
+        "triplets.jsonl",
+        [
+            {"anchor": f"a dog {i}", "entailment": "an animal", "contradiction": "a cat"}
+            for i in range(9)
+        ],
+    )
+    measured = {
+        "schema": "dialtools.score/1",
+        "task": "intent",
+        "dataset": "banking77",
+        "setting": "8-shot logreg",
+        "n": 3080,
+        "runs": 10,
+        "seed": 0,
+        "value": 80.0,
+        "values": [80.0] * 10,
+        "model": "model",
+        "data": {"train": {"rows": 10003}},
+    }
+    write(
+        "scores.jsonl",
+        [{**measured, "metric": metric} for metric in ("accuracy", "macro-f1", "weighted-f1")],
+    )
     (home / "mine.toml").write_text("""
         title = "mine"
         [[set]]
@@ -127,7 +200,16 @@ def texts(home: Path) -> None:
         metrics = ["micro-f1"]
     """)
     cities = ("rome", "new york")
-    marked = [{"text": f"fly to {city} {i}", "label": "fly", "split": "train", "slots": [{"start": 7, "end": 7 + len(city), "label": "city"}]} for i in range(20) for city in cities]  # fmt: skip
+    marked = [
+        {
+            "text": f"fly to {city} {i}",
+            "label": "fly",
+            "split": "train",
+            "slots": [{"start": 7, "end": 7 + len(city), "label": "city"}],
+        }
+        for i in range(20)
+        for city in cities
+    ]
     write("labelled.jsonl", marked)
     write("texts.jsonl", [{"text": "back from Rome"}])
     (home / "book.json").write_text('{"city": ["rome", "new york"]}')
@@ -135,7 +217,11 @@ def texts(home: Path) -> None:
     for name, line in {"seq.in": "fly to rome", "seq.out": "O O B-city", "label": "fly"}.items():
         (home / "snips" / name).write_text(line + "\n")
     (home / "snli_1.0").mkdir()
-    judged = {"sentence1": "a dog barks", "sentence2": "an animal is loud", "gold_label": "entailment"}
+    judged = {
+        "sentence1": "a dog barks",
+        "sentence2": "an animal is loud",
+        "gold_label": "entailment",
+    }
     (home / "snli_1.0" / "snli_1.0_dev.jsonl").write_bytes(orjson.dumps(judged))
     (home / "glove.txt").write_text("text 1 2\nabout 0 1\na 2 0\nb 0 3\n")
     (home / "lines.txt").write_text("one\ntwo\n")
@@ -143,7 +229,12 @@ def texts(home: Path) -> None:
         "ticket,dialogue_id,from,message,text,sent\n1,1,agent,hello you,hello you,1\n1,1,kim,hi there,hi there,2\n"
     )
     chats = [
-        {"chat": i % 2, "author": "ab"[i % 3 > 1], "text": f"row {i}", "sent": f"2024-01-01 10:{i:02}"}
+        {
+            "chat": i % 2,
+            "author": "ab"[i % 3 > 1],
+            "text": f"row {i}",
+            "sent": f"2024-01-01 10:{i:02}",
+        }
         for i in range(9)
     ]
     pq.write_table(pa.Table.from_pylist(chats), home / "export.parquet")
@@ -163,8 +254,16 @@ def test_the_example_runs(folder, tmp_path, line: str):
         shutil.rmtree(home / "dse")
         env = {k: v for k, v in env.items() if k != "DIAL_TRAIN_OVERWRITE"}
     if "dial-embed" in line and "--resume" in line:
-        (home / "chats.jsonl.zst").write_bytes(zstandard.compress((home / "tickets.jsonl").read_bytes()))
+        (home / "chats.jsonl.zst").write_bytes(
+            zstandard.compress((home / "tickets.jsonl").read_bytes())
+        )
     command = re.sub(r"--fail-under \S+", "--fail-under top-1=0", line)
-    done = subprocess.run(["bash", "-uo", "pipefail", "-c", command], cwd=home, env=env, capture_output=True, text=True)
+    done = subprocess.run(
+        ["bash", "-uo", "pipefail", "-c", command],
+        cwd=home,
+        env=env,
+        capture_output=True,
+        text=True,
+    )
     allowed = {0, 141} if "head" in line else {0}
     assert done.returncode in allowed, f"{command}\n{done.stderr}"

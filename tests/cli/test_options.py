@@ -21,15 +21,22 @@ class Options(RunOptions):
 
 def test_the_first_layer_that_has_a_key_wins_and_is_named():
     options, origins = resolve(
-        Options, [Layer("flag", {"window": "1,2,3"}), Layer("run.toml", {"window": [9], "rate": 0.5})]
+        Options,
+        [Layer("flag", {"window": "1,2,3"}), Layer("run.toml", {"window": [9], "rate": 0.5})],
     )
     assert (options.window, options.rate, options.min_words) == ((1, 2, 3), 0.5, 0)
-    assert (origins["window"], origins["rate"], origins["min-words"]) == ("flag", "run.toml", "default")
+    assert (origins["window"], origins["rate"], origins["min-words"]) == (
+        "flag",
+        "run.toml",
+        "default",
+    )
 
 
 def test_environment_variables_carry_the_name_of_the_command():
     layer = environment(
-        Options, "dial-pairs", {"DIAL_PAIRS_MIN_WORDS": "4", "DIAL_EMBED_RATE": "1", "DIAL_PAIRS_KEEP": "no"}
+        Options,
+        "dial-pairs",
+        {"DIAL_PAIRS_MIN_WORDS": "4", "DIAL_EMBED_RATE": "1", "DIAL_PAIRS_KEEP": "no"},
     )
     options, _ = resolve(Options, [layer])
     assert (options.min_words, options.rate, options.keep) == (4, None, False)
@@ -37,9 +44,15 @@ def test_environment_variables_carry_the_name_of_the_command():
 
 @pytest.mark.parametrize(
     ("values", "says"),
-    [({"window": "1,x"}, "whole numbers"), ({"window": "0"}, "1 or more"), ({"min-words": "x"}, "whole number"),
-     ({"kind": "c"}, "choose from a, bb"), ({"keep": "maybe"}, "true or false"), ({"windw": "1"}, "unknown key 'windw'")],
-)  # fmt: skip
+    [
+        ({"window": "1,x"}, "whole numbers"),
+        ({"window": "0"}, "1 or more"),
+        ({"min-words": "x"}, "whole number"),
+        ({"kind": "c"}, "choose from a, bb"),
+        ({"keep": "maybe"}, "true or false"),
+        ({"windw": "1"}, "unknown key 'windw'"),
+    ],
+)
 def test_a_value_that_cannot_be_read_says_what_is_allowed(values: dict, says: str):
     with pytest.raises(ConfigError, match=says):
         resolve(Options, [Layer("flag", values)])

@@ -14,7 +14,9 @@ import pytest
 from dialtools.cli import _run
 
 
-def test_slow_pieces_are_told_by_their_time_and_what_was_done_before_is_no_speed(monkeypatch: pytest.MonkeyPatch):
+def test_slow_pieces_are_told_by_their_time_and_what_was_done_before_is_no_speed(
+    monkeypatch: pytest.MonkeyPatch,
+):
     told: list[str] = []
     clock = SimpleNamespace(monotonic=lambda: clock.now, now=0.0)
     monkeypatch.setattr(_run, "time", clock)
@@ -25,14 +27,20 @@ def test_slow_pieces_are_told_by_their_time_and_what_was_done_before_is_no_speed
     fast = _run._Heartbeat(SimpleNamespace(warn=told.append), None, "pairs")
     for clock.now, pieces in ((320, 0), (400, 10_000)):
         fast.advance(pieces)
-    assert told == ["9 of 20 runs (60 s each, 11 min left, accuracy 33.0)", "10 of 20 runs (2 min each, 25 min left, accuracy 33.0)",
-                    "0 pairs (0/s)", "10,000 pairs (100/s)"]  # fmt: skip
+    assert told == [
+        "9 of 20 runs (60 s each, 11 min left, accuracy 33.0)",
+        "10 of 20 runs (2 min each, 25 min left, accuracy 33.0)",
+        "0 pairs (0/s)",
+        "10,000 pairs (100/s)",
+    ]
 
 
 def on_a_terminal(*command: object) -> str:
     """Run a command whose stderr is a terminal; return what it showed, without the codes that move the cursor."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=theirs)
+    process = subprocess.Popen(
+        [str(part) for part in command], stdout=subprocess.DEVNULL, stderr=theirs
+    )
     os.close(theirs)
     shown = b""
     while True:
@@ -51,4 +59,6 @@ def test_on_a_terminal_a_stream_tells_how_many_there_are_by_now(scripts: Path):
     corpus = Path(__file__).parents[2] / "examples/heldout.jsonl.gz"
     shown = on_a_terminal(scripts / "dial-pairs", "--window", "1,2,3", corpus)
     pairs = re.search(r"dial-pairs: ([\d,]+) pairs from 600 dialogues", shown)
-    assert pairs and f"dial-pairs {pairs[1]} pairs  " in shown.replace("dial-pairs  ", "dial-pairs ")
+    assert pairs and f"dial-pairs {pairs[1]} pairs  " in shown.replace(
+        "dial-pairs  ", "dial-pairs "
+    )

@@ -22,7 +22,9 @@ def corpus(n: int) -> bytes:
 
 
 def run(scripts: Path, *words, **options) -> subprocess.CompletedProcess:
-    return subprocess.run([str(scripts / words[0]), *map(str, words[1:])], capture_output=True, timeout=900, **options)
+    return subprocess.run(
+        [str(scripts / words[0]), *map(str, words[1:])], capture_output=True, timeout=900, **options
+    )
 
 
 def on_terminal(scripts: Path, *words: str) -> tuple[int, str]:
@@ -60,10 +62,18 @@ def test_help_and_version_come_at_once(installed, command):
     assert b"Examples:" in run(installed, command, "--help").stdout
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    (["dial-pairs", "--windw", "1"], "did you mean --window"), (["dial-pairs", "--window", "x"], "--window: 'x': expected whole numbers"),
-    (["dial-train", "--method", "dsee"], "did you mean dse"), (["dial-train", "--loss", "nt-xnt"], "did you mean nt-xent?"),
-    (["dial-eval", "intnt"], "did you mean intent"), (["dial-eval"], "name a task"), (["dial-embed"], "--model DIR is needed")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["dial-pairs", "--windw", "1"], "did you mean --window"),
+        (["dial-pairs", "--window", "x"], "--window: 'x': expected whole numbers"),
+        (["dial-train", "--method", "dsee"], "did you mean dse"),
+        (["dial-train", "--loss", "nt-xnt"], "did you mean nt-xent?"),
+        (["dial-eval", "intnt"], "did you mean intent"),
+        (["dial-eval"], "name a task"),
+        (["dial-embed"], "--model DIR is needed"),
+    ],
+)
 def test_a_typo_is_a_usage_error_with_a_suggestion(scripts, words, says):
     done = run(scripts, *words, input=b"")
     assert done.returncode == 2
@@ -73,7 +83,16 @@ def test_a_typo_is_a_usage_error_with_a_suggestion(scripts, words, says):
 
 def test_configuration_comes_from_flag_environment_and_file_in_that_order(scripts, tmp_path):
     (tmp_path / "run.toml").write_text('min-words = 3\nwindow = [1, 2]\nkind = "consecutive"\n')
-    done = run(scripts, "dial-pairs", "--config", tmp_path / "run.toml", "--window", "3", "--print-config", env={**os.environ, "DIAL_PAIRS_SEED": "7"})  # fmt: skip
+    done = run(
+        scripts,
+        "dial-pairs",
+        "--config",
+        tmp_path / "run.toml",
+        "--window",
+        "3",
+        "--print-config",
+        env={**os.environ, "DIAL_PAIRS_SEED": "7"},
+    )
     text = done.stdout.decode()
     assert "window = [3]  # flag" in text
     assert "seed = 7  # environment" in text
@@ -84,10 +103,19 @@ def test_configuration_comes_from_flag_environment_and_file_in_that_order(script
     assert b"did you mean min-words" in bad.stderr
 
 
-@pytest.mark.parametrize(("data", "says"), [
-    (b'{"turns": "x"}\n', '<stdin>:1: "turns" must be a list'), (b'{"turns":["a\x00b","c"]}\n', "<stdin>:1: NUL at byte 13"),
-    (b'\n{"turns":["a\xff","c"]}\n', "<stdin>:2: invalid UTF-8 at byte 13"), (gzip.compress(corpus(3000))[:-30], "truncated gzip"),
-    (b'{"turns":[{"text":"a"},{"text":null}]}\n', "<stdin>:1: turns[1].text: expected a string, got null")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b'{"turns": "x"}\n', '<stdin>:1: "turns" must be a list'),
+        (b'{"turns":["a\x00b","c"]}\n', "<stdin>:1: NUL at byte 13"),
+        (b'\n{"turns":["a\xff","c"]}\n', "<stdin>:2: invalid UTF-8 at byte 13"),
+        (gzip.compress(corpus(3000))[:-30], "truncated gzip"),
+        (
+            b'{"turns":[{"text":"a"},{"text":null}]}\n',
+            "<stdin>:1: turns[1].text: expected a string, got null",
+        ),
+    ],
+)
 def test_rubbish_is_named_in_one_line(scripts, tmp_path, data, says):
     done = run(scripts, "dial-pairs", "-o", tmp_path / "p.jsonl", input=data)
     assert done.returncode == 1
@@ -98,7 +126,9 @@ def test_rubbish_is_named_in_one_line(scripts, tmp_path, data, says):
 
 def test_bad_records_can_be_skipped_and_the_status_tells(scripts, tmp_path):
     data = corpus(1) + b"oops\n" + corpus(1)
-    done = run(scripts, "dial-pairs", "--on-error", f"quarantine={tmp_path / 'bad.jsonl'}", input=data)
+    done = run(
+        scripts, "dial-pairs", "--on-error", f"quarantine={tmp_path / 'bad.jsonl'}", input=data
+    )
     assert done.returncode == 3
     assert len(done.stdout.splitlines()) == 4
     assert b"1 bad records skipped" in done.stderr
@@ -150,14 +180,17 @@ def test_an_output_that_exists_is_not_replaced_unasked(scripts, tmp_path):
     assert run(scripts, "dial-pairs", "-o", out, "--overwrite", input=corpus(1)).returncode == 0
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143), (signal.SIGINT, 130)]
+)
 def test_a_killed_command_leaves_nothing_under_the_final_name(installed, tmp_path, number, code):
     process = subprocess.Popen(
         [installed / "dial-pairs", "-q", "-", "-o", "p.jsonl"],
         stdin=subprocess.PIPE,
         cwd=tmp_path,
         stderr=subprocess.PIPE,
-        # a shell's background job inherits "ignore SIGINT", and so would a test run started from one
+        # a shell's background job inherits "ignore SIGINT", and so would a test run started from
+        # one
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     process.stdin.write(corpus(20_000))
@@ -180,7 +213,12 @@ def test_the_customers_sentence_runs_as_it_stands(installed, tmp_path):
         "OMP_NUM_THREADS": "1",
         "DIAL_TRAIN_MAX_STEPS": "3",
     }
-    done = subprocess.run(["bash", "-c", "dial-pairs --window 1,2,3 corpus.jsonl | dial-train"], cwd=tmp_path, env=environment, capture_output=True)  # fmt: skip
+    done = subprocess.run(
+        ["bash", "-c", "dial-pairs --window 1,2,3 corpus.jsonl | dial-train"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout == b"model\n"
     assert b"no --model: a fresh encoder" in done.stderr
@@ -196,7 +234,9 @@ def test_launchers_run_from_a_checkout():
 
 def test_without_a_buffer_a_reader_that_goes_away_is_still_noticed():
     line = "from dialtools.streams.sinks import writer\nwith writer('-', format='jsonl') as write: write(b'x\\n' * 3_000_000)"
-    process = subprocess.Popen([sys.executable, "-u", "-c", line], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-c", line], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     assert process.stdout.readline() == b"x\n"
     process.stdout.close()
     assert b"BrokenPipeError" in process.stderr.read() and process.wait() != 0

@@ -22,7 +22,11 @@ def read() -> Callable[..., Records]:
     def records(path: Path, name: str | None = None, on_error: str = "fail") -> Records:
         found = corpus_of(str(path), name)
         assert found is not None, f"{path} is not recognised"
-        return [record for chunk in corpus_chunks(str(path), found, Policy(on_error)) for record in chunk.data]
+        return [
+            record
+            for chunk in corpus_chunks(str(path), found, Policy(on_error))
+            for record in chunk.data
+        ]
 
     return records
 
@@ -38,7 +42,9 @@ def put(tmp_path: Path) -> Callable[..., Path]:
             if isinstance(content, bytes):
                 path.write_bytes(content)
             else:
-                path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+                path.write_text(
+                    content if isinstance(content, str) else json.dumps(content), encoding="utf-8"
+                )
         return tmp_path / folder
 
     return write
@@ -46,4 +52,6 @@ def put(tmp_path: Path) -> Callable[..., Path]:
 
 def counts(records: Records) -> tuple[int, int]:
     """Return dialogues and utterances, those without text apart."""
-    return len(records), sum(bool(turn["text"].strip()) for record in records for turn in record["turns"])
+    return len(records), sum(
+        bool(turn["text"].strip()) for record in records for turn in record["turns"]
+    )

@@ -23,4 +23,7 @@ def marked(record: dict[str, Any]) -> list[tuple[str, str, list[str]]]:
 
 def words(turn: dict[str, Any]) -> list[str]:
     """Return the slots of a turn as label=words."""
-    return [f"{slot['label']}={turn['text'][slot['start'] : slot['end']]}" for slot in turn.get("slots", [])]
+    return [
+        f"{slot['label']}={turn['text'][slot['start'] : slot['end']]}"
+        for slot in turn.get("slots", [])
+    ]

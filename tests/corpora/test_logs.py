@@ -20,7 +20,16 @@ from dialtools.streams.chunks import read_records
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally
 
-COLUMNS = ("--dialogue-column", "ticket", "--text-column", "message", "--speaker-column", "who", "--order-column", "sent")  # fmt: skip
+COLUMNS = (
+    "--dialogue-column",
+    "ticket",
+    "--text-column",
+    "message",
+    "--speaker-column",
+    "who",
+    "--order-column",
+    "sent",
+)
 LOG = [
     {"ticket": 1, "who": "Agent", "message": "b; yes", "sent": "2024-01-01 10:01"},
     {"ticket": 1, "who": "kim", "message": "a", "sent": "2024-01-01T10:00:00Z"},
@@ -41,14 +50,19 @@ def delimited(rows: list[dict], separator: str = ",") -> str:
 
 
 def run(scripts: Path, *words, status: int = 0, **options) -> subprocess.CompletedProcess:
-    done = subprocess.run([scripts / "dial-pairs", *map(str, words)], capture_output=True, **options)
+    done = subprocess.run(
+        [scripts / "dial-pairs", *map(str, words)], capture_output=True, **options
+    )
     assert done.returncode == status, done.stderr.decode()
     return done
 
 
 def talks(done: subprocess.CompletedProcess) -> dict[str, list[str]]:
     """The texts of each dialogue that --kind dialogue wrote."""
-    return {r["id"]: [t["text"] for t in r["turns"]] for r in map(orjson.loads, done.stdout.splitlines())}
+    return {
+        r["id"]: [t["text"] for t in r["turns"]]
+        for r in map(orjson.loads, done.stdout.splitlines())
+    }
 
 
 def written(folder: Path, kind: str, rows: list[dict] = LOG) -> Path:
@@ -80,33 +94,77 @@ def test_a_table_of_any_format_reads_the_same(tmp_path: Path, scripts: Path, kin
 
 
 def test_a_row_with_a_value_of_the_wrong_kind_is_named(tmp_path: Path, scripts: Path):
-    path = written(tmp_path, "jsonl", [*LOG[:1], {**LOG[1], "message": 7}, {**LOG[2], "ticket": None}])
-    assert "log.jsonl:2: message: expected a string, got a number" in run(scripts, *COLUMNS, path, status=1).stderr.decode()  # fmt: skip
+    path = written(
+        tmp_path, "jsonl", [*LOG[:1], {**LOG[1], "message": 7}, {**LOG[2], "ticket": None}]
+    )
+    assert (
+        "log.jsonl:2: message: expected a string, got a number"
+        in run(scripts, *COLUMNS, path, status=1).stderr.decode()
+    )
     skipped = run(scripts, *COLUMNS, "--on-error", f"quarantine={tmp_path}/bad", path, status=3)
     assert b"2 bad records skipped" in skipped.stderr
-    assert [orjson.loads(line)["error"] for line in (tmp_path / "bad").open()] == ["message: expected a string, got a number", "ticket: no dialogue id"]  # fmt: skip
+    assert [orjson.loads(line)["error"] for line in (tmp_path / "bad").open()] == [
+        "message: expected a string, got a number",
+        "ticket: no dialogue id",
+    ]
 
 
-def test_rows_of_jsonl_stay_dialogues_unless_a_flag_of_tables_is_given(tmp_path: Path, scripts: Path):
+def test_rows_of_jsonl_stay_dialogues_unless_a_flag_of_tables_is_given(
+    tmp_path: Path, scripts: Path
+):
     path = written(tmp_path, "jsonl", [{"id": "d", "turns": ["a", "b"]}])
     assert talks(run(scripts, "--kind", "dialogue", path)) == {"d": ["a", "b"]}
-    assert b"no column 'ticket'; there are id, turns" in run(scripts, "--dialogue-column", "ticket", path, status=1).stderr  # fmt: skip
+    assert (
+        b"no column 'ticket'; there are id, turns"
+        in run(scripts, "--dialogue-column", "ticket", path, status=1).stderr
+    )
     (tmp_path / "log.txt").write_text("a\nb\n")
-    assert b"read as text, which has no columns" in run(scripts, *COLUMNS, tmp_path / "log.txt", status=2).stderr
+    assert (
+        b"read as text, which has no columns"
+        in run(scripts, *COLUMNS, tmp_path / "log.txt", status=2).stderr
+    )
 
 
-def test_times_in_nanoseconds_numbers_as_names_and_other_columns_travel_along(tmp_path: Path, scripts: Path):
-    columns = {"dialogue_id": [7, 7], "text": ["b", "a"], "sent": pa.array([1735653900000000123, 1735653840000000000], pa.timestamp("ns")),
-               "inbound": [True, False], "label": ["x", None]}  # fmt: skip
+def test_times_in_nanoseconds_numbers_as_names_and_other_columns_travel_along(
+    tmp_path: Path, scripts: Path
+):
+    columns = {
+        "dialogue_id": [7, 7],
+        "text": ["b", "a"],
+        "sent": pa.array([1735653900000000123, 1735653840000000000], pa.timestamp("ns")),
+        "inbound": [True, False],
+        "label": ["x", None],
+    }
     pq.write_table(pa.table(columns), tmp_path / "log.parquet")
-    done = run(scripts, "--kind", "dialogue", "--order-column", "sent", "--speaker-column", "inbound", "--speaker-map", "true=user,FALSE=system", tmp_path / "log.parquet")  # fmt: skip
-    assert orjson.loads(done.stdout) == {"id": "7", "turns": [
-        {"speaker": "system", "text": "a", "time": "2024-12-31T14:04:00"}, {"speaker": "user", "text": "b", "time": "2024-12-31T14:05:00", "label": "x"}]}  # fmt: skip
+    done = run(
+        scripts,
+        "--kind",
+        "dialogue",
+        "--order-column",
+        "sent",
+        "--speaker-column",
+        "inbound",
+        "--speaker-map",
+        "true=user,FALSE=system",
+        tmp_path / "log.parquet",
+    )
+    assert orjson.loads(done.stdout) == {
+        "id": "7",
+        "turns": [
+            {"speaker": "system", "text": "a", "time": "2024-12-31T14:04:00"},
+            {"speaker": "user", "text": "b", "time": "2024-12-31T14:05:00", "label": "x"},
+        ],
+    }
 
 
 def test_numbers_of_a_column_with_gaps_are_ids_and_names(tmp_path: Path, scripts: Path):
-    pq.write_table(pa.table({"dialogue_id": [1.0, 1.0, None], "text": ["a", "b", "c"], "who": [0, 1, 1]}), tmp_path / "log.parquet")  # fmt: skip
-    done = run(scripts, "--speaker-column", "who", "--on-error", "skip", tmp_path / "log.parquet", status=3)
+    pq.write_table(
+        pa.table({"dialogue_id": [1.0, 1.0, None], "text": ["a", "b", "c"], "who": [0, 1, 1]}),
+        tmp_path / "log.parquet",
+    )
+    done = run(
+        scripts, "--speaker-column", "who", "--on-error", "skip", tmp_path / "log.parquet", status=3
+    )
     (pair,) = map(orjson.loads, done.stdout.splitlines())
     assert (pair["dialogue_id"], pair["speakers"]) == ("1", ["0", "1"])
 
@@ -114,12 +172,25 @@ def test_numbers_of_a_column_with_gaps_are_ids_and_names(tmp_path: Path, scripts
 # Excel
 
 
-@pytest.mark.parametrize(("separator", "coding", "flags"), [
-    (";", "utf-8-sig", ()), ("\t", "utf-16", ()), (",", "utf-16-le", ("--encoding", "utf-16-le")), (";", "cp1252", ("--encoding", "cp1252")),
-    ("|", "utf-8", ("--delimiter", "|")), ("\t", "utf-8", ("--delimiter", "tab"))])  # fmt: skip
-def test_what_excel_saves_is_read(tmp_path: Path, scripts: Path, separator: str, coding: str, flags: tuple[str, ...]):
+@pytest.mark.parametrize(
+    ("separator", "coding", "flags"),
+    [
+        (";", "utf-8-sig", ()),
+        ("\t", "utf-16", ()),
+        (",", "utf-16-le", ("--encoding", "utf-16-le")),
+        (";", "cp1252", ("--encoding", "cp1252")),
+        ("|", "utf-8", ("--delimiter", "|")),
+        ("\t", "utf-8", ("--delimiter", "tab")),
+    ],
+)
+def test_what_excel_saves_is_read(
+    tmp_path: Path, scripts: Path, separator: str, coding: str, flags: tuple[str, ...]
+):
     (tmp_path / "log.csv").write_bytes(delimited(LOG, separator).encode(coding))
-    assert talks(run(scripts, "--kind", "dialogue", *COLUMNS, *flags, tmp_path / "log.csv")) == AS_TURNS
+    assert (
+        talks(run(scripts, "--kind", "dialogue", *COLUMNS, *flags, tmp_path / "log.csv"))
+        == AS_TURNS
+    )
 
 
 def test_a_first_line_names_the_delimiter(tmp_path: Path, scripts: Path):
@@ -132,16 +203,26 @@ def test_bytes_that_are_not_utf8_are_never_guessed(tmp_path: Path, scripts: Path
     said = run(scripts, *COLUMNS, tmp_path / "log.csv", status=1).stderr.decode()
     assert "log.csv:7: invalid UTF-8 at byte 14" in said
     assert "--encoding cp1252" in said
-    assert b"no such encoding" in run(scripts, "--encoding", "excel", tmp_path / "log.csv", status=2).stderr
+    assert (
+        b"no such encoding"
+        in run(scripts, "--encoding", "excel", tmp_path / "log.csv", status=2).stderr
+    )
     (tmp_path / "log.csv").write_bytes(delimited(LOG).encode("utf-16")[:-1])
     assert b"invalid utf-16-le" in run(scripts, *COLUMNS, tmp_path / "log.csv", status=1).stderr
 
 
-@pytest.mark.parametrize(("body", "says"), [
-    ('1,"two\nlines",9\n1,short\n', "log.csv:4: expected 3 fields, got 2"), ('1,"two\nlines",9\n\n1,a,b,c\n', "log.csv:5: expected 3 fields, got 4"),
-    ('1,a,1\n1,"never\ncloses,2\n1,b,3\n', "log.csv:3: a quote in this row never closes"),
-    ("1,a\rb,1\n", "log.csv:2: a carriage return within a field without quotes")])  # fmt: skip
-def test_an_odd_row_is_named_by_the_line_where_it_begins(tmp_path: Path, scripts: Path, body: str, says: str):
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ('1,"two\nlines",9\n1,short\n', "log.csv:4: expected 3 fields, got 2"),
+        ('1,"two\nlines",9\n\n1,a,b,c\n', "log.csv:5: expected 3 fields, got 4"),
+        ('1,a,1\n1,"never\ncloses,2\n1,b,3\n', "log.csv:3: a quote in this row never closes"),
+        ("1,a\rb,1\n", "log.csv:2: a carriage return within a field without quotes"),
+    ],
+)
+def test_an_odd_row_is_named_by_the_line_where_it_begins(
+    tmp_path: Path, scripts: Path, body: str, says: str
+):
     (tmp_path / "log.csv").write_text("dialogue_id,text,n\n" + body)
     assert says in run(scripts, tmp_path / "log.csv", status=1).stderr.decode()
 
@@ -163,49 +244,129 @@ def test_a_long_pause_begins_a_new_dialogue(tmp_path: Path, scripts: Path):
         talks(run(scripts, *flags, path)) == AS_TURNS
     )  # no pause is longer than half an hour, as long as the note counts
     done = run(scripts, *flags, "--drop-speaker", "NOTE", path)
-    assert talks(done) == {"1": ["a", "b; yes"], "1#2": ["again", "ça va\nsoon"], "2": ["first", "second"]}
+    assert talks(done) == {
+        "1": ["a", "b; yes"],
+        "1#2": ["again", "ça va\nsoon"],
+        "2": ["first", "second"],
+    }
     assert b"1 turns of note" in done.stderr
-    pairs = run(scripts, *COLUMNS, "--session-gap", "29.9m", "--drop-speaker", "note", path).stdout.splitlines()
-    assert [(r["dialogue_id"], r["response"]) for r in map(orjson.loads, pairs)] == [("1", "b; yes"), ("1#2", "ça va\nsoon"), ("2", "second")]  # fmt: skip
+    pairs = run(
+        scripts, *COLUMNS, "--session-gap", "29.9m", "--drop-speaker", "note", path
+    ).stdout.splitlines()
+    assert [(r["dialogue_id"], r["response"]) for r in map(orjson.loads, pairs)] == [
+        ("1", "b; yes"),
+        ("1#2", "ça va\nsoon"),
+        ("2", "second"),
+    ]
 
 
 @pytest.mark.parametrize("kind", ["consecutive", "dialogue"])
-def test_the_sessions_of_a_dialogue_go_to_one_part_of_a_split(tmp_path: Path, scripts: Path, kind: str):
-    rows = [f"{d},{text},{3600 * n}" for d in range(40) for n, text in enumerate(["ab", "cd", "ef", "gh"])]
-    rows = [f"{row}\n{row.rpartition(',')[0]} again,{int(row.rpartition(',')[2]) + 1}" for row in rows]
+def test_the_sessions_of_a_dialogue_go_to_one_part_of_a_split(
+    tmp_path: Path, scripts: Path, kind: str
+):
+    rows = [
+        f"{d},{text},{3600 * n}"
+        for d in range(40)
+        for n, text in enumerate(["ab", "cd", "ef", "gh"])
+    ]
+    rows = [
+        f"{row}\n{row.rpartition(',')[0]} again,{int(row.rpartition(',')[2]) + 1}" for row in rows
+    ]
     path = tmp_path / "log.csv"
     path.write_text("\n".join(["dialogue_id,text,sent", *rows]) + "\n")
-    run(scripts, "--kind", kind, "--order-column", "sent", "--session-gap", "30m", "--split", "train=0.5,test=0.5", "-o", tmp_path / "{split}.jsonl", path)  # fmt: skip
+    run(
+        scripts,
+        "--kind",
+        kind,
+        "--order-column",
+        "sent",
+        "--session-gap",
+        "30m",
+        "--split",
+        "train=0.5,test=0.5",
+        "-o",
+        tmp_path / "{split}.jsonl",
+        path,
+    )
     key = "id" if kind == "dialogue" else "dialogue_id"
-    train, test = ([orjson.loads(line)[key] for line in (tmp_path / f"{part}.jsonl").read_bytes().splitlines()] for part in ("train", "test"))  # fmt: skip
+    train, test = (
+        [orjson.loads(line)[key] for line in (tmp_path / f"{part}.jsonl").read_bytes().splitlines()]
+        for part in ("train", "test")
+    )
     assert len(train) + len(test) == 160 and any("#4" in name for name in train)
-    assert not {name.partition("#")[0] for name in train} & {name.partition("#")[0] for name in test}
+    assert not {name.partition("#")[0] for name in train} & {
+        name.partition("#")[0] for name in test
+    }
 
 
 @pytest.mark.parametrize("key", ["time", "timestamp", "created_at"])
 def test_turns_of_dialogue_records_have_times_too(tmp_path: Path, scripts: Path, key: str):
-    turns = [{"role": "user", "content": "a", key: 1735653900}, {"role": "assistant", "content": "b", key: 1735653905.5}, {"role": "user", "content": "c", key: 1735660000}]  # fmt: skip
+    turns = [
+        {"role": "user", "content": "a", key: 1735653900},
+        {"role": "assistant", "content": "b", key: 1735653905.5},
+        {"role": "user", "content": "c", key: 1735660000},
+    ]
     path = written(tmp_path, "jsonl", [{"id": "x", "split": "dev", "messages": turns}])
-    rows = [orjson.loads(line) for line in run(scripts, "--kind", "dialogue", "--session-gap", "1h", path).stdout.splitlines()]  # fmt: skip
-    assert [(r["id"], r["split"], [t["text"] for t in r["turns"]]) for r in rows] == [("x", "dev", ["a", "b"]), ("x#2", "dev", ["c"])]  # fmt: skip
+    rows = [
+        orjson.loads(line)
+        for line in run(
+            scripts, "--kind", "dialogue", "--session-gap", "1h", path
+        ).stdout.splitlines()
+    ]
+    assert [(r["id"], r["split"], [t["text"] for t in r["turns"]]) for r in rows] == [
+        ("x", "dev", ["a", "b"]),
+        ("x#2", "dev", ["c"]),
+    ]
     assert rows[0]["turns"][1] == {"speaker": "system", "text": "b", key: 1735653905.5}
 
 
-@pytest.mark.parametrize(("times", "flags", "status", "says"), [
-    (("1", "soon"), ("--session-gap", "1h"), 1, "log.csv:3: sent: expected a time, got 'soon'"), (("31/12/2024 10:00", "1/1/2025"), (), 1, "log.csv:2: sent: '31/12/2024 10:00': day or month first?"),
-    (("31/12/2024 10:00", "1/1/2025"), ("--time-format", "month-first"), 1, "month must be in 1..12, read month-first"), (("1", "soon"), (), 0, ""),
-    (("31/12/2024 10:00", "1/1/2025"), ("--time-format", "day-first", "--session-gap", "1h"), 0, "0 pairs from 2 dialogues"),
-    (("1", "2"), ("--session-gap", "1 hour"), 2, "expected a number above 0 and s, m, h or d"), (("1", "2"), ("--time-format", "iso"), 2, "choose day-first, month-first")])  # fmt: skip
-def test_a_time_that_is_needed_and_cannot_be_read_is_an_error(tmp_path, scripts, times, flags, status, says):
-    (tmp_path / "log.csv").write_text("dialogue_id,text,sent\n" + "".join(f"1,t{i},{t}\n" for i, t in enumerate(times)))
+@pytest.mark.parametrize(
+    ("times", "flags", "status", "says"),
+    [
+        (("1", "soon"), ("--session-gap", "1h"), 1, "log.csv:3: sent: expected a time, got 'soon'"),
+        (
+            ("31/12/2024 10:00", "1/1/2025"),
+            (),
+            1,
+            "log.csv:2: sent: '31/12/2024 10:00': day or month first?",
+        ),
+        (
+            ("31/12/2024 10:00", "1/1/2025"),
+            ("--time-format", "month-first"),
+            1,
+            "month must be in 1..12, read month-first",
+        ),
+        (("1", "soon"), (), 0, ""),
+        (
+            ("31/12/2024 10:00", "1/1/2025"),
+            ("--time-format", "day-first", "--session-gap", "1h"),
+            0,
+            "0 pairs from 2 dialogues",
+        ),
+        (("1", "2"), ("--session-gap", "1 hour"), 2, "expected a number above 0 and s, m, h or d"),
+        (("1", "2"), ("--time-format", "iso"), 2, "choose day-first, month-first"),
+    ],
+)
+def test_a_time_that_is_needed_and_cannot_be_read_is_an_error(
+    tmp_path, scripts, times, flags, status, says
+):
+    (tmp_path / "log.csv").write_text(
+        "dialogue_id,text,sent\n" + "".join(f"1,t{i},{t}\n" for i, t in enumerate(times))
+    )
     done = run(scripts, "--order-column", "sent", *flags, tmp_path / "log.csv", status=status)
     assert says in done.stderr.decode()
 
 
 def test_a_gap_without_times_is_an_error(tmp_path: Path, scripts: Path):
-    assert b"--order-column NAME names their column" in run(scripts, "--session-gap", "1h", written(tmp_path, "csv"), status=2).stderr  # fmt: skip
+    assert (
+        b"--order-column NAME names their column"
+        in run(scripts, "--session-gap", "1h", written(tmp_path, "csv"), status=2).stderr
+    )
     path = written(tmp_path, "jsonl", [{"turns": ["a", "b"]}])
-    assert b"log.jsonl:1: turns[0]: no time, timestamp or created_at, which --session-gap needs" in run(scripts, "--session-gap", "1h", path, status=1).stderr  # fmt: skip
+    assert (
+        b"log.jsonl:1: turns[0]: no time, timestamp or created_at, which --session-gap needs"
+        in run(scripts, "--session-gap", "1h", path, status=1).stderr
+    )
 
 
 # Rows in any order
@@ -221,7 +382,10 @@ def test_rows_that_do_not_stand_together_are_gathered_on_request(tmp_path: Path,
     assert talks(done) == AS_TURNS
     assert list(talks(done)) == ["2", "1"]
     assert b"%" not in done.stderr  # DuckDB's own progress
-    assert run(scripts, "--unsorted", "-j", "3", *COLUMNS, path).stdout == run(scripts, "--unsorted", *COLUMNS, path).stdout  # fmt: skip
+    assert (
+        run(scripts, "--unsorted", "-j", "3", *COLUMNS, path).stdout
+        == run(scripts, "--unsorted", *COLUMNS, path).stdout
+    )
 
 
 def test_more_rows_than_a_batch_come_back_in_order():
@@ -231,15 +395,32 @@ def test_more_rows_than_a_batch_come_back_in_order():
 
 
 @settings(max_examples=10)
-@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("ab c")), max_size=12), st.randoms(use_true_random=False))
-def test_shuffled_rows_give_the_dialogues_of_sorted_ones(tmp_path_factory, said: list, chance: random.Random):
-    rows = [{"dialogue_id": str(d), "text": f"{text} {n}", "n": n} for n, (d, text) in enumerate(said)] or [{"dialogue_id": "0", "text": "x", "n": 0}]  # fmt: skip
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from("ab c")), max_size=12),
+    st.randoms(use_true_random=False),
+)
+def test_shuffled_rows_give_the_dialogues_of_sorted_ones(
+    tmp_path_factory, said: list, chance: random.Random
+):
+    rows = [
+        {"dialogue_id": str(d), "text": f"{text} {n}", "n": n} for n, (d, text) in enumerate(said)
+    ] or [{"dialogue_id": "0", "text": "x", "n": 0}]
     folder = tmp_path_factory.mktemp("rows")
 
     def read(rows: list[dict], **flags) -> dict[str, dict]:
         logs, policy = LogOptions(order_column="n", **flags), Policy()
-        chunks = dialogue_chunks([str(written(folder, "csv", rows))], format=None, logs=logs, policy=policy, tally=Tally())  # fmt: skip
-        return {r["id"]: r for chunk in chunks for _, r in dialogue_records(chunk, policy, logs, Tally())}
+        chunks = dialogue_chunks(
+            [str(written(folder, "csv", rows))],
+            format=None,
+            logs=logs,
+            policy=policy,
+            tally=Tally(),
+        )
+        return {
+            r["id"]: r
+            for chunk in chunks
+            for _, r in dialogue_records(chunk, policy, logs, Tally())
+        }
 
     together = sorted(rows, key=lambda row: row["dialogue_id"])
     assert read(chance.sample(rows, len(rows)), unsorted=True) == read(together)
@@ -250,65 +431,159 @@ def test_shuffled_rows_give_the_dialogues_of_sorted_ones(tmp_path_factory, said:
 
 def test_speakers_get_their_roles_and_the_others_are_counted(tmp_path: Path, scripts: Path):
     path = written(tmp_path, "csv")
-    done = run(scripts, "-v", *COLUMNS, "--kind", "utterance", "--speaker-map", "AGENT=system", "--drop-speaker", "note", path)  # fmt: skip
+    done = run(
+        scripts,
+        "-v",
+        *COLUMNS,
+        "--kind",
+        "utterance",
+        "--speaker-map",
+        "AGENT=system",
+        "--drop-speaker",
+        "note",
+        path,
+    )
     rows = [orjson.loads(line) for line in done.stdout.splitlines()]
     assert [(r["dialogue_id"], r["turn"], r["speaker"]) for r in rows] == [
-        ("1", 0, "kim"), ("1", 1, "system"), ("1", 2, "kim"), ("1", 3, "system"), ("2", 0, "kim"), ("2", 1, "system")]  # fmt: skip
+        ("1", 0, "kim"),
+        ("1", 1, "system"),
+        ("1", 2, "kim"),
+        ("1", 3, "system"),
+        ("2", 0, "kim"),
+        ("2", 1, "system"),
+    ]
     assert b"speakers not in --speaker-map: 3 turns of kim" in done.stderr
-    others = run(scripts, *COLUMNS, "--speaker-map", "agent=system,*=user", "--speaker", "user", path)
+    others = run(
+        scripts, *COLUMNS, "--speaker-map", "agent=system,*=user", "--speaker", "user", path
+    )
     assert {orjson.loads(line)["speakers"][-1] for line in others.stdout.splitlines()} == {"user"}
     for wrong in ("agent", "a=b,A=c"):
         assert b"--speaker-map" in run(scripts, "--speaker-map", wrong, path, status=2).stderr
 
 
-CHAT = {"id": "c", "model": "m", "messages": [
-    {"role": "system", "content": "You are helpful."}, {"role": "user", "content": [{"type": "text", "text": "weather in"}, {"type": "image_url", "image_url": {"url": "x"}}, {"type": "text", "text": "Rome?"}]},
-    {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}, {"role": "tool", "tool_call_id": "1", "content": "{}"}, {"role": "assistant", "content": "Sunny."}]}  # fmt: skip
+CHAT = {
+    "id": "c",
+    "model": "m",
+    "messages": [
+        {"role": "system", "content": "You are helpful."},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "weather in"},
+                {"type": "image_url", "image_url": {"url": "x"}},
+                {"type": "text", "text": "Rome?"},
+            ],
+        },
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
+        {"role": "tool", "tool_call_id": "1", "content": "{}"},
+        {"role": "assistant", "content": "Sunny."},
+    ],
+}
 
 
-def test_a_chat_of_a_language_model_is_read_as_the_conversation_in_it(tmp_path: Path, scripts: Path):
+def test_a_chat_of_a_language_model_is_read_as_the_conversation_in_it(
+    tmp_path: Path, scripts: Path
+):
     path = written(tmp_path, "jsonl", [CHAT])
     done = run(scripts, "--kind", "dialogue", path)
-    assert orjson.loads(done.stdout) == {"id": "c", "model": "m", "turns": [{"speaker": "user", "text": "weather in Rome?"}, {"speaker": "system", "text": "Sunny."}]}  # fmt: skip
+    assert orjson.loads(done.stdout) == {
+        "id": "c",
+        "model": "m",
+        "turns": [
+            {"speaker": "user", "text": "weather in Rome?"},
+            {"speaker": "system", "text": "Sunny."},
+        ],
+    }
     for reason in (b"1 instructions", b"1 turns of tools", b"1 turns without text"):
         assert reason in done.stderr
     (pair,) = map(orjson.loads, run(scripts, path).stdout.splitlines())
-    assert (pair["context"], pair["response"], pair["speakers"]) == (["weather in Rome?"], "Sunny.", ["user", "system"])
+    assert (pair["context"], pair["response"], pair["speakers"]) == (
+        ["weather in Rome?"],
+        "Sunny.",
+        ["user", "system"],
+    )
     kept = run(scripts, "--kind", "dialogue", "--speaker-map", "system=prompt,assistant=bot", path)
     assert [t["speaker"] for t in orjson.loads(kept.stdout)["turns"]] == ["prompt", "user", "bot"]
 
 
 def test_messages_in_which_the_system_answers_are_no_such_chat(tmp_path: Path, scripts: Path):
-    talk = [{"role": role, "content": text} for role, text in (("system", "hello"), ("user", "hi"), ("system", "so?"))]
+    talk = [
+        {"role": role, "content": text}
+        for role, text in (("system", "hello"), ("user", "hi"), ("system", "so?"))
+    ]
     path = written(tmp_path, "jsonl", [{"id": "d", "messages": talk}])
     assert talks(run(scripts, "--kind", "dialogue", path)) == {"d": ["hello", "hi", "so?"]}
 
 
-@pytest.mark.parametrize(("message", "says"), [
-    ({"role": "user"}, 'messages[1]: no "text"'), ({"role": "user", "content": None}, "messages[1].content: expected a string, got null"),
-    ({"role": "user", "content": [{"type": "text", "text": 1}]}, "messages[1].content[0]: expected a part with a text, got a number"),
-    ({"role": "user", "content": [7]}, "messages[1].content[0]: expected a part with a text, got a number"), ({"role": 1, "content": "a"}, "messages[1].role: expected a string, got a number")])  # fmt: skip
-def test_a_message_that_cannot_be_read_says_which_field(tmp_path: Path, scripts: Path, message: dict, says: str):
-    path = written(tmp_path, "jsonl", [{"messages": [{"role": "assistant", "content": "a"}, message]}])
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        ({"role": "user"}, 'messages[1]: no "text"'),
+        ({"role": "user", "content": None}, "messages[1].content: expected a string, got null"),
+        (
+            {"role": "user", "content": [{"type": "text", "text": 1}]},
+            "messages[1].content[0]: expected a part with a text, got a number",
+        ),
+        (
+            {"role": "user", "content": [7]},
+            "messages[1].content[0]: expected a part with a text, got a number",
+        ),
+        ({"role": 1, "content": "a"}, "messages[1].role: expected a string, got a number"),
+    ],
+)
+def test_a_message_that_cannot_be_read_says_which_field(
+    tmp_path: Path, scripts: Path, message: dict, says: str
+):
+    path = written(
+        tmp_path, "jsonl", [{"messages": [{"role": "assistant", "content": "a"}, message]}]
+    )
     assert f"log.jsonl:1: {says}" in run(scripts, path, status=1).stderr.decode()
 
 
 # Records instead of pairs
 
 
-RECORDS = [{"dialogue_id": i, "split": "train", "goal": {"city": "Rome"}, "turns": [{"text": f" a {i} ", "speaker": "user", "slots": [{"start": 1, "end": 2, "label": "x"}]}, {"utterance": "b", "role": "system", "acts": ["tell"]}]}
-           for i in range(200)]  # fmt: skip
+RECORDS = [
+    {
+        "dialogue_id": i,
+        "split": "train",
+        "goal": {"city": "Rome"},
+        "turns": [
+            {
+                "text": f" a {i} ",
+                "speaker": "user",
+                "slots": [{"start": 1, "end": 2, "label": "x"}],
+            },
+            {"utterance": "b", "role": "system", "acts": ["tell"]},
+        ],
+    }
+    for i in range(200)
+]
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet", "arrow"])
 def test_dialogue_records_keep_all_they_know(tmp_path: Path, scripts: Path, kind: str):
-    path, out = written(tmp_path, "jsonl", [*RECORDS, {"id": "late", "turns": ["plain"], "new": 1}]), tmp_path / f"out.{kind}"  # fmt: skip
+    path, out = (
+        written(tmp_path, "jsonl", [*RECORDS, {"id": "late", "turns": ["plain"], "new": 1}]),
+        tmp_path / f"out.{kind}",
+    )
     run(scripts, "--kind", "dialogue", path, "-o", out)
     *rows, last = [r for _, r in read_records([str(out)], policy=Policy())]
     assert rows[0]["id"] == "0"
-    assert {k: v for k, v in rows[0].items() if k not in ("id", "turns")} == {"split": "train", "goal": {"city": "Rome"}}  # fmt: skip
-    assert {k: v for k, v in rows[0]["turns"][0].items() if v} == {"speaker": "user", "text": " a 0 ", "slots": [{"start": 1, "end": 2, "label": "x"}]}  # fmt: skip
-    assert {k: v for k, v in rows[0]["turns"][1].items() if v} == {"speaker": "system", "text": "b", "acts": ["tell"]}
+    assert {k: v for k, v in rows[0].items() if k not in ("id", "turns")} == {
+        "split": "train",
+        "goal": {"city": "Rome"},
+    }
+    assert {k: v for k, v in rows[0]["turns"][0].items() if v} == {
+        "speaker": "user",
+        "text": " a 0 ",
+        "slots": [{"start": 1, "end": 2, "label": "x"}],
+    }
+    assert {k: v for k, v in rows[0]["turns"][1].items() if v} == {
+        "speaker": "system",
+        "text": "b",
+        "acts": ["tell"],
+    }
     assert (last["new"], last["turns"][0]["text"]) == (1, "plain")
     again = run(scripts, "--kind", "dialogue", out).stdout
     assert again == run(scripts, "--kind", "dialogue", path).stdout  # there and back
@@ -319,30 +594,92 @@ def test_dialogues_are_split_sampled_and_limited_alike_for_any_jobs(tmp_path: Pa
     flags = ("--kind", "dialogue", "--sample", "0.5", "-n", "700", path)
     assert run(scripts, *flags, "-j", "3").stdout == run(scripts, *flags).stdout
     assert len(run(scripts, *flags).stdout.splitlines()) == 700
-    sampled = len(run(scripts, "--kind", "dialogue", "--sample", "0.5", written(tmp_path, "jsonl", RECORDS)).stdout.splitlines())  # fmt: skip
+    sampled = len(
+        run(
+            scripts, "--kind", "dialogue", "--sample", "0.5", written(tmp_path, "jsonl", RECORDS)
+        ).stdout.splitlines()
+    )
     assert 70 < sampled < 130
-    run(scripts, "--kind", "utterance", "--split", "train=0.8,dev=0.2", "-o", tmp_path / "{split}.parquet", path)
-    ids = [set(pq.read_table(tmp_path / f"{part}.parquet")["dialogue_id"].to_pylist()) for part in ("train", "dev")]
+    run(
+        scripts,
+        "--kind",
+        "utterance",
+        "--split",
+        "train=0.8,dev=0.2",
+        "-o",
+        tmp_path / "{split}.parquet",
+        path,
+    )
+    ids = [
+        set(pq.read_table(tmp_path / f"{part}.parquet")["dialogue_id"].to_pylist())
+        for part in ("train", "dev")
+    ]
     assert not ids[0] & ids[1]
     assert len(ids[0] | ids[1]) == 200
 
 
 def test_utterances_keep_text_slots_and_label(tmp_path: Path, scripts: Path):
-    path = written(tmp_path, "jsonl", [{"utt": "fly to rome", "intent": "fly", "slots": [{"start": 7, "end": 11, "label": "city"}]}, RECORDS[3]])  # fmt: skip
-    rows = [orjson.loads(line) for line in run(scripts, "--kind", "utterance", path).stdout.splitlines()]
-    assert rows[0] == {"text": "fly to rome", "slots": [{"start": 7, "end": 11, "label": "city"}], "label": "fly"}
-    assert rows[2] == {"split": "train", "goal": {"city": "Rome"}, "dialogue_id": "3", "turn": 1, "speaker": "system", "text": "b", "acts": ["tell"]}  # fmt: skip
+    path = written(
+        tmp_path,
+        "jsonl",
+        [
+            {
+                "utt": "fly to rome",
+                "intent": "fly",
+                "slots": [{"start": 7, "end": 11, "label": "city"}],
+            },
+            RECORDS[3],
+        ],
+    )
+    rows = [
+        orjson.loads(line) for line in run(scripts, "--kind", "utterance", path).stdout.splitlines()
+    ]
+    assert rows[0] == {
+        "text": "fly to rome",
+        "slots": [{"start": 7, "end": 11, "label": "city"}],
+        "label": "fly",
+    }
+    assert rows[2] == {
+        "split": "train",
+        "goal": {"city": "Rome"},
+        "dialogue_id": "3",
+        "turn": 1,
+        "speaker": "system",
+        "text": "b",
+        "acts": ["tell"],
+    }
     (tmp_path / "log.txt").write_text("a\nb\n\nc\n")
     plain = run(scripts, "--kind", "utterance", tmp_path / "log.txt").stdout.splitlines()
-    assert [(r["turn"], r["text"]) for r in map(orjson.loads, plain)] == [(0, "a"), (1, "b"), (0, "c")]
+    assert [(r["turn"], r["text"]) for r in map(orjson.loads, plain)] == [
+        (0, "a"),
+        (1, "b"),
+        (0, "c"),
+    ]
 
 
-def test_what_belongs_to_pairs_is_refused_and_what_fits_no_table_is_told(tmp_path: Path, scripts: Path):
-    path = written(tmp_path, "jsonl", [{"id": "1", "turns": ["a"], "x": 1}, {"id": "2", "turns": ["b"], "x": "y"}])
-    assert b"--min-words has no meaning for --kind dialogue" in run(scripts, "--kind", "dialogue", "--min-words", "3", path, status=2).stderr  # fmt: skip
+def test_what_belongs_to_pairs_is_refused_and_what_fits_no_table_is_told(
+    tmp_path: Path, scripts: Path
+):
+    path = written(
+        tmp_path,
+        "jsonl",
+        [{"id": "1", "turns": ["a"], "x": 1}, {"id": "2", "turns": ["b"], "x": "y"}],
+    )
+    assert (
+        b"--min-words has no meaning for --kind dialogue"
+        in run(scripts, "--kind", "dialogue", "--min-words", "3", path, status=2).stderr
+    )
     done = run(scripts, "--kind", "dialogue", path, "-o", tmp_path / "out.parquet", status=1)
     assert b"records do not fit one table" in done.stderr
     assert b"--to jsonl takes any record" in done.stderr
-    empty = run(scripts, "--kind", "dialogue", "--to", "parquet", input=b'{"turns": ["a"], "x": {}}', status=1)
+    empty = run(
+        scripts,
+        "--kind",
+        "dialogue",
+        "--to",
+        "parquet",
+        input=b'{"turns": ["a"], "x": {}}',
+        status=1,
+    )
     assert b"records do not fit one table" in empty.stderr
     assert not (tmp_path / "out.parquet").exists()

@@ -14,58 +14,113 @@ import pytest
 from dialtools.corpora.catalog import CORPORA
 from dialtools.errors import DataError
 
-SMD = [{"dialogue": [{"turn": "driver", "data": {"end_dialogue": False, "utterance": "where is the next gas station"}},
-                     {"turn": "assistant", "data": {"end_dialogue": True, "utterance": "Valero is 4 miles away", "requested": {"poi": True},
-                                                    "slots": {"poi_type": "Gas Station"}}}],
-        "scenario": {"task": {"intent": "navigate"}, "uuid": "u-1", "kb": {"items": None}}}]  # fmt: skip
+SMD = [
+    {
+        "dialogue": [
+            {
+                "turn": "driver",
+                "data": {"end_dialogue": False, "utterance": "where is the next gas station"},
+            },
+            {
+                "turn": "assistant",
+                "data": {
+                    "end_dialogue": True,
+                    "utterance": "Valero is 4 miles away",
+                    "requested": {"poi": True},
+                    "slots": {"poi_type": "Gas Station"},
+                },
+            },
+        ],
+        "scenario": {"task": {"intent": "navigate"}, "uuid": "u-1", "kb": {"items": None}},
+    }
+]
 FILES = {"kvret_dev_public.json": [], "kvret_test_public.json": SMD, "kvret_train_public.json": SMD}
 
 
 def test_a_folder_a_zip_a_tar_and_a_file_read_alike(read, put, tmp_path: Path):
     folder = put(FILES)
-    with zipfile.ZipFile(tmp_path / "c.zip", "w") as packed, tarfile.open(tmp_path / "c.tar.gz", "w:gz") as tar:
+    with (
+        zipfile.ZipFile(tmp_path / "c.zip", "w") as packed,
+        tarfile.open(tmp_path / "c.tar.gz", "w:gz") as tar,
+    ):
         for file in folder.iterdir():
             packed.write(file, f"release/{file.name}")
             tar.add(file, f"release/{file.name}")
     expected = read(folder)
     assert [record["split"] for record in expected] == ["train", "test"], "training files first"
     assert read(tmp_path / "c.zip") == read(tmp_path / "c.tar.gz") == expected
-    (tmp_path / "kvret_test_public.json.gz").write_bytes(gzip.compress((folder / "kvret_test_public.json").read_bytes()))  # fmt: skip
-    assert read(folder / "kvret_test_public.json") == read(tmp_path / "kvret_test_public.json.gz", "smd") == expected[1:]  # fmt: skip
+    (tmp_path / "kvret_test_public.json.gz").write_bytes(
+        gzip.compress((folder / "kvret_test_public.json").read_bytes())
+    )
+    assert (
+        read(folder / "kvret_test_public.json")
+        == read(tmp_path / "kvret_test_public.json.gz", "smd")
+        == expected[1:]
+    )
 
 
 def test_a_folder_of_no_known_corpus_is_refused_in_one_line(scripts: Path, put):
     folder = put({"notes.md": "hello", "data/a.bin": b"\0"})
     run = subprocess.run([scripts / "dial-pairs", folder], capture_output=True, text=True)
     assert run.returncode == 1 and run.stdout == ""
-    assert run.stderr.startswith(f"dial-pairs: {folder}: the files of no known corpus: data/a.bin, notes.md\n")
+    assert run.stderr.startswith(
+        f"dial-pairs: {folder}: the files of no known corpus: data/a.bin, notes.md\n"
+    )
     assert "dialtools formats" in run.stderr
 
 
 @pytest.mark.parametrize("content", ["[\n {}\n]", '{\n "train": []\n}', "[[1, 2]]"])
-def test_a_json_document_is_no_stream_of_records_and_the_hint_says_what_may_read_it(scripts: Path, put, content: str):
+def test_a_json_document_is_no_stream_of_records_and_the_hint_says_what_may_read_it(
+    scripts: Path, put, content: str
+):
     path = put({"data.json": content}) / "data.json"
     run = subprocess.run([scripts / "dial-pairs", path], capture_output=True, text=True)
-    assert run.returncode == 1 and f"{path}:1: " in run.stderr and "`dialtools formats`" in run.stderr
+    assert (
+        run.returncode == 1 and f"{path}:1: " in run.stderr and "`dialtools formats`" in run.stderr
+    )
 
 
-@pytest.mark.parametrize(("broken", "told"), [
-    ({"scenario": {}}, "expected 'dialogue', found 'scenario'"),
-    ({"dialogue": {}, "scenario": {}}, "dialogue: expected a list, found an object"),
-    ({"dialogue": [{"turn": "captain", "data": {"utterance": "x"}}], "scenario": {}}, "turn: expected driver or assistant, found 'captain'"),
-    ({"dialogue": [{"turn": "driver", "data": {"utterance": None}}], "scenario": {}}, "utterance: expected a string, found null"),
-    ([1], "expected an object with 'scenario', found a list")])  # fmt: skip
-def test_a_record_of_another_layout_tells_what_was_expected_and_found(scripts: Path, put, broken, told: str):
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [
+        ({"scenario": {}}, "expected 'dialogue', found 'scenario'"),
+        ({"dialogue": {}, "scenario": {}}, "dialogue: expected a list, found an object"),
+        (
+            {"dialogue": [{"turn": "captain", "data": {"utterance": "x"}}], "scenario": {}},
+            "turn: expected driver or assistant, found 'captain'",
+        ),
+        (
+            {"dialogue": [{"turn": "driver", "data": {"utterance": None}}], "scenario": {}},
+            "utterance: expected a string, found null",
+        ),
+        ([1], "expected an object with 'scenario', found a list"),
+    ],
+)
+def test_a_record_of_another_layout_tells_what_was_expected_and_found(
+    scripts: Path, put, broken, told: str
+):
     folder = put({"kvret_train_public.json": [SMD[0], broken, SMD[0]]})
     run = subprocess.run([scripts / "dial-pairs", folder], capture_output=True, text=True)
-    assert (run.returncode, run.stderr) == (1, f"dial-pairs: {folder}/kvret_train_public.json:2: {told}\n")
-    run = subprocess.run([scripts / "dial-pairs", "--on-error", "skip", folder], capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (
+        1,
+        f"dial-pairs: {folder}/kvret_train_public.json:2: {told}\n",
+    )
+    run = subprocess.run(
+        [scripts / "dial-pairs", "--on-error", "skip", folder], capture_output=True, text=True
+    )
     assert run.returncode == 3 and len(run.stdout.splitlines()) == 2
 
 
-@pytest.mark.parametrize(("content", "told"), [
-    (b'{"a": 1}', "expected a list of dialogues, found an object"), (b"[1, 2", "not JSON"), (b"\xff\xfe", "not JSON"),
-    (b"[\0]", "not JSON"), (b"", "not JSON")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b'{"a": 1}', "expected a list of dialogues, found an object"),
+        (b"[1, 2", "not JSON"),
+        (b"\xff\xfe", "not JSON"),
+        (b"[\0]", "not JSON"),
+        (b"", "not JSON"),
+    ],
+)
 def test_a_damaged_file_is_named(read, put, content: bytes, told: str):
     with pytest.raises(DataError, match=f"kvret_train_public.json: {told}"):
         read(put({"kvret_train_public.json": content}))
@@ -99,7 +154,9 @@ def test_paths_in_archives_are_names_only(read, tmp_path: Path):
 
 
 def test_every_corpus_can_be_named_and_says_where_it_comes_from(scripts: Path):
-    run = subprocess.run([scripts / "dialtools", "formats"], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [scripts / "dialtools", "formats"], capture_output=True, text=True, check=True
+    )
     listed = {row["name"]: row for row in map(json.loads, run.stdout.splitlines())}
     for name, corpus in CORPORA.items():
         reader = corpus.load()

@@ -21,41 +21,82 @@ ANSWERS = ["try apt-get update", "reboot it", "use sudo", "what is the error"]
 def example(number: int, true: int | None, *said: str) -> dict[str, Any]:
     options = [{"candidate-id": f"C{i}", "utterance": text} for i, text in enumerate(ANSWERS)]
     correct = {} if true is None else {"options-for-correct-answers": [options[true]]}
-    messages = [{"speaker": f"participant_{1 + i % 2}", "utterance": text} for i, text in enumerate(said)]
-    return {"data-split": "train", "example-id": number, "messages-so-far": messages, "options-for-next": options, "scenario": 1} | correct  # fmt: skip
+    messages = [
+        {"speaker": f"participant_{1 + i % 2}", "utterance": text} for i, text in enumerate(said)
+    ]
+    return {
+        "data-split": "train",
+        "example-id": number,
+        "messages-so-far": messages,
+        "options-for-next": options,
+        "scenario": 1,
+    } | correct
 
 
-DSTC7 = {"ubuntu_train_subtask_1.json": json.dumps([example(1, 0, "apt says no package", "which one?"), example(2, 1, "my screen is frozen")], indent=4),
-         "ubuntu_dev_subtask_1.json": [example(1, 2, "permission denied")], "ubuntu_test_subtask_1.json": [example(10, None, "it does not work")],
-         "ubuntu_responses_subtask_1.tsv": "10\tC3\twhat is the error\n"}  # fmt: skip
+DSTC7 = {
+    "ubuntu_train_subtask_1.json": json.dumps(
+        [example(1, 0, "apt says no package", "which one?"), example(2, 1, "my screen is frozen")],
+        indent=4,
+    ),
+    "ubuntu_dev_subtask_1.json": [example(1, 2, "permission denied")],
+    "ubuntu_test_subtask_1.json": [example(10, None, "it does not work")],
+    "ubuntu_responses_subtask_1.tsv": "10\tC3\twhat is the error\n",
+}
 
-LOG = "\n".join(["=== ann has joined #ubuntu", "[03:10] <ann> how do I open a rar file?", "[03:10] <bob> ann, with unrar", "[03:11] <cid> hello",
-                 "[03:11] <ann> bob: thanks", "[03:12] * ann waves", "[03:12] <bob> cid: hi", "[03:13] <ann> it works", ""])  # fmt: skip
+LOG = "\n".join(
+    [
+        "=== ann has joined #ubuntu",
+        "[03:10] <ann> how do I open a rar file?",
+        "[03:10] <bob> ann, with unrar",
+        "[03:11] <cid> hello",
+        "[03:11] <ann> bob: thanks",
+        "[03:12] * ann waves",
+        "[03:12] <bob> cid: hi",
+        "[03:13] <ann> it works",
+        "",
+    ]
+)
 LINKS = "0 0 -\n1 1 -\n1 2 -\n3 3 -\n2 4 -\n3 6 -\n4 7 -\n2 7 -\n"
 IRC = {"dev/2004-11-15_03.ascii.txt": LOG, "dev/2004-11-15_03.annotation.txt": LINKS}
 
-AMAZON = [r"""{'questionType': 'yes/no', 'asin': 'B1', 'question': "Does it fit 'em?", 'answer': 'It\'s 5" wide.\nYes', 'unixTime': 1419926400}""",
-          r"""{"asin": "B1", "question": "Is it \"new\"?", "answer": "I don\'t know \\"}""",
-          r"""{"asin": "B2", "questions": [{"questionText": "Loud?", "answers": [{"answerText": "No"}, {"answerText": "A bit"}]}]}"""]  # fmt: skip
+AMAZON = [
+    r"""{'questionType': 'yes/no', 'asin': 'B1', 'question': "Does it fit 'em?", 'answer': 'It\'s 5" wide.\nYes', 'unixTime': 1419926400}""",
+    r"""{"asin": "B1", "question": "Is it \"new\"?", "answer": "I don\'t know \\"}""",
+    r"""{"asin": "B2", "questions": [{"questionText": "Loud?", "answers": [{"answerText": "No"}, {"answerText": "A bit"}]}]}""",
+]
 AMAZONQA = {"qa_Appliances.json": "\n".join(AMAZON), "notes.md": ""}
 
-PARLAI = ("text:your persona: I like tea.\\nhi there\tlabels:hello|hey\tlabel_candidates:hello|what a__PIPE__b|bye\n"
-          "text:bye\tlabels:see you\tepisode_done:True\n"
-          "text:alone\teval_labels:yes\tlabel_candidates:yes|no\tepisode_done:True\n")  # fmt: skip
+PARLAI = (
+    "text:your persona: I like tea.\\nhi there\tlabels:hello|hey\tlabel_candidates:hello|what a__PIPE__b|bye\n"
+    "text:bye\tlabels:see you\tepisode_done:True\n"
+    "text:alone\teval_labels:yes\tlabel_candidates:yes|no\tepisode_done:True\n"
+)
 
-JDDC = {f"{split}/{name}": text for split in ("dev", "test") for name, text in (
-    ("sts.txt", "3\t能取消订单吗\t还没发货\n"), ("select.txt", "0\t什么时候送\t配送\t1\t2\n1\t何时到\t配送\t0\t2\n2\t退货\t售后\t\t0,1\n"))}  # fmt: skip
+JDDC = {
+    f"{split}/{name}": text
+    for split in ("dev", "test")
+    for name, text in (
+        ("sts.txt", "3\t能取消订单吗\t还没发货\n"),
+        ("select.txt", "0\t什么时候送\t配送\t1\t2\n1\t何时到\t配送\t0\t2\n2\t退货\t售后\t\t0,1\n"),
+    )
+}
 
 
 def test_dstc7_reads_as_history_response_and_candidates(read, put):
     records = read(put(DSTC7))
     assert [(r["id"], r["split"], r["response"]) for r in records] == [
-        ("train/1", "train", ANSWERS[0]), ("train/2", "train", ANSWERS[1]), ("val/1", "val", ANSWERS[2]), ("test/10", "test", ANSWERS[3])]  # fmt: skip
+        ("train/1", "train", ANSWERS[0]),
+        ("train/2", "train", ANSWERS[1]),
+        ("val/1", "val", ANSWERS[2]),
+        ("test/10", "test", ANSWERS[3]),
+    ]
     assert records[0]["history"] == [
         {"speaker": "user", "text": "apt says no package"},
         {"speaker": "system", "text": "which one?"},
     ]
-    assert all(record["candidates"] == ANSWERS for record in records), "as published: the true one among them, once"
+    assert all(record["candidates"] == ANSWERS for record in records), (
+        "as published: the true one among them, once"
+    )
     folder = put({"ubuntu_test_subtask_1.json": DSTC7["ubuntu_test_subtask_1.json"]}, "alone")
     (folder / "ubuntu_responses_subtask_1.tsv").write_text(DSTC7["ubuntu_responses_subtask_1.tsv"])
     assert read(folder / "ubuntu_test_subtask_1.json") == records[3:]
@@ -64,24 +105,63 @@ def test_dstc7_reads_as_history_response_and_candidates(read, put):
 def test_a_response_of_ubuntu_irc_follows_the_chain_of_what_it_answers(read, put):
     records = read(put(IRC))
     assert {(r["id"], r["speaker"], r["split"]) for r in records} == {
-        ("2004-11-15_03#2", "bob", "val"), ("2004-11-15_03#4", "ann", "val"), ("2004-11-15_03#6", "bob", "val"), ("2004-11-15_03#7", "ann", "val")}  # fmt: skip
-    assert [t["text"] for t in records[3]["history"]] == ["how do I open a rar file?", "ann, with unrar", "bob: thanks"]
-    assert records[2] == {"id": "2004-11-15_03#6", "split": "val", "history": [{"speaker": "cid", "text": "hello"}], "speaker": "bob", "response": "cid: hi"}  # fmt: skip
+        ("2004-11-15_03#2", "bob", "val"),
+        ("2004-11-15_03#4", "ann", "val"),
+        ("2004-11-15_03#6", "bob", "val"),
+        ("2004-11-15_03#7", "ann", "val"),
+    }
+    assert [t["text"] for t in records[3]["history"]] == [
+        "how do I open a rar file?",
+        "ann, with unrar",
+        "bob: thanks",
+    ]
+    assert records[2] == {
+        "id": "2004-11-15_03#6",
+        "split": "val",
+        "history": [{"speaker": "cid", "text": "hello"}],
+        "speaker": "bob",
+        "response": "cid: hi",
+    }
 
 
 def test_amazonqa_reads_python_dicts_json_and_the_escape_that_json_has_not(read, put):
     records = read(put(AMAZONQA))
     assert [(r["history"][0]["text"], r["response"]) for r in records] == [
-        ("Does it fit 'em?", 'It\'s 5" wide.\nYes'), ('Is it "new"?', "I don't know \\"), ("Loud?", "No"), ("Loud?", "A bit")]  # fmt: skip
-    assert records[0] == {"history": [{"speaker": "user", "text": "Does it fit 'em?"}], "speaker": "system", "response": records[0]["response"], "domain": "Appliances", "asin": "B1"}  # fmt: skip
+        ("Does it fit 'em?", "It's 5\" wide.\nYes"),
+        ('Is it "new"?', "I don't know \\"),
+        ("Loud?", "No"),
+        ("Loud?", "A bit"),
+    ]
+    assert records[0] == {
+        "history": [{"speaker": "user", "text": "Does it fit 'em?"}],
+        "speaker": "system",
+        "response": records[0]["response"],
+        "domain": "Appliances",
+        "asin": "B1",
+    }
 
 
 def test_nothing_of_amazonqa_is_executed(scripts: Path, put, tmp_path: Path):
-    traps = [f"{{'question': open({str(tmp_path / 'x')!r}, 'w'), 'answer': 'a'}}", "__import__('os').system('true')", "[" * 5000, "{'question': 1}", "{'a': '\\d'", "{1: 2}", "{'question': {1}}",
-             "{'question': '\\ud800', 'answer': ''}", "{'a': " + "9" * 5000 + "}", "-" * 9999 + "1", "{'question': 'a', 'answer': " + "9" * 30 + "}"]  # fmt: skip
+    traps = [
+        f"{{'question': open({str(tmp_path / 'x')!r}, 'w'), 'answer': 'a'}}",
+        "__import__('os').system('true')",
+        "[" * 5000,
+        "{'question': 1}",
+        "{'a': '\\d'",
+        "{1: 2}",
+        "{'question': {1}}",
+        "{'question': '\\ud800', 'answer': ''}",
+        "{'a': " + "9" * 5000 + "}",
+        "-" * 9999 + "1",
+        "{'question': 'a', 'answer': " + "9" * 30 + "}",
+    ]
     folder = put({"qa_Appliances.json": "\n".join([*traps, AMAZON[0]])})
-    run = subprocess.run([scripts / "dial-pairs", "--on-error", "skip", folder], capture_output=True, text=True)
-    assert run.returncode == 3 and len(run.stdout.splitlines()) == 1 and not (tmp_path / "x").exists()
+    run = subprocess.run(
+        [scripts / "dial-pairs", "--on-error", "skip", folder], capture_output=True, text=True
+    )
+    assert (
+        run.returncode == 3 and len(run.stdout.splitlines()) == 1 and not (tmp_path / "x").exists()
+    )
     assert "Warning" not in run.stderr and "Traceback" not in run.stderr
 
 
@@ -89,41 +169,121 @@ def test_an_episode_of_parlai_is_a_dialogue_and_an_example_a_response(read, put)
     file = put({"valid.txt": PARLAI}) / "valid.txt"
     first, second = read(file, "parlai")
     opening = "your persona: I like tea.\nhi there"
-    assert [(t["speaker"], t["text"]) for t in first["turns"]] == [("user", opening), ("system", "hello"), ("user", "bye"), ("system", "see you")]  # fmt: skip
-    assert first["turns"][1]["candidates"] == ["hello", "what a|b", "bye"] and first["split"] == "val"
+    assert [(t["speaker"], t["text"]) for t in first["turns"]] == [
+        ("user", opening),
+        ("system", "hello"),
+        ("user", "bye"),
+        ("system", "see you"),
+    ]
+    assert (
+        first["turns"][1]["candidates"] == ["hello", "what a|b", "bye"] and first["split"] == "val"
+    )
     assert [t["text"] for t in second["turns"]] == ["alone", "yes"]
     responses = read(file, "parlai-responses")
     assert [(len(r["history"]), r["response"], r.get("candidates")) for r in responses] == [
-        (1, "hello", ["hello", "what a|b", "bye"]), (3, "see you", None), (1, "yes", ["yes", "no"])]  # fmt: skip
-    assert responses[1]["history"] == [{"speaker": t["speaker"], "text": t["text"]} for t in first["turns"][:3]]
+        (1, "hello", ["hello", "what a|b", "bye"]),
+        (3, "see you", None),
+        (1, "yes", ["yes", "no"]),
+    ]
+    assert responses[1]["history"] == [
+        {"speaker": t["speaker"], "text": t["text"]} for t in first["turns"][:3]
+    ]
 
 
 def test_a_folder_of_jddc_is_read_with_its_splits_and_its_files_as_lines(scripts: Path, read, put):
     folder = put(JDDC)
-    assert read(folder, "ecd-sts") == [{"text1": "能取消订单吗", "text2": "还没发货", "score": 3.0, "split": s} for s in ("val", "test")]  # fmt: skip
+    assert read(folder, "ecd-sts") == [
+        {"text1": "能取消订单吗", "text2": "还没发货", "score": 3.0, "split": s}
+        for s in ("val", "test")
+    ]
     selects = read(folder, "ecd-select")
-    assert selects[0] == {"id": 0, "query": "什么时候送", "label": "配送", "positives": [1], "negatives": [2], "split": "val"} and len(selects) == 6  # fmt: skip
-    run = subprocess.run([scripts / "dial-freq", "--from", "ecd-sts", "--field", "text1", folder / "dev/sts.txt"], capture_output=True, text=True)  # fmt: skip
-    assert run.returncode == 0 and json.loads(run.stdout)["text"] == "能取消订单吗", "a file of lines is no corpus"
+    assert (
+        selects[0]
+        == {
+            "id": 0,
+            "query": "什么时候送",
+            "label": "配送",
+            "positives": [1],
+            "negatives": [2],
+            "split": "val",
+        }
+        and len(selects) == 6
+    )
+    run = subprocess.run(
+        [scripts / "dial-freq", "--from", "ecd-sts", "--field", "text1", folder / "dev/sts.txt"],
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0 and json.loads(run.stdout)["text"] == "能取消订单吗", (
+        "a file of lines is no corpus"
+    )
 
 
-@pytest.mark.parametrize(("name", "files", "told"), [
-    ("dstc7-ubuntu", {"ubuntu_test_subtask_1.json": [example(1, None, "x")]}, "ubuntu_test_subtask_1.json:1: expected 'options-for-correct-answers', or its response in ubuntu_responses_subtask_1.tsv beside the file"),
-    ("dstc7-ubuntu", {"ubuntu_dev_subtask_1.json": [example(1, None, "x")]}, "subtask_1.json:1: expected 'options-for-correct-answers', found 'data-split'"),
-    ("dstc7-ubuntu", {"ubuntu_dev_subtask_1.json": '[{"a": 1} {"b": 2}]'}, "ubuntu_dev_subtask_1.json: not JSON: expected , or ] at character 11"),
-    ("dstc7-ubuntu", {"ubuntu_dev_subtask_1.json": "[{"}, "ubuntu_dev_subtask_1.json: not JSON"),
-    ("dstc7-ubuntu", {"ubuntu_dev_subtask_1.json": "{}"}, "ubuntu_dev_subtask_1.json: expected a list of dialogues"),
-    ("dstc7-ubuntu", {"ubuntu_dev_subtask_1.json": b'["\xff"]'}, "ubuntu_dev_subtask_1.json: invalid UTF-8 at byte 3"),
-    ("ubuntu-irc", {"a.ascii.txt": LOG}, "a.ascii.txt: no .annotation.txt beside it"),
-    ("ubuntu-irc", {"a.ascii.txt": LOG, "a.annotation.txt": "1 2 -\nx y\n"}, "a.annotation.txt:2: expected two numbers of messages"),
-    ("amazonqa", {"qa_Baby.json": "hello\n"}, "qa_Baby.json:1: neither JSON nor a Python dict"),
-    ("amazonqa", {"qa_Baby.json": '{"questions": [{"answers": [3]}]}'}, "qa_Baby.json:1: question: expected a string, found null"),
-    ("parlai", {"a.txt": "text:hi\tlabels:ho\nhello world\n"}, "a.txt:1: line 2: expected text: and labels:, found 'hello world'"),
-    ("parlai-responses", {"a.txt": "text:hi\tlabels:ho\ntext:bye\n"}, "a.txt:2: line 2: expected labels:, the response"),
-    ("ecd-sts", {"sts.txt": "x\ta\tb\n"}, "sts.txt:1: score: expected a number, got 'x'"),
-    ("ecd-select", {"sts.txt": "x\ta\tb\n"}, "expected select.txt, found sts.txt")])  # fmt: skip
-def test_another_layout_is_told_in_one_line(scripts: Path, put, name: str, files: dict[str, Any], told: str):
-    run = subprocess.run([scripts / "dial-freq", "--from", name, put(files)], capture_output=True, text=True)
+@pytest.mark.parametrize(
+    ("name", "files", "told"),
+    [
+        (
+            "dstc7-ubuntu",
+            {"ubuntu_test_subtask_1.json": [example(1, None, "x")]},
+            "ubuntu_test_subtask_1.json:1: expected 'options-for-correct-answers', or its response in ubuntu_responses_subtask_1.tsv beside the file",
+        ),
+        (
+            "dstc7-ubuntu",
+            {"ubuntu_dev_subtask_1.json": [example(1, None, "x")]},
+            "subtask_1.json:1: expected 'options-for-correct-answers', found 'data-split'",
+        ),
+        (
+            "dstc7-ubuntu",
+            {"ubuntu_dev_subtask_1.json": '[{"a": 1} {"b": 2}]'},
+            "ubuntu_dev_subtask_1.json: not JSON: expected , or ] at character 11",
+        ),
+        (
+            "dstc7-ubuntu",
+            {"ubuntu_dev_subtask_1.json": "[{"},
+            "ubuntu_dev_subtask_1.json: not JSON",
+        ),
+        (
+            "dstc7-ubuntu",
+            {"ubuntu_dev_subtask_1.json": "{}"},
+            "ubuntu_dev_subtask_1.json: expected a list of dialogues",
+        ),
+        (
+            "dstc7-ubuntu",
+            {"ubuntu_dev_subtask_1.json": b'["\xff"]'},
+            "ubuntu_dev_subtask_1.json: invalid UTF-8 at byte 3",
+        ),
+        ("ubuntu-irc", {"a.ascii.txt": LOG}, "a.ascii.txt: no .annotation.txt beside it"),
+        (
+            "ubuntu-irc",
+            {"a.ascii.txt": LOG, "a.annotation.txt": "1 2 -\nx y\n"},
+            "a.annotation.txt:2: expected two numbers of messages",
+        ),
+        ("amazonqa", {"qa_Baby.json": "hello\n"}, "qa_Baby.json:1: neither JSON nor a Python dict"),
+        (
+            "amazonqa",
+            {"qa_Baby.json": '{"questions": [{"answers": [3]}]}'},
+            "qa_Baby.json:1: question: expected a string, found null",
+        ),
+        (
+            "parlai",
+            {"a.txt": "text:hi\tlabels:ho\nhello world\n"},
+            "a.txt:1: line 2: expected text: and labels:, found 'hello world'",
+        ),
+        (
+            "parlai-responses",
+            {"a.txt": "text:hi\tlabels:ho\ntext:bye\n"},
+            "a.txt:2: line 2: expected labels:, the response",
+        ),
+        ("ecd-sts", {"sts.txt": "x\ta\tb\n"}, "sts.txt:1: score: expected a number, got 'x'"),
+        ("ecd-select", {"sts.txt": "x\ta\tb\n"}, "expected select.txt, found sts.txt"),
+    ],
+)
+def test_another_layout_is_told_in_one_line(
+    scripts: Path, put, name: str, files: dict[str, Any], told: str
+):
+    run = subprocess.run(
+        [scripts / "dial-freq", "--from", name, put(files)], capture_output=True, text=True
+    )
     assert run.returncode == 1 and run.stdout == "", run.stdout
     assert told in run.stderr.splitlines()[0] and "Traceback" not in run.stderr, run.stderr
 
@@ -134,47 +294,110 @@ TOLD = FIXTURES | {"dstc7-ubuntu": DSTC7, "ubuntu-irc": IRC, "amazonqa": AMAZONQ
 @pytest.mark.parametrize("name", TOLD)
 def test_a_corpus_is_told_as_itself_and_as_no_other(put, name: str):
     files = Files(str(put(TOLD[name])), Policy())
-    matching = [other for other, corpus in CORPORA.items()
-                if any(all(files.names(mark) for mark in marks) for marks in (*((alone,) for alone in corpus.alone), *corpus.marks))]  # fmt: skip
+    matching = [
+        other
+        for other, corpus in CORPORA.items()
+        if any(
+            all(files.names(mark) for mark in marks)
+            for marks in (*((alone,) for alone in corpus.alone), *corpus.marks)
+        )
+    ]
     assert matching == [name]
 
 
 def test_a_history_and_its_response_are_a_dialogue(scripts: Path, put):
-    run = subprocess.run([scripts / "dial-pairs", put(DSTC7)], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [scripts / "dial-pairs", put(DSTC7)], capture_output=True, text=True, check=True
+    )
     pairs = [
         (row["context"], row["response"], row["dialogue_id"], row["speakers"])
         for row in map(json.loads, run.stdout.splitlines())
     ]
-    assert pairs[:3] == [(["apt says no package"], "which one?", "train/1", ["user", "system"]), (["which one?"], ANSWERS[0], "train/1", ["system", None]),
-                         (["my screen is frozen"], ANSWERS[1], "train/2", ["user", None])]  # fmt: skip
-    for record, told in (({"context": ["a"], "response": "b"}, 'no "turns"'), ({"history": ["a"]}, 'no "turns"'), ({"history": "a", "response": "b"}, '"history" must be a list'),
-                         ({"history": ["a"], "response": 3}, "response: expected a string, got a number")):  # fmt: skip
-        run = subprocess.run([scripts / "dial-pairs"], input=json.dumps(record), capture_output=True, text=True)
+    assert pairs[:3] == [
+        (["apt says no package"], "which one?", "train/1", ["user", "system"]),
+        (["which one?"], ANSWERS[0], "train/1", ["system", None]),
+        (["my screen is frozen"], ANSWERS[1], "train/2", ["user", None]),
+    ]
+    for record, told in (
+        ({"context": ["a"], "response": "b"}, 'no "turns"'),
+        ({"history": ["a"]}, 'no "turns"'),
+        ({"history": "a", "response": "b"}, '"history" must be a list'),
+        ({"history": ["a"], "response": 3}, "response: expected a string, got a number"),
+    ):
+        run = subprocess.run(
+            [scripts / "dial-pairs"], input=json.dumps(record), capture_output=True, text=True
+        )
         assert run.returncode == 1 and told in run.stderr, "pairs are no dialogues"
 
 
-def test_response_selection_from_the_published_files_to_the_score(scripts: Path, put, minilm: str, tmp_path: Path):
+def test_response_selection_from_the_published_files_to_the_score(
+    scripts: Path, put, minilm: str, tmp_path: Path
+):
     folder = put(DSTC7)
-    for arguments, output in ((["--field", "history"], "queries.parquet"), (["--per", "candidate"], "pool.parquet")):
+    for arguments, output in (
+        (["--field", "history"], "queries.parquet"),
+        (["--per", "candidate"], "pool.parquet"),
+    ):
         subprocess.run(
-            [scripts / "dial-embed", "-q", "--model", minilm, *arguments, folder, "-o", tmp_path / output], check=True
+            [
+                scripts / "dial-embed",
+                "-q",
+                "--model",
+                minilm,
+                *arguments,
+                folder,
+                "-o",
+                tmp_path / output,
+            ],
+            check=True,
         )
-    run = subprocess.run([scripts / "dial-eval", "select", tmp_path / "queries.parquet", "--pool", tmp_path / "pool.parquet", "--json"], capture_output=True, text=True, check=True)  # fmt: skip
+    run = subprocess.run(
+        [
+            scripts / "dial-eval",
+            "select",
+            tmp_path / "queries.parquet",
+            "--pool",
+            tmp_path / "pool.parquet",
+            "--json",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     scores = {row["metric"]: row for row in map(json.loads, run.stdout.splitlines())}
-    assert scores["top-1"]["n"] == 4 and scores["top-5"]["value"] == 100 and 25 <= scores["mrr"]["value"] <= 100
-    turns = subprocess.run([scripts / "dial-embed", "-q", "--model", minilm, "--per", "turn", "--to", "jsonl", folder], capture_output=True, text=True, check=True)  # fmt: skip
+    assert (
+        scores["top-1"]["n"] == 4
+        and scores["top-5"]["value"] == 100
+        and 25 <= scores["mrr"]["value"] <= 100
+    )
+    turns = subprocess.run(
+        [scripts / "dial-embed", "-q", "--model", minilm, "--per", "turn", "--to", "jsonl", folder],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     rows = [json.loads(line) for line in turns.stdout.splitlines()]
-    assert [row["text"] for row in rows[:3]] == ["apt says no package", "which one?", ANSWERS[0]] and len(rows) == 9
+    assert [row["text"] for row in rows[:3]] == [
+        "apt says no package",
+        "which one?",
+        ANSWERS[0],
+    ] and len(rows) == 9
 
 
 @pytest.mark.shared
 def test_ubuntu_irc_and_jddc_as_published_are_the_sets_at_hand(read, shared: Path):
     raw, evaluation = shared / "data/raw", shared / "data/eval"
-    for records, name, count in ((read(raw / "ubuntu_irc"), "ubuntu_irc", 2025), (read(raw / "jddc", "ecd-select"), "jddc_retrieval", 2094 + 6970),
-                                 (read(raw / "jddc", "ecd-sts"), "jddc_sts", 3000)):  # fmt: skip
+    for records, name, count in (
+        (read(raw / "ubuntu_irc"), "ubuntu_irc", 2025),
+        (read(raw / "jddc", "ecd-select"), "jddc_retrieval", 2094 + 6970),
+        (read(raw / "jddc", "ecd-sts"), "jddc_sts", 3000),
+    ):
         with gzip.open(evaluation / f"{name}.jsonl.gz") as lines:
             expected = [json.loads(line) for line in lines]
         splits = {record["split"] for record in records}
         for record in expected:
             record["split"] = {"dev": "val"}.get(record["split"], record["split"])
-        assert records == [record for record in expected if record["split"] in splits] and len(records) == count
+        assert (
+            records == [record for record in expected if record["split"] in splits]
+            and len(records) == count
+        )

@@ -15,12 +15,23 @@ def test_the_real_development_part_agrees_with_the_ready_made_dialogues(read, sh
     found = read(shared / "data/raw/sgd.tar.gz")
     expected = ready(shared / "data/corpus/sgd.jsonl.gz", "dev")
     assert counts(found) == (2482, 48726)
-    assert [record["id"].replace("val", "dev") for record in found] == [record["id"] for record in expected]
+    assert [record["id"].replace("val", "dev") for record in found] == [
+        record["id"] for record in expected
+    ]
     for record, same in zip(found, expected, strict=True):
-        assert (record["domain"].replace(" ", ","), in_order(record)) == (same["domain"], in_order(same))
+        assert (record["domain"].replace(" ", ","), in_order(record)) == (
+            same["domain"],
+            in_order(same),
+        )
 
 
 def in_order(record: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Return what is marked in each turn, slots and acts in an order (the readers differ in theirs)."""
-    acts = [sorted(turn.get("acts", [])) if turn["speaker"] == "system" else [] for turn in record["turns"]]
-    return [(who, text, sorted(slots), said) for (who, text, slots), said in zip(marked(record), acts, strict=True)]
+    acts = [
+        sorted(turn.get("acts", [])) if turn["speaker"] == "system" else []
+        for turn in record["turns"]
+    ]
+    return [
+        (who, text, sorted(slots), said)
+        for (who, text, slots), said in zip(marked(record), acts, strict=True)
+    ]

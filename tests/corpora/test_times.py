@@ -11,28 +11,64 @@ from hypothesis import strategies as st
 from dialtools.corpora.times import BadTime, rank, seconds
 
 NEW_YEARS_EVE = datetime(2024, 12, 31, 14, 5, tzinfo=UTC).timestamp()
-MOMENTS = st.datetimes(datetime(1971, 1, 1), datetime(2060, 1, 1)).map(lambda t: t.replace(microsecond=0))
+MOMENTS = st.datetimes(datetime(1971, 1, 1), datetime(2060, 1, 1)).map(
+    lambda t: t.replace(microsecond=0)
+)
 
 
-@pytest.mark.parametrize("value", [
-    "2024-12-31 14:05", "2024-12-31T14:05:00Z", "2024-12-31 15:05:00+01", "2024-12-31 15:05:00 +0100", "2024-12-31 14:05:00.000 UTC",
-    "2024/12/31 14:05", "20241231T140500", "1735653900", "1735653900000", 1735653900.0, 1735653900000000, datetime(2024, 12, 31, 14, 5),
-    datetime(2024, 12, 31, 15, 5, tzinfo=timezone(timedelta(hours=1)))])  # fmt: skip
+@pytest.mark.parametrize(
+    "value",
+    [
+        "2024-12-31 14:05",
+        "2024-12-31T14:05:00Z",
+        "2024-12-31 15:05:00+01",
+        "2024-12-31 15:05:00 +0100",
+        "2024-12-31 14:05:00.000 UTC",
+        "2024/12/31 14:05",
+        "20241231T140500",
+        "1735653900",
+        "1735653900000",
+        1735653900.0,
+        1735653900000000,
+        datetime(2024, 12, 31, 14, 5),
+        datetime(2024, 12, 31, 15, 5, tzinfo=timezone(timedelta(hours=1))),
+    ],
+)
 def test_one_moment_in_many_words(value):
     assert seconds(value) == NEW_YEARS_EVE
 
 
-@pytest.mark.parametrize(("text", "style"), [
-    ("31/12/2024 14:05", "day-first"), ("31.12.24 14:05:00", "day-first"), ("12/31/2024 2:05 PM", "month-first"), ("12-31-2024, 2:05 p.m.", "month-first"),
-    ("2024-12-31 14:05", "day-first"), ("1405 31 Dec 2024", "%H%M %d %b %Y")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "style"),
+    [
+        ("31/12/2024 14:05", "day-first"),
+        ("31.12.24 14:05:00", "day-first"),
+        ("12/31/2024 2:05 PM", "month-first"),
+        ("12-31-2024, 2:05 p.m.", "month-first"),
+        ("2024-12-31 14:05", "day-first"),
+        ("1405 31 Dec 2024", "%H%M %d %b %Y"),
+    ],
+)
 def test_what_spreadsheets_write_needs_a_word_from_the_user(text, style):
     assert seconds(text, style) == NEW_YEARS_EVE
 
 
-@pytest.mark.parametrize(("value", "style", "says"), [
-    ("03/04/2024", None, "day or month first"), ("31/12/2024", "month-first", "month must be in 1..12, read month-first"), ("soon", None, "expected a time, got 'soon'"),
-    ("", None, "expected a time, got ''"), (None, None, "got null"), (True, None, "got a boolean"), ("nan", None, "got 'nan'"), ("9" * 400, None, "expected a time"),
-    ("31.12.24", "%Y", "expected a time like '%Y', got '31.12.24'"), ("13:00 PM 1/2/2024", "day-first", "expected a time"), ("1.2.3", None, "expected a time")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "style", "says"),
+    [
+        ("03/04/2024", None, "day or month first"),
+        ("31/12/2024", "month-first", "month must be in 1..12, read month-first"),
+        ("soon", None, "expected a time, got 'soon'"),
+        ("", None, "expected a time, got ''"),
+        (None, None, "got null"),
+        (True, None, "got a boolean"),
+        ("nan", None, "got 'nan'"),
+        ("9" * 400, None, "expected a time"),
+        ("31.12.24", "%Y", "expected a time like '%Y', got '31.12.24'"),
+        ("13:00 PM 1/2/2024", "day-first", "expected a time"),
+        ("1.2.3", None, "expected a time"),
+    ],
+)
 def test_what_is_no_time_says_so(value, style, says):
     with pytest.raises(BadTime, match=says):
         seconds(value, style)
@@ -40,15 +76,41 @@ def test_what_is_no_time_says_so(value, style, says):
 
 @given(MOMENTS)
 def test_a_date_reads_the_same_in_every_style(moment):
-    written = {None: moment.isoformat(), "day-first": f"{moment:%d/%m/%Y %H:%M:%S}", "month-first": f"{moment:%m/%d/%Y %I:%M:%S %p}",
-               "%d %H.%M.%S %Y %m": f"{moment:%d %H.%M.%S %Y %m}"}  # fmt: skip
-    assert {seconds(text, style) for style, text in written.items()} == {moment.replace(tzinfo=UTC).timestamp()}
+    written = {
+        None: moment.isoformat(),
+        "day-first": f"{moment:%d/%m/%Y %H:%M:%S}",
+        "month-first": f"{moment:%m/%d/%Y %I:%M:%S %p}",
+        "%d %H.%M.%S %Y %m": f"{moment:%d %H.%M.%S %Y %m}",
+    }
+    assert {seconds(text, style) for style, text in written.items()} == {
+        moment.replace(tzinfo=UTC).timestamp()
+    }
     assert seconds(date(2024, 12, 31)) < NEW_YEARS_EVE
 
 
 def test_order_is_by_value_then_time_then_text():
-    values = ["b", "2024-01-02", "10", "a", "2024-01-01 23:00", None, "9", "1234567890123456789", "1234567890123456788"]
-    assert sorted(values, key=rank) == ["9", "10", "1234567890123456788", "1234567890123456789", "2024-01-01 23:00", "2024-01-02", None, "a", "b"]  # fmt: skip
+    values = [
+        "b",
+        "2024-01-02",
+        "10",
+        "a",
+        "2024-01-01 23:00",
+        None,
+        "9",
+        "1234567890123456789",
+        "1234567890123456788",
+    ]
+    assert sorted(values, key=rank) == [
+        "9",
+        "10",
+        "1234567890123456788",
+        "1234567890123456789",
+        "2024-01-01 23:00",
+        "2024-01-02",
+        None,
+        "a",
+        "b",
+    ]
     with pytest.raises(BadTime, match="day or month first"):
         rank("03/04/2024")
     with pytest.raises(BadTime, match="expected a time like"):

@@ -16,14 +16,37 @@ from dialtools.streams.vectors import Embeddings, read_embeddings
 
 CITIES = ("rome", "oslo", "lima")
 FRAMES = ("fly to {}", "a room in {}", "weather {}")
-ROWS = [{"text": f.format(c), "template": f.format("{SLOT}"), "label": f} for f in FRAMES for c in CITIES]
+ROWS = [
+    {"text": f.format(c), "template": f.format("{SLOT}"), "label": f}
+    for f in FRAMES
+    for c in CITIES
+]
 
 
 @pytest.fixture(scope="module")
 def model(scripts: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("model")
-    line = [scripts / "dial-train", "--method", "tadse", "--vocab-size", "300", "--hidden", "64", "--layers", "1", "--max-steps", "1", "-o", home / "m"]  # fmt: skip
-    subprocess.run(line, input="".join(json.dumps(r) + "\n" for r in ROWS).encode(), check=True, capture_output=True)
+    line = [
+        scripts / "dial-train",
+        "--method",
+        "tadse",
+        "--vocab-size",
+        "300",
+        "--hidden",
+        "64",
+        "--layers",
+        "1",
+        "--max-steps",
+        "1",
+        "-o",
+        home / "m",
+    ]
+    subprocess.run(
+        line,
+        input="".join(json.dumps(r) + "\n" for r in ROWS).encode(),
+        check=True,
+        capture_output=True,
+    )
     return home / "m"
 
 
@@ -35,7 +58,15 @@ def embed(scripts: Path, tmp_path: Path, model: Path) -> Callable[..., Embedding
 
     def run(*flags: object, code: int = 0, at: Path | None = None) -> Embeddings | str:
         out = tmp_path / f"{next(made)}.parquet"
-        line = [scripts / "dial-embed", "--model", at or model, *map(str, flags), "rows.jsonl", "-o", out]
+        line = [
+            scripts / "dial-embed",
+            "--model",
+            at or model,
+            *map(str, flags),
+            "rows.jsonl",
+            "-o",
+            out,
+        ]
         done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
         assert done.returncode == code, done.stderr
         return done.stderr if code else read_embeddings([str(out)])
@@ -54,16 +85,24 @@ def plain(embed: Callable[..., Embeddings]) -> tuple[np.ndarray, np.ndarray]:
     return unit(found.vector("text_embedding")), unit(found.vector("template_embedding"))
 
 
-def test_the_mixture_by_hand(embed: Callable[..., Embeddings], plain: tuple[np.ndarray, np.ndarray]):
+def test_the_mixture_by_hand(
+    embed: Callable[..., Embeddings], plain: tuple[np.ndarray, np.ndarray]
+):
     u, t = plain
     both = embed("--own-templates")
     np.testing.assert_allclose(both.vector("text_embedding"), u, atol=1e-6)
     np.testing.assert_allclose(both.vector("template_embedding"), t, atol=1e-6)
     for share in (0, 0.2, 1):
-        np.testing.assert_allclose(embed("--own-templates", "--compress", share).matrix, share * t + (1 - share) * u, atol=1e-6)  # fmt: skip
+        np.testing.assert_allclose(
+            embed("--own-templates", "--compress", share).matrix,
+            share * t + (1 - share) * u,
+            atol=1e-6,
+        )
 
 
-def test_the_nearest_template_needs_no_annotation(embed: Callable[..., Embeddings], plain: tuple[np.ndarray, np.ndarray]):  # fmt: skip
+def test_the_nearest_template_needs_no_annotation(
+    embed: Callable[..., Embeddings], plain: tuple[np.ndarray, np.ndarray]
+):
     u, t = plain
     known, names = t[::3], [r["template"] for r in ROWS[::3]]
     near = (u @ known.T).argmax(1)
@@ -74,7 +113,12 @@ def test_the_nearest_template_needs_no_annotation(embed: Callable[..., Embedding
     np.testing.assert_allclose(mixed.matrix, (known[near] + u) / 2, atol=1e-6)
 
 
-def test_the_alignment_layer_is_for_templates_only(embed: Callable[..., Embeddings], plain: tuple[np.ndarray, np.ndarray], model: Path, tmp_path: Path):  # fmt: skip
+def test_the_alignment_layer_is_for_templates_only(
+    embed: Callable[..., Embeddings],
+    plain: tuple[np.ndarray, np.ndarray],
+    model: Path,
+    tmp_path: Path,
+):
     import shutil
 
     shutil.copytree(model, tmp_path / "aligned")
@@ -83,17 +127,28 @@ def test_the_alignment_layer_is_for_templates_only(embed: Callable[..., Embeddin
     raw = embed("--field", "text,template", "--no-normalize").vector("template_embedding")
     moved = embed("--own-templates", "--no-normalize", at=tmp_path / "aligned")
     with torch.no_grad():
-        np.testing.assert_allclose(moved.vector("template_embedding"), unit(layer(torch.tensor(raw)).numpy()), atol=1e-5)  # fmt: skip
+        np.testing.assert_allclose(
+            moved.vector("template_embedding"), unit(layer(torch.tensor(raw)).numpy()), atol=1e-5
+        )
     np.testing.assert_allclose(moved.vector("text_embedding"), plain[0], atol=1e-6)
     left = embed("--own-templates", "--no-align", at=tmp_path / "aligned")
     np.testing.assert_allclose(left.vector("template_embedding"), plain[1], atol=1e-6)
     assert "has no alignment layer" in embed("--own-templates", "--align", code=2)
 
 
-@pytest.mark.parametrize(("flags", "says"), [
-    (("--compress", "0.5"), "--compress and --align need templates"),
-    (("--own-templates", "--compress", "1.5"), "must be 1 or less"),
-    (("--own-templates", "--templates", "rows.jsonl"), "--templates or --own-templates: give one"),
-    (("--own-templates", "--whiten"), "templates go with records, and without --transform")])  # fmt: skip
-def test_what_makes_no_sense_is_said(flags: tuple, says: str, embed: Callable[..., Embeddings], tmp_path: Path):
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (("--compress", "0.5"), "--compress and --align need templates"),
+        (("--own-templates", "--compress", "1.5"), "must be 1 or less"),
+        (
+            ("--own-templates", "--templates", "rows.jsonl"),
+            "--templates or --own-templates: give one",
+        ),
+        (("--own-templates", "--whiten"), "templates go with records, and without --transform"),
+    ],
+)
+def test_what_makes_no_sense_is_said(
+    flags: tuple, says: str, embed: Callable[..., Embeddings], tmp_path: Path
+):
     assert says in embed(*flags, code=2)

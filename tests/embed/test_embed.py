@@ -19,24 +19,36 @@ ENV = {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
 def embed(scripts: Path, *arguments, **options) -> subprocess.CompletedProcess:
-    return subprocess.run([scripts / "dial-embed", *map(str, arguments)], capture_output=True, env=ENV, **options)
+    return subprocess.run(
+        [scripts / "dial-embed", *map(str, arguments)], capture_output=True, env=ENV, **options
+    )
 
 
 @pytest.fixture(scope="module")
 def texts() -> list[str]:
-    return [f"i need {n} tickets to {city} on {day}" for n in range(1, 9) for city in ("Leeds", "Porto", "東京") for day in ("monday", "friday")]  # fmt: skip
+    return [
+        f"i need {n} tickets to {city} on {day}"
+        for n in range(1, 9)
+        for city in ("Leeds", "Porto", "東京")
+        for day in ("monday", "friday")
+    ]
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory, texts) -> Path:
     path = tmp_path_factory.mktemp("embed") / "texts.jsonl"
     path.write_bytes(
-        b"".join(orjson.dumps({"id": i, "text": t, "label": "x"}) + b"\n" for i, t in enumerate(texts * 2))
+        b"".join(
+            orjson.dumps({"id": i, "text": t, "label": "x"}) + b"\n"
+            for i, t in enumerate(texts * 2)
+        )
     )
     return path
 
 
-def test_vectors_are_those_of_sentence_transformers_in_the_order_of_the_input(scripts, minilm, corpus, texts, tmp_path):
+def test_vectors_are_those_of_sentence_transformers_in_the_order_of_the_input(
+    scripts, minilm, corpus, texts, tmp_path
+):
     from sentence_transformers import SentenceTransformer
 
     done = embed(scripts, "--model", minilm, corpus, "-o", tmp_path / "e.parquet")
@@ -53,19 +65,31 @@ def test_vectors_are_the_golden_ones(scripts, minilm, shared, tmp_path):
     probe = np.load(shared / "golden" / "emb_probe.npz")
     lines = b"".join(orjson.dumps({"text": str(t)}) + b"\n" for t in probe["texts"])
     done = embed(
-        scripts, "--model", minilm, "--max-length", 64, "--no-normalize", "-o", tmp_path / "e.npy", input=lines
+        scripts,
+        "--model",
+        minilm,
+        "--max-length",
+        64,
+        "--no-normalize",
+        "-o",
+        tmp_path / "e.npy",
+        input=lines,
     )
     assert done.returncode == 0, done.stderr
     np.testing.assert_allclose(np.load(tmp_path / "e.npy"), probe["emb"], atol=2e-6)
 
 
-def test_a_killed_job_resumes_to_the_bytes_of_an_unbroken_one(scripts, installed, minilm, corpus, tmp_path):
+def test_a_killed_job_resumes_to_the_bytes_of_an_unbroken_one(
+    scripts, installed, minilm, corpus, tmp_path
+):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     flags = ["--model", minilm, "--shard-rows", "6", str(corpus), "-o", "e.parquet"]
     for folder in (whole, broken):
         folder.mkdir()
     assert embed(scripts, *flags, cwd=whole).returncode == 0
-    process = subprocess.Popen([installed / "dial-embed", *flags], cwd=broken, env=ENV, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [installed / "dial-embed", *flags], cwd=broken, env=ENV, stderr=subprocess.DEVNULL
+    )
     deadline = time.monotonic() + 300
     while not list(broken.glob("e.parquet.partial/part-*")) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -94,7 +118,14 @@ def test_a_list_of_turns_is_joined_with_the_separator_and_keeps_its_newest_token
     done = embed(scripts, "--model", minilm, "--to", "jsonl", "--max-length", 6, input=data)
     assert done.returncode == 0, done.stderr
     out = [json.loads(line) for line in done.stdout.splitlines()]
-    single = embed(scripts, "--model", minilm, "--to", "jsonl", input=b'{"text":"there [SEP] a room please"}\n' * 1)
+    single = embed(
+        scripts,
+        "--model",
+        minilm,
+        "--to",
+        "jsonl",
+        input=b'{"text":"there [SEP] a room please"}\n' * 1,
+    )
     whole = np.array(json.loads(single.stdout)["embedding"])
     assert np.dot(out[0]["context_embedding"], whole) < 1.001
     assert out[0]["response_embedding"] == out[2]["response_embedding"]
@@ -120,7 +151,16 @@ def test_options_of_the_vectors(scripts, minilm, corpus, tmp_path):
     found = read_embeddings([str(tmp_path / "e.arrow")])
     assert (len(found), list(found.columns)) == (10, ["label"])
     cut = embed(
-        scripts, "--model", minilm, "--max-length", 4, "--on-truncate", "error", corpus, "-o", tmp_path / "f.arrow"
+        scripts,
+        "--model",
+        minilm,
+        "--max-length",
+        4,
+        "--on-truncate",
+        "error",
+        corpus,
+        "-o",
+        tmp_path / "f.arrow",
     )
     assert cut.returncode == 1
     assert b"texts.jsonl:1: longer than 4 tokens" in cut.stderr
@@ -129,7 +169,18 @@ def test_options_of_the_vectors(scripts, minilm, corpus, tmp_path):
 
 def test_a_sample_is_drawn_by_the_seed_whatever_the_shards(scripts, minilm, corpus, tmp_path):
     def ids(*flags: object) -> list[int]:
-        done = embed(scripts, "--model", minilm, "--sample", 0.2, "--overwrite", *flags, corpus, "-o", tmp_path / "s.arrow")  # fmt: skip
+        done = embed(
+            scripts,
+            "--model",
+            minilm,
+            "--sample",
+            0.2,
+            "--overwrite",
+            *flags,
+            corpus,
+            "-o",
+            tmp_path / "s.arrow",
+        )
         assert done.returncode == 0, done.stderr
         return read_embeddings([str(tmp_path / "s.arrow")]).columns["id"]
 
@@ -139,10 +190,20 @@ def test_a_sample_is_drawn_by_the_seed_whatever_the_shards(scripts, minilm, corp
     assert drawn != ids("--seed", 1)
 
 
-@pytest.mark.parametrize(("flags", "data", "code", "says"), [
-    (["--model", "nowhere/at-all"], b'{"text":"a"}\n', 1, "no model 'nowhere/at-all' on this machine"),
-    ([], b"", 2, "--model DIR is needed"), (["--field", "txt"], b'{"text":"a"}\n', 2, "no field 'txt' in the input; there are text"),
-    ([], b'{"text":1}\n', 1, "<stdin>:1: text: expected a text or a list of turns")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("flags", "data", "code", "says"),
+    [
+        (
+            ["--model", "nowhere/at-all"],
+            b'{"text":"a"}\n',
+            1,
+            "no model 'nowhere/at-all' on this machine",
+        ),
+        ([], b"", 2, "--model DIR is needed"),
+        (["--field", "txt"], b'{"text":"a"}\n', 2, "no field 'txt' in the input; there are text"),
+        ([], b'{"text":1}\n', 1, "<stdin>:1: text: expected a text or a list of turns"),
+    ],
+)
 def test_what_cannot_be_done_is_said_in_one_line(scripts, minilm, flags, data, code, says):
     model = [] if "--model" in flags or (code == 2 and not flags) else ["--model", minilm]
     done = embed(scripts, *model, *flags, "--to", "jsonl", input=data)
@@ -152,14 +213,61 @@ def test_what_cannot_be_done_is_said_in_one_line(scripts, minilm, flags, data, c
 
 
 def test_a_dry_run_tells_what_a_run_then_does_and_writes_nothing(scripts, minilm, corpus, tmp_path):
-    flags = ["--model", minilm, "--shard-rows", "40", "--max-length", "9", "--keep", "id", corpus, "-o", "e.parquet"]
+    flags = [
+        "--model",
+        minilm,
+        "--shard-rows",
+        "40",
+        "--max-length",
+        "9",
+        "--keep",
+        "id",
+        corpus,
+        "-o",
+        "e.parquet",
+    ]
     planned = embed(scripts, *flags, "--dry-run", cwd=tmp_path)
     assert planned.returncode == 0, planned.stderr
     assert not list(tmp_path.iterdir())
-    files = ["--on-error", "quarantine=bad.jsonl", "--transform", "center", "--fit-on", "fit.parquet", "--save-transform", "t.safetensors"]  # fmt: skip
+    files = [
+        "--on-error",
+        "quarantine=bad.jsonl",
+        "--transform",
+        "center",
+        "--fit-on",
+        "fit.parquet",
+        "--save-transform",
+        "t.safetensors",
+    ]
     (tmp_path / "in.jsonl").write_text('{"text": "a"}\n{"text": "the bill"}\n{\n')
-    assert embed(scripts, "--model", minilm, "in.jsonl", "-o", "fit.parquet", "--on-error", "skip", cwd=tmp_path).returncode == 3  # fmt: skip
-    assert embed(scripts, "--model", minilm, "in.jsonl", "-o", "o.parquet", *files, "--dry-run", cwd=tmp_path).returncode == 3  # fmt: skip
+    assert (
+        embed(
+            scripts,
+            "--model",
+            minilm,
+            "in.jsonl",
+            "-o",
+            "fit.parquet",
+            "--on-error",
+            "skip",
+            cwd=tmp_path,
+        ).returncode
+        == 3
+    )
+    assert (
+        embed(
+            scripts,
+            "--model",
+            minilm,
+            "in.jsonl",
+            "-o",
+            "o.parquet",
+            *files,
+            "--dry-run",
+            cwd=tmp_path,
+        ).returncode
+        == 3
+    )
     assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "fit.parquet"}
     plan = dict(line.split(maxsplit=1) for line in planned.stdout.decode().splitlines())
     done = embed(scripts, *flags, "--tokens", cwd=tmp_path)
@@ -167,6 +275,12 @@ def test_a_dry_run_tells_what_a_run_then_does_and_writes_nothing(scripts, minilm
     assert plan["rows"] == "96, in shards of 40: 3" and plan["carried"] == "id"
     assert plan["texts"].startswith("96 to encode") and b"96 texts encoded" in done.stderr
     tokens = sum(min(count, 9) for count in found.columns["tokens"])
-    assert f", {tokens} tokens, 96 texts cut at 9" in plan["texts"] and b"96 of 96 texts cut at 9 tokens" in done.stderr
-    assert plan["vectors"] == f"embedding: 384 dimensions, float32, {found.matrix.nbytes / 2**20:.1f} MiB"
+    assert (
+        f", {tokens} tokens, 96 texts cut at 9" in plan["texts"]
+        and b"96 of 96 texts cut at 9 tokens" in done.stderr
+    )
+    assert (
+        plan["vectors"]
+        == f"embedding: 384 dimensions, float32, {found.matrix.nbytes / 2**20:.1f} MiB"
+    )
     assert plan["device"] == "cpu, float32" and plan["writes"] == "e.parquet as parquet"

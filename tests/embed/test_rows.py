@@ -16,7 +16,11 @@ TALK = {
     "turns": [
         {"speaker": "user", "text": "hello"},
         {"speaker": "system", "text": "what food?", "acts": ["request"]},
-        {"speaker": "user", "text": "thai please", "slots": [{"start": 0, "end": 4, "label": "food"}]},
+        {
+            "speaker": "user",
+            "text": "thai please",
+            "slots": [{"start": 0, "end": 4, "label": "food"}],
+        },
     ],
 }
 ASK = {
@@ -26,23 +30,34 @@ ASK = {
 }
 
 
-def embed(scripts: Path, minilm: str, records: list[dict], *flags: str, code: int = 0) -> list[dict] | str:
+def embed(
+    scripts: Path, minilm: str, records: list[dict], *flags: str, code: int = 0
+) -> list[dict] | str:
     line = [scripts / "dial-embed", "--model", minilm, "--to", "jsonl", *flags]
     text = "".join(json.dumps(record) + "\n" for record in records)
-    done = subprocess.run(line, input=text, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    done = subprocess.run(
+        line, input=text, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
     assert done.returncode == code, done.stderr
     return done.stderr if code else [json.loads(row) for row in done.stdout.splitlines()]
 
 
-def test_a_row_a_turn_has_the_turns_own_fields_and_the_vector_of_the_history_that_ends_with_it(scripts, minilm):
+def test_a_row_a_turn_has_the_turns_own_fields_and_the_vector_of_the_history_that_ends_with_it(
+    scripts, minilm
+):
     rows = embed(scripts, minilm, [TALK], "--per", "turn")
     assert [(r["dialogue_id"], r["turn"], r["speaker"], r["text"], r["split"]) for r in rows] == [
-        ("d1", 0, "user", "hello", "train"), ("d1", 1, "system", "what food?", "train"), ("d1", 2, "user", "thai please", "train")]  # fmt: skip
+        ("d1", 0, "user", "hello", "train"),
+        ("d1", 1, "system", "what food?", "train"),
+        ("d1", 2, "user", "thai please", "train"),
+    ]
     assert [r.get("acts") for r in rows] == [None, ["request"], None]
     assert "history" not in rows[2] and json.loads(rows[2]["slots"])[0]["label"] == "food"
     histories = [{"text": [turn["text"] for turn in TALK["turns"][: i + 1]]} for i in range(3)]
     expected = embed(scripts, minilm, histories)
-    np.testing.assert_allclose([r["embedding"] for r in rows], [r["embedding"] for r in expected], atol=1e-6)
+    np.testing.assert_allclose(
+        [r["embedding"] for r in rows], [r["embedding"] for r in expected], atol=1e-6
+    )
 
 
 def test_fields_joined_by_a_plus_are_read_as_one_list_of_turns(scripts, minilm):
@@ -51,14 +66,30 @@ def test_fields_joined_by_a_plus_are_read_as_one_list_of_turns(scripts, minilm):
     np.testing.assert_allclose(joined[0]["embedding"], apart[0]["embedding"], atol=1e-6)
 
 
-def test_a_row_a_candidate_is_each_distinct_text_of_the_lists_and_the_true_response(scripts, minilm):
+def test_a_row_a_candidate_is_each_distinct_text_of_the_lists_and_the_true_response(
+    scripts, minilm
+):
     other = ASK | {"candidates": ["no", "maybe"], "response": "sure"}
-    assert [r["text"] for r in embed(scripts, minilm, [ASK, other], "--per", "candidate")] == ["try unrar", "no", "maybe", "sure"]  # fmt: skip
+    assert [r["text"] for r in embed(scripts, minilm, [ASK, other], "--per", "candidate")] == [
+        "try unrar",
+        "no",
+        "maybe",
+        "sure",
+    ]
 
 
 def test_tokens_are_counted_before_any_cut(scripts, minilm):
     long = {"text": " ".join(["dog"] * 300)}
-    rows = embed(scripts, minilm, [{"text": "hello"}, {"text": ["hello", "what food?"]}, long], "--tokens", "--max-length", "16", "--keep", "none")  # fmt: skip
+    rows = embed(
+        scripts,
+        minilm,
+        [{"text": "hello"}, {"text": ["hello", "what food?"]}, long],
+        "--tokens",
+        "--max-length",
+        "16",
+        "--keep",
+        "none",
+    )
     # [CLS] hello [SEP]; [CLS] hello [SEP] what food ? [SEP]; 300 words and two special tokens
     assert [r["tokens"] for r in rows] == [3, 7, 302]
 

@@ -23,7 +23,12 @@ Embed = Callable[..., subprocess.CompletedProcess]
 def skewed() -> np.ndarray:
     """Vectors with a mean, and some directions far wider than others."""
     draw = np.random.default_rng(0)
-    return (draw.normal(size=(600, 8)) @ np.diag([9, 4, 2, 1, 1, 0.5, 0.2, 0.1]) @ draw.normal(size=(8, 8)) + 3).astype(np.float32)  # fmt: skip
+    return (
+        draw.normal(size=(600, 8))
+        @ np.diag([9, 4, 2, 1, 1, 0.5, 0.2, 0.1])
+        @ draw.normal(size=(8, 8))
+        + 3
+    ).astype(np.float32)
 
 
 def fitted(kind: str, vectors: np.ndarray, dimensions: int | None = None) -> np.ndarray:
@@ -108,7 +113,9 @@ def embed(scripts: Path, tmp_path: Path, glove: Path) -> Embed:
     """Run dial-embed with word vectors on 40 texts."""
     draw = np.random.default_rng(2)
     texts = [" ".join(draw.choice(WORDS, 4)) for _ in range(40)]
-    (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    (tmp_path / "texts.jsonl").write_text(
+        "".join(json.dumps({"text": text}) + "\n" for text in texts)
+    )
 
     def run(
         *flags: object, code: int = 0, model: Path = glove, data: str = "texts.jsonl"
@@ -122,8 +129,13 @@ def embed(scripts: Path, tmp_path: Path, glove: Path) -> Embed:
 
 
 def test_a_text_is_the_average_of_its_known_words(embed: Embed, glove: Path, tmp_path: Path):
-    table = {line.split()[0]: np.array(line.split()[1:], float) for line in glove.read_text().splitlines()}
-    (tmp_path / "some.jsonl").write_text('{"text":"Lost my CARD, unheard"}\n{"text":"nothing known"}\n')
+    table = {
+        line.split()[0]: np.array(line.split()[1:], float)
+        for line in glove.read_text().splitlines()
+    }
+    (tmp_path / "some.jsonl").write_text(
+        '{"text":"Lost my CARD, unheard"}\n{"text":"nothing known"}\n'
+    )
     done = embed("--to", "jsonl", "--tokens", data="some.jsonl")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     mean = (table["lost"] + table["my"] + table["card"]) / 3
@@ -140,17 +152,37 @@ def vectors(path: Path) -> np.ndarray:
 @pytest.mark.parametrize("kind", ["whiten", "flow", "top"])
 def test_a_transform_is_fitted_saved_and_applied_again(kind: str, embed: Embed, tmp_path: Path):
     embed("-o", "plain.parquet")
-    embed("--transform", kind, "--save-transform", "t.safetensors", "-o", "fitted.parquet", "--shard-rows", 16)
+    embed(
+        "--transform",
+        kind,
+        "--save-transform",
+        "t.safetensors",
+        "-o",
+        "fitted.parquet",
+        "--shard-rows",
+        16,
+    )
     embed("--transform", "t.safetensors", "-o", "applied.parquet")
     embed("--transform", kind, "--fit-on", "plain.parquet", "-o", "on.parquet")
-    np.testing.assert_allclose(vectors(tmp_path / "applied.parquet"), vectors(tmp_path / "fitted.parquet"), atol=1e-5)
-    np.testing.assert_allclose(vectors(tmp_path / "on.parquet"), vectors(tmp_path / "fitted.parquet"), atol=1e-4)
-    assert not np.allclose(vectors(tmp_path / "plain.parquet"), vectors(tmp_path / "fitted.parquet"), atol=0.1)
-    streamed = [json.loads(line)["embedding"] for line in embed("--transform", "t.safetensors", "--to", "jsonl").stdout.splitlines()]  # fmt: skip
+    np.testing.assert_allclose(
+        vectors(tmp_path / "applied.parquet"), vectors(tmp_path / "fitted.parquet"), atol=1e-5
+    )
+    np.testing.assert_allclose(
+        vectors(tmp_path / "on.parquet"), vectors(tmp_path / "fitted.parquet"), atol=1e-4
+    )
+    assert not np.allclose(
+        vectors(tmp_path / "plain.parquet"), vectors(tmp_path / "fitted.parquet"), atol=0.1
+    )
+    streamed = [
+        json.loads(line)["embedding"]
+        for line in embed("--transform", "t.safetensors", "--to", "jsonl").stdout.splitlines()
+    ]
     np.testing.assert_allclose(streamed, vectors(tmp_path / "fitted.parquet"), atol=1e-5)
 
 
-def test_whiten_keeps_the_first_dimensions_and_scales_again_where_asked(embed: Embed, tmp_path: Path):
+def test_whiten_keeps_the_first_dimensions_and_scales_again_where_asked(
+    embed: Embed, tmp_path: Path
+):
     embed("--whiten", "--dimensions", 3, "--normalize", "-o", "w.parquet")
     found = vectors(tmp_path / "w.parquet")
     assert found.shape == (40, 3)
@@ -161,21 +193,41 @@ def test_a_transform_of_another_model_is_refused(embed: Embed, glove: Path, tmp_
     embed("--whiten", "--save-transform", "t.safetensors", "-o", "plain.parquet")
     (tmp_path / "other.txt").write_text(glove.read_text().replace("bill", "bills"))
     other = {"model": tmp_path / "other.txt", "code": 2}
-    assert "fitted to vectors of another model" in embed("--transform", "t.safetensors", "-o", "x.parquet", **other).stderr  # fmt: skip
-    assert "its vectors are of another model" in embed("--whiten", "--fit-on", "plain.parquet", "-o", "x.parquet", **other).stderr  # fmt: skip
+    assert (
+        "fitted to vectors of another model"
+        in embed("--transform", "t.safetensors", "-o", "x.parquet", **other).stderr
+    )
+    assert (
+        "its vectors are of another model"
+        in embed("--whiten", "--fit-on", "plain.parquet", "-o", "x.parquet", **other).stderr
+    )
     scaled = embed("--transform", "t.safetensors", "--normalize", "-o", "x.parquet", code=2).stderr
     assert "fitted to vectors of any length, unlike these of length 1" in scaled
     embed("-o", "unknown.npy")
-    assert "does not tell which model its vectors are of" in embed("--whiten", "--fit-on", "unknown.npy", "-o", "x.parquet", code=2).stderr  # fmt: skip
-    assert "its vectors are transformed already" in embed("--whiten", "--fit-on", "plain.parquet", "-o", "x.parquet", code=2).stderr  # fmt: skip
+    assert (
+        "does not tell which model its vectors are of"
+        in embed("--whiten", "--fit-on", "unknown.npy", "-o", "x.parquet", code=2).stderr
+    )
+    assert (
+        "its vectors are transformed already"
+        in embed("--whiten", "--fit-on", "plain.parquet", "-o", "x.parquet", code=2).stderr
+    )
     assert not (tmp_path / "x.parquet").exists()
 
 
-@pytest.mark.parametrize(("flags", "code", "says"), [
-    (("--whiten",), 2, "fitted to the whole input before any of it is written"),
-    (("--transform", "witen", "-o", "x.parquet"), 2, "did you mean whiten?"),
-    (("--transform", "texts.jsonl", "-o", "x.parquet"), 1, "texts.jsonl: not a fitted transform"),
-    (("--dimensions", "2", "-o", "x.parquet"), 2, "--dimensions goes with --transform whiten"),
-    (("--save-transform", "t", "-o", "x.parquet"), 2, "--save-transform goes with --transform")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("flags", "code", "says"),
+    [
+        (("--whiten",), 2, "fitted to the whole input before any of it is written"),
+        (("--transform", "witen", "-o", "x.parquet"), 2, "did you mean whiten?"),
+        (
+            ("--transform", "texts.jsonl", "-o", "x.parquet"),
+            1,
+            "texts.jsonl: not a fitted transform",
+        ),
+        (("--dimensions", "2", "-o", "x.parquet"), 2, "--dimensions goes with --transform whiten"),
+        (("--save-transform", "t", "-o", "x.parquet"), 2, "--save-transform goes with --transform"),
+    ],
+)
 def test_what_makes_no_sense_is_said(flags: tuple, code: int, says: str, embed: Embed):
     assert says in embed(*flags, code=code).stderr

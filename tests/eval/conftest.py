@@ -21,7 +21,9 @@ def command(scripts: Path) -> Callable[..., subprocess.CompletedProcess]:
 
     def run(*arguments: object, code: int = 0, **options: object) -> subprocess.CompletedProcess:
         line = [str(scripts / "dial-eval"), *map(str, arguments)]
-        done = subprocess.run(line, capture_output=True, text=True, env={**kept, "OMP_NUM_THREADS": "1"}, timeout=900)
+        done = subprocess.run(
+            line, capture_output=True, text=True, env={**kept, "OMP_NUM_THREADS": "1"}, timeout=900
+        )
         assert done.returncode == code, done.stderr
         return done
 
@@ -83,7 +85,9 @@ def embed(minilm: str) -> Callable[[list[str]], np.ndarray]:
         new = [text for text in dict.fromkeys(texts) if text not in known]
         ids, offsets = tokenise(encoder.tokenizer, new)
         turns = [ids[offsets[i] : offsets[i + 1]] for i in range(len(new))]
-        sequences = [assemble([turn], encoder.special, max_length=64, newest=False)[0] for turn in turns]
+        sequences = [
+            assemble([turn], encoder.special, max_length=64, newest=False)[0] for turn in turns
+        ]
         known.update(zip(new, encode(encoder, sequences, batch_tokens=4096), strict=True))
         return np.stack([known[text] for text in texts])
 

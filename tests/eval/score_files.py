@@ -35,7 +35,12 @@ def write(path: Path, rows: Sequence[Record], **vectors: np.ndarray) -> Path:
     """Write an embedding file as JSON Lines: the fields of `rows`, and a vector of each matrix."""
     with path.open("w") as out:
         for i, row in enumerate(rows):
-            out.write(json.dumps({**row, **{name: matrix[i].tolist() for name, matrix in vectors.items()}}) + "\n")
+            out.write(
+                json.dumps(
+                    {**row, **{name: matrix[i].tolist() for name, matrix in vectors.items()}}
+                )
+                + "\n"
+            )
     return path
 
 
@@ -49,7 +54,9 @@ def write_npy(path: Path, rows: Sequence[Record], matrix_ND: np.ndarray) -> Path
 def score(records: Sequence[Record], metric: str, setting: str | None = None) -> Record:
     """Return the one record of a metric, in a setting if several have it."""
     found = [r for r in records if r["metric"] == metric and setting in (None, r["setting"])]
-    assert len(found) == 1, f"{metric}, {setting}: there are {[(r['metric'], r['setting']) for r in records]}"
+    assert len(found) == 1, (
+        f"{metric}, {setting}: there are {[(r['metric'], r['setting']) for r in records]}"
+    )
     return found[0]
 
 
@@ -60,7 +67,9 @@ def unit(matrix_ND: np.ndarray) -> np.ndarray:
 class Toy:
     """Noisy clusters on a sphere: `names` classes of `each` rows, and as many rows to test on, in mixed order."""
 
-    def __init__(self, names: Sequence[str], each: int = 12, dimension: int = 8, noise: float = 0.9) -> None:
+    def __init__(
+        self, names: Sequence[str], each: int = 12, dimension: int = 8, noise: float = 0.9
+    ) -> None:
         draw = np.random.default_rng(5)
         centres = draw.normal(size=(len(names), dimension))
         self.label = {}
@@ -69,10 +78,17 @@ class Toy:
             kind = draw.permutation(np.repeat(np.arange(len(names)), each))
             rows = centres[kind] + noise * draw.normal(size=(len(kind), dimension))
             self.label[split] = [names[k] for k in kind]
-            self.vectors[split] = rows.astype(np.float32)  # not of unit length: the command must see to that
+            self.vectors[split] = rows.astype(
+                np.float32
+            )  # not of unit length: the command must see to that
 
     def write(self, folder: Path) -> tuple[Path, Path]:
-        return tuple(write(folder / f"{s}.jsonl", self.rows(s), embedding=self.vectors[s]) for s in ("train", "test"))
+        return tuple(
+            write(folder / f"{s}.jsonl", self.rows(s), embedding=self.vectors[s])
+            for s in ("train", "test")
+        )
 
     def rows(self, split: str) -> list[Record]:
-        return [{"text": f"{split} {i}", "label": label} for i, label in enumerate(self.label[split])]
+        return [
+            {"text": f"{split} {i}", "label": label} for i, label in enumerate(self.label[split])
+        ]

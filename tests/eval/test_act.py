@@ -19,7 +19,12 @@ QUICK = ("--rates", "0.1", "--decays", "0", "--epochs", 30)
 def turns(dialogue: str, split: str, acts: list[str]) -> list[Record]:
     """The turns of a dialogue of user and system in turn; only system turns have acts."""
     return [
-        {"dialogue_id": dialogue, "turn": i, "speaker": "system" if i % 2 else "user", "split": split}
+        {
+            "dialogue_id": dialogue,
+            "turn": i,
+            "speaker": "system" if i % 2 else "user",
+            "split": split,
+        }
         | ({"acts": [acts[i // 2]]} if i % 2 else {})
         for i in range(2 * len(acts))
     ]
@@ -28,7 +33,11 @@ def turns(dialogue: str, split: str, acts: list[str]) -> list[Record]:
 def talk(n: int, split: str, *, seed: int) -> list[Record]:
     """Dialogues of three exchanges with random acts."""
     draw = np.random.default_rng(seed)
-    return [row for d in range(n) for row in turns(f"{split}{d}", split, [ACTS[a] for a in draw.integers(0, 3, 3)])]
+    return [
+        row
+        for d in range(n)
+        for row in turns(f"{split}{d}", split, [ACTS[a] for a in draw.integers(0, 3, 3)])
+    ]
 
 
 def says(rows: list[Record], shift: int) -> np.ndarray:
@@ -52,23 +61,36 @@ def test_next_is_the_turn_after_the_embedded_ones_and_current_the_last_of_them(
     evaluate: Evaluate, rows: list[Record], tmp_path: Path, shift: int, target: str
 ):
     path = write(tmp_path / "turns.jsonl", rows, embedding=says(rows, shift))
-    found = {t: score(evaluate("act", path, "--target", t, *QUICK), "micro-f1")["value"] for t in ("next", "current")}
+    found = {
+        t: score(evaluate("act", path, "--target", t, *QUICK), "micro-f1")["value"]
+        for t in ("next", "current")
+    }
     other = {"next": "current", "current": "next"}[target]
     assert found[target] == 100
     assert found[other] < 60
 
 
-def test_rows_whose_target_has_no_acts_are_no_examples(evaluate: Evaluate, rows: list[Record], tmp_path: Path):
-    # 20 dialogues x 3 system turns with acts: three user turns see them next, three system turns hold them
+def test_rows_whose_target_has_no_acts_are_no_examples(
+    evaluate: Evaluate, rows: list[Record], tmp_path: Path
+):
+    # 20 dialogues x 3 system turns with acts: three user turns see them next, three system turns
+    # hold them
     path = write(tmp_path / "turns.jsonl", rows, embedding=says(rows, 1))
     for target in ("next", "current"):
         assert score(evaluate("act", path, "--target", target, *QUICK), "micro-f1")["n"] == 60
 
 
-def test_the_speaker_is_that_of_the_turn_to_predict(evaluate: Evaluate, rows: list[Record], tmp_path: Path):
-    both = [row | {"acts": row.get("acts", ["ask", "greet"][: 1 + row["turn"] // 4])} for row in rows]
+def test_the_speaker_is_that_of_the_turn_to_predict(
+    evaluate: Evaluate, rows: list[Record], tmp_path: Path
+):
+    both = [
+        row | {"acts": row.get("acts", ["ask", "greet"][: 1 + row["turn"] // 4])} for row in rows
+    ]
     path = write(tmp_path / "turns.jsonl", both, embedding=says(rows, 1))
-    count = {who: score(evaluate("act", path, "--speaker", who, *QUICK), "micro-f1")["n"] for who in ("user", "system")}
+    count = {
+        who: score(evaluate("act", path, "--speaker", who, *QUICK), "micro-f1")["n"]
+        for who in ("user", "system")
+    }
     assert count == {"user": 40, "system": 60}  # the first turn follows nothing
 
 
@@ -86,7 +108,9 @@ def test_a_turn_that_is_missing_in_between_is_said_and_not_skipped(
 def ready(rows: list[Record], shift: int) -> tuple[list[Record], np.ndarray]:
     """Ready-made rows: `labels` in place of turns."""
     kept = [(row, v) for row, v in zip(rows, says(rows, shift), strict=True) if "acts" in row]
-    return [{"labels": r["acts"], "split": r["split"]} for r, _ in kept], np.stack([v for _, v in kept])
+    return [{"labels": r["acts"], "split": r["split"]} for r, _ in kept], np.stack(
+        [v for _, v in kept]
+    )
 
 
 def arrow(path: Path, rows: list[Record], vectors: np.ndarray, field: list[str]) -> Path:
@@ -98,7 +122,10 @@ def arrow(path: Path, rows: list[Record], vectors: np.ndarray, field: list[str])
 
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     table = pa.Table.from_batches([embedding_batch(columns, {"embedding": vectors})])
-    pq.write_table(table.replace_schema_metadata({"dialtools": json.dumps({"options": {"field": field}})}), path)
+    pq.write_table(
+        table.replace_schema_metadata({"dialtools": json.dumps({"options": {"field": field}})}),
+        path,
+    )
     return path
 
 
@@ -108,27 +135,43 @@ def test_a_target_that_the_embedded_fields_rule_out_is_refused(
     labels, vectors = ready(rows, 0)
     blind = arrow(tmp_path / "blind.parquet", labels, vectors, ["history"])
     seen = arrow(tmp_path / "seen.parquet", labels, vectors, ["history+response"])
-    assert evaluate("act", blind, "--target", "next", *QUICK) and evaluate("act", seen, "--target", "current", *QUICK)
-    assert "the turn that has the acts is visible" in command("act", seen, "--target", "next", code=2).stderr
-    assert "the turn that has the acts is not visible" in command("act", blind, "--target", "current", code=2).stderr
+    assert evaluate("act", blind, "--target", "next", *QUICK) and evaluate(
+        "act", seen, "--target", "current", *QUICK
+    )
+    assert (
+        "the turn that has the acts is visible"
+        in command("act", seen, "--target", "next", code=2).stderr
+    )
+    assert (
+        "the turn that has the acts is not visible"
+        in command("act", blind, "--target", "current", code=2).stderr
+    )
 
 
-def test_scores_are_those_of_scikit_learn_on_what_the_layer_predicts(rows: list[Record], tmp_path: Path):
+def test_scores_are_those_of_scikit_learn_on_what_the_layer_predicts(
+    rows: list[Record], tmp_path: Path
+):
     from sklearn.metrics import f1_score
 
-    from dialtools.eval import act, parts, probe
+    from dialtools.eval import parts, probe
     from dialtools.eval.options.probes import ActOptions
+    from dialtools.eval.tasks import act
 
     noisy = says(rows, 0) + np.random.default_rng(3).normal(size=(len(rows), 4)) * 0.6
     path = write(tmp_path / "turns.jsonl", rows, embedding=noisy)
-    options = ActOptions(inputs=(str(path),), target="current", rates=(0.01,), decays=(0.0,), epochs=10)
+    options = ActOptions(
+        inputs=(str(path),), target="current", rates=(0.01,), decays=(0.0,), epochs=10
+    )
     scores = {s.metric: s.value for s in act.evaluate(options)[0]}
     three = parts.Parts(*(act.examples(part, options) for part in parts.read(options)))
     names = sorted(ACTS)
     truth = parts.Parts(*(act.indicators(part.columns[act.TARGET], names) for part in three))
 
     def quality(t: np.ndarray, p: np.ndarray) -> float:
-        return sum(f1_score(t, p > 0.5, average=kind, zero_division=0) for kind in ("micro", "macro")) / 2
+        return (
+            sum(f1_score(t, p > 0.5, average=kind, zero_division=0) for kind in ("micro", "macro"))
+            / 2
+        )
 
     guess = probe.train(three, truth, quality, options, lambda _: None)(three.test.matrix) > 0.5
     for kind in ("micro", "macro", "weighted", "samples"):
@@ -140,7 +183,8 @@ def test_scores_are_those_of_scikit_learn_on_what_the_layer_predicts(rows: list[
 def test_acts_that_are_never_predicted_weigh_down_the_macro_average(
     evaluate: Evaluate, rows: list[Record], tmp_path: Path
 ):
-    # one training row says `goodbye`, no test row does; one test row says `hello`, which nobody learnt
+    # one training row says `goodbye`, no test row does; one test row says `hello`, which nobody
+    # learnt
     labels, vectors = ready(rows, 0)
     plain = evaluate("act", write(tmp_path / "plain.jsonl", labels, embedding=vectors), *QUICK)
     labels[0] = labels[0] | {"labels": [*labels[0]["labels"], "goodbye"]}
@@ -156,7 +200,19 @@ def test_the_same_seed_gives_the_same_bytes_and_the_record_tells_what_was_chosen
 ):
     vectors = says(rows, 0) + np.random.default_rng(3).normal(size=(len(rows), 4)) * 0.6
     path = write(tmp_path / "turns.jsonl", rows, embedding=vectors)
-    ask = ("act", path, "--target", "current", "--rates", "0.001,0.01", "--decays", "0,0.01", "--epochs", 8, "--json")
+    ask = (
+        "act",
+        path,
+        "--target",
+        "current",
+        "--rates",
+        "0.001,0.01",
+        "--decays",
+        "0,0.01",
+        "--epochs",
+        8,
+        "--json",
+    )
     first, again, other = (command(*ask, "--seed", seed).stdout for seed in (1, 1, 2))
     assert first == again != other
     record = json.loads(first.splitlines()[0])
@@ -164,14 +220,20 @@ def test_the_same_seed_gives_the_same_bytes_and_the_record_tells_what_was_chosen
     assert record["chosen"]["rate"] in (0.001, 0.01) and 1 <= record["chosen"]["epochs"] <= 8
 
 
-def test_three_files_score_like_three_splits(evaluate: Evaluate, rows: list[Record], tmp_path: Path):
+def test_three_files_score_like_three_splits(
+    evaluate: Evaluate, rows: list[Record], tmp_path: Path
+):
     labels, vectors = ready(rows, 0)
     one = evaluate("act", write(tmp_path / "one.jsonl", labels, embedding=vectors), *QUICK)
     files = []
     for split in ("train", "val", "test"):
         own = [i for i, row in enumerate(labels) if row["split"] == split]
-        files.append(write(tmp_path / f"{split}.jsonl", [labels[i] for i in own], embedding=vectors[own]))
-    three = evaluate("act", "--train", files[0], "--validation", files[1], "--test", files[2], *QUICK)
+        files.append(
+            write(tmp_path / f"{split}.jsonl", [labels[i] for i in own], embedding=vectors[own])
+        )
+    three = evaluate(
+        "act", "--train", files[0], "--validation", files[1], "--test", files[2], *QUICK
+    )
     assert [r["value"] for r in one] == [r["value"] for r in three]
 
 
@@ -198,7 +260,12 @@ def test_without_validation_rows_a_share_of_the_training_dialogues_is_held_out(
     ],
 )
 def test_what_cannot_be_learnt_from_is_said_in_one_line(
-    command: Command, rows: list[Record], tmp_path: Path, change: Record, flags: tuple, says_what: str
+    command: Command,
+    rows: list[Record],
+    tmp_path: Path,
+    change: Record,
+    flags: tuple,
+    says_what: str,
 ):
     labels, vectors = ready(rows, 0)
     path = write(tmp_path / "bad.jsonl", [row | change for row in labels], embedding=vectors)
@@ -209,19 +276,37 @@ def test_what_cannot_be_learnt_from_is_said_in_one_line(
 def test_an_empty_file_and_a_misspelt_grid_are_said(command: Command, tmp_path: Path):
     (tmp_path / "empty.jsonl").write_text("")
     assert "holds no embeddings" in command("act", tmp_path / "empty.jsonl", code=1).stderr
-    assert "expected numbers" in command("act", tmp_path / "empty.jsonl", "--rates", "fast", code=2).stderr
+    assert (
+        "expected numbers"
+        in command("act", tmp_path / "empty.jsonl", "--rates", "fast", code=2).stderr
+    )
     assert "above 0" in command("act", tmp_path / "empty.jsonl", "--rates", "0", code=2).stderr
 
 
-def test_intervals_are_over_dialogues_whose_turns_belong_together(evaluate: Evaluate, command: Command, rows: list[Record], tmp_path: Path):  # fmt: skip
-    # every dialogue of the test part is one turn many times over: there are 20 of them to be sure by, not 200
-    often = [{**row, "turn": 2 * i + row["turn"]} for row in rows if row["split"] == "test" and row["turn"] < 2 for i in range(10)]  # fmt: skip
-    kept = [{**row, "id": n} for n, row in enumerate([row for row in rows if row["split"] != "test"] + often)]
+def test_intervals_are_over_dialogues_whose_turns_belong_together(
+    evaluate: Evaluate, command: Command, rows: list[Record], tmp_path: Path
+):
+    # every dialogue of the test part is one turn many times over: there are 20 of them to be sure
+    # by, not 200
+    often = [
+        {**row, "turn": 2 * i + row["turn"]}
+        for row in rows
+        if row["split"] == "test" and row["turn"] < 2
+        for i in range(10)
+    ]
+    kept = [
+        {**row, "id": n}
+        for n, row in enumerate([row for row in rows if row["split"] != "test"] + often)
+    ]
     path = write(
-        tmp_path / "turns.jsonl", kept, embedding=np.random.default_rng(0).normal(size=(len(kept), 4)).round(1)
+        tmp_path / "turns.jsonl",
+        kept,
+        embedding=np.random.default_rng(0).normal(size=(len(kept), 4)).round(1),
     )
     whole = score(evaluate("act", path, "--target", "current", *QUICK), "samples-f1")
-    apart = score(evaluate("act", path, "--target", "current", "--group", "id", *QUICK), "samples-f1")
+    apart = score(
+        evaluate("act", path, "--target", "current", "--group", "id", *QUICK), "samples-f1"
+    )
     assert whole["value"] == apart["value"] and "groups" not in apart
     assert whole["high"] - whole["low"] > 1.3 * (apart["high"] - apart["low"]) > 0
     assert len(whole["groups"]) == len(whole["each"]) == 200

@@ -20,12 +20,30 @@ TRUTH = DRAW.random(400)
 GOOD, BAD = ((share > TRUTH).astype(int).tolist() for share in (0.8, 0.7))
 
 
-def record(each: object, *, metric: str = "accuracy", value: float | None = None, dataset: str = "a/one.parquet", **facts: object) -> Record:  # fmt: skip
+def record(
+    each: object,
+    *,
+    metric: str = "accuracy",
+    value: float | None = None,
+    dataset: str = "a/one.parquet",
+    **facts: object,
+) -> Record:
     """A score record of items."""
     if value is None:
         value = 100 * float(np.nanmean(np.asarray(each, float)))
-    return {"schema": "dialtools.score/1", "task": "intent", "dataset": dataset, "setting": "1-shot", "metric": metric, "value": value, "n": 400, "seed": 0,
-            "items": {"text": "00ff"}, "each": each, **facts}  # fmt: skip
+    return {
+        "schema": "dialtools.score/1",
+        "task": "intent",
+        "dataset": dataset,
+        "setting": "1-shot",
+        "metric": metric,
+        "value": value,
+        "n": 400,
+        "seed": 0,
+        "items": {"text": "00ff"},
+        "each": each,
+        **facts,
+    }
 
 
 def scores(path: Path, *records: Record) -> Path:
@@ -39,19 +57,34 @@ def compare(command: Command) -> Callable[..., list[Record]]:
     """Run dial-eval compare and return its records."""
 
     def run(*arguments: object) -> list[Record]:
-        return [json.loads(line) for line in command("compare", "--resamples", 2000, *arguments).stdout.splitlines()]
+        return [
+            json.loads(line)
+            for line in command("compare", "--resamples", 2000, *arguments).stdout.splitlines()
+        ]
 
     return run
 
 
-def test_the_difference_comes_with_a_paired_interval_and_a_permutation_test(compare, tmp_path: Path):
-    before, after = scores(tmp_path / "before.jsonl", record(BAD)), scores(tmp_path / "after.jsonl", record(GOOD, dataset="b/one.jsonl"))  # fmt: skip
+def test_the_difference_comes_with_a_paired_interval_and_a_permutation_test(
+    compare, tmp_path: Path
+):
+    before, after = (
+        scores(tmp_path / "before.jsonl", record(BAD)),
+        scores(tmp_path / "after.jsonl", record(GOOD, dataset="b/one.jsonl")),
+    )
     found = compare(before, after)[0]
     gaps = np.subtract(GOOD, BAD)
-    assert (found["baseline"], found["model"], found["dataset"], found["test"]) == ("before", "after", "one", "permutation")  # fmt: skip
+    assert (found["baseline"], found["model"], found["dataset"], found["test"]) == (
+        "before",
+        "after",
+        "one",
+        "permutation",
+    )
     assert found["difference"] == pytest.approx(100 * gaps.mean())
     again = np.array(slow.bootstrap(lambda rows: float(100 * gaps[rows].mean()), 400, 1000, 0))
-    assert [found["low"], found["high"]] == pytest.approx(np.percentile(again, [2.5, 97.5]), abs=0.6)
+    assert [found["low"], found["high"]] == pytest.approx(
+        np.percentile(again, [2.5, 97.5]), abs=0.6
+    )
     assert found["p"] < 0.001 and found["significant"]
     assert compare(after, before)[0]["difference"] == -found["difference"]
     parts = scores(tmp_path / "parts.jsonl", record(DRAW.random(400).tolist()))
@@ -60,23 +93,49 @@ def test_the_difference_comes_with_a_paired_interval_and_a_permutation_test(comp
 
 def test_rows_of_one_dialogue_are_drawn_and_swapped_together(compare, tmp_path: Path):
     times = np.repeat(np.arange(40), 10)
-    few = [scores(tmp_path / f"{name}.jsonl", record(each[:40])) for name, each in (("a", BAD), ("b", GOOD))]
-    many = {together: [scores(tmp_path / f"{together}/{name}.jsonl", record(np.asarray(each)[times].tolist(), **facts))
-                       for name, each in (("a", BAD), ("b", GOOD))]
-            for together, facts in (("yes", {"groups": times.tolist()}), ("no", {}))}  # fmt: skip
+    few = [
+        scores(tmp_path / f"{name}.jsonl", record(each[:40]))
+        for name, each in (("a", BAD), ("b", GOOD))
+    ]
+    many = {
+        together: [
+            scores(
+                tmp_path / f"{together}/{name}.jsonl",
+                record(np.asarray(each)[times].tolist(), **facts),
+            )
+            for name, each in (("a", BAD), ("b", GOOD))
+        ]
+        for together, facts in (("yes", {"groups": times.tolist()}), ("no", {}))
+    }
     once, grouped, apart = (compare(*files)[0] for files in (few, many["yes"], many["no"]))
-    assert [grouped[k] for k in ("low", "high", "p")] == pytest.approx([once[k] for k in ("low", "high", "p")], rel=0.1, abs=0.02)  # fmt: skip
-    assert apart["high"] - apart["low"] < 0.5 * (grouped["high"] - grouped["low"]) and apart["p"] < grouped["p"]
-    whole = [scores(tmp_path / f"whole/{name}.jsonl", record(each, groups=[0] * 400)) for name, each in (("a", BAD), ("b", GOOD))]  # fmt: skip
+    assert [grouped[k] for k in ("low", "high", "p")] == pytest.approx(
+        [once[k] for k in ("low", "high", "p")], rel=0.1, abs=0.02
+    )
+    assert (
+        apart["high"] - apart["low"] < 0.5 * (grouped["high"] - grouped["low"])
+        and apart["p"] < grouped["p"]
+    )
+    whole = [
+        scores(tmp_path / f"whole/{name}.jsonl", record(each, groups=[0] * 400))
+        for name, each in (("a", BAD), ("b", GOOD))
+    ]
     assert "p" not in compare(*whole)[0]
-    other = scores(tmp_path / "c.jsonl", record(np.asarray(GOOD)[times].tolist(), groups=(times // 2).tolist()))
+    other = scores(
+        tmp_path / "c.jsonl", record(np.asarray(GOOD)[times].tolist(), groups=(times // 2).tolist())
+    )
     assert "p" not in compare(many["yes"][0], other)[0]
 
 
 @pytest.mark.parametrize("groups", [[0] * 5, [0, 2] * 200, ["0"] * 400, [-1] * 400])
 def test_groups_that_are_none_are_refused(command: Command, tmp_path: Path, groups: list[object]):
-    files = [scores(tmp_path / "a.jsonl", record(BAD)), scores(tmp_path / "b.jsonl", record(GOOD, groups=groups))]
-    assert "groups: expected a number from 0 on for each item" in command("compare", *files, code=1).stderr
+    files = [
+        scores(tmp_path / "a.jsonl", record(BAD)),
+        scores(tmp_path / "b.jsonl", record(GOOD, groups=groups)),
+    ]
+    assert (
+        "groups: expected a number from 0 on for each item"
+        in command("compare", *files, code=1).stderr
+    )
 
 
 def test_a_gate_with_nothing_to_judge_does_not_pass(command: Command, tmp_path: Path):
@@ -86,15 +145,29 @@ def test_a_gate_with_nothing_to_judge_does_not_pass(command: Command, tmp_path: 
 
 
 def test_equal_models_do_not_differ(compare, tmp_path: Path):
-    found = compare(scores(tmp_path / "a.jsonl", record(GOOD)), scores(tmp_path / "b.jsonl", record(GOOD)))[0]
-    assert (found["difference"], found["low"], found["high"], found["p"], found["significant"]) == (0, 0, 0, 1, False)
+    found = compare(
+        scores(tmp_path / "a.jsonl", record(GOOD)), scores(tmp_path / "b.jsonl", record(GOOD))
+    )[0]
+    assert (found["difference"], found["low"], found["high"], found["p"], found["significant"]) == (
+        0,
+        0,
+        0,
+        1,
+        False,
+    )
 
 
 def test_the_more_tests_the_larger_the_adjusted_p_values(compare, tmp_path: Path):
     close = [v if i % 25 else 1 - v for i, v in enumerate(BAD)]
     weak = np.asarray(BAD) ^ (DRAW.random(400) < 0.03)
     sets = {f"set{i}": (BAD, (close, GOOD, weak.tolist())[i % 3]) for i in range(6)}
-    files = [scores(tmp_path / f"{who}.jsonl", *(record(pair[k], dataset=name) for name, pair in sets.items())) for k, who in enumerate(("a", "b"))]  # fmt: skip
+    files = [
+        scores(
+            tmp_path / f"{who}.jsonl",
+            *(record(pair[k], dataset=name) for name, pair in sets.items()),
+        )
+        for k, who in enumerate(("a", "b"))
+    ]
     found = {kind: compare("--correct", kind, *files) for kind in ("none", "holm", "bh")}
     p = np.array([r["p"] for r in found["none"]])
     assert [r["adjusted"] for r in found["none"]] == p.tolist()
@@ -103,19 +176,32 @@ def test_the_more_tests_the_larger_the_adjusted_p_values(compare, tmp_path: Path
         assert all(r["tests"] == 6 and r["adjusted"] >= r["p"] for r in found[kind])
 
 
-def test_several_seeds_are_a_mean_with_its_spread_and_are_tested_by_their_mean(compare, tmp_path: Path):
+def test_several_seeds_are_a_mean_with_its_spread_and_are_tested_by_their_mean(
+    compare, tmp_path: Path
+):
     runs = [np.asarray(GOOD) ^ (DRAW.random(400) < 0.05) for _ in range(3)]
-    files = [scores(tmp_path / "seeds" / f"{i}.jsonl", record(own.tolist(), seed=i)) for i, own in enumerate(runs)]
+    files = [
+        scores(tmp_path / "seeds" / f"{i}.jsonl", record(own.tolist(), seed=i))
+        for i, own in enumerate(runs)
+    ]
     base = scores(tmp_path / "base.jsonl", record(BAD))
     values = [100 * own.mean() for own in runs]
-    for operand in (tmp_path / "seeds", f"{tmp_path}/seeds/*.jsonl", f"mine={','.join(map(str, files))}"):
+    for operand in (
+        tmp_path / "seeds",
+        f"{tmp_path}/seeds/*.jsonl",
+        f"mine={','.join(map(str, files))}",
+    ):
         found = compare(base, operand)[0]
         assert (found["seeds"], found["baseline_seeds"]) == (3, 1)
         assert found["model"] == ("mine" if "mine" in str(operand) else "seeds")
-        assert (found["value"], found["std"]) == pytest.approx((np.mean(values), np.std(values, ddof=1)))
+        assert (found["value"], found["std"]) == pytest.approx(
+            (np.mean(values), np.std(values, ddof=1))
+        )
     average = record(np.mean(runs, axis=0).round(6).tolist())
     alone = compare(base, scores(tmp_path / "alone.jsonl", average))[0]
-    assert (found["low"], found["high"], found["p"]) == pytest.approx((alone["low"], alone["high"], alone["p"]), abs=1e-3)  # fmt: skip
+    assert (found["low"], found["high"], found["p"]) == pytest.approx(
+        (alone["low"], alone["high"], alone["p"]), abs=1e-3
+    )
 
 
 def test_scores_that_are_no_means_are_bootstrapped(compare, tmp_path: Path):
@@ -123,18 +209,45 @@ def test_scores_that_are_no_means_are_bootstrapped(compare, tmp_path: Path):
     near, far = (gold + DRAW.normal(size=200) * noise for noise in (0.5, 1.0))
 
     def file(name: str, series: np.ndarray) -> Path:
-        return scores(tmp_path / name, record({"x": series.tolist(), "y": gold.tolist()}, metric="pearson", value=100 * np.corrcoef(series, gold)[0, 1]))  # fmt: skip
+        return scores(
+            tmp_path / name,
+            record(
+                {"x": series.tolist(), "y": gold.tolist()},
+                metric="pearson",
+                value=100 * np.corrcoef(series, gold)[0, 1],
+            ),
+        )
 
     found = compare(file("far.jsonl", far), file("near.jsonl", near))[0]
-    again = np.array(slow.bootstrap(lambda i: 100 * (np.corrcoef(near[i], gold[i]) - np.corrcoef(far[i], gold[i]))[0, 1], 200, 1000, 0))  # fmt: skip
+    again = np.array(
+        slow.bootstrap(
+            lambda i: 100 * (np.corrcoef(near[i], gold[i]) - np.corrcoef(far[i], gold[i]))[0, 1],
+            200,
+            1000,
+            0,
+        )
+    )
     assert found["test"] == "bootstrap" and found["significant"]
-    assert [found["low"], found["high"]] == pytest.approx(np.percentile(again, [2.5, 97.5]), abs=1.5)
-    means = compare("--test", "bootstrap", scores(tmp_path / "a.jsonl", record(BAD)), scores(tmp_path / "b.jsonl", record(GOOD)))  # fmt: skip
+    assert [found["low"], found["high"]] == pytest.approx(
+        np.percentile(again, [2.5, 97.5]), abs=1.5
+    )
+    means = compare(
+        "--test",
+        "bootstrap",
+        scores(tmp_path / "a.jsonl", record(BAD)),
+        scores(tmp_path / "b.jsonl", record(GOOD)),
+    )
     assert means[0]["test"] == "bootstrap" and means[0]["p"] < 0.01
 
 
 def test_what_cannot_be_paired_is_told_and_not_tested(command: Command, tmp_path: Path):
-    base = scores(tmp_path / "base.jsonl", record(BAD), record(BAD, metric="mrr"), record(BAD, metric="bare"), record(GOOD, metric="gone"))  # fmt: skip
+    base = scores(
+        tmp_path / "base.jsonl",
+        record(BAD),
+        record(BAD, metric="mrr"),
+        record(BAD, metric="bare"),
+        record(GOOD, metric="gone"),
+    )
     other = record(GOOD, items={"text": "ffff"})
     bare = {k: v for k, v in record(GOOD, metric="bare").items() if k not in ("each", "items")}
     file = scores(tmp_path / "odd.jsonl", other, record(GOOD, metric="mrr"), bare)
@@ -143,32 +256,55 @@ def test_what_cannot_be_paired_is_told_and_not_tested(command: Command, tmp_path
     assert "difference" not in found["accuracy"] and "p" not in found["bare"]
     assert found["bare"]["difference"] == pytest.approx(100 * np.subtract(GOOD, BAD).mean())
     assert found["mrr"]["tests"] == 1 and "gone" not in found
-    for line in ("one 1-shot accuracy: odd: other test items (text differs)", "one 1-shot bare: odd: nothing is known of its items", "one 1-shot gone: odd: does not have it"):  # fmt: skip
+    for line in (
+        "one 1-shot accuracy: odd: other test items (text differs)",
+        "one 1-shot bare: odd: nothing is known of its items",
+        "one 1-shot gone: odd: does not have it",
+    ):
         assert line in done.stderr
     assert command("compare", "-q", base, file).stderr == ""
 
 
 def test_a_gate_minds_which_direction_is_better(command: Command, tmp_path: Path):
-    files = [scores(tmp_path / f"{name}.jsonl", record(own), record(own, metric="fpr-at-95-recall")) for name, own in (("a", BAD), ("b", GOOD))]  # fmt: skip
+    files = [
+        scores(tmp_path / f"{name}.jsonl", record(own), record(own, metric="fpr-at-95-recall"))
+        for name, own in (("a", BAD), ("b", GOOD))
+    ]
     points = 100 * np.subtract(GOOD, BAD).mean()
     gate = ("compare", "--fail-if-worse", "1", "--resamples", 100)
     worse = command(*gate, *files, code=4)
-    assert f"b: intent one 1-shot fpr-at-95-recall is worse than a's by {points:.2f}, above 1" in worse.stderr
+    assert (
+        f"b: intent one 1-shot fpr-at-95-recall is worse than a's by {points:.2f}, above 1"
+        in worse.stderr
+    )
     assert len(worse.stdout.splitlines()) == 2, "the report comes before the gate"
     command(*gate, "--metric", "accuracy", *files)
-    assert "1-shot accuracy is worse" in command(*gate, "--metric", "accuracy", *files[::-1], code=4).stderr
+    assert (
+        "1-shot accuracy is worse"
+        in command(*gate, "--metric", "accuracy", *files[::-1], code=4).stderr
+    )
     command("compare", "--fail-if-worse", points + 0.01, "--resamples", 100, *files)
 
 
 def test_columns_are_named_and_the_baseline_chosen(compare, command: Command, tmp_path: Path):
-    files = [scores(tmp_path / name / "scores.jsonl", record(own)) for name, own in (("x", BAD), ("y", GOOD))]
+    files = [
+        scores(tmp_path / name / "scores.jsonl", record(own))
+        for name, own in (("x", BAD), ("y", GOOD))
+    ]
     assert compare("--names", "before,after", *files)[0]["model"] == "after"
     assert compare(f"x={files[0]}", f"y={files[1]}", "--baseline", "y")[0]["baseline"] == "y"
     assert compare(files[0], "--baseline", f"y={files[1]}")[0]["baseline"] == "y"
     assert compare(*files, "--baseline", files[1], "--names", "x,y")[0]["baseline"] == "y"
-    assert "--names: name each of the 2 columns" in command("compare", "--names", "x", *files, code=2).stderr
-    assert "--baseline: no column 'z'" in command("compare", *files, "--baseline", "z", code=2).stderr
-    assert "did you mean accuracy?" in command("compare", *files, "--metric", "acuracy", code=2).stderr
+    assert (
+        "--names: name each of the 2 columns"
+        in command("compare", "--names", "x", *files, code=2).stderr
+    )
+    assert (
+        "--baseline: no column 'z'" in command("compare", *files, "--baseline", "z", code=2).stderr
+    )
+    assert (
+        "did you mean accuracy?" in command("compare", *files, "--metric", "acuracy", code=2).stderr
+    )
     assert "nothing to compare it with" in command("compare", files[0], code=2).stderr
     assert "name score files" in command("compare", code=2).stderr
 
@@ -181,7 +317,13 @@ def test_a_file_of_several_models_is_a_column_for_each(compare, tmp_path: Path):
 
 
 def test_an_average_of_data_sets_is_shown_and_not_tested(command: Command, tmp_path: Path):
-    files = [scores(tmp_path / f"{name}.jsonl", {k: v for k, v in record([], value=value, dataset="average").items() if k != "each"}) for name, value in (("a", 70.0), ("b", 68.5))]  # fmt: skip
+    files = [
+        scores(
+            tmp_path / f"{name}.jsonl",
+            {k: v for k, v in record([], value=value, dataset="average").items() if k != "each"},
+        )
+        for name, value in (("a", 70.0), ("b", 68.5))
+    ]
     done = command("compare", "--fail-if-worse", 1, *files, code=4)
     found = json.loads(done.stdout)
     assert found["difference"] == -1.5 and "p" not in found and "test" not in found
@@ -190,39 +332,83 @@ def test_an_average_of_data_sets_is_shown_and_not_tested(command: Command, tmp_p
 
 @pytest.mark.parametrize(
     ("line", "says"),
-    [('{"a": 1}', "bad.jsonl:1: no score record"), ("nonsense", "bad.jsonl:1"), (json.dumps(record([1, 0], value=90)), "its items make 50.000, the value is 90.000"),
-     (json.dumps(record(["x"], value=1)), "each: could not convert"), (json.dumps(record({"z": [1]}, value=1)), "each: unknown parts z"),
-     (json.dumps(record({"truth": [[9]], "guess": [[1]], "labels": 2}, value=1, metric="micro-f1")), "bad.jsonl:1: each:"),
-     (json.dumps(record({"truth": [[0]], "guess": [[1]], "labels": 10**13}, value=1, metric="macro-f1")), "each: labels: expected 1 to"),
-     (json.dumps(record({"truth": [[0]], "guess": [[1]], "labels": 2}, value=1, metric="odd")), "bad.jsonl:1: each:"),
-     (json.dumps(record({"x": 3, "y": [1]}, value=1, metric="pearson")), "each: has no items"), (json.dumps(record({"x": [1], "y": [1, 2]}, value=1, metric="pearson")), "bad.jsonl:1: each:"),
-     (json.dumps(record(3, value=1)), "each: expected a list or an object"), (json.dumps(record([1]) | {"value": "x"}), "value: expected a number"),
-     (json.dumps(record([1])) + "\n" + json.dumps(record([1])), "bad.jsonl:2: intent one 1-shot accuracy is here a second time")],
-)  # fmt: skip
+    [
+        ('{"a": 1}', "bad.jsonl:1: no score record"),
+        ("nonsense", "bad.jsonl:1"),
+        (json.dumps(record([1, 0], value=90)), "its items make 50.000, the value is 90.000"),
+        (json.dumps(record(["x"], value=1)), "each: could not convert"),
+        (json.dumps(record({"z": [1]}, value=1)), "each: unknown parts z"),
+        (
+            json.dumps(
+                record({"truth": [[9]], "guess": [[1]], "labels": 2}, value=1, metric="micro-f1")
+            ),
+            "bad.jsonl:1: each:",
+        ),
+        (
+            json.dumps(
+                record(
+                    {"truth": [[0]], "guess": [[1]], "labels": 10**13}, value=1, metric="macro-f1"
+                )
+            ),
+            "each: labels: expected 1 to",
+        ),
+        (
+            json.dumps(
+                record({"truth": [[0]], "guess": [[1]], "labels": 2}, value=1, metric="odd")
+            ),
+            "bad.jsonl:1: each:",
+        ),
+        (json.dumps(record({"x": 3, "y": [1]}, value=1, metric="pearson")), "each: has no items"),
+        (
+            json.dumps(record({"x": [1], "y": [1, 2]}, value=1, metric="pearson")),
+            "bad.jsonl:1: each:",
+        ),
+        (json.dumps(record(3, value=1)), "each: expected a list or an object"),
+        (json.dumps(record([1]) | {"value": "x"}), "value: expected a number"),
+        (
+            json.dumps(record([1])) + "\n" + json.dumps(record([1])),
+            "bad.jsonl:2: intent one 1-shot accuracy is here a second time",
+        ),
+    ],
+)
 def test_rubbish_is_named_in_one_line(command: Command, tmp_path: Path, line: str, says: str):
     (tmp_path / "bad.jsonl").write_text(line + "\n")
     twin = tmp_path / "twin.jsonl"
-    twin.write_text((line if "here a second" not in says else json.dumps(record([1]))).splitlines()[0] + "\n")
+    twin.write_text(
+        (line if "here a second" not in says else json.dumps(record([1]))).splitlines()[0] + "\n"
+    )
     said = command("compare", tmp_path / "bad.jsonl", twin, code=1).stderr
     assert says in said and "defect" not in said and len(said.splitlines()) <= 2
 
 
 def test_missing_files_are_named(command: Command, tmp_path: Path):
-    assert "none.jsonl" in command("compare", tmp_path / "none.jsonl", tmp_path / "two.jsonl", code=1).stderr
-    assert "no files of a folder or glob" in command("compare", tmp_path, f"{tmp_path}/*.x", code=1).stderr
+    assert (
+        "none.jsonl"
+        in command("compare", tmp_path / "none.jsonl", tmp_path / "two.jsonl", code=1).stderr
+    )
+    assert (
+        "no files of a folder or glob"
+        in command("compare", tmp_path, f"{tmp_path}/*.x", code=1).stderr
+    )
 
 
 ODD = "50% of_data & {more} | $x ~^ \\ *b*"
 
 
 def tables(command: Command, tmp_path: Path, kind: str) -> str:
-    files = [scores(tmp_path / f"{name}.jsonl", record(own, dataset=ODD)) for name, own in (("a", BAD), ("b", GOOD))]
+    files = [
+        scores(tmp_path / f"{name}.jsonl", record(own, dataset=ODD))
+        for name, own in (("a", BAD), ("b", GOOD))
+    ]
     return command("compare", "-q", "--to", kind, "--names", "a_b,c|d", *files).stdout
 
 
 def test_tables_for_latex_compile_what_they_are_given(command: Command, tmp_path: Path):
     text = tables(command, tmp_path, "latex")
-    assert r"50\% of\_data \& \{more\} | \$x \textasciitilde{}\textasciicircum{} \textbackslash{} *b*" in text
+    assert (
+        r"50\% of\_data \& \{more\} | \$x \textasciitilde{}\textasciicircum{} \textbackslash{} *b*"
+        in text
+    )
     assert r"a\_b & c|d & difference & p" in text and r"$<$0.001 \\" in text
     rows = [line for line in text.splitlines() if line.endswith(r"\\")]
     assert all(line.replace(r"\&", "").count("&") == 6 for line in rows)
@@ -237,14 +423,23 @@ def test_tables_for_markdown_keep_their_columns(command: Command, tmp_path: Path
 
 def test_csv_holds_the_numbers(command: Command, tmp_path: Path):
     row = next(csv.DictReader(io.StringIO(tables(command, tmp_path, "csv"))))
-    assert row["dataset"] == ODD and float(row["difference"]) == pytest.approx(100 * np.subtract(GOOD, BAD).mean())
+    assert row["dataset"] == ODD and float(row["difference"]) == pytest.approx(
+        100 * np.subtract(GOOD, BAD).mean()
+    )
 
 
 def test_a_person_reads_a_table_and_the_suffix_of_a_file_decides(command: Command, tmp_path: Path):
     table = tables(command, tmp_path, "table")
     steering = scores(tmp_path / "steering.jsonl", record(GOOD, dataset="a\x1b[31mb\nc"))
-    assert "\x1b" not in command("compare", "-q", "--to", "table", f"x={steering}", f"y={steering}").stdout
-    assert "after Holm's correction for 1 tests" in " ".join(table.split()) and "<0.001" in table and "]*" in table
+    assert (
+        "\x1b"
+        not in command("compare", "-q", "--to", "table", f"x={steering}", f"y={steering}").stdout
+    )
+    assert (
+        "after Holm's correction for 1 tests" in " ".join(table.split())
+        and "<0.001" in table
+        and "]*" in table
+    )
     files = (tmp_path / "a.jsonl", tmp_path / "b.jsonl")
     command("compare", "-q", *files, "-o", tmp_path / "t.tex")
     assert (tmp_path / "t.tex").read_text().startswith("% difference to a")
@@ -254,15 +449,47 @@ def test_a_person_reads_a_table_and_the_suffix_of_a_file_decides(command: Comman
 
 
 def test_scores_of_real_runs_are_compared_end_to_end(command: Command, tmp_path: Path):
-    toy, worse = Toy(["oos", "b", "c"], each=30, noise=0.5), np.random.default_rng(0).normal(size=(90, 8))
+    toy, worse = (
+        Toy(["oos", "b", "c"], each=30, noise=0.5),
+        np.random.default_rng(0).normal(size=(90, 8)),
+    )
     files: list[Path] = []
     for name, add in (("plain", 0.0), ("noisy", 1.5)):
         (tmp_path / name).mkdir()
-        train, test = (write(tmp_path / name / f"{s}.jsonl", toy.rows(s), embedding=toy.vectors[s] + add * worse) for s in ("train", "test"))  # fmt: skip
+        train, test = (
+            write(
+                tmp_path / name / f"{s}.jsonl", toy.rows(s), embedding=toy.vectors[s] + add * worse
+            )
+            for s in ("train", "test")
+        )
         for task in ("intent", "oos"):
-            command(task, "-q", "--train", train, "--test", test, "--runs", 3, "-o", tmp_path / name / f"{task}-scores.jsonl")  # fmt: skip
-        files += [scores(tmp_path / f"{name}.jsonl", *(json.loads(line) for task in ("intent", "oos") for line in (tmp_path / name / f"{task}-scores.jsonl").read_text().splitlines()))]  # fmt: skip
-    found: Sequence[Record] = [json.loads(line) for line in command("compare", *files).stdout.splitlines()]
+            command(
+                task,
+                "-q",
+                "--train",
+                train,
+                "--test",
+                test,
+                "--runs",
+                3,
+                "-o",
+                tmp_path / name / f"{task}-scores.jsonl",
+            )
+        files += [
+            scores(
+                tmp_path / f"{name}.jsonl",
+                *(
+                    json.loads(line)
+                    for task in ("intent", "oos")
+                    for line in (tmp_path / name / f"{task}-scores.jsonl").read_text().splitlines()
+                ),
+            )
+        ]
+    found: Sequence[Record] = [
+        json.loads(line) for line in command("compare", *files).stdout.splitlines()
+    ]
     assert all(r["low"] - 1e-9 <= r["difference"] <= r["high"] + 1e-9 for r in found)
     assert next(r for r in found if r["metric"] == "accuracy")["significant"]
-    assert {"auroc", "fpr-at-95-recall", "average", "accuracy", "oos-recall"} <= {r["metric"] for r in found}
+    assert {"auroc", "fpr-at-95-recall", "average", "accuracy", "oos-recall"} <= {
+        r["metric"] for r in found
+    }

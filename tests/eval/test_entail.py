@@ -12,18 +12,26 @@ import pytest
 from score_files import Evaluate, Record, score, write
 
 Command = Callable[..., subprocess.CompletedProcess]
-ANGLES = {"anchor": [0, 0, 0, 0], "entailment": [10, 50, 30, 90], "contradiction": [20, 40, 30, -80]}
+ANGLES = {
+    "anchor": [0, 0, 0, 0],
+    "entailment": [10, 50, 30, 90],
+    "contradiction": [20, 40, 30, -80],
+}
 
 
 def at(degrees: list[float]) -> np.ndarray:
     angles = np.deg2rad(degrees)
-    return np.stack([np.cos(angles), np.sin(angles)], 1) * 3  # not of unit length: the command must see to that
+    return (
+        np.stack([np.cos(angles), np.sin(angles)], 1) * 3
+    )  # not of unit length: the command must see to that
 
 
 @pytest.fixture
 def triplets(tmp_path: Path) -> Path:
     rows = [{"anchor": name} for name in ("one", "two", "three", "one")]
-    return write(tmp_path / "t.jsonl", rows, **{f"{name}_embedding": at(own) for name, own in ANGLES.items()})
+    return write(
+        tmp_path / "t.jsonl", rows, **{f"{name}_embedding": at(own) for name, own in ANGLES.items()}
+    )
 
 
 def test_only_a_strictly_larger_cosine_is_right_and_ties_are_told(command: Command, triplets: Path):
@@ -32,20 +40,38 @@ def test_only_a_strictly_larger_cosine_is_right_and_ties_are_told(command: Comma
     assert (record["value"], record["n"]) == (25, 4)  # right, wrong, tie, wrong
     assert record["data"] == {"anchors": 3, "triplets": 4, "dropped": 0, "ties": 1}
     assert "1 ties count as wrong" in done.stderr
-    assert record["each"] == {"right": [1, 0, 0], "of": [2, 1, 1]}, "an anchor's triplets stay together"
+    assert record["each"] == {"right": [1, 0, 0], "of": [2, 1, 1]}, (
+        "an anchor's triplets stay together"
+    )
     assert record["low"] <= 25 <= record["high"]
 
 
-NLI = [("p", "entailment", 10), ("p", "entailment", 50), ("p", "contradiction", 40), ("p", "neutral", 0), ("q", "contradiction", 10),
-       ("p", "contradiction", 5), ("r", "entailment", 70), ("r", "contradiction", 80), ("r", "-", 1)]  # fmt: skip
+NLI = [
+    ("p", "entailment", 10),
+    ("p", "entailment", 50),
+    ("p", "contradiction", 40),
+    ("p", "neutral", 0),
+    ("q", "contradiction", 10),
+    ("p", "contradiction", 5),
+    ("r", "entailment", 70),
+    ("r", "contradiction", 80),
+    ("r", "-", 1),
+]
 
 
 def pairs(path: Path, rows: list[tuple[str, str, float]], **more: object) -> Path:
     made: list[Record] = [{"premise": p, "label": label, **more} for p, label, _ in rows]
-    return write(path, made, premise_embedding=at([0] * len(rows)), hypothesis_embedding=at([a for *_, a in rows]))
+    return write(
+        path,
+        made,
+        premise_embedding=at([0] * len(rows)),
+        hypothesis_embedding=at([a for *_, a in rows]),
+    )
 
 
-def test_labelled_pairs_make_the_triplets_of_each_premise(evaluate: Evaluate, command: Command, tmp_path: Path):
+def test_labelled_pairs_make_the_triplets_of_each_premise(
+    evaluate: Evaluate, command: Command, tmp_path: Path
+):
     path = pairs(tmp_path / "nli.jsonl", NLI)
     every = score(evaluate("entail", path), "accuracy")
     # p: 10 and 50 against 40 and 5: 1 of 4; r: 70 against 80: 1 of 1; q has no entailment
@@ -55,11 +81,21 @@ def test_labelled_pairs_make_the_triplets_of_each_premise(evaluate: Evaluate, co
     assert "1 anchors without both sides left out" in command("entail", path).stderr
 
 
-def test_other_columns_and_labels_can_be_named(evaluate: Evaluate, command: Command, tmp_path: Path):
+def test_other_columns_and_labels_can_be_named(
+    evaluate: Evaluate, command: Command, tmp_path: Path
+):
     numbers = {"entailment": 0, "neutral": 1, "contradiction": 2, "-": -1}
     rows = [{"gold": numbers[label], "a": p} for p, label, _ in NLI]
-    path = write(tmp_path / "n.jsonl", rows, a_embedding=at([0] * len(rows)), b_embedding=at([x for *_, x in NLI]), c_embedding=at([1] * len(rows)))  # fmt: skip
-    found = score(evaluate("entail", "--texts", "a,b", "--label", "gold", "--labels", "0,2", path), "accuracy")
+    path = write(
+        tmp_path / "n.jsonl",
+        rows,
+        a_embedding=at([0] * len(rows)),
+        b_embedding=at([x for *_, x in NLI]),
+        c_embedding=at([1] * len(rows)),
+    )
+    found = score(
+        evaluate("entail", "--texts", "a,b", "--label", "gold", "--labels", "0,2", path), "accuracy"
+    )
     assert found["value"] == pytest.approx(40)
     assert "has vectors of 3 texts" in command("entail", path, code=1).stderr
     assert "--labels: '0': name two" in command("entail", "--labels", "0", path, code=2).stderr
@@ -70,18 +106,33 @@ def test_other_columns_and_labels_can_be_named(evaluate: Evaluate, command: Comm
 def test_parts_are_scored_apart(evaluate: Evaluate, tmp_path: Path):
     path = pairs(tmp_path / "dev.jsonl", NLI, split="dev")
     both = tmp_path / "both.jsonl"
-    both.write_text(path.read_text() + pairs(tmp_path / "test.jsonl", NLI[:3], split="test").read_text())
+    both.write_text(
+        path.read_text() + pairs(tmp_path / "test.jsonl", NLI[:3], split="test").read_text()
+    )
     assert {r["setting"]: r["n"] for r in evaluate("entail", both)} == {"dev": 5, "test": 2}
     assert [r["n"] for r in evaluate("entail", "--part", "test", both)] == [2]
 
 
 @pytest.mark.shared
 @pytest.mark.slow
-def test_minilm_orders_most_triplets_of_snli(command: Command, scripts: Path, published, minilm: str, tmp_path: Path):
+def test_minilm_orders_most_triplets_of_snli(
+    command: Command, scripts: Path, published, minilm: str, tmp_path: Path
+):
     rows = [row for row in published("snli") if row["split"] == "test"][:300]
     (tmp_path / "snli.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = command("entail", tmp_path / "snli.parquet", code=1)
     assert "snli.parquet" in done.stderr
-    subprocess.run([scripts / "dial-embed", "-q", "--model", minilm, tmp_path / "snli.jsonl", "-o", tmp_path / "snli.parquet"], check=True)  # fmt: skip
+    subprocess.run(
+        [
+            scripts / "dial-embed",
+            "-q",
+            "--model",
+            minilm,
+            tmp_path / "snli.jsonl",
+            "-o",
+            tmp_path / "snli.parquet",
+        ],
+        check=True,
+    )
     record = json.loads(command("entail", tmp_path / "snli.parquet", "--json").stdout)
     assert 85 < record["value"] < 100 and record["n"] > 60

@@ -14,8 +14,12 @@ pytestmark = [pytest.mark.shared, pytest.mark.slow]
 
 Rows = Callable[[str], list[Record]]
 Embed = Callable[[list[str]], np.ndarray]
-OOS = {"accuracy": "accuracy", "in_scope_accuracy": "in-accuracy", "oos_accuracy": "oos-accuracy",
-       "oos_recall": "oos-recall"}  # fmt: skip
+OOS = {
+    "accuracy": "accuracy",
+    "in_scope_accuracy": "in-accuracy",
+    "oos_accuracy": "oos-accuracy",
+    "oos_recall": "oos-recall",
+}
 # one text of 1,000 moves a metric by 0.1: the reference rounds vectors to float16, we do not
 POINTS_OF_ACCURACY, POINTS_OF_OOS = 0.05, 0.1 + 1e-9
 
@@ -25,12 +29,16 @@ def golden(shared: Path) -> Callable[[str], Record]:
     return lambda name: json.loads((shared / "golden" / name).read_text())
 
 
-def files(folder: Path, rows: Rows, embed: Embed, dataset: str, kept: list[int] | None = None) -> tuple[Path, Path]:
+def files(
+    folder: Path, rows: Rows, embed: Embed, dataset: str, kept: list[int] | None = None
+) -> tuple[Path, Path]:
     """Embed a data set's test half and its training half, or only some rows of the latter."""
     train, test = rows(f"{dataset}_train"), rows(f"{dataset}_test")
     train = train if kept is None else [train[i] for i in kept]
-    return tuple(write_npy(folder / f"{half}.npy", some, embed([row["text"] for row in some]))
-                 for half, some in (("train", train), ("test", test)))  # fmt: skip
+    return tuple(
+        write_npy(folder / f"{half}.npy", some, embed([row["text"] for row in some]))
+        for half, some in (("train", train), ("test", test))
+    )
 
 
 def few(runs: dict[str, list[Record]], folder: Path) -> tuple[list[int], Path]:
@@ -38,42 +46,70 @@ def few(runs: dict[str, list[Record]], folder: Path) -> tuple[list[int], Path]:
     kept = sorted({i for some in runs.values() for run in some for i in run["train_idx"]})
     place = {row: i for i, row in enumerate(kept)}
     again = {
-        shots: [{"seed": run["seed"], "train_idx": [place[i] for i in run["train_idx"]], "val_idx": []} for run in some]
+        shots: [
+            {"seed": run["seed"], "train_idx": [place[i] for i in run["train_idx"]], "val_idx": []}
+            for run in some
+        ]
         for shots, some in runs.items()
     }
     (folder / "e.json").write_text(json.dumps({"shots": again}))
     return kept, folder / "e.json"
 
 
-def test_intent_accuracy_of_every_seed(evaluate: Evaluate, rows: Rows, embed: Embed, golden, tmp_path: Path):
+def test_intent_accuracy_of_every_seed(
+    evaluate: Evaluate, rows: Rows, embed: Embed, golden, tmp_path: Path
+):
     kept, episodes = few({"1": golden("splits.json")["bank77"]["shots"]["1"]}, tmp_path)
     train, test = files(tmp_path, rows, embed, "bank77", kept)
-    records = evaluate("intent", "--train", train, "--test", test, "--shots", "1", "--episodes", episodes)
+    records = evaluate(
+        "intent", "--train", train, "--test", test, "--shots", "1", "--episodes", episodes
+    )
     expected = golden("metrics.json")["intent"]["bank77|1"]["per_seed"]
-    assert score(records, "accuracy", "1-shot")["values"] == pytest.approx(expected, abs=POINTS_OF_ACCURACY)
+    assert score(records, "accuracy", "1-shot")["values"] == pytest.approx(
+        expected, abs=POINTS_OF_ACCURACY
+    )
 
 
 @pytest.mark.exhaustive
-def test_five_shots_and_nearest_neighbours_in_the_whole_training_set(evaluate: Evaluate, rows: Rows, embed: Embed, golden, tmp_path: Path):  # fmt: skip
+def test_five_shots_and_nearest_neighbours_in_the_whole_training_set(
+    evaluate: Evaluate, rows: Rows, embed: Embed, golden, tmp_path: Path
+):
     # no --episodes: the sampler has to draw what the reference drew
     bank77 = files(tmp_path, rows, embed, "bank77")
-    records = evaluate("intent", "--train", bank77[0], "--test", bank77[1], "--shots", "1,5", "--runs", 10)
+    records = evaluate(
+        "intent", "--train", bank77[0], "--test", bank77[1], "--shots", "1,5", "--runs", 10
+    )
     for shots in (1, 5):
         expected = golden("metrics.json")["intent"][f"bank77|{shots}"]["per_seed"]
-        assert score(records, "accuracy", f"{shots}-shot")["values"] == pytest.approx(expected, abs=POINTS_OF_ACCURACY)
-    # of the golden majority votes (k = 3, 5, 10) ties went to the lowest label id; ours go to the nearer class
+        assert score(records, "accuracy", f"{shots}-shot")["values"] == pytest.approx(
+            expected, abs=POINTS_OF_ACCURACY
+        )
+    # of the golden majority votes (k = 3, 5, 10) ties went to the lowest label id; ours go to the
+    # nearer class
     records = evaluate("intent", "--train", bank77[0], "--test", bank77[1], "--method", "knn")
     expected = golden("knn.json")["bank77"]["accuracy"]
     assert score(records, "accuracy")["value"] == pytest.approx(expected, abs=POINTS_OF_ACCURACY)
 
 
 @pytest.mark.parametrize("dataset", ["clinc150", "clinc150_all", "bank77"])
-def test_episodes_are_those_of_the_reference_row_by_row(command, rows: Rows, golden, tmp_path: Path, dataset: str):
+def test_episodes_are_those_of_the_reference_row_by_row(
+    command, rows: Rows, golden, tmp_path: Path, dataset: str
+):
     # the sampler looks at labels alone, so vectors of one number will do
-    paths = [write_npy(tmp_path / f"{half}.npy", some, np.ones((len(some), 1), np.float32))
-             for half, some in (("train", rows(f"{dataset}_train")), ("test", rows(f"{dataset}_test")))]  # fmt: skip
+    paths = [
+        write_npy(tmp_path / f"{half}.npy", some, np.ones((len(some), 1), np.float32))
+        for half, some in (("train", rows(f"{dataset}_train")), ("test", rows(f"{dataset}_test")))
+    ]
     command(
-        "intent", "--train", paths[0], "--test", paths[1], "--shots", "1,5", "--export-episodes", tmp_path / "e.json"
+        "intent",
+        "--train",
+        paths[0],
+        "--test",
+        paths[1],
+        "--shots",
+        "1,5",
+        "--export-episodes",
+        tmp_path / "e.json",
     )
     drawn = json.loads((tmp_path / "e.json").read_text())
     for shots, expected in golden("splits.json")[dataset]["shots"].items():
@@ -81,15 +117,28 @@ def test_episodes_are_those_of_the_reference_row_by_row(command, rows: Rows, gol
             assert {key: run[key] for key in other} == other
 
 
-def test_out_of_scope_metrics_of_every_seed(evaluate: Evaluate, rows: Rows, embed: Embed, golden, tmp_path: Path):
+def test_out_of_scope_metrics_of_every_seed(
+    evaluate: Evaluate, rows: Rows, embed: Embed, golden, tmp_path: Path
+):
     # one example of a class: 1,500 texts to embed instead of 15,250
     kept, episodes = few({"1": golden("splits.json")["clinc150_all"]["shots"]["1"]}, tmp_path)
     train, test = files(tmp_path, rows, embed, "clinc150_all", kept)
-    records = evaluate("oos", "--train", train, "--test", test, "--shots", "1", "--episodes", episodes,
-                       "--oos-label", "150")  # fmt: skip
+    records = evaluate(
+        "oos",
+        "--train",
+        train,
+        "--test",
+        test,
+        "--shots",
+        "1",
+        "--episodes",
+        episodes,
+        "--oos-label",
+        "150",
+    )
     for threshold in ("mean-std", "mean", "mean+std"):
         known = golden("metrics.json")["oos"][f"1-shot|thr={threshold}"]
         for name, metric in OOS.items():
             found = score(records, metric, f"1-shot {threshold}")["values"]
             expected = [100 * share for share in known[name]["per_seed"]]
-            assert found == pytest.approx(expected, abs=POINTS_OF_OOS), (threshold, metric)  # fmt: skip
+            assert found == pytest.approx(expected, abs=POINTS_OF_OOS), (threshold, metric)

@@ -20,17 +20,29 @@ def dialogues() -> tuple[list[Record], np.ndarray]:
     draw = np.random.default_rng(0)
     kind = draw.integers(0, 3, 300)
     splits = ["train"] * 180 + ["dev"] * 60 + ["test"] * 60
-    rows = [{"qi": int(k == 1), "hi": int(k == 2), "split": s, "tokens": 200 + i % 100, "kind": "abc"[k]}
-            for i, (k, s) in enumerate(zip(kind, splits, strict=True))]  # fmt: skip
+    rows = [
+        {
+            "qi": int(k == 1),
+            "hi": int(k == 2),
+            "split": s,
+            "tokens": 200 + i % 100,
+            "kind": "abc"[k],
+        }
+        for i, (k, s) in enumerate(zip(kind, splits, strict=True))
+    ]
     return rows, np.eye(3)[kind] + draw.normal(size=(300, 3)) * 0.1
 
 
 @pytest.fixture(scope="module")
-def path(dialogues: tuple[list[Record], np.ndarray], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def path(
+    dialogues: tuple[list[Record], np.ndarray], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     return write(tmp_path_factory.mktemp("infer") / "d.jsonl", dialogues[0], embedding=dialogues[1])
 
 
-def test_of_several_columns_the_class_is_whether_any_is_true(evaluate: Evaluate, path: Path, dialogues):
+def test_of_several_columns_the_class_is_whether_any_is_true(
+    evaluate: Evaluate, path: Path, dialogues
+):
     records = evaluate("infer", path, "--label", "qi,hi", *QUICK)
     wrong = [row["qi"] or row["hi"] for row in dialogues[0] if row["split"] == "test"]
     assert score(records, "accuracy")["value"] == 100 and score(records, "accuracy")["n"] == 60
@@ -44,39 +56,66 @@ def test_one_column_may_have_any_number_of_classes(evaluate: Evaluate, path: Pat
 def test_accuracy_is_that_of_scikit_learn_on_what_the_layer_predicts(toy: Toy, tmp_path: Path):
     from sklearn.metrics import accuracy_score
 
-    from dialtools.eval import infer, parts, probe
+    from dialtools.eval import parts, probe
     from dialtools.eval.options.probes import InferOptions
+    from dialtools.eval.tasks import infer
 
-    rows = [row | {"split": s} for s, half in (("train", "train"), ("val", "test"), ("test", "test")) for row in toy.rows(half)]  # fmt: skip
+    rows = [
+        row | {"split": s}
+        for s, half in (("train", "train"), ("val", "test"), ("test", "test"))
+        for row in toy.rows(half)
+    ]
     vectors = np.concatenate([toy.vectors[half] for half in ("train", "test", "test")])
     path = write(tmp_path / "toy.jsonl", rows, embedding=vectors)
     options = InferOptions(inputs=(str(path),), rates=(0.001, 0.01), decays=(0.0,), epochs=5)
     found = infer.evaluate(options)[0][0]
     names = sorted(set(toy.label["train"]))
-    y = {half: np.array([names.index(label) for label in toy.label[half]]) for half in ("train", "test")}
+    y = {
+        half: np.array([names.index(label) for label in toy.label[half]])
+        for half in ("train", "test")
+    }
     three = parts.Parts(y["train"], y["test"], y["test"])
     layer = probe.train(
-        parts.read(options), three, lambda t, p: accuracy_score(t, p.argmax(1)), options, lambda _: None
+        parts.read(options),
+        three,
+        lambda t, p: accuracy_score(t, p.argmax(1)),
+        options,
+        lambda _: None,
     )
     guess = layer(np.asarray(toy.vectors["test"])).argmax(1)
     assert found.value == pytest.approx(100 * accuracy_score(y["test"], guess))
-    assert found.chosen == layer.chosen and layer.chosen["validation"] == accuracy_score(y["test"], guess)
+    assert found.chosen == layer.chosen and layer.chosen["validation"] == accuracy_score(
+        y["test"], guess
+    )
 
 
-def test_only_dialogues_under_the_bound_of_tokens_are_taken(evaluate: Evaluate, command: Command, path: Path, dialogues, tmp_path: Path):  # fmt: skip
+def test_only_dialogues_under_the_bound_of_tokens_are_taken(
+    evaluate: Evaluate, command: Command, path: Path, dialogues, tmp_path: Path
+):
     short = sum(row["tokens"] < 256 for row in dialogues[0] if row["split"] == "test")
-    found = score(evaluate("infer", path, "--label", "kind", "--under-tokens", 256, *QUICK), "accuracy")
+    found = score(
+        evaluate("infer", path, "--label", "kind", "--under-tokens", 256, *QUICK), "accuracy"
+    )
     assert (found["n"], found["setting"]) == (short, "under 256 tokens")
     bare = [{k: v for k, v in row.items() if k != "tokens"} for row in dialogues[0]]
     other = write(tmp_path / "bare.jsonl", bare, embedding=dialogues[1])
-    assert "dial-embed --tokens" in command("infer", other, "--label", "kind", "--under-tokens", 256, code=1).stderr
-    assert "fewer than 9" in command("infer", path, "--label", "kind", "--under-tokens", 9, code=1).stderr
+    assert (
+        "dial-embed --tokens"
+        in command("infer", other, "--label", "kind", "--under-tokens", 256, code=1).stderr
+    )
+    assert (
+        "fewer than 9"
+        in command("infer", path, "--label", "kind", "--under-tokens", 9, code=1).stderr
+    )
 
 
 def test_a_hidden_layer_learns_what_a_linear_one_cannot(evaluate: Evaluate, tmp_path: Path):
     draw = np.random.default_rng(0)
     points = draw.normal(size=(900, 2))
-    rows = [{"label": bool(x * y > 0), "split": s} for (x, y), s in zip(points, ["train", "val", "test"] * 300, strict=True)]  # fmt: skip
+    rows = [
+        {"label": bool(x * y > 0), "split": s}
+        for (x, y), s in zip(points, ["train", "val", "test"] * 300, strict=True)
+    ]
     path = write(tmp_path / "xor.jsonl", rows, embedding=points)
     ask = ("infer", path, "--rates", "0.01", "--decays", "0", "--epochs", 60, "--patience", 20)
     linear, both = (score(evaluate(*ask, "--hidden", h), "accuracy") for h in ("0", "0,32"))
@@ -96,6 +135,8 @@ def test_a_hidden_layer_learns_what_a_linear_one_cannot(evaluate: Evaluate, tmp_
 def test_what_cannot_be_learnt_from_is_said_in_one_line(
     command: Command, dialogues, tmp_path: Path, change: Record, flags: tuple, says: str
 ):
-    path = write(tmp_path / "bad.jsonl", [row | change for row in dialogues[0]], embedding=dialogues[1])
+    path = write(
+        tmp_path / "bad.jsonl", [row | change for row in dialogues[0]], embedding=dialogues[1]
+    )
     said = command("infer", path, *flags, code=1).stderr
     assert says in said and "Traceback" not in said and "defect" not in said

@@ -13,7 +13,18 @@ from score_files import Evaluate, Record, Toy, score
 
 Command = Callable[..., subprocess.CompletedProcess]
 # all-MiniLM-L6-v2 on Banking77Classification, run by run, as MTEB 1.12.75 published them
-PUBLISHED = (0.798052, 0.801623, 0.812987, 0.805519, 0.791883, 0.804870, 0.790909, 0.788961, 0.809091, 0.800325)
+PUBLISHED = (
+    0.798052,
+    0.801623,
+    0.812987,
+    0.805519,
+    0.791883,
+    0.804870,
+    0.790909,
+    0.788961,
+    0.809091,
+    0.800325,
+)
 ONE_TEXT = 1 / 3080
 
 
@@ -25,35 +36,83 @@ def slow_runs(toy: Toy, shots: int, runs: int, seed: int) -> list[tuple[float, f
     labels, found, order = toy.label["train"], [], list(range(len(toy.label["train"])))
     for _ in range(runs):
         np.random.RandomState(seed).shuffle(order)
-        rows = [i for label in dict.fromkeys(labels) for i in [j for j in order if labels[j] == label][:shots]]
+        rows = [
+            i
+            for label in dict.fromkeys(labels)
+            for i in [j for j in order if labels[j] == label][:shots]
+        ]
         rows.sort(key=order.index)
         model = LogisticRegression(max_iter=100, random_state=seed)
-        guess = model.fit(toy.vectors["train"][rows], [labels[i] for i in rows]).predict(toy.vectors["test"])
+        guess = model.fit(toy.vectors["train"][rows], [labels[i] for i in rows]).predict(
+            toy.vectors["test"]
+        )
         truth = toy.label["test"]
-        found.append((accuracy_score(truth, guess), *(f1_score(truth, guess, average=kind) for kind in ("macro", "weighted"))))  # fmt: skip
+        found.append(
+            (
+                accuracy_score(truth, guess),
+                *(f1_score(truth, guess, average=kind) for kind in ("macro", "weighted")),
+            )
+        )
     return found
 
 
 @pytest.mark.parametrize("seed", [0, 3])
-def test_regression_is_that_of_mteb_run_by_run(evaluate: Evaluate, toy: Toy, toy_files: tuple[Path, Path], seed: int):
-    ask = ("intent", "--train", toy_files[0], "--test", toy_files[1], "--method", "logreg", "--seed", seed)
+def test_regression_is_that_of_mteb_run_by_run(
+    evaluate: Evaluate, toy: Toy, toy_files: tuple[Path, Path], seed: int
+):
+    ask = (
+        "intent",
+        "--train",
+        toy_files[0],
+        "--test",
+        toy_files[1],
+        "--method",
+        "logreg",
+        "--seed",
+        seed,
+    )
     records = evaluate(*ask, "--shots", 3, "--runs", 4)
     expected = np.array(slow_runs(toy, 3, 4, 42 + seed)).T * 100
     for metric, values in zip(("accuracy", "macro-f1", "weighted-f1"), expected, strict=True):
-        assert score(records, metric, "3-shot logreg")["values"] == pytest.approx(values.tolist(), abs=1e-4), metric
+        assert score(records, metric, "3-shot logreg")["values"] == pytest.approx(
+            values.tolist(), abs=1e-4
+        ), metric
     assert {r["setting"] for r in evaluate(*ask)} == {"8-shot logreg"}
 
 
 def test_given_episodes_are_for_prototypes(command: Command, toy_files: tuple[Path, Path]):
-    failed = command("intent", "--train", toy_files[0], "--test", toy_files[1], "--method", "logreg", "--episodes", "e.json", code=2)  # fmt: skip
+    failed = command(
+        "intent",
+        "--train",
+        toy_files[0],
+        "--test",
+        toy_files[1],
+        "--method",
+        "logreg",
+        "--episodes",
+        "e.json",
+        code=2,
+    )
     assert "go with --method prototype" in failed.stderr
 
 
 def banking(**facts: object) -> list[Record]:
     """Score records as `intent --method logreg` makes of BANK77."""
-    shared = {"schema": "dialtools.score/1", "task": "intent", "dataset": "banking77.parquet", "setting": "8-shot logreg", "n": 3080, "runs": 10, "seed": 0,
-              "model": "models/mine", "data": {"train": {"rows": 10003}}}  # fmt: skip
-    return [{**shared, "metric": m, "value": v, "values": [v] * 10, **facts} for m, v in (("accuracy", 80.0), ("macro-f1", 79.0), ("weighted-f1", 78.0))]  # fmt: skip
+    shared = {
+        "schema": "dialtools.score/1",
+        "task": "intent",
+        "dataset": "banking77.parquet",
+        "setting": "8-shot logreg",
+        "n": 3080,
+        "runs": 10,
+        "seed": 0,
+        "model": "models/mine",
+        "data": {"train": {"rows": 10003}},
+    }
+    return [
+        {**shared, "metric": m, "value": v, "values": [v] * 10, **facts}
+        for m, v in (("accuracy", 80.0), ("macro-f1", 79.0), ("weighted-f1", 78.0))
+    ]
 
 
 def similarity(n: int, setting: str = "test") -> list[Record]:
@@ -65,7 +124,10 @@ def similarity(n: int, setting: str = "test") -> list[Record]:
         "n": n,
         "model": "models/mine",
     }
-    return [{**shared, "metric": metric, "value": value} for metric, value in (("spearman", 82.0), ("pearson", 83.0))]
+    return [
+        {**shared, "metric": metric, "value": value}
+        for metric, value in (("spearman", 82.0), ("pearson", 83.0))
+    ]
 
 
 def file(path: Path, records: list[Record]) -> Path:
@@ -77,16 +139,37 @@ def test_files_are_laid_out_as_mtebs(command: Command, tmp_path: Path):
     path, folder = file(tmp_path / "s.jsonl", banking() + similarity(1379)), tmp_path / "results"
     done = command("mteb", path, "-o", folder, "--model-name", "me/mine", "--model-revision", "abc")
     found = {one.name: json.loads(one.read_text()) for one in folder.iterdir()}
-    assert set(found) == {"Banking77Classification.json", "STSBenchmark.json", "model_meta.json"} and "refused" not in done.stderr  # fmt: skip
+    assert (
+        set(found) == {"Banking77Classification.json", "STSBenchmark.json", "model_meta.json"}
+        and "refused" not in done.stderr
+    )
     bank = found["Banking77Classification.json"]
-    assert set(bank) == {"dataset_revision", "task_name", "mteb_version", "scores", "evaluation_time", "kg_co2_emissions"}  # fmt: skip
+    assert set(bank) == {
+        "dataset_revision",
+        "task_name",
+        "mteb_version",
+        "scores",
+        "evaluation_time",
+        "kg_co2_emissions",
+    }
     assert bank["task_name"] == "Banking77Classification" and bank["mteb_version"] is None
     test = bank["scores"]["test"][0]
-    assert (test["main_score"], test["hf_subset"], test["languages"]) == (0.8, "default", ["eng-Latn"])
-    assert test["scores_per_experiment"] == [{"accuracy": 0.8, "f1": 0.79, "f1_weighted": 0.78}] * 10
+    assert (test["main_score"], test["hf_subset"], test["languages"]) == (
+        0.8,
+        "default",
+        ["eng-Latn"],
+    )
+    assert (
+        test["scores_per_experiment"] == [{"accuracy": 0.8, "f1": 0.79, "f1_weighted": 0.78}] * 10
+    )
     sts = found["STSBenchmark.json"]["scores"]["test"][0]
-    assert (sts["main_score"], sts["cosine_pearson"]) == (sts["cosine_spearman"], 0.83) == (0.82, 0.83)
-    assert found["model_meta.json"]["name"] == "me/mine" and found["model_meta.json"]["revision"] == "abc"
+    assert (
+        (sts["main_score"], sts["cosine_pearson"]) == (sts["cosine_spearman"], 0.83) == (0.82, 0.83)
+    )
+    assert (
+        found["model_meta.json"]["name"] == "me/mine"
+        and found["model_meta.json"]["revision"] == "abc"
+    )
     assert "exists already" in command("mteb", path, "-o", folder, code=1).stderr
     command("mteb", path, "-o", folder, "--overwrite")
     assert json.loads((folder / "model_meta.json").read_text())["name"] == "models/mine"
@@ -94,15 +177,29 @@ def test_files_are_laid_out_as_mtebs(command: Command, tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("records", "why"),
-    [(banking(n=3000), "3,000 test rows, those of Banking77Classification are 3,080"), (banking(setting="5-shot"), "is intent --method logreg with 8 shots, 10 runs"),
-     (banking(seed=1), "is intent --method logreg"), (banking(runs=9), "is intent --method logreg"), (banking(data={"train": {"rows": 900}}), "900 training rows"),
-     (banking()[:1], "is intent --method logreg"), (similarity(500), "no part has the 1,379 rows of STSBenchmark"),
-     (banking(dataset="clinc150"), "no task of MTEB is scored so"), (banking(task="oos"), "no task of MTEB")],
-)  # fmt: skip
-def test_what_mteb_does_otherwise_is_refused_with_a_line(command: Command, tmp_path: Path, records: list[Record], why: str):  # fmt: skip
-    failed = command("mteb", file(tmp_path / "s.jsonl", records), "-o", tmp_path / "results", code=1)
+    [
+        (banking(n=3000), "3,000 test rows, those of Banking77Classification are 3,080"),
+        (banking(setting="5-shot"), "is intent --method logreg with 8 shots, 10 runs"),
+        (banking(seed=1), "is intent --method logreg"),
+        (banking(runs=9), "is intent --method logreg"),
+        (banking(data={"train": {"rows": 900}}), "900 training rows"),
+        (banking()[:1], "is intent --method logreg"),
+        (similarity(500), "no part has the 1,379 rows of STSBenchmark"),
+        (banking(dataset="clinc150"), "no task of MTEB is scored so"),
+        (banking(task="oos"), "no task of MTEB"),
+    ],
+)
+def test_what_mteb_does_otherwise_is_refused_with_a_line(
+    command: Command, tmp_path: Path, records: list[Record], why: str
+):
+    failed = command(
+        "mteb", file(tmp_path / "s.jsonl", records), "-o", tmp_path / "results", code=1
+    )
     assert why in failed.stderr and not (tmp_path / "results").exists()
-    beside = file(tmp_path / "s.jsonl", records + (banking() if records[0]["task"] == "sts" else similarity(1379)))
+    beside = file(
+        tmp_path / "s.jsonl",
+        records + (banking() if records[0]["task"] == "sts" else similarity(1379)),
+    )
     done = command("mteb", beside, "-o", tmp_path / "results")
     assert f"refused: {records[0]['task']} " in done.stderr and why in done.stderr
     assert len(list((tmp_path / "results").iterdir())) == 2
@@ -111,21 +208,45 @@ def test_what_mteb_does_otherwise_is_refused_with_a_line(command: Command, tmp_p
 def test_a_data_set_of_another_name_can_be_said_to_be_a_task(command: Command, tmp_path: Path):
     path = file(tmp_path / "s.jsonl", banking(dataset="mine"))
     command("mteb", path, "-o", tmp_path / "results", "--task", "mine=Banking77Classification")
-    assert "did you mean Banking77Classification" in command("mteb", path, "-o", tmp_path / "r", "--task", "mine=Banking7Classification", code=2).stderr  # fmt: skip
+    assert (
+        "did you mean Banking77Classification"
+        in command(
+            "mteb", path, "-o", tmp_path / "r", "--task", "mine=Banking7Classification", code=2
+        ).stderr
+    )
     assert "-o DIR is needed" in command("mteb", path, code=2).stderr
-    two = file(tmp_path / "two.jsonl", banking() + [{**r, "model": "other"} for r in similarity(1379)])
+    two = file(
+        tmp_path / "two.jsonl", banking() + [{**r, "model": "other"} for r in similarity(1379)]
+    )
     assert "several models" in command("mteb", two, "-o", tmp_path / "r", code=1).stderr
 
 
 @pytest.mark.shared
 @pytest.mark.exhaustive
 @pytest.mark.slow
-def test_minilm_gets_the_published_numbers_run_by_run(command: Command, scripts: Path, shared: Path, minilm: str, tmp_path: Path):  # fmt: skip
+def test_minilm_gets_the_published_numbers_run_by_run(
+    command: Command, scripts: Path, shared: Path, minilm: str, tmp_path: Path
+):
     rows = shared / "data" / "eval" / "banking77.jsonl.gz"
-    subprocess.run([scripts / "dial-embed", "-q", "--model", minilm, rows, "-o", tmp_path / "banking77.parquet"], check=True)  # fmt: skip
-    command("intent", "--method", "logreg", tmp_path / "banking77.parquet", "-o", tmp_path / "s.jsonl")
+    subprocess.run(
+        [
+            scripts / "dial-embed",
+            "-q",
+            "--model",
+            minilm,
+            rows,
+            "-o",
+            tmp_path / "banking77.parquet",
+        ],
+        check=True,
+    )
+    command(
+        "intent", "--method", "logreg", tmp_path / "banking77.parquet", "-o", tmp_path / "s.jsonl"
+    )
     command("mteb", tmp_path / "s.jsonl", "-o", tmp_path / "results")
-    found = json.loads((tmp_path / "results" / "Banking77Classification.json").read_text())["scores"]["test"][0]
+    found = json.loads((tmp_path / "results" / "Banking77Classification.json").read_text())[
+        "scores"
+    ]["test"][0]
     runs = [run["accuracy"] for run in found["scores_per_experiment"]]
     assert runs == pytest.approx(PUBLISHED, abs=1.5 * ONE_TEXT)
     assert found["main_score"] == pytest.approx(0.800422, abs=ONE_TEXT)

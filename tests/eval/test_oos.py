@@ -29,70 +29,117 @@ def support(scope: Toy) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def scores(evaluate: Evaluate, files: tuple[Path, Path], support: list[int], tmp_path_factory: pytest.TempPathFactory):
+def scores(
+    evaluate: Evaluate,
+    files: tuple[Path, Path],
+    support: list[int],
+    tmp_path_factory: pytest.TempPathFactory,
+):
     path = tmp_path_factory.mktemp("episodes") / "episodes.json"
     path.write_text(json.dumps({"shots": {"1": [{"seed": 0, "train_idx": support}]}}))
-    return evaluate("oos", "--train", files[0], "--test", files[1], "--shots", "1", "--episodes", path)
+    return evaluate(
+        "oos", "--train", files[0], "--test", files[1], "--shots", "1", "--episodes", path
+    )
 
 
 def similar(scope: Toy, support: list[int]) -> tuple[np.ndarray, list[str]]:
     names = [scope.label["train"][i] for i in support]
-    return unit(scope.vectors["test"]) @ prototypes(unit(scope.vectors["train"])[support], names, names).T, names
+    return unit(scope.vectors["test"]) @ prototypes(
+        unit(scope.vectors["train"])[support], names, names
+    ).T, names
 
 
 @pytest.mark.parametrize("normalise", [True, False])
 @pytest.mark.parametrize("threshold", THRESHOLDS)
-def test_the_four_metrics_are_the_slow_transcription_of_the_reference(scores, scope: Toy, support: list[int],
-                                                                      threshold: str, normalise: bool):  # fmt: skip
+def test_the_four_metrics_are_the_slow_transcription_of_the_reference(
+    scores, scope: Toy, support: list[int], threshold: str, normalise: bool
+):
     matrix, names = similar(scope, support)
-    found = out_of_scope(matrix, names, "oos", deviations=THRESHOLDS[threshold], normalise=normalise)
+    found = out_of_scope(
+        matrix, names, "oos", deviations=THRESHOLDS[threshold], normalise=normalise
+    )
     expected = four_metrics(found, scope.label["test"], "oos")
     setting = f"1-shot {threshold}" if normalise else f"1-shot raw {threshold}"
     for metric, value in expected.items():
         assert score(scores, metric, setting)["value"] == pytest.approx(value, abs=1e-4), metric
-    assert score(scores, "average", setting)["value"] == pytest.approx(sum(expected.values()) / 4, abs=1e-4)
+    assert score(scores, "average", setting)["value"] == pytest.approx(
+        sum(expected.values()) / 4, abs=1e-4
+    )
 
 
 def test_auroc_and_fpr_need_no_threshold(evaluate: Evaluate, tmp_path: Path):
-    # in scope: axes 0 and 1; out of scope: axis 2 in training and axis 3 in the test, like nothing known.
-    # The last text is in scope, yet on axis 3 too: 2 x 3 of the 2 x 4 pairs (out, in) are in order and 2 x 1 tie.
+    # in scope: axes 0 and 1; out of scope: axis 2 in training and axis 3 in the test, like nothing
+    # known.
+    # The last text is in scope, yet on axis 3 too: 2 x 3 of the 2 x 4 pairs (out, in) are in order
+    # and 2 x 1 tie.
     axes = np.eye(4)
-    train = write(tmp_path / "train.jsonl", [{"label": n} for n in ("a", "b", "oos")], embedding=axes[:3])
+    train = write(
+        tmp_path / "train.jsonl", [{"label": n} for n in ("a", "b", "oos")], embedding=axes[:3]
+    )
     labels = [{"label": n} for n in ("a", "a", "b", "oos", "oos", "b")]
     test = write(tmp_path / "test.jsonl", labels, embedding=axes[[0, 0, 1, 3, 3, 3]])
     records = evaluate("oos", "--train", train, "--test", test, "--shots", "1", "--runs", 1)
     out, inside = [0.0, 0.0], [-1.0, -1.0, -1.0, 0.0]
-    assert score(records, "auroc", "1-shot raw")["value"] == pytest.approx(100 * auroc(out, inside)) == 87.5
+    assert (
+        score(records, "auroc", "1-shot raw")["value"]
+        == pytest.approx(100 * auroc(out, inside))
+        == 87.5
+    )
     rate = false_positive_rate(out, inside)
-    assert score(records, "fpr-at-95-recall", "1-shot raw")["value"] == pytest.approx(100 * rate) == 25
+    assert (
+        score(records, "fpr-at-95-recall", "1-shot raw")["value"] == pytest.approx(100 * rate) == 25
+    )
 
 
-def test_a_threshold_from_validation_data_does_not_look_at_the_test_set(evaluate: Evaluate, files: tuple[Path, Path],
-                                                                       scope: Toy, tmp_path: Path):  # fmt: skip
+def test_a_threshold_from_validation_data_does_not_look_at_the_test_set(
+    evaluate: Evaluate, files: tuple[Path, Path], scope: Toy, tmp_path: Path
+):
     ask = ("oos", "--train", files[0], "--validation", files[0], "--shots", "1", "--runs", 2)
-    whole = score(evaluate(*ask, "--test", files[1]), "in-accuracy", "1-shot raw validation")["values"]
+    whole = score(evaluate(*ask, "--test", files[1]), "in-accuracy", "1-shot raw validation")[
+        "values"
+    ]
     inside = [i for i, label in enumerate(scope.label["test"]) if label != "oos"]
     rows = scope.rows("test")
     outside = [i for i, label in enumerate(scope.label["test"]) if label == "oos"][:1]
     kept = sorted(inside + outside)
-    fewer = write(tmp_path / "fewer.jsonl", [rows[i] for i in kept], embedding=scope.vectors["test"][kept])
+    fewer = write(
+        tmp_path / "fewer.jsonl", [rows[i] for i in kept], embedding=scope.vectors["test"][kept]
+    )
     part = score(evaluate(*ask, "--test", fewer), "in-accuracy", "1-shot raw validation")["values"]
-    assert part == pytest.approx(whole), "fewer out-of-scope texts in the test set leave the in-scope decisions alone"
+    assert part == pytest.approx(whole), (
+        "fewer out-of-scope texts in the test set leave the in-scope decisions alone"
+    )
 
 
 def test_averages_are_means_of_runs(evaluate: Evaluate, files: tuple[Path, Path]):
-    records = evaluate("oos", "--train", files[0], "--test", files[1], "--shots", "1,5", "--runs", 4)
+    records = evaluate(
+        "oos", "--train", files[0], "--test", files[1], "--shots", "1,5", "--runs", 4
+    )
     for shots in ("1-shot", "5-shot"):
         found = score(records, "oos-recall", f"{shots} mean")
         assert len(found["values"]) == found["runs"] == 4
         assert found["value"] == pytest.approx(np.mean(found["values"]))
-        assert found["low"] <= found["value"] <= found["high"]  # fmt: skip
+        assert found["low"] <= found["value"] <= found["high"]
 
 
-def test_validation_rows_are_found_by_their_usual_names(evaluate: Evaluate, scope: Toy, tmp_path: Path):
+def test_validation_rows_are_found_by_their_usual_names(
+    evaluate: Evaluate, scope: Toy, tmp_path: Path
+):
     rows = {s: [row | {"split": s} for row in scope.rows(s)] for s in ("train", "test")}
     for name, settings in {"dev": 1, "validation": 1, "spare": 0}.items():
         known = rows["train"] + [row | {"split": name} for row in rows["train"]] + rows["test"]
-        matrix = np.concatenate([scope.vectors["train"], scope.vectors["train"], scope.vectors["test"]])
-        found = evaluate("oos", "--shots", "1", "--runs", 1, write(tmp_path / f"{name}.jsonl", known, embedding=matrix))
-        assert sum(r["setting"] == "1-shot validation" and r["metric"] == "average" for r in found) == settings, name
+        matrix = np.concatenate(
+            [scope.vectors["train"], scope.vectors["train"], scope.vectors["test"]]
+        )
+        found = evaluate(
+            "oos",
+            "--shots",
+            "1",
+            "--runs",
+            1,
+            write(tmp_path / f"{name}.jsonl", known, embedding=matrix),
+        )
+        assert (
+            sum(r["setting"] == "1-shot validation" and r["metric"] == "average" for r in found)
+            == settings
+        ), name

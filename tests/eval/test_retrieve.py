@@ -13,7 +13,7 @@ import pytest
 from score_files import Evaluate, Published, score, write
 
 from dialtools.eval.options.likeness import RetrieveOptions
-from dialtools.eval.retrieve import bm25_lists
+from dialtools.eval.tasks.retrieve import bm25_lists
 from dialtools.streams.vectors import Embeddings
 from dialtools.words import index_terms
 
@@ -31,20 +31,30 @@ def test_map_and_mrr_over_given_lists(evaluate: Evaluate, tmp_path: Path):
     assert score(records, "map")["value"] == pytest.approx(100 * (5 / 6 + 1 / 3) / 2)
     assert score(records, "mrr")["value"] == pytest.approx(100 * (1 + 1 / 3) / 2)
     assert score(records, "map")["n"] == 2 and score(records, "map")["setting"] == "given"
-    two_of_three, one_of_three = np.mean([1, (1 + 2 / 3) / 2, (1 / 2 + 2 / 3) / 2]), np.mean([1, 1 / 2, 1 / 3])
+    two_of_three, one_of_three = (
+        np.mean([1, (1 + 2 / 3) / 2, (1 / 2 + 2 / 3) / 2]),
+        np.mean([1, 1 / 2, 1 / 3]),
+    )
     assert score(records, "map")["chance"] == pytest.approx(100 * (two_of_three + one_of_three) / 2)
 
 
 def test_ids_are_row_numbers_from_0_within_their_split(evaluate: Evaluate, tmp_path: Path):
     """Trap 36."""
-    rows = [{"split": split, "positives": [1], "negatives": [2]} for split in ("dev", "test") for _ in range(3)]
+    rows = [
+        {"split": split, "positives": [1], "negatives": [2]}
+        for split in ("dev", "test")
+        for _ in range(3)
+    ]
     vectors = np.concatenate([FAN[[0, 1, 2]], FAN[[0, 2, 1]]])
     path = write(tmp_path / "r.jsonl", rows, embedding=vectors)
     records = evaluate("retrieve", path)
     values = {r["setting"]: r["value"] for r in records if r["metric"] == "map"}
-    # row 0 of dev finds its positive first, row 2 is its own negative and tells nothing, row 1 its own positive
+    # row 0 of dev finds its positive first, row 2 is its own negative and tells nothing, row 1 its
+    # own positive
     assert values == {"dev given": 100, "test given": 50}
-    assert [r["setting"] for r in evaluate("retrieve", "--part", "test", path)] == ["test given"] * 2
+    assert [r["setting"] for r in evaluate("retrieve", "--part", "test", path)] == [
+        "test given"
+    ] * 2
 
 
 def slow_bm25(terms: list[list[str]], query: int) -> list[float]:
@@ -64,7 +74,9 @@ def test_bm25_lists_are_those_of_its_formula(words: int, low: int, high: int):
     """Of few words many texts score alike, at the border of the list, too: the earlier row comes first."""
     draw = np.random.default_rng(0)
     names = [f"word{i}" for i in range(words)]
-    texts = list(dict.fromkeys(" ".join(draw.choice(names, draw.integers(low, high))) for _ in range(60)))
+    texts = list(
+        dict.fromkeys(" ".join(draw.choice(names, draw.integers(low, high))) for _ in range(60))
+    )
     labels = [str(draw.integers(0, 3)) for _ in texts]
     part = Embeddings({"embedding": np.zeros((len(texts), 2))}, {"text": texts, "label": labels})
     lists = bm25_lists(part, RetrieveOptions(inputs=("x",), candidates=12, positives=3))
@@ -72,17 +84,32 @@ def test_bm25_lists_are_those_of_its_formula(words: int, low: int, high: int):
     assert len(lists.queries) > 40
     for query, end, size in zip(lists.queries, ends, lists.sizes, strict=True):
         scores = [round(score, 5) for score in slow_bm25(terms, query)]
-        best = sorted((row for row in range(len(texts)) if row != query and scores[row] > 0), key=lambda r: (-scores[r], r))[:12]  # fmt: skip
+        best = sorted(
+            (row for row in range(len(texts)) if row != query and scores[row] > 0),
+            key=lambda r: (-scores[r], r),
+        )[:12]
         same = [row for row in best if labels[row] == labels[query]][:3]
-        assert lists.candidate[end - size : end].tolist() == [*same, *(r for r in best if labels[r] != labels[query])]
-        assert lists.positive[end - size : end].tolist() == [True] * len(same) + [False] * (size - len(same))
+        assert lists.candidate[end - size : end].tolist() == [
+            *same,
+            *(r for r in best if labels[r] != labels[query]),
+        ]
+        assert lists.positive[end - size : end].tolist() == [True] * len(same) + [False] * (
+            size - len(same)
+        )
 
 
 def test_copies_of_a_query_are_no_candidates_of_it(evaluate: Evaluate, tmp_path: Path):
     """Case and blanks apart; `limit` has no other row of its label, and is no query."""
-    texts = {"lost my card": "lost", "Lost my  card": "lost", "a lost card": "lost", "my card limit": "limit"}
+    texts = {
+        "lost my card": "lost",
+        "Lost my  card": "lost",
+        "a lost card": "lost",
+        "my card limit": "limit",
+    }
     rows = [{"text": text, "label": label} for text, label in texts.items()]
-    vectors = np.concatenate([FAN[[0, 0]], FAN[[2, 1]]])  # `limit` is nearer to the copies than the third text is
+    vectors = np.concatenate(
+        [FAN[[0, 0]], FAN[[2, 1]]]
+    )  # `limit` is nearer to the copies than the third text is
     records = evaluate("retrieve", write(tmp_path / "r.jsonl", rows, embedding=vectors))
     assert score(records, "map")["n"] == 3
     first_two, third = 1 / 2, np.mean([(1 / 2 + 2 / 3) / 2])
@@ -90,22 +117,43 @@ def test_copies_of_a_query_are_no_candidates_of_it(evaluate: Evaluate, tmp_path:
 
 
 def test_what_tells_nothing_is_said(command: Command, tmp_path: Path):
-    alone = write(tmp_path / "a.jsonl", [{"text": f"t {i}", "label": str(i)} for i in range(4)], embedding=FAN[:4])
-    assert "no query has both positives and negatives among its 4 rows" in command("retrieve", alone, code=1).stderr
+    alone = write(
+        tmp_path / "a.jsonl",
+        [{"text": f"t {i}", "label": str(i)} for i in range(4)],
+        embedding=FAN[:4],
+    )
+    assert (
+        "no query has both positives and negatives among its 4 rows"
+        in command("retrieve", alone, code=1).stderr
+    )
     wrong = write(tmp_path / "b.jsonl", [{"positives": [7], "negatives": [0]}], embedding=FAN[:1])
-    assert "row 1: positives names '7', which no row is" in command("retrieve", wrong, code=1).stderr
-    both = write(tmp_path / "c.jsonl", [{"positives": [1], "negatives": [1]}, {}], embedding=FAN[:2])
+    assert (
+        "row 1: positives names '7', which no row is" in command("retrieve", wrong, code=1).stderr
+    )
+    both = write(
+        tmp_path / "c.jsonl", [{"positives": [1], "negatives": [1]}, {}], embedding=FAN[:2]
+    )
     assert "row 1: '1' is positive and negative" in command("retrieve", both, code=1).stderr
-    assert "no row has split = 'tset'" in command("retrieve", "--part", "tset", wrong, code=1).stderr
+    assert (
+        "no row has split = 'tset'" in command("retrieve", "--part", "tset", wrong, code=1).stderr
+    )
 
 
 @pytest.mark.shared
-def test_one_vector_for_everything_scores_at_the_chance_level_of_the_published_lists_of_jddc(evaluate: Evaluate, published: Published, tmp_path: Path):  # fmt: skip
+def test_one_vector_for_everything_scores_at_the_chance_level_of_the_published_lists_of_jddc(
+    evaluate: Evaluate, published: Published, tmp_path: Path
+):
     """30 of 70: MAP 46.0; the test split, whose lists are a little shorter, 46.1 (METHODS 5.6)."""
     rows = published("jddc_retrieval")
-    records = evaluate("retrieve", write(tmp_path / "jddc.jsonl", rows, embedding=np.ones((len(rows), 2))))
+    records = evaluate(
+        "retrieve", write(tmp_path / "jddc.jsonl", rows, embedding=np.ones((len(rows), 2)))
+    )
     found = {(r["setting"], r["metric"]): r for r in records}
     assert [found[s, "map"]["n"] for s in ("dev given", "test given")] == [2094, 6970]
-    for key, chance in {("dev given", "map"): 46.0, ("test given", "map"): 46.1, ("test given", "mrr"): 63.8}.items():
+    for key, chance in {
+        ("dev given", "map"): 46.0,
+        ("test given", "map"): 46.1,
+        ("test given", "mrr"): 63.8,
+    }.items():
         assert found[key]["value"] == pytest.approx(found[key]["chance"])
         assert found[key]["value"] == pytest.approx(chance, abs=0.06)

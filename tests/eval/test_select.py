@@ -14,7 +14,9 @@ from score_files import Evaluate, score, write
 Command = Callable[..., subprocess.CompletedProcess]
 
 
-def pairs(path: Path, contexts: np.ndarray, responses: np.ndarray, texts: list[str] | None = None) -> Path:
+def pairs(
+    path: Path, contexts: np.ndarray, responses: np.ndarray, texts: list[str] | None = None
+) -> Path:
     texts = texts or [f"response {i}" for i in range(len(contexts))]
     rows = [{"context": [f"context {i}"], "response": text} for i, text in enumerate(texts)]
     return write(path, rows, context_embedding=contexts, response_embedding=responses)
@@ -24,7 +26,11 @@ def pairs(path: Path, contexts: np.ndarray, responses: np.ndarray, texts: list[s
 def noisy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     draw = np.random.default_rng(2)
     contexts = draw.normal(size=(45, 6))
-    return pairs(tmp_path_factory.mktemp("select") / "noisy.jsonl", contexts, contexts + draw.normal(size=(45, 6)))
+    return pairs(
+        tmp_path_factory.mktemp("select") / "noisy.jsonl",
+        contexts,
+        contexts + draw.normal(size=(45, 6)),
+    )
 
 
 def test_a_block_of_consecutive_rows_is_the_list_of_candidates(evaluate: Evaluate, tmp_path: Path):
@@ -40,16 +46,22 @@ def test_the_remainder_that_fills_no_block_is_dropped(evaluate: Evaluate, noisy:
     assert score(records, "top-1")["n"] == 40
 
 
-def test_an_encoder_that_says_the_same_of_everything_scores_at_chance(evaluate: Evaluate, tmp_path: Path):
+def test_an_encoder_that_says_the_same_of_everything_scores_at_chance(
+    evaluate: Evaluate, tmp_path: Path
+):
     # one vector whose products need rounding, in a width where BLAS switches kernels
     same = np.repeat(np.random.default_rng(4).normal(size=(1, 67)), 20, 0)
     path = pairs(tmp_path / "p.jsonl", same, same)
-    top1 = {ties: score(evaluate("select", path, "--candidates", 10, "--ties", ties), "top-1")["value"]
-            for ties in ("average", "optimistic", "pessimistic")}  # fmt: skip
+    top1 = {
+        ties: score(evaluate("select", path, "--candidates", 10, "--ties", ties), "top-1")["value"]
+        for ties in ("average", "optimistic", "pessimistic")
+    }
     assert top1 == {"average": pytest.approx(10), "optimistic": 100, "pessimistic": 0}
 
 
-def test_a_response_that_stands_twice_in_a_block_is_no_rival_of_itself(evaluate: Evaluate, tmp_path: Path):
+def test_a_response_that_stands_twice_in_a_block_is_no_rival_of_itself(
+    evaluate: Evaluate, tmp_path: Path
+):
     vectors = np.eye(4)
     vectors[1] = vectors[0]
     path = pairs(tmp_path / "p.jsonl", vectors, vectors, ["thanks", "thanks", "a", "b"])
@@ -79,14 +91,22 @@ def test_scores_have_an_interval_that_holds_them(evaluate: Evaluate, noisy: Path
         assert found["low"] <= found["value"] <= found["high"] and found["low"] < found["high"]
 
 
-def test_queries_of_a_block_share_candidates_so_that_the_interval_is_over_blocks(evaluate: Evaluate, noisy: Path):
+def test_queries_of_a_block_share_candidates_so_that_the_interval_is_over_blocks(
+    evaluate: Evaluate, noisy: Path
+):
     found = score(evaluate("select", noisy, "--candidates", 5), "top-1")
     assert found["groups"] == np.repeat(range(9), 5).tolist() and found["n"] == 45
     blocks = 100 * np.reshape(found["each"], (9, 5)).mean(1)
     low, high = stats.t.interval(0.95, 8, blocks.mean(), stats.sem(blocks))
-    assert (found["value"], found["low"], found["high"]) == pytest.approx((blocks.mean(), low, high), abs=1e-2)
-    assert "low" not in score(evaluate("select", noisy, "--candidates", 45), "top-1")  # one block tells no spread
-    assert "groups" not in score(evaluate("select", noisy, "--candidates", 5, "--sampling", "random"), "top-1")
+    assert (found["value"], found["low"], found["high"]) == pytest.approx(
+        (blocks.mean(), low, high), abs=1e-2
+    )
+    assert "low" not in score(
+        evaluate("select", noisy, "--candidates", 45), "top-1"
+    )  # one block tells no spread
+    assert "groups" not in score(
+        evaluate("select", noisy, "--candidates", 5, "--sampling", "random"), "top-1"
+    )
 
 
 def test_the_length_of_vectors_does_not_matter(evaluate: Evaluate, tmp_path: Path):
@@ -99,8 +119,15 @@ def test_the_length_of_vectors_does_not_matter(evaluate: Evaluate, tmp_path: Pat
 
 
 def test_given_candidate_lists_name_rows_of_a_pool(evaluate: Evaluate, tmp_path: Path):
-    pool = write(tmp_path / "pool.jsonl", [{"id": name, "text": name} for name in "abcd"], embedding=np.eye(4))
-    queries = [{"candidates": ["a", "b", "c"], "positive": "a"}, {"candidates": ["b", "d"], "positive": "d"}]
+    pool = write(
+        tmp_path / "pool.jsonl",
+        [{"id": name, "text": name} for name in "abcd"],
+        embedding=np.eye(4),
+    )
+    queries = [
+        {"candidates": ["a", "b", "c"], "positive": "a"},
+        {"candidates": ["b", "d"], "positive": "d"},
+    ]
     vectors = np.array([[0.5, 0.9, 0.1, 0.0], [0.0, 0.2, 0.0, 0.9]])
     path = write(tmp_path / "queries.jsonl", queries, context_embedding=vectors)
     records = evaluate("select", path, "--pool", pool)
@@ -113,11 +140,25 @@ def test_fewer_pairs_than_one_block_is_said_and_not_scored(command: Command, noi
     assert "45" in failed.stderr and "100" in failed.stderr and "Traceback" not in failed.stderr
 
 
-def test_given_lists_may_name_texts_and_the_response_stands_for_the_true_one(evaluate: Evaluate, tmp_path: Path):
-    # the layout of DSTC7-Ubuntu: history, response, candidates; the true one is in the first list, not in the second
-    pool = write(tmp_path / "pool.jsonl", [{"text": text} for text in ("yes", "no", "well")], embedding=np.eye(3))
-    queries = [{"candidates": ["no", "yes"], "response": "yes"}, {"candidates": ["yes", "no"], "response": "well"}]
-    path = write(tmp_path / "queries.jsonl", queries, history_embedding=np.array([[1, 0.5, 0], [0.9, 0.3, 0.5]]))
+def test_given_lists_may_name_texts_and_the_response_stands_for_the_true_one(
+    evaluate: Evaluate, tmp_path: Path
+):
+    # the layout of DSTC7-Ubuntu: history, response, candidates; the true one is in the first list,
+    # not in the second
+    pool = write(
+        tmp_path / "pool.jsonl",
+        [{"text": text} for text in ("yes", "no", "well")],
+        embedding=np.eye(3),
+    )
+    queries = [
+        {"candidates": ["no", "yes"], "response": "yes"},
+        {"candidates": ["yes", "no"], "response": "well"},
+    ]
+    path = write(
+        tmp_path / "queries.jsonl",
+        queries,
+        history_embedding=np.array([[1, 0.5, 0], [0.9, 0.3, 0.5]]),
+    )
     records = evaluate("select", path, "--pool", pool)
     assert score(records, "top-1")["value"] == 50
     assert score(records, "mrr")["value"] == pytest.approx(75)
@@ -125,5 +166,9 @@ def test_given_lists_may_name_texts_and_the_response_stands_for_the_true_one(eva
 
 def test_a_candidate_that_the_pool_lacks_is_named(command: Command, tmp_path: Path):
     pool = write(tmp_path / "pool.jsonl", [{"text": "yes"}], embedding=np.ones((1, 2)))
-    path = write(tmp_path / "queries.jsonl", [{"candidates": ["no"], "response": "yes"}], embedding=np.ones((1, 2)))
+    path = write(
+        tmp_path / "queries.jsonl",
+        [{"candidates": ["no"], "response": "yes"}],
+        embedding=np.ones((1, 2)),
+    )
     assert "row 1 names candidate 'no'" in command("select", path, "--pool", pool, code=1).stderr

@@ -25,14 +25,26 @@ TEXTS = ("fly to rome", "预订 酒店", "حجز فندق", "😀 fun", "a </scr
 def file(tmp_path: Path) -> Path:
     """Sixty rows of three labels, in two parts."""
     draw = np.random.default_rng(0)
-    rows = [{"text": f"{TEXTS[i % 6]} {i}", "label": ("weather", "音乐", "موسيقى")[i % 3], "split": ("train", "test")[i % 2]} for i in range(60)]  # fmt: skip
+    rows = [
+        {
+            "text": f"{TEXTS[i % 6]} {i}",
+            "label": ("weather", "音乐", "موسيقى")[i % 3],
+            "split": ("train", "test")[i % 2],
+        }
+        for i in range(60)
+    ]
     return write(
-        tmp_path / "x.jsonl", rows, embedding=draw.normal(size=(60, 6)) + 2 * np.eye(6)[[i % 3 for i in range(60)]]
+        tmp_path / "x.jsonl",
+        rows,
+        embedding=draw.normal(size=(60, 6)) + 2 * np.eye(6)[[i % 3 for i in range(60)]],
     )
 
 
 def test_space_tells_each_file_and_part(evaluate: Evaluate, file: Path, tmp_path: Path):
-    found = {(r["setting"], r["metric"]): r["value"] for r in evaluate("space", file, "--plot", tmp_path / "p.svg")}
+    found = {
+        (r["setting"], r["metric"]): r["value"]
+        for r in evaluate("space", file, "--plot", tmp_path / "p.svg")
+    }
     rows = [json.loads(line) for line in file.read_text().splitlines() if '"test"' in line]
     x = np.array([r["embedding"] for r in rows], np.float32)
     x /= np.linalg.norm(x, axis=1, keepdims=True)
@@ -43,7 +55,9 @@ def test_space_tells_each_file_and_part(evaluate: Evaluate, file: Path, tmp_path
     assert "x.jsonl test" in (tmp_path / "p.svg").read_text()
 
 
-def test_without_labels_there_is_what_needs_none(evaluate: Evaluate, command: Command, file: Path, tmp_path: Path):
+def test_without_labels_there_is_what_needs_none(
+    evaluate: Evaluate, command: Command, file: Path, tmp_path: Path
+):
     metrics = {r["metric"] for r in evaluate("space", "--label", "none", "--part", "test", file)}
     assert metrics == {"uniformity", "average-cosine", "effective-rank", "isotropy"}
     failed = command("space", "--label", "none", "--plot", tmp_path / "p.png", file, code=1)
@@ -57,37 +71,74 @@ def test_of_many_rows_a_sample_is_taken(evaluate: Evaluate, file: Path):
 @pytest.mark.parametrize("method", ["pca", "tsne"])
 def test_one_seed_one_picture(command: Command, file: Path, tmp_path: Path, method: str):
     for name in ("a", "b"):
-        command("plot", "--method", method, file, "-o", tmp_path / f"{name}.svg", "--coordinates", tmp_path / f"{name}.jsonl")  # fmt: skip
+        command(
+            "plot",
+            "--method",
+            method,
+            file,
+            "-o",
+            tmp_path / f"{name}.svg",
+            "--coordinates",
+            tmp_path / f"{name}.jsonl",
+        )
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     points = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
     assert len(points) == 60 and points[1]["text"] == "预订 酒店 1" and points[1]["label"] == "音乐"
-    middle = {label: np.mean([[p["x"], p["y"]] for p in points if p["label"] == label], 0) for label in {p["label"] for p in points}}  # fmt: skip
+    middle = {
+        label: np.mean([[p["x"], p["y"]] for p in points if p["label"] == label], 0)
+        for label in {p["label"] for p in points}
+    }
     spread = np.mean([np.linalg.norm([p["x"], p["y"]] - middle[p["label"]]) for p in points])
-    assert min(np.linalg.norm(a - b) for i, a in enumerate(middle.values()) for b in list(middle.values())[:i]) > 0.3 * spread  # fmt: skip
+    assert (
+        min(
+            np.linalg.norm(a - b)
+            for i, a in enumerate(middle.values())
+            for b in list(middle.values())[:i]
+        )
+        > 0.3 * spread
+    )
 
 
 def test_many_labels_are_written_where_their_points_are(command: Command, tmp_path: Path):
     names = [f"intent_{i}" for i in range(150)]
     draw = np.random.default_rng(1)
     rows = [{"text": "", "label": name} for name in names for _ in range(3)]
-    path = write(tmp_path / "m.jsonl", rows, embedding=np.repeat(draw.normal(size=(150, 9)), 3, 0) + 0.1 * draw.normal(size=(450, 9)))  # fmt: skip
+    path = write(
+        tmp_path / "m.jsonl",
+        rows,
+        embedding=np.repeat(draw.normal(size=(150, 9)), 3, 0) + 0.1 * draw.normal(size=(450, 9)),
+    )
     command("plot", "--method", "pca", path, "-o", tmp_path / "m.svg")
     drawn = (tmp_path / "m.svg").read_text()
     assert all(f">{name}<" in drawn for name in names)
     assert len(set(colours(names).values())) == 150 > IN_LEGEND
 
 
-@pytest.mark.parametrize(("words", "says", "code"), [
-    (("-o", "x.gif"), "name it .png, .svg, .pdf or .html", 2), ((), "name it .png, .svg, .pdf or .html", 2),
-    (("-o", "x.png", "--part", "dev"), "dev", 1), (("-o", "x.png", "--vectors", "no"), "no vectors 'no'", 1)])  # fmt: skip
-def test_what_cannot_be_drawn_is_said(command: Command, file: Path, words: tuple, says: str, code: int):
+@pytest.mark.parametrize(
+    ("words", "says", "code"),
+    [
+        (("-o", "x.gif"), "name it .png, .svg, .pdf or .html", 2),
+        ((), "name it .png, .svg, .pdf or .html", 2),
+        (("-o", "x.png", "--part", "dev"), "dev", 1),
+        (("-o", "x.png", "--vectors", "no"), "no vectors 'no'", 1),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(
+    command: Command, file: Path, words: tuple, says: str, code: int
+):
     assert says in command("plot", *words, file, code=code).stderr
 
 
-def test_the_page_is_one_file_and_its_texts_stay_texts(command: Command, file: Path, tmp_path: Path):
+def test_the_page_is_one_file_and_its_texts_stay_texts(
+    command: Command, file: Path, tmp_path: Path
+):
     command("plot", "--method", "pca", file, "-o", tmp_path / "m.html")
     page = (tmp_path / "m.html").read_text()
-    assert not re.search(r"(src|href)\s*=", page) and page.count("</script>") == 1 and "<b>" not in page
+    assert (
+        not re.search(r"(src|href)\s*=", page)
+        and page.count("</script>") == 1
+        and "<b>" not in page
+    )
 
 
 def test_the_page_in_a_browser(command: Command, file: Path, tmp_path: Path):
@@ -108,11 +159,22 @@ def test_the_page_in_a_browser(command: Command, file: Path, tmp_path: Path):
       say("ink", [...pen.getImageData(0, 0, canvas.width, canvas.height).data].some(v => v) ? "drawn" : "empty");
     </script></html>"""
     (tmp_path / "t.html").write_text((tmp_path / "m.html").read_text().replace("</html>", acts))
-    line = [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1000,700", "--dump-dom", (tmp_path / "t.html").as_uri()]  # fmt: skip
+    line = [
+        browser,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path / 'profile'}",
+        "--window-size=1000,700",
+        "--dump-dom",
+        (tmp_path / "t.html").as_uri(),
+    ]
     done = subprocess.run(line, capture_output=True, text=True, timeout=300)
     found = dict(re.findall(r'data-(\w+)="([^"]*)"', done.stdout))
-    assert found["all"] == "60 of 60 texts" and found["search"] == "10 of 60 texts" == found["arabic"], done.stderr[
-        -500:
-    ]
+    assert (
+        found["all"] == "60 of 60 texts" and found["search"] == "10 of 60 texts" == found["arabic"]
+    ), done.stderr[-500:]
     assert found["label"] == "weather: 20 of 60 texts" and found["ink"] == "drawn"
-    assert found["tip"] == "音乐a &lt;/script&gt; b 4" or found["tip"].startswith("音乐a </script> b 4")
+    assert found["tip"] == "音乐a &lt;/script&gt; b 4" or found["tip"].startswith(
+        "音乐a </script> b 4"
+    )

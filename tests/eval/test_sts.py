@@ -16,14 +16,18 @@ Command = Callable[..., subprocess.CompletedProcess]
 
 
 def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return (unit(a.astype(np.float32)).astype(float) * unit(b.astype(np.float32)).astype(float)).sum(1)
+    return (
+        unit(a.astype(np.float32)).astype(float) * unit(b.astype(np.float32)).astype(float)
+    ).sum(1)
 
 
 def test_every_split_and_all_rows_are_scored(evaluate: Evaluate, tmp_path: Path):
     """Trap 37: over all rows at once, never a mean of parts."""
     draw = np.random.default_rng(0)
     a, b = draw.normal(size=(2, 60, 5))
-    rows = [{"split": "dev" if i < 20 else "test", "score": int(draw.integers(1, 6))} for i in range(60)]
+    rows = [
+        {"split": "dev" if i < 20 else "test", "score": int(draw.integers(1, 6))} for i in range(60)
+    ]
     gold = np.asarray([row["score"] for row in rows])
     path = write(tmp_path / "s.jsonl", rows, text1_embedding=a, text2_embedding=b)
     records = evaluate("sts", path)
@@ -34,16 +38,26 @@ def test_every_split_and_all_rows_are_scored(evaluate: Evaluate, tmp_path: Path)
         )
         assert found["low"] < found["value"] < found["high"]
         line = score(records, "pearson", setting)["value"]
-        assert line == pytest.approx(100 * stats.pearsonr(cosines(a, b)[part], gold[part]).statistic, abs=1e-4)
+        assert line == pytest.approx(
+            100 * stats.pearsonr(cosines(a, b)[part], gold[part]).statistic, abs=1e-4
+        )
     assert {r["setting"] for r in evaluate("sts", "--part", "dev", path)} == {"dev"}
 
 
 def test_the_texts_may_be_named_among_several(evaluate: Evaluate, tmp_path: Path):
     draw = np.random.default_rng(1)
     a, b, c = draw.normal(size=(3, 9, 4))
-    path = write(tmp_path / "s.jsonl", [{"similarity": i} for i in range(9)], a_embedding=a, b_embedding=b, c_embedding=c)  # fmt: skip
+    path = write(
+        tmp_path / "s.jsonl",
+        [{"similarity": i} for i in range(9)],
+        a_embedding=a,
+        b_embedding=b,
+        c_embedding=c,
+    )
     found = score(evaluate("sts", "--texts", "c,a", "--score", "similarity", path), "spearman")
-    assert found["value"] == pytest.approx(100 * stats.spearmanr(cosines(a, c), np.arange(9)).statistic, abs=1e-4)
+    assert found["value"] == pytest.approx(
+        100 * stats.spearmanr(cosines(a, c), np.arange(9)).statistic, abs=1e-4
+    )
 
 
 def test_what_cannot_be_correlated_is_said(command: Command, tmp_path: Path):
@@ -51,8 +65,16 @@ def test_what_cannot_be_correlated_is_said(command: Command, tmp_path: Path):
     both = {"text1_embedding": vectors, "text2_embedding": vectors[::-1]}
     for name, rows, says in (
         ("one.jsonl", [{"score": 1}] * 3, "values of score of its 3 rows are equal"),
-        ("odd.jsonl", [{"score": 1}, {"score": "x"}, {"score": 2}], "row 2: score: expected a number, got 'x'"),
-        ("none.jsonl", [{"score": 1}, {}, {"score": 2}], "row 2: score: expected a number, got None"),
+        (
+            "odd.jsonl",
+            [{"score": 1}, {"score": "x"}, {"score": 2}],
+            "row 2: score: expected a number, got 'x'",
+        ),
+        (
+            "none.jsonl",
+            [{"score": 1}, {}, {"score": 2}],
+            "row 2: score: expected a number, got None",
+        ),
         ("no.jsonl", [{"label": 1}] * 3, "no column 'score'"),
     ):
         assert says in command("sts", write(tmp_path / name, rows, **both), code=1).stderr
@@ -61,8 +83,13 @@ def test_what_cannot_be_correlated_is_said(command: Command, tmp_path: Path):
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize(("name", "splits"), [("jddc_sts", {"dev": 1000, "test": 2000}), ("sick", {"train": 4500, "trial": 500})])  # fmt: skip
-def test_published_sets_are_read_as_they_are(name: str, splits: dict[str, int], evaluate: Evaluate, published: Published, tmp_path: Path):  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "splits"),
+    [("jddc_sts", {"dev": 1000, "test": 2000}), ("sick", {"train": 4500, "trial": 500})],
+)
+def test_published_sets_are_read_as_they_are(
+    name: str, splits: dict[str, int], evaluate: Evaluate, published: Published, tmp_path: Path
+):
     """With counts of characters as vectors: what two texts share tells something in both languages."""
     rows = published(name)
     common = Counter(c for row in rows for c in row["text1"] + row["text2"]).most_common(300)

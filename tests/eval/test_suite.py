@@ -74,7 +74,10 @@ def folders(toy: Toy, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, P
     """A folder with every file, and one without `two` and `pool`."""
     whole, part = (tmp_path_factory.mktemp(name) for name in ("whole", "part"))
     pool = [{"text": text} for text in ("yes", "no", "maybe")]
-    queries = [{"candidates": ["no", "yes"], "response": "yes"}, {"candidates": ["yes", "maybe"], "response": "maybe"}]
+    queries = [
+        {"candidates": ["no", "yes"], "response": "yes"},
+        {"candidates": ["yes", "maybe"], "response": "maybe"},
+    ]
     for folder in (whole, part):
         classes(folder / "one.jsonl", toy)
         write(folder / "queries.jsonl", queries, embedding=np.eye(3)[[0, 0]])
@@ -89,20 +92,38 @@ def of(records: list[Record], **facts: object) -> Record:
     return found[0]
 
 
-def test_a_suite_scores_what_the_tasks_score(evaluate: Evaluate, mine: Path, folders: tuple[Path, Path]):
+def test_a_suite_scores_what_the_tasks_score(
+    evaluate: Evaluate, mine: Path, folders: tuple[Path, Path]
+):
     records = evaluate("suite", mine, folders[0])
-    one = evaluate("infer", folders[0] / "one.jsonl", "--rates", "0.01", "--decays", 0, "--epochs", 5)
+    one = evaluate(
+        "infer", folders[0] / "one.jsonl", "--rates", "0.01", "--decays", 0, "--epochs", 5
+    )
     assert of(records, task="infer", dataset="One")["value"] == score(one, "accuracy")["value"]
     few = evaluate("intent", folders[0] / "one.jsonl", "--runs", 3)
     for shots in ("1-shot", "5-shot"):
-        assert of(records, dataset="Few", setting=shots)["values"] == score(few, "accuracy", shots)["values"]
+        assert (
+            of(records, dataset="Few", setting=shots)["values"]
+            == score(few, "accuracy", shots)["values"]
+        )
     assert of(records, dataset="Lists", metric="top-1")["value"] == 50
-    assert all(r["model"] == str(folders[0]) and (r["dataset"] == "average" or r["inputs"]) for r in records)
+    assert all(
+        r["model"] == str(folders[0]) and (r["dataset"] == "average" or r["inputs"])
+        for r in records
+    )
 
 
-def test_some_tasks_of_a_suite(evaluate: Evaluate, command: Command, mine: Path, folders: tuple[Path, Path]):
-    assert {r["task"] for r in evaluate("suite", "--task", "intent,select", mine, folders[0])} == {"intent", "select"}
-    assert "did you mean select?" in command("suite", "--task", "selct", mine, folders[0], code=2).stderr
+def test_some_tasks_of_a_suite(
+    evaluate: Evaluate, command: Command, mine: Path, folders: tuple[Path, Path]
+):
+    assert {r["task"] for r in evaluate("suite", "--task", "intent,select", mine, folders[0])} == {
+        "intent",
+        "select",
+    }
+    assert (
+        "did you mean select?"
+        in command("suite", "--task", "selct", mine, folders[0], code=2).stderr
+    )
 
 
 def test_the_average_of_a_task_is_the_mean_over_its_sets_and_needs_them_all(
@@ -115,7 +136,9 @@ def test_the_average_of_a_task_is_the_mean_over_its_sets_and_needs_them_all(
     assert not [r for r in records if r["model"] == str(folders[1]) and r["dataset"] == "average"]
 
 
-def test_two_folders_of_a_suite_can_be_compared(command: Command, evaluate: Evaluate, mine: Path, folders: tuple[Path, Path], tmp_path: Path):  # fmt: skip
+def test_two_folders_of_a_suite_can_be_compared(
+    command: Command, evaluate: Evaluate, mine: Path, folders: tuple[Path, Path], tmp_path: Path
+):
     command("suite", "-q", mine, *folders, "-o", tmp_path / "both.jsonl")
     done = command("compare", tmp_path / "both.jsonl")
     found = {r["dataset"]: r for r in map(json.loads, done.stdout.splitlines())}
@@ -124,7 +147,9 @@ def test_two_folders_of_a_suite_can_be_compared(command: Command, evaluate: Eval
     assert not any("each" in r for r in evaluate("suite", "-q", "--no-each", mine, *folders))
 
 
-def test_what_a_folder_lacks_is_named(command: Command, mine: Path, folders: tuple[Path, Path], tmp_path: Path):
+def test_what_a_folder_lacks_is_named(
+    command: Command, mine: Path, folders: tuple[Path, Path], tmp_path: Path
+):
     said = command("suite", mine, *folders, "--json").stderr
     assert f"{folders[1]}: Two is missing: no two.parquet" in said
     assert f"{folders[1]}: Lists is missing: no pool.parquet" in said
@@ -160,7 +185,14 @@ def test_a_person_gets_one_table_with_a_column_for_each_model(
     stdout = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     try:
-        line = [str(scripts / "dial-eval"), "suite", "-q", "--published", str(mine), *map(str, folders)]
+        line = [
+            str(scripts / "dial-eval"),
+            "suite",
+            "-q",
+            "--published",
+            str(mine),
+            *map(str, folders),
+        ]
         assert os.waitstatus_to_exitcode(pty.spawn(line, read, lambda fd: b"")) == 0
     finally:
         os.dup2(stdout, 1)
@@ -175,7 +207,11 @@ def test_a_person_gets_one_table_with_a_column_for_each_model(
 def test_halves_are_rounded_up_as_in_the_papers_tables():
     from dialtools.cli._scores import _number
 
-    assert (_number((16.8 + 38.3) / 2, 1), _number(70.25, 1), _number(None, 1)) == ("27.6", "70.3", "–")
+    assert (_number((16.8 + 38.3) / 2, 1), _number(70.25, 1), _number(None, 1)) == (
+        "27.6",
+        "70.3",
+        "–",
+    )
 
 
 @pytest.mark.parametrize("name", ["diaeval", "dse"])
@@ -189,10 +225,18 @@ def test_shipped_suites_are_whole(name: str):
 
 @pytest.mark.parametrize(
     ("model", "averages"),
-    [("BERT", (51.1, 16.5, 70.1)), ("WMDC", (61.5, 27.6, 72.0)), ("SimCSE-sup", (50.1, 16.3, 70.3)), ("RoBERTa WMDC", (44.9, 10.2, 77.8))],
-)  # fmt: skip
-def test_averages_of_the_published_rows_are_those_that_were_printed(model: str, averages: tuple[float, ...]):
-    # of SimCSE-sup the paper prints a macro average of 19.0, which its own numbers (10.9, 21.7) do not make
+    [
+        ("BERT", (51.1, 16.5, 70.1)),
+        ("WMDC", (61.5, 27.6, 72.0)),
+        ("SimCSE-sup", (50.1, 16.3, 70.3)),
+        ("RoBERTa WMDC", (44.9, 10.2, 77.8)),
+    ],
+)
+def test_averages_of_the_published_rows_are_those_that_were_printed(
+    model: str, averages: tuple[float, ...]
+):
+    # of SimCSE-sup the paper prints a macro average of 19.0, which its own numbers (10.9, 21.7) do
+    # not make
     values = suite.load("diaeval").published()[model]
     found = [value for row, value in values.items() if row.dataset == "average"]
     assert found == pytest.approx(averages, abs=0.051)
@@ -203,14 +247,28 @@ def test_averages_of_the_published_rows_are_those_that_were_printed(model: str, 
     [
         ("title = 'x'", "has no [[set]]"),
         ("[[set]", "not TOML"),
-        ("title='x'\n[[set]]\ntask='infr'\nname='a'\nfile='a'\nmetrics=['accuracy']", "did you mean infer?"),
+        (
+            "title='x'\n[[set]]\ntask='infr'\nname='a'\nfile='a'\nmetrics=['accuracy']",
+            "did you mean infer?",
+        ),
         ("title='x'\n[[set]]\ntask='infer'\nname='a'\nmetrics=['accuracy']", "file"),
-        ("title='x'\n[[set]]\ntask='infer'\nname='a'\nfile='a'\nmetrics=['accuracy']\n[set.published]\nB=[1.0, 2.0]", "B has 2 numbers"),
-        ("title='x'\n[[set]]\ntask='infer'\nname='a'\nfile='one'\nmetrics=['accuracy']\noptions={ratse=[1.0]}", "did you mean rates"),
-        ("title='x'\n[[set]]\ntask='infer'\nname='a'\nfile='one'\nmetrics=['acuracy']\noptions={epochs=1}", "there are all accuracy"),
+        (
+            "title='x'\n[[set]]\ntask='infer'\nname='a'\nfile='a'\nmetrics=['accuracy']\n[set.published]\nB=[1.0, 2.0]",
+            "B has 2 numbers",
+        ),
+        (
+            "title='x'\n[[set]]\ntask='infer'\nname='a'\nfile='one'\nmetrics=['accuracy']\noptions={ratse=[1.0]}",
+            "did you mean rates",
+        ),
+        (
+            "title='x'\n[[set]]\ntask='infer'\nname='a'\nfile='one'\nmetrics=['acuracy']\noptions={epochs=1}",
+            "there are all accuracy",
+        ),
     ],
-)  # fmt: skip
-def test_a_suite_that_cannot_be_run_says_why(command: Command, folders, tmp_path: Path, text: str, says: str):
+)
+def test_a_suite_that_cannot_be_run_says_why(
+    command: Command, folders, tmp_path: Path, text: str, says: str
+):
     (tmp_path / "bad.toml").write_text(text)
     said = command("suite", tmp_path / "bad.toml", folders[0], code=2).stderr
     assert says in said and "defect" not in said
@@ -221,7 +279,9 @@ def test_a_suite_or_folder_that_is_not_named_is_a_usage_error(command: Command, 
     assert "a folder for each model" in command("suite", "diaeval", code=2).stderr
 
 
-def test_a_gate_holds_for_the_scores_of_every_set(command: Command, mine: Path, folders: tuple[Path, Path]):
+def test_a_gate_holds_for_the_scores_of_every_set(
+    command: Command, mine: Path, folders: tuple[Path, Path]
+):
     assert "below 99" in command("suite", mine, folders[0], "--fail-under", "mrr=99", code=4).stderr
 
 
@@ -236,7 +296,9 @@ def test_diaeval_runs_on_real_data_from_raw_records_to_scores(
     def sample(name: str, each: int) -> list[Record]:
         count: dict[str, int] = {}
         rows = []
-        for line in gzip.decompress((shared / "data" / "eval" / f"{name}.jsonl.gz").read_bytes()).splitlines():
+        for line in gzip.decompress(
+            (shared / "data" / "eval" / f"{name}.jsonl.gz").read_bytes()
+        ).splitlines():
             row = json.loads(line)
             count[row["split"]] = count.get(row["split"], 0) + 1
             rows += [row] if count[row["split"]] <= each else []
@@ -244,12 +306,24 @@ def test_diaeval_runs_on_real_data_from_raw_records_to_scores(
 
     def embed(name: str, rows: list[Record], *flags: str) -> None:
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        line = [scripts / "dial-embed", "--model", minilm, *flags, tmp_path / f"{name}.jsonl", "-o", tmp_path / "m" / f"{name}.parquet"]  # fmt: skip
-        subprocess.run(line, check=True, capture_output=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        line = [
+            scripts / "dial-embed",
+            "--model",
+            minilm,
+            *flags,
+            tmp_path / f"{name}.jsonl",
+            "-o",
+            tmp_path / "m" / f"{name}.parquet",
+        ]
+        subprocess.run(
+            line, check=True, capture_output=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+        )
 
     (tmp_path / "m").mkdir()
     embed("dstc2", sample("dstc2_acts", 150), "--field", "history", "--keep", "labels,split")
-    rows = sample("citod", 200)  # the sample that may be shared has no test split: half of dev stands in
+    rows = sample(
+        "citod", 200
+    )  # the sample that may be shared has no test split: half of dev stands in
     for i, row in enumerate(rows):
         row["split"] = "test" if row["split"] == "dev" and i % 2 else row["split"]
     embed("ic-tod", rows, "--field", "history+response", "--keep", "qi,hi,split")

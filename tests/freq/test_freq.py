@@ -15,7 +15,17 @@ from oracles import slow_counts
 
 from dialtools.freq.normalise import normalise
 
-REPLIES = ("Yes.", "yes", " yes ", "Thank  you", "thank you", "什么 时候", "ÄPFEL", "a \"quote\" \\ and\ttab", "okay")  # fmt: skip
+REPLIES = (
+    "Yes.",
+    "yes",
+    " yes ",
+    "Thank  you",
+    "thank you",
+    "什么 时候",
+    "ÄPFEL",
+    'a "quote" \\ and\ttab',
+    "okay",
+)
 
 
 def jsonl(records: list[dict]) -> bytes:
@@ -28,8 +38,13 @@ def rows(data: bytes) -> list[dict]:
 
 def talks(n: int, *, first: int = 0) -> list[dict]:
     """Dialogues of six turns; some replies come back often, others never."""
-    reply = lambda i, j: REPLIES[(i * j + j) % len(REPLIES)] if (i + j) % 3 else f"talk {i}, turn {j}"  # noqa: E731
-    return [{"id": str(i), "turns": [{"text": reply(i, j)} for j in range(6)]} for i in range(first, first + n)]
+    reply = lambda i, j: (
+        REPLIES[(i * j + j) % len(REPLIES)] if (i + j) % 3 else f"talk {i}, turn {j}"
+    )
+    return [
+        {"id": str(i), "turns": [{"text": reply(i, j)} for j in range(6)]}
+        for i in range(first, first + n)
+    ]
 
 
 def told(texts: list[str]) -> Counter[str]:
@@ -60,13 +75,18 @@ def test_records_of_every_kind_and_format_are_counted(freq, tmp_path):
     (tmp_path / "x.txt").write_text("Yes.\n\nno\r\nyes.")
     (tmp_path / "x.csv").write_text("reply\nYes.\nno\nyes.\n")
     for given in (
-        ["--field", "text", "x.parquet"], ["--field", "reply", "x.parquet"], ["x.txt"],
-        ["--from", "csv", "--field", "reply", "x.csv"]):  # fmt: skip
+        ["--field", "text", "x.parquet"],
+        ["--field", "reply", "x.parquet"],
+        ["x.txt"],
+        ["--from", "csv", "--field", "reply", "x.csv"],
+    ):
         assert {r["text"]: r["count"] for r in rows(freq("-q", *given).stdout)} == same, given
     for record in ({"text": words}, {"reply": words}, {"turns": words}, {"response": words}):
         name = next(iter(record))
         flags = ["--field", name] if name == "reply" else []
-        assert {r["text"]: r["count"] for r in rows(freq("-q", *flags, data=jsonl([record])).stdout)} == same
+        assert {
+            r["text"]: r["count"] for r in rows(freq("-q", *flags, data=jsonl([record])).stdout)
+        } == same
 
 
 def pairs_of(scripts, dialogues: list[dict], *words: str) -> bytes:
@@ -100,20 +120,37 @@ def test_annotate_gives_the_input_back_in_its_order_with_its_weights(freq, scrip
     assert again == weighed
     other = read(freq("-q", "--annotate", "--weighting", "inverse", "--mean-one", data=data).stdout)
     assert sum(r["weight"] for r in other) / len(other) == pytest.approx(
-        sum(1 / counts[normalise(p["response"], ("lower", "space"))] for p in pairs) / len(pairs) * counts.total() / len(counts), rel=1e-6)  # fmt: skip
+        sum(1 / counts[normalise(p["response"], ("lower", "space"))] for p in pairs)
+        / len(pairs)
+        * counts.total()
+        / len(counts),
+        rel=1e-6,
+    )
 
 
 def test_annotate_replaces_a_weight_and_touches_nothing_else(freq):
-    data = b'{"x": 1.50, "text":"a","weight":9}\n{"text":"\\u0061"}\n{"text":"b", "y":{"weight":1}}\n'
+    data = (
+        b'{"x": 1.50, "text":"a","weight":9}\n{"text":"\\u0061"}\n{"text":"b", "y":{"weight":1}}\n'
+    )
     found = freq("-q", "--annotate", "--weighting", "inverse", data=data).stdout.splitlines()
     assert [orjson.loads(line) for line in found] == [
-        {"x": 1.5, "text": "a", "weight": 0.5}, {"text": "a", "weight": 0.5}, {"text": "b", "y": {"weight": 1}, "weight": 1.0}]  # fmt: skip
+        {"x": 1.5, "text": "a", "weight": 0.5},
+        {"text": "a", "weight": 0.5},
+        {"text": "b", "y": {"weight": 1}, "weight": 1.0},
+    ]
     assert found[1] == b'{"text":"\\u0061","weight":0.5}'
 
 
 def test_a_text_that_counts_do_not_hold_has_frequency_one_and_is_told(freq, tmp_path):
     (tmp_path / "counts.jsonl").write_bytes(b'{"text":"a","count":8}\n')
-    done = freq("--annotate", "--counts", "counts.jsonl", "--weighting", "inverse", data=b'{"text":"A"}\n{"text":"new"}\n')  # fmt: skip
+    done = freq(
+        "--annotate",
+        "--counts",
+        "counts.jsonl",
+        "--weighting",
+        "inverse",
+        data=b'{"text":"A"}\n{"text":"new"}\n',
+    )
     assert [r["weight"] for r in rows(done.stdout)] == [0.125, 1]
     assert b"1 not in --counts" in done.stderr
 
@@ -136,7 +173,10 @@ def test_summary_tells_each_input_and_all_of_them(freq, tmp_path):
     parts = {"one": talks(20), "two": talks(35, first=11)}
     for name, part in parts.items():
         (tmp_path / f"{name}.jsonl").write_bytes(jsonl(part))
-    found = {r["corpus"]: r for r in rows(freq("-q", "--plot", "curve.svg", "one.jsonl", "two.jsonl").stdout)}
+    found = {
+        r["corpus"]: r
+        for r in rows(freq("-q", "--plot", "curve.svg", "one.jsonl", "two.jsonl").stdout)
+    }
     slow = {name: of_turns(part) for name, part in parts.items()}
     slow["all"] = slow["one"] + slow["two"]
     assert found.keys() == slow.keys()
@@ -150,12 +190,22 @@ def test_summary_tells_each_input_and_all_of_them(freq, tmp_path):
     assert rows(freq("-q", "--summary", "one.jsonl").stdout)[0]["corpus"] == "one"
 
 
-@pytest.mark.parametrize(("words", "data", "says"), [
-    ([], b"oops\n", "<stdin>:1: not JSON"), ([], b'{"utterance":"a"}\n', 'no "response", "turns" or "text"; there are utterance'),
-    (["--field", "txt"], b'{"text":"a"}\n', "no field 'txt'; there are text"), (["--field", "n"], b'{"n":3}\n', "n: expected text, got a number"),
-    (["--annotate"], b'{"turns":["a","b"]}\n', "holds 2 texts; --annotate weighs records of one"),
-    (["--merge"], b'{"text":"a","count":"x"}\n', '"count" must be a whole number above 0'),
-    (["--counts", "none.jsonl", "--annotate"], b"", "none.jsonl")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "data", "says"),
+    [
+        ([], b"oops\n", "<stdin>:1: not JSON"),
+        ([], b'{"utterance":"a"}\n', 'no "response", "turns" or "text"; there are utterance'),
+        (["--field", "txt"], b'{"text":"a"}\n', "no field 'txt'; there are text"),
+        (["--field", "n"], b'{"n":3}\n', "n: expected text, got a number"),
+        (
+            ["--annotate"],
+            b'{"turns":["a","b"]}\n',
+            "holds 2 texts; --annotate weighs records of one",
+        ),
+        (["--merge"], b'{"text":"a","count":"x"}\n', '"count" must be a whole number above 0'),
+        (["--counts", "none.jsonl", "--annotate"], b"", "none.jsonl"),
+    ],
+)
 def test_bad_input_is_named_in_a_line(freq, tmp_path, words, data, says):
     done = freq(*words, "-o", "out.jsonl", data=data, code=1)
     assert says in done.stderr.decode()
@@ -172,13 +222,23 @@ def test_bad_records_are_skipped_on_request(freq):
 def test_nothing_and_one_record_are_no_trouble(freq, tmp_path):
     assert freq("-q").stdout == freq("-q", "--annotate").stdout == b""
     freq("-q", "-o", "none.parquet")
-    assert pq.read_table(tmp_path / "none.parquet").column_names == ["text", "count", "share", "rank", "weight"]
-    nothing, single = (rows(freq("-q", "--summary", data=data).stdout)[0] for data in (b"", b'{"text":"a"}\n'))
+    assert pq.read_table(tmp_path / "none.parquet").column_names == [
+        "text",
+        "count",
+        "share",
+        "rank",
+        "weight",
+    ]
+    nothing, single = (
+        rows(freq("-q", "--summary", data=data).stdout)[0] for data in (b"", b'{"text":"a"}\n')
+    )
     assert (nothing["total"], nothing["gini"]) == (0, None)
     assert (single["total"], single["top_1_percent_share"], single["zipf_slope"]) == (1, 1, None)
     freq("-q", "--plot", "empty.png")
     assert (tmp_path / "empty.png").read_bytes().startswith(b"\x89PNG")
-    assert rows(freq("-q", "--annotate", data=b'{"text":"a"}\n').stdout) == [{"text": "a", "weight": 1.0}]
+    assert rows(freq("-q", "--annotate", data=b'{"text":"a"}\n').stdout) == [
+        {"text": "a", "weight": 1.0}
+    ]
 
 
 @pytest.mark.parametrize("two", combinations(["--annotate", "--summary", "--top=3"], 2))
@@ -190,6 +250,8 @@ def test_runs_of_their_own_exclude_each_other(freq, two):
 def test_the_imbalance_of_real_corpora_is_the_known_one(freq, shared):
     """METHODS 4.4, which takes blanks off the ends only: the shares agree to the point shown."""
     paths = [shared / f"data/corpus/{name}.jsonl.gz" for name in ("sgd", "multiwoz")]
-    found = {r["corpus"]: r["top_1_percent_share"] for r in rows(freq("-q", "--summary", *paths).stdout)}
+    found = {
+        r["corpus"]: r["top_1_percent_share"] for r in rows(freq("-q", "--summary", *paths).stdout)
+    }
     assert found["sgd"] == pytest.approx(0.214, abs=5e-4)
     assert found["multiwoz"] == pytest.approx(0.086, abs=5e-4)

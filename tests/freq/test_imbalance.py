@@ -29,7 +29,9 @@ def test_the_figures_follow_their_definitions(counts):
     found = imbalance(spectrum(counts))
     assert found.keys() == slow.keys()
     for name, value in slow.items():
-        assert found[name] == (value if value is None else pytest.approx(value, rel=1e-9, abs=1e-9)), name
+        assert found[name] == (
+            value if value is None else pytest.approx(value, rel=1e-9, abs=1e-9)
+        ), name
 
 
 def test_an_even_corpus_and_a_single_text_are_the_ends_of_the_scales():
@@ -54,7 +56,9 @@ def test_the_curve_rises_from_nothing_to_all_and_bends_one_way(counts):
 
 
 def test_weights_are_those_of_the_paper():
-    assert Weighting()(np.array([1, 5371])) == pytest.approx([1, 0.104], abs=5e-4)  # WMDC: "yes." in its table 5
+    assert Weighting()(np.array([1, 5371])) == pytest.approx(
+        [1, 0.104], abs=5e-4
+    )  # WMDC: "yes." in its table 5
     assert Weighting(base=10)(np.array([100])) == pytest.approx(1 / 3)
     assert Weighting(smooth=2)(np.array([1])) == pytest.approx(1 / (log(3) + 1))
     assert Weighting("inverse")(np.array([4])) == Weighting("sqrt")(np.array([16])) == 0.25

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from dialtools.freq.columns import normalised
 from dialtools.freq.normalise import AS_WMDC, STEPS, normalise
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(" \t\u00a0.,!?9²٣aAßİé"), max_size=14)
+TEXT = st.text(
+    st.characters(exclude_categories=["Cs"]) | st.sampled_from(" \t\u00a0.,!?9²٣aAßİé"), max_size=14
+)
 CHOICES = [tuple(c) for n in range(len(STEPS) + 1) for c in combinations(STEPS, n)]
 
 
@@ -20,7 +22,9 @@ CHOICES = [tuple(c) for n in range(len(STEPS) + 1) for c in combinations(STEPS, 
 @given(st.lists(TEXT, max_size=12), st.sampled_from(CHOICES), st.integers(0, 3))
 def test_a_column_is_normalised_as_its_texts_are(texts, steps, offset):
     column = pa.array(texts, pa.string()).slice(offset)  # a view must not be read as the whole
-    assert normalised(column, steps).to_pylist() == [normalise(text, steps) for text in texts[offset:]]
+    assert normalised(column, steps).to_pylist() == [
+        normalise(text, steps) for text in texts[offset:]
+    ]
 
 
 @settings(deadline=None)
@@ -30,8 +34,14 @@ def test_normalising_twice_is_normalising_once(text):
     assert normalise(once, AS_WMDC) == once
 
 
-@pytest.mark.parametrize(("steps", "becomes"), [
-    (("lower", "space"), "yes, at 10:30 !"), (("lower", "punct", "space"), "yes at 1030"), (("digits",), "  Yes,\tat 0:0 ! "),
-    ((), "  Yes,\tat 10:30 ! ")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("steps", "becomes"),
+    [
+        (("lower", "space"), "yes, at 10:30 !"),
+        (("lower", "punct", "space"), "yes at 1030"),
+        (("digits",), "  Yes,\tat 0:0 ! "),
+        ((), "  Yes,\tat 10:30 ! "),
+    ],
+)
 def test_each_step_does_what_help_says(steps, becomes):
     assert normalise("  Yes,\tat 10:30 ! ", steps) == becomes

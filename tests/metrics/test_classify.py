@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import evaluation as slow
 
-from dialtools.metrics.classify import false_alarms_at_recall, majority, nearest_rows, placements, prototypes
+from dialtools.metrics.classify import (
+    false_alarms_at_recall,
+    majority,
+    nearest_rows,
+    placements,
+    prototypes,
+)
 
 scores = st.lists(st.integers(-2, 2).map(float), min_size=1, max_size=25)
 
@@ -45,12 +51,18 @@ def test_auroc_is_the_share_of_ordered_pairs(positive: list[float], negative: li
     both = np.array(positive + negative)
     truth = np.arange(len(both)) < len(positive)
     area = slow.auroc(positive, negative)
-    assert placements(both, truth)[truth].mean() == pytest.approx(area) == placements(both, truth)[~truth].mean()
+    assert (
+        placements(both, truth)[truth].mean()
+        == pytest.approx(area)
+        == placements(both, truth)[~truth].mean()
+    )
     assert placements(-both, truth)[truth].mean() == pytest.approx(1 - area)
 
 
 @given(scores, scores)
-def test_fpr_is_that_of_the_highest_threshold_with_the_recall(positive: list[float], negative: list[float]):
+def test_fpr_is_that_of_the_highest_threshold_with_the_recall(
+    positive: list[float], negative: list[float]
+):
     both = np.array(positive + negative)
     truth = np.arange(len(both)) < len(positive)
     assert false_alarms_at_recall(both, truth)[~truth].mean() == pytest.approx(

@@ -28,16 +28,37 @@ def sets(table: np.ndarray) -> list[list[int]]:
 
 STATISTICS: dict[str, tuple[Callable[[np.ndarray], float], counts.Sums | counts.Spearman]] = {
     "mean": (lambda i: np.nanmean(GAPS[i]), counts.mean(GAPS)),
-    "mean of shares": (lambda i: (np.nanmean(GAPS[i]) + X[i].mean()) / 2, counts.mean_of_shares(np.column_stack([GAPS, X]))),
+    "mean of shares": (
+        lambda i: (np.nanmean(GAPS[i]) + X[i].mean()) / 2,
+        counts.mean_of_shares(np.column_stack([GAPS, X])),
+    ),
     "ratio": (lambda i: Y[i].sum() / WHOLE[i].sum(), counts.ratio(Y, WHOLE)),
     "pearson": (lambda i: stats.pearsonr(X[i], Y[i]).statistic, counts.pearson(X, Y)),
     "spearman": (lambda i: stats.spearmanr(X[i], Y[i]).statistic, counts.Spearman(X, Y)),
-    "spearman, ties": (lambda i: stats.spearmanr(TIED[i], Y[i]).statistic, counts.Spearman(TIED, Y)),
-    **{f"{kind} f1": (lambda i, kind=kind: f1_score(TRUE[i], SAID[i], average=kind, zero_division=0), counts.label_f1(sets(TRUE), sets(SAID), 4, kind))
-       for kind in ("micro", "macro", "weighted")},
-    **{f"{kind} f1 of classes": (lambda i, kind=kind: np.mean([f1_score(CLASS[i], g[i], average=kind, labels=range(5), zero_division=0) for g in GUESS]),
-                                 counts.class_f1(CLASS, GUESS, kind)) for kind in ("macro", "weighted")},
-}  # fmt: skip
+    "spearman, ties": (
+        lambda i: stats.spearmanr(TIED[i], Y[i]).statistic,
+        counts.Spearman(TIED, Y),
+    ),
+    **{
+        f"{kind} f1": (
+            lambda i, kind=kind: f1_score(TRUE[i], SAID[i], average=kind, zero_division=0),
+            counts.label_f1(sets(TRUE), sets(SAID), 4, kind),
+        )
+        for kind in ("micro", "macro", "weighted")
+    },
+    **{
+        f"{kind} f1 of classes": (
+            lambda i, kind=kind: np.mean(
+                [
+                    f1_score(CLASS[i], g[i], average=kind, labels=range(5), zero_division=0)
+                    for g in GUESS
+                ]
+            ),
+            counts.class_f1(CLASS, GUESS, kind),
+        )
+        for kind in ("macro", "weighted")
+    },
+}
 
 
 @pytest.mark.parametrize("name", STATISTICS)
@@ -58,8 +79,12 @@ def test_the_roc_area_is_exact_on_the_whole_sample_and_varies_as_the_exact_one_d
     rows = [draw.integers(0, 300, 300) for _ in range(400)]
     found = area(np.stack([np.bincount(own, minlength=300) for own in rows]).astype(float))
     exact = np.array([roc_auc_score(out[own], scores[own]) for own in rows])
-    assert np.corrcoef(found, exact)[0, 1] > 0.99 and np.std(found) == pytest.approx(np.std(exact), rel=0.05)
+    assert np.corrcoef(found, exact)[0, 1] > 0.99 and np.std(found) == pytest.approx(
+        np.std(exact), rel=0.05
+    )
 
 
 def test_nothing_drawn_has_no_value():
-    assert np.isnan(counts.mean(X)(np.zeros((1, N)))[0]) and np.isnan(counts.pearson(X, Y)(np.zeros((1, N)))[0])
+    assert np.isnan(counts.mean(X)(np.zeros((1, N)))[0]) and np.isnan(
+        counts.pearson(X, Y)(np.zeros((1, N)))[0]
+    )

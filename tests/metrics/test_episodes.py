@@ -24,7 +24,9 @@ def test_the_worked_example():
 
 
 @given(st.lists(st.sampled_from("abcd"), max_size=40), st.integers(1, 6), st.integers(0, 50))
-def test_any_labels_shots_and_seed_agree_with_the_transcription(labels: list[str], shots: int, seed: int):
+def test_any_labels_shots_and_seed_agree_with_the_transcription(
+    labels: list[str], shots: int, seed: int
+):
     drawn = sample(labels, shots, seed=seed)
     assert (drawn.train.tolist(), drawn.val.tolist()) == few_shot(labels, shots, seed)
     assert not set(drawn.train.tolist()) & set(drawn.val.tolist())

@@ -13,7 +13,9 @@ from dialtools.metrics import f1
 from dialtools.metrics.resample import bootstrap_sums
 
 tables = st.tuples(st.integers(1, 12), st.integers(1, 5)).flatmap(
-    lambda shape: st.tuples(*(arrays(np.int64, shape, elements=st.integers(0, 1)) for _ in range(2)))
+    lambda shape: st.tuples(
+        *(arrays(np.int64, shape, elements=st.integers(0, 1)) for _ in range(2))
+    )
 )
 
 
@@ -24,8 +26,12 @@ def test_every_average_is_that_of_scikit_learn(pair: tuple[np.ndarray, np.ndarra
         truth, guess = (np.hstack([table, 0 * table]) for table in (truth, guess))
     counts = f1.counts(truth, guess)
     for name, average in f1.AVERAGES.items():
-        assert average(counts.sum(0)) == pytest.approx(f1_score(truth, guess, average=name, zero_division=0), abs=1e-6)
-    assert f1.by_row(counts).mean() == pytest.approx(f1_score(truth, guess, average="samples", zero_division=0), abs=1e-6)  # fmt: skip
+        assert average(counts.sum(0)) == pytest.approx(
+            f1_score(truth, guess, average=name, zero_division=0), abs=1e-6
+        )
+    assert f1.by_row(counts).mean() == pytest.approx(
+        f1_score(truth, guess, average="samples", zero_division=0), abs=1e-6
+    )
 
 
 def test_a_label_that_is_neither_true_nor_guessed_counts_as_zero_in_the_macro_average():

@@ -13,7 +13,7 @@ from oracles import slow_tests as slow
 from scipy import stats
 
 from dialtools.metrics import counts
-from dialtools.metrics.paired import (  # fmt: skip
+from dialtools.metrics.paired import (
     BLOCK,
     CORRECTIONS,
     benjamini_hochberg,
@@ -36,16 +36,28 @@ def test_of_few_items_all_swaps_are_tried(values: list[float]):
 
 def test_few_items_agree_with_scipy_which_tries_all_swaps_too():
     values = np.random.default_rng(0).normal(0.4, 1, 11)
-    theirs = stats.permutation_test((values,), np.sum, permutation_type="samples", n_resamples=np.inf).pvalue
+    theirs = stats.permutation_test(
+        (values,), np.sum, permutation_type="samples", n_resamples=np.inf
+    ).pvalue
     assert sign_flips(values[:, None], resamples=2**11, seed=0)[0] == pytest.approx(theirs)
 
 
 def test_many_items_agree_with_the_slow_twin_and_scipy_up_to_chance():
     values = np.random.default_rng(1).choice([-1, 0, 0.1, 1], 60, p=[0.15, 0.5, 0.05, 0.3])
     found = sign_flips(values[:, None], resamples=20_000, seed=0)[0]
-    theirs = stats.permutation_test((values,), np.sum, permutation_type="samples", n_resamples=20_000, rng=np.random.default_rng(0)).pvalue  # fmt: skip
+    theirs = stats.permutation_test(
+        (values,),
+        np.sum,
+        permutation_type="samples",
+        n_resamples=20_000,
+        rng=np.random.default_rng(0),
+    ).pvalue
     assert 0.005 < found < 0.2
-    assert found == pytest.approx(theirs, abs=0.01) == pytest.approx(slow.permutation(values.tolist(), 4_000, 0), abs=0.02)  # fmt: skip
+    assert (
+        found
+        == pytest.approx(theirs, abs=0.01)
+        == pytest.approx(slow.permutation(values.tolist(), 4_000, 0), abs=0.02)
+    )
 
 
 def test_equal_models_have_p_1_and_rounding_makes_no_difference():
@@ -58,7 +70,9 @@ def test_equal_models_have_p_1_and_rounding_makes_no_difference():
 def test_items_that_do_not_count_are_no_items():
     values = np.random.default_rng(2).normal(0.5, 1, 8)
     with_gaps = np.concatenate([values, np.full(3, np.nan)])[:, None]
-    assert sign_flips(with_gaps, resamples=10_000, seed=0)[0] == pytest.approx(slow.exact_permutation(values.tolist()))
+    assert sign_flips(with_gaps, resamples=10_000, seed=0)[0] == pytest.approx(
+        slow.exact_permutation(values.tolist())
+    )
 
 
 def test_bootstrap_p_and_interval_agree_with_the_slow_twin():
@@ -66,7 +80,9 @@ def test_bootstrap_p_and_interval_agree_with_the_slow_twin():
     a, b = draw.random(80), draw.random(80) + 0.09
     found = np.subtract(*bootstrap([counts.mean(b), counts.mean(a)], 80, resamples=8000, seed=1))
     again = np.array(slow.bootstrap(lambda rows: float(np.mean(b[rows] - a[rows])), 80, 4000, 1))
-    assert np.percentile(found, [2.5, 97.5]) == pytest.approx(np.percentile(again, [2.5, 97.5]), abs=0.01)
+    assert np.percentile(found, [2.5, 97.5]) == pytest.approx(
+        np.percentile(again, [2.5, 97.5]), abs=0.01
+    )
     expected = 2 * (1 + (again <= 0).sum()) / 4001
     assert 0.01 < two_sided(found) == pytest.approx(expected, abs=0.025)
 
@@ -85,7 +101,9 @@ def test_intervals_of_95_percent_hold_the_truth_in_95_percent_and_null_p_values_
 
 @given(p_values, st.sampled_from([0.01, 0.05, 0.2]))
 def test_adjusted_p_values_reject_what_the_stepwise_procedures_do(p: list[float], level: float):
-    assert (holm(np.array(p)) <= level + 1e-12).tolist() == slow.holm_rejects([v - 1e-12 for v in p], level)
+    assert (holm(np.array(p)) <= level + 1e-12).tolist() == slow.holm_rejects(
+        [v - 1e-12 for v in p], level
+    )
     rejected = slow.benjamini_hochberg_rejects([v - 1e-12 for v in p], level)
     assert (benjamini_hochberg(np.array(p)) <= level + 1e-12).tolist() == rejected
     assert benjamini_hochberg(np.array(p)) == pytest.approx(stats.false_discovery_control(p))

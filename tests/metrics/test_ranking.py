@@ -21,7 +21,9 @@ from dialtools.metrics.ranking import (
 )
 
 # few distinct scores, so that ties are the rule
-lists = st.lists(st.integers(0, 3), min_size=1, max_size=6).map(lambda values: np.array([values], float))
+lists = st.lists(st.integers(0, 3), min_size=1, max_size=6).map(
+    lambda values: np.array([values], float)
+)
 
 
 def of(scores: list[float], truth: int = 0) -> np.ndarray:
@@ -29,17 +31,22 @@ def of(scores: list[float], truth: int = 0) -> np.ndarray:
 
 
 def test_the_worked_example():
-    # the truth (0.5) is beaten by 0.9 and shares its score with one other: ranks 2 and 3 are equally likely
+    # the truth (0.5) is beaten by 0.9 and shares its score with one other: ranks 2 and 3 are
+    # equally likely
     row = of([0.5, 0.9, 0.5, 0.1])
     assert row.tolist() == [[1, 1]]
     assert [float(top_k(row, k)[0]) for k in (1, 2, 3, 4)] == [0, 0.5, 1, 1]
     assert reciprocal_rank(row)[0] == pytest.approx((1 / 2 + 1 / 3) / 2)
     assert [float(top_k(row, 2, ties=t)[0]) for t in TIES] == [0.5, 1, 0]
-    assert [float(reciprocal_rank(row, ties=t)[0]) for t in TIES[1:]] == pytest.approx([1 / 2, 1 / 3])
+    assert [float(reciprocal_rank(row, ties=t)[0]) for t in TIES[1:]] == pytest.approx(
+        [1 / 2, 1 / 3]
+    )
 
 
 @given(lists, st.data())
-def test_the_average_rule_is_the_mean_over_every_order_of_the_tied(scores: np.ndarray, data: st.DataObject):
+def test_the_average_rule_is_the_mean_over_every_order_of_the_tied(
+    scores: np.ndarray, data: st.DataObject
+):
     truth = data.draw(st.integers(0, scores.shape[1] - 1))
     row = ranks(scores, np.array([truth]))
     for k in (1, 2, 3, 10):
@@ -81,7 +88,9 @@ def test_candidates_marked_invalid_neither_beat_nor_tie():
 
 
 def test_the_truth_counts_even_where_the_mask_leaves_it_out():
-    assert ranks(np.array([[0.5, 0.4]]), np.array([0]), valid_QC=np.array([[False, True]])).tolist() == [[0, 0]]
+    assert ranks(
+        np.array([[0.5, 0.4]]), np.array([0]), valid_QC=np.array([[False, True]])
+    ).tolist() == [[0, 0]]
 
 
 def test_blocks_rank_each_response_among_its_own_block_only():
@@ -92,7 +101,11 @@ def test_blocks_rank_each_response_among_its_own_block_only():
     assert block_ranks(queries[:0], responses[:0], 2).shape == (0, 2)
 
 
-LISTS = st.lists(st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=5), min_size=1, max_size=4)
+LISTS = st.lists(
+    st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=5),
+    min_size=1,
+    max_size=4,
+)
 
 
 @given(LISTS)
@@ -102,13 +115,22 @@ def test_map_and_mrr_are_those_of_all_orders_of_equal_scores(lists: list[list[tu
     lists = [[*rows, (1, True)] for rows in lists]
     precision, reciprocal = [], []
     for rows in lists:
-        orders = [[kind for _, kind in sorted(order, key=lambda row: -row[0])] for order in permutations(rows)]
+        orders = [
+            [kind for _, kind in sorted(order, key=lambda row: -row[0])]
+            for order in permutations(rows)
+        ]
         precision.append(np.mean([slow_average_precision(order) for order in orders]))
         reciprocal.append(np.mean([1 / (order.index(True) + 1) for order in orders]))
-    scores, positive = (np.asarray(column) for column in zip(*(row for rows in lists for row in rows), strict=True))
+    scores, positive = (
+        np.asarray(column) for column in zip(*(row for rows in lists for row in rows), strict=True)
+    )
     sizes = np.asarray([len(rows) for rows in lists])
-    np.testing.assert_allclose(average_precision(scores.astype(float), positive, sizes), precision, rtol=1e-12)
-    np.testing.assert_allclose(first_reciprocal_rank(scores.astype(float), positive, sizes), reciprocal, rtol=1e-12)
+    np.testing.assert_allclose(
+        average_precision(scores.astype(float), positive, sizes), precision, rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        first_reciprocal_rank(scores.astype(float), positive, sizes), reciprocal, rtol=1e-12
+    )
 
 
 def slow_average_precision(order: list[bool]) -> float:

@@ -44,7 +44,9 @@ def test_the_interval_over_groups_is_that_of_their_means_and_close_to_the_bootst
     groups = np.repeat(np.arange(200), draw.integers(1, 9, 200))
     own = draw.random(200)[groups] + draw.random(len(groups))
     both = np.column_stack([own, np.ones(len(own))])
-    resampled = bootstrap_sums(both, lambda sums: sums[..., 0] / sums[..., 1], seed=0, groups_N=groups)
+    resampled = bootstrap_sums(
+        both, lambda sums: sums[..., 0] / sums[..., 1], seed=0, groups_N=groups
+    )
     assert over_groups(own, groups) == pytest.approx(resampled, abs=0.005)
     order = draw.permutation(len(own))
     assert over_groups(own[order], groups[order]) == pytest.approx(over_groups(own, groups))
@@ -59,4 +61,6 @@ def test_rows_that_only_repeat_their_group_narrow_no_interval():
     _, low, high = bootstrap_sums(values[times] / 5, mean, seed=0)
     assert high - low < 0.6 * (once[2] - once[1])
     order = draw.permutation(200)
-    assert bootstrap_sums(values[times[order]] / 5, mean, seed=0, groups_N=times[order]) == pytest.approx(once)
+    assert bootstrap_sums(
+        values[times[order]] / 5, mean, seed=0, groups_N=times[order]
+    ) == pytest.approx(once)

@@ -8,7 +8,7 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from dialtools.eval.mixed import mixture
+from dialtools.eval.tasks.mixed import mixture
 from dialtools.metrics import space
 from dialtools.streams.vectors import Embeddings
 
@@ -27,14 +27,18 @@ def test_four_points_by_hand():
 
 def test_compression_by_hand():
     """Unit vectors before they are mixed, and not after (TaDSE eq. 5)."""
-    part = Embeddings({"text_embedding": np.array([[3.0, 4.0]]), "template_embedding": np.array([[0.0, 2.0]])})
+    part = Embeddings(
+        {"text_embedding": np.array([[3.0, 4.0]]), "template_embedding": np.array([[0.0, 2.0]])}
+    )
     np.testing.assert_allclose(mixture(part, 0.5), [[0.3, 0.9]])
     np.testing.assert_allclose(mixture(part, 0.2), [[0.48, 0.84]])
     np.testing.assert_allclose(mixture(part, 0), [[0.6, 0.8]])
 
 
 @pytest.mark.parametrize("block", [2, 7, 2048])
-def test_sums_over_blocks_and_classes_are_sums_over_pairs(block: int, monkeypatch: pytest.MonkeyPatch):
+def test_sums_over_blocks_and_classes_are_sums_over_pairs(
+    block: int, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(space, "BLOCK", block)
     draw = np.random.default_rng(0)
     x = draw.normal(size=(23, 5)) + 0.5
@@ -43,10 +47,18 @@ def test_sums_over_blocks_and_classes_are_sums_over_pairs(block: int, monkeypatc
     pairs = list(combinations(range(23), 2))
     squared = {(i, j): float(((x[i] - x[j]) ** 2).sum()) for i, j in pairs}
     same = [p for p in pairs if classes[p[0]] == classes[p[1]]]
-    assert space.uniformity(x) == pytest.approx(log(np.mean([exp(-2 * d) for d in squared.values()])), rel=1e-4)
-    assert space.alignment(x, classes) == pytest.approx(np.mean([squared[p] for p in same]), rel=1e-4)
+    assert space.uniformity(x) == pytest.approx(
+        log(np.mean([exp(-2 * d) for d in squared.values()])), rel=1e-4
+    )
+    assert space.alignment(x, classes) == pytest.approx(
+        np.mean([squared[p] for p in same]), rel=1e-4
+    )
     cosine = {p: 1 - d / 2 for p, d in squared.items()}
-    by_hand = (np.mean(list(cosine.values())), np.mean([cosine[p] for p in same]), np.mean([c for p, c in cosine.items() if p not in same]))  # fmt: skip
+    by_hand = (
+        np.mean(list(cosine.values())),
+        np.mean([cosine[p] for p in same]),
+        np.mean([c for p, c in cosine.items() if p not in same]),
+    )
     assert space.cosines(x, classes) == pytest.approx(by_hand, rel=1e-4)
 
 
@@ -57,5 +69,9 @@ def test_one_direction_is_neither_even_nor_isotropic():
 
 
 def test_what_has_no_pairs_is_no_number():
-    assert np.isnan(space.alignment(SQUARE, np.arange(4))) and np.isnan(space.uniformity(SQUARE[:1]))
-    assert np.isnan(space.cosines(SQUARE, np.arange(4))[1]) and np.isnan(space.cosines(SQUARE, np.zeros(4, int))[2])
+    assert np.isnan(space.alignment(SQUARE, np.arange(4))) and np.isnan(
+        space.uniformity(SQUARE[:1])
+    )
+    assert np.isnan(space.cosines(SQUARE, np.arange(4))[1]) and np.isnan(
+        space.cosines(SQUARE, np.zeros(4, int))[2]
+    )

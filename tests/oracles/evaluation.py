@@ -1,6 +1,7 @@
 """Slow transcriptions of the reference's evaluation, one query and one candidate at a time.
 
-C classes, D dimensions, K support rows, N queries. Vectors are taken as they come; callers pass unit vectors.
+C classes, D dimensions, K support rows, N queries. Vectors are taken as they come; callers pass
+unit vectors.
 """
 
 from __future__ import annotations
@@ -28,13 +29,19 @@ def few_shot(labels: Sequence[object], shots: int, seed: int) -> tuple[list[int]
     return train, validation
 
 
-def prototypes(support_KD: np.ndarray, labels: Sequence[object], classes: Sequence[object]) -> np.ndarray:
+def prototypes(
+    support_KD: np.ndarray, labels: Sequence[object], classes: Sequence[object]
+) -> np.ndarray:
     """Return (C, D) the mean of each class's vectors, not made unit again."""
-    rows = [[v for v, label in zip(support_KD, labels, strict=True) if label == one] for one in classes]
+    rows = [
+        [v for v, label in zip(support_KD, labels, strict=True) if label == one] for one in classes
+    ]
     return np.stack([sum(r) / len(r) for r in rows])
 
 
-def four_metrics(predicted: Sequence[object], truth: Sequence[object], oos: object) -> dict[str, float]:
+def four_metrics(
+    predicted: Sequence[object], truth: Sequence[object], oos: object
+) -> dict[str, float]:
     """Return the four out-of-scope metrics of DSE, in percent."""
     pairs = list(zip(predicted, truth, strict=True))
     inside = [(p, t) for p, t in pairs if t != oos]
@@ -47,15 +54,24 @@ def four_metrics(predicted: Sequence[object], truth: Sequence[object], oos: obje
     }
 
 
-def out_of_scope(scores_NC: np.ndarray, classes: Sequence[object], oos: object, *, deviations: float,
-                 normalise: bool) -> list[object]:  # fmt: skip
+def out_of_scope(
+    scores_NC: np.ndarray,
+    classes: Sequence[object],
+    oos: object,
+    *,
+    deviations: float,
+    normalise: bool,
+) -> list[object]:
     """Return the predicted class of each query: the best one if its score is above the threshold, else `oos`."""
     rows = [row / math.sqrt(sum(x * x for x in row)) if normalise else row for row in scores_NC]
     best = [max(row) for row in rows]
     mean = sum(best) / len(best)
     spread = math.sqrt(sum((b - mean) ** 2 for b in best) / len(best))
     threshold = mean + deviations * spread
-    return [classes[int(np.argmax(row))] if b > threshold else oos for row, b in zip(rows, best, strict=True)]
+    return [
+        classes[int(np.argmax(row))] if b > threshold else oos
+        for row, b in zip(rows, best, strict=True)
+    ]
 
 
 def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
@@ -64,7 +80,9 @@ def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
     return sum(1.0 if p > n else 0.5 if p == n else 0.0 for p, n in pairs) / len(pairs)
 
 
-def false_positive_rate(positive: Sequence[float], negative: Sequence[float], recall: float = 0.95) -> float:
+def false_positive_rate(
+    positive: Sequence[float], negative: Sequence[float], recall: float = 0.95
+) -> float:
     """Return the least share of negatives taken in by a threshold that takes in `recall` of the positives."""
     rates = []
     for threshold in {*positive, *negative}:

@@ -40,12 +40,21 @@ def info_nce(a: np.ndarray, p: np.ndarray, temperature: float) -> np.ndarray:
     return np.array(losses)
 
 
-def wmdc(context: list[np.ndarray], response: list[np.ndarray], window: list[int], frequency: list[int],
-         heads: dict[int, tuple[np.ndarray, np.ndarray]], temperature: float) -> float:  # fmt: skip
+def wmdc(
+    context: list[np.ndarray],
+    response: list[np.ndarray],
+    window: list[int],
+    frequency: list[int],
+    heads: dict[int, tuple[np.ndarray, np.ndarray]],
+    temperature: float,
+) -> float:
     """L of METHODS 4.3: encoder outputs through the head (weight, bias) of their window, contrasted with that window's
     pairs only, each pair weighted by 1 / (log f + 1) of its response."""
     cosine = lambda a, b: float(a @ b) / math.sqrt(float(a @ a) * float(b @ b))  # noqa: E731
-    c, r = ([heads[w][0] @ x + heads[w][1] for x, w in zip(side, window, strict=True)] for side in (context, response))
+    c, r = (
+        [heads[w][0] @ x + heads[w][1] for x, w in zip(side, window, strict=True)]
+        for side in (context, response)
+    )
     total = 0.0
     for i, w in enumerate(window):
         mates = [j for j, other in enumerate(window) if other == w]

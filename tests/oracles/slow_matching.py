@@ -20,22 +20,30 @@ def refined(turn: np.ndarray, response: np.ndarray, rows: int) -> np.ndarray:
     return out
 
 
-def similarity(turns: Sequence[np.ndarray], response: np.ndarray, weigh: Callable[[np.ndarray], float] | None) -> float:
+def similarity(
+    turns: Sequence[np.ndarray], response: np.ndarray, weigh: Callable[[np.ndarray], float] | None
+) -> float:
     """Return the cosine of the pooled response and the pooled, refined one; turns are averaged (I2) or weighed (I1)."""
     rows = max(len(turn) for turn in turns)
     each = [refined(turn, response, rows) for turn in turns]
     if weigh is None:
         shares = [1 / len(turns)] * len(turns)
     else:
-        scores = [math.exp(weigh(one[: len(turn)].mean(0))) for one, turn in zip(each, turns, strict=True)]
+        scores = [
+            math.exp(weigh(one[: len(turn)].mean(0))) for one, turn in zip(each, turns, strict=True)
+        ]
         shares = [score / sum(scores) for score in scores]
     together = sum(share * one for share, one in zip(shares, each, strict=True)).sum(0)
     own = response.mean(0)
     return float(own @ together / np.linalg.norm(own) / np.linalg.norm(together))
 
 
-def loss(contexts: Sequence[Sequence[np.ndarray]], candidates: Sequence[Sequence[np.ndarray]], temperature: float,
-         weigh: Callable[[np.ndarray], float] | None = None) -> float:  # fmt: skip
+def loss(
+    contexts: Sequence[Sequence[np.ndarray]],
+    candidates: Sequence[Sequence[np.ndarray]],
+    temperature: float,
+    weigh: Callable[[np.ndarray], float] | None = None,
+) -> float:
     """Return the mean of -log softmax of each context's first candidate."""
     total = 0.0
     for turns, responses in zip(contexts, candidates, strict=True):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 
-def pairs(turns: list[str], windows: tuple[int, ...], min_words: int) -> list[tuple[list[str], str]]:
+def pairs(
+    turns: list[str], windows: tuple[int, ...], min_words: int
+) -> list[tuple[list[str], str]]:
     """Every full window and its response, filtered after pairing (METHODS 2.2)."""
     found = []
     for r in range(1, len(turns)):

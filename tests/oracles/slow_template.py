@@ -11,14 +11,29 @@ def cosine(a: np.ndarray, b: np.ndarray) -> float:
     return float(sum(a * b) / sqrt(sum(a * a) * sum(b * b)))
 
 
-def picks(anchor: np.ndarray, others: np.ndarray, i: int, temperature: float, left_out: set[int]) -> float:
+def picks(
+    anchor: np.ndarray, others: np.ndarray, i: int, temperature: float, left_out: set[int]
+) -> float:
     """-log e^{sim(a_i, o_i)/tau} / sum_j e^{sim(a_i, o_j)/tau}"""
-    below = sum(exp(cosine(anchor[i], others[j]) / temperature) for j in range(len(others)) if j == i or j not in left_out)  # fmt: skip
+    below = sum(
+        exp(cosine(anchor[i], others[j]) / temperature)
+        for j in range(len(others))
+        if j == i or j not in left_out
+    )
     return -log(exp(cosine(anchor[i], others[i]) / temperature) / below)
 
 
-def losses(u: np.ndarray, again: np.ndarray, t: np.ndarray, t_again: np.ndarray, *, taus: tuple, lambdas: tuple, negatives: str,
-           templates: list[str] | None = None) -> list[float]:  # fmt: skip
+def losses(
+    u: np.ndarray,
+    again: np.ndarray,
+    t: np.ndarray,
+    t_again: np.ndarray,
+    *,
+    taus: tuple,
+    lambdas: tuple,
+    negatives: str,
+    templates: list[str] | None = None,
+) -> list[float]:
     """The loss of each row; `templates`: rows of one template are no negatives of each other in L^t and L^pair."""
     found = []
     for i in range(len(u)):

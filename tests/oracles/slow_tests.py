@@ -11,18 +11,26 @@ def exact_permutation(differences: Sequence[float]) -> float:
     """Return the share of all sign patterns whose sum is at least as far from zero as that of the differences."""
     observed = abs(sum(differences))
     patterns = list(itertools.product((1, -1), repeat=len(differences)))
-    far = [abs(sum(s * d for s, d in zip(signs, differences, strict=True))) >= observed - 1e-9 for signs in patterns]
+    far = [
+        abs(sum(s * d for s, d in zip(signs, differences, strict=True))) >= observed - 1e-9
+        for signs in patterns
+    ]
     return sum(far) / len(far)
 
 
 def permutation(differences: Sequence[float], resamples: int, seed: int) -> float:
     """Return the p-value of random sign patterns, the observed one counted in."""
     draw, observed = random.Random(seed), abs(sum(differences))
-    far = sum(abs(sum(draw.choice((1, -1)) * d for d in differences)) >= observed - 1e-9 for _ in range(resamples))
+    far = sum(
+        abs(sum(draw.choice((1, -1)) * d for d in differences)) >= observed - 1e-9
+        for _ in range(resamples)
+    )
     return (1 + far) / (1 + resamples)
 
 
-def bootstrap(statistic: Callable[[list[int]], float], n: int, resamples: int, seed: int) -> list[float]:
+def bootstrap(
+    statistic: Callable[[list[int]], float], n: int, resamples: int, seed: int
+) -> list[float]:
     """Return a statistic of lists of rows drawn with replacement."""
     draw = random.Random(seed)
     return [statistic([draw.randrange(n) for _ in range(n)]) for _ in range(resamples)]

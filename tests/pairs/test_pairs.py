@@ -29,7 +29,10 @@ def mined(dialogues: list[dict], **options) -> list[dict]:
     """The pairs of dialogues through the JSONL lane."""
     chunk = Chunk("x", 1, "rows", dialogues)
     lines = b"".join(
-        part for _, part in mine([chunk], PairOptions(**options), lines=True, policy=Policy(), tally=Tally())
+        part
+        for _, part in mine(
+            [chunk], PairOptions(**options), lines=True, policy=Policy(), tally=Tally()
+        )
     )
     return [orjson.loads(line) for line in lines.splitlines()]
 
@@ -37,20 +40,28 @@ def mined(dialogues: list[dict], **options) -> list[dict]:
 def as_dialogue(texts: list[str], identity: str = "d") -> dict:
     return {
         "id": identity,
-        "turns": [{"speaker": "user" if i % 2 == 0 else "system", "text": t} for i, t in enumerate(texts)],
+        "turns": [
+            {"speaker": "user" if i % 2 == 0 else "system", "text": t} for i, t in enumerate(texts)
+        ],
     }
 
 
 def test_a_dialogue_of_four_turns_worked_by_hand():
     rows = mined([as_dialogue(["a", "b", "c", "d"])], window=(1, 3))
     assert [(r["context"], r["response"], r["window"], r["turn"]) for r in rows] == [
-        (["a"], "b", 1, 1), (["b"], "c", 1, 2), (["c"], "d", 1, 3), (["a", "b", "c"], "d", 3, 3)]  # fmt: skip
+        (["a"], "b", 1, 1),
+        (["b"], "c", 1, 2),
+        (["c"], "d", 1, 3),
+        (["a", "b", "c"], "d", 3, 3),
+    ]
     assert rows[3]["speakers"] == ["user", "system", "user", "system"]
 
 
 @given(CORPUS, st.sampled_from([(1,), (2,), (1, 2, 3), (0,)]), st.sampled_from([0, 1, 4]))
 def test_pairs_are_those_of_the_definition_and_never_cross_dialogues(corpus, windows, min_words):
-    rows = mined([as_dialogue(t, str(i)) for i, t in enumerate(corpus)], window=windows, min_words=min_words)
+    rows = mined(
+        [as_dialogue(t, str(i)) for i, t in enumerate(corpus)], window=windows, min_words=min_words
+    )
     expected = [p for texts in corpus for p in slow_pairs.pairs(texts, windows, min_words)]
     assert [(r["context"], r["response"]) for r in rows] == expected
 
@@ -61,7 +72,8 @@ def test_the_arrow_lane_carries_what_the_json_lane_carries(corpus, dedupe, sampl
     chunk = Chunk("x", 1, "rows", [as_dialogue(t, str(i)) for i, t in enumerate(corpus)])
     options = PairOptions(window=(1, 2), dedupe=dedupe, sample=sample, follow=2)
     lines, batches = (
-        list(mine([chunk], options, lines=lane, policy=Policy(), tally=Tally())) for lane in (True, False)
+        list(mine([chunk], options, lines=lane, policy=Policy(), tally=Tally()))
+        for lane in (True, False)
     )
     rows = [orjson.loads(line) for _, blob in lines for line in blob.splitlines()]
     arrow = [r for _, batch in batches for _, r in records(Chunk("x", 1, "arrow", batch), Policy())]
@@ -70,7 +82,10 @@ def test_the_arrow_lane_carries_what_the_json_lane_carries(corpus, dedupe, sampl
 
 def test_self_pairs_hold_each_distinct_utterance_once_and_never_slip_into_consecutive_ones():
     talk = [as_dialogue(["a", "a", "b", "a"])]
-    assert [(r["context"], r["response"]) for r in mined(talk, kind="self")] == [(["a"], "a"), (["b"], "b")]
+    assert [(r["context"], r["response"]) for r in mined(talk, kind="self")] == [
+        (["a"], "a"),
+        (["b"], "b"),
+    ]
     assert [(r["context"], r["response"]) for r in mined(talk)] == [(["a"], "b"), (["b"], "a")]
 
 
@@ -95,14 +110,35 @@ def test_speakers_are_joined_before_turns_are_counted():
 
 
 def test_the_published_reader_keeps_the_last_of_two_system_turns_and_repeats_between_two_user_turns():
-    talk = Dialogue("d", ["s0", "u1", "s1", "s2", "u2", "u3", "s9"], ["s", "user", "s", "s", "user", "user", "s"])
-    assert tod_bert_turns(talk).texts == ["u1", "s2", "u2"]  # s2 was said before: the last turn is lost with it
+    talk = Dialogue(
+        "d",
+        ["s0", "u1", "s1", "s2", "u2", "u3", "s9"],
+        ["s", "user", "s", "s", "user", "user", "s"],
+    )
+    assert tod_bert_turns(talk).texts == [
+        "u1",
+        "s2",
+        "u2",
+    ]  # s2 was said before: the last turn is lost with it
 
 
 def test_splits_are_by_dialogue_and_cover_every_pair(tmp_path: Path, scripts: Path):
     corpus = tmp_path / "c.jsonl"
-    corpus.write_bytes(b"".join(orjson.dumps(as_dialogue(["a", "b", "c"], str(i))) + b"\n" for i in range(300)))
-    subprocess.run([scripts / "dial-pairs", corpus, "--split", "train=0.8,dev=0.2", "-o", tmp_path / "p.{split}.jsonl"], check=True, capture_output=True)  # fmt: skip
+    corpus.write_bytes(
+        b"".join(orjson.dumps(as_dialogue(["a", "b", "c"], str(i))) + b"\n" for i in range(300))
+    )
+    subprocess.run(
+        [
+            scripts / "dial-pairs",
+            corpus,
+            "--split",
+            "train=0.8,dev=0.2",
+            "-o",
+            tmp_path / "p.{split}.jsonl",
+        ],
+        check=True,
+        capture_output=True,
+    )
     ids = {
         part: {json.loads(line)["dialogue_id"] for line in (tmp_path / f"p.{part}.jsonl").open()}
         for part in ("train", "dev")
@@ -116,13 +152,30 @@ def test_splits_are_by_dialogue_and_cover_every_pair(tmp_path: Path, scripts: Pa
 
 def test_a_dry_run_counts_what_a_run_then_writes_and_writes_nothing(tmp_path: Path, scripts: Path):
     corpus = Path(__file__).parents[2] / "examples/heldout.jsonl.gz"
-    flags = [corpus, "--window", "1,2", "--min-words", "4", "--split", "train=0.8,dev=0.1", "-o", tmp_path / "p.{split}.jsonl"]  # fmt: skip
-    planned = subprocess.run([scripts / "dial-pairs", "--dry-run", *flags], check=True, capture_output=True)
+    flags = [
+        corpus,
+        "--window",
+        "1,2",
+        "--min-words",
+        "4",
+        "--split",
+        "train=0.8,dev=0.1",
+        "-o",
+        tmp_path / "p.{split}.jsonl",
+    ]
+    planned = subprocess.run(
+        [scripts / "dial-pairs", "--dry-run", *flags], check=True, capture_output=True
+    )
     assert not list(tmp_path.iterdir())
     done = subprocess.run([scripts / "dial-pairs", *flags], check=True, capture_output=True)
-    sizes = {name: (tmp_path / f"p.{name}.jsonl").read_bytes().count(b"\n") for name in ("train", "dev")}
+    sizes = {
+        name: (tmp_path / f"p.{name}.jsonl").read_bytes().count(b"\n") for name in ("train", "dev")
+    }
     plan = dict(line.split(maxsplit=1) for line in planned.stdout.decode().splitlines())
-    assert plan["writes"] == ", ".join(f"{tmp_path}/p.{name}.jsonl: {n:,}" for name, n in sizes.items()) + " as jsonl"
+    assert (
+        plan["writes"]
+        == ", ".join(f"{tmp_path}/p.{name}.jsonl: {n:,}" for name, n in sizes.items()) + " as jsonl"
+    )
     assert f"dial-pairs: {plan['finds']} (" in done.stderr.decode()
     bad = [scripts / "dial-pairs", "--dry-run", "--on-error", f"quarantine={tmp_path}/bad.jsonl"]
     assert subprocess.run(bad, input=b"{\n", capture_output=True).returncode == 3
@@ -134,10 +187,31 @@ def test_a_dry_run_counts_what_a_run_then_writes_and_writes_nothing(tmp_path: Pa
 @pytest.mark.parametrize("to", ["jsonl", "arrow", "parquet"])
 def test_any_number_of_jobs_gives_the_same_bytes(tmp_path: Path, scripts: Path, to: str):
     corpus = tmp_path / "c.jsonl"
-    corpus.write_bytes(b"".join(orjson.dumps(as_dialogue([f"turn {i} {j} of some length" for j in range(9)], str(i))) + b"\n" for i in range(9000)))  # fmt: skip
+    corpus.write_bytes(
+        b"".join(
+            orjson.dumps(as_dialogue([f"turn {i} {j} of some length" for j in range(9)], str(i)))
+            + b"\n"
+            for i in range(9000)
+        )
+    )
     outputs = []
     for jobs in ("1", "2", "3"):
-        done = subprocess.run([scripts / "dial-pairs", "--window", "1,2,3", "-j", jobs, "--to", to, "--sample", "0.5", corpus], check=True, capture_output=True)  # fmt: skip
+        done = subprocess.run(
+            [
+                scripts / "dial-pairs",
+                "--window",
+                "1,2,3",
+                "-j",
+                jobs,
+                "--to",
+                to,
+                "--sample",
+                "0.5",
+                corpus,
+            ],
+            check=True,
+            capture_output=True,
+        )
         outputs.append(done.stdout)
     assert outputs[0]
     if to == "jsonl":
@@ -150,26 +224,53 @@ def test_any_number_of_jobs_gives_the_same_bytes(tmp_path: Path, scripts: Path, 
         assert all(rows == first for rows in others)
 
 
-@pytest.mark.parametrize(("record", "says"), [
-    ({"turns": "x"}, '"turns" must be a list'), ({"id": 1}, 'no "turns"'), ({"turns": [{"text": "a"}, {"text": None}]}, r"turns\[1\].text: expected a string, got null"),
-    ({"turns": [1]}, r"turns\[0\]: expected a string or an object, got a number"), ({"messages": [{"role": "user"}]}, r'messages\[0\]: no "text"')])  # fmt: skip
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        ({"turns": "x"}, '"turns" must be a list'),
+        ({"id": 1}, 'no "turns"'),
+        (
+            {"turns": [{"text": "a"}, {"text": None}]},
+            r"turns\[1\].text: expected a string, got null",
+        ),
+        ({"turns": [1]}, r"turns\[0\]: expected a string or an object, got a number"),
+        ({"messages": [{"role": "user"}]}, r'messages\[0\]: no "text"'),
+    ],
+)
 def test_a_record_that_is_no_dialogue_says_which_field(record: dict, says: str):
     with pytest.raises(BadDialogue, match=says):
         dialogue(record)
 
 
 def test_dialects_read_as_the_same_dialogue():
-    plain = dialogue({"id": "7", "turns": [{"text": "a", "speaker": "u"}, {"text": "b", "speaker": "s"}]})
+    plain = dialogue(
+        {"id": "7", "turns": [{"text": "a", "speaker": "u"}, {"text": "b", "speaker": "s"}]}
+    )
     assert (
-        dialogue({"dialogue_id": 7, "dialogue": [{"utterance": "a", "role": "u"}, {"utterance": "b", "role": "s"}]})
+        dialogue(
+            {
+                "dialogue_id": 7,
+                "dialogue": [{"utterance": "a", "role": "u"}, {"utterance": "b", "role": "s"}],
+            }
+        )
         == plain
     )
-    assert dialogue({"id": "7", "messages": [{"content": " a ", "role": "u"}, {"content": "b", "role": "s"}]}) == plain
+    assert (
+        dialogue(
+            {
+                "id": "7",
+                "messages": [{"content": " a ", "role": "u"}, {"content": "b", "role": "s"}],
+            }
+        )
+        == plain
+    )
     assert dialogue({"turns": ["a", "b"]}).texts == ["a", "b"]
 
 
 def test_chat_logs_in_csv_and_plain_text_give_the_same_pairs(tmp_path: Path, scripts: Path):
-    (tmp_path / "log.csv").write_text('ticket,n,who,message\n1,2,bot,"b, yes"\n1,1,me,a\n2,1,me,c\n2,2,bot,d\n')
+    (tmp_path / "log.csv").write_text(
+        'ticket,n,who,message\n1,2,bot,"b, yes"\n1,1,me,a\n2,1,me,c\n2,2,bot,d\n'
+    )
     (tmp_path / "log.txt").write_text("a\nb, yes\n\nc\nd\n")
     flags = [
         "--dialogue-column",
@@ -181,16 +282,30 @@ def test_chat_logs_in_csv_and_plain_text_give_the_same_pairs(tmp_path: Path, scr
         "--speaker-column",
         "who",
     ]
-    runs = [subprocess.run([scripts / "dial-pairs", "-q", *extra], capture_output=True, check=True) for extra in ([*flags, tmp_path / "log.csv"], [tmp_path / "log.txt"])]  # fmt: skip
-    pairs = [[(r["context"], r["response"]) for r in map(orjson.loads, run.stdout.splitlines())] for run in runs]
+    runs = [
+        subprocess.run([scripts / "dial-pairs", "-q", *extra], capture_output=True, check=True)
+        for extra in ([*flags, tmp_path / "log.csv"], [tmp_path / "log.txt"])
+    ]
+    pairs = [
+        [(r["context"], r["response"]) for r in map(orjson.loads, run.stdout.splitlines())]
+        for run in runs
+    ]
     assert pairs[0] == pairs[1] == [(["a"], "b, yes"), (["c"], "d")]
-    wrong = subprocess.run([scripts / "dial-pairs", "--text-column", "mesage", *flags[:2], tmp_path / "log.csv"], capture_output=True, text=True)  # fmt: skip
+    wrong = subprocess.run(
+        [scripts / "dial-pairs", "--text-column", "mesage", *flags[:2], tmp_path / "log.csv"],
+        capture_output=True,
+        text=True,
+    )
     assert wrong.returncode == 1
     assert "no column 'mesage'; there are ticket, n, who, message" in wrong.stderr
     assert "did you mean message?" in wrong.stderr
 
 
-PUBLISHED = {"multiwoz": (132607, 128184, 122172, 119061), "woz": (7624, 5949, 7616, 5947), "camrest676": (4812, 3452, 4812, 3528)}  # fmt: skip
+PUBLISHED = {
+    "multiwoz": (132607, 128184, 122172, 119061),
+    "woz": (7624, 5949, 7616, 5947),
+    "camrest676": (4812, 3452, 4812, 3528),
+}
 
 
 @pytest.mark.shared
@@ -198,9 +313,20 @@ PUBLISHED = {"multiwoz": (132607, 128184, 122172, 119061), "woz": (7624, 5949, 7
 def test_pair_counts_are_those_of_the_table(shared: Path, name: str):
     reader = "tod-bert-camrest" if name == "camrest676" else "tod-bert"
     found = []
-    for options in (PairOptions(), PairOptions(min_words=4), PairOptions(reader=reader), PairOptions(reader=reader, min_words=4)):  # fmt: skip
+    for options in (
+        PairOptions(),
+        PairOptions(min_words=4),
+        PairOptions(reader=reader),
+        PairOptions(reader=reader, min_words=4),
+    ):
         tally = Tally()
-        for _ in mine(read_chunks([str(shared / f"data/corpus/{name}.jsonl.gz")]), options, lines=False, policy=Policy(), tally=tally):  # fmt: skip
+        for _ in mine(
+            read_chunks([str(shared / f"data/corpus/{name}.jsonl.gz")]),
+            options,
+            lines=False,
+            policy=Policy(),
+            tally=tally,
+        ):
             pass
         empty = 0 if options.min_words else tally.dropped["empty"]
         found.append(
@@ -210,9 +336,23 @@ def test_pair_counts_are_those_of_the_table(shared: Path, name: str):
 
 
 def test_utterances_alone_or_among_dialogues_are_pairs_of_themselves(tmp_path: Path, scripts: Path):
-    rows = [{"text": "a", "label": "x"}, as_dialogue(["b", "c"]), {"utterance": "d", "id": 4}, {"premise": "e"}]
+    rows = [
+        {"text": "a", "label": "x"},
+        as_dialogue(["b", "c"]),
+        {"utterance": "d", "id": 4},
+        {"premise": "e"},
+    ]
     (tmp_path / "c.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    run = subprocess.run([scripts / "dial-pairs", "--kind", "self", "--on-error", "skip", tmp_path / "c.jsonl"], capture_output=True, text=True)  # fmt: skip
+    run = subprocess.run(
+        [scripts / "dial-pairs", "--kind", "self", "--on-error", "skip", tmp_path / "c.jsonl"],
+        capture_output=True,
+        text=True,
+    )
     pairs = [json.loads(line) for line in run.stdout.splitlines()]
-    assert [(pair["response"], pair.get("dialogue_id")) for pair in pairs] == [("a", None), ("b", "d"), ("c", "d"), ("d", "4")]  # fmt: skip
+    assert [(pair["response"], pair.get("dialogue_id")) for pair in pairs] == [
+        ("a", None),
+        ("b", "d"),
+        ("c", "d"),
+        ("d", "4"),
+    ]
     assert run.returncode == 3, "two texts are no utterance"

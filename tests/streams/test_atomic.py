@@ -17,8 +17,13 @@ def test_a_block_that_fails_leaves_what_was_there(tmp_path: Path):
     with pytest.raises(ZeroDivisionError), atomic_file(tmp_path / "x", overwrite=True) as path:
         path.write_text("half")
         raise ZeroDivisionError
-    assert (tmp_path / "x").read_text() == "before" and [p.name for p in tmp_path.iterdir()] == ["x"]
-    with pytest.raises(OutputError, match="exists already"), atomic_file(tmp_path / "x", overwrite=False):
+    assert (tmp_path / "x").read_text() == "before" and [p.name for p in tmp_path.iterdir()] == [
+        "x"
+    ]
+    with (
+        pytest.raises(OutputError, match="exists already"),
+        atomic_file(tmp_path / "x", overwrite=False),
+    ):
         raise AssertionError
     with pytest.raises(OutputError, match="is a directory"), atomic_file(tmp_path, overwrite=True):
         raise AssertionError

@@ -14,29 +14,45 @@ from dialtools.streams.policy import Policy
 
 
 def read(path: Path, kind: str, policy: Policy | None = None) -> list[dict]:
-    return [record for _, record in read_records([str(path)], format=kind, policy=policy or Policy())]
+    return [
+        record for _, record in read_records([str(path)], format=kind, policy=policy or Policy())
+    ]
 
 
 def test_a_training_line_is_a_pair_with_turns_on_both_sides_and_its_negatives(tmp_path: Path):
     path = tmp_path / "train.txt"
     path.write_text("在吗|你好\t想退货\t1|0|-1-|0\t1\t什么时候发货|好的|谢谢\t1|0|0\r\n")
-    assert read(path, "ecd") == [{
-        "context": ["在吗", "你好"], "response": "什么时候发货", "follow": ["想退货"], "negatives": ["好的", "谢谢"],
-        "window": 2, "speakers": ["1", "0", "1"]}]  # fmt: skip
+    assert read(path, "ecd") == [
+        {
+            "context": ["在吗", "你好"],
+            "response": "什么时候发货",
+            "follow": ["想退货"],
+            "negatives": ["好的", "谢谢"],
+            "window": 2,
+            "speakers": ["1", "0", "1"],
+        }
+    ]
 
 
 def test_retrieval_and_similarity_lines(tmp_path: Path):
     (tmp_path / "select.txt").write_text("0\t何时发货\t物流\t1,2\t3\n1\t多久到\t\t0\t\n")
     assert read(tmp_path / "select.txt", "ecd-select") == [
         {"id": 0, "query": "何时发货", "label": "物流", "positives": [1, 2], "negatives": [3]},
-        {"id": 1, "query": "多久到", "positives": [0], "negatives": []}]  # fmt: skip
+        {"id": 1, "query": "多久到", "positives": [0], "negatives": []},
+    ]
     (tmp_path / "sts.txt").write_text("3\t甲\t乙\n")
     assert read(tmp_path / "sts.txt", "ecd-sts") == [{"text1": "甲", "text2": "乙", "score": 3.0}]
 
 
-@pytest.mark.parametrize(("kind", "line", "says"), [
-    ("ecd", "a\tb", r"bad.txt:2: expected 6 fields .* found 2"), ("ecd", "a\tb\t1-0-1\t1\tr|n\t0|1", "the true response as first"),
-    ("ecd-select", "x\ta\tb\t1\t2", "expected an id, a whole number, got 'x'"), ("ecd-sts", "x\ta\tb", "score: expected a number, got 'x'")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "line", "says"),
+    [
+        ("ecd", "a\tb", r"bad.txt:2: expected 6 fields .* found 2"),
+        ("ecd", "a\tb\t1-0-1\t1\tr|n\t0|1", "the true response as first"),
+        ("ecd-select", "x\ta\tb\t1\t2", "expected an id, a whole number, got 'x'"),
+        ("ecd-sts", "x\ta\tb", "score: expected a number, got 'x'"),
+    ],
+)
 def test_a_line_of_another_shape_is_named(kind: str, line: str, says: str, tmp_path: Path):
     (tmp_path / "bad.txt").write_text(f"\n{line}\n")
     with pytest.raises(DataError, match=says):

@@ -28,7 +28,8 @@ def test_pieces_are_found_again_by_the_same_job_alone(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\n", b"[]\n", b"not JSON\n", b"{}\n[1]\n", b'{"lr": 1}\n{"key": "a"}\n', b"\xff\n"]
+    "content",
+    [b"", b"\n", b"[]\n", b"not JSON\n", b"{}\n[1]\n", b'{"lr": 1}\n{"key": "a"}\n', b"\xff\n"],
 )
 def test_rubbish_is_no_record_of_a_run(tmp_path: Path, content: bytes):
     (tmp_path / "out.partial").write_bytes(content)

@@ -22,7 +22,13 @@ from dialtools.streams.sinks import output_format, write_records, writer
 from dialtools.streams.vectors import embedding_batch, read_embeddings
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
-ROWS = st.lists(st.fixed_dictionaries({"text": TEXT, "n": st.integers(-5, 5), "turns": st.lists(TEXT, min_size=1, max_size=3)}), min_size=1, max_size=20)  # fmt: skip
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {"text": TEXT, "n": st.integers(-5, 5), "turns": st.lists(TEXT, min_size=1, max_size=3)}
+    ),
+    min_size=1,
+    max_size=20,
+)
 
 
 def read(path: Path, **options) -> list[dict]:
@@ -40,7 +46,9 @@ def test_what_is_written_in_any_format_reads_the_same(rows, suffix):
 
 @settings(max_examples=25, deadline=None)
 @given(
-    st.lists(TEXT.map(lambda t: t.replace("\r", "").replace("\n", "").replace("\x85", "")), max_size=30),
+    st.lists(
+        TEXT.map(lambda t: t.replace("\r", "").replace("\n", "").replace("\x85", "")), max_size=30
+    ),
     st.integers(8, 64),
 )
 def test_where_chunks_end_changes_neither_lines_nor_their_numbers(texts, chunk_bytes):
@@ -66,10 +74,19 @@ def test_odd_but_good_text_is_read(tmp_path: Path):
     assert read(frames) == [{"a": 1}, {"a": 2}]
 
 
-@pytest.mark.parametrize(("line", "says"), [
-    (b'{"a": "\x00"}', "NUL at byte 8"), (b'{"a": "\xff"}', "invalid UTF-8 at byte 8"), (b"[1]", "expected a JSON object"),
-    (b'{"a":', "not JSON"), (b'{"a": NaN}', "not JSON")])  # fmt: skip
-def test_a_bad_line_is_named_with_its_number_skipped_or_put_aside(tmp_path: Path, line: bytes, says: str):
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (b'{"a": "\x00"}', "NUL at byte 8"),
+        (b'{"a": "\xff"}', "invalid UTF-8 at byte 8"),
+        (b"[1]", "expected a JSON object"),
+        (b'{"a":', "not JSON"),
+        (b'{"a": NaN}', "not JSON"),
+    ],
+)
+def test_a_bad_line_is_named_with_its_number_skipped_or_put_aside(
+    tmp_path: Path, line: bytes, says: str
+):
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'{"a":1}\n' + line + b'\n{"a":3}\n')
     with pytest.raises(DataError, match=rf"x\.jsonl:2: {says}"):
@@ -80,9 +97,15 @@ def test_a_bad_line_is_named_with_its_number_skipped_or_put_aside(tmp_path: Path
     assert read(tmp_path / "bad.jsonl")[0]["line"] == 2
 
 
-@pytest.mark.parametrize(("name", "data", "says"), [
-    ("x.jsonl.gz", gzip.compress(b'{"a":1}\n' * 9999)[:-20], "truncated gzip"), ("x.jsonl.zst", zstandard.compress(bytes(range(256)) * 99)[:-9], "truncated zstd"),
-    ("x.parquet", b"PAR1 and then nonsense", "damaged parquet"), ("x.arrow", b"ARROW1 nonsense", "damaged arrow")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "data", "says"),
+    [
+        ("x.jsonl.gz", gzip.compress(b'{"a":1}\n' * 9999)[:-20], "truncated gzip"),
+        ("x.jsonl.zst", zstandard.compress(bytes(range(256)) * 99)[:-9], "truncated zstd"),
+        ("x.parquet", b"PAR1 and then nonsense", "damaged parquet"),
+        ("x.arrow", b"ARROW1 nonsense", "damaged arrow"),
+    ],
+)
 def test_a_damaged_file_is_told_as_such(tmp_path: Path, name: str, data: bytes, says: str):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(DataError, match=says):
@@ -114,7 +137,9 @@ def test_nothing_half_written_carries_a_final_name(tmp_path: Path):
 
 def test_jobs_change_neither_order_nor_result():
     items = list(range(50))
-    assert [list(ordered_map(str, items, jobs=jobs)) for jobs in (1, 2)] == [[str(i) for i in items]] * 2
+    assert [list(ordered_map(str, items, jobs=jobs)) for jobs in (1, 2)] == [
+        [str(i) for i in items]
+    ] * 2
 
 
 def test_an_error_in_a_worker_reaches_the_caller_with_its_place():
@@ -133,7 +158,11 @@ def test_embeddings_come_back_as_they_were(tmp_path: Path, kind: str, float16: b
     path = tmp_path / f"e.{kind}"
     with writer(str(path), format=kind, metadata={"dialtools": "{}"}, floats=True) as write:
         for rows in (slice(0, 3), slice(3, 7)):
-            write(embedding_batch({"id": list("abcdefg")[rows]}, {"embedding": matrix[rows]}, float16=float16))
+            write(
+                embedding_batch(
+                    {"id": list("abcdefg")[rows]}, {"embedding": matrix[rows]}, float16=float16
+                )
+            )
     back = read_embeddings([str(path)])
     np.testing.assert_array_equal(back.matrix, matrix)
     assert back.columns == {"id": list("abcdefg")}
@@ -154,6 +183,8 @@ def test_embeddings_that_are_none_say_so(tmp_path: Path):
 
 
 def test_binary_output_is_not_thrown_at_a_terminal(monkeypatch):
-    monkeypatch.setattr("sys.stdout", type("Terminal", (io.StringIO,), {"isatty": lambda self: True})())
+    monkeypatch.setattr(
+        "sys.stdout", type("Terminal", (io.StringIO,), {"isatty": lambda self: True})()
+    )
     with pytest.raises(ConfigError, match="will not write arrow to a terminal"):
         output_format("-", "arrow")

@@ -10,7 +10,12 @@ import pytest
 import torch
 from pair_corpus import Train, pair_records, steps
 
-TEXTS = ["i want a thai restaurant in oslo", "yes", "there are 4 sushi places in lima, which day?", "on friday please"]
+TEXTS = [
+    "i want a thai restaurant in oslo",
+    "yes",
+    "there are 4 sushi places in lima, which day?",
+    "on friday please",
+]
 
 
 def tokenizer(vocabulary: int):
@@ -21,30 +26,68 @@ def tokenizer(vocabulary: int):
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bpe.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=["<|end|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet())  # fmt: skip
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=["<|end|>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+    )
     bpe.train_from_iterator((row["response"] for row in pair_records(20)), trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|end|>", bos_token="<|end|>", padding_side="left")
+    return PreTrainedTokenizerFast(
+        tokenizer_object=bpe, eos_token="<|end|>", bos_token="<|end|>", padding_side="left"
+    )
 
 
 def backbone(family: str, n: int):
     """A tiny model with random weights; of t5 the whole, of t5-encoder the half that `T5EncoderModel` saves."""
     import transformers as t
 
-    t5 = t.T5Config(vocab_size=n, d_model=32, num_layers=1, num_heads=2, d_kv=16, d_ff=32, decoder_start_token_id=0)
-    causal = {"vocab_size": n + 8, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1, "intermediate_size": 32}  # fmt: skip
+    t5 = t.T5Config(
+        vocab_size=n,
+        d_model=32,
+        num_layers=1,
+        num_heads=2,
+        d_kv=16,
+        d_ff=32,
+        decoder_start_token_id=0,
+    )
+    causal = {
+        "vocab_size": n + 8,
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "intermediate_size": 32,
+    }
     torch.manual_seed(0)
     return {
         "t5": lambda: t.T5ForConditionalGeneration(t5),
         "t5-encoder": lambda: t.T5EncoderModel(t5),
-        "gpt2": lambda: t.GPT2LMHeadModel(t.GPT2Config(vocab_size=n, n_embd=32, n_layer=2, n_head=2)),
+        "gpt2": lambda: t.GPT2LMHeadModel(
+            t.GPT2Config(vocab_size=n, n_embd=32, n_layer=2, n_head=2)
+        ),
         "qwen2": lambda: t.Qwen2ForCausalLM(t.Qwen2Config(**causal)),
         "llama": lambda: t.LlamaModel(t.LlamaConfig(**causal)),
     }[family]()
 
 
-@pytest.mark.parametrize(("family", "pooling"), [("t5", "mean"), ("t5-encoder", "mean"), ("gpt2", "last"), ("qwen2", "last"), ("llama", "last")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("family", "pooling"),
+    [
+        ("t5", "mean"),
+        ("t5-encoder", "mean"),
+        ("gpt2", "last"),
+        ("qwen2", "last"),
+        ("llama", "last"),
+    ],
+)
 def test_a_backbone_trains_and_its_directory_gives_the_same_vectors_everywhere(
-    family: str, pooling: str, train: Train, scripts: Path, environment: dict[str, str], pairs: Path, tmp_path: Path
+    family: str,
+    pooling: str,
+    train: Train,
+    scripts: Path,
+    environment: dict[str, str],
+    pairs: Path,
+    tmp_path: Path,
 ):
     from sentence_transformers import SentenceTransformer
     from transformers import AutoModel, AutoModelForTextEncoding, AutoTokenizer
@@ -53,20 +96,61 @@ def test_a_backbone_trains_and_its_directory_gives_the_same_vectors_everywhere(
     words.save_pretrained(tmp_path / "start")
     backbone(family, len(words)).save_pretrained(tmp_path / "start")
     model = tmp_path / "model"
-    train("--method", "wmdc", "--model", tmp_path / "start", "--pooling", pooling, "--batch-size", 16, "--max-steps", 12,
-          "--lr", "3e-3", "--head-lr-multiplier", 1, "--threads", 1, "--device", "cpu", "-o", model, pairs, small=False)  # fmt: skip
+    train(
+        "--method",
+        "wmdc",
+        "--model",
+        tmp_path / "start",
+        "--pooling",
+        pooling,
+        "--batch-size",
+        16,
+        "--max-steps",
+        12,
+        "--lr",
+        "3e-3",
+        "--head-lr-multiplier",
+        1,
+        "--threads",
+        1,
+        "--device",
+        "cpu",
+        "-o",
+        model,
+        pairs,
+        small=False,
+    )
     log = steps(model / "train-log.jsonl")
     assert len(log) == 12
     assert log[-1]["loss"] < log[0]["loss"]
 
-    command = [str(scripts / "dial-embed"), "--model", str(model), "--from", "text", "-o", str(tmp_path / "e.npy")]
-    done = subprocess.run(command, input="\n".join(TEXTS).encode(), capture_output=True, env=environment)
+    command = [
+        str(scripts / "dial-embed"),
+        "--model",
+        str(model),
+        "--from",
+        "text",
+        "-o",
+        str(tmp_path / "e.npy"),
+    ]
+    done = subprocess.run(
+        command, input="\n".join(TEXTS).encode(), capture_output=True, env=environment
+    )
     assert done.returncode == 0, done.stderr.decode()
     ours = np.load(tmp_path / "e.npy")
-    np.testing.assert_allclose(ours, SentenceTransformer(str(model), device="cpu").encode(TEXTS), atol=1e-5)
+    np.testing.assert_allclose(
+        ours, SentenceTransformer(str(model), device="cpu").encode(TEXTS), atol=1e-5
+    )
 
-    saved = (AutoModelForTextEncoding if family.startswith("t5") else AutoModel).from_pretrained(model).eval()
-    ids = [AutoTokenizer.from_pretrained(model)(text, return_tensors="pt")["input_ids"] for text in TEXTS]
+    saved = (
+        (AutoModelForTextEncoding if family.startswith("t5") else AutoModel)
+        .from_pretrained(model)
+        .eval()
+    )
+    ids = [
+        AutoTokenizer.from_pretrained(model)(text, return_tensors="pt")["input_ids"]
+        for text in TEXTS
+    ]
     with torch.no_grad():
         hidden = [saved(input_ids=row).last_hidden_state[0] for row in ids]
     # Each text alone: what it is batched with, and padding, must not matter.

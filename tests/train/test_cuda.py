@@ -34,7 +34,12 @@ def on_cuda(cuda_scripts: Path, environment: dict[str, str]) -> Run:
     own = visible(environment)
 
     def run(command: str, *arguments: object, code: int = 0) -> subprocess.CompletedProcess:
-        done = subprocess.run([str(cuda_scripts / command), *map(str, arguments)], capture_output=True, env=own, timeout=900)  # fmt: skip
+        done = subprocess.run(
+            [str(cuda_scripts / command), *map(str, arguments)],
+            capture_output=True,
+            env=own,
+            timeout=900,
+        )
         assert done.returncode == code, done.stderr.decode()
         return done
 
@@ -47,7 +52,9 @@ def steady(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("steady") / "model"
     shutil.copytree(model, path)
     config = json.loads((path / "config.json").read_text())
-    (path / "config.json").write_text(json.dumps(config | {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}))  # fmt: skip
+    (path / "config.json").write_text(
+        json.dumps(config | {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0})
+    )
     return path
 
 
@@ -55,18 +62,41 @@ def steady(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def templates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Utterances with the templates that they fill."""
     draw = random.Random(0)
-    rows = [{"text": f"a table in {city} on {day}", "template": "a table in {CITY} on {DAY}", "label": "book"} if n % 2 else
-            {"text": f"is it warm in {city} on {day}", "template": "is it warm in {CITY} on {DAY}", "label": "weather"}
-            for n in range(64) for city, day in [(draw.choice(CITIES), draw.choice(DAYS))]]  # fmt: skip
+    rows = [
+        {
+            "text": f"a table in {city} on {day}",
+            "template": "a table in {CITY} on {DAY}",
+            "label": "book",
+        }
+        if n % 2
+        else {
+            "text": f"is it warm in {city} on {day}",
+            "template": "is it warm in {CITY} on {DAY}",
+            "label": "weather",
+        }
+        for n in range(64)
+        for city, day in [(draw.choice(CITIES), draw.choice(DAYS))]
+    ]
     path = tmp_path_factory.mktemp("templates") / "templates.jsonl"
     path.write_bytes(as_lines(rows))
     return path
 
 
-def courses(train: Train, on_cuda: Run, folder: Path, *arguments: object) -> tuple[np.ndarray, np.ndarray]:
+def courses(
+    train: Train, on_cuda: Run, folder: Path, *arguments: object
+) -> tuple[np.ndarray, np.ndarray]:
     """Return losses, alignments and so on of the same run on the CPU and on CUDA, in float32."""
     train(*arguments, "--device", "cpu", "-o", folder / "cpu", small=False)
-    on_cuda("dial-train", *arguments, "--device", "cuda", "--precision", "float32", "-o", folder / "cuda")
+    on_cuda(
+        "dial-train",
+        *arguments,
+        "--device",
+        "cuda",
+        "--precision",
+        "float32",
+        "-o",
+        folder / "cuda",
+    )
     logs = [steps(folder / name / "train-log.jsonl") for name in ("cpu", "cuda")]
     figures = sorted(set(logs[0][0]) - {"tokens_per_second"})
     cpu, cuda = (np.array([[row[name] for name in figures] for row in log], float) for log in logs)
@@ -78,7 +108,9 @@ def test_a_method_takes_the_steps_that_it_takes_on_the_cpu(
     method: str, train: Train, on_cuda: Run, steady: Path, pairs: Path, tmp_path: Path
 ):
     few = ("--negatives", 3) if method in MATCHING else ()
-    cpu, cuda = courses(train, on_cuda, tmp_path, "--method", method, "--model", steady, *FEW, *few, pairs)
+    cpu, cuda = courses(
+        train, on_cuda, tmp_path, "--method", method, "--model", steady, *FEW, *few, pairs
+    )
     np.testing.assert_allclose(cuda, cpu, rtol=2e-3, atol=2e-4)
 
 
@@ -86,7 +118,9 @@ def test_a_method_takes_the_steps_that_it_takes_on_the_cpu(
 def test_templates_are_learnt_as_on_the_cpu(
     method: str, train: Train, on_cuda: Run, steady: Path, templates: Path, tmp_path: Path
 ):
-    cpu, cuda = courses(train, on_cuda, tmp_path, "--method", method, "--model", steady, *FEW, "--align", templates)
+    cpu, cuda = courses(
+        train, on_cuda, tmp_path, "--method", method, "--model", steady, *FEW, "--align", templates
+    )
     np.testing.assert_allclose(cuda, cpu, rtol=2e-3, atol=2e-4)
 
 
@@ -96,11 +130,26 @@ def test_a_gpu_is_chosen_by_itself_with_bfloat16_for_matrix_products_and_float32
     from safetensors.torch import load_file
 
     for precision in ("auto", "bfloat16", "float32"):
-        on_cuda("dial-train", "--model", steady, *FEW, "--precision", precision, "-o", tmp_path / precision, pairs)
-    auto, bfloat16, float32 = ([row["loss"] for row in steps(tmp_path / name / "train-log.jsonl")] for name in ("auto", "bfloat16", "float32"))  # fmt: skip
+        on_cuda(
+            "dial-train",
+            "--model",
+            steady,
+            *FEW,
+            "--precision",
+            precision,
+            "-o",
+            tmp_path / precision,
+            pairs,
+        )
+    auto, bfloat16, float32 = (
+        [row["loss"] for row in steps(tmp_path / name / "train-log.jsonl")]
+        for name in ("auto", "bfloat16", "float32")
+    )
     assert auto == bfloat16 != float32
     np.testing.assert_allclose(auto, float32, rtol=2e-2)
-    assert {value.dtype for value in load_file(tmp_path / "auto/model.safetensors").values()} == {torch.float32}
+    assert {value.dtype for value in load_file(tmp_path / "auto/model.safetensors").values()} == {
+        torch.float32
+    }
 
 
 @pytest.mark.parametrize("device", ["cuda", "cuda:1"])
@@ -110,16 +159,38 @@ def test_gradient_caching_repeats_the_dropout_of_its_own_device(
     if device == "cuda:1" and (cuda_scripts / "devices").read_text() == "1":
         pytest.skip("one GPU")
     for cache in ("off", "on"):
-        on_cuda("dial-train", "--model", model, *FEW, "--device", device, "--precision", "float32", "--grad-cache", cache,
-                "--micro-batch-tokens", 64, "-o", tmp_path / cache, pairs)  # fmt: skip
-    kept, cached = ([row["loss"] for row in steps(tmp_path / cache / "train-log.jsonl")] for cache in ("off", "on"))
+        on_cuda(
+            "dial-train",
+            "--model",
+            model,
+            *FEW,
+            "--device",
+            device,
+            "--precision",
+            "float32",
+            "--grad-cache",
+            cache,
+            "--micro-batch-tokens",
+            64,
+            "-o",
+            tmp_path / cache,
+            pairs,
+        )
+    kept, cached = (
+        [row["loss"] for row in steps(tmp_path / cache / "train-log.jsonl")]
+        for cache in ("off", "on")
+    )
     np.testing.assert_allclose(cached, kept, rtol=1e-5)
 
 
 def kill(folder: Path, environment: dict[str, str], model: Path, *arguments: object) -> None:
     """Train `model` with the commands of `folder` until 20 steps are in the log, and no further."""
     log = model.with_name(f"{model.name}.partial") / "train-log.jsonl"
-    process = subprocess.Popen([str(folder / "dial-train"), *map(str, arguments), "-o", str(model)], env=environment, stderr=subprocess.DEVNULL)  # fmt: skip
+    process = subprocess.Popen(
+        [str(folder / "dial-train"), *map(str, arguments), "-o", str(model)],
+        env=environment,
+        stderr=subprocess.DEVNULL,
+    )
     deadline = time.monotonic() + 300
     while process.poll() is None and time.monotonic() < deadline:
         if log.exists() and log.read_bytes().count(b"\n") >= 20:
@@ -133,7 +204,12 @@ LONG = ("--batch-size", 32, "--max-steps", 60, "--checkpoint-every", 7)
 
 
 def test_a_run_that_was_killed_ends_in_the_weights_of_an_unbroken_one(
-    on_cuda: Run, cuda_scripts: Path, environment: dict[str, str], model: Path, pairs: Path, tmp_path: Path
+    on_cuda: Run,
+    cuda_scripts: Path,
+    environment: dict[str, str],
+    model: Path,
+    pairs: Path,
+    tmp_path: Path,
 ):
     run = ("--model", model, *LONG, "--device", "cuda", pairs)
     on_cuda("dial-train", *run, "-o", tmp_path / "unbroken")
@@ -143,7 +219,12 @@ def test_a_run_that_was_killed_ends_in_the_weights_of_an_unbroken_one(
 
 
 def test_a_run_does_not_go_on_in_another_precision_than_it_began(
-    on_cuda: Run, scripts: Path, environment: dict[str, str], model: Path, pairs: Path, tmp_path: Path
+    on_cuda: Run,
+    scripts: Path,
+    environment: dict[str, str],
+    model: Path,
+    pairs: Path,
+    tmp_path: Path,
 ):
     run = ("--model", model, *LONG, pairs)
     kill(scripts, environment, tmp_path / "begun", *run)
@@ -154,14 +235,40 @@ def test_a_run_does_not_go_on_in_another_precision_than_it_began(
 
 @pytest.mark.parametrize(("precision", "near"), [("float32", 1e-5), ("bfloat16", 2e-2)])
 def test_embeddings_are_those_of_the_cpu(
-    precision: str, near: float, on_cuda: Run, scripts: Path, environment: dict[str, str], model: Path, pairs: Path, tmp_path: Path
-):  # fmt: skip
+    precision: str,
+    near: float,
+    on_cuda: Run,
+    scripts: Path,
+    environment: dict[str, str],
+    model: Path,
+    pairs: Path,
+    tmp_path: Path,
+):
     flags = ("--model", model, "--field", "context,response", "--normalize")
-    on_cuda("dial-embed", *flags, "--device", "cuda", "--precision", precision, pairs, "-o", tmp_path / "cuda.parquet")
-    command = [str(scripts / "dial-embed"), *map(str, flags), str(pairs), "-o", str(tmp_path / "cpu.parquet")]
+    on_cuda(
+        "dial-embed",
+        *flags,
+        "--device",
+        "cuda",
+        "--precision",
+        precision,
+        pairs,
+        "-o",
+        tmp_path / "cuda.parquet",
+    )
+    command = [
+        str(scripts / "dial-embed"),
+        *map(str, flags),
+        str(pairs),
+        "-o",
+        str(tmp_path / "cpu.parquet"),
+    ]
     subprocess.run(command, check=True, env=environment)
     for column in ("context_embedding", "response_embedding"):
-        cuda, cpu = (np.stack(pq.read_table(tmp_path / f"{name}.parquet")[column].to_numpy()) for name in ("cuda", "cpu"))  # fmt: skip
+        cuda, cpu = (
+            np.stack(pq.read_table(tmp_path / f"{name}.parquet")[column].to_numpy())
+            for name in ("cuda", "cpu")
+        )
         np.testing.assert_allclose(cuda, cpu, atol=near)
 
 
@@ -170,15 +277,58 @@ def test_fine_tuning_and_learning_curves_run_on_it(
 ):
     rows = [json.loads(line) for line in templates.read_text().splitlines()]
     split = tmp_path / "intents.jsonl"
-    split.write_bytes(as_lines([row | {"split": ("train", "test")[n % 4 == 3]} for n, row in enumerate(rows)]))
-    tuned = on_cuda("dial-eval", "finetune", "intent", "--model", model, "--shots", 4, "--runs", 1, "--epochs", 2,
-                    "--device", "cuda", "--json", split)  # fmt: skip
+    split.write_bytes(
+        as_lines([row | {"split": ("train", "test")[n % 4 == 3]} for n, row in enumerate(rows)])
+    )
+    tuned = on_cuda(
+        "dial-eval",
+        "finetune",
+        "intent",
+        "--model",
+        model,
+        "--shots",
+        4,
+        "--runs",
+        1,
+        "--epochs",
+        2,
+        "--device",
+        "cuda",
+        "--json",
+        split,
+    )
     assert b"accuracy" in tuned.stdout
-    on_cuda("dial-train", "--model", model, *FEW, "--snapshot-every", 2, "--device", "cuda", "-o", tmp_path / "run", pairs)  # fmt: skip
-    curve = on_cuda("dial-eval", "curve", "--intent", split, "--device", "cuda", tmp_path / "run", "--json")
+    on_cuda(
+        "dial-train",
+        "--model",
+        model,
+        *FEW,
+        "--snapshot-every",
+        2,
+        "--device",
+        "cuda",
+        "-o",
+        tmp_path / "run",
+        pairs,
+    )
+    curve = on_cuda(
+        "dial-eval", "curve", "--intent", split, "--device", "cuda", tmp_path / "run", "--json"
+    )
     assert curve.stdout.count(b"accuracy") >= 2
 
 
-def test_a_device_that_is_not_there_is_refused_in_one_line(on_cuda: Run, model: Path, pairs: Path, tmp_path: Path):
-    done = on_cuda("dial-train", "--model", model, "--device", "cuda:7", "-o", tmp_path / "model", pairs, code=2)
+def test_a_device_that_is_not_there_is_refused_in_one_line(
+    on_cuda: Run, model: Path, pairs: Path, tmp_path: Path
+):
+    done = on_cuda(
+        "dial-train",
+        "--model",
+        model,
+        "--device",
+        "cuda:7",
+        "-o",
+        tmp_path / "model",
+        pairs,
+        code=2,
+    )
     assert done.stderr.decode().startswith("dial-train: --device cuda:7: not available here")

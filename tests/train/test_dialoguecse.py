@@ -21,19 +21,42 @@ from dialtools.encoder.tokens import SpecialTokens
 from dialtools.errors import DataError
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
-from dialtools.train.methods.base import Lengths, Setting
-from dialtools.train.methods.matching import Matching, nearest_turns
-from dialtools.train.methods.negatives import Negatives
+from dialtools.train.data.store import Store, spool, tokenise_store
+from dialtools.train.objectives.base import Lengths, Setting
+from dialtools.train.objectives.matching import Matching, nearest_turns
+from dialtools.train.objectives.negatives import Negatives
 from dialtools.train.options import TrainOptions
-from dialtools.train.store import Store, spool, tokenise_store
 
 ROWS = [
-    {"context": ["hello", "a table for two please"], "response": "for which day", "follow": ["on friday", "done"],
-     "dialogue_id": "a", "speakers": ["user", "system", "system"]},
-    {"context": ["i need a taxi"], "response": "where to", "follow": [], "dialogue_id": "b", "speakers": ["user", "system"]},
-    {"context": ["my train is late", "sorry"], "response": "may i help", "follow": ["no"], "dialogue_id": "c", "speakers": ["user", "system", "system"]},
-    {"context": ["where to"], "response": "to the station on the hill", "follow": ["ok"], "dialogue_id": "b", "speakers": ["system", "user"]},
-]  # fmt: skip
+    {
+        "context": ["hello", "a table for two please"],
+        "response": "for which day",
+        "follow": ["on friday", "done"],
+        "dialogue_id": "a",
+        "speakers": ["user", "system", "system"],
+    },
+    {
+        "context": ["i need a taxi"],
+        "response": "where to",
+        "follow": [],
+        "dialogue_id": "b",
+        "speakers": ["user", "system"],
+    },
+    {
+        "context": ["my train is late", "sorry"],
+        "response": "may i help",
+        "follow": ["no"],
+        "dialogue_id": "c",
+        "speakers": ["user", "system", "system"],
+    },
+    {
+        "context": ["where to"],
+        "response": "to the station on the hill",
+        "follow": ["ok"],
+        "dialogue_id": "b",
+        "speakers": ["system", "user"],
+    },
+]
 
 
 class Words(nn.Module):
@@ -52,7 +75,9 @@ class Words(nn.Module):
 @pytest.fixture
 def store(tmp_path: Path) -> tuple[Store, Words]:
     texts = [t for row in ROWS for t in (*row["context"], row["response"], *row["follow"])]
-    encoder = fresh_encoder(train_tokenizer(texts * 3, vocab_size=300), hidden=64, layers=1, pooling="mean", seed=0)
+    encoder = fresh_encoder(
+        train_tokenizer(texts * 3, vocab_size=300), hidden=64, layers=1, pooling="mean", seed=0
+    )
     (tmp_path / "rows.jsonl").write_bytes(as_lines(ROWS))
     spool(tmp_path / "store", read_chunks([str(tmp_path / "rows.jsonl")]), Policy())
     tokenise_store(tmp_path / "store", encoder.tokenizer)
@@ -63,11 +88,15 @@ def store(tmp_path: Path) -> tuple[Store, Words]:
 def method(store: Store, words: Words, **options: object) -> Matching:
     given = TrainOptions(objective="matching", temperature=0.1, context_turns=3, **options)
     pairs = np.arange(len(store))
-    setting = Setting(words, store, pairs, given, np.ones(len(store), np.float32), Lengths(20, 20), max_tokens=16)  # type: ignore[arg-type]
+    setting = Setting(
+        words, store, pairs, given, np.ones(len(store), np.float32), Lengths(20, 20), max_tokens=16
+    )  # type: ignore[arg-type]
     return Matching(setting).double()
 
 
-def by_hand(words: Words, built: Matching, batch: object, candidates: Sequence[Sequence[int]]) -> tuple:
+def by_hand(
+    words: Words, built: Matching, batch: object, candidates: Sequence[Sequence[int]]
+) -> tuple:
     """Return contexts and candidates as token matrices, in the order of the sequences of a batch."""
     table = words.table.weight.detach().numpy()
     sequences: dict[int, np.ndarray] = {}
@@ -83,7 +112,9 @@ def by_hand(words: Words, built: Matching, batch: object, candidates: Sequence[S
 
 @pytest.mark.parametrize("aggregation", ["mean", "attention"])
 @pytest.mark.parametrize("negatives", [1, 0])
-def test_loss_and_gradients_are_those_of_the_transcription(aggregation: str, negatives: int, store: tuple[Store, Words]):  # fmt: skip
+def test_loss_and_gradients_are_those_of_the_transcription(
+    aggregation: str, negatives: int, store: tuple[Store, Words]
+):
     """METHODS 5.3, 5.4: ragged turns, padding poisoned; drawn negatives and all of the batch; gradients by differences."""
     data, words = store
     built = method(data, words, negatives=negatives, aggregation=aggregation)
@@ -118,11 +149,13 @@ def test_loss_and_gradients_are_those_of_the_transcription(aggregation: str, neg
                 slopes.append(slow())
                 with torch.no_grad():
                     words.table.weight[word, k] -= shift
-            assert gradient[word, k].item() == pytest.approx((slopes[0] - slopes[1]) / 2e-6, rel=1e-3, abs=1e-6)
+            assert gradient[word, k].item() == pytest.approx(
+                (slopes[0] - slopes[1]) / 2e-6, rel=1e-3, abs=1e-6
+            )
 
 
 def _tokens(rows: torch.Tensor, batch: object) -> object:
-    from dialtools.train.methods.matching import Tokens
+    from dialtools.train.objectives.matching import Tokens
 
     return Tokens(rows, batch)  # type: ignore[arg-type]
 
@@ -135,29 +168,70 @@ def test_turns_are_the_nearest_outward_from_the_response():
     assert nearest_turns(before, after[:0], 2) == [3, 2]
 
 
-def test_negatives_are_of_other_dialogues_and_the_same_role_and_drawn_anew(store: tuple[Store, Words]):
+def test_negatives_are_of_other_dialogues_and_the_same_role_and_drawn_anew(
+    store: tuple[Store, Words],
+):
     """Trap 21; given ones come first (METHODS 5.2)."""
     data, _ = store
     pairs = np.arange(len(data))
     draw = Negatives(data, pairs, count=2, seed=0)
     first = draw.draw(np.arange(3), 0)
     texts = [set(data.text(row)) for row in first.tolist()]
-    assert texts == [{"where to", "may i help"}, {"for which day", "may i help"}, {"for which day", "where to"}]
-    assert (Negatives(data, pairs, count=1, seed=0).draw(np.arange(3), 5) == Negatives(data, pairs, count=1, seed=0).draw(np.arange(3), 5)).all()  # fmt: skip
-    ones = {tuple(Negatives(data, pairs, count=1, seed=0).draw(np.arange(3), step).ravel()) for step in range(9)}
+    assert texts == [
+        {"where to", "may i help"},
+        {"for which day", "may i help"},
+        {"for which day", "where to"},
+    ]
+    assert (
+        Negatives(data, pairs, count=1, seed=0).draw(np.arange(3), 5)
+        == Negatives(data, pairs, count=1, seed=0).draw(np.arange(3), 5)
+    ).all()
+    ones = {
+        tuple(Negatives(data, pairs, count=1, seed=0).draw(np.arange(3), step).ravel())
+        for step in range(9)
+    }
     assert len(ones) > 1
     with pytest.raises(DataError, match="fewer than 1 responses of other dialogues"):
-        Negatives(data, pairs, count=1, seed=0).draw(np.array([3]), 0)  # the only response of a user
+        Negatives(data, pairs, count=1, seed=0).draw(
+            np.array([3]), 0
+        )  # the only response of a user
 
 
 def dialogues(n: int) -> bytes:
-    topics = ("taxi", "hotel", "train", "museum", "doctor", "pizza", "flight", "concert", "dentist", "garage", "parcel", "printer")  # fmt: skip
+    topics = (
+        "taxi",
+        "hotel",
+        "train",
+        "museum",
+        "doctor",
+        "pizza",
+        "flight",
+        "concert",
+        "dentist",
+        "garage",
+        "parcel",
+        "printer",
+    )
     rows = []
     for i in range(n):
         topic, other = topics[i % 12], topics[(i * 5 + 1) % 12]
-        turns = [f"hello i need a {topic}", f"a {topic} for when?", f"the {topic} for tomorrow", f"your {topic} is booked",
-                 f"and a {other} too", f"the {other} is booked as well", f"thanks for the {topic}"]  # fmt: skip
-        rows.append({"id": str(i), "turns": [{"speaker": ("user", "system")[j % 2], "text": t} for j, t in enumerate(turns)]})  # fmt: skip
+        turns = [
+            f"hello i need a {topic}",
+            f"a {topic} for when?",
+            f"the {topic} for tomorrow",
+            f"your {topic} is booked",
+            f"and a {other} too",
+            f"the {other} is booked as well",
+            f"thanks for the {topic}",
+        ]
+        rows.append(
+            {
+                "id": str(i),
+                "turns": [
+                    {"speaker": ("user", "system")[j % 2], "text": t} for j, t in enumerate(turns)
+                ],
+            }
+        )
     return as_lines(rows)
 
 
@@ -167,27 +241,50 @@ def sides(scripts: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sides")
     (folder / "corpus.jsonl").write_bytes(dialogues(120))
     flags = ["--window", "3", "--follow", "3", "--merge-speaker", "--min-turns", "4"]
-    subprocess.run([scripts / "dial-pairs", *flags, folder / "corpus.jsonl", "-o", folder / "sides.jsonl"], check=True, capture_output=True)  # fmt: skip
+    subprocess.run(
+        [scripts / "dial-pairs", *flags, folder / "corpus.jsonl", "-o", folder / "sides.jsonl"],
+        check=True,
+        capture_output=True,
+    )
     return folder / "sides.jsonl"
 
 
 RUN = ("--method", "dialoguecse", "--layers", 2, "--batch-size", 16)
 
 
-@pytest.mark.parametrize("flags", [("--negatives", 4), ("--negatives", "all"), ("--negatives", 2, "--aggregation", "attention")])  # fmt: skip
+@pytest.mark.parametrize(
+    "flags",
+    [("--negatives", 4), ("--negatives", "all"), ("--negatives", 2, "--aggregation", "attention")],
+)
 def test_it_learns(flags: tuple, train: Train, sides: Path, tmp_path: Path):
     train(*RUN, *flags, "--epochs", 4, "-o", tmp_path / "model", sides)
     log = steps(tmp_path / "model" / "train-log.jsonl")
     first, final = (np.mean([row["loss"] for row in part]) for part in (log[:10], log[-10:]))
     assert final < 0.8 * first
-    assert np.mean([row["accuracy"] for row in log[-10:]]) > np.mean([row["accuracy"] for row in log[:10]])
+    assert np.mean([row["accuracy"] for row in log[-10:]]) > np.mean(
+        [row["accuracy"] for row in log[:10]]
+    )
 
 
 def test_given_negatives_are_used(train: Train, sides: Path, tmp_path: Path):
     rows = [json.loads(line) for line in sides.read_bytes().splitlines()[:40]]
-    (tmp_path / "given.jsonl").write_bytes(as_lines([{**row, "negatives": ["never", "ever"], "dialogue_id": "one"} for row in rows]))  # fmt: skip
-    train(*RUN, "--negatives", 2, "--max-steps", 2, "-o", tmp_path / "model", tmp_path / "given.jsonl")
-    failed = train(*RUN, "--negatives", 3, "--max-steps", 2, "-o", tmp_path / "more", tmp_path / "given.jsonl", code=1)
+    (tmp_path / "given.jsonl").write_bytes(
+        as_lines([{**row, "negatives": ["never", "ever"], "dialogue_id": "one"} for row in rows])
+    )
+    train(
+        *RUN, "--negatives", 2, "--max-steps", 2, "-o", tmp_path / "model", tmp_path / "given.jsonl"
+    )
+    failed = train(
+        *RUN,
+        "--negatives",
+        3,
+        "--max-steps",
+        2,
+        "-o",
+        tmp_path / "more",
+        tmp_path / "given.jsonl",
+        code=1,
+    )
     assert b"fewer than 3 responses of other dialogues" in failed.stderr
 
 
@@ -196,24 +293,73 @@ def test_frozen_layers_stay_and_the_others_learn(train: Train, sides: Path, tmp_
     for method in ("dialoguecse", "dse"):
         trained = tmp_path / method
         own = ("--negatives", 2) if method == "dialoguecse" else ()
-        train("--method", method, "--model", tmp_path / "start", *own, "--freeze", 1, "--max-steps", 3, "--lr", "1e-3", "-o", trained, sides, small=False)  # fmt: skip
-        before, after = (load_file(path / "model.safetensors") for path in (tmp_path / "start", trained))
+        train(
+            "--method",
+            method,
+            "--model",
+            tmp_path / "start",
+            *own,
+            "--freeze",
+            1,
+            "--max-steps",
+            3,
+            "--lr",
+            "1e-3",
+            "-o",
+            trained,
+            sides,
+            small=False,
+        )
+        before, after = (
+            load_file(path / "model.safetensors") for path in (tmp_path / "start", trained)
+        )
         changed = {name for name in before if not np.array_equal(before[name], after[name])}
         assert any("layer.1" in name for name in changed)
         assert not any("embeddings" in name or "layer.0" in name for name in changed)
 
 
 def test_an_option_of_another_method_names_its_owner(train: Train, sides: Path, tmp_path: Path):
-    for flags, says in {("--method", "dse", "--negatives", 3): b"--negatives belongs to --objective matching or siamese, not to contrast",
-                        ("--method", "dse", "--negatives", "all"): b"--negatives belongs to --objective matching or siamese, not to contrast",
-                        ("--method", "dialoguecse", "--speaker-tokens"): b"--speaker-tokens belongs to --objective contrast or mlm, not to matching",
-                        ("--method", "dialoguecse", "--loss", "dot"): b"--loss belongs to --objective contrast, not to matching",
-                        (*RUN, "--freeze", 2): b"the encoder has 2 layers"}.items():  # fmt: skip
+    for flags, says in {
+        (
+            "--method",
+            "dse",
+            "--negatives",
+            3,
+        ): b"--negatives belongs to --objective matching or siamese, not to contrast",
+        (
+            "--method",
+            "dse",
+            "--negatives",
+            "all",
+        ): b"--negatives belongs to --objective matching or siamese, not to contrast",
+        (
+            "--method",
+            "dialoguecse",
+            "--speaker-tokens",
+        ): b"--speaker-tokens belongs to --objective contrast or mlm, not to matching",
+        (
+            "--method",
+            "dialoguecse",
+            "--loss",
+            "dot",
+        ): b"--loss belongs to --objective contrast, not to matching",
+        (*RUN, "--freeze", 2): b"the encoder has 2 layers",
+    }.items():
         assert says in train(*flags, "-o", tmp_path / "model", sides, code=2).stderr
 
 
 def test_the_recipe_holds_what_the_paper_says(train: Train):
-    told = train("--method", "dialoguecse", "--model", "x", "--print-config", small=False).stdout.decode()
-    for line in ("negatives = 9", "temperature = 0.1", "batch-size = 20", "lr = 5e-05", "freeze = 6", "context-turns = 3",
-                 'aggregation = "mean"', "max-length = 50"):  # fmt: skip
+    told = train(
+        "--method", "dialoguecse", "--model", "x", "--print-config", small=False
+    ).stdout.decode()
+    for line in (
+        "negatives = 9",
+        "temperature = 0.1",
+        "batch-size = 20",
+        "lr = 5e-05",
+        "freeze = 6",
+        "context-turns = 3",
+        'aggregation = "mean"',
+        "max-length = 50",
+    ):
         assert line in told

@@ -15,7 +15,9 @@ from pair_corpus import Train, as_lines, dialogue, pair_records, steps, weights
 RUN = ("--batch-size", 32, "--max-steps", 6)
 
 
-def test_pairs_piped_into_training_need_no_flag(scripts: Path, environment: dict[str, str], tmp_path: Path):
+def test_pairs_piped_into_training_need_no_flag(
+    scripts: Path, environment: dict[str, str], tmp_path: Path
+):
     draw = random.Random(1)
     corpus = [{"id": f"d{i}", "turns": dialogue(i, draw)} for i in range(30)]
     (tmp_path / "corpus.jsonl").write_bytes(as_lines(corpus))
@@ -39,14 +41,20 @@ def test_training_lowers_the_loss_and_logs_every_step(model: Path):
     log = steps(model / "train-log.jsonl")
     assert [row["step"] for row in log] == list(range(1, len(log) + 1))
     assert {"epoch", "loss", "lr", "alignment", "uniformity"} <= set(log[0])
-    first, final = np.mean([row["loss"] for row in log[:5]]), np.mean([row["loss"] for row in log[-5:]])
+    first, final = (
+        np.mean([row["loss"] for row in log[:5]]),
+        np.mean([row["loss"] for row in log[-5:]]),
+    )
     assert final < 0.85 * first
 
 
-def test_the_model_says_what_made_it_and_can_be_made_again_from_its_own_config(train: Train, model: Path, pairs: Path,
-                                                                              tmp_path: Path):  # fmt: skip
+def test_the_model_says_what_made_it_and_can_be_made_again_from_its_own_config(
+    train: Train, model: Path, pairs: Path, tmp_path: Path
+):
     facts = json.loads((model / "dialtools.json").read_text())
-    assert facts["options"]["batch-size"] == 32 and facts["inputs"][0]["bytes"] == pairs.stat().st_size
+    assert (
+        facts["options"]["batch-size"] == 32 and facts["inputs"][0]["bytes"] == pairs.stat().st_size
+    )
     assert (model / "README.md").read_text().startswith("---\n")
     train("--config", model / "dialtools.toml", "-o", tmp_path / "again", pairs, small=False)
     assert weights(tmp_path / "again") == weights(model)
@@ -60,12 +68,16 @@ def test_transformers_and_sentence_transformers_give_the_same_embeddings(model: 
     from dialtools.encoder.encoder import Encoder
     from dialtools.encoder.tokens import assemble, tokenise
 
-    sentence_transformers = pytest.importorskip("sentence_transformers", reason="needs the test extra")
+    sentence_transformers = pytest.importorskip(
+        "sentence_transformers", reason="needs the test extra"
+    )
     texts = ["i want a thai restaurant in oslo", "yes please", "on friday"]
     encoder = Encoder.load(str(model))
     ids, offsets = tokenise(encoder.tokenizer, texts)
     turns = [ids[offsets[i] : offsets[i + 1]] for i in range(len(texts))]
-    sequences = [assemble([turn], encoder.special, max_length=32, newest=False)[0] for turn in turns]
+    sequences = [
+        assemble([turn], encoder.special, max_length=32, newest=False)[0] for turn in turns
+    ]
     ours = encode(encoder, sequences, batch_tokens=64)
     theirs = sentence_transformers.SentenceTransformer(str(model), device="cpu").encode(texts)
     batch = AutoTokenizer.from_pretrained(model)(texts, padding=True, return_tensors="pt")
@@ -77,13 +89,17 @@ def test_transformers_and_sentence_transformers_give_the_same_embeddings(model: 
     np.testing.assert_allclose(ours, plain, atol=2e-6)
 
 
-def test_the_same_seed_gives_the_same_weights_and_another_seed_others(train: Train, pairs: Path, tmp_path: Path):
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others(
+    train: Train, pairs: Path, tmp_path: Path
+):
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
         train(*RUN, "--seed", seed, "-o", tmp_path / name, pairs)
     assert weights(tmp_path / "a") == weights(tmp_path / "b") != weights(tmp_path / "c")
 
 
-def test_gradient_caching_and_small_micro_batches_leave_the_loss_as_it_is(train: Train, pairs: Path, tmp_path: Path):
+def test_gradient_caching_and_small_micro_batches_leave_the_loss_as_it_is(
+    train: Train, pairs: Path, tmp_path: Path
+):
     """Dropout differs with the cut into micro-batches, so only --grad-cache is compared step by step."""
     losses = {}
     for name, flags in {"graph": ("--grad-cache", "off"), "cached": ("--grad-cache", "on")}.items():
@@ -92,7 +108,9 @@ def test_gradient_caching_and_small_micro_batches_leave_the_loss_as_it_is(train:
     np.testing.assert_allclose(losses["graph"], losses["cached"], rtol=1e-4)
 
 
-def test_a_batch_larger_than_the_corpus_takes_what_there_is(train: Train, pairs: Path, tmp_path: Path):
+def test_a_batch_larger_than_the_corpus_takes_what_there_is(
+    train: Train, pairs: Path, tmp_path: Path
+):
     train("--batch-size", 100_000, "--epochs", 2, "-o", tmp_path / "model", pairs)
     assert len(steps(tmp_path / "model" / "train-log.jsonl")) == 2
 
@@ -101,28 +119,69 @@ def test_a_batch_larger_than_the_corpus_takes_what_there_is(train: Train, pairs:
 def test_every_kind_of_recipe_trains(method: str, train: Train, tmp_path: Path):
     rows = pair_records(10)
     if method == "simcse":
-        rows = [{**r, "context": [r["response"]], "kind": "self", "speakers": [None, None]} for r in rows]
-    train("--method", method, "--batch-size", 16, "--max-steps", 4, "-o", tmp_path / "model", stdin=as_lines(rows))
+        rows = [
+            {**r, "context": [r["response"]], "kind": "self", "speakers": [None, None]}
+            for r in rows
+        ]
+    train(
+        "--method",
+        method,
+        "--batch-size",
+        16,
+        "--max-steps",
+        4,
+        "-o",
+        tmp_path / "model",
+        stdin=as_lines(rows),
+    )
     log = steps(tmp_path / "model" / "train-log.jsonl")
     assert len(log) == 4 and all(math.isfinite(row["loss"]) for row in log)
 
 
 def test_self_pairs_see_two_dropout_masks(train: Train, tmp_path: Path):
     """Were a text and itself encoded once, their vectors would be one, and alignment exactly 0 (METHODS 10, 11)."""
-    rows = [{**r, "context": [r["response"]], "kind": "self", "window": 1} for r in pair_records(10)]
-    train("--method", "simcse", "--batch-size", 16, "--max-steps", 2, "-o", tmp_path / "model", stdin=as_lines(rows))
+    rows = [
+        {**r, "context": [r["response"]], "kind": "self", "window": 1} for r in pair_records(10)
+    ]
+    train(
+        "--method",
+        "simcse",
+        "--batch-size",
+        16,
+        "--max-steps",
+        2,
+        "-o",
+        tmp_path / "model",
+        stdin=as_lines(rows),
+    )
     assert steps(tmp_path / "model" / "train-log.jsonl")[0]["alignment"] > 1e-4
 
 
-def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_batch(train: Train, pairs: Path, tmp_path: Path):
-    done = train(*RUN, "--lr", "1e38", "--clip", 0, "--schedule", "constant", "-o", tmp_path / "model", pairs, code=1)
+def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_batch(
+    train: Train, pairs: Path, tmp_path: Path
+):
+    done = train(
+        *RUN,
+        "--lr",
+        "1e38",
+        "--clip",
+        0,
+        "--schedule",
+        "constant",
+        "-o",
+        tmp_path / "model",
+        pairs,
+        code=1,
+    )
     batch = tmp_path / "model.partial" / "nan-batch.jsonl"
     assert b"nan-batch.jsonl" in done.stderr and not (tmp_path / "model").exists()
     row = json.loads(batch.read_text().splitlines()[0])
     assert isinstance(row["context"], list) and isinstance(row["response"], str)
 
 
-def test_a_model_that_exists_is_kept_unless_told_otherwise(train: Train, pairs: Path, tmp_path: Path):
+def test_a_model_that_exists_is_kept_unless_told_otherwise(
+    train: Train, pairs: Path, tmp_path: Path
+):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "precious").write_text("x")
     train(*RUN, "-o", tmp_path / "model", pairs, code=1)
@@ -132,21 +191,42 @@ def test_a_model_that_exists_is_kept_unless_told_otherwise(train: Train, pairs: 
     assert not (tmp_path / "model" / "precious").exists()
 
 
-def test_validation_keeps_whole_dialogues_apart_and_logs_its_accuracy(train: Train, pairs: Path, tmp_path: Path):
-    train(*RUN, "--validation-share", 0.25, "--validate-every", 3, "--keep-best", "-o", tmp_path / "model", pairs)
-    log = [json.loads(line) for line in (tmp_path / "model" / "train-log.jsonl").read_text().splitlines()]
+def test_validation_keeps_whole_dialogues_apart_and_logs_its_accuracy(
+    train: Train, pairs: Path, tmp_path: Path
+):
+    train(
+        *RUN,
+        "--validation-share",
+        0.25,
+        "--validate-every",
+        3,
+        "--keep-best",
+        "-o",
+        tmp_path / "model",
+        pairs,
+    )
+    log = [
+        json.loads(line)
+        for line in (tmp_path / "model" / "train-log.jsonl").read_text().splitlines()
+    ]
     scores = [value for row in log for key, value in row.items() if "top" in key]
     assert scores and all(0 <= score <= 100 for score in scores)
 
 
 def test_print_config_tells_what_each_recipe_sets(train: Train):
     told = train("--method", "dse", "--model", "x", "--print-config", small=False).stdout.decode()
-    assert "batch-size = 1024" in told and "lr = 3e-06" in told and "head-lr-multiplier = 100" in told
+    assert (
+        "batch-size = 1024" in told and "lr = 3e-06" in told and "head-lr-multiplier = 100" in told
+    )
     assert "recipe dse" in told
 
 
-@pytest.mark.parametrize("flags", [("--method", "dsee"), ("--loss", "nt-xnt"), ("--pooling", "men"), ("--epochs", "x")])
-def test_a_misspelt_choice_is_a_usage_error(flags: tuple[str, str], train: Train, pairs: Path, tmp_path: Path):
+@pytest.mark.parametrize(
+    "flags", [("--method", "dsee"), ("--loss", "nt-xnt"), ("--pooling", "men"), ("--epochs", "x")]
+)
+def test_a_misspelt_choice_is_a_usage_error(
+    flags: tuple[str, str], train: Train, pairs: Path, tmp_path: Path
+):
     done = train(*flags, "-o", tmp_path / "model", pairs, code=2)
     assert flags[0].encode() in done.stderr or flags[1].encode() in done.stderr
     assert not (tmp_path / "model").exists()
@@ -157,8 +237,20 @@ def test_a_missing_model_is_named_with_a_way_to_get_it(train: Train, pairs: Path
     assert b"nobody/nothing" in done.stderr and b"download" in done.stderr
 
 
-def test_a_dry_run_tells_what_a_run_then_does_and_writes_nothing(train: Train, pairs: Path, tmp_path: Path):
-    run = ("--batch-size", 32, "--epochs", 2, "--validation-share", 0.2, "-o", tmp_path / "model", pairs)
+def test_a_dry_run_tells_what_a_run_then_does_and_writes_nothing(
+    train: Train, pairs: Path, tmp_path: Path
+):
+    run = (
+        "--batch-size",
+        32,
+        "--epochs",
+        2,
+        "--validation-share",
+        0.2,
+        "-o",
+        tmp_path / "model",
+        pairs,
+    )
     planned = train(*run, "--dry-run")
     lines = pairs.read_bytes() + b"{\n"
     train(
@@ -173,10 +265,15 @@ def test_a_dry_run_tells_what_a_run_then_does_and_writes_nothing(train: Train, p
     assert not list(tmp_path.iterdir())
     plan = dict(line.split(maxsplit=1) for line in planned.stdout.decode().splitlines())
     train(*run)
-    log, facts = steps(tmp_path / "model/train-log.jsonl"), json.loads((tmp_path / "model/dialtools.json").read_text())
+    log, facts = (
+        steps(tmp_path / "model/train-log.jsonl"),
+        json.loads((tmp_path / "model/dialtools.json").read_text()),
+    )
     trained, texts = facts["counts"]["pairs_trained_on"], facts["counts"]["utterances"]
     assert plan["steps"] == f"{len(log)}, {len(log) // 2} an epoch"
     assert plan["pairs"] == f"{trained} to train on, {facts['counts']['pairs'] - trained} held out"
     assert plan["texts"].startswith(f"{texts} distinct, ")
     assert plan["batch"].startswith(f"32 pairs, {log[0]['tokens']:,} tokens in the first")
-    assert plan["encoder"].startswith("fresh: 1 layers x 64") and plan["writes"].startswith(f"{tmp_path}/model, ")
+    assert plan["encoder"].startswith("fresh: 1 layers x 64") and plan["writes"].startswith(
+        f"{tmp_path}/model, "
+    )

@@ -11,7 +11,9 @@ from dialtools.train.losses.hard_negative import hard_negative
 
 def gradients(cached: bool) -> tuple[float, list[torch.Tensor]]:
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(6, 8), nn.Dropout(0.3), nn.Tanh(), nn.Linear(8, 4)).double().train()
+    model = (
+        nn.Sequential(nn.Linear(6, 8), nn.Dropout(0.3), nn.Tanh(), nn.Linear(8, 4)).double().train()
+    )
     parts = torch.randn(12, 6, dtype=torch.float64).split([5, 4, 3])
 
     def loss(vectors: torch.Tensor) -> torch.Tensor:

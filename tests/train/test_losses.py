@@ -36,7 +36,9 @@ def test_losses_over_both_views_equal_their_equations(loss, oracle, temperature:
 def test_cross_view_loss_equals_its_equation():
     anchor, positive = unit_pair()
     expected = slow_losses.info_nce(anchor.numpy(), positive.numpy(), 0.05)
-    np.testing.assert_allclose(info_nce(anchor, positive, temperature=0.05).numpy(), expected, rtol=2e-5)
+    np.testing.assert_allclose(
+        info_nce(anchor, positive, temperature=0.05).numpy(), expected, rtol=2e-5
+    )
 
 
 @pytest.mark.parametrize("loss", [hard_negative, nt_xent, info_nce, one_way])
@@ -75,7 +77,9 @@ def test_values_and_gradients_equal_the_reference(shared: Path, inputs: str, bat
         if name not in GOLDEN or not key.endswith("_loss64") or "odd0" in key:
             continue
         temperature = float(rest.split("_")[0])
-        first, second = (torch.tensor(data[f], dtype=torch.float32, requires_grad=True) for f in ("f1", "f2"))
+        first, second = (
+            torch.tensor(data[f], dtype=torch.float32, requires_grad=True) for f in ("f1", "f2")
+        )
         value = GOLDEN[name](first, second, temperature=temperature).mean()
         assert value.item() == pytest.approx(float(data[key]), rel=2e-4, abs=2e-5), key
         checked += 1
@@ -83,7 +87,9 @@ def test_values_and_gradients_equal_the_reference(shared: Path, inputs: str, bat
         if gradient in data.files:
             value.backward()
             scale = np.abs(data[gradient]).max()
-            np.testing.assert_allclose(first.grad.numpy(), data[gradient], atol=max(2e-3 * scale, 1e-7), err_msg=key)
+            np.testing.assert_allclose(
+                first.grad.numpy(), data[gradient], atol=max(2e-3 * scale, 1e-7), err_msg=key
+            )
     assert checked >= 3
 
 
@@ -92,6 +98,8 @@ def test_the_gradient_is_finite_where_the_reference_overflows(shared: Path):
     index = json.loads((shared / "golden" / "losses.json").read_text())
     assert '"finite_grad32": false' in json.dumps(index)
     data = np.load(shared / "golden" / "loss_corr_B64.npz")
-    first, second = (torch.tensor(data[f], dtype=torch.float32, requires_grad=True) for f in ("f1", "f2"))
+    first, second = (
+        torch.tensor(data[f], dtype=torch.float32, requires_grad=True) for f in ("f1", "f2")
+    )
     hard_negative(first, second, temperature=0.01).mean().backward()
     assert torch.isfinite(first.grad).all()

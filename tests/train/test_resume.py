@@ -12,7 +12,18 @@ from subprocess import PIPE
 import pytest
 from pair_corpus import SMALL, Train, steps, weights
 
-RUN = ("--batch-size", 32, "--max-steps", 150, "--epochs", 50, "--lr", "1e-3", "--checkpoint-every", 7)
+RUN = (
+    "--batch-size",
+    32,
+    "--max-steps",
+    150,
+    "--epochs",
+    50,
+    "--lr",
+    "1e-3",
+    "--checkpoint-every",
+    7,
+)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +42,9 @@ def broken(scripts: Path, environment: dict[str, str], pairs: Path) -> Callable[
         log = model.with_name("model.partial") / "train-log.jsonl"
         command = [str(scripts / "dial-train"), *SMALL, *map(str, RUN), "-o", str(model)]
         with pairs.open("rb") as stdin:
-            process = subprocess.Popen(command, stdin=stdin, stdout=PIPE, stderr=PIPE, env=environment)
+            process = subprocess.Popen(
+                command, stdin=stdin, stdout=PIPE, stderr=PIPE, env=environment
+            )
         deadline = time.monotonic() + 300
         while process.poll() is None and time.monotonic() < deadline:
             if log.exists() and log.read_bytes().count(b"\n") >= after:
@@ -65,10 +78,14 @@ def test_an_interrupted_run_saves_its_step_and_goes_on_without_its_input(
     assert not model.exists()
     train(*RUN, "-o", model, "--resume")
     assert weights(model) == weights(unbroken)
-    assert [row["step"] for row in steps(model / "train-log.jsonl")] == list(range(1, 151)), "each step is logged once"
+    assert [row["step"] for row in steps(model / "train-log.jsonl")] == list(range(1, 151)), (
+        "each step is logged once"
+    )
 
 
-def test_resume_refuses_other_options_and_names_them(train: Train, broken: Callable[..., int], tmp_path: Path):
+def test_resume_refuses_other_options_and_names_them(
+    train: Train, broken: Callable[..., int], tmp_path: Path
+):
     model = tmp_path / "model"
     broken(model, signal.SIGTERM, after=10)
     done = train(*RUN, "--temperature", "0.1", "-o", model, "--resume", code=2)

@@ -6,11 +6,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialtools.train.sampler import ByWindow, Sampler
+from dialtools.train.data.sampler import ByWindow, Sampler
 
 
 @given(st.lists(st.integers(1, 3), min_size=2, max_size=60), st.integers(2, 9), st.integers(0, 5))
-def test_a_batch_holds_one_window_size_and_an_epoch_holds_every_pair_once(windows: list[int], size: int, seed: int):
+def test_a_batch_holds_one_window_size_and_an_epoch_holds_every_pair_once(
+    windows: list[int], size: int, seed: int
+):
     window = np.array(windows)
     if np.bincount(window).max() < 2:
         return
@@ -18,7 +20,9 @@ def test_a_batch_holds_one_window_size_and_an_epoch_holds_every_pair_once(window
     sampler = ByWindow(pairs, window, batch_size=size, seed=seed)
     for epoch in range(2):
         batches = [sampler.batch(epoch * sampler.per_epoch + k) for k in range(sampler.per_epoch)]
-        assert all(len(set(window[batch - 100])) == 1 and 2 <= len(batch) <= size for batch in batches)
+        assert all(
+            len(set(window[batch - 100])) == 1 and 2 <= len(batch) <= size for batch in batches
+        )
         seen = np.concatenate(batches)
         assert len(seen) == len(set(seen.tolist()))
         for w, n in zip(*np.unique(window, return_counts=True), strict=True):
@@ -34,7 +38,9 @@ def test_window_sizes_take_turns_in_proportion_to_their_batches(sizes: list[int]
     for w in range(1, len(sizes) + 1):
         seen = np.cumsum(turns == w)
         fair = np.arange(1, len(turns) + 1) * seen[-1] / len(turns)
-        assert np.abs(seen - fair).max() <= len(sizes) / 2 + 0.5, "never far ahead, never far behind"
+        assert np.abs(seen - fair).max() <= len(sizes) / 2 + 0.5, (
+            "never far ahead, never far behind"
+        )
 
 
 def test_any_step_can_be_asked_for_first_as_after_a_kill():

@@ -14,13 +14,20 @@ def test_schedules_rise_fall_and_stay():
     assert [factor("linear", s, total=8, warmup=0.5) for s in range(5)] == [0.25, 0.5, 0.75, 1, 1]
 
 
-@pytest.mark.parametrize(("total", "warmup"), [(10, 0.3), (97, 0.3), (1000, 0.1), (5, 0.5), (40, 0.0)])
+@pytest.mark.parametrize(
+    ("total", "warmup"), [(10, 0.3), (97, 0.3), (1000, 0.1), (5, 0.5), (40, 0.0)]
+)
 def test_one_cycle_sets_the_rates_and_momenta_of_torch(total: int, warmup: float):
     encoder, head = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
-    ours, theirs = (build("adamw", encoder, head, lr=3e-5, head_multiplier=40, weight_decay=0.01) for _ in range(2))
+    ours, theirs = (
+        build("adamw", encoder, head, lr=3e-5, head_multiplier=40, weight_decay=0.01)
+        for _ in range(2)
+    )
     highest = [group["base"] for group in theirs.param_groups]
     assert sorted(set(highest)) == pytest.approx([3e-5, 1.2e-3])
-    cycle = torch.optim.lr_scheduler.OneCycleLR(theirs, highest, total_steps=total, pct_start=warmup)
+    cycle = torch.optim.lr_scheduler.OneCycleLR(
+        theirs, highest, total_steps=total, pct_start=warmup
+    )
     for step in range(total):
         set_rates(ours, "one-cycle", step, total=total, warmup=warmup)
         for a, b in zip(ours.param_groups, theirs.param_groups, strict=True):

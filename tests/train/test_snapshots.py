@@ -14,7 +14,18 @@ from typing import Any
 import pytest
 from pair_corpus import SMALL, Train, weights
 
-RUN = ("--batch-size", 32, "--max-steps", 12, "--lr", "1e-3", "--snapshot-every", 5, "--checkpoint-every", 4)
+RUN = (
+    "--batch-size",
+    32,
+    "--max-steps",
+    12,
+    "--lr",
+    "1e-3",
+    "--snapshot-every",
+    5,
+    "--checkpoint-every",
+    4,
+)
 Curve = Callable[..., subprocess.CompletedProcess]
 
 
@@ -33,8 +44,15 @@ def model(train: Train, pairs: Path, tmp_path_factory: pytest.TempPathFactory) -
 def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three intents, with other names for its fields than the usual ones."""
     texts = {"eat": "a {} restaurant", "when": "on {} please", "book": "a table for {} is booked"}
-    rows = [{"text": text.format(word), "intent": label, "part": part} for part, words in (("train", ("thai", "monday", "two", "greek")), ("dev", ("sushi", "friday")))
-            for word in words for label, text in texts.items()]  # fmt: skip
+    rows = [
+        {"text": text.format(word), "intent": label, "part": part}
+        for part, words in (
+            ("train", ("thai", "monday", "two", "greek")),
+            ("dev", ("sushi", "friday")),
+        )
+        for word in words
+        for label, text in texts.items()
+    ]
     path = tmp_path_factory.mktemp("labelled") / "labelled.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
@@ -65,11 +83,15 @@ def test_the_start_every_fifth_step_and_the_end_are_kept_as_models(model: Path):
 
 
 def test_epoch_keeps_one_an_epoch(train: Train, pairs: Path, tmp_path: Path):
-    train("--batch-size", 240, "--epochs", 2, "--snapshot-every", "epoch", "-o", tmp_path / "m", pairs)
+    train(
+        "--batch-size", 240, "--epochs", 2, "--snapshot-every", "epoch", "-o", tmp_path / "m", pairs
+    )
     assert names(tmp_path / "m") == ["step-000000", "step-000002", "step-000004"]
 
 
-def test_kill_and_resume_keep_the_same_snapshots(train: Train, pairs: Path, model: Path, scripts: Path, environment, tmp_path: Path):  # fmt: skip
+def test_kill_and_resume_keep_the_same_snapshots(
+    train: Train, pairs: Path, model: Path, scripts: Path, environment, tmp_path: Path
+):
     broken = tmp_path / "model"
     command = [str(scripts / "dial-train"), *SMALL, *map(str, RUN), "-o", str(broken), str(pairs)]
     process = subprocess.Popen(command, stdout=PIPE, stderr=PIPE, env=environment)
@@ -82,32 +104,104 @@ def test_kill_and_resume_keep_the_same_snapshots(train: Train, pairs: Path, mode
     assert not broken.exists()
     train(*RUN, "-o", broken, "--resume", pairs)
     assert names(broken) == names(model)
-    assert all(weights(broken / "snapshots" / name) == weights(model / "snapshots" / name) for name in names(model))
+    assert all(
+        weights(broken / "snapshots" / name) == weights(model / "snapshots" / name)
+        for name in names(model)
+    )
 
 
-OPTIONS = ("--shots", "1,2", "--runs", 3, "--label", "intent", "--split", "part", "--test-split", "dev", "--without", "book",
-           "--candidates", 40, "--device", "cpu", "--threads", 1)  # fmt: skip
+OPTIONS = (
+    "--shots",
+    "1,2",
+    "--runs",
+    3,
+    "--label",
+    "intent",
+    "--split",
+    "part",
+    "--test-split",
+    "dev",
+    "--without",
+    "book",
+    "--candidates",
+    40,
+    "--device",
+    "cpu",
+    "--threads",
+    1,
+)
 
 
-OPTIONS_TOLD = {"seed": 0, "shots": [1, 2], "runs": 3, "label": "intent", "split": "part", "test-split": "dev", "without": "book",
-                "candidates": 40, "select": None, "max-length": None}  # fmt: skip
+OPTIONS_TOLD = {
+    "seed": 0,
+    "shots": [1, 2],
+    "runs": 3,
+    "label": "intent",
+    "split": "part",
+    "test-split": "dev",
+    "without": "book",
+    "candidates": 40,
+    "select": None,
+    "max-length": None,
+}
 
 
 def test_a_point_has_the_scores_of_its_snapshots_embedding_files(
-    curve: Curve, model: Path, labelled: Path, pairs: Path, scripts: Path, environment: dict[str, str], tmp_path: Path
+    curve: Curve,
+    model: Path,
+    labelled: Path,
+    pairs: Path,
+    scripts: Path,
+    environment: dict[str, str],
+    tmp_path: Path,
 ):
-    curve(*OPTIONS, "--intent", labelled, "--select", pairs, model, "-o", tmp_path / "c.jsonl", "--plot", tmp_path / "c.svg")  # fmt: skip
+    curve(
+        *OPTIONS,
+        "--intent",
+        labelled,
+        "--select",
+        pairs,
+        model,
+        "-o",
+        tmp_path / "c.jsonl",
+        "--plot",
+        tmp_path / "c.svg",
+    )
     points = read(tmp_path / "c.jsonl")
     assert [p["step"] for p in points if p["metric"] == "mrr"] == [0, 5, 10, 12]
     assert {p["run"] for p in points} == {"model"}
     found = {(p["task"], p["setting"], p["metric"]): p["value"] for p in points if p["step"] == 10}
     for name, file in (("labelled", labelled), ("pairs", pairs)):
-        line = [str(scripts / "dial-embed"), "--model", str(model / "snapshots" / "step-000010"), str(file), "-o", str(tmp_path / f"{name}.parquet")]  # fmt: skip
+        line = [
+            str(scripts / "dial-embed"),
+            "--model",
+            str(model / "snapshots" / "step-000010"),
+            str(file),
+            "-o",
+            str(tmp_path / f"{name}.parquet"),
+        ]
         subprocess.run(line, check=True, capture_output=True, env=environment)
-    arguments = ("--shots", "1,2", "--runs", 3, "--label", "intent", "--split", "part", "--test-split", "dev", "--without", "book", "--json")  # fmt: skip
+    arguments = (
+        "--shots",
+        "1,2",
+        "--runs",
+        3,
+        "--label",
+        "intent",
+        "--split",
+        "part",
+        "--test-split",
+        "dev",
+        "--without",
+        "book",
+        "--json",
+    )
     apart = curve(*arguments, tmp_path / "labelled.parquet", task="intent").stdout
     apart += curve("--candidates", 40, "--json", tmp_path / "pairs.parquet", task="select").stdout
-    expected = {(p["task"], p["setting"], p["metric"]): p["value"] for p in map(json.loads, apart.splitlines())}
+    expected = {
+        (p["task"], p["setting"], p["metric"]): p["value"]
+        for p in map(json.loads, apart.splitlines())
+    }
     assert found == pytest.approx(expected)
     assert "1-shot accuracy, percent" in (tmp_path / "c.svg").read_text()
 
@@ -122,13 +216,27 @@ def test_resume_scores_no_point_twice_and_the_picture_has_a_line_a_run(
     curve(*line, "-o", whole)
     first = [{**row, "value": 12.5} for row in read(whole)[:2]]
     about = OPTIONS_TOLD | {"intent": str(labelled), "inputs": read(whole)[0]["inputs"]}
-    key = json.loads((model / "snapshots" / "step-000000" / "dialtools.json").read_text())["weights"]
+    key = json.loads((model / "snapshots" / "step-000000" / "dialtools.json").read_text())[
+        "weights"
+    ]
     partial = Path(f"{out}.partial")
-    partial.write_text(json.dumps(about) + "\n" + json.dumps({"key": f"step 0 {key}", "found": first}) + "\n")
+    partial.write_text(
+        json.dumps(about) + "\n" + json.dumps({"key": f"step 0 {key}", "found": first}) + "\n"
+    )
     assert "--resume goes on" in curve(*line, "-o", out, code=1).stderr
     refused = curve(*line, "--seed", 1, "-o", out, "--resume", code=2)
     assert "cannot resume: seed was 0, is 1" in refused.stderr
-    curve(*line, "-o", out, "--resume", other, "--metric", "2-shot accuracy", "--plot", tmp_path / "c.svg")
+    curve(
+        *line,
+        "-o",
+        out,
+        "--resume",
+        other,
+        "--metric",
+        "2-shot accuracy",
+        "--plot",
+        tmp_path / "c.svg",
+    )
     points = read(out)
     assert [p["value"] for p in points[:2]] == [12.5, 12.5]
     assert points[2:8] == read(whole)[2:]
@@ -138,13 +246,28 @@ def test_resume_scores_no_point_twice_and_the_picture_has_a_line_a_run(
     assert all(name in picture for name in (">other<", "2-shot accuracy, percent"))
 
 
-@pytest.mark.parametrize(("arguments", "code", "says"), [
-    ((), 2, "name a run"), (("MODEL",), 2, "nothing to score"), (("MODEL", "--intent", "FILE", "--metric", "1-shot acuracy"), 2, "did you mean 1-shot accuracy"),
-    (("FOLDER", "--intent", "FILE"), 1, "holds no snapshots"), (("MODEL", "--intent", "FILE"), 1, "no field 'label'; there are text, intent, part"),
-    (("MODEL", "--intent", "FILE", "--plot", "no/where.svg"), 1, "no such directory"),
-    (("MODEL", "--intent", "FILE", "--resume"), 2, "--resume needs -o FILE")])  # fmt: skip
-def test_what_cannot_be_done_is_said_in_one_line(curve: Curve, model: Path, labelled: Path, tmp_path: Path, arguments, code: int, says: str):  # fmt: skip
-    words = [{"MODEL": model, "FILE": labelled, "FOLDER": tmp_path}.get(word, word) for word in arguments]
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ((), 2, "name a run"),
+        (("MODEL",), 2, "nothing to score"),
+        (
+            ("MODEL", "--intent", "FILE", "--metric", "1-shot acuracy"),
+            2,
+            "did you mean 1-shot accuracy",
+        ),
+        (("FOLDER", "--intent", "FILE"), 1, "holds no snapshots"),
+        (("MODEL", "--intent", "FILE"), 1, "no field 'label'; there are text, intent, part"),
+        (("MODEL", "--intent", "FILE", "--plot", "no/where.svg"), 1, "no such directory"),
+        (("MODEL", "--intent", "FILE", "--resume"), 2, "--resume needs -o FILE"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    curve: Curve, model: Path, labelled: Path, tmp_path: Path, arguments, code: int, says: str
+):
+    words = [
+        {"MODEL": model, "FILE": labelled, "FOLDER": tmp_path}.get(word, word) for word in arguments
+    ]
     done = curve(*words, code=code)
     assert says in done.stderr
     assert len(done.stderr.splitlines()) <= 2

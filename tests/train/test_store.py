@@ -24,18 +24,28 @@ def list_views(rows: list[dict]) -> pa.RecordBatch:
     said = {}
     for r in rows:
         turns = zip([*r["context"], r["response"]], r["speakers"], strict=True)
-        said |= {(r["dialogue_id"], r["turn"] - r["window"] + i): turn for i, turn in enumerate(turns)}
+        said |= {
+            (r["dialogue_id"], r["turn"] - r["window"] + i): turn for i, turn in enumerate(turns)
+        }
     place = {turn: i for i, turn in enumerate(sorted(said))}
     texts, speakers = (pa.array([said[turn][side] for turn in place]) for side in (0, 1))
     first = pa.array([place[r["dialogue_id"], r["turn"] - r["window"]] for r in rows], pa.int32())
     window = pa.array([r["window"] for r in rows], pa.int32())
-    all_speakers = pa.ListViewArray.from_arrays(first, pa.array([r["window"] + 1 for r in rows], pa.int32()), speakers)
-    plain = {name: pa.array([r[name] for r in rows]) for name in ("response", "dialogue_id", "turn")}
+    all_speakers = pa.ListViewArray.from_arrays(
+        first, pa.array([r["window"] + 1 for r in rows], pa.int32()), speakers
+    )
+    plain = {
+        name: pa.array([r[name] for r in rows]) for name in ("response", "dialogue_id", "turn")
+    }
     contexts = pa.ListViewArray.from_arrays(first, window, texts)
-    return pa.RecordBatch.from_pydict({"context": contexts, "window": window, "speakers": all_speakers, **plain})
+    return pa.RecordBatch.from_pydict(
+        {"context": contexts, "window": window, "speakers": all_speakers, **plain}
+    )
 
 
-def test_the_arrow_lane_trains_the_same_model_as_json_lines(train: Train, model: Path, tmp_path: Path):
+def test_the_arrow_lane_trains_the_same_model_as_json_lines(
+    train: Train, model: Path, tmp_path: Path
+):
     rows = pair_records(40)
     batches = [list_views(rows[start : start + 100]) for start in range(0, len(rows), 100)]
     path = tmp_path / "pairs.arrow"
@@ -67,28 +77,37 @@ def test_speaker_tokens_are_the_same_through_every_lane(train: Train, pairs: Pat
     assert weights(tmp_path / "a") == weights(tmp_path / "b")
 
 
-def test_a_kept_store_gives_the_same_model_again(train: Train, model: Path, pairs: Path, tmp_path: Path):
+def test_a_kept_store_gives_the_same_model_again(
+    train: Train, model: Path, pairs: Path, tmp_path: Path
+):
     for name in ("first", "second"):
         train(*RUN, "--cache", tmp_path / "cache", "-o", tmp_path / name, pairs)
         assert weights(tmp_path / name) == weights(model)
     assert any((tmp_path / "cache").iterdir())
 
 
-@pytest.mark.parametrize(("line", "told"), [
-    (b'{"context": 7, "response": "b"}', b"context"),
-    (b'{"context": ["a"], "response": null}', b"response"),
-    (b'{"response": "b"}', b"context"),
-    (b"[1]", b"object"),
-    (b'{"context": ["a\xff"], "response": "b"}', b"UTF-8"),
-])  # fmt: skip
-def test_a_bad_pair_is_named_by_file_and_line(line: bytes, told: bytes, train: Train, tmp_path: Path):
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (b'{"context": 7, "response": "b"}', b"context"),
+        (b'{"context": ["a"], "response": null}', b"response"),
+        (b'{"response": "b"}', b"context"),
+        (b"[1]", b"object"),
+        (b'{"context": ["a\xff"], "response": "b"}', b"UTF-8"),
+    ],
+)
+def test_a_bad_pair_is_named_by_file_and_line(
+    line: bytes, told: bytes, train: Train, tmp_path: Path
+):
     (tmp_path / "pairs.jsonl").write_bytes(as_lines(pair_records(2)[:2]) + line + b"\n")
     done = train("-o", tmp_path / "model", tmp_path / "pairs.jsonl", code=1)
     assert told in done.stderr and b"pairs.jsonl:3" in done.stderr
     assert b"Traceback" not in done.stderr and not (tmp_path / "model").exists()
 
 
-def test_bad_pairs_can_be_skipped_and_are_counted(train: Train, model: Path, pairs: Path, tmp_path: Path):
+def test_bad_pairs_can_be_skipped_and_are_counted(
+    train: Train, model: Path, pairs: Path, tmp_path: Path
+):
     (tmp_path / "pairs.jsonl").write_bytes(b'{"context": 1}\n' + pairs.read_bytes())
     train(*RUN, "--on-error", "skip", "-o", tmp_path / "model", tmp_path / "pairs.jsonl", code=3)
     assert weights(tmp_path / "model") == weights(model)

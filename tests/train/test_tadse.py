@@ -24,7 +24,11 @@ FRAMES = ("fly to {}", "a room in {} please", "what is on in {}", "weather {}", 
 @pytest.fixture
 def records() -> list[dict]:
     """Thirty utterances of five templates, and two without slots."""
-    rows = [{"text": f.format(c), "template": f.format("{SLOT}"), "label": f} for f in FRAMES for c in CITIES]
+    rows = [
+        {"text": f.format(c), "template": f.format("{SLOT}"), "label": f}
+        for f in FRAMES
+        for c in CITIES
+    ]
     return [*rows, {"text": "hello"}, {"text": "thanks", "template": "thanks"}]
 
 
@@ -34,7 +38,9 @@ def views(seed: int = 0, n: int = 5, d: int = 6) -> list[np.ndarray]:
 
 
 def of(arrays: list[np.ndarray], **kwargs: object) -> torch.Tensor:
-    unit = (torch.nn.functional.normalize(torch.tensor(a, dtype=torch.float32), dim=1) for a in arrays)
+    unit = (
+        torch.nn.functional.normalize(torch.tensor(a, dtype=torch.float32), dim=1) for a in arrays
+    )
     return template_losses(Views(*unit), temperature=Terms(*TAUS), share=Terms(*LAMBDAS), **kwargs)  # type: ignore[arg-type]
 
 
@@ -42,8 +48,14 @@ def of(arrays: list[np.ndarray], **kwargs: object) -> torch.Tensor:
 @pytest.mark.parametrize("templates", [None, list("aabca")])
 def test_the_objective_is_its_transcription(negatives: str, templates: list[str] | None):
     arrays = views()
-    same = None if templates is None else torch.tensor([[a == b for b in templates] for a in templates])
-    slow = slow_template.losses(*arrays, taus=TAUS, lambdas=LAMBDAS, negatives=negatives, templates=templates)
+    same = (
+        None
+        if templates is None
+        else torch.tensor([[a == b for b in templates] for a in templates])
+    )
+    slow = slow_template.losses(
+        *arrays, taus=TAUS, lambdas=LAMBDAS, negatives=negatives, templates=templates
+    )
     np.testing.assert_allclose(of(arrays, negatives=negatives, same=same), slow, rtol=1e-5)
 
 
@@ -52,19 +64,27 @@ def test_gradients_are_those_of_differences():
 
     def loss(*sides: torch.Tensor) -> torch.Tensor:
         unit = Views(*(torch.nn.functional.normalize(side, dim=1) for side in sides))
-        return template_losses(unit, temperature=Terms(0.5, 0.5, 0.5), share=Terms(*LAMBDAS), negatives="both").sum()
+        return template_losses(
+            unit, temperature=Terms(0.5, 0.5, 0.5), share=Terms(*LAMBDAS), negatives="both"
+        ).sum()
 
-    assert torch.autograd.gradcheck(loss, inputs, eps=1e-3, atol=2e-2, rtol=2e-2)  # similarities are float32
+    assert torch.autograd.gradcheck(
+        loss, inputs, eps=1e-3, atol=2e-2, rtol=2e-2
+    )  # similarities are float32
 
 
 def test_terms_without_a_share_are_left_out():
     arrays = [torch.nn.functional.normalize(torch.tensor(a), dim=1) for a in views()]
     one = template_losses(Views(*arrays), temperature=Terms(*TAUS), share=Terms(1, 0, 0))
     arrays[2] = arrays[3] = arrays[2] * float("nan")
-    assert torch.equal(one, template_losses(Views(*arrays), temperature=Terms(*TAUS), share=Terms(1, 0, 0)))
+    assert torch.equal(
+        one, template_losses(Views(*arrays), temperature=Terms(*TAUS), share=Terms(1, 0, 0))
+    )
 
 
-def test_training_brings_utterances_to_their_templates(train: Train, records: list[dict], tmp_path: Path):
+def test_training_brings_utterances_to_their_templates(
+    train: Train, records: list[dict], tmp_path: Path
+):
     run = ("--method", "tadse", "--batch-size", 8, "--lr", 1e-3, "--epochs", 12)
     train(*run, "-o", tmp_path / "model", stdin=as_lines(records))
     log = steps(tmp_path / "model/train-log.jsonl")
@@ -73,16 +93,37 @@ def test_training_brings_utterances_to_their_templates(train: Train, records: li
     assert max(row["false_negatives"] for row in log) > 0
     encoder = Encoder.load(str(tmp_path / "model"))
     ids = encoder.tokenizer("fly to {SLOT}", add_special_tokens=False)["input_ids"]
-    assert encoder.tokenizer.convert_ids_to_tokens(ids)[-1] == "{SLOT}" and ids.count(encoder.tokenizer.convert_tokens_to_ids("{SLOT}")) == 1  # fmt: skip
+    assert (
+        encoder.tokenizer.convert_ids_to_tokens(ids)[-1] == "{SLOT}"
+        and ids.count(encoder.tokenizer.convert_tokens_to_ids("{SLOT}")) == 1
+    )
     train(*run, "-o", tmp_path / "again", stdin=as_lines(records))
     assert weights(tmp_path / "again") == weights(tmp_path / "model")
 
 
-def test_the_slot_token_begins_as_the_mean_of_all_others(minilm: str, train: Train, records: list[dict], tmp_path: Path):  # fmt: skip
-    train("--method", "tadse", "--model", minilm, "--max-steps", 0, "-o", tmp_path / "m", stdin=as_lines(records), small=False)  # fmt: skip
-    before, after = (load_file(path / "model.safetensors") for path in (Path(minilm), tmp_path / "m"))
+def test_the_slot_token_begins_as_the_mean_of_all_others(
+    minilm: str, train: Train, records: list[dict], tmp_path: Path
+):
+    train(
+        "--method",
+        "tadse",
+        "--model",
+        minilm,
+        "--max-steps",
+        0,
+        "-o",
+        tmp_path / "m",
+        stdin=as_lines(records),
+        small=False,
+    )
+    before, after = (
+        load_file(path / "model.safetensors") for path in (Path(minilm), tmp_path / "m")
+    )
     name = next(name for name in after if name.endswith("word_embeddings.weight"))
-    old, new = next(v for k, v in before.items() if k.endswith("word_embeddings.weight")), after[name]
+    old, new = (
+        next(v for k, v in before.items() if k.endswith("word_embeddings.weight")),
+        after[name],
+    )
     encoder = Encoder.load(str(tmp_path / "m"))
     place = encoder.tokenizer.convert_tokens_to_ids("{SLOT}")
     assert place == len(encoder.tokenizer) - 1
@@ -90,16 +131,28 @@ def test_the_slot_token_begins_as_the_mean_of_all_others(minilm: str, train: Tra
     np.testing.assert_array_equal(new[: len(old)], old)
 
 
-@pytest.mark.parametrize("flags", [("--template-share", 0, "--pair-share", 0), ("--pair-share", 0), ("--pair-negatives", "both"), ("--no-mask-false-negatives",)])  # fmt: skip
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--template-share", 0, "--pair-share", 0),
+        ("--pair-share", 0),
+        ("--pair-negatives", "both"),
+        ("--no-mask-false-negatives",),
+    ],
+)
 def test_the_ablations_are_flags(flags: tuple, train: Train, records: list[dict], tmp_path: Path):
     run = ("--method", "tadse", "--batch-size", 8, "--max-steps", 2)
     train(*run, "-o", tmp_path / "whole", stdin=as_lines(records))
     train(*run, *flags, "-o", tmp_path / "part", stdin=as_lines(records))
-    whole, part = (steps(tmp_path / name / "train-log.jsonl")[0]["loss"] for name in ("whole", "part"))
+    whole, part = (
+        steps(tmp_path / name / "train-log.jsonl")[0]["loss"] for name in ("whole", "part")
+    )
     assert (part > whole) if flags == ("--no-mask-false-negatives",) else part != whole
 
 
-def test_the_alignment_layer_stays_beside_the_model(train: Train, records: list[dict], tmp_path: Path):
+def test_the_alignment_layer_stays_beside_the_model(
+    train: Train, records: list[dict], tmp_path: Path
+):
     run = ("--method", "tadse", "--align", "--align-epochs", 0.5, "--batch-size", 8)
     train(*run, "-o", tmp_path / "model", stdin=as_lines(records))
     assert len(steps(tmp_path / "model/train-log.jsonl")) == 2  # half of 32 rows in eights
@@ -110,8 +163,22 @@ def test_the_alignment_layer_stays_beside_the_model(train: Train, records: list[
 
 
 def test_typed_placeholders_are_tokens_too(train: Train, tmp_path: Path):
-    rows = [{"text": f"fly to {c} on {d}", "template": "fly to {city} on {time.day}"} for c in CITIES for d in ("monday", "sunday")]  # fmt: skip
-    train("--method", "tadse-paper", "--batch-size", 4, "--max-steps", 1, "-o", tmp_path / "m", stdin=as_lines(rows))
+    rows = [
+        {"text": f"fly to {c} on {d}", "template": "fly to {city} on {time.day}"}
+        for c in CITIES
+        for d in ("monday", "sunday")
+    ]
+    train(
+        "--method",
+        "tadse-paper",
+        "--batch-size",
+        4,
+        "--max-steps",
+        1,
+        "-o",
+        tmp_path / "m",
+        stdin=as_lines(rows),
+    )
     tokenizer = Encoder.load(str(tmp_path / "m")).tokenizer
     assert {"{city}", "{time.day}"} <= set(tokenizer.get_vocab())
     assert json.loads((tmp_path / "m/1_Pooling/config.json").read_text())["pooling_mode"] == "cls"
@@ -120,10 +187,37 @@ def test_typed_placeholders_are_tokens_too(train: Train, tmp_path: Path):
 def test_what_makes_no_sense_is_said(train: Train, records: list[dict], tmp_path: Path):
     plain = as_lines([{"text": "no"}, {"text": "templates"}, {"text": "here"}])
     run = ("-o", tmp_path / "m")
-    assert b"0 placeholders such as {SLOT} in the templates" in train("--method", "tadse", *run, stdin=plain, code=1).stderr  # fmt: skip
-    assert b'"template" must be a string' in train("--method", "tadse", *run, stdin=b'{"text":"a","template":3}\n', code=1).stderr  # fmt: skip
+    assert (
+        b"0 placeholders such as {SLOT} in the templates"
+        in train("--method", "tadse", *run, stdin=plain, code=1).stderr
+    )
+    assert (
+        b'"template" must be a string'
+        in train("--method", "tadse", *run, stdin=b'{"text":"a","template":3}\n', code=1).stderr
+    )
     lines = as_lines(records)
-    assert b"--pair-share belongs to --objective template, not to contrast" in train("--method", "simcse", "--pair-share", 1, *run, stdin=lines, code=2).stderr  # fmt: skip
-    assert b"one above it" in train("--method", "tadse", "--utterance-share", 0, "--template-share", 0, "--pair-share", 0, *run, stdin=lines, code=2).stderr  # fmt: skip
-    assert b"--loss belongs to" in train("--method", "tadse", "--loss", "nt-xent", *run, stdin=lines, code=2).stderr
+    assert (
+        b"--pair-share belongs to --objective template, not to contrast"
+        in train("--method", "simcse", "--pair-share", 1, *run, stdin=lines, code=2).stderr
+    )
+    assert (
+        b"one above it"
+        in train(
+            "--method",
+            "tadse",
+            "--utterance-share",
+            0,
+            "--template-share",
+            0,
+            "--pair-share",
+            0,
+            *run,
+            stdin=lines,
+            code=2,
+        ).stderr
+    )
+    assert (
+        b"--loss belongs to"
+        in train("--method", "tadse", "--loss", "nt-xent", *run, stdin=lines, code=2).stderr
+    )
     assert not (tmp_path / "m").exists()

@@ -26,10 +26,10 @@ from pair_corpus import SMALL, Train, as_lines, dialogue, pair_records, steps, w
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
 from dialtools.train import heads
+from dialtools.train.data.store import Store, spool
+from dialtools.train.data.weights import inverse_response_frequency, of_pairs
 from dialtools.train.losses.info_nce import info_nce
-from dialtools.train.methods.contrast import Contrast, Rows
-from dialtools.train.store import Store, spool
-from dialtools.train.weights import inverse_response_frequency, of_pairs
+from dialtools.train.objectives.contrast import Contrast, Rows
 
 RUN = ("--method", "wmdc", "--batch-size", 32, "--max-steps", 8)
 N, D = 9, 6
@@ -37,9 +37,15 @@ N, D = 9, 6
 
 def method(window: list[int], weight: np.ndarray, head: heads.PerWindow) -> SimpleNamespace:
     """What of a method its loss looks at: N pairs, no encoder."""
-    options = SimpleNamespace(loss="info-nce", mask_false_negatives=False, temperature=0.05, batches="mixed")
-    setting = SimpleNamespace(options=options, store=SimpleNamespace(window=np.array(window, np.int64)), weights=weight)
-    return SimpleNamespace(head=head, setting=setting, loss_function=info_nce, tensor=torch.from_numpy)
+    options = SimpleNamespace(
+        loss="info-nce", mask_false_negatives=False, temperature=0.05, batches="mixed"
+    )
+    setting = SimpleNamespace(
+        options=options, store=SimpleNamespace(window=np.array(window, np.int64)), weights=weight
+    )
+    return SimpleNamespace(
+        head=head, setting=setting, loss_function=info_nce, tensor=torch.from_numpy
+    )
 
 
 @settings(deadline=None, max_examples=25)
@@ -53,13 +59,20 @@ def test_the_loss_is_that_of_the_paper_in_value_and_gradient(seed: int, mixed: b
     vectors = draw.normal(size=(2 * N, D))
     head = heads.build("window-linear", D, seed=1, windows=(1, 2, 3)).double()
     rows = torch.tensor(vectors, requires_grad=True)
-    batch = SimpleNamespace(place=np.arange(2 * N), about=Rows(np.arange(2 * N), np.arange(2 * N)), pairs=np.arange(N))
+    batch = SimpleNamespace(
+        place=np.arange(2 * N), about=Rows(np.arange(2 * N), np.arange(2 * N)), pairs=np.arange(N)
+    )
     loss = Contrast.loss(method(window, weight, head), rows, batch, {})
     loss.backward()
 
     layers = {int(w): layer for w, layer in head.heads.items()}
-    by_hand = {w: (h.weight.detach().numpy().copy(), h.bias.detach().numpy().copy()) for w, h in layers.items()}
-    slow = lambda: slow_losses.wmdc(list(vectors[:N]), list(vectors[N:]), window, frequency, by_hand, 0.05)  # noqa: E731
+    by_hand = {
+        w: (h.weight.detach().numpy().copy(), h.bias.detach().numpy().copy())
+        for w, h in layers.items()
+    }
+    slow = lambda: slow_losses.wmdc(
+        list(vectors[:N]), list(vectors[N:]), window, frequency, by_hand, 0.05
+    )
     assert loss.item() == pytest.approx(slow(), rel=1e-4, abs=1e-6)
 
     def slope(array: np.ndarray, at: tuple[int, ...]) -> float:
@@ -79,55 +92,77 @@ def test_the_loss_is_that_of_the_paper_in_value_and_gradient(seed: int, mixed: b
             continue
         scale = layer.weight.grad.abs().max().item()
         for at in ((0, 0), (2, 5), (D - 1, 1)):
-            assert layer.weight.grad[at].item() == pytest.approx(slope(by_hand[w][0], at), abs=1e-3 * scale + 1e-6)
-        assert layer.bias.grad[1].item() == pytest.approx(slope(by_hand[w][1], (1,)), abs=1e-3 * scale + 1e-6)
+            assert layer.weight.grad[at].item() == pytest.approx(
+                slope(by_hand[w][0], at), abs=1e-3 * scale + 1e-6
+            )
+        assert layer.bias.grad[1].item() == pytest.approx(
+            slope(by_hand[w][1], (1,)), abs=1e-3 * scale + 1e-6
+        )
 
 
 def test_each_row_goes_through_the_head_of_its_window():
     head = heads.build("window-linear", D, seed=0, windows=(1, 3))
     rows, window = torch.randn(5, D), torch.tensor([3, 1, 1, 3, 1], dtype=torch.int16)
-    expected = torch.stack([head.heads[str(int(w))](row) for row, w in zip(rows, window, strict=True)])
+    expected = torch.stack(
+        [head.heads[str(int(w))](row) for row, w in zip(rows, window, strict=True)]
+    )
     torch.testing.assert_close(head(rows, window), expected)
     assert not torch.equal(head.heads["1"].weight, head.heads["3"].weight)
     alone = heads.build("window-linear", D, seed=0, windows=(3,))
-    assert torch.equal(alone.heads["3"].weight, head.heads["3"].weight), "an ablation starts from the same head"
+    assert torch.equal(alone.heads["3"].weight, head.heads["3"].weight), (
+        "an ablation starts from the same head"
+    )
 
 
 def stored(rows: list[dict], directory: Path, *, columns: bool = False) -> Store:
     """Return the store of pairs, without their tokens."""
     path = directory / ("rows.parquet" if columns else "rows.jsonl")
-    pq.write_table(pa.Table.from_pylist(rows), path) if columns else path.write_bytes(as_lines(rows))
+    pq.write_table(pa.Table.from_pylist(rows), path) if columns else path.write_bytes(
+        as_lines(rows)
+    )
     spool(directory / "store", read_chunks([str(path)], format=None), Policy())
     for name in ("tokens.i4", "token_ends.i8"):
         (directory / "store" / name).write_bytes(b"")
-    (directory / "store" / "store.json").write_bytes((directory / "store" / "spool.json").read_bytes())
+    (directory / "store" / "store.json").write_bytes(
+        (directory / "store" / "spool.json").read_bytes()
+    )
     return Store(directory / "store")
 
 
 def frequencies(store: Store) -> dict[str, int]:
     """How often each response occurs, read from its weight."""
     weight = inverse_response_frequency(store, np.arange(len(store)))
-    return {store.text([i])[0]: round(math.exp(1 / weight[store.response == i][0] - 1)) for i in np.unique(store.response)}  # fmt: skip
+    return {
+        store.text([i])[0]: round(math.exp(1 / weight[store.response == i][0] - 1))
+        for i in np.unique(store.response)
+    }
 
 
 def test_the_weight_of_a_frequency_is_that_of_the_paper(tmp_path: Path):
     """freq 5,371 -> 0.104 with the natural logarithm (METHODS 4.3); what was seen once weighs 1."""
     rows = [
-        {"context": ["x"], "response": "yes." if i else "no", "dialogue_id": str(i), "turn": 1} for i in range(5372)
+        {"context": ["x"], "response": "yes." if i else "no", "dialogue_id": str(i), "turn": 1}
+        for i in range(5372)
     ]
     weight = inverse_response_frequency(stored(rows, tmp_path), np.arange(5372))
     assert weight[0] == 1
     assert weight[1:].round(3).tolist() == [0.104] * 5371
 
 
-DIALOGUES = {"a": ["hi", "Thank you.", "bye", "thank you.", "what else?"], "b": ["hello", "thank  you.", "bye"]}
+DIALOGUES = {
+    "a": ["hi", "Thank you.", "bye", "thank you.", "what else?"],
+    "b": ["hello", "thank  you.", "bye"],
+}
 
 
 @pytest.mark.parametrize(("named", "shuffled"), [(True, False), (True, True), (False, False)])
-def test_a_response_counts_once_in_however_many_windows_it_stands(named: bool, shuffled: bool, tmp_path: Path):
+def test_a_response_counts_once_in_however_many_windows_it_stands(
+    named: bool, shuffled: bool, tmp_path: Path
+):
     """METHODS 10, trap 4. Lower-cased and blanks folded; punctuation stays."""
     rows = [
-        {"context": turns[t - w : t], "response": turns[t], "turn": t} | ({"dialogue_id": name} if named else {})
+        {"context": turns[t - w : t], "response": turns[t], "turn": t}
+        | ({"dialogue_id": name} if named else {})
         for name, turns in DIALOGUES.items()
         for t in range(1, len(turns))
         for w in (1, 2, 3)
@@ -140,9 +175,13 @@ def test_a_response_counts_once_in_however_many_windows_it_stands(named: bool, s
 
 
 def test_pairs_that_are_not_trained_on_have_no_say(tmp_path: Path):
-    rows = [{"context": ["x"], "response": "yes", "dialogue_id": str(i), "turn": 1} for i in range(9)]
+    rows = [
+        {"context": ["x"], "response": "yes", "dialogue_id": str(i), "turn": 1} for i in range(9)
+    ]
     store = stored(rows, tmp_path)
-    assert of_pairs(store, np.arange(3), kind="irf", mean_one=False)[0] == pytest.approx(1 / (math.log(3) + 1))
+    assert of_pairs(store, np.arange(3), kind="irf", mean_one=False)[0] == pytest.approx(
+        1 / (math.log(3) + 1)
+    )
 
 
 @pytest.mark.parametrize("columns", [False, True])
@@ -151,7 +190,9 @@ def test_weights_of_the_records_come_before_weights_of_our_own(columns: bool, tm
     store, every = stored(rows, tmp_path, columns=columns), np.arange(3)
     rare = 1 / (math.log(3) + 1)
     assert of_pairs(store, every, kind="given", mean_one=False).tolist() == [0.25, 1, 2]
-    assert of_pairs(store, every, kind="irf", mean_one=False).tolist() == pytest.approx([0.25, rare, 2])
+    assert of_pairs(store, every, kind="irf", mean_one=False).tolist() == pytest.approx(
+        [0.25, rare, 2]
+    )
     assert of_pairs(store, every, kind="none", mean_one=False).tolist() == [1, 1, 1]
     scaled = of_pairs(store, every, kind="given", mean_one=True)
     assert scaled.mean() == pytest.approx(1)
@@ -188,7 +229,9 @@ def test_annotated_pairs_train_what_plain_ones_do(train: Train, pairs: Path, tmp
     train(*RUN, "-o", tmp_path / "plain", pairs)
     train(*RUN, "-o", tmp_path / "json", stdin=as_lines(rows))
     train(*RUN, "-o", tmp_path / "parquet", tmp_path / "rows.parquet")
-    assert weights(tmp_path / "plain") == weights(tmp_path / "json") == weights(tmp_path / "parquet")
+    assert (
+        weights(tmp_path / "plain") == weights(tmp_path / "json") == weights(tmp_path / "parquet")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -198,9 +241,19 @@ def model(train: Train, pairs: Path, tmp_path_factory: pytest.TempPathFactory) -
     return path
 
 
-@pytest.mark.parametrize("flags", [("--window", "1,2"), ("--weights", "none"), ("--head", "linear"),
-                                   ("--batches", "mixed"), ("--weights-mean-one",)])  # fmt: skip
-def test_each_ablation_is_a_flag_and_changes_the_model(flags: tuple[str, ...], train: Train, model: Path, pairs: Path, tmp_path: Path):  # fmt: skip
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--window", "1,2"),
+        ("--weights", "none"),
+        ("--head", "linear"),
+        ("--batches", "mixed"),
+        ("--weights-mean-one",),
+    ],
+)
+def test_each_ablation_is_a_flag_and_changes_the_model(
+    flags: tuple[str, ...], train: Train, model: Path, pairs: Path, tmp_path: Path
+):
     train(*RUN, *flags, "-o", tmp_path / "model", pairs)
     log = steps(tmp_path / "model" / "train-log.jsonl")
     assert len(log) == 8
@@ -208,21 +261,41 @@ def test_each_ablation_is_a_flag_and_changes_the_model(flags: tuple[str, ...], t
     assert weights(tmp_path / "model") != weights(model)
 
 
-def test_choosing_a_window_is_as_if_the_pairs_had_no_other(train: Train, model: Path, pairs: Path, tmp_path: Path):
-    only = [row for line in pairs.read_bytes().splitlines() if (row := orjson.loads(line))["window"] == 1]
+def test_choosing_a_window_is_as_if_the_pairs_had_no_other(
+    train: Train, model: Path, pairs: Path, tmp_path: Path
+):
+    only = [
+        row
+        for line in pairs.read_bytes().splitlines()
+        if (row := orjson.loads(line))["window"] == 1
+    ]
     start = ("--model", model, *RUN)
     train(*start, "--window", 1, "-o", tmp_path / "chosen", pairs, small=False)
-    train(*start, "--context-max-length", 128, "-o", tmp_path / "only", stdin=as_lines(only), small=False)
+    train(
+        *start,
+        "--context-max-length",
+        128,
+        "-o",
+        tmp_path / "only",
+        stdin=as_lines(only),
+        small=False,
+    )
     assert weights(tmp_path / "chosen") == weights(tmp_path / "only")
 
 
-def test_a_window_that_no_pair_has_is_told_with_those_there_are(train: Train, pairs: Path, tmp_path: Path):
+def test_a_window_that_no_pair_has_is_told_with_those_there_are(
+    train: Train, pairs: Path, tmp_path: Path
+):
     done = train(*RUN, "--window", 7, "-o", tmp_path / "model", pairs, code=1)
     assert b"1, 2, 3" in done.stderr
 
 
 def test_whole_histories_are_no_window_sizes_for_heads(train: Train, tmp_path: Path):
-    rows = [{"context": [f"turn {t}" for t in range(n)], "response": "ok"} for n in range(1, 20) for _ in range(2)]
+    rows = [
+        {"context": [f"turn {t}" for t in range(n)], "response": "ok"}
+        for n in range(1, 20)
+        for _ in range(2)
+    ]
     done = train(*RUN, "-o", tmp_path / "model", stdin=as_lines(rows), code=2)
     assert b"19 window sizes" in done.stderr
     assert b"--head linear" in done.stderr
@@ -234,13 +307,27 @@ def test_the_heads_are_dropped_and_the_options_kept(model: Path):
     with safe_open(model / "model.safetensors", "pt") as file:
         assert not [name for name in file.keys() if "head" in name.lower()]  # noqa: SIM118
     told = json.loads((model / "dialtools.json").read_text())["options"]
-    assert (told["loss"], told["head"], told["weights"], told["batches"]) == ("info-nce", "window-linear", "irf", "by-window")  # fmt: skip
+    assert (told["loss"], told["head"], told["weights"], told["batches"]) == (
+        "info-nce",
+        "window-linear",
+        "irf",
+        "by-window",
+    )
 
 
 def test_the_recipe_holds_what_the_paper_says(train: Train):
     told = train("--method", "wmdc", "--model", "x", "--print-config", small=False).stdout.decode()
-    for line in ("batch-size = 256", "lr = 3e-05", "head-lr-multiplier = 40", "temperature = 0.05", 'loss = "info-nce"',
-                 'optimizer = "adamw"', 'schedule = "one-cycle"', 'head = "window-linear"', "weight-decay = 0.01"):  # fmt: skip
+    for line in (
+        "batch-size = 256",
+        "lr = 3e-05",
+        "head-lr-multiplier = 40",
+        "temperature = 0.05",
+        'loss = "info-nce"',
+        'optimizer = "adamw"',
+        'schedule = "one-cycle"',
+        'head = "window-linear"',
+        "weight-decay = 0.01",
+    ):
         assert line in told
 
 
@@ -253,12 +340,31 @@ def test_gradient_caching_leaves_the_loss_as_it_is(train: Train, pairs: Path, tm
     np.testing.assert_allclose(losses["on"], losses["off"], rtol=1e-4)
 
 
-def test_kill_9_and_resume_end_in_the_weights_of_an_unbroken_run(train: Train, scripts: Path, environment: dict[str, str], pairs: Path, tmp_path: Path):  # fmt: skip
-    run = ("--method", "wmdc", "--batch-size", 32, "--max-steps", 60, "--epochs", 50, "--checkpoint-every", 7)
+def test_kill_9_and_resume_end_in_the_weights_of_an_unbroken_run(
+    train: Train, scripts: Path, environment: dict[str, str], pairs: Path, tmp_path: Path
+):
+    run = (
+        "--method",
+        "wmdc",
+        "--batch-size",
+        32,
+        "--max-steps",
+        60,
+        "--epochs",
+        50,
+        "--checkpoint-every",
+        7,
+    )
     train(*run, "-o", tmp_path / "whole", stdin=pairs.read_bytes())
     log = tmp_path / "model.partial" / "train-log.jsonl"
     with pairs.open("rb") as stdin:
-        command = [str(scripts / "dial-train"), *SMALL, *map(str, run), "-o", str(tmp_path / "model")]
+        command = [
+            str(scripts / "dial-train"),
+            *SMALL,
+            *map(str, run),
+            "-o",
+            str(tmp_path / "model"),
+        ]
         process = subprocess.Popen(command, stdin=stdin, stdout=PIPE, stderr=PIPE, env=environment)
     deadline = time.monotonic() + 300
     while process.poll() is None and time.monotonic() < deadline:
@@ -272,7 +378,9 @@ def test_kill_9_and_resume_end_in_the_weights_of_an_unbroken_run(train: Train, s
     assert weights(tmp_path / "model") == weights(tmp_path / "whole")
 
 
-def test_pairs_piped_into_wmdc_need_no_other_flag(scripts: Path, environment: dict[str, str], tmp_path: Path):
+def test_pairs_piped_into_wmdc_need_no_other_flag(
+    scripts: Path, environment: dict[str, str], tmp_path: Path
+):
     draw = random.Random(1)
     corpus = [{"id": f"d{i}", "turns": dialogue(i, draw)} for i in range(30)]
     (tmp_path / "corpus.jsonl").write_bytes(as_lines(corpus))
@@ -281,4 +389,6 @@ def test_pairs_piped_into_wmdc_need_no_other_flag(scripts: Path, environment: di
     done = subprocess.run(shell, cwd=tmp_path, capture_output=True, env=environment, timeout=900)
     assert done.returncode == 0, done.stderr.decode()
     told = json.loads((tmp_path / "model" / "dialtools.json").read_text())["options"]
-    assert (told["loss"], told["head"]) == ("info-nce", "window-linear"), "a fresh encoder changes the rates, not the method"  # fmt: skip
+    assert (told["loss"], told["head"]) == ("info-nce", "window-linear"), (
+        "a fresh encoder changes the rates, not the method"
+    )

@@ -1,8 +1,8 @@
 """ABCD, the action-based conversations of a shop's agents and customers: abcd_v1.1.json, an object of three splits.
 
-https://github.com/asappresearch/abcd, MIT. Published: 10,042 dialogues (8,034 / 1,004 / 1,004). Texts are those of
-`original`, `delexed` tells the agents' actions. An action is no utterance: it is kept apart, with the number of turns
-before it.
+https://github.com/asappresearch/abcd, MIT. Published: 10,042 dialogues (8,034 / 1,004 / 1,004).
+Texts are those of `original`, `delexed` tells the agents' actions. An action is no utterance: it is
+kept apart, with the number of turns before it.
 """
 
 from __future__ import annotations
@@ -28,10 +28,15 @@ def raw(files: Files) -> Iterator[Raw]:
     for name in files.needed("abcd_v1.*.json", "abcd_v1.*.json.gz"):
         content = files.json(name)
         if not isinstance(content, dict) or not content.keys() & {"train", "dev", "test"}:
-            files.fail(name, f"expected an object with train, dev and test, found {json_kind(content)}")
+            files.fail(
+                name, f"expected an object with train, dev and test, found {json_kind(content)}"
+            )
         for part, conversations in content.items():
             if not isinstance(conversations, list):
-                files.fail(name, f"{part}: expected a list of conversations, found {json_kind(conversations)}")
+                files.fail(
+                    name,
+                    f"{part}: expected a list of conversations, found {json_kind(conversations)}",
+                )
             split = next((split for split, words in SPLITS.items() if part in words), None)
             place = f"{files.where(name)}:{part}"
             yield from (Raw(Where(place, n), split, one) for n, one in enumerate(conversations, 1))
@@ -42,18 +47,29 @@ def record(raw: Raw) -> dict[str, Any]:
     scenario = field(raw.value, "scenario", dict, default={})
     turns: list[dict[str, Any]] = []
     actions: list[dict[str, Any]] = []
-    for line, told in zip_longest(field(raw.value, "original", list), field(raw.value, "delexed", list, default=[])):
+    for line, told in zip_longest(
+        field(raw.value, "original", list), field(raw.value, "delexed", list, default=[])
+    ):
         speaker, text = _line(line)
         if speaker == "action":
             actions.append({"turn": len(turns), "text": text} | _action(told))
         else:
             turns.append(turn(speaker, text))
-    found = dialogue(raw, turns, id=str(field(raw.value, "convo_id", int)), domain=field(scenario, "flow", str, default=None))  # fmt: skip
+    found = dialogue(
+        raw,
+        turns,
+        id=str(field(raw.value, "convo_id", int)),
+        domain=field(scenario, "flow", str, default=None),
+    )
     return found | stated(subflow=field(scenario, "subflow", str, default=None), actions=actions)
 
 
 def _line(line: Any) -> tuple[str, str]:
-    if not isinstance(line, list) or len(line) != 2 or not all(isinstance(part, str) for part in line):
+    if (
+        not isinstance(line, list)
+        or len(line) != 2
+        or not all(isinstance(part, str) for part in line)
+    ):
         raise Unexpected("original: expected pairs of speaker and text")
     return known(SPEAKERS, line[0], "original: speaker"), line[1]
 

@@ -1,8 +1,9 @@
 """AmazonQA: qa_<Category>.json.gz, a question and its answer a line; the later release has all answers of a question.
 
-https://jmcauley.ucsd.edu/data/amazon/qa, no licence stated. Published: 1.4 million answered questions of 21 categories
-(ParlAI's dump of both releases: 5,334,606 pairs). Lines are written as Python writes a dict, or as JSON, some of it
-with the escape \\' that JSON has not; none of it is ever executed.
+https://jmcauley.ucsd.edu/data/amazon/qa, no licence stated. Published: 1.4 million answered
+questions of 21 categories (ParlAI's dump of both releases: 5,334,606 pairs). Lines are written as
+Python writes a dict, or as JSON, some of it with the escape \\' that JSON has not; none of it is
+ever executed.
 """
 
 from __future__ import annotations
@@ -43,7 +44,11 @@ def _pairs(line: str) -> Iterator[Any]:
         answers = asked.get("answers") if isinstance(asked, dict) else None
         for answer in answers if isinstance(answers, list) else [None]:
             text = answer.get("answerText") if isinstance(answer, dict) else None
-            yield {"asin": value.get("asin"), "question": asked.get("questionText") if isinstance(asked, dict) else None, "answer": text}  # fmt: skip
+            yield {
+                "asin": value.get("asin"),
+                "question": asked.get("questionText") if isinstance(asked, dict) else None,
+                "answer": text,
+            }
 
 
 def _value(line: str) -> Any:
@@ -58,7 +63,9 @@ def _value(line: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of escapes that Python has not
         try:
-            return orjson.loads(orjson.dumps(ast.literal_eval(line.strip())))  # what JSON has not is none either
+            return orjson.loads(
+                orjson.dumps(ast.literal_eval(line.strip()))
+            )  # what JSON has not is none either
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return line
 

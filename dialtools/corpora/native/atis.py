@@ -1,10 +1,12 @@
 """ATIS as Rasa's JSON: {"rasa_nlu_data": {"common_examples": [{"text", "intent", "entities": [{"start", "end", ...}]}]}}.
 
-Any file of that layout is read. https://github.com/howl-anderson/ATIS_dataset (data/standard_format/rasa), ATIS LDC.
-Published: 4,978 utterances for training, 893 for testing. The offsets of a value that begins the text are one too large
-there; a span whose text is not its "value" is moved to the nearest place where that stands.
+Any file of that layout is read. https://github.com/howl-anderson/ATIS_dataset
+(data/standard_format/rasa), ATIS LDC. Published: 4,978 utterances for training, 893 for testing.
+The offsets of a value that begins the text are one too large there; a span whose text is not its
+"value" is moved to the nearest place where that stands.
 
-Also atis.{train,test}.w-intent.iob: `BOS`, words, `EOS`, a tab, and as many IOB tags, the last of which is the intent.
+Also atis.{train,test}.w-intent.iob: `BOS`, words, `EOS`, a tab, and as many IOB tags, the last of
+which is the intent.
 """
 
 from __future__ import annotations
@@ -28,10 +30,15 @@ def raw(files: Files) -> Iterator[Raw]:
     """
     for name in files.names(*JSON) or files.needed(*JSON, TAGGED):
         if name.endswith(TAGGED[1:]):
-            yield from (Raw(files.where(name, n), split_of_name(name), line, TAGGED) for n, line in files.lines(name))  # type: ignore[arg-type]  # fmt: skip
+            yield from (
+                Raw(files.where(name, n), split_of_name(name), line, TAGGED)
+                for n, line in files.lines(name)
+            )  # type: ignore[arg-type]
             continue
         try:
-            examples = field(field(files.json(name), "rasa_nlu_data", dict), "common_examples", list)
+            examples = field(
+                field(files.json(name), "rasa_nlu_data", dict), "common_examples", list
+            )
         except Unexpected as error:
             files.fail(name, str(error))
         for number, example in enumerate(examples, 1):
@@ -44,7 +51,12 @@ def record(raw: Raw) -> dict[str, Any]:
         return _tagged(raw)
     text = field(raw.value, "text", str)
     slots = [_slot(text, entity) for entity in field(raw.value, "entities", list, default=[])]
-    return utterance(raw, text, field(raw.value, "intent", str, default=None), slots=sorted(slots, key=lambda s: s["start"]))  # fmt: skip
+    return utterance(
+        raw,
+        text,
+        field(raw.value, "intent", str, default=None),
+        slots=sorted(slots, key=lambda s: s["start"]),
+    )
 
 
 def _tagged(raw: Raw) -> dict[str, Any]:
@@ -63,5 +75,7 @@ def _slot(text: str, entity: Any) -> dict[str, Any]:
             start = min(places, key=lambda place: abs(place - start))
             end = start + len(value)
     if not 0 <= start < end <= len(text):
-        raise Unexpected(f"entities: {start} to {end} is no part of a text of {len(text)} characters")
+        raise Unexpected(
+            f"entities: {start} to {end} is no part of a text of {len(text)} characters"
+        )
     return slot(start, end, field(entity, "entity", str))

@@ -1,9 +1,10 @@
 """CamRest676: CamRest676.json, a list of dialogues about restaurants; lines with # may stand before it.
 
-https://www.repository.cam.ac.uk/handle/1810/260970 and https://github.com/shawnwun/NNDIAL, Apache-2.0. Published:
-676 dialogues, 2,744 turns of two utterances (TOD-BERT, table 1). The copy of NNDIAL differs in a few blanks; where both
-lie in a folder, one is read. Slots are the values that the user informs of (up to that turn: acts add up, and are left out)
-where they stand in the text word for word.
+https://www.repository.cam.ac.uk/handle/1810/260970 and https://github.com/shawnwun/NNDIAL,
+Apache-2.0. Published: 676 dialogues, 2,744 turns of two utterances (TOD-BERT, table 1). The copy of
+NNDIAL differs in a few blanks; where both lie in a folder, one is read. Slots are the values that
+the user informs of (up to that turn: acts add up, and are left out) where they stand in the text
+word for word.
 """
 
 from __future__ import annotations
@@ -45,6 +46,11 @@ def _turns(given: Any) -> Iterator[dict[str, Any]]:
     user, system = field(given, "usr", dict), field(given, "sys", dict)
     text = field(user, "transcript", str)
     acts = field(user, "slu", list, default=[])
-    values = dict(name_and_value(pair, "slots") for act in acts if field(act, "act", str) == "inform" for pair in field(act, "slots", list))  # fmt: skip
+    values = dict(
+        name_and_value(pair, "slots")
+        for act in acts
+        if field(act, "act", str) == "inform"
+        for pair in field(act, "slots", list)
+    )
     yield turn("user", text, slots=occurrences(text, values))
     yield turn("system", field(system, "sent", str))

@@ -1,7 +1,8 @@
 """CI-ToD: {calendar,navigate,weather_new}_{train,dev,test}.json: does the last utterance contradict what came before?
 
-https://github.com/yizhen20133868/CI-ToD, MIT. Published: 2,553 / 319 / 318 dialogues. `qi`, `hi` and `kbi`: the
-response is inconsistent with the question, with the history, with the table beside the dialogue. Ids are not unique.
+https://github.com/yizhen20133868/CI-ToD, MIT. Published: 2,553 / 319 / 318 dialogues. `qi`, `hi`
+and `kbi`: the response is inconsistent with the question, with the history, with the table beside
+the dialogue. Ids are not unique.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ def raw(files: Files) -> Iterator[Raw]:
 def record(raw: Raw) -> dict[str, Any]:
     """Return a response and its history, with the three labels as numbers, and as names of those that hold."""
     scenario, said = field(raw.value, "scenario", dict), field(raw.value, "dialogue", list)
-    turns = [turn(known(SPEAKERS, field(one, "turn", str), "turn"), field(one, "utterance", str)) for one in said]
+    turns = [
+        turn(known(SPEAKERS, field(one, "turn", str), "turn"), field(one, "utterance", str))
+        for one in said
+    ]
     if len(turns) < 2:
         raise Unexpected(f"dialogue: expected a history and a response, found {len(turns)} turns")
     about, _, part = PurePosixPath(raw.where.name).name.partition(".")[0].rpartition("_")

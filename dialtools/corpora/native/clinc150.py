@@ -1,8 +1,9 @@
 """CLINC150: data_full.json, or its small, imbalanced and oos_plus cuts: {"train": [[text, intent], ...], "oos_train": ...}.
 
-https://github.com/clinc/oos-eval, CC BY 3.0. Published: 15,000 / 3,000 / 4,500 utterances of 150 intents and 100 / 100 /
-1,000 out of scope (labelled oos, a domain of its own); oos_plus has 250 for training. Of a folder with several cuts the
-full one is read. The domain of an intent is that of domains.json, if it lies beside.
+https://github.com/clinc/oos-eval, CC BY 3.0. Published: 15,000 / 3,000 / 4,500 utterances of 150
+intents and 100 / 100 / 1,000 out of scope (labelled oos, a domain of its own); oos_plus has 250 for
+training. Of a folder with several cuts the full one is read. The domain of an intent is that of
+domains.json, if it lies beside.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ def raw(files: Files) -> Iterator[Raw]:
     Raises:
         DataError: if the file is no object of lists by split.
     """
-    name = next((found for cut in CUTS for found in files.names(cut)), None) or files.needed(*CUTS)[0]
+    name = (
+        next((found for cut in CUTS for found in files.names(cut)), None) or files.needed(*CUTS)[0]
+    )
     content, domains = files.json(name), {}
     if beside := files.beside(name, "domains.json"):
         domains = _domains(files, beside)
@@ -34,7 +37,10 @@ def raw(files: Files) -> Iterator[Raw]:
     for part, rows in content.items():
         split = part.removeprefix("oos_")
         if split not in SPLITS or not isinstance(rows, list):
-            files.fail(name, f"expected lists train, val, test, oos_train, oos_val, oos_test, found {part!r}, {json_kind(rows)}")  # fmt: skip
+            files.fail(
+                name,
+                f"expected lists train, val, test, oos_train, oos_val, oos_test, found {part!r}, {json_kind(rows)}",
+            )
         for number, row in enumerate(rows, seen + 1):
             yield Raw(files.where(name, number), split, row, domains)  # type: ignore[arg-type]
         seen += len(rows)
@@ -43,7 +49,11 @@ def raw(files: Files) -> Iterator[Raw]:
 def record(raw: Raw) -> dict[str, Any]:
     """Return an utterance."""
     pair = raw.value
-    if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
+    if (
+        not isinstance(pair, list)
+        or len(pair) != 2
+        or not all(isinstance(part, str) for part in pair)
+    ):
         raise Unexpected(f"expected [text, intent], found {json_kind(pair)}")
     text, label = pair
     return utterance(raw, text, label, domain=raw.more.get(label))
@@ -51,6 +61,13 @@ def record(raw: Raw) -> dict[str, Any]:
 
 def _domains(files: Files, name: str) -> dict[str, str]:
     content = files.json(name)
-    if not isinstance(content, dict) or not all(isinstance(intents, list) for intents in content.values()):
+    if not isinstance(content, dict) or not all(
+        isinstance(intents, list) for intents in content.values()
+    ):
         files.fail(name, "expected an object of lists of intents")
-    return {intent: domain for domain, intents in content.items() for intent in intents if isinstance(intent, str)} | {"oos": "oos"}  # fmt: skip
+    return {
+        intent: domain
+        for domain, intents in content.items()
+        for intent in intents
+        if isinstance(intent, str)
+    } | {"oos": "oos"}

@@ -1,7 +1,7 @@
 """ConvLab's unified format: data.zip of a data set with data/dialogues.json and data/ontology.json.
 
-https://github.com/ConvLab/ConvLab-3 (data/unified_datasets); licence and counts are those of each data set. Offsets are
-in characters; values without them are no slots.
+https://github.com/ConvLab/ConvLab-3 (data/unified_datasets); licence and counts are those of each
+data set. Offsets are in characters; values without them are no slots.
 """
 
 from __future__ import annotations
@@ -26,18 +26,25 @@ def record(raw: Raw) -> dict[str, Any]:
     split = field(raw.value, "data_split", str, default=None)
     turns = [_turn(given) for given in field(raw.value, "turns", list)]
     named, domain = field(raw.value, "dialogue_id", str), " ".join(strings(raw.value, "domains"))
-    return dialogue(raw._replace(split=SPLITS.get(split, split)), turns, id=named, domain=domain or None)
+    return dialogue(
+        raw._replace(split=SPLITS.get(split, split)), turns, id=named, domain=domain or None
+    )
 
 
 def _turn(given: Any) -> dict[str, Any]:
-    speaker, text = known(SPEAKERS, field(given, "speaker", str), "speaker"), field(given, "utterance", str)
+    speaker, text = (
+        known(SPEAKERS, field(given, "speaker", str), "speaker"),
+        field(given, "utterance", str),
+    )
     kinds = field(given, "dialogue_acts", dict, default=None)
     if kinds is None:
         return turn(speaker, text)
     acts = [act for kind in kinds for act in field(kinds, kind, list)]
     spans = [act for act in acts if field(act, "start", int, default=None) is not None]
     slots = [slot(act["start"], field(act, "end", int), _name(act, "slot")) for act in spans]
-    return turn(speaker, text, slots=slots, acts=list(dict.fromkeys(_name(act, "intent") for act in acts)))
+    return turn(
+        speaker, text, slots=slots, acts=list(dict.fromkeys(_name(act, "intent") for act in acts))
+    )
 
 
 def _name(act: Any, what: str) -> str:

@@ -1,7 +1,7 @@
 """DECODE, contradictions in dialogues: {train,dev,test,human-bot,a2t,rct}.jsonl, a dialogue a line.
 
-https://parl.ai/projects/contradiction (decode_v0.1.zip), no licence stated. Published: 27,184 / 4,026 / 4,216
-dialogues, and the test sets human-bot 764, a2t 2,079 and rct 2,011.
+https://parl.ai/projects/contradiction (decode_v0.1.zip), no licence stated. Published: 27,184 /
+4,026 / 4,216 dialogues, and the test sets human-bot 764, a2t 2,079 and rct 2,011.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ def raw(files: Files) -> Iterator[Raw]:
 
 def record(raw: Raw) -> dict[str, Any]:
     """Return the last utterance as a response to what came before; `evidence` are the turns that it contradicts."""
-    turns = [turn(str(field(given, "agent_id", int)), field(given, "text", str)) for given in field(raw.value, "turns", list)]  # fmt: skip
+    turns = [
+        turn(str(field(given, "agent_id", int)), field(given, "text", str))
+        for given in field(raw.value, "turns", list)
+    ]
     if len(turns) < 2:
         raise Unexpected(f"turns: expected a history and a response, found {len(turns)}")
     label = LABELS[field(raw.value, "is_contradiction", bool)]

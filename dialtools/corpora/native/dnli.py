@@ -1,7 +1,8 @@
 """Dialogue NLI: dialogue_nli_{train,dev,test}.jsonl, each one list of {"sentence1", "sentence2", "label", ...}.
 
-https://wellecks.com/dialogue_nli, CC BY 4.0. Published: 310,110 / 16,500 / 16,500 pairs, labelled positive (entailment),
-neutral and negative. dialogue_nli_verified_test.jsonl, 12,376 of the test pairs, is read if named.
+https://wellecks.com/dialogue_nli, CC BY 4.0. Published: 310,110 / 16,500 / 16,500 pairs, labelled
+positive (entailment), neutral and negative. dialogue_nli_verified_test.jsonl, 12,376 of the test
+pairs, is read if named.
 """
 
 from __future__ import annotations
@@ -23,4 +24,9 @@ def raw(files: Files) -> Iterator[Raw]:
 def record(raw: Raw) -> dict[str, Any]:
     """Return two texts with their label."""
     given = raw.value
-    return texts(raw, field(given, "sentence1", str), field(given, "sentence2", str), label=field(given, "label", str))
+    return texts(
+        raw,
+        field(given, "sentence1", str),
+        field(given, "sentence2", str),
+        label=field(given, "label", str),
+    )

@@ -1,8 +1,9 @@
 """DSTC2, calls to a restaurant line: as published, data/<session>/<call>/{log,label}.json, or in WOZ's layout.
 
-As published (https://github.com/matthen/dstc, GPL-3.0) scripts/config/dstc2_{train,dev,test}.flist name the calls of
-each split: 1,612 / 506 / 1,117. In WOZ's layout (dstc2_{train,validate,test}_en.json) the acts lie beside it, in
-acts_{train,valid,test}_data: blocks of acts with values, acts, and the system's text, on which they are joined.
+As published (https://github.com/matthen/dstc, GPL-3.0) scripts/config/dstc2_{train,dev,test}.flist
+name the calls of each split: 1,612 / 506 / 1,117. In WOZ's layout
+(dstc2_{train,validate,test}_en.json) the acts lie beside it, in acts_{train,valid,test}_data:
+blocks of acts with values, acts, and the system's text, on which they are joined.
 """
 
 from __future__ import annotations
@@ -12,7 +13,16 @@ from typing import Any
 
 from dialtools.corpora.native import woz
 from dialtools.corpora.native.files import ORDER, Files, ends_like, split_of_name
-from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, field, items, name_and_value, occurrences, turn
+from dialtools.corpora.native.raw import (
+    Raw,
+    Unexpected,
+    dialogue,
+    field,
+    items,
+    name_and_value,
+    occurrences,
+    turn,
+)
 
 WOZ_LIKE, LOG, PARTS = "dstc2_*_en.json", "log.json", ("train", "valid", "test")
 UNSAID = ("slot", "this")  # what is requested, or meant without its name: no values of a slot
@@ -28,15 +38,24 @@ def raw(files: Files) -> Iterator[Raw]:
     lists = [] if files.single else files.names("*.flist")
     splits = {line.strip(): split_of_name(name) for name in lists for _, line in files.lines(name)}
     calls = {"/".join(name.split("/")[-3:-1]): name for name in logs}
-    for call, name in sorted(calls.items(), key=lambda item: (ORDER.get(splits.get(item[0]), len(ORDER)), item)):
+    for call, name in sorted(
+        calls.items(), key=lambda item: (ORDER.get(splits.get(item[0]), len(ORDER)), item)
+    ):
         label = files.beside(name, "label.json")
-        yield Raw(files.where(name, 1), splits.get(call), files.json(name), (call, files.json(label) if label else None))  # type: ignore[arg-type]  # fmt: skip
+        yield Raw(
+            files.where(name, 1),
+            splits.get(call),
+            files.json(name),
+            (call, files.json(label) if label else None),
+        )  # type: ignore[arg-type]
 
 
 def _acts(files: Files) -> dict[str, list[str]]:
     """Return the acts of each system text."""
     found: dict[str, list[str]] = {}
-    for name in filter(None, [files.beside(files.needed(WOZ_LIKE)[0], f"acts_{part}_data") for part in PARTS]):
+    for name in filter(
+        None, [files.beside(files.needed(WOZ_LIKE)[0], f"acts_{part}_data") for part in PARTS]
+    ):
         for block in files.read(name).decode("utf-8", "replace").split("\n\n"):
             _, _, rest = block.strip().partition("\n")
             acts, _, text = rest.partition("\n")
@@ -64,8 +83,12 @@ def _turns(log: Any, user: Any) -> Iterator[dict[str, Any]]:
         yield turn("system", prompt, acts=_names(field(output, "dialog-acts", list)))
     if text.strip():
         acts = field(field(user, "semantics", dict), "json", list)
-        values = dict(name_and_value(pair, "slots") for act in acts for pair in field(act, "slots", list))
-        slots = occurrences(text, {name: value for name, value in values.items() if name not in UNSAID})
+        values = dict(
+            name_and_value(pair, "slots") for act in acts for pair in field(act, "slots", list)
+        )
+        slots = occurrences(
+            text, {name: value for name, value in values.items() if name not in UNSAID}
+        )
         yield turn("user", text, slots=slots, acts=_names(acts))
 
 

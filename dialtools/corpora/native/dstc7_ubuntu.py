@@ -1,9 +1,10 @@
 """DSTC7 track 1 on Ubuntu: ubuntu_{train,dev,test}_subtask_1.json, lists of dialogues with 100 candidates to go on with.
 
-https://ibm.github.io/dstc-noesis/public/datasets.html, Apache-2.0 code, logs in the public domain. Published: 100,000
-/ 5,000 / 1,000 dialogues. The true response is among the candidates; those of the test set stand in
-ubuntu_responses_subtask_1.tsv beside it (id of the example, id of the candidate, text). The first to speak, who asks,
-is the user. Holds the text of a file and one dialogue.
+https://ibm.github.io/dstc-noesis/public/datasets.html, Apache-2.0 code, logs in the public domain.
+Published: 100,000 / 5,000 / 1,000 dialogues. The true response is among the candidates; those of
+the test set stand in ubuntu_responses_subtask_1.tsv beside it (id of the example, id of the
+candidate, text). The first to speak, who asks, is the user. Holds the text of a file and one
+dialogue.
 """
 
 from __future__ import annotations
@@ -24,9 +25,19 @@ SPEAKERS = {"participant_1": "user", "participant_2": "system"}
 
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the dialogues of each split; `more` is the response where another file tells it."""
-    for name in files.needed(*(f"ubuntu_{part}_subtask_1.json" for part in ("train", "dev", "test"))):
+    for name in files.needed(
+        *(f"ubuntu_{part}_subtask_1.json" for part in ("train", "dev", "test"))
+    ):
         told = files.beside(name, ANSWERS) if (split := split_of_name(name)) == "test" else None
-        answers = {fields[0]: fields[-1] for _, line in files.lines(told) if len(fields := line.split("\t")) == 3} if told else {}  # fmt: skip
+        answers = (
+            {
+                fields[0]: fields[-1]
+                for _, line in files.lines(told)
+                if len(fields := line.split("\t")) == 3
+            }
+            if told
+            else {}
+        )
         for number, item in enumerate(_items(files, name), 1):
             answer = answers.get(str(item.get("example-id"))) if isinstance(item, dict) else None
             yield Raw(files.where(name, number), split, item, answer)  # type: ignore[arg-type]
@@ -64,13 +75,25 @@ def _next(text: str, at: int) -> int:
 def record(raw: Raw) -> dict[str, Any]:
     """Return history, response and candidates."""
     history = [_said(message) for message in field(raw.value, "messages-so-far", list)]
-    candidates = [field(option, "utterance", str) for option in field(raw.value, "options-for-next", list)]
-    name = "/".join(str(part) for part in (raw.split, raw.value.get("example-id")) if part is not None)
-    return stated(id=name or None, split=raw.split, history=history, response=_response(raw), candidates=candidates)
+    candidates = [
+        field(option, "utterance", str) for option in field(raw.value, "options-for-next", list)
+    ]
+    name = "/".join(
+        str(part) for part in (raw.split, raw.value.get("example-id")) if part is not None
+    )
+    return stated(
+        id=name or None,
+        split=raw.split,
+        history=history,
+        response=_response(raw),
+        candidates=candidates,
+    )
 
 
 def _said(message: Any) -> dict[str, Any]:
-    return turn(known(SPEAKERS, field(message, "speaker", str), "speaker"), field(message, "utterance", str))
+    return turn(
+        known(SPEAKERS, field(message, "speaker", str), "speaker"), field(message, "utterance", str)
+    )
 
 
 def _response(raw: Raw) -> str:

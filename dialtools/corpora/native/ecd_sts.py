@@ -1,6 +1,7 @@
 """The similarity sets of ECD and JDDC: dev/sts.txt and test/sts.txt, score, text and text a line, in Chinese.
 
-https://github.com/wangruicn/DialogueCSE, Apache-2.0. Published: ECD 500 / 1,000 pairs, JDDC 1,000 / 2,000.
+https://github.com/wangruicn/DialogueCSE, Apache-2.0. Published: ECD 500 / 1,000 pairs, JDDC 1,000 /
+2,000.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def record(raw: Raw) -> dict[str, Any]:
 def of_lines(files: Files, pattern: str) -> Iterator[Raw]:
     """Yield the lines of the files of a name; the split is that of their folder."""
     for name in files.needed(pattern):
-        yield from (Raw(files.where(name, n), split_of_name(name), line) for n, line in files.lines(name))  # type: ignore[arg-type]  # fmt: skip
+        yield from (
+            Raw(files.where(name, n), split_of_name(name), line) for n, line in files.lines(name)
+        )  # type: ignore[arg-type]
 
 
 def of_line(raw: Raw, read: Callable[[str], dict[str, Any]]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """A corpus as it was published: a folder, a zip or tar archive, or a single file, as named texts.
 
-Archives are read in place (a packed tar from an unnamed temporary file); no path found in one is ever written to.
+Archives are read in place (a packed tar from an unnamed temporary file); no path found in one is
+ever written to.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ from dialtools.streams.policy import Policy, Where
 
 MAX_FILE_BYTES = 1 << 31
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
-SPLITS = {"train": ("train", "trn", "training"), "val": ("dev", "val", "valid", "validate", "validation"), "test": ("test", "tst")}  # fmt: skip
+SPLITS = {
+    "train": ("train", "trn", "training"),
+    "val": ("dev", "val", "valid", "validate", "validation"),
+    "test": ("test", "tst"),
+}
 ORDER: dict[str | None, int] = {split: place for place, split in enumerate(SPLITS)}
 
 
@@ -45,7 +50,9 @@ class Files:
         self.path, self.policy = path, policy
         self._archive: zipfile.ZipFile | tarfile.TarFile | None = None
         try:
-            self._names = {name: at for name, at in self._open(path).items() if "/._" not in f"/{name}"}  # of macOS
+            self._names = {
+                name: at for name, at in self._open(path).items() if "/._" not in f"/{name}"
+            }  # of macOS
         except (zipfile.BadZipFile, tarfile.TarError, EOFError) as error:
             raise DataError(f"damaged archive: {error}", where=path) from None
         except OSError as error:
@@ -59,11 +66,16 @@ class Files:
         if path.endswith(ARCHIVES):
             if path.endswith(".zip"):
                 self._archive = zipfile.ZipFile(path)
-                members = [(m.filename, m.file_size, m) for m in self._archive.infolist() if not m.is_dir()]
+                members = [
+                    (m.filename, m.file_size, m) for m in self._archive.infolist() if not m.is_dir()
+                ]
             else:
                 self._archive = tarfile.open(path)  # noqa: SIM115 - close() does
                 members = [(m.name, m.size, m) for m in self._archive.getmembers() if m.isfile()]
-            return {name.removeprefix("./"): member for name, _, member in sorted(members, key=lambda m: m[0])}
+            return {
+                name.removeprefix("./"): member
+                for name, _, member in sorted(members, key=lambda m: m[0])
+            }
         Path(path).stat()
         return {Path(path).name: Path(path)}
 
@@ -84,7 +96,11 @@ class Files:
         """
         if self.single:
             return [Path(self.path).name]
-        found = [name for name in self._names if not patterns or any(ends_like(name, pattern) for pattern in patterns)]
+        found = [
+            name
+            for name in self._names
+            if not patterns or any(ends_like(name, pattern) for pattern in patterns)
+        ]
         return sorted(found, key=lambda name: (ORDER.get(split_of_name(name), len(ORDER)), name))
 
     def needed(self, *patterns: str) -> list[str]:
@@ -96,7 +112,10 @@ class Files:
         found = self.names(*patterns)
         if not found:
             there = ", ".join(list(self._names)[:5]) or "nothing"
-            raise DataError(f"expected {' or '.join(patterns)}, found {there}{', ...' if len(self._names) > 5 else ''}", where=self.path)  # fmt: skip
+            raise DataError(
+                f"expected {' or '.join(patterns)}, found {there}{', ...' if len(self._names) > 5 else ''}",
+                where=self.path,
+            )
         return found
 
     def beside(self, name: str, other: str) -> str | None:
@@ -120,10 +139,23 @@ class Files:
             assert self._archive is not None
             try:
                 self._spool()
-                member_file = self._archive.open(member) if isinstance(self._archive, zipfile.ZipFile) else self._archive.extractfile(member)  # fmt: skip
+                member_file = (
+                    self._archive.open(member)
+                    if isinstance(self._archive, zipfile.ZipFile)
+                    else self._archive.extractfile(member)
+                )
                 with member_file as raw, opened(raw, str(self.where(name))) as stream:
                     content = stream.read(MAX_FILE_BYTES)
-            except (zipfile.BadZipFile, tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, RuntimeError, NotImplementedError) as error:  # fmt: skip
+            except (
+                zipfile.BadZipFile,
+                tarfile.TarError,
+                OSError,
+                EOFError,
+                zlib.error,
+                lzma.LZMAError,
+                RuntimeError,
+                NotImplementedError,
+            ) as error:
                 raise DataError(f"damaged archive: {error}", where=self.where(name)) from None
         if len(content) == MAX_FILE_BYTES:
             raise DataError(f"larger than {MAX_FILE_BYTES >> 30} GiB", where=self.where(name))
@@ -166,16 +198,26 @@ class Files:
             try:
                 yield number, orjson.loads(line)
             except orjson.JSONDecodeError as error:
-                self.policy.reject(self.where(name, number), f"not JSON: {str(error).split(': line')[0]}", line.encode())  # type: ignore[arg-type]  # fmt: skip
+                self.policy.reject(
+                    self.where(name, number),
+                    f"not JSON: {str(error).split(': line')[0]}",
+                    line.encode(),
+                )  # type: ignore[arg-type]
 
-    def rows(self, name: str, delimiter: str = ",", *, quoted: bool = True) -> Iterator[tuple[int, list[str]]]:
+    def rows(
+        self, name: str, delimiter: str = ",", *, quoted: bool = True
+    ) -> Iterator[tuple[int, list[str]]]:
         """Yield line number and fields of a table, the header among them."""
         try:
             text = self.read(name).decode("utf-8")
         except UnicodeDecodeError as error:
             self.fail(name, f"invalid UTF-8 at byte {error.start + 1}")
         csv.field_size_limit(1 << 26)
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)  # fmt: skip
+        reader = csv.reader(
+            io.StringIO(text, newline=""),
+            delimiter=delimiter,
+            quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+        )
         try:
             for fields in reader:
                 if fields:
@@ -195,12 +237,19 @@ class Files:
 def ends_like(name: str, pattern: str) -> bool:
     """Tell whether the last parts of a path match a pattern of as many parts."""
     parts, wanted = name.split("/"), pattern.split("/")
-    return len(parts) >= len(wanted) and all(fnmatch(p, w) for p, w in zip(parts[-len(wanted) :], wanted, strict=True))
+    return len(parts) >= len(wanted) and all(
+        fnmatch(p, w) for p, w in zip(parts[-len(wanted) :], wanted, strict=True)
+    )
 
 
 def _as_utf8(line: bytes, encoding: str) -> bytes:
     try:  # some tools wrote what is beyond U+FFFF as two surrogates
-        return line.decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16").encode()
+        return (
+            line.decode("utf-8", "surrogatepass")
+            .encode("utf-16", "surrogatepass")
+            .decode("utf-16")
+            .encode()
+        )
     except UnicodeError:
         return line.decode(encoding).encode()
 

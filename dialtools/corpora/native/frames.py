@@ -1,8 +1,8 @@
 """Frames: frames.json, a list of dialogues between a user and a wizard about travels.
 
-https://www.microsoft.com/en-us/research/project/frames-dataset, Microsoft's own terms: no redistribution. Published:
-1,369 dialogues, 19,986 utterances (TOD-BERT, table 1). The values of acts have no offsets and are marked where they
-stand in the text word for word.
+https://www.microsoft.com/en-us/research/project/frames-dataset, Microsoft's own terms: no
+redistribution. Published: 1,369 dialogues, 19,986 utterances (TOD-BERT, table 1). The values of
+acts have no offsets and are marked where they stand in the text word for word.
 """
 
 from __future__ import annotations
@@ -28,8 +28,15 @@ def record(raw: Raw) -> dict[str, Any]:
 
 
 def _turn(given: Any) -> dict[str, Any]:
-    speaker, text = known(SPEAKERS, field(given, "author", str), "author"), field(given, "text", str)
+    speaker, text = (
+        known(SPEAKERS, field(given, "author", str), "author"),
+        field(given, "text", str),
+    )
     acts = field(field(given, "labels", dict, default={}), "acts", list, default=[])
     names = dict.fromkeys(field(act, "name", str) for act in acts)
-    pairs = [(field(arg, "key", str), arg.get("val")) for act in acts for arg in field(act, "args", list, default=[])]
+    pairs = [
+        (field(arg, "key", str), arg.get("val"))
+        for act in acts
+        for arg in field(act, "args", list, default=[])
+    ]
     return turn(speaker, text, slots=occurrences(text, pairs), acts=list(names))

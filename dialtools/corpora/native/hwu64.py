@@ -1,9 +1,10 @@
 """HWU64: NLU-Data-Home-Domain-Annotated-All.csv, `;` between fields, slots as `[date : today]`; or a fold of it.
 
-A fold is a folder of trainset/<scenario_intent>.csv and testset/csv/<scenario_intent>.csv; KFold_1 is the usual test set
-of 1,076. https://github.com/xliuhw/NLU-Evaluation-Data, CC BY 4.0. Published: 25,716 rows of 68 intents in 18 scenarios;
-HWU64 are the 64 of the folds, without audio_volume_other, cooking_query, general_greet and music_dislikeness. The text is
-the annotated one, its `answer` as it was typed goes along; rows that nobody annotated are left out.
+A fold is a folder of trainset/<scenario_intent>.csv and testset/csv/<scenario_intent>.csv; KFold_1
+is the usual test set of 1,076. https://github.com/xliuhw/NLU-Evaluation-Data, CC BY 4.0. Published:
+25,716 rows of 68 intents in 18 scenarios; HWU64 are the 64 of the folds, without
+audio_volume_other, cooking_query, general_greet and music_dislikeness. The text is the annotated
+one, its `answer` as it was typed goes along; rows that nobody annotated are left out.
 """
 
 from __future__ import annotations
@@ -32,10 +33,20 @@ def raw(files: Files) -> Iterator[Raw]:
         return
     for pattern, split in FOLD.items():
         names = files.names(pattern)
-        folds = {name.rsplit("/", pattern.count("/") + 1)[0] for name in names if "/" in name.removesuffix(pattern)}
+        folds = {
+            name.rsplit("/", pattern.count("/") + 1)[0]
+            for name in names
+            if "/" in name.removesuffix(pattern)
+        }
         if len({name.split("/")[-1] for name in names}) < len(names):
-            files.fail(names[0], f"the same intent in {len(folds)} folds", hint="name the folder of one, KFold_1 say")
-        yield from (row._replace(split=split) for row in _annotated(table(files, pattern, delimiter=";")))
+            files.fail(
+                names[0],
+                f"the same intent in {len(folds)} folds",
+                hint="name the folder of one, KFold_1 say",
+            )
+        yield from (
+            row._replace(split=split) for row in _annotated(table(files, pattern, delimiter=";"))
+        )
 
 
 def _annotated(rows: Iterator[Raw]) -> Iterator[Raw]:
@@ -52,4 +63,6 @@ def record(raw: Raw) -> dict[str, Any]:
     scenario, intent = field(row, "scenario", str), field(row, "intent", str)
     typed = row.get("answer", row.get("answer_from_user"))
     about = {"id": row.get("answerid"), "domain": scenario, "answer": typed}
-    return utterance(raw, text, f"{scenario}_{intent}", **about, slots=[slot(*span) for span in spans])
+    return utterance(
+        raw, text, f"{scenario}_{intent}", **about, slots=[slot(*span) for span in spans]
+    )

@@ -1,7 +1,8 @@
 """SNIPS and ATIS as joint tagging has them: seq.in, seq.out (IOB tags) and label, a line each an utterance.
 
-A folder of the three files, or folders train, valid (dev) and test of them; github.com/MiuLab/SlotGated-SLU (SNIPS:
-CC0, ATIS: LDC). Published: 13,084 / 700 / 700 utterances of SNIPS, 4,478 / 500 / 893 of ATIS.
+A folder of the three files, or folders train, valid (dev) and test of them;
+github.com/MiuLab/SlotGated-SLU (SNIPS: CC0, ATIS: LDC). Published: 13,084 / 700 / 700 utterances of
+SNIPS, 4,478 / 500 / 893 of ATIS.
 """
 
 from __future__ import annotations
@@ -28,7 +29,12 @@ def raw(files: Files) -> Iterator[Raw]:
         names = [name for name in (TEXTS, TAGS, LABELS) if files.names(folder + name)]
         lines = [files.read(folder + name).splitlines() for name in names]
         if len({len(part) for part in lines}) > 1:
-            files.fail(folder, ", ".join(f"{n} has {len(part):,} lines" for n, part in zip(names, lines, strict=True)))
+            files.fail(
+                folder,
+                ", ".join(
+                    f"{n} has {len(part):,} lines" for n, part in zip(names, lines, strict=True)
+                ),
+            )
         for number, row in enumerate(zip(*lines, strict=True), 1):
             yield Raw(files.where(folder + TEXTS, number), split_of_name(folder), row)  # type: ignore[arg-type]
 

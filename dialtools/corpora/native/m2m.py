@@ -1,7 +1,8 @@
 """M2M, simulated dialogues about movies and restaurants: sim-M and sim-R (and sim-GEN) with train, dev and test.json.
 
-https://github.com/google-research-datasets/simulated-dialogue, no licence stated. Published: 3,008 dialogues (768 of
-sim-M, 2,240 of sim-R). A turn is the system's utterance (the first has none) and the user's; offsets count tokens.
+https://github.com/google-research-datasets/simulated-dialogue, no licence stated. Published: 3,008
+dialogues (768 of sim-M, 2,240 of sim-R). A turn is the system's utterance (the first has none) and
+the user's; offsets count tokens.
 """
 
 from __future__ import annotations
@@ -10,7 +11,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, field, items, slot, token_spans, turn
+from dialtools.corpora.native.raw import (
+    Raw,
+    Unexpected,
+    dialogue,
+    field,
+    items,
+    slot,
+    token_spans,
+    turn,
+)
 
 
 def raw(files: Files) -> Iterator[Raw]:
@@ -22,7 +32,11 @@ def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue; its domain stands before the number in its id."""
     name = field(raw.value, "dialogue_id", str)
     turns = [
-        _turn(speaker, field(given, f"{speaker}_utterance", dict), field(given, f"{speaker}_acts", list, default=[]))
+        _turn(
+            speaker,
+            field(given, f"{speaker}_utterance", dict),
+            field(given, f"{speaker}_acts", list, default=[]),
+        )
         for given in field(raw.value, "turns", list)
         for speaker in ("system", "user")
         if speaker == "user" or field(given, "system_utterance", dict, default=None)
@@ -38,4 +52,9 @@ def _turn(speaker: str, given: Any, acts: list[Any]) -> dict[str, Any]:
         if not 0 <= first < end <= len(places):
             raise Unexpected(f"slots: expected tokens of {len(places)}, found {first} to {end}")
         slots.append(slot(places[first][0], places[end - 1][1], field(found, "slot", str)))
-    return turn(speaker, text, slots=slots, acts=list(dict.fromkeys(field(act, "type", str) for act in acts)))
+    return turn(
+        speaker,
+        text,
+        slots=slots,
+        acts=list(dict.fromkeys(field(act, "type", str) for act in acts)),
+    )

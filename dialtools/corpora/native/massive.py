@@ -1,7 +1,8 @@
 """MASSIVE: <locale>.jsonl, with all splits in one file: utt, annot_utt with slots as `[date : today]`, intent, scenario.
 
-https://github.com/alexa/massive, CC BY 4.0. Published: 11,514 / 2,033 / 2,974 utterances of 60 intents for each of 51
-locales, which go along as `locale`: a folder is all of them, a file is one. The text is that of annot_utt.
+https://github.com/alexa/massive, CC BY 4.0. Published: 11,514 / 2,033 / 2,974 utterances of 60
+intents for each of 51 locales, which go along as `locale`: a folder is all of them, a file is one.
+The text is that of annot_utt.
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ def record(raw: Raw) -> dict[str, Any]:
         text, spans = bracketed(marked)
         slots = [slot(*span) for span in spans]
     about = {name: field(given, name, str, default=None) for name in ("id", "locale")}
-    part, domain = field(given, "partition", str, default=None), field(given, "scenario", str, default=None)
+    part, domain = (
+        field(given, "partition", str, default=None),
+        field(given, "scenario", str, default=None),
+    )
     raw = raw._replace(split=part and known(SPLITS, part, "partition"))
-    return utterance(raw, text, field(given, "intent", str, default=None), domain=domain, **about, slots=slots)
+    return utterance(
+        raw, text, field(given, "intent", str, default=None), domain=domain, **about, slots=slots
+    )

@@ -1,7 +1,7 @@
 """MetaLWOZ: dialogues/<DOMAIN>.txt, a JSON object a line, with tasks.txt beside the folder; the bot speaks first.
 
-https://www.microsoft.com/en-us/research/project/metalwoz, Microsoft Research Data License: no redistribution.
-Published: 37,884 dialogues, 432,036 utterances (TOD-BERT, table 1).
+https://www.microsoft.com/en-us/research/project/metalwoz, Microsoft Research Data License: no
+redistribution. Published: 37,884 dialogues, 432,036 utterances (TOD-BERT, table 1).
 """
 
 from __future__ import annotations
@@ -29,4 +29,6 @@ def record(raw: Raw) -> dict[str, Any]:
             raise Unexpected(f"turns: expected strings, found {json_kind(text)}")
     said = [turn(SPEAKERS[i % 2], text) for i, text in enumerate(turns)]
     about = {name: field(raw.value, name, str, default=None) for name in ("id", "domain")}
-    return dialogue(raw, said, **about) | stated(task=field(raw.value, "task_id", str, default=None))
+    return dialogue(raw, said, **about) | stated(
+        task=field(raw.value, "task_id", str, default=None)
+    )

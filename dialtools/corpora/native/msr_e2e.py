@@ -1,9 +1,10 @@
 """MSR-E2E: {movie,restaurant,taxi}_all.tsv, a message a row, with as many columns of dialogue acts as it has acts.
 
-https://github.com/xiul-msr/e2e_dialog_challenge, Microsoft's own terms: no redistribution. Published: 10,087 dialogues
-(movie 2,890, restaurant 4,103, taxi 3,094), 74,686 utterances (TOD-BERT, table 1). Fields with a comma stand in double
-quotes, as a spreadsheet writes them. Acts are `name(slot=value;slot={value#value};…)`; their values have no offsets and
-are marked where they stand in the text word for word.
+https://github.com/xiul-msr/e2e_dialog_challenge, Microsoft's own terms: no redistribution.
+Published: 10,087 dialogues (movie 2,890, restaurant 4,103, taxi 3,094), 74,686 utterances
+(TOD-BERT, table 1). Fields with a comma stand in double quotes, as a spreadsheet writes them. Acts
+are `name(slot=value;slot={value#value};…)`; their values have no offsets and are marked where they
+stand in the text word for word.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ def raw(files: Files) -> Iterator[Raw]:
         DataError: if a file has another header.
     """
     for name in files.needed("movie_all.tsv", "restaurant_all.tsv", "taxi_all.tsv"):
-        rows: Iterator[Row] = ((n, [_plain(part) for part in line.split("\t")]) for n, line in files.lines(name))
+        rows: Iterator[Row] = (
+            (n, [_plain(part) for part in line.split("\t")]) for n, line in files.lines(name)
+        )
         _, header = next(rows, (0, [""]))
         if header[0] != HEADER:
             files.fail(name, f"expected a header that begins with {HEADER}, found {header[0]!r}")
@@ -46,23 +49,38 @@ def raw(files: Files) -> Iterator[Raw]:
 
 def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue; its id is the session's within its domain."""
-    return dialogue(raw, [_turn(row) for row in raw.value], id=f"{raw.more}/{raw.value[0][1][0]}", domain=raw.more)
+    return dialogue(
+        raw,
+        [_turn(row) for row in raw.value],
+        id=f"{raw.more}/{raw.value[0][1][0]}",
+        domain=raw.more,
+    )
 
 
 def _turn(row: Row) -> dict[str, Any]:
     line, fields = row
     if len(fields) < 5:
-        raise Unexpected(f"line {line}: expected session, message, time, speaker, text and acts, found {len(fields)} fields")  # fmt: skip
+        raise Unexpected(
+            f"line {line}: expected session, message, time, speaker, text and acts, found {len(fields)} fields"
+        )
     acts = [found for part in fields[5:] if (found := ACT.fullmatch(part))]
     values = [pair for act in acts for pair in _values(act[2])]
-    return turn(known(SPEAKERS, fields[3], f"line {line}: Message.From"), fields[4], slots=occurrences(fields[4], values),
-                acts=list(dict.fromkeys(act[1].lower() for act in acts)))  # fmt: skip
+    return turn(
+        known(SPEAKERS, fields[3], f"line {line}: Message.From"),
+        fields[4],
+        slots=occurrences(fields[4], values),
+        acts=list(dict.fromkeys(act[1].lower() for act in acts)),
+    )
 
 
 def _values(arguments: str) -> Iterator[tuple[str, str]]:
     """Yield slot and value of an act's arguments, the members of sets one by one."""
-    sets = [(name, value) for name, members in SETS.findall(arguments) for value in members.split("#")]
-    yield from ((name, value) for name, value in [*sets, *ONE.findall(arguments)] if name not in NO_SLOTS)
+    sets = [
+        (name, value) for name, members in SETS.findall(arguments) for value in members.split("#")
+    ]
+    yield from (
+        (name, value) for name, value in [*sets, *ONE.findall(arguments)] if name not in NO_SLOTS
+    )
 
 
 def _plain(part: str) -> str:

@@ -1,9 +1,10 @@
 """MultiWOZ 2.0 to 2.4: data.json maps a name to {"goal", "log": [{"text", "metadata", "dialog_act", "span_info"}]}.
 
-valListFile and testListFile beside it name the splits; or train.json, val.json and test.json have the same shape.
-https://github.com/budzianowski/multiwoz, MIT. Published: 10,438 dialogues, 1,000 each of validation and test (TOD-BERT,
-table 1: 10,420, with 71,410 turns of two utterances). Users begin, and speak every other turn. Spans count words (the
-last one included) of texts that were split into words; in texts that were not, their values are looked for.
+valListFile and testListFile beside it name the splits; or train.json, val.json and test.json have
+the same shape. https://github.com/budzianowski/multiwoz, MIT. Published: 10,438 dialogues, 1,000
+each of validation and test (TOD-BERT, table 1: 10,420, with 71,410 turns of two utterances). Users
+begin, and speak every other turn. Spans count words (the last one included) of texts that were
+split into words; in texts that were not, their values are looked for.
 """
 
 from __future__ import annotations
@@ -14,17 +15,32 @@ from typing import Any
 
 from dialtools.corpora.dialogues import json_kind
 from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, field, occurrences, slot, token_spans, turn
+from dialtools.corpora.native.raw import (
+    Raw,
+    Unexpected,
+    dialogue,
+    field,
+    occurrences,
+    slot,
+    token_spans,
+    turn,
+)
 
 DOMAINS = ("attraction", "bus", "hospital", "hotel", "police", "restaurant", "taxi", "train")
 LISTS = {"valListFile": "val", "testListFile": "test"}
-GLUED = re.compile(r"\w[.,?!](?=\s|$)|\b(?!n't\b)\w+'\w")  # "here," or "don't" are two words each where texts are split
+GLUED = re.compile(
+    r"\w[.,?!](?=\s|$)|\b(?!n't\b)\w+'\w"
+)  # "here," or "don't" are two words each where texts are split
 
 
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the dialogues of each file with their names; those in neither list are of the training part."""
     for name in files.needed("data.json", "train.json", "val.json", "dev.json", "test.json"):
-        held_out = {line.strip(): split for part, split in _lists(files, name) for _, line in files.lines(part)}
+        held_out = {
+            line.strip(): split
+            for part, split in _lists(files, name)
+            for _, line in files.lines(part)
+        }
         content = files.json(name)
         if not isinstance(content, dict):
             files.fail(name, f"expected an object of dialogues, found {json_kind(content)}")
@@ -44,21 +60,31 @@ def _lists(files: Files, name: str) -> Iterator[tuple[str, str]]:
 def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue; its domains are those of the user's goal."""
     goal = field(raw.value, "goal", dict, default={})
-    turns = [_turn(given, ("user", "system")[i % 2]) for i, given in enumerate(field(raw.value, "log", list))]
-    return dialogue(raw, turns, id=raw.more, domain=" ".join(d for d in DOMAINS if goal.get(d)) or None)
+    turns = [
+        _turn(given, ("user", "system")[i % 2])
+        for i, given in enumerate(field(raw.value, "log", list))
+    ]
+    return dialogue(
+        raw, turns, id=raw.more, domain=" ".join(d for d in DOMAINS if goal.get(d)) or None
+    )
 
 
 def _turn(given: Any, speaker: str) -> dict[str, Any]:
     text, acts = field(given, "text", str), field(given, "dialog_act", dict, default=None)
     spans = field(given, "span_info", list, default=None)
-    return turn(speaker, text, slots=None if spans is None else slots_of(text, spans), acts=None if acts is None else list(acts))  # fmt: skip
+    return turn(
+        speaker,
+        text,
+        slots=None if spans is None else slots_of(text, spans),
+        acts=None if acts is None else list(acts),
+    )
 
 
 def slots_of(text: str, spans: list[Any]) -> list[dict[str, Any]]:
     """Return the slots, `domain-slot`, of spans [act, slot, value, first word, last word].
 
-    The words there are the value; else the value is looked for in the text; else (one for 1, say) the words are
-    believed, unless the text is not split into words as those of the spans were.
+    The words there are the value; else the value is looked for in the text; else (one for 1, say)
+    the words are believed, unless the text is not split into words as those of the spans were.
     """
     found: list[dict[str, Any]] = []
     words = token_spans(text, text.split())
@@ -67,8 +93,14 @@ def slots_of(text: str, spans: list[Any]) -> list[dict[str, Any]]:
             case [str(act), str(name), str(value), int(first), int(last)]:
                 label = f"{act.partition('-')[0]}-{name}".lower()
             case _:
-                raise Unexpected(f"span_info: expected [act, slot, value, first word, last word], found {str(span)[:80]}")  # fmt: skip
-        there = [slot(words[first][0], words[last][1], label)] if 0 <= first <= last < len(words) else []
+                raise Unexpected(
+                    f"span_info: expected [act, slot, value, first word, last word], found {str(span)[:80]}"
+                )
+        there = (
+            [slot(words[first][0], words[last][1], label)]
+            if 0 <= first <= last < len(words)
+            else []
+        )
         if not there or _joined(text[there[0]["start"] : there[0]["end"]]) != _joined(value):
             there = occurrences(text, {label: value}) or ([] if GLUED.search(text) else there)
         found += [one for one in there if one not in found]

@@ -1,8 +1,9 @@
 """MultiWOZ 2.2 as text: {train,dev,test}_dialogues_NNN.txt, an utterance a line, [ ] around slot values.
 
-Two blank lines end a dialogue; users begin, and speak every other line. github.com/budzianowski/multiwoz, MIT.
-Published: 10,437 dialogues, 143,044 utterances. Brackets are no part of the text; of nested ones (there are a few,
-some without an end) the outermost that is closed counts.
+Two blank lines end a dialogue; users begin, and speak every other line.
+github.com/budzianowski/multiwoz, MIT. Published: 10,437 dialogues, 143,044 utterances. Brackets are
+no part of the text; of nested ones (there are a few, some without an end) the outermost that is
+closed counts.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def raw(files: Files) -> Iterator[Raw]:
         together = groupby(enumerate(files.lines(name)), lambda line: line[1][0] - line[0])
         for number, (_, group) in enumerate(together, 1):
             counted[split] = counted.get(split, -1) + 1
-            yield Raw(files.where(name, number), split, [text for _, (_, text) in group], counted[split])  # type: ignore[arg-type]  # fmt: skip
+            yield Raw(
+                files.where(name, number), split, [text for _, (_, text) in group], counted[split]
+            )  # type: ignore[arg-type]
 
 
 def record(raw: Raw) -> dict[str, Any]:
@@ -42,7 +45,9 @@ def _turn(line: str, speaker: str) -> dict[str, Any]:
             opened.append(len(text))
         elif part == "]" and opened:
             start = opened.pop()
-            slots = [one for one in slots if one["start"] < start] + [slot(start, len(text), "value")]
+            slots = [one for one in slots if one["start"] < start] + [
+                slot(start, len(text), "value")
+            ]
         elif part != "]":
             text += part
     return turn(speaker, text, slots=slots)

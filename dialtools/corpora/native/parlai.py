@@ -1,8 +1,9 @@
 """ParlAI's text format: an example a line, `text:…<tab>labels:…|…<tab>label_candidates:…|…<tab>episode_done:True`.
 
-https://parl.ai/docs, MIT (the format; data as its source says). Line ends and tabs inside a field are written \\n and
-\\t, a bar inside a text __PIPE__. An episode becomes a dialogue: of each example the text is the user's, the first
-label the system's. `parlai-responses` reads the same files as an example each, for response selection.
+https://parl.ai/docs, MIT (the format; data as its source says). Line ends and tabs inside a field
+are written \\n and \\t, a bar inside a text __PIPE__. An episode becomes a dialogue: of each
+example the text is the user's, the first label the system's. `parlai-responses` reads the same
+files as an example each, for response selection.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ def raw(files: Files) -> Iterator[Raw]:
 def example(line: str) -> dict[str, Any]:
     """Return the fields of a line; labels and candidates are lists."""
     parts = (part.partition(":") for part in line.rstrip("\t ").split("\t") if part)
-    return {name: [_plain(one) for one in value.split("|")] if name in LISTS else _plain(value) for name, _, value in parts}  # fmt: skip
+    return {
+        name: [_plain(one) for one in value.split("|")] if name in LISTS else _plain(value)
+        for name, _, value in parts
+    }
 
 
 def _plain(value: str) -> str:
@@ -63,5 +67,7 @@ def said(number: int, given: dict[str, Any]) -> tuple[str, str]:
     """
     label = next((given[name][0] for name in LABELS if name in given), None)
     if label is None and "text" not in given:
-        raise Unexpected(f"line {number}: expected text: and labels:, found {', '.join(list(given)[:4])[:80]!r}")
+        raise Unexpected(
+            f"line {number}: expected text: and labels:, found {', '.join(list(given)[:4])[:80]!r}"
+        )
     return given.get("text", ""), label or ""

@@ -17,7 +17,9 @@ def raw(files: Files) -> Iterator[Raw]:
     """Yield each example with those before it in its episode."""
     for episode in parlai.raw(files):
         for n, (number, _) in enumerate(episode.value, 1):
-            yield episode._replace(where=episode.where._replace(line=number), value=episode.value[:n])
+            yield episode._replace(
+                where=episode.where._replace(line=number), value=episode.value[:n]
+            )
 
 
 def record(raw: Raw) -> dict[str, Any]:
@@ -30,5 +32,9 @@ def record(raw: Raw) -> dict[str, Any]:
     history = [{k: v for k, v in one.items() if k != "candidates"} for one in turns]
     history += [turn("user", text)] if text.strip() else []
     return stated(
-        split=raw.split, history=history, speaker="system", response=label, candidates=last.get(parlai.CANDIDATES)
+        split=raw.split,
+        history=history,
+        speaker="system",
+        response=label,
+        candidates=last.get(parlai.CANDIDATES),
     )

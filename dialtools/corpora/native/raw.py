@@ -11,7 +11,14 @@ from dialtools.corpora.dialogues import json_kind
 from dialtools.corpora.native.files import Files, split_of_name
 from dialtools.streams.policy import Where
 
-KINDS = {str: "a string", list: "a list", dict: "an object", int: "a number", float: "a number", bool: "a boolean"}
+KINDS = {
+    str: "a string",
+    list: "a list",
+    dict: "an object",
+    int: "a number",
+    float: "a number",
+    bool: "a boolean",
+}
 
 
 class Raw(NamedTuple):
@@ -49,7 +56,9 @@ def field(record: Any, name: str, kind: type, *, default: Any = ...) -> Any:
             return default
         if name in record:
             raise Unexpected(f"{name}: expected {KINDS[kind]}, found null")
-        raise Unexpected(f"expected {name!r}, found {', '.join(map(repr, list(record)[:8])) or 'no field at all'}")
+        raise Unexpected(
+            f"expected {name!r}, found {', '.join(map(repr, list(record)[:8])) or 'no field at all'}"
+        )
     if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
         raise Unexpected(f"{name}: expected {KINDS[kind]}, found {json_kind(value)}")
     return value
@@ -85,19 +94,35 @@ def items(files: Files, *patterns: str, of: str = "dialogues") -> Iterator[Raw]:
         content = files.json(name)
         if not isinstance(content, list):
             files.fail(name, f"expected a list of {of}, found {json_kind(content)}")
-        yield from (Raw(files.where(name, n), split_of_name(name), item) for n, item in enumerate(content, 1))  # type: ignore[arg-type]  # fmt: skip
+        yield from (
+            Raw(files.where(name, n), split_of_name(name), item)
+            for n, item in enumerate(content, 1)
+        )  # type: ignore[arg-type]
 
 
 def lines(files: Files, *patterns: str) -> Iterator[Raw]:
     """Yield the records of JSON Lines files; the split is of the file's name."""
     for name in files.needed(*patterns):
-        yield from (Raw(files.where(name, n), split_of_name(name), item) for n, item in files.json_lines(name))  # type: ignore[arg-type]  # fmt: skip
+        yield from (
+            Raw(files.where(name, n), split_of_name(name), item)
+            for n, item in files.json_lines(name)
+        )  # type: ignore[arg-type]
 
 
-def turn(speaker: str | None, text: str, *, slots: list[dict[str, Any]] | None = None, acts: list[str] | None = None) -> dict[str, Any]:  # fmt: skip
+def turn(
+    speaker: str | None,
+    text: str,
+    *,
+    slots: list[dict[str, Any]] | None = None,
+    acts: list[str] | None = None,
+) -> dict[str, Any]:
     """Return a turn; without slots or acts if nobody marked any (an empty list says that there are none)."""
     said: dict[str, Any] = {"speaker": speaker, "text": text} if speaker else {"text": text}
-    return said | ({"slots": slots} if slots is not None else {}) | ({"acts": acts} if acts is not None else {})
+    return (
+        said
+        | ({"slots": slots} if slots is not None else {})
+        | ({"acts": acts} if acts is not None else {})
+    )
 
 
 def slot(start: int, end: int, label: str) -> dict[str, Any]:
@@ -105,7 +130,9 @@ def slot(start: int, end: int, label: str) -> dict[str, Any]:
     return {"start": start, "end": end, "label": label}
 
 
-def dialogue(raw: Raw, turns: list[dict[str, Any]], *, id: str | None = None, domain: str | None = None) -> dict[str, Any]:  # fmt: skip
+def dialogue(
+    raw: Raw, turns: list[dict[str, Any]], *, id: str | None = None, domain: str | None = None
+) -> dict[str, Any]:
     """Return a dialogue record; what is not known is left out."""
     return stated(id=id, split=raw.split, domain=domain) | {"turns": turns}
 
@@ -122,19 +149,33 @@ def occurrences(text: str, values: dict[str, Any] | list[tuple[str, Any]]) -> li
     """
     found: list[dict[str, Any]] = []
     lowered = text.lower()
-    whole = lowered if len(lowered) == len(text) else text  # a few letters change their length with their case
-    pairs = list(values.items()) if isinstance(values, dict) else list(dict.fromkeys((k, v) for k, v in values if isinstance(v, str)))  # fmt: skip
+    whole = (
+        lowered if len(lowered) == len(text) else text
+    )  # a few letters change their length with their case
+    pairs = (
+        list(values.items())
+        if isinstance(values, dict)
+        else list(dict.fromkeys((k, v) for k, v in values if isinstance(v, str)))
+    )
     for label, value in sorted(pairs, key=lambda item: -len(str(item[1]))):
         if not isinstance(value, str) or not value.strip():
             continue
         for match in re.finditer(rf"(?<!\w){re.escape(value.strip().lower())}(?!\w)", whole):
-            if all(match.end() <= other["start"] or other["end"] <= match.start() for other in found):
+            if all(
+                match.end() <= other["start"] or other["end"] <= match.start() for other in found
+            ):
                 found.append(slot(*match.span(), label))
                 break
     return sorted(found, key=lambda one: one["start"])
 
 
-def table(files: Files, *patterns: str, delimiter: str = ",", quoted: bool = True, header: Sequence[str] = ()) -> Iterator[Raw]:  # fmt: skip
+def table(
+    files: Files,
+    *patterns: str,
+    delimiter: str = ",",
+    quoted: bool = True,
+    header: Sequence[str] = (),
+) -> Iterator[Raw]:
     """Yield the rows of tables with their header (`more`); `columns` makes a record of one.
 
     Args:
@@ -157,11 +198,20 @@ def columns(raw: Raw) -> dict[str, str]:
         Unexpected: if it has more or fewer fields than the header.
     """
     if len(raw.value) != len(raw.more):
-        raise Unexpected(f"expected {len(raw.more)} fields ({', '.join(raw.more[:8])}), found {len(raw.value)}")
+        raise Unexpected(
+            f"expected {len(raw.more)} fields ({', '.join(raw.more[:8])}), found {len(raw.value)}"
+        )
     return dict(zip(raw.more, raw.value, strict=True))
 
 
-def utterance(raw: Raw, text: str, label: str | None, *, slots: list[dict[str, Any]] | None = None, **about: str | None) -> dict[str, Any]:  # fmt: skip
+def utterance(
+    raw: Raw,
+    text: str,
+    label: str | None,
+    *,
+    slots: list[dict[str, Any]] | None = None,
+    **about: str | None,
+) -> dict[str, Any]:
     """Return an utterance record; what is not known is left out, slots if nobody marked any."""
     facts = {"label": label, "split": raw.split, **about, "slots": slots}
     return {"text": text} | {name: value for name, value in facts.items() if value is not None}

@@ -1,7 +1,7 @@
 """Schema-Guided Dialogue: folders train, dev and test of dialogues_NNN.json, lists of dialogues; slots by character.
 
-https://github.com/google-research-datasets/dstc8-schema-guided-dialogue, CC BY-SA 4.0. Published: 22,825 dialogues,
-463,284 utterances (TOD-BERT, table 1).
+https://github.com/google-research-datasets/dstc8-schema-guided-dialogue, CC BY-SA 4.0. Published:
+22,825 dialogues, 463,284 utterances (TOD-BERT, table 1).
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue; its id is that of the corpus with its split before it (the splits count alike)."""
     name, domain = field(raw.value, "dialogue_id", str), " ".join(strings(raw.value, "services"))
     turns = [turn_of(given) for given in field(raw.value, "turns", list)]
-    return dialogue(raw, turns, id=f"{raw.split}/{name}" if raw.split else name, domain=domain or None)
+    return dialogue(
+        raw, turns, id=f"{raw.split}/{name}" if raw.split else name, domain=domain or None
+    )
 
 
 def turn_of(given: Any) -> dict[str, Any]:
@@ -34,6 +36,12 @@ def turn_of(given: Any) -> dict[str, Any]:
         for found in field(frame, "slots", list, default=[]):
             start = field(found, "start", int, default=None)
             if start is not None:  # those without offsets are lists of values that stand nowhere
-                slots.append(slot(start, field(found, "exclusive_end", int), field(found, "slot", str)))
-        acts |= {field(action, "act", str): None for action in field(frame, "actions", list, default=[])}
-    return turn(known(SPEAKERS, field(given, "speaker", str), "speaker"), text, slots=slots, acts=list(acts))
+                slots.append(
+                    slot(start, field(found, "exclusive_end", int), field(found, "slot", str))
+                )
+        acts |= {
+            field(action, "act", str): None for action in field(frame, "actions", list, default=[])
+        }
+    return turn(
+        known(SPEAKERS, field(given, "speaker", str), "speaker"), text, slots=slots, acts=list(acts)
+    )

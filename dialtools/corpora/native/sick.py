@@ -1,7 +1,8 @@
 """SICK: SICK.txt, tabs and a header, its split in SemEval_set; or SemEval's SICK_{train,trial,test_annotated}.txt.
 
-http://marcobaroni.org/composes/sick.html, CC BY-NC-SA 3.0. Published: 4,439 / 495 / 4,906 pairs of SICK.txt, 4,500 / 500 /
-4,927 of SemEval's files. Relatedness is from 1 to 5; the trial set is what others call validation.
+http://marcobaroni.org/composes/sick.html, CC BY-NC-SA 3.0. Published: 4,439 / 495 / 4,906 pairs of
+SICK.txt, 4,500 / 500 / 4,927 of SemEval's files. Relatedness is from 1 to 5; the trial set is what
+others call validation.
 """
 
 from __future__ import annotations
@@ -18,8 +19,21 @@ SPLITS = {"TRAIN": "train", "TRIAL": "val", "TEST": "test"}
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the rows of the one file, or of SemEval's."""
     whole = () if files.single else files.names("SICK.txt")
-    for row in table(files, *(["SICK.txt"] if whole else ["SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"]), delimiter="\t", quoted=False):  # fmt: skip
-        yield row._replace(split="val") if "trial" in row.where.name.rsplit("/", 1)[-1].lower() else row
+    for row in table(
+        files,
+        *(
+            ["SICK.txt"]
+            if whole
+            else ["SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"]
+        ),
+        delimiter="\t",
+        quoted=False,
+    ):
+        yield (
+            row._replace(split="val")
+            if "trial" in row.where.name.rsplit("/", 1)[-1].lower()
+            else row
+        )
 
 
 def record(raw: Raw) -> dict[str, Any]:
@@ -29,4 +43,11 @@ def record(raw: Raw) -> dict[str, Any]:
         raw = raw._replace(split=known(SPLITS, row["SemEval_set"].upper(), "SemEval_set"))
     label = row.get("entailment_label") or field(row, "entailment_judgment", str)
     score = number(field(row, "relatedness_score", str), "relatedness_score")
-    return texts(raw, field(row, "sentence_A", str), field(row, "sentence_B", str), score=score, label=label.lower(), id=row.get("pair_ID"))  # fmt: skip
+    return texts(
+        raw,
+        field(row, "sentence_A", str),
+        field(row, "sentence_B", str),
+        score=score,
+        label=label.lower(),
+        id=row.get("pair_ID"),
+    )

@@ -1,8 +1,9 @@
 """SMD, also KVRET: kvret_{train,dev,test}_public.json, lists of dialogues between a driver and an assistant.
 
-https://nlp.stanford.edu/blog/a-new-multi-turn-multi-domain-task-oriented-dialogue-dataset, no licence stated.
-Published: 3,031 dialogues, 15,928 utterances (TOD-BERT, table 1). The assistant's `slots` are values of the user
-turn before it, without offsets: they are marked where they stand in it word for word.
+https://nlp.stanford.edu/blog/a-new-multi-turn-multi-domain-task-oriented-dialogue-dataset, no
+licence stated. Published: 3,031 dialogues, 15,928 utterances (TOD-BERT, table 1). The assistant's
+`slots` are values of the user turn before it, without offsets: they are marked where they stand in
+it word for word.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ def record(raw: Raw) -> dict[str, Any]:
         data = field(given, "data", dict)
         speaker = known(SPEAKERS, field(given, "turn", str), "turn")
         if speaker == "system" and turns and turns[-1]["speaker"] == "user":
-            turns[-1]["slots"] = occurrences(turns[-1]["text"], field(data, "slots", dict, default={}))
+            turns[-1]["slots"] = occurrences(
+                turns[-1]["text"], field(data, "slots", dict, default={})
+            )
         turns.append(turn(speaker, field(data, "utterance", str)))
     intent = field(field(scenario, "task", dict, default={}), "intent", str, default=None)
     return dialogue(raw, turns, id=field(scenario, "uuid", str, default=None), domain=intent)

@@ -1,9 +1,10 @@
 """SNIPS as Sonos published it: train_<Intent>_full.json and validate_<Intent>.json, {"<Intent>": [{"data": [part, ...]}]}.
 
-A part is {"text"} or {"text", "entity"}; the text of an utterance is its parts joined. A few lines are not UTF-8.
-https://github.com/sonos/nlu-benchmark (2017-06-custom-intent-engines), CC0. Published: 13,784 utterances for training,
-700 for validation. The usual split (see `iob`) has the same 700 for validation and takes its 700 of the test from the
-training files: never test on those what was trained on these. Beside a full file the smaller one is not read.
+A part is {"text"} or {"text", "entity"}; the text of an utterance is its parts joined. A few lines
+are not UTF-8. https://github.com/sonos/nlu-benchmark (2017-06-custom-intent-engines), CC0.
+Published: 13,784 utterances for training, 700 for validation. The usual split (see `iob`) has the
+same 700 for validation and takes its 700 of the test from the training files: never test on those
+what was trained on these. Beside a full file the smaller one is not read.
 """
 
 from __future__ import annotations
@@ -31,8 +32,12 @@ def raw(files: Files) -> Iterator[Raw]:
         if part and f"{part[1]}_full.json" in names:
             continue
         content = files.json(name, encoding="latin-1")
-        if not isinstance(content, dict) or not all(isinstance(rows, list) for rows in content.values()):
-            files.fail(name, f"expected an object of an intent's utterances, found {json_kind(content)}")
+        if not isinstance(content, dict) or not all(
+            isinstance(rows, list) for rows in content.values()
+        ):
+            files.fail(
+                name, f"expected an object of an intent's utterances, found {json_kind(content)}"
+            )
         seen = 0
         for intent, rows in content.items():
             for number, row in enumerate(rows, seen + 1):

@@ -1,7 +1,7 @@
 """SNLI: snli_1.0_{train,dev,test}.jsonl, or .txt with tabs and a header; or tabs without one: premise, hypothesis, 0 1 2.
 
-https://nlp.stanford.edu/projects/snli, CC BY-SA 4.0. Published: 550,152 / 10,000 / 10,000 pairs, of which 549,367 / 9,842 /
-9,824 have a label that most annotators chose; the others are labelled `-`.
+https://nlp.stanford.edu/projects/snli, CC BY-SA 4.0. Published: 550,152 / 10,000 / 10,000 pairs, of
+which 549,367 / 9,842 / 9,824 have a label that most annotators chose; the others are labelled `-`.
 """
 
 from __future__ import annotations
@@ -36,5 +36,10 @@ def record(raw: Raw) -> dict[str, Any]:
     label = field(given, "gold_label", str, default=None)
     if label is None:
         label = known(DIGITS, field(given, "label", str), "label")
-    about = {name: field(given, key, str, default=None) for name, key in {"id": "pairID", "genre": "genre"}.items()}
-    return texts(raw, field(given, "sentence1", str), field(given, "sentence2", str), label=label, **about)
+    about = {
+        name: field(given, key, str, default=None)
+        for name, key in {"id": "pairID", "genre": "genre"}.items()
+    }
+    return texts(
+        raw, field(given, "sentence1", str), field(given, "sentence2", str), label=label, **about
+    )

@@ -1,7 +1,7 @@
 """STS-B: sts-{train,dev,test}.csv, tabs, no quotes, no header: genre, file, year, id, score (0 to 5), two sentences.
 
-https://ixa2.si.ehu.eus/stswiki (STS benchmark), licences of its sources. Published: 5,749 / 1,500 / 1,379 pairs. Some rows
-of training name their licence after the sentences.
+https://ixa2.si.ehu.eus/stswiki (STS benchmark), licences of its sources. Published: 5,749 / 1,500 /
+1,379 pairs. Some rows of training name their licence after the sentences.
 """
 
 from __future__ import annotations
@@ -17,11 +17,25 @@ COLUMNS = ("genre", "file", "year", "id", "score", "sentence1", "sentence2")
 
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the rows of each split."""
-    yield from table(files, "sts-train.csv", "sts-dev.csv", "sts-test.csv", delimiter="\t", quoted=False, header=COLUMNS)  # fmt: skip
+    yield from table(
+        files,
+        "sts-train.csv",
+        "sts-dev.csv",
+        "sts-test.csv",
+        delimiter="\t",
+        quoted=False,
+        header=COLUMNS,
+    )
 
 
 def record(raw: Raw) -> dict[str, Any]:
     """Return two texts with the score of their similarity."""
     row = columns(raw._replace(value=raw.value[: len(raw.more)]))
     score = number(field(row, "score", str), "score")
-    return texts(raw, field(row, "sentence1", str), field(row, "sentence2", str), score=score, genre=row.get("genre"))
+    return texts(
+        raw,
+        field(row, "sentence1", str),
+        field(row, "sentence2", str),
+        score=score,
+        genre=row.get("genre"),
+    )

@@ -1,10 +1,11 @@
 """Taskmaster-1 to -4: JSON lists of conversations of USER and ASSISTANT with segments, slots by character.
 
-https://github.com/google-research-datasets/Taskmaster, CC BY 4.0. The first has self-dialogs.json, of which
-train-dev-test/*.csv list the ids of the splits, and woz-dialogs.json; the second data/<domain>.json; the third and the
-fourth data/data_NN.json, the fourth with speakers in lower case and offsets as strings. Published: 13,215 dialogues of
-the first (303,066 utterances: TOD-BERT, table 1), 17,289 of the second, 23,757 of the third; the released files of the
-fourth hold 3,710, of the 6,500 that its README tells of.
+https://github.com/google-research-datasets/Taskmaster, CC BY 4.0. The first has self-dialogs.json,
+of which train-dev-test/*.csv list the ids of the splits, and woz-dialogs.json; the second
+data/<domain>.json; the third and the fourth data/data_NN.json, the fourth with speakers in lower
+case and offsets as strings. Published: 13,215 dialogues of the first (303,066 utterances: TOD-BERT,
+table 1), 17,289 of the second, 23,757 of the third; the released files of the fourth hold 3,710, of
+the 6,500 that its README tells of.
 """
 
 from __future__ import annotations
@@ -33,7 +34,11 @@ def raw(files: Files) -> Iterator[Raw]:
             continue
         domain = path.stem if path.stem in SECOND else None
         for one in items(files, name):
-            split = splits.get(one.value.get("conversation_id")) if isinstance(one.value, dict) else None
+            split = (
+                splits.get(one.value.get("conversation_id"))
+                if isinstance(one.value, dict)
+                else None
+            )
             yield one._replace(split=split, more=domain)
 
 
@@ -48,7 +53,10 @@ def record(raw: Raw) -> dict[str, Any]:
     turns = [_turn(given) for given in field(raw.value, "utterances", list)]
     domain = field(raw.value, "vertical", str, default=raw.more)
     if domain is None:
-        domain = re.sub(r"[-_ ]*\d+\w?$", "", field(raw.value, "instruction_id", str, default="")) or None
+        domain = (
+            re.sub(r"[-_ ]*\d+\w?$", "", field(raw.value, "instruction_id", str, default=""))
+            or None
+        )
     return dialogue(raw, turns, id=field(raw.value, "conversation_id", str), domain=domain)
 
 
@@ -63,7 +71,9 @@ def _slots(given: Any, text: str) -> list[dict[str, Any]]:
     for segment in field(given, "segments", list, default=[]):
         start, end = _offset(segment, "start_index"), _offset(segment, "end_index")
         if text[start:end] == field(segment, "text", str, default=text[start:end]):
-            labels = (field(mark, "name", str) for mark in field(segment, "annotations", list, default=[]))
+            labels = (
+                field(mark, "name", str) for mark in field(segment, "annotations", list, default=[])
+            )
             found |= {(start, end, label): None for label in labels}
     return [slot(*place) for place in found]
 

@@ -1,8 +1,9 @@
 """Ubuntu IRC with hand-made reply links: NAME.ascii.txt, a log, and NAME.annotation.txt, lines `1002 1003 -`.
 
-https://github.com/jkkummerfeld/irc-disentanglement, CC BY 4.0. Published: 77,563 messages (67,463 / 2,500 / 5,000 and
-pilot). Lines are numbered from 0; the first 1,000 are context without links. A message that answers another is a
-response: its history is the chain of messages before it, each the latest that the one after it answers, ten at most.
+https://github.com/jkkummerfeld/irc-disentanglement, CC BY 4.0. Published: 77,563 messages (67,463 /
+2,500 / 5,000 and pilot). Lines are numbered from 0; the first 1,000 are context without links. A
+message that answers another is a response: its history is the chain of messages before it, each the
+latest that the one after it answers, ten at most.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ def raw(files: Files) -> Iterator[Raw]:
         links = files.beside(name, name.split("/")[-1].removesuffix(LOG) + LINKS)
         if links is None:
             files.fail(name, f"no {LINKS} beside it")
-        said = {n - 1: found for n, line in files.lines(name) if (found := MESSAGE.fullmatch(line.rstrip("\r")))}
+        said = {
+            n - 1: found
+            for n, line in files.lines(name)
+            if (found := MESSAGE.fullmatch(line.rstrip("\r")))
+        }
         parents = _parents(files, links)
         stem = name.split("/")[-1].removesuffix(LOG)
         for at in sorted(parents.keys() & said.keys()):
@@ -46,7 +51,9 @@ def _parents(files: Files, name: str) -> dict[int, int]:
     for number, line in files.lines(name):
         parts = line.split()
         if len(parts) < 2 or not (parts[0].isdecimal() and parts[1].isdecimal()):
-            files.policy.reject(files.where(name, number), "expected two numbers of messages", line.encode())  # type: ignore[arg-type]
+            files.policy.reject(
+                files.where(name, number), "expected two numbers of messages", line.encode()
+            )  # type: ignore[arg-type]
             continue
         first, last = sorted((int(parts[0]), int(parts[1])))
         if first < last:

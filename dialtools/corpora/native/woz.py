@@ -1,8 +1,8 @@
 """WOZ 2.0: woz_{train,validate,test}_en.json, lists of dialogues about restaurants; of other languages only if named.
 
-https://github.com/nmrksic/neural-belief-tracker, Apache-2.0. Published: 1,200 dialogues, 5,012 turns of two
-utterances (TOD-BERT, table 1), of which the first has no system utterance. Slots are the values of `turn_label`
-where they stand in the user's text word for word.
+https://github.com/nmrksic/neural-belief-tracker, Apache-2.0. Published: 1,200 dialogues, 5,012
+turns of two utterances (TOD-BERT, table 1), of which the first has no system utterance. Slots are
+the values of `turn_label` where they stand in the user's text word for word.
 """
 
 from __future__ import annotations
@@ -11,7 +11,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw, dialogue, field, items, name_and_value, occurrences, turn
+from dialtools.corpora.native.raw import (
+    Raw,
+    dialogue,
+    field,
+    items,
+    name_and_value,
+    occurrences,
+    turn,
+)
 
 REQUEST = "request"  # the value is the name of a slot, none that is said
 
@@ -28,15 +36,22 @@ def record(raw: Raw, acts: dict[str, list[str]] | None = None) -> dict[str, Any]
         acts: of system texts, if they are known.
     """
     number = field(raw.value, "dialogue_idx", int)
-    turns = [said for given in field(raw.value, "dialogue", list) for said in _turns(given, acts or {})]
-    return dialogue(raw, turns, id=f"{raw.split}-{number}" if raw.split else str(number), domain="restaurant")
+    turns = [
+        said for given in field(raw.value, "dialogue", list) for said in _turns(given, acts or {})
+    ]
+    return dialogue(
+        raw, turns, id=f"{raw.split}-{number}" if raw.split else str(number), domain="restaurant"
+    )
 
 
 def _turns(given: Any, acts: dict[str, list[str]]) -> Iterator[dict[str, Any]]:
     system, user = field(given, "system_transcript", str), field(given, "transcript", str)
     if system.strip():
         yield turn("system", system, acts=acts.get(system.strip()))
-    values = dict(name_and_value(label, "turn_label") for label in field(given, "turn_label", list, default=[]))
+    values = dict(
+        name_and_value(label, "turn_label")
+        for label in field(given, "turn_label", list, default=[])
+    )
     values.pop(REQUEST, None)
     if user.strip():
         yield turn("user", user, slots=occurrences(user, values))

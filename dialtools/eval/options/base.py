@@ -35,33 +35,62 @@ def numbers(text: str) -> tuple[float, ...]:
 class ScoreOptions(RunOptions):
     """Where scores go, and how low they may be."""
 
-    output: str = option("-", short="-o", metavar="FILE", group="Output", help="file for the scores; - is stdout")
-    json: bool = option(False, group="Output", help="scores as JSONL", shown="when stdout is no terminal")
-    each: bool = option(True, group="Output", help="keep what every test item adds, for dial-eval compare")
+    output: str = option(
+        "-", short="-o", metavar="FILE", group="Output", help="file for the scores; - is stdout"
+    )
+    json: bool = option(
+        False, group="Output", help="scores as JSONL", shown="when stdout is no terminal"
+    )
+    each: bool = option(
+        True, group="Output", help="keep what every test item adds, for dial-eval compare"
+    )
     overwrite: bool = option(False, group="Output", help="replace an output that exists")
-    fail_under: tuple[str, ...] = option((), metavar="METRIC=VALUE", parse=gate, multiple=True, group="Output", help="exit 4 if a score is lower; may be given again")  # fmt: skip
+    fail_under: tuple[str, ...] = option(
+        (),
+        metavar="METRIC=VALUE",
+        parse=gate,
+        multiple=True,
+        group="Output",
+        help="exit 4 if a score is lower; may be given again",
+    )
 
 
 @dataclass
 class ReportOptions(ScoreOptions):
     """How scores of one data set are told."""
 
-    name: str | None = option(None, metavar="NAME", group="Output", help="data set's name in the report", shown="the file's")  # fmt: skip
+    name: str | None = option(
+        None,
+        metavar="NAME",
+        group="Output",
+        help="data set's name in the report",
+        shown="the file's",
+    )
 
 
 @dataclass
 class SplitOptions(ReportOptions):
     """Rows to learn from and rows to be tested on: two files, or one with a split column."""
 
-    inputs: tuple[str, ...] = argument(help="one embedding file with a split column, instead of --train and --test")
+    inputs: tuple[str, ...] = argument(
+        help="one embedding file with a split column, instead of --train and --test"
+    )
     train: str | None = option(None, metavar="FILE", group="Input", help="embeddings to learn from")
-    test: str | None = option(None, metavar="FILE", group="Input", help="embeddings to be tested on")
-    split: str = option("split", metavar="NAME", group="Input", help="column that tells train from test")
-    train_split: str = option("train", metavar="NAME", group="Input", help="its value for training rows")
+    test: str | None = option(
+        None, metavar="FILE", group="Input", help="embeddings to be tested on"
+    )
+    split: str = option(
+        "split", metavar="NAME", group="Input", help="column that tells train from test"
+    )
+    train_split: str = option(
+        "train", metavar="NAME", group="Input", help="its value for training rows"
+    )
     test_split: str = option("test", metavar="NAME", group="Input", help="its value for test rows")
 
     def __post_init__(self) -> None:
-        if bool(self.inputs) == bool(self.train or self.test) or bool(self.train) != bool(self.test):
+        if bool(self.inputs) == bool(self.train or self.test) or bool(self.train) != bool(
+            self.test
+        ):
             raise ConfigError("name --train FILE and --test FILE, or one file with a split column")
 
 
@@ -69,5 +98,7 @@ class SplitOptions(ReportOptions):
 class PartOptions(ReportOptions):
     """Rows of one or several parts, each scored apart."""
 
-    split: str = option("split", metavar="NAME", group="Input", help="column of the parts, if there is one")
+    split: str = option(
+        "split", metavar="NAME", group="Input", help="column of the parts, if there is one"
+    )
     part: str | None = option(None, metavar="NAME", group="Input", help="score this part alone")

@@ -21,16 +21,66 @@ def whole_numbers(text: str) -> tuple[int, ...]:
 class ProbeOptions(SplitOptions):
     """One layer trained on frozen embeddings; its hyper-parameters are chosen on validation rows."""
 
-    validation: str | None = option(None, metavar="FILE", group="Input", help="embeddings to choose on")
-    validation_split: str | None = option(None, metavar="NAME", group="Input", help="value of the split column for validation rows", shown="validation, validate, valid, val or dev")  # fmt: skip
-    hold_out: float = option(0.0, metavar="SHARE", parse=at_least(0, float), group="Input", help="without validation rows: this share of the training dialogues or rows")  # fmt: skip
-    group: str | None = option(None, metavar="NAME", group="Input", help="column of what rows belong to: intervals, and the tests of dial-eval compare, keep rows of one value together", shown="dialogue_id, if there is one")  # fmt: skip
-    rates: tuple[float, ...] = option((1e-4, 1e-3, 1e-2), metavar="X[,X...]", parse=numbers, group="Probe", help="learning rates of Adam to try")  # fmt: skip
-    decays: tuple[float, ...] = option((0.0, 1e-5, 1e-4, 1e-3), metavar="X[,X...]", parse=numbers, group="Probe", help="L2 penalties to try")  # fmt: skip
-    hidden: tuple[int, ...] = option((0,), metavar="N[,N...]", parse=whole_numbers, group="Probe", help="units of a hidden layer to try; 0: one linear layer")  # fmt: skip
+    validation: str | None = option(
+        None, metavar="FILE", group="Input", help="embeddings to choose on"
+    )
+    validation_split: str | None = option(
+        None,
+        metavar="NAME",
+        group="Input",
+        help="value of the split column for validation rows",
+        shown="validation, validate, valid, val or dev",
+    )
+    hold_out: float = option(
+        0.0,
+        metavar="SHARE",
+        parse=at_least(0, float),
+        group="Input",
+        help="without validation rows: this share of the training dialogues or rows",
+    )
+    group: str | None = option(
+        None,
+        metavar="NAME",
+        group="Input",
+        help="column of what rows belong to: intervals, and the tests of dial-eval compare, keep rows of one value together",
+        shown="dialogue_id, if there is one",
+    )
+    rates: tuple[float, ...] = option(
+        (1e-4, 1e-3, 1e-2),
+        metavar="X[,X...]",
+        parse=numbers,
+        group="Probe",
+        help="learning rates of Adam to try",
+    )
+    decays: tuple[float, ...] = option(
+        (0.0, 1e-5, 1e-4, 1e-3),
+        metavar="X[,X...]",
+        parse=numbers,
+        group="Probe",
+        help="L2 penalties to try",
+    )
+    hidden: tuple[int, ...] = option(
+        (0,),
+        metavar="N[,N...]",
+        parse=whole_numbers,
+        group="Probe",
+        help="units of a hidden layer to try; 0: one linear layer",
+    )
     batch: int = option(64, metavar="N", parse=at_least(1), group="Probe", help="rows a step")
-    epochs: int = option(200, metavar="N", parse=at_least(1), group="Probe", help="passes over the training rows at most")  # fmt: skip
-    patience: int = option(5, metavar="N", parse=at_least(1), group="Probe", help="passes without a better validation score or loss before it stops")  # fmt: skip
+    epochs: int = option(
+        200,
+        metavar="N",
+        parse=at_least(1),
+        group="Probe",
+        help="passes over the training rows at most",
+    )
+    patience: int = option(
+        5,
+        metavar="N",
+        parse=at_least(1),
+        group="Probe",
+        help="passes without a better validation score or loss before it stops",
+    )
 
     @property
     def points(self) -> int:
@@ -40,7 +90,10 @@ class ProbeOptions(SplitOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.validation and not self.train:
-            raise ConfigError("--validation FILE goes with --train FILE and --test FILE", hint="--validation-split NAME chooses rows of one file")  # fmt: skip
+            raise ConfigError(
+                "--validation FILE goes with --train FILE and --test FILE",
+                hint="--validation-split NAME chooses rows of one file",
+            )
         if self.hold_out >= 1:
             raise ConfigError("--hold-out: a share is below 1")
         if 0 in self.rates:
@@ -51,15 +104,44 @@ class ProbeOptions(SplitOptions):
 class ActOptions(ProbeOptions):
     """Options of `dial-eval act`."""
 
-    target: str = option("next", choices=("next", "current"), help="acts of the turn after the embedded ones, or of the last embedded one")  # fmt: skip
-    acts: str = option("acts", metavar="NAME", group="Input", help="column of each row's own acts, beside dialogue_id and turn")  # fmt: skip
-    label: str = option("labels", metavar="NAME", group="Input", help="else: column of the target's acts")
-    speaker: str | None = option(None, metavar="NAME", group="Input", help="predict turns of this speaker only", shown="of all that have acts")  # fmt: skip
+    target: str = option(
+        "next",
+        choices=("next", "current"),
+        help="acts of the turn after the embedded ones, or of the last embedded one",
+    )
+    acts: str = option(
+        "acts",
+        metavar="NAME",
+        group="Input",
+        help="column of each row's own acts, beside dialogue_id and turn",
+    )
+    label: str = option(
+        "labels", metavar="NAME", group="Input", help="else: column of the target's acts"
+    )
+    speaker: str | None = option(
+        None,
+        metavar="NAME",
+        group="Input",
+        help="predict turns of this speaker only",
+        shown="of all that have acts",
+    )
 
 
 @dataclass
 class InferOptions(ProbeOptions):
     """Options of `dial-eval infer`."""
 
-    label: tuple[str, ...] = option(("label",), metavar="NAMES", parse=name_list, group="Input", help="column of the class; of several: whether any is true")  # fmt: skip
-    under_tokens: int | None = option(None, metavar="N", parse=at_least(1), group="Input", help="only rows of fewer tokens (column `tokens`: dial-embed --tokens)")  # fmt: skip
+    label: tuple[str, ...] = option(
+        ("label",),
+        metavar="NAMES",
+        parse=name_list,
+        group="Input",
+        help="column of the class; of several: whether any is true",
+    )
+    under_tokens: int | None = option(
+        None,
+        metavar="N",
+        parse=at_least(1),
+        group="Input",
+        help="only rows of fewer tokens (column `tokens`: dial-embed --tokens)",
+    )

@@ -24,12 +24,32 @@ class SpaceOptions(PartOptions):
     """Options of `dial-eval space`."""
 
     inputs: tuple[str, ...] = argument(help="embedding files")
-    vectors: str | None = option(None, metavar="NAME", group="Input", help="column of the vectors", shown="the only one, or embedding")  # fmt: skip
-    label: str = option("label", metavar="NAME", group="Input", help="column of the labels; without it, what needs none")  # fmt: skip
-    most: int = option(
-        20_000, metavar="N", parse=at_least(2), help="rows of a file at most; of more, a sample by --seed"
+    vectors: str | None = option(
+        None,
+        metavar="NAME",
+        group="Input",
+        help="column of the vectors",
+        shown="the only one, or embedding",
     )
-    plot: str | None = option(None, metavar="FILE", parse=picture, group="Output", help="draw uniformity over alignment, a point for each file (.png, .svg, .pdf)")  # fmt: skip
+    label: str = option(
+        "label",
+        metavar="NAME",
+        group="Input",
+        help="column of the labels; without it, what needs none",
+    )
+    most: int = option(
+        20_000,
+        metavar="N",
+        parse=at_least(2),
+        help="rows of a file at most; of more, a sample by --seed",
+    )
+    plot: str | None = option(
+        None,
+        metavar="FILE",
+        parse=picture,
+        group="Output",
+        help="draw uniformity over alignment, a point for each file (.png, .svg, .pdf)",
+    )
 
 
 @dataclass
@@ -37,17 +57,52 @@ class PlotOptions(RunOptions):
     """Options of `dial-eval plot`."""
 
     inputs: tuple[str, ...] = argument(help="an embedding file")
-    output: str = option("", short="-o", metavar="FILE", group="Output", help=".png, .svg or .pdf for a paper; .html, one page to explore")  # fmt: skip
-    coordinates: str | None = option(None, metavar="FILE", group="Output", help="also write the points as data: x, y, label, text (JSONL, Parquet, Arrow)")  # fmt: skip
+    output: str = option(
+        "",
+        short="-o",
+        metavar="FILE",
+        group="Output",
+        help=".png, .svg or .pdf for a paper; .html, one page to explore",
+    )
+    coordinates: str | None = option(
+        None,
+        metavar="FILE",
+        group="Output",
+        help="also write the points as data: x, y, label, text (JSONL, Parquet, Arrow)",
+    )
     overwrite: bool = option(False, group="Output", help="replace an output that exists")
-    method: str = option("tsne", choices=("tsne", "pca"), help="t-SNE, or the first two principal components")
-    perplexity: float = option(30.0, metavar="X", parse=at_least(1, float), help="of t-SNE; a third of the rows at most")  # fmt: skip
-    most: int = option(0, metavar="N", parse=at_least(0), help="rows at most; of more, a sample by --seed", shown="all")
-    vectors: str | None = option(None, metavar="NAME", group="Input", help="column of the vectors", shown="the only one, or embedding")  # fmt: skip
-    label: str = option("label", metavar="NAME", group="Input", help="column that gives a point its colour")
-    text: str = option("text", metavar="NAME", group="Input", help="column that hover and search show")
-    split: str = option("split", metavar="NAME", group="Input", help="column of the parts, if there is one")
-    part: str | None = option(None, metavar="NAME", group="Input", help="show this part alone", shown="all")
+    method: str = option(
+        "tsne", choices=("tsne", "pca"), help="t-SNE, or the first two principal components"
+    )
+    perplexity: float = option(
+        30.0, metavar="X", parse=at_least(1, float), help="of t-SNE; a third of the rows at most"
+    )
+    most: int = option(
+        0,
+        metavar="N",
+        parse=at_least(0),
+        help="rows at most; of more, a sample by --seed",
+        shown="all",
+    )
+    vectors: str | None = option(
+        None,
+        metavar="NAME",
+        group="Input",
+        help="column of the vectors",
+        shown="the only one, or embedding",
+    )
+    label: str = option(
+        "label", metavar="NAME", group="Input", help="column that gives a point its colour"
+    )
+    text: str = option(
+        "text", metavar="NAME", group="Input", help="column that hover and search show"
+    )
+    split: str = option(
+        "split", metavar="NAME", group="Input", help="column of the parts, if there is one"
+    )
+    part: str | None = option(
+        None, metavar="NAME", group="Input", help="show this part alone", shown="all"
+    )
 
     def __post_init__(self) -> None:
         if self.print_config:

@@ -6,7 +6,9 @@ from dialtools.catalog import Entry
 
 _HOME = "dialtools.train.losses"
 LOSSES = {
-    "hard-negative": Entry(f"{_HOME}.hard_negative:hard_negative", "2(N-1) negatives, the nearest weighing most (DSE)"),
+    "hard-negative": Entry(
+        f"{_HOME}.hard_negative:hard_negative", "2(N-1) negatives, the nearest weighing most (DSE)"
+    ),
     "nt-xent": Entry(f"{_HOME}.nt_xent:nt_xent", "2(N-1) negatives alike (SimCLR)"),
     "info-nce": Entry(f"{_HOME}.info_nce:info_nce", "anchors against positives, both ways"),
     "simcse": Entry(f"{_HOME}.info_nce:one_way", "anchors against positives, one way (SimCSE)"),

@@ -8,18 +8,25 @@ from torch import Tensor
 from dialtools.train.losses._rows import MASKED, negatives, similarity
 
 
-def hard_negative(anchor_ND: Tensor, positive_ND: Tensor, *, temperature: float = 0.05, excluded: Tensor | None = None) -> Tensor:  # fmt: skip
+def hard_negative(
+    anchor_ND: Tensor,
+    positive_ND: Tensor,
+    *,
+    temperature: float = 0.05,
+    excluded: Tensor | None = None,
+) -> Tensor:
     """Contrast each utterance with the 2(N-1) others of its batch, the nearest weighing most (DSE eq. 1-3, as coded).
 
-    With x = similarity/temperature and n negatives, sum(alpha·exp(x)) = n·sum(exp(2x))/sum(exp(x)); gradients flow
-    through alpha; the positive stands in the denominator once.
+    With x = similarity/temperature and n negatives, sum(alpha·exp(x)) = n·sum(exp(2x))/sum(exp(x));
+    gradients flow through alpha; the positive stands in the denominator once.
 
     Args:
         anchor_ND, positive_ND: unit vectors.
         excluded: (2N, 2N) bool over rows [anchors; positives], True where a row is no negative.
 
     Returns:
-        (N,) the loss of each pair in nats, averaged over its two directions; 0 where there is no negative.
+        (N,) the loss of each pair in nats, averaged over its two directions; 0 where there is no
+        negative.
     """
     rows = torch.cat([anchor_ND, positive_ND])
     x, n = similarity(rows, rows, temperature), len(anchor_ND)
@@ -27,6 +34,8 @@ def hard_negative(anchor_ND: Tensor, positive_ND: Tensor, *, temperature: float 
     positive = torch.cat([x.diagonal(n), x.diagonal(-n)])
     count = negative.sum(1)
     masked = x.masked_fill(~negative, MASKED)
-    weighted = count.clamp(min=1).log() + torch.logsumexp(2 * masked, 1) - torch.logsumexp(masked, 1)
+    weighted = (
+        count.clamp(min=1).log() + torch.logsumexp(2 * masked, 1) - torch.logsumexp(masked, 1)
+    )
     loss = torch.where(count > 0, torch.logaddexp(positive, weighted) - positive, 0.0)
     return (loss[:n] + loss[n:]) / 2

@@ -7,7 +7,13 @@ from torch import Tensor
 from dialtools.train.losses._rows import cross_entropy_of_diagonal, similarity
 
 
-def info_nce(anchor_ND: Tensor, positive_ND: Tensor, *, temperature: float = 0.05, excluded: Tensor | None = None) -> Tensor:  # fmt: skip
+def info_nce(
+    anchor_ND: Tensor,
+    positive_ND: Tensor,
+    *,
+    temperature: float = 0.05,
+    excluded: Tensor | None = None,
+) -> Tensor:
     """Symmetric InfoNCE: each anchor picks its positive of N, each positive its anchor (WMDC app. A).
 
     Returns:
@@ -20,7 +26,13 @@ def info_nce(anchor_ND: Tensor, positive_ND: Tensor, *, temperature: float = 0.0
     return (there + back) / 2
 
 
-def one_way(anchor_ND: Tensor, positive_ND: Tensor, *, temperature: float = 0.05, excluded: Tensor | None = None) -> Tensor:  # fmt: skip
+def one_way(
+    anchor_ND: Tensor,
+    positive_ND: Tensor,
+    *,
+    temperature: float = 0.05,
+    excluded: Tensor | None = None,
+) -> Tensor:
     """InfoNCE from anchor to positive only (SimCSE; with raw dot products, TOD-BERT's response contrast).
 
     Returns:

@@ -1,11 +1,14 @@
 """Responses seen through a context (DialogueCSE 4.1-4.3), without the matching matrices.
 
-N contexts of C turns, J responses of T tokens, D dimensions. With U the tokens of a turn and R those of a response,
+N contexts of C turns, J responses of T tokens, D dimensions. With U the tokens of a turn and R
+those of a response,
 
-    M = U Rᵀ / √d,   refined = M R,   pooled over its rows: Σ_a U[a] Rᵀ R / √d = (Rᵀ R) s / √d,   s = Σ_a U[a]
+    M = U Rᵀ / √d,   refined = M R,   pooled over its rows: Σ_a U[a] Rᵀ R / √d = (Rᵀ R) s / √d,   s
+    = Σ_a U[a]
 
-so that the sums s of the turns are all that is needed of a context: one product with the tokens of a response instead
-of a matrix for each turn, exact for the mean over turns (I2) and for one weight a turn (I1).
+so that the sums s of the turns are all that is needed of a context: one product with the tokens of
+a response instead of a matrix for each turn, exact for the mean over turns (I2) and for one weight
+a turn (I1).
 """
 
 from __future__ import annotations
@@ -18,14 +21,17 @@ from torch import Tensor, nn
 Weigh = Callable[[Tensor], Tensor]
 
 
-def similarities(turn_sums_NCD: Tensor, turn_sizes_NC: Tensor, responses_JTD: Tensor, weigh: Weigh | None = None) -> Tensor:  # fmt: skip
+def similarities(
+    turn_sums_NCD: Tensor, turn_sizes_NC: Tensor, responses_JTD: Tensor, weigh: Weigh | None = None
+) -> Tensor:
     """Return (N, J): how like itself each response is when seen through each context.
 
     Args:
         turn_sums_NCD: sums over the tokens of each turn; 0 for a turn that is missing.
         turn_sizes_NC: tokens of each turn, 0 for a missing one.
         responses_JTD: tokens of the responses, padded with zeros.
-        weigh: from (..., C, D) mean-pooled refined turns to (..., C) scores, softmax over which weighs the turns (I1);
+        weigh: from (..., C, D) mean-pooled refined turns to (..., C) scores, softmax over which
+            weighs the turns (I1);
             without it, turns weigh alike (I2).
     """
     turns = turn_sums_NCD if weigh else turn_sums_NCD.sum(1, keepdim=True)
@@ -34,7 +40,9 @@ def similarities(turn_sums_NCD: Tensor, turn_sizes_NC: Tensor, responses_JTD: Te
     return _cosine(refined_NJCD, turn_sizes_NC[:, None], responses_JTD.sum(1), weigh)
 
 
-def own_similarities(turn_sums_NCD: Tensor, turn_sizes_NC: Tensor, responses_NKTD: Tensor, weigh: Weigh | None = None) -> Tensor:  # fmt: skip
+def own_similarities(
+    turn_sums_NCD: Tensor, turn_sizes_NC: Tensor, responses_NKTD: Tensor, weigh: Weigh | None = None
+) -> Tensor:
     """Return (N, K): the same where each context has K candidates of its own, (N, K, T, D)."""
     turns = turn_sums_NCD if weigh else turn_sums_NCD.sum(1, keepdim=True)
     through = torch.einsum("nktd,ncd->nktc", responses_NKTD, turns)
@@ -47,12 +55,16 @@ def _cosine(refined: Tensor, sizes: Tensor, response: Tensor, weigh: Weigh | Non
     if weigh:
         pooled = refined / (refined.shape[-1] ** 0.5 * sizes.clamp(min=1)[..., None])
         scores = weigh(pooled).masked_fill(sizes == 0, float("-inf"))
-        scores = torch.where((sizes > 0).any(-1, keepdim=True), scores, 0.0)  # a context without turns
+        scores = torch.where(
+            (sizes > 0).any(-1, keepdim=True), scores, 0.0
+        )  # a context without turns
         refined = refined * scores.softmax(-1)[..., None]
     return nn.functional.cosine_similarity(refined.sum(-2), response, dim=-1)
 
 
-def contrast(similarity_NK: Tensor, truth_N: Tensor, *, temperature: float, excluded: Tensor | None = None) -> Tensor:
+def contrast(
+    similarity_NK: Tensor, truth_N: Tensor, *, temperature: float, excluded: Tensor | None = None
+) -> Tensor:
     """Return (N,) nats: -log softmax of the true response over the candidates of its context (DialogueCSE 4.4).
 
     Args:

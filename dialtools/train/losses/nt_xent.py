@@ -8,7 +8,13 @@ from torch import Tensor
 from dialtools.train.losses._rows import MASKED, negatives, similarity
 
 
-def nt_xent(anchor_ND: Tensor, positive_ND: Tensor, *, temperature: float = 0.05, excluded: Tensor | None = None) -> Tensor:  # fmt: skip
+def nt_xent(
+    anchor_ND: Tensor,
+    positive_ND: Tensor,
+    *,
+    temperature: float = 0.05,
+    excluded: Tensor | None = None,
+) -> Tensor:
     """Contrast each utterance with the 2(N-1) others of its batch alike (METHODS 2.4, "Orig").
 
     Returns:

@@ -26,15 +26,23 @@ class Terms(NamedTuple):
     pair: float
 
 
-def template_losses(views: Views, *, temperature: Terms, share: Terms, negatives: str = "utterances", same: Tensor | None = None) -> Tensor:  # fmt: skip
+def template_losses(
+    views: Views,
+    *,
+    temperature: Terms,
+    share: Terms,
+    negatives: str = "utterances",
+    same: Tensor | None = None,
+) -> Tensor:
     """L = lambda_u L^u + lambda_t L^t + lambda_pair L^pair (equation 4).
 
-    L^u (eq. 1) contrasts the passes of utterances, L^t (eq. 2) those of templates, each one way as SimCSE does. L^pair
-    (eq. 3) lets a template pick its utterance among those of the batch; with `negatives="templates"` an utterance picks
-    its template, with "both" the two are averaged.
+    L^u (eq. 1) contrasts the passes of utterances, L^t (eq. 2) those of templates, each one way as
+    SimCSE does. L^pair (eq. 3) lets a template pick its utterance among those of the batch; with
+    `negatives="templates"` an utterance picks its template, with "both" the two are averaged.
 
     Args:
-        same: (N, N) bool, rows of one template: no negatives of each other in L^t and L^pair. None: they are, as published.
+        same: (N, N) bool, rows of one template: no negatives of each other in L^t and L^pair. None:
+        they are, as published.
 
     Returns:
         (N,) in nats.
@@ -46,9 +54,15 @@ def template_losses(views: Views, *, temperature: Terms, share: Terms, negatives
     if share.utterance:
         terms.append(share.utterance * one_way(u, again, temperature=temperature.utterance))
     if share.template:
-        terms.append(share.template * one_way(t, t_again, temperature=temperature.template, excluded=excluded))
+        terms.append(
+            share.template
+            * one_way(t, t_again, temperature=temperature.template, excluded=excluded)
+        )
     if share.pair:
-        there, back = (one_way(a, b, temperature=temperature.pair, excluded=excluded) for a, b in ((t, u), (u, t)))
+        there, back = (
+            one_way(a, b, temperature=temperature.pair, excluded=excluded)
+            for a, b in ((t, u), (u, t))
+        )
         pair = {"utterances": there, "templates": back, "both": (there + back) / 2}[negatives]
         terms.append(share.pair * pair)
     return sum(terms, u.new_zeros(n))

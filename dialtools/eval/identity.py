@@ -1,0 +1,63 @@
+"""Which the test items are, so that two scores are compared only if they are of the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import orjson
+
+TELLING = (
+    "id",
+    "dialogue_id",
+    "turn",
+    "text",
+    "query",
+    "utterance",
+    "context",
+    "history",
+    "response",
+    "text1",
+    "text2",
+    "sentence1",
+    "sentence2",
+    "premise",
+    "hypothesis",
+    "anchor",
+    "entailment",
+    "contradiction",
+    "positive",
+    "candidates",
+)
+"""Columns that say what an item is, whichever model embedded it; those that a file has are taken."""
+
+
+def identity(
+    columns: Mapping[str, Sequence[Any]],
+    rows: np.ndarray | None = None,
+    *,
+    also: Sequence[str] = (),
+) -> dict[str, str]:
+    """Return {column: digest of its values in order}: files that kept different columns still share some.
+
+    Args:
+        rows: the rows that are test items, if not all.
+        also: further columns that tell, e.g. that of the labels.
+    """
+    names = [name for name in dict.fromkeys((*TELLING, *also)) if name in columns]
+    return {
+        name: _digest(columns[name] if rows is None else [columns[name][row] for row in rows])
+        for name in names
+    }
+
+
+def differing(first: Mapping[str, str], second: Mapping[str, str]) -> list[str] | None:
+    """Return the columns in which two identities differ: none if the items are the same, None if they share no column."""
+    shared = [name for name in first if name in second]
+    return [name for name in shared if first[name] != second[name]] if shared else None
+
+
+def _digest(values: Sequence[Any]) -> str:
+    return blake2b(orjson.dumps(list(values), default=str), digest_size=8).hexdigest()

@@ -1,0 +1,97 @@
+"""Dialogue inference: does a dialogue contradict itself? A probe with a softmax, accuracy (METHODS 4.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dialtools.errors import DataError
+from dialtools.eval import parts as three
+from dialtools.eval import probe, sanity
+from dialtools.eval.identity import identity
+from dialtools.eval.options.probes import InferOptions
+from dialtools.eval.parts import Parts
+from dialtools.eval.score import Score, of_queries
+from dialtools.streams.vectors import Embeddings
+
+TRUE = ("1", "true", "yes")
+
+
+def evaluate(
+    options: InferOptions, advance: Callable[[int], None] = lambda _: None
+) -> tuple[list[Score], dict[str, str]]:
+    """Return the accuracy in percent, that of always saying the most frequent training class, and the metadata."""
+    parts = Parts(*(short_enough(part, options) for part in three.read(options)))
+    labels = Parts(*(classes(part, options.label) for part in parts))
+    names = sorted(set(labels.train))
+    if len(names) < 2:
+        raise DataError(
+            f"one class to learn, {names[0]!r}: nothing to tell apart", where=parts.train.name
+        )
+    place = {name: i for i, name in enumerate(names)}
+    y = Parts(*(np.asarray([place.get(label, -1) for label in part], np.int64) for part in labels))
+    layer = probe.train(
+        parts, y, lambda truth, p: float((p.argmax(1) == truth).mean()), options, advance
+    )
+    guess = layer(parts.test.matrix).argmax(1)
+    setting = f"under {options.under_tokens} tokens" if options.under_tokens else "all"
+    facts: dict[str, Any] = {
+        "task": "infer",
+        "dataset": options.name or parts.test.name,
+        "setting": setting,
+        "seed": options.seed,
+        "items": identity(parts.test.columns, also=options.label),
+        "groups": three.groups(parts.test, options.group),
+    }
+    majority = np.bincount(y.train).argmax()
+    scores = [
+        of_queries(100.0 * (guess == y.test), metric="accuracy", chosen=layer.chosen, **facts),
+        of_queries(100.0 * (y.test == majority), metric="majority", **facts),
+    ]
+    sanity.check(scores, parts.train, parts.test, labels.train, labels.test)
+    return scores, parts.train.metadata
+
+
+def short_enough(part: Embeddings, options: InferOptions) -> Embeddings:
+    """Return the rows below --under-tokens.
+
+    Raises:
+        DataError: if the file does not tell, or none is.
+    """
+    if options.under_tokens is None:
+        return part
+    if "tokens" not in part.columns:
+        raise DataError(
+            "no column tokens, which --under-tokens needs",
+            where=part.name,
+            hint="dial-embed --tokens writes it",
+        )
+    odd = next(
+        (row for row, count in enumerate(part.columns["tokens"]) if type(count) is not int), None
+    )
+    if odd is not None:
+        raise DataError(f"row {odd + 1}: tokens: expected a whole number", where=part.name)
+    rows = np.flatnonzero(np.asarray(part.columns["tokens"]) < options.under_tokens)
+    if not len(rows):
+        raise DataError(f"no row has fewer than {options.under_tokens} tokens", where=part.name)
+    return part.select(rows)
+
+
+def classes(part: Embeddings, names: tuple[str, ...]) -> list[str]:
+    """Return the class of each row: the column as text, or of several columns whether any is true.
+
+    Raises:
+        DataError: if a row has none.
+    """
+    columns = [part.column(name) for name in names]
+    for name, column in zip(names, columns, strict=True):
+        if None in column:
+            raise DataError(f"row {column.index(None) + 1} has no {name}", where=part.name)
+    if len(columns) == 1:
+        return [str(value) for value in columns[0]]
+    return [
+        str(any(str(value).lower() in TRUE for value in row)).lower()
+        for row in zip(*columns, strict=True)
+    ]

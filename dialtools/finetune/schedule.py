@@ -1,0 +1,91 @@
+"""When a fine-tuning run is validated, what counts as better, when it ends: DSE's protocol (METHODS 3.8). No torch here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long a run may be, and how often it is looked at.
+
+    Attributes:
+        rows: rows to train on. validate_every: steps between validations; an epoch at least.
+        patience: after more validations than this without a better score, the run ends with its
+        epoch.
+    """
+
+    rows: int
+    batch_size: int
+    epochs: int
+    validate_every: int
+    patience: int
+    warmup: float
+
+    @property
+    def per_epoch(self) -> int:
+        """Steps an epoch; the last batch may be smaller."""
+        return math.ceil(self.rows / self.batch_size)
+
+    @property
+    def between(self) -> int:
+        """Steps between validations: the first is at step 0, before any update."""
+        return max(self.validate_every, self.per_epoch)
+
+    @property
+    def total(self) -> int:
+        """Steps until the rate is 0, as the reference counts them; smaller last batches are steps beyond it."""
+        return self.rows * self.epochs // self.batch_size
+
+    def rate(self, step: int) -> float:
+        """Return the share of the highest rate at a step (0-based), as transformers' linear schedule."""
+        rising = int(self.total * self.warmup)
+        if step < rising:
+            return step / rising
+        return max(0.0, (self.total - step) / max(1, self.total - rising))
+
+
+@dataclass
+class Course:
+    """How a run went: the validation score of its best state and the step of that state, and the steps it took."""
+
+    best: float = 0.0
+    chosen: int = 0
+    steps: int = 0
+
+
+def follow(
+    schedule: Schedule,
+    *,
+    step: Callable[[np.ndarray, float], None],
+    validate: Callable[[], float],
+    keep: Callable[[], None],
+    draw: np.random.Generator,
+) -> Course:
+    """Take the steps of a run.
+
+    A score is better only if it is higher, and the first is compared with 0. What is kept last is
+    the best.
+
+    Args:
+        step: takes row numbers and the share of the highest rate.
+        keep: called when the state is the best so far.
+    """
+    course, waited = Course(), 0
+    for _ in range(schedule.epochs):
+        order = draw.permutation(schedule.rows)
+        for start in range(0, schedule.rows, schedule.batch_size):
+            if course.steps % schedule.between == 0:
+                waited += 1
+                if (score := validate()) > course.best:
+                    course.best, course.chosen, waited = score, course.steps, 0
+                    keep()
+            step(order[start : start + schedule.batch_size], schedule.rate(course.steps))
+            course.steps += 1
+        if waited > schedule.patience:
+            break
+    return course

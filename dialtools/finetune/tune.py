@@ -1,0 +1,212 @@
+"""One fine-tuning run: draw examples, train encoder and head, test the state that was best on validation rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dialtools.encoder.batches import pad, token_batches
+from dialtools.encoder.device import autocast, choose_device, choose_precision, default_batch_tokens
+from dialtools.encoder.encode import encode
+from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.randomness import seeded
+from dialtools.errors import DataError, ModelError
+from dialtools.finetune.schedule import Course, Schedule, follow
+from dialtools.finetune.task import Figures, Task
+from dialtools.metrics.episodes import Episode, sample_sets
+
+EPSILON = 1e-6  # of transformers' AdamW, which the reference takes
+DIGITS = 6
+SPREAD = 0.02  # of the head's weights at the start, as BERT's
+
+
+@dataclass
+class Result:
+    """What a run found: scores on the test rows in percent, what each row adds to them, and how it went."""
+
+    figures: Figures
+    each: dict[str, list[float]]
+    validation: float
+    chosen: int
+    steps: int
+    rows: int
+    seconds: float
+
+    def record(self) -> dict[str, Any]:
+        return vars(self)
+
+
+@dataclass
+class _Rows:
+    """Token sequences of each side, and the truth."""
+
+    sides: list[list[np.ndarray]]
+    truth: np.ndarray
+
+    def select(self, rows: np.ndarray) -> _Rows:
+        return _Rows([[side[i] for i in rows] for side in self.sides], self.truth[rows])
+
+
+@dataclass
+class Tuner:
+    """An encoder and the rows of a task as its tokens; each run begins with the encoder as it was loaded."""
+
+    task: Task[Any]
+    encoder: Encoder
+    start: dict[str, Tensor] = field(init=False)
+
+    def __post_init__(self) -> None:
+        options = self.task.options
+        self.device = choose_device(options.device)
+        self.precision = choose_precision(options.precision, self.device)
+        self.batch_tokens = options.batch_tokens or default_batch_tokens(self.device)
+        self.task.cut = 0
+        self.train, self.test = (
+            _Rows(self.task.sequences(self.encoder, part), part.truth)
+            for part in (self.task.train, self.task.test)
+        )
+        self.start = _copy(self.encoder)
+        self.encoder.to(self.device)
+
+    def run(self, shots: int, seed: int) -> Result:
+        """Fine-tune on `shots` rows a label drawn by `seed`, and test; the same every time.
+
+        Raises:
+            DataError: if there are no rows to validate on. ModelError: if the loss is not finite.
+        """
+        began, options = time.monotonic(), self.task.options
+        episode = sample_sets(self.task.groups, shots, seed=seed)
+        if not len(episode.val):
+            raise DataError(f"{len(episode.train)} training rows, none left to validate on")
+        self.encoder.load_state_dict(self.start)
+        with seeded(options.train_seed, self.device):
+            head = build_head(
+                self.encoder.dimension, self.task.outputs, dropout=self.task.dropout
+            ).to(self.device)
+            course = self._train(head, episode)
+        outputs = self._outputs(head, self.test)
+        figures = self.task.figures(outputs, self.test.truth, final=True)
+        added = self.task.each(outputs, self.test.truth[: self.task.tested])
+        each = {
+            name: np.round(shares.astype(np.float64), DIGITS).tolist()
+            for name, shares in added.items()
+        }
+        return Result(
+            figures,
+            each,
+            course.best,
+            course.chosen,
+            course.steps,
+            len(episode.train),
+            time.monotonic() - began,
+        )
+
+    def _train(self, head: nn.Module, episode: Episode) -> Course:
+        """Train, and leave encoder and head in the best state."""
+        options, model = self.task.options, nn.ModuleList([self.encoder, head])
+        train, validation = self.train.select(episode.train), self.train.select(episode.val)
+        optimiser = torch.optim.AdamW(
+            model.parameters(), lr=options.lr, weight_decay=0.0, eps=EPSILON, fused=True
+        )
+        best = _copy(model)
+
+        def step(rows: np.ndarray, rate: float) -> None:
+            for group in optimiser.param_groups:
+                group["lr"] = options.lr * rate
+            batch = train.select(rows)
+            optimiser.zero_grad(set_to_none=True)
+            outputs = [head(self._vectors(side)) for side in batch.sides]
+            loss = self.task.loss(outputs, torch.from_numpy(batch.truth).to(self.device))
+            if not torch.isfinite(loss):
+                raise ModelError("the loss is not finite", hint="try a smaller --lr")
+            loss.backward()
+            optimiser.step()
+
+        def validate() -> float:
+            figures = self.task.figures(
+                self._outputs(head, validation), validation.truth, final=False
+            )
+            model.train()
+            return self.task.quality(figures)
+
+        schedule = Schedule(
+            len(episode.train),
+            options.batch_size,
+            options.epochs,
+            options.validate_every,
+            options.patience,
+            options.warmup,
+        )
+        model.train()
+        course = follow(
+            schedule,
+            step=step,
+            validate=validate,
+            keep=lambda: best.update(_copy(model)),
+            draw=np.random.default_rng(options.train_seed),
+        )
+        model.load_state_dict(best)
+        return course
+
+    def _vectors(self, sequences: Sequence[np.ndarray]) -> Tensor:
+        """Return (n, D) vectors with their graph, encoded in batches of like length."""
+        parts = token_batches(
+            np.fromiter(map(len, sequences), np.int64, len(sequences)), max_tokens=self.batch_tokens
+        )
+        vectors = []
+        with autocast(self.device, self.precision):
+            for rows in parts:
+                ids_NT, mask_NT = pad([sequences[i] for i in rows], self.encoder.special)
+                vectors.append(self.encoder(ids_NT.to(self.device), mask_NT.to(self.device)))
+        back = torch.from_numpy(np.argsort(np.concatenate(parts))).to(self.device)
+        return torch.cat(vectors)[back]
+
+    @torch.no_grad()
+    def _outputs(self, head: nn.Module, rows: _Rows) -> list[np.ndarray]:
+        """Return the outputs of each side, without dropout; equal sequences are encoded once."""
+        head.eval()
+        outputs = []
+        for side in rows.sides:
+            distinct = {sequence.tobytes(): sequence for sequence in side}
+            vectors_ND = encode(
+                self.encoder,
+                list(distinct.values()),
+                batch_tokens=self.batch_tokens,
+                precision=self.precision,
+            )
+            place = {key: i for i, key in enumerate(distinct)}
+            found = head(torch.from_numpy(vectors_ND).to(self.device)).cpu().numpy()
+            outputs.append(found[[place[sequence.tobytes()] for sequence in side]])
+        return outputs
+
+
+def build_head(dimension: int, outputs: int, *, dropout: float) -> nn.Module:
+    """Return dropout and one layer; without outputs, nothing."""
+    if not outputs:
+        return nn.Identity()
+    layer = nn.Linear(dimension, outputs)
+    nn.init.normal_(layer.weight, std=SPREAD)
+    nn.init.zeros_(layer.bias)
+    return nn.Sequential(nn.Dropout(dropout), layer)
+
+
+def _copy(module: nn.Module) -> dict[str, Tensor]:
+    return {name: value.detach().clone() for name, value in module.state_dict().items()}
+
+
+def load_encoder(name: str, task: Task[Any]) -> Encoder:
+    """Load the encoder to start from, with the pooling and length of the task."""
+    options = task.options
+    longest = max(options.max_length, getattr(options, "response_max_length", 0))
+    return Encoder.load(
+        name,
+        pooling=options.pooling,
+        max_length=longest,
+        trust_remote_code=options.trust_remote_code,
+    )

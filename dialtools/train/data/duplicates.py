@@ -1,0 +1,40 @@
+"""False negatives: batch-mates that mean the same as the positive."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def same_text(anchor_N: np.ndarray, positive_N: np.ndarray) -> np.ndarray:
+    """Return (2N, 2N) bool over [anchors; positives]: True where two rows, not partners, are the same text.
+
+    A row whose text is that of the partner's counts too: it would be pushed from what it is pulled
+    to.
+
+    Args:
+        anchor_N, positive_N: an integer for each distinct text.
+    """
+    text = np.concatenate([anchor_N, positive_N])
+    partner = np.concatenate([positive_N, anchor_N])
+    same = (text[:, None] == text[None, :]) | (partner[:, None] == text[None, :])
+    return _without_own(same, len(anchor_N))
+
+
+def neighbours(dialogue_N: np.ndarray, turn_N: np.ndarray) -> np.ndarray:
+    """Return (2N, 2N) bool: True where two rows, not partners, stand next to each other in one dialogue."""
+    dialogue, turn = np.tile(dialogue_N, 2), np.concatenate([turn_N - 1, turn_N])
+    near = (dialogue[:, None] == dialogue[None, :]) & (np.abs(turn[:, None] - turn[None, :]) <= 1)
+    return _without_own(near, len(dialogue_N))
+
+
+def _without_own(mask: np.ndarray, n: int) -> np.ndarray:
+    rows = np.arange(2 * n)
+    mask[rows, rows] = False
+    mask[rows, (rows + n) % (2 * n)] = False
+    return mask
+
+
+def rate(excluded: np.ndarray) -> float:
+    """Return the share of negatives that are false."""
+    n = len(excluded)
+    return float(excluded.sum() / max(1, n * (n - 2)))

@@ -1,0 +1,72 @@
+"""Which pairs a step sees: a global reshuffle each epoch, a function of seed and step alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def epoch_order(n: int, *, seed: int, epoch: int, stream: int = 0) -> np.ndarray:
+    """Return the (n,) order of an epoch; streams of one epoch are independent."""
+    bits = np.random.Philox(key=[seed & (2**64 - 1), epoch], counter=[0, 0, 0, stream])
+    return np.random.Generator(bits).permutation(n)
+
+
+def steps_per_epoch(n: int, batch_size: int) -> int:
+    """Return the batches of an epoch; the last, incomplete one counts unless it is a single pair (no negatives)."""
+    full, rest = divmod(n, batch_size)
+    return max(1, full + (rest > 1))
+
+
+class Sampler:
+    """Batches of pair indices by step number."""
+
+    def __init__(self, pairs: np.ndarray, *, batch_size: int, seed: int, stream: int = 0) -> None:
+        self.pairs, self.batch_size, self.seed, self.stream = (
+            pairs,
+            min(batch_size, len(pairs)),
+            seed,
+            stream,
+        )
+        self.per_epoch = steps_per_epoch(len(pairs), self.batch_size)
+        self._epoch, self._order = -1, np.zeros(0, np.int64)
+
+    def batch(self, step: int) -> np.ndarray:
+        """Return the (N,) pairs of a step (0-based)."""
+        epoch, within = divmod(step, self.per_epoch)
+        if epoch != self._epoch:
+            self._epoch = epoch
+            self._order = epoch_order(
+                len(self.pairs), seed=self.seed, epoch=epoch, stream=self.stream
+            )
+        return self.pairs[self._order[within * self.batch_size : (within + 1) * self.batch_size]]
+
+
+class ByWindow:
+    """Batches of one window size each, the sizes taking turns in proportion to their batches (WMDC 4.2.2).
+
+    A head belongs to a window, so that logits between windows would compare different spaces.
+    """
+
+    def __init__(
+        self, pairs: np.ndarray, windows: np.ndarray, *, batch_size: int, seed: int
+    ) -> None:
+        self.pairs = pairs
+        groups = [(int(window), pairs[windows == window]) for window in np.unique(windows)]
+        self.samplers = [
+            Sampler(own, batch_size=batch_size, seed=seed, stream=window)
+            for window, own in groups
+            if len(own) > 1
+        ]
+        counts = [sampler.per_epoch for sampler in self.samplers]
+        who = np.repeat(np.arange(len(counts)), counts)
+        nth = np.concatenate([np.arange(count) for count in counts])
+        turn = np.lexsort((who, (nth + 0.5) / np.asarray(counts)[who]))
+        self.turns = list(zip(who[turn].tolist(), nth[turn].tolist(), strict=True))
+        self.per_epoch = len(self.turns)
+
+    def batch(self, step: int) -> np.ndarray:
+        """Return the (N,) pairs of a step (0-based)."""
+        epoch, within = divmod(step, self.per_epoch)
+        who, nth = self.turns[within]
+        sampler = self.samplers[who]
+        return sampler.batch(epoch * sampler.per_epoch + nth)

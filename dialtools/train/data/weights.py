@@ -1,0 +1,62 @@
+"""How much each pair counts: as its record says, or less the more frequent its response (WMDC)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dialtools.chance import stable_hash
+from dialtools.freq.normalise import AS_WMDC, normalise
+from dialtools.freq.weights import Weighting
+from dialtools.train.data.store import Store, texts
+
+
+def of_pairs(store: Store, pairs: np.ndarray, *, kind: str, mean_one: bool) -> np.ndarray:
+    """Return (P,) float32 weights of all pairs of a store; those not in `pairs` have no say in them.
+
+    Args:
+        kind: `none` 1 for all; `given` what the records say, 1 where they say nothing; `irf` what
+            the records say, else
+            1 / (ln f + 1), f the frequency of the response (WMDC, METHODS 4.3).
+        mean_one: scale so that the mean over `pairs` is 1.
+    """
+    if kind == "none":
+        return np.ones(len(store), np.float32)
+    weights = np.array(store.weight)
+    unsaid = np.isnan(weights)
+    if kind == "irf" and unsaid.any():
+        weights = np.where(unsaid, inverse_response_frequency(store, pairs), weights)
+    weights = np.nan_to_num(weights, nan=1.0)
+    if mean_one:
+        weights /= max(float(weights[pairs].mean()), 1e-12)
+    return weights.astype(np.float32)
+
+
+def inverse_response_frequency(store: Store, pairs: np.ndarray) -> np.ndarray:
+    """Return (P,) 1 / (ln f + 1): f is how often the response occurs among `pairs`, as dial-freq counts.
+
+    A turn counts once, though it answers a context of every window size (METHODS 10, trap 4). Pairs
+    that do not say of which dialogue they are count each for itself.
+    """
+    folded = _folded(store)
+    response = np.asarray(store.response)
+    place = np.asarray(store.dialogue)[pairs].astype(np.uint64)
+    for part in (
+        np.asarray(store.turn)[pairs],
+        response[pairs],
+    ):  # pairs of one turn, as a 64-bit mixture
+        place = (place ^ (place >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15) + part.astype(
+            np.uint64
+        )
+    once = pairs[np.unique(place, return_index=True)[1]]
+    frequency = np.bincount(folded[response[once]], minlength=int(folded.max(initial=0)) + 1)
+    return Weighting()(frequency)[folded[response]]
+
+
+def _folded(store: Store) -> np.ndarray:
+    """Return (U,) an integer for each utterance, the same where texts are counted as one."""
+    hashes = np.fromiter(
+        (stable_hash(normalise(text, AS_WMDC)) for text in texts(store.directory)),
+        np.uint64,
+        store.counts["utterances"],
+    )
+    return np.unique(hashes, return_inverse=True)[1]

@@ -1,0 +1,115 @@
+"""What a method is to the loop: which tokens of a step are encoded, how, and the loss of what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dialtools.encoder.batches import pad, token_batches
+from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.tokens import SpecialTokens
+from dialtools.train.data.store import Store
+from dialtools.train.options import TrainOptions
+
+Part = tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Tokens of a context and of a response at most."""
+
+    context: int
+    response: int
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What every method works with.
+
+    Attributes:
+        pairs: those to train on; weights: (P,) of all pairs of the store.
+        max_tokens: padded tokens of a micro-batch at most.
+        role_tokens: with speaker tokens, the id for an unknown, a user's and a system's turn.
+    """
+
+    encoder: Encoder
+    store: Store
+    pairs: np.ndarray
+    options: TrainOptions
+    weights: np.ndarray
+    lengths: Lengths
+    max_tokens: int
+    role_tokens: tuple[int, int, int] | None = None
+
+    @property
+    def special(self) -> SpecialTokens:
+        return self.encoder.special
+
+
+@dataclass
+class Batch:
+    """N pairs ready to encode.
+
+    Attributes:
+        parts: micro-batches (ids_NT, mask_NT, ...), longest first.
+        place: where each sequence of the plan stands among the rows of all parts.
+        sizes: tokens of each sequence of the plan.
+        about: what the method's loss wants to know besides.
+        tokens: real tokens; padded: with padding.
+    """
+
+    parts: list[Part]
+    place: np.ndarray
+    sizes: np.ndarray
+    pairs: np.ndarray
+    about: Any
+
+    @property
+    def tokens(self) -> int:
+        return int(self.sizes.sum())
+
+    @property
+    def padded(self) -> int:
+        return sum(part[0].numel() for part in self.parts)
+
+
+class Method(nn.Module):
+    """A method; its parameters are those of its head, which is dropped at the end."""
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__()
+        self.setting = setting
+
+    def collate(self, pairs: np.ndarray, step: int) -> Batch:
+        """Return the sequences of a batch of pairs as micro-batches."""
+        raise NotImplementedError
+
+    def encode(self, part: Part) -> Tensor:
+        """Return the rows of a micro-batch: (n, D) pooled vectors."""
+        return self.setting.encoder(part[0], part[1])
+
+    def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
+        """Return the mean loss of a batch from the rows of its parts, and note figures worth logging."""
+        raise NotImplementedError
+
+    def save(self, directory: Path) -> None:
+        """Write what stays of the method beside the model: nothing, as a rule."""
+
+    def batches(self, sequences: Sequence[np.ndarray], pairs: np.ndarray, about: Any) -> Batch:
+        """Return a batch of token sequences, cut into micro-batches of like length."""
+        sizes = np.fromiter((len(s) for s in sequences), np.int64, len(sequences))
+        groups = token_batches(sizes, max_tokens=self.setting.max_tokens)
+        place = np.empty(len(sequences), np.int64)
+        place[np.concatenate(groups)] = np.arange(len(sequences))
+        parts = [pad([sequences[i] for i in group], self.setting.special) for group in groups]
+        return Batch(parts, place, sizes, pairs, about)
+
+    def tensor(self, values: np.ndarray) -> Tensor:
+        """Return an array as a tensor on the encoder's device."""
+        return torch.from_numpy(np.ascontiguousarray(values)).to(self.setting.encoder.device)

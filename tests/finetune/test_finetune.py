@@ -1,0 +1,673 @@
+"""Fine-tuning as an evaluation: DSE's schedule, heads and losses; the same after a kill; better than chance on real texts."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from subprocess import PIPE
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import f1_score
+
+from dialtools.finetune import act, tune
+from dialtools.finetune.act import Act
+from dialtools.finetune.intent import Intent
+from dialtools.finetune.options import ActProtocol, IntentProtocol, SelectProtocol
+from dialtools.finetune.schedule import Schedule, follow
+from dialtools.finetune.select import Select
+from dialtools.metrics.episodes import sample_sets
+
+Records = list[dict[str, Any]]
+
+
+def write(path: Path, records: Records) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+@pytest.fixture(scope="module")
+def intents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four intents that a word tells apart, eight texts each to learn from and to be tested on."""
+    words = {"eat": "restaurant", "day": "monday", "city": "paris", "end": "thanks"}
+    rows = [
+        {"text": f"{word} {other} {i}", "label": label, "split": split}
+        for split in ("train", "test")
+        for i, other in enumerate(["in", "on", "a", "table", "is", "free", "shall", "book"])
+        for label, word in words.items()
+    ]
+    return write(tmp_path_factory.mktemp("intents") / "intents.jsonl", rows)
+
+
+# --- the schedule
+
+
+def transcription(rows: int, o: Schedule, scores: Iterator[float]) -> dict[str, Any]:
+    """DSE's loop, line by line: what it evaluates, when it stops, its rates (transformers' linear schedule)."""
+    loader = math.ceil(rows / o.batch_size)
+    total = int(rows * o.epochs / o.batch_size)
+    best, count, steps, chosen, evaluated, rates = 0, 0, 0, [], [], []
+    eval_steps = max(o.validate_every, loader)
+    for _ in range(o.epochs):
+        for _ in range(loader):
+            if steps % eval_steps == 0:
+                evaluated.append(steps)
+                metric = next(scores)
+                if metric <= best:
+                    count += 1
+                else:
+                    count, best = 0, metric
+                    chosen.append(steps)
+            warm = int(total * o.warmup)
+            rates.append(
+                steps / max(1, warm)
+                if steps < warm
+                else max(0.0, (total - steps) / max(1, total - warm))
+            )
+            steps += 1
+        if count > o.patience:
+            break
+    return {"evaluated": evaluated, "chosen": chosen, "rates": rates, "best": best}
+
+
+@settings(max_examples=300)
+@given(
+    st.integers(1, 60),
+    st.integers(1, 20),
+    st.integers(1, 12),
+    st.integers(1, 9),
+    st.integers(0, 4),
+    st.sampled_from([0, 0.05, 0.3]),
+    st.lists(st.integers(0, 6), min_size=1, max_size=30),
+)
+def test_points_patience_and_rates_agree_with_a_transcription_of_the_reference(
+    rows, batch, epochs, every, patience, warmup, scores
+):
+    def endless() -> Iterator[float]:
+        yield from scores
+        while True:
+            yield scores[-1]
+
+    schedule = Schedule(rows, batch, epochs, every, patience, warmup)
+    expected = transcription(rows, schedule, endless())
+    given_scores, evaluated, kept, rates, seen = endless(), [], [], [], []
+
+    def validate() -> float:
+        evaluated.append(len(rates))
+        return next(given_scores)
+
+    def step(at: np.ndarray, rate: float) -> None:
+        rates.append(rate)
+        seen.extend(at.tolist())
+
+    course = follow(
+        schedule,
+        step=step,
+        validate=validate,
+        keep=lambda: kept.append(len(rates)),
+        draw=np.random.default_rng(0),
+    )
+    assert (evaluated, kept, course.best) == (
+        expected["evaluated"],
+        expected["chosen"],
+        expected["best"],
+    )
+    assert rates == pytest.approx(expected["rates"])
+    assert course.steps == len(rates)
+    assert course.chosen == (kept[-1] if kept else 0)
+    assert all(
+        sorted(seen[i : i + rows]) == list(range(rows)) for i in range(0, len(seen), rows)
+    ), "an epoch is every row once"
+
+
+def test_the_worked_example():
+    """77 rows in batches of 16 are 5 steps; validated every 10; a tie is no gain; more than 5 misses end it."""
+    validations = iter([10, 20, 20, 20, 20, 20, 20, 20, 99])
+    course = follow(
+        Schedule(77, 16, 50, 10, 5, 0.05),
+        step=lambda rows, rate: None,
+        validate=lambda: next(validations),
+        keep=lambda: None,
+        draw=np.random.default_rng(0),
+    )
+    assert (course.best, course.chosen) == (20, 10)
+    assert course.steps == 75  # the sixth miss is at step 70, in the epoch that ends at 75
+
+
+def test_rows_with_several_labels_are_drawn_once():
+    labels = [("a", "b"), ("a",), ("b",), ("a", "b"), ("c",)]
+    world = random.Random(3)
+    a, b, c = (world.sample(rows, min(4, len(rows))) for rows in ([0, 1, 3], [0, 2, 3], [4]))
+    b = [row for row in b if row not in a]
+    drawn = sample_sets(labels, 2, seed=3)
+    assert drawn.train.tolist() == a[:2] + b[:1] + c
+    assert drawn.val.tolist() == a[2:]
+
+
+# --- heads, losses, scores
+
+
+def test_a_head_is_dropout_and_a_small_layer_or_nothing():
+    head = tune.build_head(384, 77, dropout=0.2)
+    assert head[0].p == 0.2
+    assert head[1].weight.std().item() == pytest.approx(0.02, rel=0.05)
+    assert not head[1].bias.any()
+    assert not list(tune.build_head(384, 0, dropout=0.1).parameters())
+
+
+@pytest.fixture
+def pair_file(tmp_path: Path) -> Path:
+    rows = [
+        {"query": f"question {i}", "response": f"answer {i % 5}", "split": s}
+        for s in ("train", "test")
+        for i in range(6)
+    ]
+    return write(tmp_path / "pairs.jsonl", rows)
+
+
+def test_losses_are_the_formulas(intents: Path, pair_file: Path, tmp_path: Path):
+    draw = torch.Generator().manual_seed(0)
+    scores = torch.randn(5, 4, generator=draw)
+    truth = torch.tensor([0, 3, 1, 1, 2])
+    chosen = scores.exp()[range(5), truth] / scores.exp().sum(1)
+    loss = Intent(IntentProtocol(inputs=(str(intents),), model=("m",))).loss([scores], truth)
+    assert loss.item() == pytest.approx(-chosen.log().mean().item(), rel=1e-6)
+
+    query, response = torch.randn(6, 8, generator=draw), torch.randn(6, 8, generator=draw)
+    chosen = torch.stack(
+        [
+            (query[i] @ response[i]).exp() / sum((query[i] @ r).exp() for r in response)
+            for i in range(6)
+        ]
+    )
+    loss = Select(SelectProtocol(inputs=(str(pair_file),), model=("m",), candidates=3)).loss(
+        [query, response], truth
+    )
+    assert loss.item() == pytest.approx(-chosen.log().mean().item(), rel=1e-5), (
+        "from query to response, as they are"
+    )
+
+    rows = [
+        {"history": ["hi"], "response": "yes", "labels": ["a", "b"], "split": s}
+        for s in ("train", "test")
+    ]
+    task = Act(ActProtocol(inputs=(str(write(tmp_path / "acts.jsonl", rows)),), model=("m",)))
+    true = torch.randint(0, 2, (5, 4), generator=draw).float()
+    p = scores.sigmoid()
+    expected = -(true * p.log() + (1 - true) * (1 - p).log()).mean()
+    assert task.loss([scores], true).item() == pytest.approx(expected.item(), rel=1e-6)
+    figures = task.figures([scores.numpy()], true.numpy(), final=True)
+    for name in ("micro", "macro"):
+        expected = 100 * f1_score(true, p > 0.5, average=name, zero_division=0)
+        assert figures[f"{name}-f1"] == pytest.approx(expected)
+    assert task.quality(figures) == pytest.approx((figures["micro-f1"] + figures["macro-f1"]) / 2)
+
+
+def test_response_selection_counts_blocks_duplicates_and_the_rest_as_told(pair_file: Path):
+    query, response = np.eye(6), np.eye(6)
+    query[1], query[5], response[5] = (
+        query[2],
+        query[0],
+        2 * response[0],
+    )  # row 5 has the text of row 0, and beats it
+    for size, duplicates, rest, right in (
+        (6, "drop", "drop", 5 / 6),
+        (6, "count", "drop", 4 / 6),
+        (5, "drop", "drop", 4 / 5),
+        (5, "drop", "keep", 5 / 6),
+    ):
+        task = Select(
+            SelectProtocol(
+                inputs=(str(pair_file),),
+                model=("m",),
+                candidates=size,
+                duplicates=duplicates,
+                rest=rest,
+            )
+        )
+        figures = task.figures([query, response], task.test.truth, final=True)
+        assert figures["top-1"] == pytest.approx(100 * right)
+        assert task.quality(figures) == pytest.approx(
+            sum(figures[f"top-{k}"] for k in (1, 3, 5, 10))
+        )
+
+
+def test_words_are_kept_from_the_end_and_tokens_from_their_beginning(minilm: str):
+    """DSE's cut of acts: 0.9 max-length words, marks among them; long words then push the newest out (trap 31)."""
+    from dialtools.encoder.encoder import Encoder
+
+    encoder = Encoder.load(minilm)
+    decode = lambda ids: encoder.tokenizer.decode(ids)  # noqa: E731
+    turns = (("good morning to you", "the table is free"), None)
+    assert (
+        decode(act.last_words(encoder, turns, 32))
+        == "[CLS] [SEP] good morning to you [SEP] the table is free [SEP]"
+    )
+    nine = decode(act.last_words(encoder, turns, 10))
+    assert nine == "[CLS] good morning to you [SEP] the table is [SEP]", (
+        "9 words and 2 tokens around them are one too many"
+    )
+    long = ((" ".join(["antidisestablishmentarianism"] * 3) + " please",), None)
+    kept = decode(act.last_words(encoder, long, 12))
+    assert kept.startswith("[CLS] [SEP] antidisestablishmentarianism")
+    assert "please" not in kept
+
+
+# --- through the command
+
+
+@pytest.fixture(scope="module")
+def finetune(
+    scripts: Path, environment: dict[str, str]
+) -> Callable[..., subprocess.CompletedProcess]:
+    def run(task: str, *arguments: object, code: int = 0) -> subprocess.CompletedProcess:
+        line = [str(scripts / "dial-eval"), "finetune", task, *map(str, arguments)]
+        done = subprocess.run(line, capture_output=True, text=True, env=environment, timeout=900)
+        assert done.returncode == code, done.stderr
+        return done
+
+    return run
+
+
+SHORT = (
+    "--shots",
+    "1,2",
+    "--runs",
+    2,
+    "--epochs",
+    6,
+    "--validate-every",
+    2,
+    "--lr",
+    "1e-3",
+    "--device",
+    "cpu",
+    "--threads",
+    1,
+)
+
+
+def scores(path: Path) -> Records:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_killed_job_repeats_no_finished_run_and_ends_in_the_same_scores(
+    finetune, model: Path, intents: Path, tmp_path: Path, scripts: Path, environment: dict[str, str]
+):
+    whole, broken = tmp_path / "whole.jsonl", tmp_path / "broken.jsonl"
+    finetune("intent", *SHORT, "--model", model, intents, "-o", whole)
+    assert not Path(f"{whole}.partial").exists()
+    line = [
+        str(scripts / "dial-eval"),
+        "finetune",
+        "intent",
+        *map(str, SHORT),
+        "--model",
+        str(model),
+        str(intents),
+        "-o",
+        str(broken),
+    ]
+    process = subprocess.Popen(line, stdout=PIPE, stderr=PIPE, env=environment)
+    partial = Path(f"{broken}.partial")
+    end = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < end:
+        if partial.exists() and len(partial.read_bytes().splitlines()) > 1:
+            process.send_signal(signal.SIGKILL)
+            break
+        time.sleep(0.002)
+    process.communicate(timeout=120)
+    if not broken.exists():  # the signal was in time
+        before = scores(partial)[1:]
+        refused = finetune(
+            "intent",
+            *SHORT,
+            "--lr",
+            "2e-3",
+            "--model",
+            model,
+            intents,
+            "-o",
+            broken,
+            "--resume",
+            code=2,
+        )
+        assert "lr was 0.001, is 0.002" in refused.stderr
+        assert (
+            "--resume goes on"
+            in finetune("intent", *SHORT, "--model", model, intents, "-o", broken, code=1).stderr
+        )
+        # a finished run is taken as it stands: what the ledger says comes out
+        marked = json.loads(json.dumps(before[0]))
+        marked["found"]["figures"]["accuracy"] = 12.5
+        head = scores(partial)[0]
+        write(partial, [head, marked, *before[1:]])
+        finetune("intent", *SHORT, "--model", model, intents, "-o", broken, "--resume")
+        assert scores(broken)[0]["values"][0] == 12.5
+        write(partial, [head, *before])
+        broken.unlink()
+        finetune("intent", *SHORT, "--model", model, intents, "-o", broken, "--resume")
+    assert broken.read_bytes() == whole.read_bytes()
+    assert not partial.exists()
+    assert [(s["setting"], s["runs"], s["n"]) for s in scores(whole)] == [
+        ("1-shot fine-tuned", 2, 32),
+        ("2-shot fine-tuned", 2, 32),
+    ]
+
+
+def test_a_terminated_job_says_how_far_it_came(
+    model: Path, intents: Path, tmp_path: Path, scripts: Path, environment
+):
+    out = tmp_path / "out.jsonl"
+    line = [
+        str(scripts / "dial-eval"),
+        "finetune",
+        "intent",
+        *map(str, SHORT),
+        "--runs",
+        "500",
+        "--model",
+        str(model),
+        str(intents),
+        "-o",
+        str(out),
+    ]
+    process = subprocess.Popen(line, stdout=PIPE, stderr=PIPE, env=environment)
+    end = time.monotonic() + 120
+    while not Path(f"{out}.partial").exists() and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 143
+    assert b" of 1,000 runs; --resume goes on" in told
+    assert not out.exists()
+
+
+FEW = ("--runs", 1, "--epochs", 1, "--device", "cpu", "--threads", 1, "--json")
+
+
+def test_every_task_runs_over_models_and_reports_by_model(
+    finetune, model: Path, scripts: Path, tmp_path: Path
+):
+    other = tmp_path / "other"
+    other.symlink_to(model)
+    turns = [
+        {
+            "history": [{"speaker": "user", "text": f"a table for {i}"}],
+            "response": f"booked {i % 7}",
+            "split": s,
+            "dialogue_id": i // 4,
+            "labels": ["ask", "tell"][: 1 + i % 2],
+        }
+        for s in ("train", "test")
+        for i in range(12)
+    ]
+    file = write(tmp_path / "turns.jsonl", turns)
+    done = finetune(
+        "select", "--model", model, "--model", other, "--shots", 4, "--candidates", 5, *FEW, file
+    )
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [s["model"] for s in found if s["metric"] == "top-1"] == [str(model), str(other)]
+    assert {s["metric"] for s in found} == {"top-1", "top-3", "top-5", "top-10", "mrr"}
+    assert {s["n"] for s in found} == {10}, "the last two rows are no whole block"
+    assert all(s["groups"] == [0] * 5 + [1] * 5 for s in found)
+    (tmp_path / "scores.jsonl").write_text(
+        "".join(line + "\n" for line in done.stdout.splitlines())
+    )
+    line = [scripts / "dial-eval", "compare", "--to", "jsonl", tmp_path / "scores.jsonl"]
+    compared = subprocess.run(line, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert {row["p"] for row in map(json.loads, compared)} == {1}  # one model twice
+    for target, cut in (("next", "newest"), ("current", "words")):
+        done = finetune(
+            "act",
+            "--model",
+            model,
+            "--shots",
+            2,
+            "--target",
+            target,
+            "--truncation",
+            cut,
+            *FEW,
+            file,
+        )
+        found = [json.loads(line) for line in done.stdout.splitlines()]
+        assert found[0]["setting"] == f"{target} 2-shot fine-tuned"
+        assert {"micro-f1", "macro-f1"} <= {s["metric"] for s in found}
+        assert all(
+            ("each" in s) == ("groups" in s) and s.get("groups", [0])[-1] in (0, 2) for s in found
+        )
+
+
+def test_fine_tuned_models_can_be_compared_and_published_corpora_read(
+    finetune, model: Path, scripts: Path, tmp_path: Path
+):
+    texts = {
+        name: [[f"{word} {i}", word] for i in range(6) for word in ("eat", "go")]
+        for name in ("train", "val", "test")
+    }
+    corpus = tmp_path / "clinc"
+    corpus.mkdir()
+    (corpus / "data_full.json").write_text(
+        json.dumps({**texts, "oos_train": [], "oos_val": [], "oos_test": [["hm", "oos"]]})
+    )
+    for name, rate in (("one", "1e-3"), ("two", "1e-5")):
+        finetune(
+            "intent",
+            *SHORT,
+            "--lr",
+            rate,
+            "--model",
+            model,
+            "--from",
+            "clinc150",
+            "--without",
+            "oos",
+            "--name",
+            "c",
+            corpus,
+            "-o",
+            tmp_path / f"{name}.jsonl",
+        )
+    score = scores(tmp_path / "one.jsonl")[0]
+    assert score["n"] == len(score["each"]) == 12
+    assert score["value"] == pytest.approx(100 * sum(score["each"]) / 12)
+    line = [
+        str(scripts / "dial-eval"),
+        "compare",
+        str(tmp_path / "one.jsonl"),
+        str(tmp_path / "two.jsonl"),
+    ]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert {row["test"] for row in map(json.loads, done.stdout.splitlines()) if "test" in row} == {
+        "permutation"
+    }, done.stdout
+
+
+def test_fields_files_and_protocol_can_be_others(finetune, model: Path, tmp_path: Path):
+    rows = [
+        {
+            "said": f"{word} {i} " + "very long " * 9,
+            "kind": word,
+            "answer": f"yes {i}",
+            "acts": [word],
+            "part": part,
+        }
+        for part in ("learn", "try")
+        for i in range(5)
+        for word in ("eat", "go", "other")
+    ]
+    file = write(tmp_path / "all.jsonl", rows)
+    one, two = (
+        write(tmp_path / f"{part}.jsonl", [row for row in rows if row["part"] == part])
+        for part in ("learn", "try")
+    )
+    splits = ("--split", "part", "--train-split", "learn", "--test-split", "try", file)
+    other = (
+        "--lr",
+        "1e-4",
+        "--batch-size",
+        4,
+        "--warmup",
+        0.2,
+        "--validate-every",
+        1,
+        "--patience",
+        0,
+        "--max-length",
+        12,
+        "--pooling",
+        "cls",
+        "--train-seed",
+        3,
+        "--precision",
+        "bfloat16",
+        "--batch-tokens",
+        48,
+        "--model",
+        model,
+    )
+    fields = (
+        "--text",
+        "said",
+        "--label",
+        "kind",
+        "--without",
+        "other",
+        "--dropout",
+        0.3,
+        "--shots",
+        2,
+    )
+    done = finetune("intent", *fields, *other, *FEW, *splits)
+    found = json.loads(done.stdout)
+    assert found["n"] == 10
+    assert "20 of 20 texts were longer than their maximal length, and cut" in done.stderr
+    again = json.loads(
+        finetune(
+            "intent", *fields, *other, *FEW, "--train", one, "--test", two, "--name", "mine"
+        ).stdout
+    )
+    assert (again["dataset"], again["values"], again["chosen"]) == (
+        "mine",
+        found["values"],
+        found["chosen"],
+    )
+    finetune(
+        "intent",
+        *fields,
+        *other,
+        *FEW,
+        *splits,
+        "--fail-under",
+        "accuracy=101",
+        "-o",
+        tmp_path / "low.jsonl",
+        code=4,
+    )
+    assert [path.name for path in tmp_path.glob("low*")] == ["low.jsonl"]
+    select = (
+        "--query",
+        "said",
+        "--response",
+        "answer",
+        "--response-max-length",
+        8,
+        "--candidates",
+        6,
+        "--duplicates",
+        "count",
+        "--rest",
+        "keep",
+        "--shots",
+        3,
+    )
+    assert (
+        json.loads(finetune("select", *select, *other, *FEW, *splits).stdout.splitlines()[0])["n"]
+        == 15
+    )
+    finetune(
+        "act",
+        "--history",
+        "said",
+        "--response",
+        "answer",
+        "--label",
+        "acts",
+        "--target",
+        "current",
+        "--dropout",
+        0,
+        "--shots",
+        2,
+        *other,
+        *FEW,
+        *splits,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ((), 2, "name --train FILE and --test FILE"),
+        (("--label", "lable", "intents.jsonl"), 1, "intents.jsonl:1: no field 'lable'"),
+        (
+            ("--test-split", "tst", "intents.jsonl"),
+            1,
+            "no record has split = 'tst'; there are train, test",
+        ),
+        (("-o", "no/where.jsonl", "intents.jsonl"), 1, "no such directory"),
+        (("--resume", "intents.jsonl"), 2, "--resume needs -o FILE"),
+        (("--lr", "0", "intents.jsonl"), 2, "must be above 0"),
+        (("--dropout", "1", "intents.jsonl"), 2, "must be below 1"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    finetune, model: Path, intents: Path, arguments, code: int, says: str
+):
+    words = [str(intents) if word == "intents.jsonl" else word for word in arguments]
+    done = finetune("intent", "--model", model, *words, code=code)
+    assert says in done.stderr
+    assert len(done.stderr.splitlines()) <= 2
+
+
+@pytest.mark.shared
+def test_minilm_learns_five_intents_of_banking77_from_five_examples_each(
+    finetune, minilm: str, shared: Path, tmp_path: Path
+):
+    with gzip.open(shared / "data" / "eval" / "banking77.jsonl.gz", "rt") as lines:
+        rows = [json.loads(line) for line in lines]
+    kept = sorted({row["label"] for row in rows})[:5]
+    file = write(tmp_path / "five.jsonl", [row for row in rows if row["label"] in kept])
+    out = tmp_path / "scores.jsonl"
+    finetune(
+        "intent",
+        "--model",
+        minilm,
+        "--shots",
+        5,
+        "--runs",
+        1,
+        "--epochs",
+        6,
+        "--device",
+        "cpu",
+        file,
+        "-o",
+        out,
+    )
+    found = scores(out)[0]
+    assert found["n"] == 200
+    assert found["value"] > 70, "chance is 20"
+    assert found["chosen"]["rows"] == [25]

@@ -1,0 +1,98 @@
+"""CUDA where there is none: two devices made of host memory (host_cuda.cpp), in the place of a torch that has no CUDA.
+
+It shows that tensors are where they should be, that autocast, fused optimisers, generators and
+gradient caching do on a device what they do on the CPU. It shows nothing of a GPU's kernels, memory
+or speed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+DEVICES = 2
+OLDEST_COMPILER = 10  # C++20
+
+
+def unavailable() -> str:
+    """Return why it cannot be built here, or nothing."""
+    import torch
+
+    if torch.backends.cuda.is_built():
+        return "this torch is built for CUDA and finds no GPU"
+    compiler = sys.platform == "linux" and shutil.which("g++")
+    version = (
+        subprocess.run([compiler, "-dumpversion"], capture_output=True, text=True).stdout
+        if compiler
+        else "0"
+    )
+    return (
+        ""
+        if int(version.split(".")[0]) >= OLDEST_COMPILER
+        else f"needs Linux and g++ {OLDEST_COMPILER} or newer"
+    )
+
+
+def build(library: Path) -> None:
+    """Compile it against the torch of this interpreter.
+
+    Raises:
+        subprocess.CalledProcessError: the compiler refused.
+    """
+    torch = Path(importlib.util.find_spec("torch").submodule_search_locations[0])
+    headers, libraries = torch / "include", torch / "lib"
+    command = [
+        "g++",
+        "-O0",
+        "-std=c++20",
+        "-shared",
+        "-fPIC",
+        Path(__file__).with_suffix(".cpp"),
+        "-o",
+        library,
+        f"-I{headers}",
+        f"-I{headers}/torch/csrc/api/include",
+        f"-L{libraries}",
+        f"-Wl,-rpath,{libraries}",
+        "-lc10",
+        "-ltorch_cpu",
+    ]
+    subprocess.run(command, check=True)
+
+
+def install(library: str) -> None:
+    """Make torch.cuda two devices; to be called before anything imports torch."""
+    ctypes.CDLL(library)
+    import torch
+
+    own, cuda = torch.ops.host_cuda, torch.cuda
+
+    def index(device: torch.device | str | int | None = None) -> int:
+        given = device if isinstance(device, int) else torch.device(device or "cuda").index
+        return own.current() if given is None else given
+
+    stand_ins = {
+        "_lazy_init": lambda: None,
+        "_is_in_bad_fork": lambda: False,
+        "is_available": lambda: True,
+        "is_initialized": lambda: True,
+        "is_bf16_supported": lambda *ignored: True,
+        "is_current_stream_capturing": lambda: False,
+        "device_count": lambda: DEVICES,
+        "current_device": own.current,
+        "set_device": lambda device: own.use(index(device)),
+        "synchronize": lambda device=None: None,
+        "get_rng_state": lambda device="cuda": own.get_state(index(device)),
+        "set_rng_state": lambda state, device="cuda": own.set_state(index(device), state),
+        "manual_seed": lambda seed: own.seed(own.current(), seed),
+        "manual_seed_all": lambda seed: (
+            [own.seed(device, seed) for device in range(DEVICES)] and None
+        ),
+    }
+    for name, stand_in in stand_ins.items():
+        setattr(cuda, name, stand_in)
+    torch._C._cuda_getDevice = own.current
