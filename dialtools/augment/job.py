@@ -26,9 +26,11 @@ class Augment:
     """One run over the inputs.
 
     Attributes:
-        book: the entity book, after `learn`. originals, synthetic: training records that came in,
-        and that were made; `passed`: of other splits. templates: how often each typed template
-        stands in the training records. tally: what was kept and dropped.
+        book: the entity book, after `learn`.
+        originals, synthetic: training records that came in, and that were made; `passed`: of other
+            splits.
+        templates: how often each typed template stands in the training records.
+        tally: what was kept and dropped.
     """
 
     def __init__(

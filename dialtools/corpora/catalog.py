@@ -33,9 +33,12 @@ class Corpus(Entry):
     """A published corpus.
 
     Attributes:
-        kind: what its records are. alone: names of a file that can be nothing else: read so without
-        --from. marks: sets of file names that together tell a folder or an archive (as does any of
-        `alone`). licence: of the data, as its publisher states it. source: where it was published.
+        kind: what its records are.
+        alone: names of a file that can be nothing else: read so without --from.
+        marks: sets of file names that together tell a folder or an archive (as does any of
+            `alone`).
+        licence: of the data, as its publisher states it.
+        source: where it was published.
     """
 
     kind: str = DIALOGUES

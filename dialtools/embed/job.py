@@ -36,8 +36,8 @@ class Job:
 
     Attributes:
         space: what the vectors are of: the model's weights, the pooling, whether they are scaled to
-        length 1. rows, distinct, cut: rows embedded, texts encoded, texts cut at the maximal
-        length.
+            length 1.
+        rows, distinct, cut: rows embedded, texts encoded, texts cut at the maximal length.
     """
 
     def __init__(

@@ -56,8 +56,9 @@ def train(
 
     Args:
         targets: of each part (N, A) zeros and ones, or (N,) classes 0..A-1, -1 for one that
-        training rows lack. quality: from targets and (N, A) probabilities to a number, the higher
-        the better. advance: told of each finished point.
+            training rows lack.
+        quality: from targets and (N, A) probabilities to a number, the higher the better.
+        advance: told of each finished point.
     """
     from threadpoolctl import threadpool_limits
 

@@ -28,14 +28,18 @@ class Score:
     """One metric in one setting; accuracies in percent.
 
     Attributes:
-        values: a value for each run. chosen: hyper-parameters found on validation rows. chance:
-        what random order scores on the same lists. low, high: 95 % interval: Student's t over runs
-        or groups of queries, or bootstrap over queries of a single run. each: what every test item
-        adds (`each` tells how), so that scores can be compared item by item. items: digests of the
-        columns that tell which the test items are, in their order (`items`). groups: of the items,
-        which belong together (for each the number of its dialogue, of its block of candidates):
-        intervals keep them whole. data: what training and test rows are, and whether they share
-        texts (`sanity`). unleaked: the score without the test rows that training rows repeat.
+        values: a value for each run.
+        chosen: hyper-parameters found on validation rows.
+        chance: what random order scores on the same lists.
+        low, high: 95 % interval: Student's t over runs or groups of queries, or bootstrap over
+            queries of a single run.
+        each: what every test item adds (`each` tells how), so that scores can be compared item by
+            item.
+        items: digests of the columns that tell which the test items are, in their order (`items`).
+        groups: of the items, which belong together (for each the number of its dialogue, of its
+            block of candidates): intervals keep them whole.
+        data: what training and test rows are, and whether they share texts (`sanity`).
+        unleaked: the score without the test rows that training rows repeat.
     """
 
     task: str

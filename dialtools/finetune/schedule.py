@@ -14,9 +14,10 @@ class Schedule:
     """How long a run may be, and how often it is looked at.
 
     Attributes:
-        rows: rows to train on. validate_every: steps between validations; an epoch at least.
+        rows: rows to train on.
+        validate_every: steps between validations; an epoch at least.
         patience: after more validations than this without a better score, the run ends with its
-        epoch.
+            epoch.
     """
 
     rows: int

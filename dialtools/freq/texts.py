@@ -33,11 +33,14 @@ class Texts:
     """T texts of a chunk.
 
     Attributes:
-        source: the place of their input among the inputs. name: its name. texts: (T,) strings.
-        counts: (T,) how often each was counted before, or None: once. dialogue: (T,) of a pair's
-        response, the dialogue's id; None if these are no pairs. turn: (T,) its turn there; without
-        an id, a number that the windows of one response share. payload: what to re-emit, JSON lines
-        or an Arrow batch of T records; None if nothing was asked for.
+        source: the place of their input among the inputs.
+        name: its name.
+        texts: (T,) strings.
+        counts: (T,) how often each was counted before, or None: once.
+        dialogue: (T,) of a pair's response, the dialogue's id; None if these are no pairs.
+        turn: (T,) its turn there; without an id, a number that the windows of one response share.
+        payload: what to re-emit, JSON lines or an Arrow batch of T records; None if nothing was
+            asked for.
     """
 
     source: int
@@ -55,8 +58,10 @@ class Extractor:
 
     Attributes:
         field: the field counted; None is the response of a pair, the turns of a dialogue, the text
-        of an utterance. merge: the records are frequency records. places: tell which turn a
-        response is. keep: keep what is to be re-emitted; a record must then hold one text.
+            of an utterance.
+        merge: the records are frequency records.
+        places: tell which turn a response is.
+        keep: keep what is to be re-emitted; a record must then hold one text.
     """
 
     field: str | None

@@ -27,7 +27,8 @@ class Ledger:
 
         Raises:
             OutputError: if there is one, and it may be neither gone on with nor replaced, or none
-            can be written. ConfigError: if it is that of another job, naming what differs.
+                can be written.
+            ConfigError: if it is that of another job, naming what differs.
         """
         self.path = Path(f"{output}.partial")
         self.kept = str(output) != "-" and not is_special(output)

@@ -23,9 +23,11 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], *, jobs: int) ->
     """Yield `function(item)` in the order of the items.
 
     Args:
-        function: runs in the workers, which inherit it. items: picklable, as the results must be;
-        what they pickle out of band travels in shared memory. jobs: processes; 1 runs here. At most
-        `jobs + 2` items are in flight, so memory stays bounded.
+        function: runs in the workers, which inherit it.
+        items: picklable, as the results must be; what they pickle out of band travels in shared
+            memory.
+        jobs: processes; 1 runs here. At most `jobs + 2` items are in flight, so memory stays
+            bounded.
     """
     keep_freed_memory()
     if jobs <= 1:

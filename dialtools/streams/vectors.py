@@ -30,8 +30,9 @@ class Embeddings:
 
     Attributes:
         vectors: column name -> (N, D) float32; `embedding`, or `context_embedding`,
-        `response_embedding`, …. columns: the other fields, N values each. metadata: key-value
-        metadata of the file (provenance under `dialtools`).
+            `response_embedding`, ….
+        columns: the other fields, N values each.
+        metadata: key-value metadata of the file (provenance under `dialtools`).
     """
 
     vectors: dict[str, np.ndarray]

@@ -53,7 +53,8 @@ class Comparison:
 
     Attributes:
         differences: {(row, column): difference}, where both have the score and nothing says that
-        items differ. untested: {(column, why): rows} that could not be paired.
+            items differ.
+        untested: {(column, why): rows} that could not be paired.
     """
 
     columns: dict[str, Column]
