@@ -83,27 +83,28 @@ def _npy(output: str, *, overwrite: bool) -> Iterator[Callable[[pa.RecordBatch],
     with (
         atomic_file(output, overwrite=overwrite) as path,
         atomic_file(beside, overwrite=overwrite) as columns,
+        path.open("wb") as file,
+        columns.open("wb") as rows,
     ):
-        with path.open("wb") as file, columns.open("wb") as rows:
             file.write(_header(shape, dtype))
 
-            def write(batch: pa.RecordBatch) -> None:
-                names = [n for n in batch.schema.names if n.endswith("embedding")]
-                if len(names) != 1:
-                    raise ConfigError(
-                        "npy holds one matrix", hint="choose one --field, or --to parquet"
-                    )
-                nonlocal dtype
-                flat = batch[names[0]].flatten().to_numpy(zero_copy_only=False)
-                dtype = flat.dtype
-                file.write(np.ascontiguousarray(flat).tobytes())
-                shape[:] = [shape[0] + batch.num_rows, len(flat) // max(1, batch.num_rows)]
-                for row in batch.drop_columns(names).to_pylist():
-                    rows.write(orjson.dumps(row) + b"\n")
+        def write(batch: pa.RecordBatch) -> None:
+            names = [n for n in batch.schema.names if n.endswith("embedding")]
+            if len(names) != 1:
+                raise ConfigError(
+                    "npy holds one matrix", hint="choose one --field, or --to parquet"
+                )
+            nonlocal dtype
+            flat = batch[names[0]].flatten().to_numpy(zero_copy_only=False)
+            dtype = flat.dtype
+            file.write(np.ascontiguousarray(flat).tobytes())
+            shape[:] = [shape[0] + batch.num_rows, len(flat) // max(1, batch.num_rows)]
+            for row in batch.drop_columns(names).to_pylist():
+                rows.write(orjson.dumps(row) + b"\n")
 
-            yield write
-            file.seek(0)
-            file.write(_header(shape, dtype))
+        yield write
+        file.seek(0)
+        file.write(_header(shape, dtype))
 
 
 def _header(shape: list[int], dtype: np.dtype) -> bytes:

@@ -1,13 +1,14 @@
-"""What every test item adds to a score, as its record tells it (`each`), and the statistic that it makes again.
+"""What each test item adds to a score, as `each` of its record tells, and the statistic made of it.
 
-    means            [1, 0, 0.9, null, ...]                       the item's share of the score;
-    null: it does not count four metrics     {"right", "binary", "out"}                   of
-    out-of-scope detection (their average) AUROC            {"placement", "out"}
-    the share of the other kind that the item beats grouped items    {"right", "of"}
-    right ones of each group, and how many it has F1 of acts       {"truth": [[0, 2], ...], "guess",
-    "labels"}  labels of each item by number, and how many there are F1 of classes    {"truth": [3,
-    ...], "guess": [[...]]}        a class of each item; guesses of every run correlations     {"x",
-    "y"}                                   two numbers of each item
+    means           [1, 0, 0.9, null, ...]           the item's share; null: it does not count
+    four metrics    {"right", "binary", "out"}       of out-of-scope detection (their average)
+    AUROC           {"placement", "out"}             share of the other kind that the item beats
+    grouped items   {"right", "of"}                  right ones of each group, and its size
+    F1 of acts      {"truth": [[0, 2], ...], "guess", "labels"}
+                                                     labels by number, and how many there are
+    F1 of classes   {"truth": [3, ...], "guess": [[...]]}
+                                                     a class of each item; guesses of every run
+    correlations    {"x", "y"}                       two numbers of each item
 
 Means over runs are means of each item's share over the runs; thresholds that were found on all test
 rows stay.

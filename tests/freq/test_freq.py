@@ -38,9 +38,10 @@ def rows(data: bytes) -> list[dict]:
 
 def talks(n: int, *, first: int = 0) -> list[dict]:
     """Dialogues of six turns; some replies come back often, others never."""
-    reply = lambda i, j: (
-        REPLIES[(i * j + j) % len(REPLIES)] if (i + j) % 3 else f"talk {i}, turn {j}"
-    )
+
+    def reply(i: int, j: int) -> str:
+        return REPLIES[(i * j + j) % len(REPLIES)] if (i + j) % 3 else f"talk {i}, turn {j}"
+
     return [
         {"id": str(i), "turns": [{"text": reply(i, j)} for j in range(6)]}
         for i in range(first, first + n)

@@ -70,9 +70,11 @@ def test_the_loss_is_that_of_the_paper_in_value_and_gradient(seed: int, mixed: b
         w: (h.weight.detach().numpy().copy(), h.bias.detach().numpy().copy())
         for w, h in layers.items()
     }
-    slow = lambda: slow_losses.wmdc(
-        list(vectors[:N]), list(vectors[N:]), window, frequency, by_hand, 0.05
-    )
+
+    def slow() -> float:
+        halves = list(vectors[:N]), list(vectors[N:])
+        return slow_losses.wmdc(*halves, window, frequency, by_hand, 0.05)
+
     assert loss.item() == pytest.approx(slow(), rel=1e-4, abs=1e-6)
 
     def slope(array: np.ndarray, at: tuple[int, ...]) -> float:

@@ -3,8 +3,8 @@
 N contexts of C turns, J responses of T tokens, D dimensions. With U the tokens of a turn and R
 those of a response,
 
-    M = U Rᵀ / √d,   refined = M R,   pooled over its rows: Σ_a U[a] Rᵀ R / √d = (Rᵀ R) s / √d,   s
-    = Σ_a U[a]
+    M = U Rᵀ / √d,   refined = M R,   s = Σ_a U[a],
+    refined, pooled over its rows: Σ_a U[a] Rᵀ R / √d = (Rᵀ R) s / √d
 
 so that the sums s of the turns are all that is needed of a context: one product with the tokens of
 a response instead of a matrix for each turn, exact for the mean over turns (I2) and for one weight
