@@ -86,7 +86,7 @@ def _npy(output: str, *, overwrite: bool) -> Iterator[Callable[[pa.RecordBatch],
         path.open("wb") as file,
         columns.open("wb") as rows,
     ):
-            file.write(_header(shape, dtype))
+        file.write(_header(shape, dtype))
 
         def write(batch: pa.RecordBatch) -> None:
             names = [n for n in batch.schema.names if n.endswith("embedding")]
