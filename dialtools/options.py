@@ -38,6 +38,7 @@ class Spec:
     negatable: bool = False
     multiple: bool = False
     shown: str | None = None
+    how: bool = False
 
     @property
     def key(self) -> str:
@@ -60,6 +61,7 @@ def option(
     group: str = "Options",
     multiple: bool = False,
     shown: str | None = None,
+    how: bool = False,
 ) -> Any:
     """Return a dataclass field that is a flag.
 
@@ -68,6 +70,8 @@ def option(
         parse: turns the text of the flag into the value; raises ValueError with the reason.
         multiple: the flag may be given again; the value is a tuple.
         shown: what help says of the default, when the value itself is not plain.
+        how: it changes how a run goes or where its results lie, not what it makes; such an option
+        may differ between a run and its resumption, and is no part of provenance.
     """
     metadata = {
         "help": help,
@@ -78,6 +82,7 @@ def option(
         "choices": tuple(choices) if choices else None,
         "multiple": multiple,
         "shown": shown,
+        "how": how,
     }
     return field(default=default, metadata=metadata)
 
@@ -93,6 +98,15 @@ def specs(options: type) -> list[Spec]:
     own = [f for f in dataclasses.fields(options) if f.name in inspect.get_annotations(options)]
     inherited = [f for f in dataclasses.fields(options) if f not in own]
     return [_spec(f, hints[f.name]) for f in [*own, *inherited] if "help" in f.metadata]
+
+
+def settings(options: Any) -> dict[str, Any]:
+    """Return the options that change what a run makes, by TOML key; positional ones are left out."""
+    return {
+        spec.key: getattr(options, spec.name)
+        for spec in specs(type(options))
+        if not (spec.how or spec.positional)
+    }
 
 
 def _spec(f: dataclasses.Field, hint: Any) -> Spec:
@@ -284,6 +298,7 @@ class InputOptions:
         parse=on_error_policy,
         group="Input",
         help="a record that cannot be used: fail, skip, or quarantine=FILE",
+        how=True,
     )
     limit: int | None = option(
         None,
@@ -300,7 +315,12 @@ class OutputOptions:
     """Where records go."""
 
     output: str = option(
-        "-", short="-o", metavar="FILE", group="Output", help="file to write; - is stdout"
+        "-",
+        short="-o",
+        metavar="FILE",
+        group="Output",
+        help="file to write; - is stdout",
+        how=True,
     )
     to: str | None = option(
         None,
@@ -310,7 +330,7 @@ class OutputOptions:
         help="format of the output",
         shown="by suffix, else jsonl",
     )
-    overwrite: bool = option(False, group="Output", help="replace an output that exists")
+    overwrite: bool = option(False, group="Output", help="replace an output that exists", how=True)
 
 
 @dataclass
@@ -318,22 +338,34 @@ class RunOptions:
     """How the run behaves."""
 
     seed: int = option(0, metavar="N", group="Run", help="seed of everything random")
-    quiet: bool = option(False, short="-q", group="Run", help="say nothing but errors")
-    verbose: bool = option(False, short="-v", group="Run", help="say more")
-    debug: bool = option(False, group="Run", help="show tracebacks")
+    quiet: bool = option(False, short="-q", group="Run", help="say nothing but errors", how=True)
+    verbose: bool = option(False, short="-v", group="Run", help="say more", how=True)
+    debug: bool = option(False, group="Run", help="show tracebacks", how=True)
     color: str = option(
-        "auto", choices=("auto", "always", "never"), group="Run", help="colour on a terminal"
+        "auto",
+        choices=("auto", "always", "never"),
+        group="Run",
+        help="colour on a terminal",
+        how=True,
     )
     config: str | None = option(
-        None, metavar="FILE", group="Run", help="TOML file of options (keys are flags)"
+        None,
+        metavar="FILE",
+        group="Run",
+        help="TOML file of options (keys are flags)",
+        how=True,
     )
     print_config: bool = option(
-        False, group="Run", help="print every option, its value and its source; do nothing"
+        False,
+        group="Run",
+        help="print every option, its value and its source; do nothing",
+        how=True,
     )
 
 
 DRY_RUN = {
     "group": "Run",
+    "how": True,
     "help": "read and check everything, print what would be done, write nothing",
 }
 """Of a job that takes long, or makes several files."""

@@ -57,6 +57,7 @@ class AugmentOptions(CorpusOptions, OutputOptions, RunOptions):
         metavar="FILE",
         group="Entity book",
         help="write the book as JSON, to edit and read back",
+        how=True,
     )
     top_k: int = option(
         5,
@@ -95,12 +96,14 @@ class AugmentOptions(CorpusOptions, OutputOptions, RunOptions):
         metavar="FILE",
         group="Templates",
         help="write the distinct templates with their counts",
+        how=True,
     )
     report: str | None = option(
         None,
         metavar="FILE",
         group="Entity book",
         help="write what each type holds, and what hints at noise: values seen once, values that other types have too",
+        how=True,
     )
     slotless: str = option(
         "keep",

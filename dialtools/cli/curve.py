@@ -68,6 +68,7 @@ class CurveOptions(RunOptions):
         parse=picture,
         group="Output",
         help="draw the curves (.png, .svg, .pdf)",
+        how=True,
     )
     metric: str | None = option(
         None,
@@ -75,18 +76,29 @@ class CurveOptions(RunOptions):
         group="Output",
         help="which score to draw, e.g. '5-shot accuracy' or top-1",
         shown="the first",
+        how=True,
     )
     output: str = option(
-        "-", short="-o", metavar="FILE", group="Output", help="file for the scores; - is stdout"
+        "-",
+        short="-o",
+        metavar="FILE",
+        group="Output",
+        help="file for the scores; - is stdout",
+        how=True,
     )
     json: bool = option(
-        False, group="Output", help="scores as JSONL", shown="when stdout is no terminal"
+        False,
+        group="Output",
+        help="scores as JSONL",
+        shown="when stdout is no terminal",
+        how=True,
     )
-    overwrite: bool = option(False, group="Output", help="replace outputs that exist")
+    overwrite: bool = option(False, group="Output", help="replace outputs that exist", how=True)
     resume: bool = option(
         False,
         group="Output",
         help="go on where a stopped job left off (with -o FILE); no point is scored again",
+        how=True,
     )
     batch_tokens: int = option(
         0,
@@ -95,15 +107,21 @@ class CurveOptions(RunOptions):
         group="Engine",
         help="padded tokens a batch",
         shown="1024 on CPU, 32768 on CUDA",
+        how=True,
     )
     device: str = option(
-        "auto", metavar="NAME", group="Engine", help="auto, cpu, cuda, cuda:1, mps"
+        "auto",
+        metavar="NAME",
+        group="Engine",
+        help="auto, cpu, cuda, cuda:1, mps",
+        how=True,
     )
     precision: str = option(
         "auto",
         choices=("auto", "float32", "bfloat16"),
         group="Engine",
         help="auto: bfloat16 on CUDA, float32 elsewhere",
+        how=True,
     )
     threads: int = option(
         0,
@@ -112,6 +130,7 @@ class CurveOptions(RunOptions):
         group="Engine",
         help="CPU threads",
         shown="the cores there are",
+        how=True,
     )
 
     def __post_init__(self) -> None:

@@ -26,7 +26,9 @@ class FormatOptions(RunOptions):
         help="only those that hold these",
         shown="all",
     )
-    json: bool = option(False, help="a JSON line each", shown="when stdout is no terminal")
+    json: bool = option(
+        False, help="a JSON line each", shown="when stdout is no terminal", how=True
+    )
 
 
 @command(

@@ -98,7 +98,11 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
         help="embeddings of this model to fit it to, in place of the input",
     )
     save_transform: str | None = option(
-        None, metavar="FILE", group="Transform", help="keep what was fitted, for other inputs"
+        None,
+        metavar="FILE",
+        group="Transform",
+        help="keep what was fitted, for other inputs",
+        how=True,
     )
 
     templates: str | None = option(
@@ -133,6 +137,7 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
         metavar="FILE",
         group="Output",
         help="file to write; - is stdout (not resumable)",
+        how=True,
     )
     to: str | None = option(
         None,
@@ -142,11 +147,12 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
         help="format of the output",
         shown="by suffix; arrow on stdout",
     )
-    overwrite: bool = option(False, group="Output", help="replace an output that exists")
+    overwrite: bool = option(False, group="Output", help="replace an output that exists", how=True)
     resume: bool = option(
         False,
         group="Output",
         help="go on where a stopped run of the same work left off; start if there is none",
+        how=True,
     )
     shard_rows: int = option(
         65_536,
@@ -179,6 +185,7 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
         group="Engine",
         help="CPU threads",
         shown="the cores there are",
+        how=True,
     )
     trust_remote_code: bool = option(
         False, group="Engine", help="run code that comes with the model"

@@ -120,7 +120,11 @@ class FinetuneOptions(RunOptions):
     )
 
     device: str = option(
-        "auto", metavar="NAME", group="Engine", help="auto, cpu, cuda, cuda:1, mps"
+        "auto",
+        metavar="NAME",
+        group="Engine",
+        help="auto, cpu, cuda, cuda:1, mps",
+        how=True,
     )
     precision: str = option(
         "auto",
@@ -135,6 +139,7 @@ class FinetuneOptions(RunOptions):
         group="Engine",
         help="CPU threads",
         shown="the cores there are",
+        how=True,
     )
     batch_tokens: int = option(
         0,
@@ -151,6 +156,7 @@ class FinetuneOptions(RunOptions):
         False,
         group="Engine",
         help="go on where a stopped job left off (with -o FILE); no finished run is repeated",
+        how=True,
     )
 
     def __post_init__(self) -> None:

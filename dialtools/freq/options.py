@@ -88,8 +88,9 @@ class FreqOptions(CorpusOptions, OutputOptions, RunOptions):
         None,
         metavar="FILE",
         help="draw how much the most frequent texts hold (.png, .svg, .pdf), a curve for each input; implies --summary",
+        how=True,
     )
-    json: bool = option(False, help="--summary as JSONL even on a terminal")
+    json: bool = option(False, help="--summary as JSONL even on a terminal", how=True)
     annotate: bool = option(
         False, group="Weights", help="instead, re-emit the input, each record with its weight"
     )
@@ -128,6 +129,7 @@ class FreqOptions(CorpusOptions, OutputOptions, RunOptions):
         shown="1GB",
         group="Run",
         help="memory to use; beyond it counts spill to disk ($TMPDIR)",
+        how=True,
     )
     jobs: int | None = option(
         None,
@@ -137,6 +139,7 @@ class FreqOptions(CorpusOptions, OutputOptions, RunOptions):
         group="Run",
         shown="all cores",
         help="threads that count; the output does not depend on it",
+        how=True,
     )
 
     def __post_init__(self) -> None:

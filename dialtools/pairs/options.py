@@ -122,6 +122,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, RunOptions):
         parse=at_least(1),
         group="Run",
         help="processes; the output does not depend on it",
+        how=True,
     )
 
     def __post_init__(self) -> None:

@@ -47,7 +47,9 @@ class TrainOptions(RunOptions):
         help="encoder to start from: a directory, or a name in the local cache",
         shown="a fresh small encoder",
     )
-    output: str = option("model", short="-o", metavar="DIR", help="model directory to write")
+    output: str = option(
+        "model", short="-o", metavar="DIR", help="model directory to write", how=True
+    )
     from_: str | None = option(
         None,
         metavar="FORMAT",
@@ -62,6 +64,7 @@ class TrainOptions(RunOptions):
         parse=on_error_policy,
         group="Input",
         help="a record that cannot be used: fail, skip, or quarantine=FILE",
+        how=True,
     )
     limit: int | None = option(
         None,
@@ -279,6 +282,7 @@ class TrainOptions(RunOptions):
         group="Engine",
         help="CPU threads",
         shown="the cores there are",
+        how=True,
     )
     micro_batch_tokens: int = option(
         0,
@@ -298,7 +302,12 @@ class TrainOptions(RunOptions):
         False, group="Engine", help="run code that comes with the model"
     )
     checkpoint_every: int = option(
-        200, metavar="N", parse=at_least(1), group="Engine", help="steps between checkpoints"
+        200,
+        metavar="N",
+        parse=at_least(1),
+        group="Engine",
+        help="steps between checkpoints",
+        how=True,
     )
     snapshot_every: int | None = option(
         None,
@@ -306,17 +315,31 @@ class TrainOptions(RunOptions):
         parse=snapshot_steps,
         group="Engine",
         help="keep a model directory of every N steps or of every epoch, of the start and of the end, in snapshots/ of the model directory: dial-eval curve scores them",
+        how=True,
     )
     resume: bool = option(
-        False, group="Engine", help="go on from the checkpoint of a run that was stopped"
+        False,
+        group="Engine",
+        help="go on from the checkpoint of a run that was stopped",
+        how=True,
     )
-    overwrite: bool = option(False, group="Engine", help="replace a model directory that exists")
+    overwrite: bool = option(
+        False, group="Engine", help="replace a model directory that exists", how=True
+    )
     dry_run: bool = option(False, **DRY_RUN)
     cache: str | None = option(
-        None, metavar="DIR", group="Engine", help="keep the tokenised pairs here for the next run"
+        None,
+        metavar="DIR",
+        group="Engine",
+        help="keep the tokenised pairs here for the next run",
+        how=True,
     )
     tensorboard: str | None = option(
-        None, metavar="DIR", group="Engine", help="also log for TensorBoard"
+        None,
+        metavar="DIR",
+        group="Engine",
+        help="also log for TensorBoard",
+        how=True,
     )
 
     def __post_init__(self) -> None:

@@ -36,15 +36,24 @@ class ScoreOptions(RunOptions):
     """Where scores go, and how low they may be."""
 
     output: str = option(
-        "-", short="-o", metavar="FILE", group="Output", help="file for the scores; - is stdout"
+        "-",
+        short="-o",
+        metavar="FILE",
+        group="Output",
+        help="file for the scores; - is stdout",
+        how=True,
     )
     json: bool = option(
-        False, group="Output", help="scores as JSONL", shown="when stdout is no terminal"
+        False,
+        group="Output",
+        help="scores as JSONL",
+        shown="when stdout is no terminal",
+        how=True,
     )
     each: bool = option(
         True, group="Output", help="keep what every test item adds, for dial-eval compare"
     )
-    overwrite: bool = option(False, group="Output", help="replace an output that exists")
+    overwrite: bool = option(False, group="Output", help="replace an output that exists", how=True)
     fail_under: tuple[str, ...] = option(
         (),
         metavar="METRIC=VALUE",
@@ -52,6 +61,7 @@ class ScoreOptions(RunOptions):
         multiple=True,
         group="Output",
         help="exit 4 if a score is lower; may be given again",
+        how=True,
     )
 
 

@@ -38,7 +38,10 @@ class LabelledOptions(SplitOptions):
         None, metavar="NAME", help="which data set of that file", shown="the only one"
     )
     export_episodes: str | None = option(
-        None, metavar="FILE", help="write the drawn examples for others to use"
+        None,
+        metavar="FILE",
+        help="write the drawn examples for others to use",
+        how=True,
     )
 
 

@@ -84,9 +84,15 @@ class CompareOptions(RunOptions):
         parse=at_least(0, float),
         group="Output",
         help="exit 4 if a score is worse than the baseline's by more than this",
+        how=True,
     )
     output: str = option(
-        "-", short="-o", metavar="FILE", group="Output", help="file to write; - is stdout"
+        "-",
+        short="-o",
+        metavar="FILE",
+        group="Output",
+        help="file to write; - is stdout",
+        how=True,
     )
     to: str | None = option(
         None,
@@ -96,7 +102,7 @@ class CompareOptions(RunOptions):
         help="format of the output",
         shown="by suffix (.md, .tex, .csv); a table on a terminal, else jsonl",
     )
-    overwrite: bool = option(False, group="Output", help="replace an output that exists")
+    overwrite: bool = option(False, group="Output", help="replace an output that exists", how=True)
 
     def __post_init__(self) -> None:
         if not self.inputs and not self.print_config:
@@ -120,7 +126,12 @@ class MtebOptions(RunOptions):
 
     inputs: tuple[str, ...] = argument(help="score files of one model", metavar="SCORES")
     output: str = option(
-        "", short="-o", metavar="DIR", group="Output", help="folder for the result files"
+        "",
+        short="-o",
+        metavar="DIR",
+        group="Output",
+        help="folder for the result files",
+        how=True,
     )
     task: tuple[str, ...] = option(
         (),
@@ -134,7 +145,9 @@ class MtebOptions(RunOptions):
         None, metavar="NAME", help="name of the model, as organisation/name", shown="as recorded"
     )
     model_revision: str = option("no_revision_available", metavar="NAME", help="its revision")
-    overwrite: bool = option(False, group="Output", help="replace result files that exist")
+    overwrite: bool = option(
+        False, group="Output", help="replace result files that exist", how=True
+    )
 
     def __post_init__(self) -> None:
         if self.print_config:

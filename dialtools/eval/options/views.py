@@ -49,6 +49,7 @@ class SpaceOptions(PartOptions):
         parse=picture,
         group="Output",
         help="draw uniformity over alignment, a point for each file (.png, .svg, .pdf)",
+        how=True,
     )
 
 
@@ -63,14 +64,16 @@ class PlotOptions(RunOptions):
         metavar="FILE",
         group="Output",
         help=".png, .svg or .pdf for a paper; .html, one page to explore",
+        how=True,
     )
     coordinates: str | None = option(
         None,
         metavar="FILE",
         group="Output",
         help="also write the points as data: x, y, label, text (JSONL, Parquet, Arrow)",
+        how=True,
     )
-    overwrite: bool = option(False, group="Output", help="replace an output that exists")
+    overwrite: bool = option(False, group="Output", help="replace an output that exists", how=True)
     method: str = option(
         "tsne", choices=("tsne", "pca"), help="t-SNE, or the first two principal components"
     )
