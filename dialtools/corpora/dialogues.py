@@ -9,7 +9,6 @@ TURN_KEYS = ("turns", "dialogue", "messages")
 HISTORY, RESPONSE = "history", "response"
 TEXT_KEYS = ("text", "utterance", "content")
 SPEAKER_KEYS = ("speaker", "role", "author")
-USER = ("user", "usr", "customer", "driver", "human")
 
 
 class Dialogue(NamedTuple):
@@ -30,7 +29,7 @@ def dialogue(record: Mapping[str, Any]) -> Dialogue:
     Raises:
         BadDialogue: naming the field, what was expected and what was found.
     """
-    key, turns = turns_of(record)
+    key, turns = field_of_turns(record)
     identity = record.get("id", record.get("dialogue_id"))
     try:  # the common dialect, fast
         return Dialogue(
@@ -45,8 +44,10 @@ def dialogue(record: Mapping[str, Any]) -> Dialogue:
         )
 
 
-def turns_of(record: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    """Return the field that holds the turns of a record, and the turns; a response is the last turn of its history.
+def field_of_turns(record: Mapping[str, Any]) -> tuple[str, list[Any]]:
+    """Return the name of the field that holds the turns of a record, and the turns.
+
+    The response of a record with a history is the last turn of that history.
 
     Raises:
         BadDialogue: if it has none, or something else than a list.
@@ -98,8 +99,3 @@ def json_kind(value: Any) -> str:
         dict: "an object",
     }
     return "null" if value is None else names.get(type(value), type(value).__name__)
-
-
-def is_user(speaker: str | None) -> bool:
-    """Tell whether a speaker's name means the user."""
-    return speaker is not None and speaker.lower() in USER

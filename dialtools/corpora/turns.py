@@ -1,17 +1,13 @@
-"""How a field of a record reads as turns, oldest first."""
+"""A field of a record as turns, oldest first, and who said each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dialtools.corpora.dialogues import is_user
 from dialtools.errors import DataError, nearest
+from dialtools.roles import SYSTEM, UNKNOWN, not_empty, role_of
 from dialtools.streams.policy import Where
-
-UNKNOWN, USER, SYSTEM = 0, 1, 2
-EMPTY = "."
-"""Stands for an empty text, which must not reach the encoder (METHODS 1.3)."""
 
 Turns = tuple[tuple[str, ...], tuple[int, ...] | None]
 """The turns of a field, oldest first, and the roles of their speakers if known."""
@@ -21,51 +17,55 @@ Record = tuple[Where, dict[str, Any]]
 
 
 def turns_of(record: Mapping[str, Any], name: str) -> Turns:
-    """Return the turns of a field.
+    """Return the turns of a field, ready for the encoder: none of them is empty.
 
     Raises:
         ValueError: if it is neither a text nor a list of turns.
     """
     if "+" in name:
         return _joined([turns_of(record, part) for part in name.split("+")])
+
     value = record.get(name)
     if isinstance(value, str):
-        return (value if value.strip() else EMPTY,), _said(record, name)
+        return (not_empty(value),), _role_of_text(record, name)
     if not isinstance(value, list) or not value:
         raise ValueError(f"{name}: expected a text or a list of turns")
-    texts = tuple(turn.get("text") if isinstance(turn, dict) else turn for turn in value)
+
+    texts = [turn.get("text") if isinstance(turn, dict) else turn for turn in value]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"{name}: expected texts")
-    if all(isinstance(turn, dict) for turn in value):
-        return texts, tuple(_role(turn.get("speaker")) for turn in value)
-    speakers = record.get("speakers") or ()
-    roles = (
-        tuple(map(_role, speakers[: len(texts)]))
-        if len(speakers) >= len(texts)
-        else (UNKNOWN,) * len(texts)
-    )
-    return tuple(text if text.strip() else EMPTY for text in texts), roles
+    return tuple(map(not_empty, texts)), _roles_of_turns(record, value)
 
 
-def _joined(parts: Sequence[Turns]) -> Turns:
+def _joined(fields: Sequence[Turns]) -> Turns:
     """Return the turns of several fields as one list."""
-    texts = tuple(text for part, _ in parts for text in part)
-    return texts, tuple(role for part, roles in parts for role in roles or (UNKNOWN,) * len(part))
+    texts: list[str] = []
+    roles: list[int] = []
+    for field_texts, field_roles in fields:
+        texts += field_texts
+        roles += field_roles or (UNKNOWN,) * len(field_texts)
+    return tuple(texts), tuple(roles)
 
 
-def _said(record: Mapping[str, Any], name: str) -> tuple[int] | None:
+def _role_of_text(record: Mapping[str, Any], name: str) -> tuple[int] | None:
     """A response is somebody's turn; any other single text is nobody's."""
     if name != "response":
         return None
     speakers = record.get("speakers")
-    return (_role(speakers[-1]) if speakers else SYSTEM,)
+    return (role_of(speakers[-1]) if speakers else SYSTEM,)
 
 
-def _role(speaker: Any) -> int:
-    return UNKNOWN if not isinstance(speaker, str) else USER if is_user(speaker) else SYSTEM
+def _roles_of_turns(record: Mapping[str, Any], turns: list[Any]) -> tuple[int, ...]:
+    """Return who said each turn: by the turns themselves, else by the record's `speakers`."""
+    if all(isinstance(turn, dict) for turn in turns):
+        return tuple(role_of(turn.get("speaker")) for turn in turns)
+    speakers = record.get("speakers") or ()
+    if len(speakers) < len(turns):
+        return (UNKNOWN,) * len(turns)
+    return tuple(map(role_of, speakers[: len(turns)]))
 
 
-def given(where: Where, record: Mapping[str, Any], name: str) -> Any:
+def field_of(where: Where, record: Mapping[str, Any], name: str) -> Any:
     """Return a field of a record.
 
     Raises:
@@ -86,12 +86,12 @@ def column_of_turns(records: Sequence[Record], name: str) -> list[Turns]:
     Raises:
         DataError: for the first record that lacks it, or has something else there.
     """
-    items = []
+    column = []
     for where, record in records:
         for part in name.split("+"):
-            given(where, record, part)
+            field_of(where, record, part)
         try:
-            items.append(turns_of(record, name))
+            column.append(turns_of(record, name))
         except ValueError as error:
             raise DataError(str(error), where=where) from None
-    return items
+    return column

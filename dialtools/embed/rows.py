@@ -11,7 +11,7 @@ from dialtools.corpora.dialogues import (
     SPEAKER_KEYS,
     TEXT_KEYS,
     dialogue,
-    turns_of,
+    field_of_turns,
 )
 from dialtools.streams.policy import Where
 
@@ -35,7 +35,7 @@ def turns(where: Where, record: Mapping[str, Any]) -> Iterator[Row]:
         BadDialogue: if the record is no dialogue.
     """
     said = dialogue(record)
-    key, given = turns_of(record)
+    key, given = field_of_turns(record)
     gone = (key, "id", "dialogue_id", *((RESPONSE, "speaker") if key == HISTORY else ()))
     about = {k: v for k, v in record.items() if k not in gone}
     about["dialogue_id"] = said.id if said.id is not None else str(where)

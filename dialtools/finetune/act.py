@@ -8,7 +8,7 @@ import numpy as np
 from torch import Tensor
 from torch.nn import functional
 
-from dialtools.corpora.turns import Record, Turns, column_of_turns, given
+from dialtools.corpora.turns import Record, Turns, column_of_turns, field_of
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.tokens import tokenise
 from dialtools.errors import DataError
@@ -45,7 +45,7 @@ class Act(Task[ActProtocol]):
 
     def _acts(self, record: Record) -> set[str]:
         where, fields = record
-        value = given(where, fields, self.options.label)
+        value = field_of(where, fields, self.options.label)
         if isinstance(value, list) and all(isinstance(name, str) for name in value):
             return set(value)
         raise DataError(

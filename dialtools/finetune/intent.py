@@ -8,7 +8,7 @@ import numpy as np
 from torch import Tensor
 from torch.nn import functional
 
-from dialtools.corpora.turns import Record, column_of_turns, given
+from dialtools.corpora.turns import Record, column_of_turns, field_of
 from dialtools.errors import DataError
 from dialtools.finetune.options import IntentProtocol
 from dialtools.finetune.task import Figures, Items, Task, read
@@ -40,7 +40,7 @@ class Intent(Task[IntentProtocol]):
 
     def _label(self, record: Record) -> str:
         where, fields = record
-        value = given(where, fields, self.options.label)
+        value = field_of(where, fields, self.options.label)
         if not isinstance(value, str | int):
             raise DataError(
                 f"{self.options.label}: expected a name, got {str(value)[:40]!r}", where=where

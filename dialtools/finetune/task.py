@@ -14,7 +14,7 @@ import numpy as np
 from torch import Tensor
 
 from dialtools.corpora.read import read_records
-from dialtools.corpora.turns import Record, Turns, given
+from dialtools.corpora.turns import Record, Turns, field_of
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.sequences import sequences_of
 from dialtools.errors import DataError, nearest
@@ -109,7 +109,7 @@ def read(options: FinetuneOptions) -> tuple[list[Record], list[Record]]:
         return parts[0], parts[1]
     by_split: dict[str, list[Record]] = {}
     for where, record in read_records(options.inputs, format=options.from_, policy=Policy()):
-        by_split.setdefault(str(given(where, record, options.split)), []).append((where, record))
+        by_split.setdefault(str(field_of(where, record, options.split)), []).append((where, record))
     for name in (options.train_split, options.test_split):
         if name not in by_split:
             raise DataError(

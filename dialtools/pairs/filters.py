@@ -8,12 +8,12 @@ import numpy as np
 
 from dialtools.chance import share
 from dialtools.pairs.options import PairOptions
-from dialtools.pairs.windows import Pairs, Turns, running
+from dialtools.pairs.windows import FlatTurns, Pairs, running
 from dialtools.streams.tally import Tally
 from dialtools.words import count_words
 
 
-def kept(pairs: Pairs, turns: Turns, options: PairOptions, tally: Tally) -> Pairs:
+def kept(pairs: Pairs, turns: FlatTurns, options: PairOptions, tally: Tally) -> Pairs:
     """Return the pairs that pass every filter; count the others by reason.
 
     Filters come after pairing, so that none bridges over a turn that it drops (METHODS trap 12).
@@ -25,7 +25,7 @@ def kept(pairs: Pairs, turns: Turns, options: PairOptions, tally: Tally) -> Pair
     return pairs
 
 
-def _masks(turns: Turns, options: PairOptions) -> Iterator[tuple[str, object]]:
+def _masks(turns: FlatTurns, options: PairOptions) -> Iterator[tuple[str, object]]:
     empty = running([not text for text in turns.texts])
     yield "empty", lambda p: ~_any(empty, p)
     if options.min_words:
@@ -51,7 +51,7 @@ def _any(sums: np.ndarray, p: Pairs) -> np.ndarray:
     return (sums[p.end] - sums[p.start] + sums[p.response + 1] - sums[p.response]) > 0
 
 
-def _long_enough(turns: Turns, options: PairOptions) -> object:
+def _long_enough(turns: FlatTurns, options: PairOptions) -> object:
     words = np.fromiter(
         (count_words(text, options.words_by) for text in turns.texts), np.int64, len(turns.texts)
     )
@@ -65,7 +65,7 @@ def _long_enough(turns: Turns, options: PairOptions) -> object:
     )
 
 
-def _sampled(p: Pairs, turns: Turns, options: PairOptions) -> np.ndarray:
+def _sampled(p: Pairs, turns: FlatTurns, options: PairOptions) -> np.ndarray:
     names = [identity(turns, d) for d in range(len(turns.sizes))]
     starts = turns.starts
     keys = zip(
@@ -84,7 +84,7 @@ def _sampled(p: Pairs, turns: Turns, options: PairOptions) -> np.ndarray:
     )
 
 
-def identity(turns: Turns, dialogue: int) -> str:
+def identity(turns: FlatTurns, dialogue: int) -> str:
     """Return a dialogue's id, or, if it has none, its text: same text, same split."""
     given = turns.ids[dialogue]
     if given is not None:

@@ -17,7 +17,7 @@ from dialtools.pairs.filters import identity, kept
 from dialtools.pairs.options import RECORDS, PairOptions
 from dialtools.pairs.reader import READERS
 from dialtools.pairs.render import Lines, Mined, as_batch, as_lines
-from dialtools.pairs.windows import Pairs, Turns, selves, windowed
+from dialtools.pairs.windows import FlatTurns, Pairs, selves, windowed
 from dialtools.streams.chunks import Chunk, records
 from dialtools.streams.parallel import ordered_map
 from dialtools.streams.policy import Collecting, Policy, Where
@@ -111,7 +111,7 @@ def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
 
 
 def _parts(
-    pairs: Pairs, turns: Turns, options: PairOptions, tally: Tally
+    pairs: Pairs, turns: FlatTurns, options: PairOptions, tally: Tally
 ) -> Iterator[tuple[str, Pairs]]:
     if not options.split:
         yield "", pairs
@@ -126,7 +126,7 @@ def _parts(
     yield from ((name, pairs.where(part == name)) for name in shares)
 
 
-def _digests(pairs: Pairs, turns: Turns) -> list[bytes]:
+def _digests(pairs: Pairs, turns: FlatTurns) -> list[bytes]:
     texts = turns.texts
     columns = zip(pairs.start.tolist(), pairs.end.tolist(), pairs.response.tolist(), strict=True)
     keys = (
@@ -137,8 +137,8 @@ def _digests(pairs: Pairs, turns: Turns) -> list[bytes]:
 
 def _from_dialogues(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
-) -> tuple[Turns, Pairs]:
-    turns, read = Turns(), READERS[options.reader]
+) -> tuple[FlatTurns, Pairs]:
+    turns, read = FlatTurns(), READERS[options.reader]
     for line, dialogue in dialogues(
         chunk, policy, options, tally, utterances=options.kind == "self"
     ):
@@ -175,9 +175,9 @@ LABEL = ("label", "gold_label")
 
 def _from_entailment(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
-) -> tuple[Turns, Pairs]:
+) -> tuple[FlatTurns, Pairs]:
     """Premise and hypothesis of records labelled entailment (positive, of Dialogue NLI), as two turns (DSE-dianli)."""
-    turns = Turns()
+    turns = FlatTurns()
     for line, record in records(chunk, policy):
         values = [
             next((record[k] for k in keys if k in record), None)

@@ -8,7 +8,8 @@ system text has not been said before.
 
 from __future__ import annotations
 
-from dialtools.corpora.dialogues import Dialogue, is_user
+from dialtools.corpora.dialogues import Dialogue
+from dialtools.roles import is_user
 
 
 def tod_bert_turns(dialogue: Dialogue) -> Dialogue:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
-from dialtools.pairs.windows import Pairs, Turns
+from dialtools.pairs.windows import FlatTurns, Pairs
 from dialtools.streams.policy import Rejected
 from dialtools.streams.tally import Tally
 
@@ -29,7 +29,7 @@ class Mined:
     rejected: list[Rejected] = field(default_factory=list)
 
 
-def as_dicts(pairs: Pairs, turns: Turns, kind: str, follow: int) -> Iterator[dict[str, Any]]:
+def as_dicts(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> Iterator[dict[str, Any]]:
     """Yield pair records."""
     texts, speakers, ids, starts = turns.texts, turns.speakers, turns.ids, turns.starts.tolist()
     known = kind == "consecutive" and any(speakers)
@@ -87,7 +87,7 @@ class Lines:
         return Lines(b"".join([lines[i] for i in rows]), len(rows))
 
 
-def as_lines(pairs: Pairs, turns: Turns, kind: str, follow: int) -> Lines:
+def as_lines(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> Lines:
     """Return a JSON line for each pair."""
     dumps, newline = orjson.dumps, orjson.OPT_APPEND_NEWLINE
     return Lines(
@@ -96,7 +96,7 @@ def as_lines(pairs: Pairs, turns: Turns, kind: str, follow: int) -> Lines:
     )
 
 
-def as_batch(pairs: Pairs, turns: Turns, kind: str, follow: int) -> pa.RecordBatch:
+def as_batch(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> pa.RecordBatch:
     """Return an Arrow batch; windows 1,2,3 share one copy of the context texts."""
     import pyarrow as pa
 
@@ -125,12 +125,12 @@ def as_batch(pairs: Pairs, turns: Turns, kind: str, follow: int) -> pa.RecordBat
     return pa.RecordBatch.from_pydict(arrays)
 
 
-def _without_idle_dialogues(pairs: Pairs, turns: Turns) -> tuple[Pairs, Turns]:
+def _without_idle_dialogues(pairs: Pairs, turns: FlatTurns) -> tuple[Pairs, FlatTurns]:
     """Leave out the dialogues that no pair comes from: of a split, or a sample."""
     used, place = np.unique(pairs.dialogue, return_inverse=True)
     if len(used) == len(turns.sizes):
         return pairs, turns
-    smaller, starts = Turns(), turns.starts
+    smaller, starts = FlatTurns(), turns.starts
     for d in used:
         span = slice(int(starts[d]), int(starts[d]) + turns.sizes[d])
         smaller.texts += turns.texts[span]

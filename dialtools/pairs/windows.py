@@ -16,7 +16,7 @@ from dialtools.corpora.dialogues import Dialogue
 
 
 @dataclass
-class Turns:
+class FlatTurns:
     """The turns of a chunk's dialogues, flat."""
 
     texts: list[str] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Pairs:
         return Pairs(self.start[keep], self.end[keep], self.response[keep], self.dialogue[keep])
 
 
-def windowed(turns: Turns, windows: tuple[int, ...]) -> Pairs:
+def windowed(turns: FlatTurns, windows: tuple[int, ...]) -> Pairs:
     """Return every full window and its response (DSE 3.1, WMDC 4.2.2); window 0 is the whole history.
 
     A dialogue of t turns gives max(0, t - w) pairs of window w, and t - 1 of window 0.
@@ -83,7 +83,7 @@ def windowed(turns: Turns, windows: tuple[int, ...]) -> Pairs:
     return Pairs(start, response, response, dialogue[response])
 
 
-def selves(turns: Turns) -> Pairs:
+def selves(turns: FlatTurns) -> Pairs:
     """Return each turn with itself (DSE-dropout, SimCSE)."""
     flat = np.arange(len(turns.texts))
     return Pairs(flat, flat + 1, flat, turns.dialogue)

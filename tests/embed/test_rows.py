@@ -108,3 +108,17 @@ def test_a_limit_counts_rows(scripts, minilm):
 )
 def test_a_record_without_turns_or_candidates_is_named(scripts, minilm, record, flags, says):
     assert says in embed(scripts, minilm, [record], *flags, code=1)
+
+
+@pytest.mark.parametrize("empty", ["", " \n"])
+def test_an_empty_turn_has_the_vector_of_a_full_stop_however_turns_are_written(
+    scripts, minilm, empty
+):
+    def vectors(text: str) -> list[list[float]]:
+        objects = {"text": [{"text": "hello"}, {"text": text}]}
+        plain = {"text": ["hello", text]}
+        rows = embed(scripts, minilm, [objects, plain, {"text": text}])
+        talk = {"id": "d", "turns": [{"text": "hello"}, {"text": text}]}
+        return [r["embedding"] for r in rows + embed(scripts, minilm, [talk], "--per", "turn")]
+
+    assert vectors(empty) == vectors(".")

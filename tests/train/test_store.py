@@ -77,6 +77,16 @@ def test_speaker_tokens_are_the_same_through_every_lane(train: Train, pairs: Pat
     assert weights(tmp_path / "a") == weights(tmp_path / "b")
 
 
+def test_an_empty_text_is_trained_as_a_full_stop(train: Train, model: Path, tmp_path: Path):
+    rows = pair_records(40)
+    for name, text in (("empty", ""), ("stop", ".")):
+        changed = [{**r, "context": [text, *r["context"][1:]]} for r in rows[:9]] + rows[9:]
+        (tmp_path / name).write_bytes(as_lines(changed))
+        line = (*RUN, "--model", model, "-o", tmp_path / f"{name}-model", tmp_path / name)
+        train(*line, small=False)
+    assert weights(tmp_path / "empty-model") == weights(tmp_path / "stop-model")
+
+
 def test_a_kept_store_gives_the_same_model_again(
     train: Train, model: Path, pairs: Path, tmp_path: Path
 ):

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dialtools.corpora.turns import Record, given
+from dialtools.corpora.turns import Record, field_of
 from dialtools.errors import DataError
 from dialtools.eval.labelled import Labelled
 from dialtools.eval.options.likeness import SelectOptions
@@ -52,7 +52,7 @@ class Intents:
         """
         self.name, self.seed, self.fields = name, seed, ("text",)
         labelled = [
-            (where, row, str(given(where, row, label)), str(given(where, row, split)))
+            (where, row, str(field_of(where, row, label)), str(field_of(where, row, split)))
             for where, row in records
         ]
         train, test = (

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import orjson
 
-from dialtools.corpora.dialogues import is_user
+from dialtools.roles import role_of
 from dialtools.streams.chunks import Chunk, records
 from dialtools.streams.policy import Policy, Where
 
-UNKNOWN, USER, SYSTEM = 0, 1, 2
 LISTS = ("context", "follow", "negatives")
 
 
@@ -146,8 +145,8 @@ def _ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def _roles(speakers: list[str | None]) -> np.ndarray:
-    known = {s: UNKNOWN if s is None else USER if is_user(s) else SYSTEM for s in set(speakers)}
-    return np.fromiter((known[s] for s in speakers), np.uint8, len(speakers))
+    known = {speaker: role_of(speaker) for speaker in set(speakers)}
+    return np.fromiter((known[speaker] for speaker in speakers), np.uint8, len(speakers))
 
 
 def _from_records(chunk: Chunk, policy: Policy) -> ChunkPairs:

@@ -23,6 +23,7 @@ import numpy as np
 
 from dialtools.chance import share, stable_hash
 from dialtools.encoder.tokens import tokenise
+from dialtools.roles import not_empty
 from dialtools.streams.atomic import atomic_file
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.policy import Policy
@@ -238,7 +239,7 @@ def tokenise_store(directory: Path, tokenizer: Any) -> None:
             batch.clear()
 
         for text in texts(directory):
-            batch.append(text if text.strip() else ".")
+            batch.append(not_empty(text))
             if len(batch) == TEXTS_A_BATCH:
                 flush()
         if batch:
