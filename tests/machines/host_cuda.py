@@ -1,4 +1,4 @@
-"""CUDA where there is none: two devices made of host memory (host_cuda.cpp), in the place of a torch that has no CUDA.
+"""CUDA where there is none: two devices made of host memory (host_cuda.cpp).
 
 It shows that tensors are where they should be, that autocast, fused optimisers, generators and
 gradient caching do on a device what they do on the CPU. It shows nothing of a GPU's kernels, memory
@@ -25,16 +25,11 @@ def unavailable() -> str:
     if torch.backends.cuda.is_built():
         return "this torch is built for CUDA and finds no GPU"
     compiler = sys.platform == "linux" and shutil.which("g++")
-    version = (
-        subprocess.run([compiler, "-dumpversion"], capture_output=True, text=True).stdout
-        if compiler
-        else "0"
-    )
-    return (
-        ""
-        if int(version.split(".")[0]) >= OLDEST_COMPILER
-        else f"needs Linux and g++ {OLDEST_COMPILER} or newer"
-    )
+    if compiler:
+        asked = subprocess.run([compiler, "-dumpversion"], capture_output=True, text=True)
+        if int(asked.stdout.split(".")[0]) >= OLDEST_COMPILER:
+            return ""
+    return f"needs Linux and g++ {OLDEST_COMPILER} or newer"
 
 
 def build(library: Path) -> None:
@@ -44,23 +39,11 @@ def build(library: Path) -> None:
         subprocess.CalledProcessError: the compiler refused.
     """
     torch = Path(importlib.util.find_spec("torch").submodule_search_locations[0])
-    headers, libraries = torch / "include", torch / "lib"
-    command = [
-        "g++",
-        "-O0",
-        "-std=c++20",
-        "-shared",
-        "-fPIC",
-        Path(__file__).with_suffix(".cpp"),
-        "-o",
-        library,
-        f"-I{headers}",
-        f"-I{headers}/torch/csrc/api/include",
-        f"-L{libraries}",
-        f"-Wl,-rpath,{libraries}",
-        "-lc10",
-        "-ltorch_cpu",
-    ]
+    source = Path(__file__).with_suffix(".cpp")
+    headers = [f"-I{torch}/include", f"-I{torch}/include/torch/csrc/api/include"]
+    libraries = [f"-L{torch}/lib", f"-Wl,-rpath,{torch}/lib", "-lc10", "-ltorch_cpu"]
+    options = ["-O0", "-std=c++20", "-shared", "-fPIC"]
+    command = ["g++", *options, source, "-o", library, *headers, *libraries]
     subprocess.run(command, check=True)
 
 
@@ -69,11 +52,15 @@ def install(library: str) -> None:
     ctypes.CDLL(library)
     import torch
 
-    own, cuda = torch.ops.host_cuda, torch.cuda
+    host = torch.ops.host_cuda
 
     def index(device: torch.device | str | int | None = None) -> int:
-        given = device if isinstance(device, int) else torch.device(device or "cuda").index
-        return own.current() if given is None else given
+        number = device if isinstance(device, int) else torch.device(device or "cuda").index
+        return host.current() if number is None else number
+
+    def seed_all(seed: int) -> None:
+        for device in range(DEVICES):
+            host.seed(device, seed)
 
     stand_ins = {
         "_lazy_init": lambda: None,
@@ -83,16 +70,14 @@ def install(library: str) -> None:
         "is_bf16_supported": lambda *ignored: True,
         "is_current_stream_capturing": lambda: False,
         "device_count": lambda: DEVICES,
-        "current_device": own.current,
-        "set_device": lambda device: own.use(index(device)),
+        "current_device": host.current,
+        "set_device": lambda device: host.use(index(device)),
         "synchronize": lambda device=None: None,
-        "get_rng_state": lambda device="cuda": own.get_state(index(device)),
-        "set_rng_state": lambda state, device="cuda": own.set_state(index(device), state),
-        "manual_seed": lambda seed: own.seed(own.current(), seed),
-        "manual_seed_all": lambda seed: (
-            [own.seed(device, seed) for device in range(DEVICES)] and None
-        ),
+        "get_rng_state": lambda device="cuda": host.get_state(index(device)),
+        "set_rng_state": lambda state, device="cuda": host.set_state(index(device), state),
+        "manual_seed": lambda seed: host.seed(host.current(), seed),
+        "manual_seed_all": seed_all,
     }
     for name, stand_in in stand_ins.items():
-        setattr(cuda, name, stand_in)
-    torch._C._cuda_getDevice = own.current
+        setattr(torch.cuda, name, stand_in)
+    torch._C._cuda_getDevice = host.current

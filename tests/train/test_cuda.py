@@ -1,4 +1,4 @@
-"""On a CUDA device everything is as on the CPU. Where there is no GPU, the device is made of host memory (host_cuda)."""
+"""On a CUDA device everything is as on the CPU; without a GPU the device is one of host memory."""
 
 from __future__ import annotations
 
