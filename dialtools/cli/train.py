@@ -277,7 +277,7 @@ def _save(
 def _write(
     trainer: Trainer, directory: Path, options: TrainOptions, run: Run, last: dict[str, Any]
 ) -> None:
-    """Write what loads as a model: encoder, what the method keeps, provenance, card."""
+    """Write what loads as a model: encoder, what the objective keeps, provenance, card."""
     from dialtools import __version__
     from dialtools.encoder import modeldir
     from dialtools.train.card import card
@@ -304,7 +304,7 @@ def _write(
         facts={k: round(v, 4) for k, v in figures.items()},
     )
     modeldir.save(trainer.encoder, directory, provenance=provenance, card=text)
-    trainer.method.save(directory)
+    trainer.objective.save(directory)
 
 
 def _accuracy(last: dict[str, Any]) -> str:

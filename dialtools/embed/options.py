@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dialtools.corpora.options import AnyRecordOptions
 from dialtools.embed.rows import PER
+from dialtools.encoder.catalog import POOLINGS
 from dialtools.errors import ConfigError, nearest
 from dialtools.options import DRY_RUN, RunOptions, at_least, fraction, name_list, option
 
@@ -64,7 +65,7 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
     )
     pooling: str | None = option(
         None,
-        choices=("mean", "cls", "max", "last"),
+        choices=tuple(POOLINGS),
         help="how token vectors become one",
         shown="the model's",
     )

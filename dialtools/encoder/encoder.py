@@ -12,10 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dialtools.encoder.pooling import POOLINGS
+from dialtools.catalog import lookup
+from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.tokens import SPEAKER_TOKENS, SpecialTokens
-from dialtools.errors import ConfigError, ModelError, nearest
+from dialtools.errors import ConfigError, ModelError
 
 OLD_POOLING_KEYS = {
     "pooling_mode_cls_token": "cls",
@@ -48,11 +49,7 @@ class Encoder(nn.Module):
         normalize: bool = False,
     ) -> None:
         super().__init__()
-        if pooling not in POOLINGS:
-            raise ConfigError(
-                f"unknown pooling {pooling!r}",
-                hint=nearest(pooling, list(POOLINGS)) or f"choose from {', '.join(POOLINGS)}",
-            )
+        lookup(POOLINGS, pooling, kind="pooling")  # an unknown one is told before any work
         self.backbone, self.tokenizer, self.pooling = backbone, tokenizer, pooling
         self.max_length, self.normalize = max_length, normalize
         tokenizer.padding_side = (
@@ -74,7 +71,7 @@ class Encoder(nn.Module):
 
     def forward(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
         """Return (N, D) float32 pooled vectors."""
-        return POOLINGS[self.pooling](self.tokens(ids_NT, mask_NT).float(), mask_NT)
+        return POOLINGS[self.pooling].load()(self.tokens(ids_NT, mask_NT).float(), mask_NT)
 
     def tokens(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
         """Return (N, T, D) token vectors; those of padding mean nothing."""

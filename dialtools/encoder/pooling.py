@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
@@ -30,11 +28,3 @@ def last(hidden_NTD: Tensor, mask_NT: Tensor) -> Tensor:
     return hidden_NTD[
         torch.arange(len(hidden_NTD), device=hidden_NTD.device), (mask_NT * position_T).argmax(1)
     ]
-
-
-POOLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "mean": mean,
-    "cls": first,
-    "max": maximum,
-    "last": last,
-}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.corpora.catalog import CORPORA
+from dialtools.encoder.catalog import POOLINGS
 from dialtools.errors import ConfigError
 from dialtools.options import RECORD_FORMATS, RunOptions, argument, at_least, int_list, option
 
@@ -104,7 +105,7 @@ class FinetuneOptions(RunOptions):
     )
     pooling: str = option(
         "mean",
-        choices=("mean", "cls", "max", "last"),
+        choices=tuple(POOLINGS),
         group="Training",
         help="how token vectors become one",
     )

@@ -25,7 +25,7 @@ def save(trainer: Trainer, directory: Path, *, facts: dict[str, Any]) -> None:
         facts: JSON values to find again on resume.
     """
     tensors = {f"encoder.{k}": v for k, v in trainer.encoder.backbone.state_dict().items()}
-    tensors |= {f"head.{k}": v for k, v in trainer.method.state_dict().items()}
+    tensors |= {f"head.{k}": v for k, v in trainer.objective.state_dict().items()}
     state = trainer.optimiser.state_dict()["state"]
     tensors |= {f"optimiser.{i}.{k}": v for i, values in state.items() for k, v in values.items()}
     about = {"facts": json.dumps(facts), "step": str(trainer.step)}
@@ -48,7 +48,7 @@ def restore(trainer: Trainer, directory: Path) -> dict[str, Any] | None:
     with safe_open(path, "pt") as file:
         about = file.metadata()
     trainer.encoder.backbone.load_state_dict(_under("encoder.", tensors))
-    trainer.method.load_state_dict(_under("head.", tensors))
+    trainer.objective.load_state_dict(_under("head.", tensors))
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in _under("optimiser.", tensors).items():
         number, _, name = key.partition(".")

@@ -11,9 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.randomness import seeded
+from dialtools.errors import ConfigError
+from dialtools.train.catalog import HEADS
 
 DSE_DIMENSION = 128  # DSE, 4.1
-PER_WINDOW = "window-linear"
+MOST_WINDOWS = 16  # `--window all` makes a size of every length of history
 
 
 def mlp(dimension: int) -> nn.Module:
@@ -40,14 +42,6 @@ def none(dimension: int) -> nn.Module:
     return nn.Identity()
 
 
-HEADS: dict[str, Callable[[int], nn.Module]] = {
-    "mlp": mlp,
-    "tanh": tanh,
-    "linear": linear,
-    "none": none,
-}
-
-
 class Shared(nn.Module):
     """One head for all pairs."""
 
@@ -61,13 +55,27 @@ class Shared(nn.Module):
 
 
 class PerWindow(nn.Module):
-    """WMDC: one linear head for each window size, on contexts and responses of its pairs alike (METHODS 4.2)."""
+    """One head for each window size, on contexts and responses of its pairs alike (WMDC, METHODS 4.2).
 
-    def __init__(self, dimension: int, windows: Sequence[int]) -> None:
+    Args:
+        layer: from the encoder's dimension to the head of one window.
+        windows: window sizes of the pairs to train on, ascending.
+
+    Raises:
+        ConfigError: for more window sizes than anyone would give a head each.
+    """
+
+    def __init__(
+        self, layer: Callable[[int], nn.Module], dimension: int, windows: Sequence[int]
+    ) -> None:
         super().__init__()
-        drawn = {
-            window: linear(dimension) for window in range(1, max(windows) + 1)
-        }  # a window's start is its own
+        if len(windows) > MOST_WINDOWS:
+            raise ConfigError(
+                f"{len(windows)} window sizes, and a head for each",
+                hint="choose some with --window, or --head linear --batches mixed",
+            )
+        # Those of absent windows are drawn too: an ablation then starts from the same head.
+        drawn = {window: layer(dimension) for window in range(1, max(windows) + 1)}
         self.heads = nn.ModuleDict({str(window): drawn[window] for window in windows})
 
     def forward(self, rows_MD: Tensor, window_M: Tensor) -> Tensor:
@@ -77,8 +85,8 @@ class PerWindow(nn.Module):
             return self.heads[str(present[0])](rows_MD)
         headed = torch.empty_like(rows_MD)
         for window in present:
-            own = window_M == window
-            headed[own] = self.heads[str(window)](rows_MD[own])
+            members = window_M == window
+            headed[members] = self.heads[str(window)](rows_MD[members])
         return headed
 
 
@@ -88,7 +96,9 @@ def build(name: str, dimension: int, *, windows: Sequence[int], seed: int) -> nn
     Args:
         windows: window sizes of the pairs to train on, ascending.
     """
+    entry = HEADS[name]
+    layer = entry.load()
     with seeded(seed):
-        return (
-            PerWindow(dimension, windows) if name == PER_WINDOW else Shared(HEADS[name](dimension))
-        )
+        if entry.per_window:
+            return PerWindow(layer, dimension, windows)
+        return Shared(layer(dimension))

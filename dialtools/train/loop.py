@@ -16,7 +16,7 @@ from dialtools.errors import ModelError
 from dialtools.train import gradcache, optimiser
 from dialtools.train.data.sampler import ByWindow, Sampler
 from dialtools.train.data.store import Store
-from dialtools.train.objectives.base import Batch, Method, Part
+from dialtools.train.objectives.base import Batch, Objective, Part
 from dialtools.train.options import TrainOptions
 
 ACTIVATION_BUDGET = 2 << 30
@@ -36,7 +36,7 @@ class Step:
     figures: dict[str, float] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
-        """Return the step as a line of the log, with the figures of its method."""
+        """Return the step as a line of the log, with the figures of its objective."""
         facts = vars(self).copy()
         return facts | facts.pop("figures")
 
@@ -61,19 +61,19 @@ def build_sampler(pairs: np.ndarray, store: Store, options: TrainOptions) -> Sam
 
 
 class Trainer:
-    """Encoder, method and optimiser, and the step they have reached."""
+    """Encoder, objective and optimiser, and the step they have reached."""
 
-    def __init__(self, method: Method, *, precision: str) -> None:
-        self.setting, self.method, self.precision = method.setting, method, precision
-        self.encoder, self.options = method.setting.encoder, method.setting.options
-        self.sampler = build_sampler(method.setting.pairs, method.setting.store, self.options)
+    def __init__(self, objective: Objective, *, precision: str) -> None:
+        self.setting, self.objective, self.precision = objective.setting, objective, precision
+        self.encoder, self.options = objective.setting.encoder, objective.setting.options
+        self.sampler = build_sampler(objective.setting.pairs, objective.setting.store, self.options)
         epochs = self.options.align_epochs if self.options.align else self.options.epochs
         planned = round((epochs or 0) * self.sampler.per_epoch)
         self.total = max(1, planned) if self.options.max_steps is None else self.options.max_steps
         self.optimiser = optimiser.build(
             self.options.optimizer or "adam",
             self.encoder,
-            method,
+            objective,
             lr=self.options.lr or 0.0,
             head_multiplier=self.options.head_lr_multiplier or 1.0,
             weight_decay=self.options.weight_decay or 0.0,
@@ -92,7 +92,7 @@ class Trainer:
 
     def _one_step(self) -> Step:
         started = time.monotonic()
-        batch = self.method.collate(self.sampler.batch(self.step), self.step)
+        batch = self.objective.collate(self.sampler.batch(self.step), self.step)
         rate = optimiser.set_rates(
             self.optimiser,
             self.options.schedule or "constant",
@@ -108,7 +108,7 @@ class Trainer:
             loss = gradcache.backward(
                 self._encode,
                 batch.parts,
-                lambda rows: self.method.loss(rows, batch, figures),
+                lambda rows: self.objective.loss(rows, batch, figures),
                 device=self.encoder.device,
                 cached=self.cached(batch),
             )
@@ -117,7 +117,7 @@ class Trainer:
             raise NotFinite(self.step + 1, batch.pairs)
         if self.options.clip:
             nn.utils.clip_grad_norm_(
-                [*self.encoder.parameters(), *self.method.parameters()], self.options.clip
+                [*self.encoder.parameters(), *self.objective.parameters()], self.options.clip
             )
         self.optimiser.step()
         self.step += 1
@@ -135,7 +135,7 @@ class Trainer:
     def _encode(self, part: Part) -> Tensor:
         device = self.encoder.device
         with autocast(device, self.precision):
-            return self.method.encode(
+            return self.objective.encode(
                 tuple(column.to(device, non_blocking=True) for column in part)
             )
 

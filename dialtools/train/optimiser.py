@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import nn
 
-OPTIMISERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
+from dialtools.train.catalog import OPTIMISERS, SCHEDULES
+
+START, END = 1 / 25, 1 / 25e4  # of the highest rate: torch's one-cycle defaults
+MOMENTUM = (0.95, 0.85)  # at the ends and at the peak, likewise
 
 
 def build(
@@ -30,76 +34,88 @@ def build(
         ):
             if members:
                 groups.append({"params": members, "lr": rate, "base": rate, "weight_decay": decay})
-    return OPTIMISERS[name](groups, lr=lr, fused=True)
+    return OPTIMISERS[name].load()(groups, lr=lr, fused=True)
 
 
-def constant(progress: float) -> float:
+class Pace(NamedTuple):
+    """What the rates are multiplied by at a step, and the first momentum if the schedule moves it."""
+
+    rate: float
+    momentum: float | None = None
+
+
+def constant(step: int, *, total: int, warmup: float) -> Pace:
     """The rate stays."""
-    return 1.0
+    return _after_warmup(step, total, warmup, lambda progress: 1.0)
 
 
-def linear(progress: float) -> float:
+def linear(step: int, *, total: int, warmup: float) -> Pace:
     """The rate falls to 0 in a line."""
-    return 1.0 - progress
+    return _after_warmup(step, total, warmup, lambda progress: 1.0 - progress)
 
 
-def cosine(progress: float) -> float:
+def cosine(step: int, *, total: int, warmup: float) -> Pace:
     """The rate falls to 0 along half a cosine."""
+    return _after_warmup(step, total, warmup, half_cosine)
+
+
+def one_cycle(step: int, *, total: int, warmup: float) -> Pace:
+    """The rate rises along a cosine from 1/25 and falls to nothing; the first momentum moves against it.
+
+    As torch's OneCycleLR, momentum from 0.95 to 0.85 and back.
+    """
+    high, low = MOMENTUM
+    return Pace(
+        rate=there_and_back(step, total=total, rising=warmup, ends=(START, 1.0, END)),
+        momentum=there_and_back(step, total=total, rising=warmup, ends=(high, low, high)),
+    )
+
+
+def _after_warmup(step: int, total: int, warmup: float, falling: Callable[[float], float]) -> Pace:
+    """Rise in a line over a share of the steps, then go as `falling` says of the rest."""
+    rising = round(warmup * total)
+    if step < rising:
+        return Pace((step + 1) / rising)
+    return Pace(falling((step - rising) / max(1, total - rising)))
+
+
+def half_cosine(progress: float) -> float:
+    """Return 1 at progress 0 and 0 at 1, along half a cosine."""
     return (1 + math.cos(math.pi * progress)) / 2
 
 
-SCHEDULES: dict[str, Callable[[float], float]] = {
-    "constant": constant,
-    "linear": linear,
-    "cosine": cosine,
-}
-START, END = 1 / 25, 1 / 25e4  # of the highest rate: torch's one-cycle defaults
-MOMENTUM = (0.95, 0.85)
-
-
-def one_cycle(step: int, *, total: int, rising: float, ends: tuple[float, float, float]) -> float:
-    """Return a value that goes along half a cosine to its peak, then along another to its end, as torch's OneCycleLR.
+def there_and_back(
+    step: int, *, total: int, rising: float, ends: tuple[float, float, float]
+) -> float:
+    """Return a value that goes along half a cosine to its peak, then along another to its end.
 
     Args:
         rising: share of the steps before the peak.
         ends: the value at the first step, at the peak, at the last step.
     """
+    first, highest, end = ends
     peak, last = rising * total - 1, total - 1
     if step <= peak:
-        return ends[1] + (ends[0] - ends[1]) * cosine(step / peak if peak > 0 else 1.0)
-    return ends[2] + (ends[1] - ends[2]) * cosine((step - peak) / (last - peak))
+        return highest + (first - highest) * half_cosine(step / peak if peak > 0 else 1.0)
+    return end + (highest - end) * half_cosine((step - peak) / (last - peak))
 
 
-def factor(schedule: str, step: int, *, total: int, warmup: float) -> float:
-    """Return what the rates are multiplied by at a step (0-based); a function of the step alone, so resume is exact.
+def pace(schedule: str, step: int, *, total: int, warmup: float) -> Pace:
+    """Return the pace at a step (0-based): a function of the step alone, so that resume is exact.
 
     Args:
-        warmup: share of the steps over which the rate rises in a line, or with one-cycle along a
-        cosine from 1/25.
+        warmup: share of the steps over which the rate rises.
     """
-    if schedule == "one-cycle":
-        return one_cycle(step, total=total, rising=warmup, ends=(START, 1.0, END))
-    rising = round(warmup * total)
-    if step < rising:
-        return (step + 1) / rising
-    return SCHEDULES[schedule]((step - rising) / max(1, total - rising))
+    return SCHEDULES[schedule].load()(step, total=total, warmup=warmup)
 
 
 def set_rates(
     optimiser: torch.optim.Optimizer, schedule: str, step: int, *, total: int, warmup: float
 ) -> float:
-    """Set every group's rate to its base times what the schedule says, and return that.
-
-    One-cycle moves the first momentum against the rate, from 0.95 to 0.85 and back, as torch's
-    OneCycleLR does.
-    """
-    multiplier = factor(schedule, step, total=total, warmup=warmup)
+    """Set every group's rate to its base times what the schedule says, and return that."""
+    rate, momentum = pace(schedule, step, total=total, warmup=warmup)
     for group in optimiser.param_groups:
-        group["lr"] = group["base"] * multiplier
-        if schedule == "one-cycle":
-            high, low = MOMENTUM
-            group["betas"] = (
-                one_cycle(step, total=total, rising=warmup, ends=(high, low, high)),
-                group["betas"][1],
-            )
-    return multiplier
+        group["lr"] = group["base"] * rate
+        if momentum is not None:
+            group["betas"] = (momentum, group["betas"][1])
+    return rate

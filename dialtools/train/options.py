@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dialtools.encoder.catalog import POOLINGS
 from dialtools.errors import ConfigError
 from dialtools.options import (
     DRY_RUN,
@@ -15,10 +16,12 @@ from dialtools.options import (
     on_error_policy,
     option,
 )
-from dialtools.train.objectives.catalog import METHODS, OWNERS
+from dialtools.train import recipe
+from dialtools.train.catalog import HEADS, OPTIMISERS, SCHEDULES
+from dialtools.train.losses.catalog import LOSSES
+from dialtools.train.objectives.catalog import OBJECTIVES, OWNERS
 
 RECIPE = {"shown": "by recipe", "group": "Recipe"}
-LOSS_NAMES = ("hard-negative", "nt-xent", "info-nce", "simcse", "dot")
 
 
 def negative_count(text: str) -> int:
@@ -39,7 +42,8 @@ class TrainOptions(RunOptions):
     method: str = option(
         "dse",
         metavar="RECIPE",
-        help="recipe: dse, dse-2-1, dse-3-1, dse-123-1, dse-dropout, dse-dianli, wmdc, simcse, todbert, dialoguecse, siamese-s, siamese-m, tadse, tadse-paper, mlm",
+        choices=tuple(recipe.names()),
+        help="the recipe: published values, which flags override",
     )
     model: str | None = option(
         None,
@@ -85,19 +89,19 @@ class TrainOptions(RunOptions):
 
     objective: str | None = option(
         None,
-        choices=tuple(METHODS),
+        choices=tuple(OBJECTIVES),
         help="what is learnt: contrast of contexts and responses, matching through the context, siamese, utterances with their templates, masked words",
         **RECIPE,
     )
-    loss: str | None = option(None, choices=LOSS_NAMES, help="the contrast", **RECIPE)
+    loss: str | None = option(None, choices=tuple(LOSSES), help="the contrast", **RECIPE)
     head: str | None = option(
         None,
-        choices=("mlp", "tanh", "linear", "window-linear", "none"),
+        choices=tuple(HEADS),
         help="head in training, dropped at the end; window-linear: one for each window size",
         **RECIPE,
     )
     pooling: str | None = option(
-        None, choices=("mean", "cls", "max", "last"), help="how token vectors become one", **RECIPE
+        None, choices=tuple(POOLINGS), help="how token vectors become one", **RECIPE
     )
     temperature: float | None = option(None, metavar="X", help="temperature of the loss", **RECIPE)
     batch_size: int | None = option(
@@ -134,10 +138,10 @@ class TrainOptions(RunOptions):
         help="by-window: pairs of one window size a batch, sizes in turn",
         **RECIPE,
     )
-    optimizer: str | None = option(None, choices=("adam", "adamw"), help="optimiser", **RECIPE)
+    optimizer: str | None = option(None, choices=tuple(OPTIMISERS), help="optimiser", **RECIPE)
     schedule: str | None = option(
         None,
-        choices=("constant", "linear", "cosine", "one-cycle"),
+        choices=tuple(SCHEDULES),
         help="learning-rate schedule",
         **RECIPE,
     )

@@ -16,7 +16,7 @@ def plan(trainer: Trainer, held_out: int) -> dict[str, str]:
     parameters = sum(p.numel() for p in encoder.parameters())
     trained = sum(p.numel() for p in encoder.parameters() if p.requires_grad)
     frozen = f", {trained / 1e6:,.1f} of them trained" if trained < parameters else ""
-    batch = trainer.method.collate(trainer.sampler.batch(0), 0)
+    batch = trainer.objective.collate(trainer.sampler.batch(0), 0)
     cached = ", encoded twice to save memory" if trainer.cached(batch) else ""
     validated = f", {held_out:,} held out" if held_out else ""
     return {

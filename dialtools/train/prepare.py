@@ -14,11 +14,10 @@ import numpy as np
 from dialtools.encoder.device import choose_device, choose_precision, default_batch_tokens
 from dialtools.encoder.encoder import Encoder, not_here
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
-from dialtools.errors import ConfigError, DataError
+from dialtools.errors import DataError
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import digest
-from dialtools.train import heads
 from dialtools.train.data.store import (
     COLUMNS,
     Store,
@@ -31,11 +30,10 @@ from dialtools.train.data.store import (
 from dialtools.train.data.weights import of_pairs
 from dialtools.train.loop import Trainer
 from dialtools.train.objectives.base import Lengths, Setting
-from dialtools.train.objectives.catalog import METHODS
+from dialtools.train.objectives.catalog import OBJECTIVES
 from dialtools.train.options import TrainOptions
 
 TOKENIZER_TEXTS = 300_000
-MOST_HEADS = 16
 MOST_PLACEHOLDERS = 1000
 
 
@@ -43,7 +41,7 @@ def spool_inputs(directory: Path, options: TrainOptions, policy: Policy) -> int:
     """Spool the pair stream, unless an interrupted run already did; return the number of pairs.
 
     Raises:
-        DataError: if there are fewer than two pairs, or a method that wants templates finds none.
+        DataError: if there are fewer than two pairs, or an objective that wants templates finds none.
     """
     done = directory / "spool.json"
     if done.is_file():
@@ -124,7 +122,7 @@ def cache_directory(options: TrainOptions) -> Path | None:
 def build_trainer(
     encoder: Encoder, store: Store, pairs: np.ndarray, options: TrainOptions
 ) -> Trainer:
-    """Put encoder and method on the device, and settle lengths and precision."""
+    """Put encoder and objective on the device, and settle lengths and precision."""
     device = choose_device(options.device)
     if options.speaker_tokens:
         encoder.use_speaker_tokens(seed=options.seed)
@@ -134,12 +132,6 @@ def build_trainer(
         options.context_max_length or response * store.counts["longest_window"], longest, 512
     )
     encoder.max_length = max(encoder.max_length, context, response)
-    windows = len(np.unique(store.window[pairs]))
-    if options.head == heads.PER_WINDOW and windows > MOST_HEADS:
-        raise ConfigError(
-            f"{windows} window sizes, and a head for each",
-            hint="choose some with --window, or --head linear --batches mixed",
-        )
     if options.freeze:
         encoder.freeze(options.freeze)
     encoder.to(device)
@@ -156,8 +148,8 @@ def build_trainer(
         max_tokens=options.micro_batch_tokens or default_batch_tokens(device),
         role_tokens=encoder.role_tokens if options.speaker_tokens else None,
     )
-    method = METHODS[options.objective or "contrast"].load()(setting).to(device)
-    return Trainer(method, precision=choose_precision(options.precision, device))
+    objective = OBJECTIVES[options.objective or "contrast"].load()(setting).to(device)
+    return Trainer(objective, precision=choose_precision(options.precision, device))
 
 
 def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]:

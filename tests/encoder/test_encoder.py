@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialtools.encoder.batches import token_batches
+from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
 from dialtools.encoder.modeldir import save
-from dialtools.encoder.pooling import POOLINGS
 from dialtools.encoder.tokens import SpecialTokens, assemble, tokenise
 from dialtools.errors import ModelError
 
@@ -42,7 +42,7 @@ def test_pooling_ignores_padding_on_either_side():
     hidden = torch.tensor([[[1.0], [3.0], [100.0]], [[100.0], [2.0], [6.0]]])
     mask = torch.tensor([[1, 1, 0], [0, 1, 1]])
     pooled = {
-        name: function(hidden, mask).flatten().tolist() for name, function in POOLINGS.items()
+        name: entry.load()(hidden, mask).flatten().tolist() for name, entry in POOLINGS.items()
     }
     assert pooled == {"mean": [2, 4], "cls": [1, 2], "max": [3, 6], "last": [3, 6]}
 
@@ -110,7 +110,7 @@ def test_the_saved_directory_gives_the_same_vectors_in_three_libraries(small, tm
             tokens["input_ids"], attention_mask=tokens["attention_mask"]
         ).last_hidden_state
     np.testing.assert_allclose(
-        POOLINGS[pooling](hidden, tokens["attention_mask"]).numpy(), ours, atol=2e-6
+        POOLINGS[pooling].load()(hidden, tokens["attention_mask"]).numpy(), ours, atol=2e-6
     )
     small.pooling = "mean"
 

@@ -85,7 +85,7 @@ def store(tmp_path: Path) -> tuple[Store, Words]:
     return Store(tmp_path / "store"), Words(encoder)
 
 
-def method(store: Store, words: Words, **options: object) -> Matching:
+def matching(store: Store, words: Words, **options: object) -> Matching:
     given = TrainOptions(objective="matching", temperature=0.1, context_turns=3, **options)
     pairs = np.arange(len(store))
     setting = Setting(
@@ -117,7 +117,7 @@ def test_loss_and_gradients_are_those_of_the_transcription(
 ):
     """METHODS 5.3, 5.4: ragged turns, padding poisoned; drawn negatives and all of the batch; gradients by differences."""
     data, words = store
-    built = method(data, words, negatives=negatives, aggregation=aggregation)
+    built = matching(data, words, negatives=negatives, aggregation=aggregation)
     pairs = np.arange(3)
     batch = built.collate(pairs, step=0)
     assert len(batch.parts) > 1 and any((mask == 0).any() for _, mask in batch.parts)

@@ -5,13 +5,19 @@ from __future__ import annotations
 import pytest
 import torch
 
-from dialtools.train.optimiser import build, factor, set_rates
+from dialtools.train.optimiser import build, pace, set_rates
 
 
 def test_schedules_rise_fall_and_stay():
-    assert [factor("constant", s, total=10, warmup=0) for s in range(3)] == [1, 1, 1]
-    assert [factor("linear", s, total=4, warmup=0) for s in range(4)] == [1, 0.75, 0.5, 0.25]
-    assert [factor("linear", s, total=8, warmup=0.5) for s in range(5)] == [0.25, 0.5, 0.75, 1, 1]
+    assert [pace("constant", s, total=10, warmup=0).rate for s in range(3)] == [1, 1, 1]
+    assert [pace("linear", s, total=4, warmup=0).rate for s in range(4)] == [1, 0.75, 0.5, 0.25]
+    assert [pace("linear", s, total=8, warmup=0.5).rate for s in range(5)] == [
+        0.25,
+        0.5,
+        0.75,
+        1,
+        1,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -39,4 +45,4 @@ def test_one_cycle_sets_the_rates_and_momenta_of_torch(total: int, warmup: float
 
 @pytest.mark.parametrize("total", [1, 2, 3])
 def test_one_cycle_is_defined_for_the_shortest_of_runs(total: int):
-    assert all(0 < factor("one-cycle", s, total=total, warmup=0.5) <= 1 for s in range(total))
+    assert all(0 < pace("one-cycle", s, total=total, warmup=0.5).rate <= 1 for s in range(total))

@@ -35,8 +35,8 @@ RUN = ("--method", "wmdc", "--batch-size", 32, "--max-steps", 8)
 N, D = 9, 6
 
 
-def method(window: list[int], weight: np.ndarray, head: heads.PerWindow) -> SimpleNamespace:
-    """What of a method its loss looks at: N pairs, no encoder."""
+def objective(window: list[int], weight: np.ndarray, head: heads.PerWindow) -> SimpleNamespace:
+    """What of an objective its loss looks at: N pairs, no encoder."""
     options = SimpleNamespace(
         loss="info-nce", mask_false_negatives=False, temperature=0.05, batches="mixed"
     )
@@ -44,7 +44,7 @@ def method(window: list[int], weight: np.ndarray, head: heads.PerWindow) -> Simp
         options=options, store=SimpleNamespace(window=np.array(window, np.int64)), weights=weight
     )
     return SimpleNamespace(
-        head=head, setting=setting, loss_function=info_nce, tensor=torch.from_numpy
+        head=head, setting=setting, loss_function=info_nce, raw=False, tensor=torch.from_numpy
     )
 
 
@@ -62,7 +62,7 @@ def test_the_loss_is_that_of_the_paper_in_value_and_gradient(seed: int, mixed: b
     batch = SimpleNamespace(
         place=np.arange(2 * N), about=Rows(np.arange(2 * N), np.arange(2 * N)), pairs=np.arange(N)
     )
-    loss = Contrast.loss(method(window, weight, head), rows, batch, {})
+    loss = Contrast.loss(objective(window, weight, head), rows, batch, {})
     loss.backward()
 
     layers = {int(w): layer for w, layer in head.heads.items()}

@@ -1,4 +1,4 @@
-"""What a method is to the loop: which tokens of a step are encoded, how, and the loss of what comes out."""
+"""What an objective is to the loop: which tokens of a step are encoded, how, and the loss of what comes out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Lengths:
 
 @dataclass(frozen=True)
 class Setting:
-    """What every method works with.
+    """What every objective works with.
 
     Attributes:
         pairs: those to train on; weights: (P,) of all pairs of the store.
@@ -60,7 +60,7 @@ class Batch:
         parts: micro-batches (ids_NT, mask_NT, ...), longest first.
         place: where each sequence of the plan stands among the rows of all parts.
         sizes: tokens of each sequence of the plan.
-        about: what the method's loss wants to know besides.
+        about: what the objective's loss wants to know besides.
         tokens: real tokens; padded: with padding.
     """
 
@@ -79,8 +79,8 @@ class Batch:
         return sum(part[0].numel() for part in self.parts)
 
 
-class Method(nn.Module):
-    """A method; its parameters are those of its head, which is dropped at the end."""
+class Objective(nn.Module):
+    """An objective; its parameters are those of its head, which is dropped at the end."""
 
     def __init__(self, setting: Setting) -> None:
         super().__init__()
@@ -99,7 +99,7 @@ class Method(nn.Module):
         raise NotImplementedError
 
     def save(self, directory: Path) -> None:
-        """Write what stays of the method beside the model: nothing, as a rule."""
+        """Write what stays of the objective beside the model: nothing, as a rule."""
 
     def batches(self, sequences: Sequence[np.ndarray], pairs: np.ndarray, about: Any) -> Batch:
         """Return a batch of token sequences, cut into micro-batches of like length."""

@@ -1,11 +1,11 @@
-"""The methods by name, and the options that belong to some of them only."""
+"""The objectives by name, and the options that belong to some of them only."""
 
 from __future__ import annotations
 
 from dialtools.catalog import Entry
 
 _HOME = "dialtools.train.objectives"
-METHODS = {
+OBJECTIVES = {
     "contrast": Entry(
         f"{_HOME}.contrast:Contrast",
         "contexts and responses that belong together (DSE, WMDC, SimCSE, TOD-BERT)",

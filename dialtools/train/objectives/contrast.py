@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from dialtools.train import heads, health
 from dialtools.train.data import duplicates
 from dialtools.train.data.collate import contexts, responses
-from dialtools.train.losses.catalog import LOSSES, RAW
-from dialtools.train.objectives.base import Batch, Method, Setting
+from dialtools.train.losses.catalog import LOSSES
+from dialtools.train.objectives.base import Batch, Objective, Setting
 
 
 class Rows(NamedTuple):
@@ -22,7 +22,7 @@ class Rows(NamedTuple):
     keys: np.ndarray
 
 
-class Contrast(Method):
+class Contrast(Objective):
     """Pulls a context and its response together, against others of the batch."""
 
     def __init__(self, setting: Setting) -> None:
@@ -32,7 +32,9 @@ class Contrast(Method):
         self.head = heads.build(
             options.head or "none", setting.encoder.dimension, windows=windows, seed=options.seed
         )
-        self.loss_function: Callable[..., Tensor] = LOSSES[options.loss or "hard-negative"].load()
+        loss = LOSSES[options.loss or "hard-negative"]
+        self.raw = loss.raw
+        self.loss_function: Callable[..., Tensor] = loss.load()
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Within a side each distinct sequence is encoded once.
@@ -61,7 +63,7 @@ class Contrast(Method):
         window = self.tensor(np.tile(store.window[batch.pairs], 2))
         headed = self.head(rows[self.tensor(batch.place[about.sequence])], window)
         unit = nn.functional.normalize(headed, dim=1)
-        anchor, positive = (headed if options.loss in RAW else unit).chunk(2)
+        anchor, positive = (headed if self.raw else unit).chunk(2)
         n = len(anchor)
         false = duplicates.same_text(about.keys[:n], about.keys[n:])
         if options.mask_false_negatives:

@@ -12,7 +12,7 @@ from dialtools.encoder.randomness import seeded
 from dialtools.encoder.tokens import assemble
 from dialtools.train import health
 from dialtools.train.losses import matching
-from dialtools.train.objectives.base import Batch, Method, Part, Setting
+from dialtools.train.objectives.base import Batch, Objective, Part, Setting
 from dialtools.train.objectives.negatives import Negatives, of_batch
 
 
@@ -23,7 +23,7 @@ class Roles(NamedTuple):
     candidates: np.ndarray
 
 
-class Matching(Method):
+class Matching(Objective):
     """Tells the true response from others by how well each survives being seen through the same context."""
 
     def __init__(self, setting: Setting) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from dialtools.encoder.randomness import seeded
 from dialtools.errors import ModelError
 from dialtools.train.data.collate import responses
-from dialtools.train.objectives.base import Batch, Method, Setting
+from dialtools.train.objectives.base import Batch, Objective, Setting
 
 KEPT, REPLACED = 0.1, 0.1  # of the chosen words; the others become [MASK] (BERT)
 
@@ -31,7 +31,7 @@ class WordHead(nn.Module):
         return nn.functional.linear(self.transform(hidden_MD), words_VD, self.bias)
 
 
-class MaskedWords(Method):
+class MaskedWords(Objective):
     """Guesses masked words of each pair's response (of each text, for utterances)."""
 
     def __init__(self, setting: Setting) -> None:

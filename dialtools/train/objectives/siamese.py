@@ -10,11 +10,11 @@ from dialtools.encoder.randomness import seeded
 from dialtools.encoder.tokens import assemble
 from dialtools.train import health
 from dialtools.train.losses import matching
-from dialtools.train.objectives.base import Batch, Method, Setting
+from dialtools.train.objectives.base import Batch, Objective, Setting
 from dialtools.train.objectives.negatives import Negatives, of_batch
 
 
-class Siamese(Method):
+class Siamese(Objective):
     """One encoder for both sides; the newest turns of the context are one sequence: one turn in S, several in M."""
 
     def __init__(self, setting: Setting) -> None:

@@ -13,7 +13,7 @@ from dialtools.encoder.alignment import alignment_layer, save_alignment
 from dialtools.encoder.tokens import assemble
 from dialtools.train import heads, health
 from dialtools.train.losses.template import Terms, Views, template_losses
-from dialtools.train.objectives.base import Batch, Method, Setting
+from dialtools.train.objectives.base import Batch, Objective, Setting
 
 
 class Rows(NamedTuple):
@@ -26,7 +26,7 @@ class Rows(NamedTuple):
     keys: np.ndarray
 
 
-class Templates(Method):
+class Templates(Objective):
     """Utterances and templates in one space; a record without a template is its own."""
 
     def __init__(self, setting: Setting) -> None:

@@ -1,0 +1,44 @@
+"""The heads, optimisers and learning-rate schedules by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dialtools.catalog import Entry
+
+
+@dataclass(frozen=True)
+class HeadEntry(Entry):
+    """A head: from the encoder's dimension to a module.
+
+    Attributes:
+        per_window: pairs of each window size have a head of their own, of this kind.
+    """
+
+    per_window: bool = False
+
+
+_HEADS = "dialtools.train.heads"
+HEADS = {
+    "mlp": HeadEntry(f"{_HEADS}:mlp", "two layers to 128 dimensions (DSE)"),
+    "tanh": HeadEntry(f"{_HEADS}:tanh", "a layer and tanh (SimCSE)"),
+    "linear": HeadEntry(f"{_HEADS}:linear", "a layer (WMDC, one for all windows)"),
+    "window-linear": HeadEntry(
+        f"{_HEADS}:linear", "a layer for each window size (WMDC)", per_window=True
+    ),
+    "none": HeadEntry(f"{_HEADS}:none", "no head"),
+}
+
+OPTIMISERS = {
+    "adam": Entry("torch.optim:Adam", "Adam, its weight decay part of the gradient"),
+    "adamw": Entry("torch.optim:AdamW", "Adam with decoupled weight decay"),
+}
+
+_SCHEDULES = "dialtools.train.optimiser"
+SCHEDULES = {
+    "constant": Entry(f"{_SCHEDULES}:constant", "the rate stays after the warm-up"),
+    "linear": Entry(f"{_SCHEDULES}:linear", "the rate falls to 0 in a line"),
+    "cosine": Entry(f"{_SCHEDULES}:cosine", "the rate falls to 0 along half a cosine"),
+    "one-cycle": Entry(f"{_SCHEDULES}:one_cycle", "up and down along cosines, momentum against"),
+}
+"""(step, total, warmup) -> Pace."""
