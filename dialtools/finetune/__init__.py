@@ -1,1 +1,4 @@
-"""Fine-tuning as an evaluation: few examples, a small head, the checkpoint that is best on validation rows (METHODS 3.8)."""
+"""Fine-tuning as an evaluation: few examples, a small head, the best state on validation rows.
+
+The protocol is DSE's (METHODS 3.8).
+"""

@@ -35,7 +35,7 @@ class Act(Task[ActProtocol]):
             raise DataError(
                 f"{len(names)} act in all: nothing to tell apart", where=train[0][0].name
             )
-        self.groups = [tuple(sorted(own)) for own in acts[0]]
+        self.labels = [tuple(sorted(own)) for own in acts[0]]
         self.outputs, self.dropout = len(names), options.dropout
         place = {name: i for i, name in enumerate(names)}
         self.train, self.test = (

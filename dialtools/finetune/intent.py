@@ -26,7 +26,7 @@ class Intent(Task[IntentProtocol]):
             raise DataError(
                 f"{len(names)} class to learn, {len(test)} rows to test: nothing to tell apart"
             )
-        self.groups = [(label,) for label in labels]
+        self.labels = [(label,) for label in labels]
         self.outputs, self.dropout = len(names), options.dropout
         self.train = Items(
             [column_of_turns(train, options.text)],

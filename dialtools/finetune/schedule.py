@@ -1,4 +1,7 @@
-"""When a fine-tuning run is validated, what counts as better, when it ends: DSE's protocol (METHODS 3.8). No torch here."""
+"""When a fine-tuning run is validated, what counts as better, and when it ends.
+
+This is the protocol of DSE's evaluations (METHODS 3.8); there is no torch here.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ class Schedule:
         validate_every: steps between validations; an epoch at least.
         patience: after more validations than this without a better score, the run ends with its
             epoch.
+        warmup: share of the steps over which the rate rises.
     """
 
     rows: int
@@ -39,11 +43,14 @@ class Schedule:
 
     @property
     def total(self) -> int:
-        """Steps until the rate is 0, as the reference counts them; smaller last batches are steps beyond it."""
+        """Steps until the rate is 0.
+
+        The reference counts full batches only: smaller last batches are steps beyond the end.
+        """
         return self.rows * self.epochs // self.batch_size
 
     def rate(self, step: int) -> float:
-        """Return the share of the highest rate at a step (0-based), as transformers' linear schedule."""
+        """Return the share of the highest rate at a step (0-based): transformers' linear schedule."""
         rising = int(self.total * self.warmup)
         if step < rising:
             return step / rising
@@ -52,7 +59,13 @@ class Schedule:
 
 @dataclass
 class Course:
-    """How a run went: the validation score of its best state and the step of that state, and the steps it took."""
+    """How a run went.
+
+    Attributes:
+        best: the validation score of its best state.
+        chosen: the step of that state.
+        steps: how many it took in all.
+    """
 
     best: float = 0.0
     chosen: int = 0
@@ -67,14 +80,16 @@ def follow(
     keep: Callable[[], None],
     draw: np.random.Generator,
 ) -> Course:
-    """Take the steps of a run.
+    """Take the steps of a run, and return how it went; what is kept last is the best.
 
-    A score is better only if it is higher, and the first is compared with 0. What is kept last is
-    the best.
+    A score is better only if it is higher, and the first is compared with 0: a model that never
+    scores above 0 is tested as it was loaded.
 
     Args:
         step: takes row numbers and the share of the highest rate.
+        validate: returns the validation score of the state as it is.
         keep: called when the state is the best so far.
+        draw: orders the rows of each epoch.
     """
     course, waited = Course(), 0
     for _ in range(schedule.epochs):

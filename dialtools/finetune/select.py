@@ -38,7 +38,7 @@ class Select(Task[SelectProtocol]):
                 where=where,
                 hint="name one with --query",
             )
-        self.groups = [("",)] * len(train)
+        self.labels = [("",)] * len(train)
         self.train, self.test = (self._items(part, query) for part in (train, test))
         if len(test) < options.candidates:
             raise DataError(

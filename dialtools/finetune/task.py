@@ -37,7 +37,7 @@ class Task(Generic[Options]):
     """A task with its rows read.
 
     Attributes:
-        groups: the labels of each training row, of which the sampler draws.
+        labels: of each training row, of which the sampler draws.
         outputs: C; without any there is no head.
         dropout: before the head.
         cut: texts that were longer than the longest sequence.
@@ -46,7 +46,7 @@ class Task(Generic[Options]):
 
     train: Items
     test: Items
-    groups: Sequence[tuple[str, ...]]
+    labels: Sequence[tuple[str, ...]]
     outputs = 0
     dropout = 0.0
     cut = 0

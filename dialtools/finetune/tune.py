@@ -1,4 +1,7 @@
-"""One fine-tuning run: draw examples, train encoder and head, test the state that was best on validation rows."""
+"""One fine-tuning run: draw examples, train encoder and head, test the best state.
+
+N rows, n rows of a batch, T tokens, D dimensions, C outputs of the head.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +21,29 @@ from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.randomness import seeded
 from dialtools.errors import DataError, ModelError
 from dialtools.finetune.schedule import Course, Schedule, follow
-from dialtools.finetune.task import Figures, Task
+from dialtools.finetune.task import Figures, Items, Task
 from dialtools.metrics.episodes import Episode, sample_sets
 
-EPSILON = 1e-6  # of transformers' AdamW, which the reference takes
+EPSILON = 1e-6
+"""Of transformers' own AdamW, which the reference takes; torch's default is 1e-8."""
 DIGITS = 6
-SPREAD = 0.02  # of the head's weights at the start, as BERT's
+"""Of what each test row adds, as score records keep it."""
+SPREAD = 0.02
+"""Standard deviation of the head's weights at the start, as BERT's."""
 
 
 @dataclass
 class Result:
-    """What a run found: scores on the test rows in percent, what each row adds to them, and how it went."""
+    """How a run went: what a ledger keeps of it.
+
+    Attributes:
+        figures: scores on the test rows, in percent.
+        each: what each test row adds to those figures that are means over rows.
+        validation: the score of the best state on validation rows.
+        chosen: the step of that state.
+        steps: how many steps the run took.
+        rows: how many rows it was trained on.
+    """
 
     figures: Figures
     each: dict[str, list[float]]
@@ -55,7 +70,10 @@ class _Rows:
 
 @dataclass
 class Tuner:
-    """An encoder and the rows of a task as its tokens; each run begins with the encoder as it was loaded."""
+    """An encoder, and the rows of a task as its tokens.
+
+    Each run begins with the encoder as it was loaded.
+    """
 
     task: Task[Any]
     encoder: Encoder
@@ -67,50 +85,60 @@ class Tuner:
         self.precision = choose_precision(options.precision, self.device)
         self.batch_tokens = options.batch_tokens or default_batch_tokens(self.device)
         self.task.cut = 0
-        self.train, self.test = (
-            _Rows(self.task.sequences(self.encoder, part), part.truth)
-            for part in (self.task.train, self.task.test)
-        )
+        self.train, self.test = self._tokens(self.task.train), self._tokens(self.task.test)
         self.start = _copy(self.encoder)
         self.encoder.to(self.device)
+
+    def _tokens(self, items: Items) -> _Rows:
+        return _Rows(self.task.sequences(self.encoder, items), items.truth)
+
+    @property
+    def texts(self) -> int:
+        """How many texts there are, in training and test rows."""
+        return len(self.train.sides) * (len(self.train.truth) + len(self.test.truth))
 
     def run(self, shots: int, seed: int) -> Result:
         """Fine-tune on `shots` rows a label drawn by `seed`, and test; the same every time.
 
         Raises:
-            DataError: if there are no rows to validate on. ModelError: if the loss is not finite.
+            DataError: if there are no rows to validate on.
+            ModelError: if the loss is not finite.
         """
         began, options = time.monotonic(), self.task.options
-        episode = sample_sets(self.task.groups, shots, seed=seed)
+        episode = sample_sets(self.task.labels, shots, seed=seed)
         if not len(episode.val):
             raise DataError(f"{len(episode.train)} training rows, none left to validate on")
+
         self.encoder.load_state_dict(self.start)
         with seeded(options.train_seed, self.device):
             head = build_head(
                 self.encoder.dimension, self.task.outputs, dropout=self.task.dropout
             ).to(self.device)
             course = self._train(head, episode)
+
         outputs = self._outputs(head, self.test)
-        figures = self.task.figures(outputs, self.test.truth, final=True)
-        added = self.task.each(outputs, self.test.truth[: self.task.tested])
-        each = {
-            name: np.round(shares.astype(np.float64), DIGITS).tolist()
-            for name, shares in added.items()
-        }
         return Result(
-            figures,
-            each,
-            course.best,
-            course.chosen,
-            course.steps,
-            len(episode.train),
-            time.monotonic() - began,
+            figures=self.task.figures(outputs, self.test.truth, final=True),
+            each=self._each(outputs),
+            validation=course.best,
+            chosen=course.chosen,
+            steps=course.steps,
+            rows=len(episode.train),
+            seconds=time.monotonic() - began,
         )
+
+    def _each(self, outputs: Sequence[np.ndarray]) -> dict[str, list[float]]:
+        shares = self.task.each(outputs, self.test.truth[: self.task.tested])
+        return {
+            metric: np.round(values.astype(np.float64), DIGITS).tolist()
+            for metric, values in shares.items()
+        }
 
     def _train(self, head: nn.Module, episode: Episode) -> Course:
         """Train, and leave encoder and head in the best state."""
-        options, model = self.task.options, nn.ModuleList([self.encoder, head])
+        options = self.task.options
         train, validation = self.train.select(episode.train), self.train.select(episode.val)
+        model = nn.ModuleList([self.encoder, head])
         optimiser = torch.optim.AdamW(
             model.parameters(), lr=options.lr, weight_decay=0.0, eps=EPSILON, fused=True
         )
@@ -119,33 +147,18 @@ class Tuner:
         def step(rows: np.ndarray, rate: float) -> None:
             for group in optimiser.param_groups:
                 group["lr"] = options.lr * rate
-            batch = train.select(rows)
             optimiser.zero_grad(set_to_none=True)
-            outputs = [head(self._vectors(side)) for side in batch.sides]
-            loss = self.task.loss(outputs, torch.from_numpy(batch.truth).to(self.device))
-            if not torch.isfinite(loss):
-                raise ModelError("the loss is not finite", hint="try a smaller --lr")
-            loss.backward()
+            self._loss(head, train.select(rows)).backward()
             optimiser.step()
 
         def validate() -> float:
-            figures = self.task.figures(
-                self._outputs(head, validation), validation.truth, final=False
-            )
-            model.train()
-            return self.task.quality(figures)
+            outputs = self._outputs(head, validation)
+            model.train()  # computing outputs has switched dropout off
+            return self.task.quality(self.task.figures(outputs, validation.truth, final=False))
 
-        schedule = Schedule(
-            len(episode.train),
-            options.batch_size,
-            options.epochs,
-            options.validate_every,
-            options.patience,
-            options.warmup,
-        )
         model.train()
         course = follow(
-            schedule,
+            _schedule(options, len(episode.train)),
             step=step,
             validate=validate,
             keep=lambda: best.update(_copy(model)),
@@ -154,11 +167,22 @@ class Tuner:
         model.load_state_dict(best)
         return course
 
+    def _loss(self, head: nn.Module, batch: _Rows) -> Tensor:
+        """Return the loss of a batch.
+
+        Raises:
+            ModelError: if it is not finite.
+        """
+        outputs = [head(self._vectors(side)) for side in batch.sides]
+        loss = self.task.loss(outputs, torch.from_numpy(batch.truth).to(self.device))
+        if not torch.isfinite(loss):
+            raise ModelError("the loss is not finite", hint="try a smaller --lr")
+        return loss
+
     def _vectors(self, sequences: Sequence[np.ndarray]) -> Tensor:
         """Return (n, D) vectors with their graph, encoded in batches of like length."""
-        parts = token_batches(
-            np.fromiter(map(len, sequences), np.int64, len(sequences)), max_tokens=self.batch_tokens
-        )
+        lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
+        parts = token_batches(lengths, max_tokens=self.batch_tokens)
         vectors = []
         with autocast(self.device, self.precision):
             for rows in parts:
@@ -169,21 +193,32 @@ class Tuner:
 
     @torch.no_grad()
     def _outputs(self, head: nn.Module, rows: _Rows) -> list[np.ndarray]:
-        """Return the outputs of each side, without dropout; equal sequences are encoded once."""
+        """Return (N, C) or (N, D) of each side, without dropout; equal sequences are encoded once."""
         head.eval()
-        outputs = []
-        for side in rows.sides:
-            distinct = {sequence.tobytes(): sequence for sequence in side}
-            vectors_ND = encode(
-                self.encoder,
-                list(distinct.values()),
-                batch_tokens=self.batch_tokens,
-                precision=self.precision,
-            )
-            place = {key: i for i, key in enumerate(distinct)}
-            found = head(torch.from_numpy(vectors_ND).to(self.device)).cpu().numpy()
-            outputs.append(found[[place[sequence.tobytes()] for sequence in side]])
-        return outputs
+        return [self._side_outputs(head, side) for side in rows.sides]
+
+    def _side_outputs(self, head: nn.Module, side: Sequence[np.ndarray]) -> np.ndarray:
+        distinct = {sequence.tobytes(): sequence for sequence in side}
+        vectors_ND = encode(
+            self.encoder,
+            list(distinct.values()),
+            batch_tokens=self.batch_tokens,
+            precision=self.precision,
+        )
+        outputs = head(torch.from_numpy(vectors_ND).to(self.device)).cpu().numpy()
+        place = {key: i for i, key in enumerate(distinct)}
+        return outputs[[place[sequence.tobytes()] for sequence in side]]
+
+
+def _schedule(options: Any, rows: int) -> Schedule:
+    return Schedule(
+        rows=rows,
+        batch_size=options.batch_size,
+        epochs=options.epochs,
+        validate_every=options.validate_every,
+        patience=options.patience,
+        warmup=options.warmup,
+    )
 
 
 def build_head(dimension: int, outputs: int, *, dropout: float) -> nn.Module:
@@ -201,7 +236,7 @@ def _copy(module: nn.Module) -> dict[str, Tensor]:
 
 
 def load_encoder(name: str, task: Task[Any]) -> Encoder:
-    """Load the encoder to start from, with the pooling and length of the task."""
+    """Load the encoder to start from, with the pooling of the task and its longest side."""
     options = task.options
     longest = max(options.max_length, getattr(options, "response_max_length", 0))
     return Encoder.load(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from dialtools.plots.figure import picture, plain
 
 POINTS = 400
+"""Places at which a curve of shares is drawn: smooth at the width of a page."""
 
 
 def draw_shares(
@@ -20,10 +22,10 @@ def draw_shares(
     mark: float,
     overwrite: bool = False,
 ) -> None:
-    """Draw cumulative shares over shares, percent, the horizontal axis logarithmic; the legend names the corpora.
+    """Draw cumulative shares over shares, in percent, the horizontal axis logarithmic.
 
     Args:
-        curves: for each name (K,) rising shares x and y from 0 to 1, straight in between.
+        curves: for each corpus (K,) rising shares x and y from 0 to 1, straight in between.
         path: a .png, .svg or .pdf file, written whole or not at all.
         mark: a share to mark on the horizontal axis.
 
@@ -35,25 +37,19 @@ def draw_shares(
 
         lines = []
         for x, y in curves.values():
-            smallest = max(1e-7, float(x[1])) if len(x) > 1 else 1e-3
-            at = np.unique(np.concatenate([np.geomspace(min(smallest, 0.999), 1, POINTS), [mark]]))
+            at = _places(x, mark)
             lines += axes.plot(at, np.interp(at, x, y), linewidth=1.6, zorder=2)
         axes.axvline(mark, color="0.6", linewidth=0.8, linestyle=":", zorder=1)
         axes.set(xscale="log", ylim=(0, 1), xlabel=x_label, ylabel=y_label)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:g} %"))
         axes.yaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
-        axes.grid(alpha=0.25)
-        axes.spines[["top", "right"]].set_visible(False)
-        legend = axes.legend(
-            lines, [f"corpus {i}" for i in range(len(lines))], frameon=False, fontsize="small"
-        )
-        plain(legend.get_texts(), curves)
+        _finish(axes, lines, curves)
 
 
 def draw_scores(
     runs: Mapping[str, np.ndarray], path: str, *, y_label: str, overwrite: bool = False
 ) -> None:
-    """Draw a line for each run, its scores over the steps of training, and the 95 % interval around it.
+    """Draw a line for each run: its scores over the steps of training, and their 95 % interval.
 
     Args:
         runs: for each name (K, 4) rows of step, score, low, high; NaN where there is no interval.
@@ -68,17 +64,26 @@ def draw_scores(
         lines = []
         for i, points_K4 in enumerate(runs.values()):
             step, score, low, high = points_K4.T
+            color = f"C{i % 10}"  # matplotlib's ten, again and again
             lines += axes.plot(
-                step, score, marker="o", markersize=3.5, linewidth=1.6, color=f"C{i % 10}", zorder=2
+                step, score, marker="o", markersize=3.5, linewidth=1.6, color=color, zorder=2
             )
-            axes.fill_between(
-                step, low, high, color=f"C{i % 10}", alpha=0.15, linewidth=0, zorder=1
-            )
+            axes.fill_between(step, low, high, color=color, alpha=0.15, linewidth=0, zorder=1)
         axes.set(xlabel="steps", ylabel=y_label)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.grid(alpha=0.25)
-        axes.spines[["top", "right"]].set_visible(False)
-        legend = axes.legend(
-            lines, [f"run {i}" for i in range(len(lines))], frameon=False, fontsize="small"
-        )
-        plain(legend.get_texts(), runs)
+        _finish(axes, lines, runs)
+
+
+def _places(x_K: np.ndarray, mark: float) -> np.ndarray:
+    """Return where to draw a curve: evenly on the logarithmic axis, and at the mark."""
+    first = max(1e-7, float(x_K[1])) if len(x_K) > 1 else 1e-3  # x begins with 0, which has no log
+    return np.unique(np.concatenate([np.geomspace(min(first, 0.999), 1, POINTS), [mark]]))
+
+
+def _finish(axes: Any, lines: Sequence[Any], names: Iterable[str]) -> None:
+    """Add a light grid, and a legend that names the lines."""
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    numbers = [f"line {i}" for i in range(len(lines))]  # `plain` writes the names
+    legend = axes.legend(lines, numbers, frameon=False, fontsize="small")
+    plain(legend.get_texts(), names)

@@ -1,4 +1,4 @@
-"""What pictures share: matplotlib without a screen, fonts for any script, the same bytes for the same data."""
+"""What pictures share: matplotlib without a screen, fonts for any script, stable bytes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ METADATA: dict[str, dict[str, Any]] = {
     "pdf": {"CreationDate": None},
 }
 """What would make two drawings of the same data differ, left out."""
+REGULAR = 400
+"""Weight of a font that is neither light nor bold (CSS's number)."""
 
 
 @contextmanager
@@ -41,16 +43,15 @@ def picture(
     from matplotlib import pyplot
 
     kind = Path(path).suffix[1:]
-    settings = {
+    settings: dict[Any, Any] = {
         "svg.hashsalt": "dialtools",
         "svg.fonttype": "none",
         "pdf.fonttype": 42,
         "font.family": fonts_for("".join(texts)),
     }
     with pyplot.rc_context(settings), warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", message="Glyph .* missing"
-        )  # an empty box tells it better
+        # the empty box that is drawn instead tells it better
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
         figure, axes = pyplot.subplots(figsize=size, layout="constrained")
         try:
             yield axes
@@ -74,20 +75,22 @@ def fonts_for(text: str) -> list[str]:
     families = ["DejaVu Sans"]
     missing = set(map(ord, text)) - _glyphs(font_manager.findfont("DejaVu Sans"))
     for entry in _by_name(font_manager.fontManager.ttflist) if missing else ():
-        found = missing & _glyphs(entry.fname)
-        if found:
+        drawable = missing & _glyphs(entry.fname)
+        if drawable:
             families.append(entry.name)
-            missing -= found
+            missing -= drawable
         if not missing:
             break
     return families
 
 
 def _by_name(entries: Iterable[Any]) -> list[Any]:
-    return sorted(
-        (e for e in entries if e.style == "normal"),
-        key=lambda e: (e.name, e.weight != 400, e.fname),
-    )
+    """Return upright fonts by name, the regular weight first: the disk has them in any order."""
+
+    def rank(entry: Any) -> tuple[str, bool, str]:
+        return entry.name, entry.weight != REGULAR, entry.fname
+
+    return sorted((entry for entry in entries if entry.style == "normal"), key=rank)
 
 
 def _glyphs(path: str) -> set[int]:

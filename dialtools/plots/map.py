@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import colorsys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import orjson
@@ -14,92 +15,113 @@ from dialtools.streams.atomic import atomic_file
 
 IN_LEGEND = 20
 """Labels that a legend still tells apart; more are written where their points are."""
+AS_SHAPES = 5000
+"""Points that a vector picture still holds as shapes; more are one bitmap in it."""
+GOLDEN = 0.618034
+"""Share of the circle of hues between neighbours: the golden ratio spreads any number evenly."""
+TONES = ((0.75, 0.78), (0.55, 0.62), (0.9, 0.55))
+"""Saturation and value, in turns, so that near hues differ in tone."""
 PAGE = Path(__file__).with_name("map.html")
 
 
 def colours(labels: Sequence[str]) -> dict[str, str]:
-    """Return a colour for each distinct label, in order; neighbours in the list are far apart in hue."""
-    names = sorted(set(labels))
-    tones = [(0.75, 0.78), (0.55, 0.62), (0.9, 0.55)]
-    found = {}
-    for i, name in enumerate(names):
-        saturation, value = tones[i % len(tones)]
-        rgb = colorsys.hsv_to_rgb((i * 0.618034) % 1, saturation, value)
-        found[name] = "#" + "".join(f"{round(255 * part):02x}" for part in rgb)
-    return found
+    """Return a colour for each distinct label, in their order; neighbours are far apart in hue."""
+    shades = {}
+    for i, name in enumerate(sorted(set(labels))):
+        saturation, value = TONES[i % len(TONES)]
+        rgb = colorsys.hsv_to_rgb((i * GOLDEN) % 1, saturation, value)
+        shades[name] = "#" + "".join(f"{round(255 * part):02x}" for part in rgb)
+    return shades
 
 
 def draw_map(
     points_N2: np.ndarray, labels: Sequence[str], path: str, *, overwrite: bool = False
 ) -> None:
-    """Draw a .png, .svg or .pdf; up to 20 labels in a legend, more at the median of their points."""
-    tone = colours(labels)
-    places = {name: np.asarray([i for i, own in enumerate(labels) if own == name]) for name in tone}
-    size = (7.5, 6) if len(tone) <= IN_LEGEND else (12, 10)
-    with picture(path, texts=tone, size=size, overwrite=overwrite, dpi=150) as axes:
-        dot = float(np.clip(12_000 / len(points_N2), 1.5, 18))
-        drawn = [
-            axes.scatter(
-                *points_N2[rows].T,
-                s=dot,
-                color=tone[name],
-                linewidths=0,
-                alpha=0.75,
-                rasterized=len(labels) > 5000,
-            )
-            for name, rows in places.items()
-        ]
-        if 1 < len(tone) <= IN_LEGEND:
-            legend = axes.legend(
-                drawn,
-                [f"label {i}" for i in range(len(drawn))],
-                fontsize="small",
-                frameon=False,
-                loc="center left",
-                bbox_to_anchor=(1, 0.5),
-                markerscale=2,
-            )
-            plain(legend.get_texts(), places)
-        elif len(tone) > IN_LEGEND:
-            halo = {
-                "facecolor": "white",
-                "alpha": 0.65,
-                "linewidth": 0,
-                "pad": 0.6,
-            }  # text stays text in an SVG
-            middle = [np.median(points_N2[rows], axis=0) for rows in places.values()]
-            notes = [
-                axes.text(
-                    x, y, "", fontsize=6, ha="center", va="center", bbox=halo, color=tone[name]
-                )
-                for (x, y), name in zip(_apart(np.asarray(middle)), places, strict=True)
-            ]
-            plain(notes, places)
+    """Draw a .png, .svg or .pdf; up to 20 labels in a legend, more where their points are.
+
+    Raises:
+        MissingExtra: without matplotlib.
+    """
+    shades = colours(labels)
+    few = len(shades) <= IN_LEGEND
+    size = (7.5, 6) if few else (12, 10)
+
+    with picture(path, texts=shades, size=size, overwrite=overwrite, dpi=150) as axes:
+        points = {
+            name: points_N2[[i for i, label in enumerate(labels) if label == name]]
+            for name in shades
+        }
+        drawn = _scatter(axes, points, shades)
+        if not few:
+            _write_names(axes, points, shades)
+        elif len(shades) > 1:
+            _add_legend(axes, drawn, list(shades))
         axes.set_xticks([])
         axes.set_yticks([])
         axes.spines[:].set_visible(False)
 
 
+def _scatter(axes: Any, points: Mapping[str, np.ndarray], shades: Mapping[str, str]) -> list[Any]:
+    """Draw the points of each label; the more there are, the smaller the dots."""
+    total = sum(map(len, points.values()))
+    dot = float(np.clip(12_000 / total, 1.5, 18))
+    return [
+        axes.scatter(
+            *points_K2.T,
+            s=dot,
+            color=shades[name],
+            linewidths=0,
+            alpha=0.75,
+            rasterized=total > AS_SHAPES,
+        )
+        for name, points_K2 in points.items()
+    ]
+
+
+def _add_legend(axes: Any, drawn: Sequence[Any], names: Sequence[str]) -> None:
+    """Name the labels beside the points."""
+    legend = axes.legend(
+        drawn,
+        [f"label {i}" for i in range(len(drawn))],  # `plain` writes the names
+        fontsize="small",
+        frameon=False,
+        loc="center left",
+        bbox_to_anchor=(1, 0.5),
+        markerscale=2,
+    )
+    plain(legend.get_texts(), names)
+
+
+def _write_names(axes: Any, points: Mapping[str, np.ndarray], shades: Mapping[str, str]) -> None:
+    """Write each label at the median of its points."""
+    # a box, not an outline of the letters: text stays text in an SVG
+    halo = {"facecolor": "white", "alpha": 0.65, "linewidth": 0, "pad": 0.6}
+    middles_K2 = np.asarray([np.median(points_K2, axis=0) for points_K2 in points.values()])
+    notes = [
+        axes.text(x, y, "", fontsize=6, ha="center", va="center", bbox=halo, color=shades[name])
+        for (x, y), name in zip(_apart(middles_K2), points, strict=True)
+    ]
+    plain(notes, points)
+
+
 def _apart(places_K2: np.ndarray, rounds: int = 60) -> np.ndarray:
     """Return places pushed up and down until labels at them no longer lie on each other."""
-    moved = places_K2.astype(np.float64).copy()
-    width, height = np.ptp(moved, axis=0).clip(1e-9) * (0.09, 0.013)
+    moved_K2 = places_K2.astype(np.float64).copy()
+    # what a label of usual length takes of a picture of 12 x 10 inches
+    width, height = np.ptp(moved_K2, axis=0).clip(1e-9) * (0.09, 0.013)
+    order_K = np.arange(len(moved_K2))
+    by_order_KK = np.sign(order_K[:, None] - order_K)  # tells labels at one height apart
+
     for _ in range(rounds):
-        gap = moved[:, None] - moved[None]
-        close = (
-            (np.abs(gap[..., 0]) < width)
-            & (np.abs(gap[..., 1]) < height)
-            & ~np.eye(len(moved), dtype=bool)
-        )
-        if not close.any():
+        gap_KK2 = moved_K2[:, None] - moved_K2
+        across_KK, along_KK = np.abs(gap_KK2[..., 0]), np.abs(gap_KK2[..., 1])
+        close_KK = (across_KK < width) & (along_KK < height)
+        np.fill_diagonal(close_KK, False)
+        if not close_KK.any():
             break
-        up = np.where(
-            gap[..., 1] != 0,
-            np.sign(gap[..., 1]),
-            np.sign(np.arange(len(moved))[:, None] - np.arange(len(moved))[None]),
-        )
-        moved[:, 1] += (close * up * (height - np.abs(gap[..., 1])) / 2).sum(1)
-    return moved
+        side_KK = np.where(gap_KK2[..., 1] != 0, np.sign(gap_KK2[..., 1]), by_order_KK)
+        moved_K2[:, 1] += (close_KK * side_KK * (height - along_KK) / 2).sum(1)
+    return moved_K2
 
 
 def write_page(
@@ -111,29 +133,31 @@ def write_page(
     title: str,
     overwrite: bool = False,
 ) -> None:
-    """Write one self-contained HTML page: hover tells a text, a search marks those that hold it, a click picks a label."""
+    """Write one self-contained HTML page.
+
+    Hover tells a text, a search marks the texts that hold it, a click on a label picks it.
+    """
     low, high = points_N2.min(0), points_N2.max(0)
-    scaled = (points_N2 - low) / np.where(high > low, high - low, 1)
-    tone = colours(labels)
-    names = list(tone)
-    number = {name: i for i, name in enumerate(names)}
+    scaled_N2 = (points_N2 - low) / np.where(high > low, high - low, 1)
+    shades = colours(labels)
+    number = {name: i for i, name in enumerate(shades)}
     data = {
         "title": title,
-        "names": names,
-        "colours": list(tone.values()),
-        "x": np.round(scaled[:, 0], 5).tolist(),
-        "y": np.round(scaled[:, 1], 5).tolist(),
+        "names": list(shades),
+        "colours": list(shades.values()),
+        "x": np.round(scaled_N2[:, 0], 5).tolist(),
+        "y": np.round(scaled_N2[:, 1], 5).tolist(),
         "label": [number[name] for name in labels],
         "text": list(texts),
     }
-    safe = (
-        orjson.dumps(data)
-        .decode()
-        .replace("<", "\\u003c")
-        .replace("\u2028", "\\u2028")
-        .replace("\u2029", "\\u2029")
-    )
+    page = PAGE.read_text(encoding="utf-8").replace("/*DATA*/null", _script_safe(data))
     with atomic_file(path, overwrite=overwrite) as temporary:
-        temporary.write_text(
-            PAGE.read_text(encoding="utf-8").replace("/*DATA*/null", safe), encoding="utf-8"
-        )
+        temporary.write_text(page, encoding="utf-8")
+
+
+def _script_safe(data: Mapping[str, Any]) -> str:
+    """Return JSON that can stand in a script: no tag ends it, no line separator breaks it."""
+    text = orjson.dumps(data).decode()
+    for character in ("<", "\u2028", "\u2029"):
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
