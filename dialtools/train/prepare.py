@@ -18,16 +18,9 @@ from dialtools.errors import DataError
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import digest
-from dialtools.train.data.store import (
-    COLUMNS,
-    Store,
-    is_finished,
-    placeholders,
-    spool,
-    texts,
-    tokenise_store,
-)
-from dialtools.train.data.weights import of_pairs
+from dialtools.train.data.spool import spool, tokenise_store
+from dialtools.train.data.store import COLUMNS, Store, is_finished, placeholders, texts
+from dialtools.train.data.weights import pair_weights
 from dialtools.train.loop import Trainer
 from dialtools.train.objectives.base import Lengths, Setting
 from dialtools.train.objectives.catalog import OBJECTIVES
@@ -135,7 +128,7 @@ def build_trainer(
     if options.freeze:
         encoder.freeze(options.freeze)
     encoder.to(device)
-    weights = of_pairs(
+    weights = pair_weights(
         store, pairs, kind=options.weights or "given", mean_one=options.weights_mean_one
     )
     setting = Setting(

@@ -21,7 +21,8 @@ from dialtools.encoder.tokens import SpecialTokens
 from dialtools.errors import DataError
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
-from dialtools.train.data.store import Store, spool, tokenise_store
+from dialtools.train.data.spool import spool, tokenise_store
+from dialtools.train.data.store import Store
 from dialtools.train.objectives.base import Lengths, Setting
 from dialtools.train.objectives.matching import Matching, nearest_turns
 from dialtools.train.objectives.negatives import Negatives

@@ -26,8 +26,9 @@ from pair_corpus import SMALL, Train, as_lines, dialogue, pair_records, steps, w
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
 from dialtools.train import heads
-from dialtools.train.data.store import Store, spool
-from dialtools.train.data.weights import inverse_response_frequency, of_pairs
+from dialtools.train.data.spool import spool
+from dialtools.train.data.store import Store
+from dialtools.train.data.weights import inverse_response_frequency, pair_weights
 from dialtools.train.losses.info_nce import info_nce
 from dialtools.train.objectives.contrast import Contrast, Rows
 
@@ -181,7 +182,7 @@ def test_pairs_that_are_not_trained_on_have_no_say(tmp_path: Path):
         {"context": ["x"], "response": "yes", "dialogue_id": str(i), "turn": 1} for i in range(9)
     ]
     store = stored(rows, tmp_path)
-    assert of_pairs(store, np.arange(3), kind="irf", mean_one=False)[0] == pytest.approx(
+    assert pair_weights(store, np.arange(3), kind="irf", mean_one=False)[0] == pytest.approx(
         1 / (math.log(3) + 1)
     )
 
@@ -191,12 +192,12 @@ def test_weights_of_the_records_come_before_weights_of_our_own(columns: bool, tm
     rows = [{"context": ["x"], "response": "yes", "weight": w} for w in (0.25, None, 2.0)]
     store, every = stored(rows, tmp_path, columns=columns), np.arange(3)
     rare = 1 / (math.log(3) + 1)
-    assert of_pairs(store, every, kind="given", mean_one=False).tolist() == [0.25, 1, 2]
-    assert of_pairs(store, every, kind="irf", mean_one=False).tolist() == pytest.approx(
+    assert pair_weights(store, every, kind="given", mean_one=False).tolist() == [0.25, 1, 2]
+    assert pair_weights(store, every, kind="irf", mean_one=False).tolist() == pytest.approx(
         [0.25, rare, 2]
     )
-    assert of_pairs(store, every, kind="none", mean_one=False).tolist() == [1, 1, 1]
-    scaled = of_pairs(store, every, kind="given", mean_one=True)
+    assert pair_weights(store, every, kind="none", mean_one=False).tolist() == [1, 1, 1]
+    scaled = pair_weights(store, every, kind="given", mean_one=True)
     assert scaled.mean() == pytest.approx(1)
     assert scaled[2] / scaled[0] == pytest.approx(8)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def same_text(anchor_N: np.ndarray, positive_N: np.ndarray) -> np.ndarray:
-    """Return (2N, 2N) bool over [anchors; positives]: True where two rows, not partners, are the same text.
+    """Return (2N, 2N) bool over [anchors; positives]: True where two non-partners have one text.
 
     A row whose text is that of the partner's counts too: it would be pushed from what it is pulled
     to.
@@ -21,8 +21,9 @@ def same_text(anchor_N: np.ndarray, positive_N: np.ndarray) -> np.ndarray:
 
 
 def neighbours(dialogue_N: np.ndarray, turn_N: np.ndarray) -> np.ndarray:
-    """Return (2N, 2N) bool: True where two rows, not partners, stand next to each other in one dialogue."""
-    dialogue, turn = np.tile(dialogue_N, 2), np.concatenate([turn_N - 1, turn_N])
+    """Return (2N, 2N) bool: True where two non-partners are neighbours in one dialogue."""
+    dialogue = np.tile(dialogue_N, 2)
+    turn = np.concatenate([turn_N - 1, turn_N])
     near = (dialogue[:, None] == dialogue[None, :]) & (np.abs(turn[:, None] - turn[None, :]) <= 1)
     return _without_own(near, len(dialogue_N))
 

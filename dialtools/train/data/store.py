@@ -1,33 +1,35 @@
-"""The token store: each distinct utterance tokenised once, pairs as integers, all in memory-mapped files.
+"""The token store: each distinct utterance tokenised once, pairs as integers, all memory-mapped.
 
-P pairs; a context is a range of the flat list of turn ids. Files of a finished store:
+P pairs, U distinct utterances. A pair's context is a range of the flat list of turn ids; so are the
+turns after its response, and the negatives that it names. Files of a finished store, whose suffix
+is the type of their numbers (i4: 32-bit integers, i8: 64-bit, u1: bytes, f4: 32-bit floats):
 
-    texts.bin text_ends.i64          the distinct utterances, in order of first occurrence
-    tokens.i32 token_ends.i64        their token ids
-    turns.i32 roles.u8 turn_ends.i64 the turns of each context, and who spoke
-    follow.i4 follow_ends.i8         the turns after each response; likewise negatives
-    response.i32 response_role.u8 window.i16 weight.f32 dialogue.i64 turn.i32
-    template.i4                      of a response, -1 without one
-    store.json                       counts; written last, so a store without it is not finished
+    texts.bin text_ends.i8               (U,) the distinct utterances, in order of first occurrence
+    tokens.i4 token_ends.i8              (U,) their token ids
+    turns.i4 roles.u1 turn_ends.i8       (P,) the turns of each context, and who spoke
+    follow.i4 follow_ends.i8             (P,) the turns after each response
+    negatives.i4 negative_ends.i8        (P,) utterances named as negatives of each pair
+    response.i4 response_role.u1         (P,) the response, and who spoke
+    window.i2 weight.f4                  (P,) turns of the context; the weight, NaN if not given
+    dialogue.i8 turn.i4                  (P,) which dialogue, and which of its turns the response is
+    template.i4                          (P,) the template of the response, -1 without one
+    spool.json                           counts; written last by the spool
+    store.json                           counts; written last of all: the store is finished
+
+An `ends` file says where each range ends; it begins where the one before it ends.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
-from dialtools.chance import share, stable_hash
-from dialtools.encoder.tokens import tokenise
-from dialtools.roles import not_empty
-from dialtools.streams.atomic import atomic_file
-from dialtools.streams.chunks import Chunk
-from dialtools.streams.policy import Policy
-from dialtools.train.data.pairs_of_chunk import ChunkPairs, read_pairs
+from dialtools.chance import share
 
 COLUMNS = {
     "turns": "i4",
@@ -45,223 +47,11 @@ COLUMNS = {
     "turn": "i4",
     "template": "i4",
 }
-TEXTS_A_BATCH = 20_000
-
-
-class HashIndex:
-    """Ids of 64-bit keys in sorted runs, merged as they grow: 12 bytes a key, lookups in bulk."""
-
-    def __init__(self) -> None:
-        self.runs: list[tuple[np.ndarray, np.ndarray]] = []
-        self.size = 0
-
-    def ids(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the id of each key, new ones numbered in order, and the mask of the new; keys are distinct."""
-        found = np.full(len(keys), -1, np.int32)
-        for known, ids in self.runs:
-            at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-            hit = known[at] == keys
-            found[hit] = ids[at[hit]]
-        new = found < 0
-        found[new] = np.arange(self.size, self.size + int(new.sum()), dtype=np.int32)
-        self._insert(keys[new], found[new])
-        return found, new
-
-    def _insert(self, keys: np.ndarray, ids: np.ndarray) -> None:
-        if not len(keys):
-            return
-        self.size += len(keys)
-        self.runs.append((keys, ids))
-        while len(self.runs) > 1 and len(self.runs[-2][0]) < 4 * len(self.runs[-1][0]):
-            (a, b), (c, d) = self.runs.pop(), self.runs.pop()
-            self.runs.append((np.concatenate([a, c]), np.concatenate([b, d])))
-        keys, ids = self.runs[-1]
-        order = np.argsort(keys)
-        self.runs[-1] = (keys[order], ids[order])
-
-
-class Spool:
-    """Appends pairs and distinct texts to the files of a store; holds one chunk and the hash index."""
-
-    def __init__(self, directory: Path) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
-        self.directory, self.index, self.pairs, self.longest_window = directory, HashIndex(), 0, 1
-        self.files: dict[str, BinaryIO] = {
-            n: (directory / f"{n}.{t}").open("wb") for n, t in COLUMNS.items()
-        }
-        self.texts = (directory / "texts.bin").open("wb")
-        self.text_ends = (directory / "text_ends.i8").open("wb")
-        self.bytes = self.turns = self.follow = self.negatives = self.place = self.nameless = 0
-
-    def add(self, chunk: ChunkPairs) -> None:
-        """Append the pairs of a chunk."""
-        local: dict[str, int] = {}
-        positions = np.fromiter(
-            (local.setdefault(t, len(local)) for t in chunk.texts), np.int64, len(chunk.texts)
-        )
-        ids = self._ids(list(local))[positions]
-        sizes = np.asarray(chunk.context_sizes, np.int64)
-        ends = {}
-        for name, own in (
-            ("turns", sizes),
-            ("follow", chunk.follow_sizes),
-            ("negatives", chunk.negative_sizes),
-        ):
-            ends[name] = np.cumsum(own, dtype=np.int64) + getattr(self, name)
-            setattr(self, name, int(ends[name][-1]) if len(own) else getattr(self, name))
-        values = {
-            "turns": ids[chunk.context],
-            "roles": chunk.roles,
-            "turn_ends": ends["turns"],
-            "follow": ids[chunk.follow],
-            "follow_ends": ends["follow"],
-            "negatives": ids[chunk.negatives],
-            "negative_ends": ends["negatives"],
-            "response": ids[chunk.response],
-            "response_role": chunk.response_role,
-            "window": sizes,
-            "weight": chunk.weight,
-            "dialogue": self._dialogues(chunk),
-            "turn": chunk.turn,
-            "template": np.where(chunk.template < 0, -1, ids[chunk.template])
-            if len(ids)
-            else chunk.template,
-        }
-        for name, column in values.items():
-            self.files[name].write(np.ascontiguousarray(column, COLUMNS[name]).tobytes())
-        self.pairs += len(sizes)
-        self.longest_window = max(self.longest_window, int(sizes.max(initial=1)))
-
-    def _ids(self, texts: list[str]) -> np.ndarray:
-        ids, new = self.index.ids(np.fromiter(map(hash, texts), np.int64, len(texts)))
-        fresh = [texts[i].encode("utf-8", "surrogatepass") for i in np.nonzero(new)[0]]
-        ends = np.cumsum([len(t) for t in fresh], dtype=np.int64) + self.bytes
-        self.texts.write(b"".join(fresh))
-        self.text_ends.write(ends.astype("i8").tobytes())
-        self.bytes = int(ends[-1]) if len(ends) else self.bytes
-        return ids
-
-    def _dialogues(self, chunk: ChunkPairs) -> np.ndarray:
-        """Return an integer for the dialogue of each pair; those of nameless ones are below zero.
-
-        A nameless dialogue goes on for as long as turn and window do: dial-pairs writes 1 1, 2 1, 2
-        2, 3 1 ...
-        """
-        hashes = {None: 0} | {
-            name: stable_hash(name) >> 1 for name in set(chunk.dialogue) if name is not None
-        }
-        named = np.fromiter(map(hashes.__getitem__, chunk.dialogue), np.int64, len(chunk.dialogue))
-        nameless = np.fromiter((name is None for name in chunk.dialogue), bool, len(chunk.dialogue))
-        place = np.asarray(chunk.turn, np.int64) << 16 | np.minimum(chunk.context_sizes, 0xFFFF)
-        before = np.concatenate([[self.place], place[:-1]])
-        begins = ~nameless | (place <= before) | (np.asarray(chunk.turn) < 1)
-        runs = self.nameless + np.cumsum(begins)
-        if len(place):
-            self.place, self.nameless = (int(place[-1]) if nameless[-1] else 0), int(runs[-1])
-        return np.where(nameless, -1 - runs, named)
-
-    def close(self) -> None:
-        for file in (*self.files.values(), self.texts, self.text_ends):
-            file.close()
-        counts = {
-            "pairs": self.pairs,
-            "utterances": self.index.size,
-            "turns": self.turns,
-            "longest_window": self.longest_window,
-        }
-        _write_json(self.directory / "spool.json", counts)
-
-
-def spool(
-    directory: Path, chunks: Iterable[Chunk], policy: Policy, *, limit: int | None = None
-) -> int:
-    """Write the pair stream to a store and return the number of pairs."""
-    spooled = Spool(directory)
-    for chunk in chunks:
-        pairs = read_pairs(chunk, policy)
-        if limit is not None and spooled.pairs + len(pairs.response) >= limit:
-            spooled.add(pairs.head(limit - spooled.pairs))
-            break
-        spooled.add(pairs)
-    spooled.close()
-    return spooled.pairs
-
-
-def texts(directory: Path, *, every: int = 1) -> Iterator[str]:
-    """Yield the distinct utterances of a spooled store, or each `every`-th one."""
-    ends = _column(directory / "text_ends.i8", "i8")
-    data = _column(directory / "texts.bin", "u1")
-    for i in range(0, len(ends), every):
-        start = int(ends[i - 1]) if i else 0
-        yield (
-            data[start : int(ends[i])]
-            .tobytes()
-            .decode("utf-8", "surrogatepass")
-            .encode("utf-8", "replace")
-            .decode()
-        )
-
-
 PLACEHOLDER = re.compile(r"\{[^{}\s]+\}")
-
-
-def placeholders(directory: Path) -> list[str]:
-    """Return what stands for values in the templates of a spooled store, such as {SLOT}."""
-    wanted = set(
-        np.unique(
-            _column(directory / f"template.{COLUMNS['template']}", COLUMNS["template"])
-        ).tolist()
-    )
-    found = (
-        word
-        for i, text in enumerate(texts(directory))
-        if i in wanted
-        for word in PLACEHOLDER.findall(text)
-    )
-    return sorted(set(found))
-
-
-def tokenise_store(directory: Path, tokenizer: Any) -> None:
-    """Tokenise the distinct utterances of a spooled store, and mark it finished."""
-    batch: list[str] = []
-    end = 0
-    with (
-        (directory / "tokens.i4").open("wb") as tokens,
-        (directory / "token_ends.i8").open("wb") as ends,
-    ):
-
-        def flush() -> None:
-            nonlocal end
-            ids, offsets = tokenise(tokenizer, batch)
-            tokens.write(ids.astype("i4").tobytes())
-            ends.write((offsets[1:] + end).astype("i8").tobytes())
-            end += len(ids)
-            batch.clear()
-
-        for text in texts(directory):
-            batch.append(not_empty(text))
-            if len(batch) == TEXTS_A_BATCH:
-                flush()
-        if batch:
-            flush()
-    counts = json.loads((directory / "spool.json").read_text()) | {"tokens": end}
-    _write_json(directory / "store.json", counts)
-
-
-def is_finished(directory: Path) -> bool:
-    return (directory / "store.json").is_file()
 
 
 class Store:
     """A finished store, mapped into memory."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.counts: dict[str, int] = json.loads((directory / "store.json").read_text())
-        for name, kind in COLUMNS.items():
-            setattr(self, name, _column(directory / f"{name}.{kind}", kind))
-        self.tokens = _column(directory / "tokens.i4", "i4")
-        self.token_ends = _column(directory / "token_ends.i8", "i8")
 
     turns: np.ndarray
     roles: np.ndarray
@@ -278,12 +68,20 @@ class Store:
     turn: np.ndarray
     template: np.ndarray
 
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.counts: dict[str, int] = json.loads((directory / "store.json").read_text())
+        for name in COLUMNS:
+            setattr(self, name, column(directory, name))
+        self.tokens = mapped(directory / "tokens.i4")
+        self.token_ends = mapped(directory / "token_ends.i8")
+
     def __len__(self) -> int:
         return len(self.response)
 
     def utterance(self, i: int) -> np.ndarray:
         """Return the (tokens,) ids of an utterance."""
-        return self.tokens[int(self.token_ends[i - 1]) if i else 0 : int(self.token_ends[i])]
+        return self.tokens[_range(self.token_ends, i)]
 
     def context(self, pair: int) -> slice:
         """Return the range of a pair's context turns in `turns` and `roles`."""
@@ -299,12 +97,9 @@ class Store:
 
     def text(self, utterances: Sequence[int]) -> list[str]:
         """Return the texts of utterances."""
-        ends, data = (
-            _column(self.directory / "text_ends.i8", "i8"),
-            _column(self.directory / "texts.bin", "u1"),
-        )
-        spans = [(int(ends[i - 1]) if i else 0, int(ends[i])) for i in utterances]
-        return [data[a:b].tobytes().decode("utf-8", "replace") for a, b in spans]
+        ends = mapped(self.directory / "text_ends.i8")
+        data = mapped(self.directory / "texts.bin", "u1")
+        return [data[_range(ends, i)].tobytes().decode("utf-8", "replace") for i in utterances]
 
     def record(self, pair: int) -> dict[str, Any]:
         """Return a pair as the record it came from."""
@@ -315,20 +110,53 @@ class Store:
         """Return the (P,) mask of the pairs whose dialogue falls into a share, by stable hash."""
         if not part:
             return np.zeros(len(self), bool)
-        known, position = np.unique(np.asarray(self.dialogue), return_inverse=True)
-        return np.fromiter((share(str(d), seed=seed) < part for d in known), bool, len(known))[
-            position
-        ]
+        dialogues, position = np.unique(np.asarray(self.dialogue), return_inverse=True)
+        shares = (share(str(dialogue), seed=seed) for dialogue in dialogues)
+        held = np.fromiter((value < part for value in shares), bool, len(dialogues))
+        return held[position]
 
 
-def _range(ends: np.ndarray, pair: int) -> slice:
-    return slice(int(ends[pair - 1]) if pair else 0, int(ends[pair]))
+def is_finished(directory: Path) -> bool:
+    """Tell whether a store is whole."""
+    return (directory / "store.json").is_file()
 
 
-def _column(path: Path, kind: str) -> np.ndarray:
+def texts(directory: Path, *, every: int = 1) -> Iterator[str]:
+    """Yield the distinct utterances of a spooled store, or each `every`-th one."""
+    ends = mapped(directory / "text_ends.i8")
+    data = mapped(directory / "texts.bin", "u1")
+    for i in range(0, len(ends), every):
+        text = data[_range(ends, i)].tobytes().decode("utf-8", "surrogatepass")
+        # half a surrogate pair, which JSON can write and tokenizers cannot read, becomes "?"
+        yield text.encode("utf-8", "replace").decode()
+
+
+def placeholders(directory: Path) -> list[str]:
+    """Return what stands for values in the templates of a spooled store, such as {SLOT}."""
+    templates = set(np.unique(column(directory, "template")).tolist())
+    words: set[str] = set()
+    for i, text in enumerate(texts(directory)):
+        if i in templates:
+            words.update(PLACEHOLDER.findall(text))
+    return sorted(words)
+
+
+def column_file(directory: Path, name: str) -> Path:
+    """Return where the numbers of a column are kept."""
+    return directory / f"{name}.{COLUMNS[name]}"
+
+
+def column(directory: Path, name: str) -> np.ndarray:
+    """Return a column, mapped into memory."""
+    return mapped(column_file(directory, name))
+
+
+def mapped(path: Path, kind: str = "") -> np.ndarray:
+    """Return the numbers of a file, of the type that its suffix says, mapped into memory."""
+    kind = kind or path.suffix.removeprefix(".")
+    # an empty file cannot be mapped
     return np.memmap(path, kind, "r") if path.stat().st_size else np.zeros(0, kind)
 
 
-def _write_json(path: Path, value: dict[str, int]) -> None:
-    with atomic_file(path, overwrite=True) as temporary:
-        temporary.write_text(json.dumps(value))
+def _range(ends: np.ndarray, i: int) -> slice:
+    return slice(int(ends[i - 1]) if i else 0, int(ends[i]))

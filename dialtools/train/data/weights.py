@@ -10,8 +10,8 @@ from dialtools.freq.weights import Weighting
 from dialtools.train.data.store import Store, texts
 
 
-def of_pairs(store: Store, pairs: np.ndarray, *, kind: str, mean_one: bool) -> np.ndarray:
-    """Return (P,) float32 weights of all pairs of a store; those not in `pairs` have no say in them.
+def pair_weights(store: Store, pairs: np.ndarray, *, kind: str, mean_one: bool) -> np.ndarray:
+    """Return (P,) float32 weights of all pairs of a store, of which `pairs` alone have a say.
 
     Args:
         kind: `none` 1 for all; `given` what the records say, 1 where they say nothing; `irf` what
@@ -32,21 +32,18 @@ def of_pairs(store: Store, pairs: np.ndarray, *, kind: str, mean_one: bool) -> n
 
 
 def inverse_response_frequency(store: Store, pairs: np.ndarray) -> np.ndarray:
-    """Return (P,) 1 / (ln f + 1): f is how often the response occurs among `pairs`, as dial-freq counts.
+    """Return (P,) 1 / (ln f + 1), f the frequency of the response among `pairs`.
 
-    A turn counts once, though it answers a context of every window size (METHODS 10, trap 4). Pairs
+    Counted as dial-freq counts: a turn counts once, though it answers a context of every window size (METHODS 10, trap 4). Pairs
     that do not say of which dialogue they are count each for itself.
     """
     folded = _folded(store)
     response = np.asarray(store.response)
     place = np.asarray(store.dialogue)[pairs].astype(np.uint64)
-    for part in (
-        np.asarray(store.turn)[pairs],
-        response[pairs],
-    ):  # pairs of one turn, as a 64-bit mixture
-        place = (place ^ (place >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15) + part.astype(
-            np.uint64
-        )
+    # dialogue, turn and response as one 64-bit number (splitmix's constant): one turn, one number
+    for part in (np.asarray(store.turn)[pairs], response[pairs]):
+        mixed = (place ^ (place >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
+        place = mixed + part.astype(np.uint64)
     once = pairs[np.unique(place, return_index=True)[1]]
     frequency = np.bincount(folded[response[once]], minlength=int(folded.max(initial=0)) + 1)
     return Weighting()(frequency)[folded[response]]

@@ -1,0 +1,71 @@
+"""The pairs of a chunk as texts and integers, and what both ways of reading them share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+LISTS = ("context", "follow", "negatives")
+
+
+@dataclass
+class TurnLists:
+    """A list of turns for each of P pairs: the places of all turns in `texts`, and (P,) sizes."""
+
+    places: np.ndarray
+    sizes: np.ndarray
+
+    def head(self, n: int) -> TurnLists:
+        """Return the lists of the first n pairs."""
+        return TurnLists(self.places[: int(self.sizes[:n].sum())], self.sizes[:n])
+
+
+@dataclass
+class ChunkPairs:
+    """P pairs whose turns are places in `texts`, in which a text may occur again.
+
+    Attributes:
+        context_roles: one for each turn of all contexts, in their order.
+        weight: NaN for a pair that gives none.
+        dialogue: the name of each pair's dialogue, None for one without.
+        template: the place of each pair's template, -1 for one without.
+    """
+
+    texts: list[str]
+    context: TurnLists
+    follow: TurnLists
+    negatives: TurnLists
+    context_roles: np.ndarray
+    response: np.ndarray
+    response_role: np.ndarray
+    weight: np.ndarray
+    dialogue: list[str | None]
+    turn: np.ndarray
+    template: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.response)
+
+    def head(self, n: int) -> ChunkPairs:
+        """Return the first n pairs."""
+        context = self.context.head(n)
+        return ChunkPairs(
+            texts=self.texts,
+            context=context,
+            follow=self.follow.head(n),
+            negatives=self.negatives.head(n),
+            context_roles=self.context_roles[: len(context.places)],
+            response=self.response[:n],
+            response_role=self.response_role[:n],
+            weight=self.weight[:n],
+            dialogue=self.dialogue[:n],
+            turn=self.turn[:n],
+            template=self.template[:n],
+        )
+
+
+def is_weight(value: Any) -> bool:
+    """Tell whether a value can be the weight of a pair: a number, 0 or more, or none at all."""
+    return value is None or (type(value) in (int, float) and 0 <= value < float("inf"))

@@ -1,0 +1,201 @@
+"""Writing a token store: the pair stream goes by once, its texts are tokenised after."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from dialtools.chance import stable_hash
+from dialtools.encoder.tokens import tokenise
+from dialtools.roles import not_empty
+from dialtools.streams.atomic import atomic_file
+from dialtools.streams.chunks import Chunk
+from dialtools.streams.policy import Policy
+from dialtools.train.data.chunk_pairs import ChunkPairs
+from dialtools.train.data.pairs_of_chunk import read_pairs
+from dialtools.train.data.store import COLUMNS, column_file, texts
+
+TEXTS_A_BATCH = 20_000
+
+
+class HashIndex:
+    """Ids of 64-bit keys in sorted runs, merged as they grow: 12 bytes a key, lookups in bulk."""
+
+    def __init__(self) -> None:
+        self.runs: list[tuple[np.ndarray, np.ndarray]] = []
+        self.size = 0
+
+    def ids(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the id of each key, new ones numbered in order, and the mask of the new.
+
+        Args:
+            keys: distinct.
+        """
+        ids = np.full(len(keys), -1, np.int32)
+        for run_keys, run_ids in self.runs:
+            at = np.minimum(np.searchsorted(run_keys, keys), len(run_keys) - 1)
+            hit = run_keys[at] == keys
+            ids[hit] = run_ids[at[hit]]
+        new = ids < 0
+        ids[new] = np.arange(self.size, self.size + int(new.sum()), dtype=np.int32)
+        self._insert(keys[new], ids[new])
+        return ids, new
+
+    def _insert(self, keys: np.ndarray, ids: np.ndarray) -> None:
+        if not len(keys):
+            return
+        self.size += len(keys)
+        self.runs.append((keys, ids))
+        # each run is at least four times the next: few runs to search, each key moved seldom
+        while len(self.runs) > 1 and len(self.runs[-2][0]) < 4 * len(self.runs[-1][0]):
+            last, before = self.runs.pop(), self.runs.pop()
+            self.runs.append(
+                (np.concatenate([last[0], before[0]]), np.concatenate([last[1], before[1]]))
+            )
+        keys, ids = self.runs[-1]
+        order = np.argsort(keys)
+        self.runs[-1] = (keys[order], ids[order])
+
+
+class Spool:
+    """Appends pairs and distinct texts to the files of a store; holds a chunk and the index."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self.directory = directory
+        self.index = HashIndex()
+        self.pairs = 0
+        self.longest_window = 1
+        self.ends: dict[str, int] = {}
+        self.last_place = 0
+        self.last_nameless = 0
+        self.columns: dict[str, BinaryIO] = {
+            name: column_file(directory, name).open("wb") for name in COLUMNS
+        }
+        self.texts = (directory / "texts.bin").open("wb")
+        self.text_ends = (directory / "text_ends.i8").open("wb")
+
+    def add(self, chunk: ChunkPairs) -> None:
+        """Append the pairs of a chunk."""
+        ids = self._ids(chunk.texts)
+        sizes = chunk.context.sizes
+        template = chunk.template
+        values = {
+            "turns": ids[chunk.context.places],
+            "roles": chunk.context_roles,
+            "turn_ends": self._ends("turn_ends", sizes),
+            "follow": ids[chunk.follow.places],
+            "follow_ends": self._ends("follow_ends", chunk.follow.sizes),
+            "negatives": ids[chunk.negatives.places],
+            "negative_ends": self._ends("negative_ends", chunk.negatives.sizes),
+            "response": ids[chunk.response],
+            "response_role": chunk.response_role,
+            "window": sizes,
+            "weight": chunk.weight,
+            "dialogue": self._dialogues(chunk),
+            "turn": chunk.turn,
+            "template": np.where(template < 0, -1, ids[template]) if len(ids) else template,
+        }
+        for name, column in values.items():
+            self.columns[name].write(np.ascontiguousarray(column, COLUMNS[name]).tobytes())
+        self.pairs += len(chunk)
+        self.longest_window = max(self.longest_window, int(sizes.max(initial=1)))
+
+    def _ends(self, name: str, sizes: np.ndarray) -> np.ndarray:
+        """Return where ranges of these sizes end, behind those there are."""
+        ends = np.cumsum(sizes, dtype=np.int64) + self.ends.get(name, 0)
+        if len(ends):
+            self.ends[name] = int(ends[-1])
+        return ends
+
+    def _ids(self, texts: list[str]) -> np.ndarray:
+        """Return the id of each text, and write those that are new."""
+        distinct: dict[str, int] = {}
+        positions = np.fromiter(
+            (distinct.setdefault(text, len(distinct)) for text in texts), np.int64, len(texts)
+        )
+        words = list(distinct)
+        ids, new = self.index.ids(np.fromiter(map(hash, words), np.int64, len(words)))
+        fresh = [words[i].encode("utf-8", "surrogatepass") for i in np.nonzero(new)[0]]
+        sizes = np.fromiter(map(len, fresh), np.int64, len(fresh))
+        self.texts.write(b"".join(fresh))
+        self.text_ends.write(self._ends("text_ends", sizes).astype("i8").tobytes())
+        return ids[positions]
+
+    def _dialogues(self, chunk: ChunkPairs) -> np.ndarray:
+        """Return an integer for the dialogue of each pair; those of nameless ones are below zero.
+
+        A nameless dialogue goes on for as long as turn and window do: dial-pairs writes 1 1, 2 1, 2
+        2, 3 1 ...
+        """
+        n = len(chunk)
+        names = chunk.dialogue
+        hashes: dict[str | None, int] = {
+            name: 0 if name is None else stable_hash(name) >> 1 for name in set(names)
+        }
+        named = np.fromiter(map(hashes.__getitem__, names), np.int64, n)
+        nameless = np.fromiter((name is None for name in names), bool, n)
+
+        turn = np.asarray(chunk.turn, np.int64)
+        place = turn << 16 | np.minimum(chunk.context.sizes, 0xFFFF)
+        before = np.concatenate([[self.last_place], place[:-1]])
+        begins = ~nameless | (place <= before) | (turn < 1)
+        runs = self.last_nameless + np.cumsum(begins)
+        if n:
+            self.last_place = int(place[-1]) if nameless[-1] else 0
+            self.last_nameless = int(runs[-1])
+        return np.where(nameless, -1 - runs, named)
+
+    def close(self) -> dict[str, int]:
+        """Finish the files; return the counts, which a store keeps."""
+        for file in (*self.columns.values(), self.texts, self.text_ends):
+            file.close()
+        return {
+            "pairs": self.pairs,
+            "utterances": self.index.size,
+            "turns": self.ends.get("turn_ends", 0),
+            "longest_window": self.longest_window,
+        }
+
+
+def spool(
+    directory: Path, chunks: Iterable[Chunk], policy: Policy, *, limit: int | None = None
+) -> int:
+    """Write the pair stream to a store and return the number of pairs."""
+    spooled = Spool(directory)
+    for chunk in chunks:
+        pairs = read_pairs(chunk, policy)
+        if limit is not None and spooled.pairs + len(pairs) >= limit:
+            spooled.add(pairs.head(limit - spooled.pairs))
+            break
+        spooled.add(pairs)
+    write_json(directory / "spool.json", spooled.close())
+    return spooled.pairs
+
+
+def tokenise_store(directory: Path, tokenizer: Any) -> None:
+    """Tokenise the distinct utterances of a spooled store, and mark it finished."""
+    end = 0
+    stream = map(not_empty, texts(directory))
+    with (
+        (directory / "tokens.i4").open("wb") as tokens,
+        (directory / "token_ends.i8").open("wb") as token_ends,
+    ):
+        while batch := list(islice(stream, TEXTS_A_BATCH)):
+            ids, offsets = tokenise(tokenizer, batch)
+            tokens.write(ids.astype("i4").tobytes())
+            token_ends.write((offsets[1:] + end).astype("i8").tobytes())
+            end += len(ids)
+    counts = json.loads((directory / "spool.json").read_text())
+    write_json(directory / "store.json", counts | {"tokens": end})
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a JSON file in one rename."""
+    with atomic_file(path, overwrite=True) as temporary:
+        temporary.write_text(json.dumps(value))
