@@ -85,7 +85,7 @@ def _turns(record: dict[str, Any], name: str) -> list[str]:
     turns: list[Any] = record.get(name) or []
     if not isinstance(turns, list):
         raise ValueError(f"{name}: expected a list")
-    texts = [turn.get("text") if isinstance(turn, dict) else turn for turn in turns]
+    texts: list[Any] = [turn.get("text") if isinstance(turn, dict) else turn for turn in turns]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"{name}: expected strings")
     return texts

@@ -34,8 +34,9 @@ def pair_weights(store: Store, pairs: np.ndarray, *, kind: str, mean_one: bool) 
 def inverse_response_frequency(store: Store, pairs: np.ndarray) -> np.ndarray:
     """Return (P,) 1 / (ln f + 1), f the frequency of the response among `pairs`.
 
-    Counted as dial-freq counts: a turn counts once, though it answers a context of every window size (METHODS 10, trap 4). Pairs
-    that do not say of which dialogue they are count each for itself.
+    Counted as dial-freq counts: a turn counts once, though it answers a context of every window
+    size (METHODS 10, trap 4). Pairs that do not say of which dialogue they are count each for
+    itself.
     """
     folded = _folded(store)
     response = np.asarray(store.response)
