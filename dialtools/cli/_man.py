@@ -12,6 +12,7 @@ from dialtools import __version__
 from dialtools.catalog import Entry
 from dialtools.cli._command import Command, Group
 from dialtools.cli._help import flag_text, grouped, help_text, sections
+from dialtools.cli._records_page import records_page
 from dialtools.errors import EXIT_CODES
 
 COMMANDS = {
@@ -94,7 +95,7 @@ def completion(command: Command | Group, shell: str) -> str:
 
 def documents() -> dict[str, str]:
     """Return every generated file: its path in the checkout and its text."""
-    files = {}
+    files = {"man/dialtools-records.5": records_page()}
     for name, entry in COMMANDS.items():
         loaded = entry.load()
         files[f"man/{name}.1"] = man_page(loaded)

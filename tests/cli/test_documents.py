@@ -66,11 +66,20 @@ def test_no_two_flags_of_a_command_share_a_letter():
         assert len(letters) == len(set(letters)), command.name
 
 
+def known_flags() -> set[str]:
+    keys = {s.key for c in commands() for s in c.specs}
+    return {f"--{key}" for key in keys} | {f"--no-{key}" for key in keys} | {"--help", "--version"}
+
+
 def test_readme_names_only_flags_that_exist():
-    known = {s.flag for c in commands() for s in c.specs} | {
-        f"--no-{s.key}" for c in commands() for s in c.specs
-    }
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if line.strip().startswith("dial-")]
     used = {flag for line in lines for flag in re.findall(r"(?<=\s)--[a-z][a-z-]*", line)}
-    assert used <= known | {"--help", "--version"}, used - known
+    assert used <= known_flags(), used - known_flags()
+
+
+@pytest.mark.parametrize("page", ["dialtools.7", "dialtools-methods.7", "dialtools-records.5"])
+def test_man_pages_of_the_suite_name_only_flags_that_exist(page: str):
+    text = (ROOT / "man" / page).read_text(encoding="utf-8").replace("\\-", "-")
+    used = set(re.findall(r"--[a-z][a-z0-9-]*", text))
+    assert used <= known_flags(), used - known_flags()

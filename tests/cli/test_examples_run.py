@@ -267,3 +267,17 @@ def test_the_example_runs(folder, tmp_path, line: str):
     )
     allowed = {0, 141} if "head" in line else {0}
     assert done.returncode in allowed, f"{command}\n{done.stderr}"
+
+
+@pytest.mark.slow
+def test_the_first_hour_runs_from_top_to_bottom(folder, tmp_path):
+    made, env = folder
+    home = tmp_path / "home"
+    shutil.copytree(made, home, symlinks=True)
+    page = (ROOT / "man/dialtools.7").read_text(encoding="utf-8")
+    blocks = re.findall(r"^\.nf\n(dial\\-.*?)^\.fi", page, re.DOTALL | re.MULTILINE)
+    script = "".join(blocks).replace("\\-", "-").replace("\\e", "\\").replace("=10", "=0")
+    command = ["bash", "-eu", "-c", script]
+    done = subprocess.run(command, cwd=home, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert script.count("dial-") > 15

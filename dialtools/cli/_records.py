@@ -1,0 +1,148 @@
+"""The records of the suite, field by field: dialtools-records(5) is made of this table.
+
+`tests/cli/test_records.py` holds what the commands write against it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a record: its kind as a person says it, and what it holds."""
+
+    kind: str
+    text: str
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class RecordKind:
+    """A kind of record: who reads and writes it, an example line, and its fields by name."""
+
+    summary: str
+    commands: str
+    example: str
+    fields: dict[str, Field]
+
+
+RECORDS: dict[str, RecordKind] = {
+    "dialogue": RecordKind(
+        summary="what people said to each other, oldest first",
+        commands="read by dial-pairs, dial-freq, dial-augment, dial-embed --per turn; written by "
+        "dial-pairs --kind dialogue and dial-augment",
+        example='{"id": "d1", "turns": [{"speaker": "user", "text": "hello"}, "hi, who is it?"]}',
+        fields={
+            "turns": Field(
+                "list",
+                "turns: texts, or objects of `text` and `speaker` (`utterance` or `content`, "
+                "`role`); `dialogue` and `messages` are read as the same field",
+                required=True,
+            ),
+            "id": Field("text", "the dialogue's name; else it is called by its place"),
+            "split": Field("text", "train, test, ...: `--split` and dial-augment go by it"),
+        },
+    ),
+    "utterance": RecordKind(
+        summary="a text by itself, labelled or not",
+        commands="read by dial-augment, dial-freq, dial-train, dial-embed, dial-eval finetune; "
+        "written by dial-pairs --kind utterance and dial-augment",
+        example='{"text": "fly to rome", "label": "flight", "split": "train"}',
+        fields={
+            "text": Field("text", "the utterance", required=True),
+            "id": Field("text", "its name"),
+            "label": Field("text", "its class, such as an intent; `labels` is a list of several"),
+            "split": Field("text", "train, validation, test"),
+            "slots": Field(
+                "list",
+                "objects of `start`, `end` (characters, end exclusive) and `label`: the values in "
+                "the text and their types",
+            ),
+            "template": Field("text", "the text with each value replaced by {SLOT} (TaDSE)"),
+            "synthetic": Field("boolean", "true if dial-augment made it"),
+            "source_id": Field("text", "the id of the record that it was made from"),
+            "dialogue_id": Field("text", "the dialogue that it is a turn of"),
+            "turn": Field("number", "its place in that dialogue, from 0"),
+            "speaker": Field("text", "who said it"),
+        },
+    ),
+    "pair": RecordKind(
+        summary="two texts that belong together",
+        commands="written by dial-pairs; read by dial-freq --annotate, dial-train, dial-embed",
+        example='{"context": ["hello"], "response": "hi, who is it?", "window": 1, '
+        '"kind": "consecutive", "dialogue_id": "d1", "turn": 1, "speakers": ["user", "system"]}',
+        fields={
+            "context": Field("list", "the turns before, oldest first", required=True),
+            "response": Field("text", "the turn that follows them", required=True),
+            "window": Field("number", "turns of context that were asked for"),
+            "kind": Field("text", "consecutive, self (a text with itself), entailment"),
+            "dialogue_id": Field("text", "the dialogue: what never stands on two sides of a split"),
+            "turn": Field("number", "the response's place in it, from 0"),
+            "speakers": Field("list", "who said the turns of the context, then the response"),
+            "follow": Field("list", "the turns after the response (--follow, for DialogueCSE)"),
+            "negatives": Field("list", "texts that are no response, in place of drawn ones"),
+            "weight": Field("number", "how much it counts in training (dial-freq --annotate)"),
+            "template": Field("text", "the response's template (TaDSE)"),
+        },
+    ),
+    "frequency": RecordKind(
+        summary="how often a text occurs",
+        commands="written by dial-freq; read by dial-freq",
+        example='{"text": "thanks", "count": 723, "share": 0.0147, "rank": 2, "weight": 0.132}',
+        fields={
+            "text": Field("text", "the text, folded as --normalize says", required=True),
+            "count": Field("number", "occurrences", required=True),
+            "share": Field("number", "of all occurrences"),
+            "rank": Field("number", "1 is the most frequent; not with --no-rank"),
+            "weight": Field("number", "1 / (ln count + 1) (WMDC eq. 4)"),
+        },
+    ),
+    "embedding": RecordKind(
+        summary="a vector and what it is of",
+        commands="written by dial-embed; read by dial-eval",
+        example='{"id": "7", "label": "flight", "embedding": [0.02, -0.11, ...]}',
+        fields={
+            "embedding": Field(
+                "vector",
+                "numbers (JSONL) or a FixedSizeList (Parquet, Arrow); several embedded fields "
+                "give `context_embedding`, `response_embedding`, ...; templates `text_embedding` "
+                "and `template_embedding`",
+                required=True,
+            ),
+            "tokens": Field("number", "tokens of the text before any cut (--tokens)"),
+        },
+    ),
+    "score": RecordKind(
+        summary="one metric of one setting",
+        commands="written by dial-eval; read by dial-eval compare, mteb",
+        example='{"schema": "dialtools.score/1", "task": "intent", "dataset": "tickets", '
+        '"setting": "5-shot", "metric": "accuracy", "value": 81.9, "low": 81.0, "high": 82.7}',
+        fields={
+            "schema": Field("text", "dialtools.score/1", required=True),
+            "task": Field("text", "the task of dial-eval", required=True),
+            "dataset": Field(
+                "text", "what it was scored on (--name, else the file)", required=True
+            ),
+            "setting": Field("text", "what tells it from the other scores of its task"),
+            "metric": Field("text", "the name of the number", required=True),
+            "value": Field("number", "the number; accuracies are percent", required=True),
+            "low": Field("number", "lower end of the 95 % interval"),
+            "high": Field("number", "upper end of the 95 % interval"),
+            "std": Field("number", "standard deviation over runs, divided by runs - 1"),
+            "runs": Field("number", "runs that `value` is the mean of"),
+            "values": Field("list", "the number of each run"),
+            "n": Field("number", "test items"),
+            "seed": Field("number", "the first seed"),
+            "chosen": Field("object", "hyper-parameters chosen on validation rows"),
+            "chance": Field("number", "what random order scores on the same lists"),
+            "unleaked": Field("number", "the score without test rows that training rows repeat"),
+            "each": Field("list or object", "what each test item adds, for paired tests"),
+            "items": Field("object", "digests of the columns that tell which the test items are"),
+            "groups": Field("list", "for each item the number of its dialogue or block"),
+            "data": Field("object", "what training and test rows are, and the texts they share"),
+            "model": Field("text", "the model that made the embeddings"),
+            "inputs": Field("list", "name, size and digest of each file that was read"),
+        },
+    ),
+}

@@ -1,0 +1,59 @@
+"""dialtools-records(5): the table of records in roff."""
+
+from __future__ import annotations
+
+from dialtools import __version__
+from dialtools.cli._records import RECORDS, Field, RecordKind
+
+OPENING = """
+A record is a JSON object on a line, or a row of a Parquet or Arrow file.
+Fields in \\fBbold\\fR must be there; fields that are not listed here travel along
+untouched wherever the kind of record stays the same.
+""".strip()
+CLOSING = """
+.SH FILES OF VECTORS
+In Parquet and Arrow a vector is a FixedSizeList of 32 or 16 bit floats, and the
+key \\fBdialtools\\fR of the file's metadata is JSON: version, command, options,
+the inputs with size and digest, counts, and what the vectors are of (digest of
+the weights, pooling, whether scaled to length 1).
+A bare \\fI.npy\\fR holds one matrix; \\fIFILE.columns.jsonl\\fR beside it holds ids and
+labels.
+""".strip()
+
+
+def records_page() -> str:
+    """Return the page in roff (man macros)."""
+    head = [
+        f'.TH DIALTOOLS\\-RECORDS 5 "" "dialtools {__version__}" "dialtools"',
+        ".SH NAME",
+        "dialtools\\-records \\- the records that the commands read and write",
+        ".SH DESCRIPTION",
+        OPENING,
+    ]
+    kinds = [line for name, kind in RECORDS.items() for line in _section(name, kind)]
+    tail = [CLOSING, ".SH SEE ALSO", "\\fBdialtools\\fR(7), \\fBdialtools\\-methods\\fR(7)", ""]
+    return "\n".join([*head, *kinds, *tail])
+
+
+def _section(name: str, kind: RecordKind) -> list[str]:
+    lines = [
+        f".SH {name.upper()}",
+        f"{roff(kind.summary.capitalize())}:",
+        roff(kind.commands) + ".",
+    ]
+    lines += [".PP", "\\fI" + roff(kind.example) + "\\fR"]
+    for field_name, field in kind.fields.items():
+        lines += [".TP", _label(field_name, field), roff(field.text)]
+    return lines
+
+
+def _label(name: str, field: Field) -> str:
+    """Return the name in bold where it must be there, in italics where it may be, and its kind."""
+    return f"\\f{'B' if field.required else 'I'}{name}\\fR ({field.kind})"
+
+
+def roff(text: str) -> str:
+    """Return text with what roff would take as its own escaped; `code` in bold."""
+    escaped = text.replace("\\", "\\e").replace("-", "\\-")
+    parts = escaped.split("`")
+    return "".join(f"\\fB{part}\\fR" if i % 2 else part for i, part in enumerate(parts))

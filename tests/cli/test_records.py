@@ -1,0 +1,55 @@
+"""What the commands write is what dialtools-records(5) says."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import orjson
+import pytest
+
+from dialtools.cli._records import RECORDS
+
+DIALOGUES = """
+{"id": "d1", "split": "train", "turns": [{"speaker": "user", "text": "fly me to rome"}, {"speaker": "system", "text": "which day?"}, {"speaker": "user", "text": "on monday"}]}
+{"id": "d2", "split": "train", "turns": [{"speaker": "user", "text": "fly me to oslo"}, {"speaker": "system", "text": "which day?"}, {"speaker": "user", "text": "thanks"}]}
+"""
+UTTERANCES = """
+{"text": "fly to rome", "label": "flight", "split": "train", "slots": [{"start": 7, "end": 11, "label": "city"}]}
+{"text": "fly to oslo", "label": "flight", "split": "train", "slots": [{"start": 7, "end": 11, "label": "city"}]}
+"""
+MEASURED = """
+{"id": "1", "label": "a", "split": "train", "embedding": [1, 0]}
+{"id": "2", "label": "b", "split": "train", "embedding": [0, 1]}
+{"id": "3", "label": "a", "split": "test", "embedding": [1, 0.1]}
+"""
+WRITTEN = {
+    "dialogue": ("dial-pairs --kind dialogue", DIALOGUES),
+    "utterance": ("dial-augment", UTTERANCES),
+    "pair": ("dial-pairs --window 1,2 --follow 1", DIALOGUES),
+    "frequency": ("dial-freq", DIALOGUES),
+    "score": ("dial-eval intent --shots 1 --runs 2 -", MEASURED),
+}
+
+
+@pytest.mark.parametrize("kind", WRITTEN)
+def test_a_command_writes_the_fields_of_its_page(kind: str, scripts: Path):
+    line, stdin = WRITTEN[kind]
+    name, *arguments = line.split()
+    command = [str(scripts / name), *arguments, "-q"]
+    done = subprocess.run(command, input=stdin.encode(), capture_output=True, check=True)
+    rows = [orjson.loads(row) for row in done.stdout.splitlines()]
+
+    fields = RECORDS[kind].fields
+    required = {name for name, field in fields.items() if field.required}
+    assert rows
+    for row in rows:
+        assert required <= set(row) <= set(fields)
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_the_example_of_a_record_has_what_it_must_have(kind: str):
+    record = orjson.loads(RECORDS[kind].example.replace(", ...]", "]"))
+    fields = RECORDS[kind].fields
+    assert {name for name, field in fields.items() if field.required} <= set(record)
+    assert set(record) <= {*fields, "id", "label"}
