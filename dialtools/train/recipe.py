@@ -1,10 +1,13 @@
-"""Recipes: published hyper-parameters as TOML, with the same keys as the flags."""
+"""Recipes: published hyper-parameters as TOML, with the same keys as the flags.
+
+A recipe that `extends` another says only what differs from it.
+"""
 
 from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dialtools.errors import ConfigError, nearest
 from dialtools.options import Layer
@@ -12,6 +15,15 @@ from dialtools.train.objectives.catalog import RECIPE_OF
 
 HOME = Path(__file__).parent / "recipes"
 FRESH = Path(__file__).parent / "fresh.toml"
+EXTENDS = "extends"
+DEFAULT = "dse"
+
+
+class Replaced(NamedTuple):
+    """A value that a recipe publishes, and what a fresh encoder trains with instead."""
+
+    published: Any
+    fresh: Any
 
 
 def names() -> list[str]:
@@ -19,41 +31,85 @@ def names() -> list[str]:
     return sorted(path.stem for path in HOME.glob("*.toml"))
 
 
-def load(name: str) -> Layer:
-    """Return the values of a recipe.
+def recipe_layers(name: str) -> list[Layer]:
+    """Return the values of a recipe, then those of the recipe that it extends, and so on.
 
     Raises:
-        ConfigError: if there is none of that name.
+        ConfigError: for a name that no recipe has, or one that extends itself.
     """
+    layers: list[Layer] = []
+    chain: list[str] = []
+    source, wanted = "--method", name
+    while wanted:
+        if wanted in chain:
+            raise ConfigError(f"recipe {name} extends itself: {' -> '.join([*chain, wanted])}")
+        values = _read(wanted, source)
+        chain.append(wanted)
+        source = f"recipe {wanted}"
+        wanted = values.pop(EXTENDS, None)
+        layers.append(Layer(source, values))
+    return layers
+
+
+def _read(name: str, source: str) -> dict[str, Any]:
+    """Return a recipe as it is written; `source` is what names it in an error."""
     if name not in names():
         raise ConfigError(
-            f"--method: unknown recipe {name!r}",
+            f"{source}: unknown recipe {name!r}",
             hint=nearest(name, names()) or f"choose from {', '.join(names())}",
         )
-    return Layer(
-        f"recipe {name}", tomllib.loads((HOME / f"{name}.toml").read_text(encoding="utf-8"))
-    )
+    return tomllib.loads((HOME / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def published(name: str) -> dict[str, Any]:
+    """Return all values of a recipe by TOML key, its own before those it extends."""
+    return {k: v for layer in reversed(recipe_layers(name)) for k, v in layer.values.items()}
+
+
+def fresh_preset(name: str) -> dict[str, Any]:
+    """Return what trains a fresh encoder, in place of values of a recipe, by TOML key.
+
+    Sections of fresh.toml hold for recipes of one objective or of one loss only.
+    """
+    recipe = published(name)
+    preset = tomllib.loads(FRESH.read_text(encoding="utf-8"))
+    special: dict[str, Any] = {}
+    for key in ("objective", "loss"):
+        sections = preset.pop(key)
+        special |= sections.get(recipe.get(key), {})
+    return special | {key: value for key, value in preset.items() if key not in special}
 
 
 def layers(given: dict[str, Any]) -> list[Layer]:
-    """Return the layers of defaults under what was given: without --model a preset for a fresh encoder, then the recipe.
+    """Return the layers of defaults under what was given: a recipe, and above it, without --model, the preset."""
+    name = given.get("method") or RECIPE_OF.get(given.get("objective") or "", DEFAULT)
+    recipe = recipe_layers(name)
+    named = Layer(recipe[0].name, {**recipe[0].values, "method": name})
+    fresh = [] if given.get("model") else [Layer("fresh encoder", fresh_preset(name))]
+    return [*fresh, named, *recipe[1:]]
 
-    The preset's contrast stands in for DSE's only, which does not train from nothing; other methods
-    keep their own.
+
+def replaced(options: Any) -> dict[str, Replaced]:
+    """Return what training from a fresh encoder replaces of the recipe, by TOML key; nothing with --model.
+
+    Values that a flag or a file overrides are the user's, and not among them.
+
+    Args:
+        options: resolved TrainOptions.
     """
-    name = given.get("method") or RECIPE_OF.get(given.get("objective") or "", "dse")
-    recipe = load(name)
-    recipe.values["method"] = name
-    if given.get("model"):
-        return [recipe]
-    preset = tomllib.loads(FRESH.read_text(encoding="utf-8"))
-    sections = {
-        key: preset.pop(key) for key, value in list(preset.items()) if isinstance(value, dict)
+    if options.model:
+        return {}
+    recipe, preset = published(options.method), fresh_preset(options.method)
+    return {
+        key: Replaced(recipe.get(key), value)
+        for key, value in preset.items()
+        if value != recipe.get(key) and getattr(options, key.replace("-", "_")) == value
     }
-    objective = recipe.values["objective"]
-    own = (
-        sections.get(objective, {})
-        if objective != "contrast" or recipe.values.get("loss") == "hard-negative"
-        else {}
-    )
-    return [Layer("fresh encoder", preset | own), recipe]
+
+
+def fresh_note(options: Any) -> str:
+    """Return one line on what a fresh encoder replaces of the recipe, empty if that is nothing."""
+    values = ", ".join(f"{key} {pair.fresh}" for key, pair in replaced(options).items())
+    if not values:
+        return ""
+    return f"no --model: recipe {options.method} with a fresh encoder's {values} (--print-config shows all)"

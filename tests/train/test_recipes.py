@@ -1,0 +1,94 @@
+"""Recipes: what they hold, what they extend, and what training from a fresh encoder replaces of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dialtools.cli.train import main as dial_train
+from dialtools.errors import ConfigError
+from dialtools.options import Layer, resolve
+from dialtools.train import recipe
+from dialtools.train.options import TrainOptions
+
+DSE_FAMILY = ("dse-2-1", "dse-3-1", "dse-123-1", "dse-dianli", "dse-dropout")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder of recipes."""
+    monkeypatch.setattr(recipe, "HOME", tmp_path)
+    return tmp_path
+
+
+def test_every_recipe_resolves_with_and_without_a_model():
+    for name in recipe.names():
+        for start in ({}, {"model": "x"}):
+            options, _ = dial_train.resolve({"method": name, **start})
+            assert options.method == name
+
+
+@pytest.mark.parametrize("name", DSE_FAMILY)
+def test_a_recipe_of_the_dse_family_differs_from_dse_in_one_value_at_most(name: str):
+    base, ours = recipe.published("dse"), recipe.published(name)
+    assert set(base) <= set(ours)
+    assert len(ours.items() - base.items()) <= 1
+
+
+def test_a_value_that_a_recipe_extends_has_the_origin_where_it_stands():
+    _, origins = dial_train.resolve({"method": "dse-2-1", "model": "x"})
+    assert origins["context-max-length"] == "recipe dse-2-1"
+    assert origins["lr"] == "recipe dse"
+    _, origins = dial_train.resolve({"method": "dse-2-1"})
+    assert origins["lr"] == "fresh encoder"
+
+
+def test_recipes_extend_in_chains(home: Path):
+    (home / "a.toml").write_text('extends = "b"\nlr = 1.0\n')
+    (home / "b.toml").write_text('extends = "c"\nlr = 2.0\nclip = 2.0\n')
+    (home / "c.toml").write_text('objective = "mlm"\nlr = 3.0\nclip = 3.0\nepochs = 3.0\n')
+    values = recipe.published("a")
+    assert values == {"objective": "mlm", "lr": 1.0, "clip": 2.0, "epochs": 3.0}
+
+
+def test_a_recipe_that_extends_itself_is_an_error(home: Path):
+    (home / "a.toml").write_text('extends = "b"\n')
+    (home / "b.toml").write_text('extends = "a"\n')
+    with pytest.raises(ConfigError, match="recipe a extends itself: a -> b -> a"):
+        recipe.published("a")
+
+
+def test_a_recipe_that_extends_none_is_named(home: Path):
+    (home / "a.toml").write_text('extends = "bee"\n')
+    with pytest.raises(ConfigError, match="recipe a: unknown recipe 'bee'"):
+        recipe.published("a")
+
+
+def test_a_key_that_is_no_option_is_named_with_its_recipe(home: Path):
+    (home / "a.toml").write_text('extends = "b"\n')
+    (home / "b.toml").write_text('objective = "mlm"\nrate = 1.0\n')
+    with pytest.raises(ConfigError, match="recipe b: unknown key 'rate'"):
+        resolve(TrainOptions, [Layer("flag", {}), *recipe.layers({"method": "a", "model": "x"})])
+
+
+def test_a_fresh_start_says_what_it_replaces_of_the_recipe():
+    options, _ = dial_train.resolve({"method": "dse"})
+    replaced = recipe.replaced(options)
+    assert replaced["loss"] == ("hard-negative", "nt-xent")
+    assert replaced["batch-size"] == (1024, 128)
+    assert recipe.fresh_note(options).startswith(
+        "no --model: recipe dse with a fresh encoder's loss nt-xent, head none, batch-size 128, "
+    )
+
+
+def test_what_the_user_says_is_not_replaced_by_a_fresh_start():
+    options, _ = dial_train.resolve({"method": "dse", "loss": "dot", "lr": "0.5"})
+    assert {"loss", "lr"}.isdisjoint(recipe.replaced(options))
+    assert "head" in recipe.replaced(options)
+
+
+def test_training_from_a_model_replaces_nothing():
+    options, _ = dial_train.resolve({"method": "dse", "model": "x"})
+    assert recipe.replaced(options) == {}
+    assert recipe.fresh_note(options) == ""
