@@ -3,6 +3,7 @@
     @dataclass
     class PairOptions(InputOptions, OutputOptions, RunOptions):
         window: tuple[int, ...] = option((1,), help="window sizes", metavar="N[,N...]", parse=int_list)
+        format: str | None = option(None, help="format of the output", choices=FORMATS)
 
 The flag of field `min_words` is `--min-words`, its key in a TOML file `min-words`, its
 variable `DIAL_PAIRS_MIN_WORDS`. A trailing underscore (`from_`) is dropped.
@@ -14,11 +15,18 @@ import dataclasses
 import inspect
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
 from dialtools.errors import ConfigError, nearest
+from dialtools.values import at_least, boolean, number, on_error_policy, whole_number
+
+Choices = Iterable[str] | Callable[[], Iterable[str]]
+
+PARSERS: dict[type, Callable[[str], Any]] = {bool: boolean, int: whole_number, float: number}
+"""How the text of an option without a parser of its own is read; others stay as they are."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,7 @@ def option(
     help: str,
     short: str | None = None,
     metavar: str | None = None,
-    choices: Sequence[str] | None = None,
+    choices: Choices | None = None,
     parse: Callable[[str], Any] | None = None,
     group: str = "Options",
     multiple: bool = False,
@@ -67,7 +75,9 @@ def option(
 
     Args:
         default: the value without the flag; the only place where it stands.
-        parse: turns the text of the flag into the value; raises ValueError with the reason.
+        choices: all values there are: a table (its keys), names, or a function that returns names
+            and is first called when a command is built, so that it may look into files.
+        parse: turns the text of the flag into the value; raises ValueError with the reason (`values`).
         multiple: the flag may be given again; the value is a tuple.
         shown: what help says of the default, when the value itself is not plain.
         how: it changes how a run goes or where its results lie, not what it makes; such an option
@@ -79,7 +89,7 @@ def option(
         "metavar": metavar,
         "parse": parse,
         "group": group,
-        "choices": tuple(choices) if choices else None,
+        "choices": choices,
         "multiple": multiple,
         "shown": shown,
         "how": how,
@@ -92,35 +102,44 @@ def argument(default: Any = (), *, help: str, metavar: str = "INPUT") -> Any:
     return field(default=default, metadata={"help": help, "metavar": metavar, "positional": True})
 
 
-def specs(options: type) -> list[Spec]:
+@cache
+def specs(options: type) -> tuple[Spec, ...]:
     """Return the options of a dataclass, those of its own before those it inherits."""
     hints = typing.get_type_hints(options)
-    own = [f for f in dataclasses.fields(options) if f.name in inspect.get_annotations(options)]
-    inherited = [f for f in dataclasses.fields(options) if f not in own]
-    return [_spec(f, hints[f.name]) for f in [*own, *inherited] if "help" in f.metadata]
+    every = [f for f in dataclasses.fields(options) if "help" in f.metadata]
+    own = inspect.get_annotations(options)
+    every.sort(key=lambda f: f.name not in own)
+    return tuple(_spec(f, hints[f.name]) for f in every)
 
 
 def settings(options: Any) -> dict[str, Any]:
     """Return the options that change what a run makes, by TOML key; positional ones are left out."""
     return {
         spec.key: getattr(options, spec.name)
-        for spec in specs(type(options))
+        for spec in specs(options.__class__)
         if not (spec.how or spec.positional)
     }
 
 
-def _spec(f: dataclasses.Field, hint: Any) -> Spec:
-    meta = dict(f.metadata)
+def _spec(f: dataclasses.Field[Any], hint: Any) -> Spec:
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         hint = next(a for a in typing.get_args(hint) if a is not type(None))
     kind = typing.get_origin(hint) or hint
+    given = dict(f.metadata)
+    given["choices"] = _names(given.get("choices"))
     return Spec(
         name=f.name,
         type=kind,
         default=f.default,
         negatable=kind is bool and f.default is not False,
-        **meta,
+        **given,
     )
+
+
+def _names(choices: Choices | None) -> tuple[str, ...] | None:
+    if choices is None:
+        return None
+    return tuple(choices() if callable(choices) else choices)
 
 
 def parse_value(spec: Spec, value: Any, *, source: str) -> Any:
@@ -138,45 +157,21 @@ def parse_value(spec: Spec, value: Any, *, source: str) -> Any:
 
 
 def _parse(spec: Spec, value: Any) -> Any:
-    if value == []:
-        return spec.default
-    if isinstance(value, list):
-        value = tuple(value) if spec.multiple else ",".join(map(str, value))
+    if value in ([], ()) and spec.default == ():
+        return ()
+    several = isinstance(value, list | tuple)
+    texts = [str(v) for v in cast("Iterable[object]", value if several else (value,))]
     if spec.multiple:
-        values = value if isinstance(value, tuple) else (value,)
-        return tuple(spec.parse(v) if spec.parse and isinstance(v, str) else v for v in values)
+        return tuple(_parse_text(spec, text) for text in texts)
+    return _parse_text(spec, ",".join(texts))
+
+
+def _parse_text(spec: Spec, text: str) -> Any:
     if spec.parse:
-        return spec.parse(value if isinstance(value, str) else str(value))
-    if spec.choices and value not in spec.choices:
+        return spec.parse(text)
+    if spec.choices and text not in spec.choices:
         raise ValueError(f"choose from {', '.join(spec.choices)}")
-    if spec.type is bool:
-        return _boolean(value)
-    if spec.type in (int, float):
-        try:
-            return spec.type(value)
-        except ValueError:
-            raise ValueError(
-                f"expected {'a whole number' if spec.type is int else 'a number'}"
-            ) from None
-    return value
-
-
-def _boolean(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    words = {
-        "1": True,
-        "true": True,
-        "yes": True,
-        "on": True,
-        "0": False,
-        "false": False,
-        "no": False,
-        "off": False,
-    }
-    if str(value).lower() not in words:
-        raise ValueError("expected true or false")
-    return words[str(value).lower()]
+    return PARSERS.get(spec.type, str)(text)
 
 
 @dataclass(frozen=True)
@@ -200,7 +195,8 @@ def resolve(options: type, layers: Sequence[Layer]) -> tuple[Any, dict[str, str]
                 raise ConfigError(
                     f"{layer.name}: unknown key {key!r}", hint=nearest(key, list(by_key))
                 )
-    values, origins = {}, {}
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
     for key, spec in by_key.items():
         layer = next((layer for layer in layers if layer.values.get(key) is not None), None)
         origins[key] = layer.name if layer else "default"
@@ -221,56 +217,6 @@ def environment(options: type, command: str, environ: Mapping[str, str]) -> Laye
     return Layer(
         "environment", {key: environ[name] for key, name in names.items() if environ.get(name)}
     )
-
-
-def int_list(text: str) -> tuple[int, ...]:
-    """Parse `1,2,3` into distinct whole numbers above zero, in the given order."""
-    try:
-        numbers = tuple(dict.fromkeys(int(part) for part in text.split(",")))
-    except ValueError:
-        raise ValueError("expected whole numbers separated by commas") from None
-    if min(numbers) < 1:
-        raise ValueError("numbers must be 1 or more")
-    return numbers
-
-
-def name_list(text: str) -> tuple[str, ...]:
-    """Parse `a,b` into names."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def at_least(low: float, kind: type = int) -> Callable[[str], Any]:
-    """Return a parser of numbers not below `low`."""
-
-    def parse(text: str) -> Any:
-        try:
-            number = kind(text)
-        except ValueError:
-            raise ValueError(
-                "expected a whole number" if kind is int else "expected a number"
-            ) from None
-        if not number >= low:
-            raise ValueError(f"must be {low} or more")
-        return number
-
-    return parse
-
-
-def fraction(text: str) -> float:
-    """Parse a number above 0 and not above 1."""
-    value = float(text)
-    if not 0 < value <= 1:
-        raise ValueError("expected a number above 0 and not above 1")
-    return value
-
-
-def on_error_policy(text: str) -> str:
-    """Check `fail`, `skip` or `quarantine=FILE`."""
-    if text in ("fail", "skip") or (
-        text.startswith("quarantine=") and len(text) > len("quarantine=")
-    ):
-        return text
-    raise ValueError("choose from fail, skip, quarantine=FILE")
 
 
 INPUT_FORMATS = ("jsonl", "csv", "tsv", "text", "parquet", "arrow")

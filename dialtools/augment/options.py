@@ -7,14 +7,10 @@ from pathlib import Path
 
 from dialtools.corpora.options import CorpusOptions
 from dialtools.errors import ConfigError
-from dialtools.options import OutputOptions, RunOptions, at_least, name_list, option
+from dialtools.options import OutputOptions, RunOptions, option
+from dialtools.values import at_least, count_or_all, name_list
 
 RULES = "rules"
-
-
-def most(text: str) -> int:
-    """Parse a number of utterances, or `all` (0)."""
-    return 0 if text == "all" else at_least(1)(text)
 
 
 @dataclass
@@ -117,7 +113,7 @@ class AugmentOptions(CorpusOptions, OutputOptions, RunOptions):
     max_per_template: int | None = option(
         None,
         metavar="N|all",
-        parse=most,
+        parse=count_or_all,
         group="Filling",
         help="utterances made from a template at most; a seeded sample of its combinations",
         shown="K squared",

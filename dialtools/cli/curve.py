@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dialtools.cli._command import command
 from dialtools.cli._run import Run
 from dialtools.errors import ConfigError, nearest
-from dialtools.eval.options.views import picture
-from dialtools.options import RunOptions, argument, at_least, int_list, option
+from dialtools.options import RunOptions, argument, option
+from dialtools.values import at_least, int_list, picture
 
 if TYPE_CHECKING:
     from pathlib import Path

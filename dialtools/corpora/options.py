@@ -7,57 +7,21 @@ from dataclasses import dataclass
 
 from dialtools.corpora.catalog import CORPORA
 from dialtools.errors import ConfigError
-from dialtools.options import INPUT_FORMATS, RECORD_FORMATS, InputOptions, name_list, option
+from dialtools.options import INPUT_FORMATS, RECORD_FORMATS, InputOptions, option
+from dialtools.values import (
+    delimiter,
+    either,
+    encoding,
+    name_list,
+    seconds,
+    speaker_roles,
+    time_pattern,
+    time_span,
+)
 
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
 DAY_FIRST, MONTH_FIRST = "day-first", "month-first"
 TABLE, SPOKEN, BYTES = "Tables of one turn a row", "Times and speakers", "CSV and TSV"
 EVERY_OTHER = "*"
-
-
-def duration(text: str) -> str:
-    """Check `30m`, `1.5h`: a number above 0 and its unit."""
-    try:
-        if float(text[:-1]) > 0 and text[-1] in SECONDS:
-            return text
-    except (ValueError, IndexError):
-        pass
-    raise ValueError("expected a number above 0 and s, m, h or d, such as 30m")
-
-
-def delimiter(text: str) -> str:
-    """Parse one character, or the name of one."""
-    value = DELIMITERS.get(text, text)
-    if len(value) != 1 or value in '"\r\n':
-        raise ValueError("expected one character, or tab")
-    return value
-
-
-def encoding(text: str) -> str:
-    """Check the name of a text encoding."""
-    try:
-        "a".encode(text).decode(text)
-    except (LookupError, UnicodeError):
-        raise ValueError("no such encoding; Excel writes cp1252, utf-8 or utf-16") from None
-    return text
-
-
-def time_format(text: str) -> str:
-    """Check day-first, month-first, or a pattern with % such as %d.%m.%y %H:%M."""
-    if text in (DAY_FIRST, MONTH_FIRST) or "%" in text:
-        return text
-    raise ValueError(f"choose {DAY_FIRST}, {MONTH_FIRST}, or a pattern such as '%d.%m.%y %H:%M'")
-
-
-def speaker_map(text: str) -> tuple[str, ...]:
-    """Check `agent=system,customer=user`: distinct names (capitals aside), none empty."""
-    pairs = [[side.strip() for side in part.partition("=")[::2]] for part in text.split(",")]
-    if not all(name and role for name, role in pairs):
-        raise ValueError("expected NAME=ROLE[,NAME=ROLE...]")
-    if len({name.casefold() for name, _ in pairs}) < len(pairs):
-        raise ValueError("names must differ")
-    return tuple(f"{name}={role}" for name, role in pairs)
 
 
 @dataclass
@@ -107,7 +71,7 @@ class LogOptions:
     time_format: str | None = option(
         None,
         metavar="FORMAT",
-        parse=time_format,
+        parse=either({DAY_FIRST: DAY_FIRST, MONTH_FIRST: MONTH_FIRST}, time_pattern),
         group=SPOKEN,
         shown="ISO 8601, or seconds",
         help="how times are written: day-first (31/12/2024 14:05), month-first (12/31/2024 2:05 PM), or a pattern such as '%d.%m.%y %H:%M'",
@@ -115,14 +79,14 @@ class LogOptions:
     session_gap: str | None = option(
         None,
         metavar="TIME",
-        parse=duration,
+        parse=time_span,
         group=SPOKEN,
         help="a longer pause between turns (30m; s, m, h, d) begins a new dialogue, ID#2 of ID; by --order-column, or the turns' time, timestamp or created_at",
     )
     speaker_map: tuple[str, ...] = option(
         (),
         metavar="NAME=ROLE,...",
-        parse=speaker_map,
+        parse=speaker_roles,
         group=SPOKEN,
         help="call speakers by their role, such as agent=system,customer=user; capitals do not matter, * is every other name",
     )
@@ -144,11 +108,7 @@ class LogOptions:
     @property
     def gap_seconds(self) -> float | None:
         """The longest pause within a dialogue."""
-        return (
-            float(self.session_gap[:-1]) * SECONDS[self.session_gap[-1]]
-            if self.session_gap
-            else None
-        )
+        return seconds(self.session_gap) if self.session_gap else None
 
     @property
     def roles(self) -> dict[str, str]:

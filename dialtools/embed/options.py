@@ -9,18 +9,11 @@ from dialtools.corpora.options import AnyRecordOptions
 from dialtools.embed.rows import PER
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.errors import ConfigError, nearest
-from dialtools.options import DRY_RUN, RunOptions, at_least, fraction, name_list, option
+from dialtools.options import DRY_RUN, RunOptions, option
+from dialtools.values import at_least, fraction, name_list, share
 
 KINDS = ("center", "top", "whiten", "flow")
 EMBEDDING_FORMATS = ("parquet", "arrow", "jsonl", "npy")
-
-
-def share(text: str) -> float:
-    """Parse a share from 0 to 1."""
-    value = at_least(0, float)(text)
-    if value > 1:
-        raise ValueError("must be 1 or less")
-    return value
 
 
 @dataclass

@@ -7,23 +7,8 @@ from dataclasses import dataclass
 from dialtools.corpora.catalog import CORPORA
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.errors import ConfigError
-from dialtools.options import RECORD_FORMATS, RunOptions, argument, at_least, int_list, option
-
-
-def positive(text: str) -> float:
-    """Parse a number above 0."""
-    value = at_least(0, float)(text)
-    if not 0 < value < float("inf"):
-        raise ValueError("must be above 0")
-    return value
-
-
-def share(text: str) -> float:
-    """Parse a share from 0 to below 1."""
-    value = at_least(0, float)(text)
-    if value >= 1:
-        raise ValueError("must be below 1")
-    return value
+from dialtools.options import RECORD_FORMATS, RunOptions, argument, option
+from dialtools.values import at_least, int_list, positive, share_below_one
 
 
 @dataclass
@@ -85,7 +70,7 @@ class FinetuneOptions(RunOptions):
     warmup: float = option(
         0.05,
         metavar="SHARE",
-        parse=share,
+        parse=share_below_one,
         group="Training",
         help="share of the steps over which the rate rises; it then falls to 0 in a line",
     )
@@ -180,7 +165,11 @@ class IntentProtocol(FinetuneOptions):
         None, metavar="LABEL", group="Input", help="leave out rows of this label, e.g. oos"
     )
     dropout: float = option(
-        0.1, metavar="SHARE", parse=share, group="Training", help="dropout before the layer"
+        0.1,
+        metavar="SHARE",
+        parse=share_below_one,
+        group="Training",
+        help="dropout before the layer",
     )
 
 
@@ -321,5 +310,9 @@ class ActProtocol(FinetuneOptions):
         32, metavar="N", parse=at_least(4), group="Training", help="tokens of the turns at most"
     )
     dropout: float = option(
-        0.2, metavar="SHARE", parse=share, group="Training", help="dropout before the layer"
+        0.2,
+        metavar="SHARE",
+        parse=share_below_one,
+        group="Training",
+        help="dropout before the layer",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from math import e
 from pathlib import Path
@@ -10,43 +9,18 @@ from pathlib import Path
 from dialtools.corpora.options import CorpusOptions
 from dialtools.errors import ConfigError
 from dialtools.freq.normalise import AS_WMDC, STEPS
-from dialtools.options import OutputOptions, RunOptions, at_least, option
+from dialtools.options import OutputOptions, RunOptions, option
+from dialtools.values import (
+    PICTURES,
+    at_least,
+    byte_size,
+    logarithm_base,
+    not_negative,
+    subset_of,
+)
 
 WEIGHTINGS = ("irf", "inverse", "sqrt", "none")
-PICTURES = (".png", ".svg", ".pdf")
 LEAST_MEMORY = 256 << 20
-UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-
-
-def byte_size(text: str) -> int:
-    """Parse `256MB`, `1.5G`, `2GiB` into bytes; a unit is a power of 1024."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", text.strip().upper(), re.ASCII)
-    if not found:
-        raise ValueError("expected a size such as 256MB or 2GB")
-    size = int(float(found[1]) * UNITS[found[2]])
-    if size < LEAST_MEMORY:
-        raise ValueError(f"must be {LEAST_MEMORY >> 20}MB or more")
-    return size
-
-
-def steps(text: str) -> tuple[str, ...]:
-    """Parse `lower,space`, or `none`, into distinct steps in the order in which they are applied."""
-    given = {part.strip() for part in text.split(",")} - {""}
-    if given == {"none"}:
-        return ()
-    if unknown := given - set(STEPS):
-        raise ValueError(
-            f"no step {', '.join(sorted(unknown))}; choose from {', '.join(STEPS)}, or none"
-        )
-    return tuple(step for step in STEPS if step in given)
-
-
-def base(text: str) -> float:
-    """Parse a base of logarithms above 1; `e` is the natural one."""
-    value = e if text == "e" else float(text)
-    if not 1 < value < float("inf"):
-        raise ValueError("expected a number above 1, or e")
-    return value
 
 
 @dataclass
@@ -62,7 +36,7 @@ class FreqOptions(CorpusOptions, OutputOptions, RunOptions):
     normalize: tuple[str, ...] = option(
         AS_WMDC,
         metavar="STEP,...|none",
-        parse=steps,
+        parse=subset_of(STEPS),
         help="what makes two texts one: lower (case), punct (punctuation goes), digits (a number is 0), space (a run of blanks is one, none at the ends)",
     )
     unit: str = option(
@@ -108,12 +82,17 @@ class FreqOptions(CorpusOptions, OutputOptions, RunOptions):
         help="of frequency f: irf 1/(log f + 1) (WMDC), inverse 1/f, sqrt 1/sqrt f, none 1",
     )
     log_base: float = option(
-        e, metavar="B", parse=base, shown="e", group="Weights", help="base of the logarithm of irf"
+        e,
+        metavar="B",
+        parse=logarithm_base,
+        shown="e",
+        group="Weights",
+        help="base of the logarithm of irf",
     )
     smooth: float = option(
         0.0,
         metavar="X",
-        parse=at_least(0, float),
+        parse=not_negative,
         group="Weights",
         help="add X to every frequency before it is weighed",
     )
@@ -125,7 +104,7 @@ class FreqOptions(CorpusOptions, OutputOptions, RunOptions):
     memory: int = option(
         1 << 30,
         metavar="SIZE",
-        parse=byte_size,
+        parse=byte_size(LEAST_MEMORY),
         shown="1GB",
         group="Run",
         help="memory to use; beyond it counts spill to disk ($TMPDIR)",

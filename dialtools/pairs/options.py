@@ -6,34 +6,9 @@ from dataclasses import dataclass
 
 from dialtools.corpora.options import CorpusOptions, LogOptions
 from dialtools.errors import ConfigError
-from dialtools.options import (
-    DRY_RUN,
-    OutputOptions,
-    RunOptions,
-    at_least,
-    fraction,
-    int_list,
-    option,
-)
+from dialtools.options import DRY_RUN, OutputOptions, RunOptions, option
+from dialtools.values import at_least, fraction, split_shares, window_sizes
 from dialtools.words import WORDS_BY
-
-
-def window_list(text: str) -> tuple[int, ...]:
-    """Parse `1,2,3`, or `all` (the whole history), which is window 0."""
-    return (0,) if text in ("all", "0") else int_list(text)
-
-
-def split_shares(text: str) -> tuple[str, ...]:
-    """Check `train=0.98,dev=0.02`: distinct names, shares above 0 that sum to 1 or less."""
-    parts = [part.partition("=") for part in text.split(",")]
-    try:
-        shares = {name.strip(): float(size) for name, _, size in parts}
-    except ValueError:
-        raise ValueError("expected NAME=SHARE[,NAME=SHARE...]") from None
-    if len(shares) < len(parts) or min(shares.values()) <= 0 or sum(shares.values()) > 1 + 1e-9:
-        raise ValueError("names must differ, shares be above 0 and sum to 1 or less")
-    return tuple(f"{name}={size}" for name, size in shares.items())
-
 
 RECORDS = ("dialogue", "utterance")
 """Kinds that are records of the corpus itself."""
@@ -64,7 +39,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, RunOptions):
     window: tuple[int, ...] = option(
         (1,),
         metavar="N[,N...]|all",
-        parse=window_list,
+        parse=window_sizes,
         help="turns of context, full windows only; several sizes give the union; all is the whole history",
     )
     min_words: int = option(

@@ -11,27 +11,15 @@ from dialtools.options import (
     RECORD_FORMATS,
     RunOptions,
     argument,
-    at_least,
-    int_list,
-    on_error_policy,
     option,
 )
 from dialtools.train import recipe
 from dialtools.train.catalog import HEADS, OPTIMISERS, SCHEDULES
 from dialtools.train.losses.catalog import LOSSES
 from dialtools.train.objectives.catalog import OBJECTIVES, OWNERS
+from dialtools.values import at_least, count_or_all, int_list, on_error_policy, steps_or_epoch
 
 RECIPE = {"shown": "by recipe", "group": "Recipe"}
-
-
-def negative_count(text: str) -> int:
-    """Parse a number above 0, or `all`, which is 0."""
-    return 0 if text in ("all", "0") else at_least(1)(text)
-
-
-def snapshot_steps(text: str) -> int:
-    """Parse a number of steps above 0, or `epoch`, which is 0."""
-    return 0 if text in ("epoch", "0") else at_least(1)(text)
 
 
 @dataclass
@@ -182,7 +170,7 @@ class TrainOptions(RunOptions):
     negatives: int | None = option(
         None,
         metavar="N",
-        parse=negative_count,
+        parse=count_or_all,
         help="candidates a context beside its response, of other dialogues by the same role; all: the other responses of the batch",
         **RECIPE,
     )
@@ -316,7 +304,7 @@ class TrainOptions(RunOptions):
     snapshot_every: int | None = option(
         None,
         metavar="N|epoch",
-        parse=snapshot_steps,
+        parse=steps_or_epoch,
         group="Engine",
         help="keep a model directory of every N steps or of every epoch, of the start and of the end, in snapshots/ of the model directory: dial-eval curve scores them",
         how=True,

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from dialtools.errors import ConfigError
-from dialtools.options import Layer, RunOptions, environment, int_list, option, resolve
+from dialtools.options import Layer, RunOptions, environment, option, resolve
+from dialtools.values import int_list
 
 
 @dataclass
@@ -45,7 +46,7 @@ def test_environment_variables_carry_the_name_of_the_command():
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"window": "1,x"}, "whole numbers"),
+        ({"window": "1,x"}, "'x': expected a whole number"),
         ({"window": "0"}, "1 or more"),
         ({"min-words": "x"}, "whole number"),
         ({"kind": "c"}, "choose from a, bb"),

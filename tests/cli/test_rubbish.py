@@ -66,7 +66,7 @@ def test_help_and_version_come_at_once(installed, command):
     ("words", "says"),
     [
         (["dial-pairs", "--windw", "1"], "did you mean --window"),
-        (["dial-pairs", "--window", "x"], "--window: 'x': expected whole numbers"),
+        (["dial-pairs", "--window", "x"], "--window: 'x': expected a whole number"),
         (["dial-train", "--method", "dsee"], "did you mean dse"),
         (["dial-train", "--loss", "nt-xnt"], "did you mean nt-xent?"),
         (["dial-eval", "intnt"], "did you mean intent"),

@@ -6,29 +6,7 @@ from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, argument, option
-
-
-def gate(text: str) -> str:
-    """Check METRIC=VALUE."""
-    name, equals, value = text.rpartition("=")
-    try:
-        float(value)
-    except ValueError:
-        equals = ""
-    if not (name and equals):
-        raise ValueError("expected METRIC=VALUE, e.g. accuracy=80")
-    return text
-
-
-def numbers(text: str) -> tuple[float, ...]:
-    """Parse `1e-4,1e-3` into distinct numbers not below zero."""
-    try:
-        values = tuple(dict.fromkeys(float(part) for part in text.split(",")))
-    except ValueError:
-        raise ValueError("expected numbers separated by commas") from None
-    if not all(0 <= value < float("inf") for value in values):
-        raise ValueError("numbers must be 0 or more")
-    return values
+from dialtools.values import metric_bound
 
 
 @dataclass
@@ -57,7 +35,7 @@ class ScoreOptions(RunOptions):
     fail_under: tuple[str, ...] = option(
         (),
         metavar="METRIC=VALUE",
-        parse=gate,
+        parse=metric_bound,
         multiple=True,
         group="Output",
         help="exit 4 if a score is lower; may be given again",

@@ -5,16 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
-from dialtools.eval.options.base import SplitOptions, numbers
-from dialtools.options import at_least, int_list, option
-
-
-def shares(text: str) -> tuple[float, ...]:
-    """Parse `0,0.1,0.5` into distinct shares from 0 to 1."""
-    values = numbers(text)
-    if max(values) > 1:
-        raise ValueError("shares must be 1 or less")
-    return values
+from dialtools.eval.options.base import SplitOptions
+from dialtools.options import option
+from dialtools.values import at_least, int_list, shares
 
 
 @dataclass

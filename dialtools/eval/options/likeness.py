@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from dialtools.errors import ConfigError
 from dialtools.eval.options.base import PartOptions, ReportOptions
 from dialtools.metrics import TIES
-from dialtools.options import argument, at_least, name_list, option
+from dialtools.options import argument, option
+from dialtools.values import at_least, name_list, two_names
 
 
 @dataclass
@@ -79,14 +80,6 @@ class StsOptions(PartOptions):
             raise ConfigError("--texts: name two", hint="e.g. --texts text1,text2")
 
 
-def two(text: str) -> tuple[str, ...]:
-    """Parse two names."""
-    names = name_list(text)
-    if len(names) != 2:
-        raise ValueError("name two")
-    return names
-
-
 @dataclass
 class EntailOptions(PartOptions):
     """Options of `dial-eval entail`."""
@@ -97,7 +90,7 @@ class EntailOptions(PartOptions):
     texts: tuple[str, ...] = option(
         (),
         metavar="A,B",
-        parse=two,
+        parse=two_names,
         group="Input",
         help="premise and hypothesis of labelled pairs",
         shown="those that have vectors",
@@ -106,7 +99,7 @@ class EntailOptions(PartOptions):
     labels: tuple[str, ...] = option(
         ("entailment", "contradiction"),
         metavar="YES,NO",
-        parse=two,
+        parse=two_names,
         group="Input",
         help="its values for the two sides, e.g. 0,2",
     )

@@ -5,16 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
-from dialtools.eval.options.base import SplitOptions, numbers
-from dialtools.options import at_least, name_list, option
-
-
-def whole_numbers(text: str) -> tuple[int, ...]:
-    """Parse `0,256` into distinct whole numbers not below zero."""
-    values = tuple(dict.fromkeys(int(value) for value in numbers(text)))
-    if set(values) != set(numbers(text)):
-        raise ValueError("expected whole numbers")
-    return values
+from dialtools.eval.options.base import SplitOptions
+from dialtools.options import option
+from dialtools.values import at_least, name_list, not_negative, numbers, whole_numbers
 
 
 @dataclass
@@ -34,7 +27,7 @@ class ProbeOptions(SplitOptions):
     hold_out: float = option(
         0.0,
         metavar="SHARE",
-        parse=at_least(0, float),
+        parse=not_negative,
         group="Input",
         help="without validation rows: this share of the training dialogues or rows",
     )

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
 from dialtools.eval.options.base import ScoreOptions
-from dialtools.options import RunOptions, argument, at_least, name_list, option
+from dialtools.options import RunOptions, argument, option
+from dialtools.values import at_least, dataset_task, name_list, not_negative
 
 TABLE_FORMATS = ("table", "jsonl", "markdown", "latex", "csv")
 
@@ -81,7 +82,7 @@ class CompareOptions(RunOptions):
     fail_if_worse: float | None = option(
         None,
         metavar="POINTS",
-        parse=at_least(0, float),
+        parse=not_negative,
         group="Output",
         help="exit 4 if a score is worse than the baseline's by more than this",
         how=True,
@@ -112,14 +113,6 @@ class CompareOptions(RunOptions):
             )
 
 
-def naming(text: str) -> str:
-    """Check DATASET=TASK."""
-    dataset, _, task = text.rpartition("=")
-    if not (dataset and task):
-        raise ValueError("expected DATASET=TASK, e.g. mine=Banking77Classification")
-    return text
-
-
 @dataclass
 class MtebOptions(RunOptions):
     """Options of `dial-eval mteb`."""
@@ -136,7 +129,7 @@ class MtebOptions(RunOptions):
     task: tuple[str, ...] = option(
         (),
         metavar="DATASET=TASK",
-        parse=naming,
+        parse=dataset_task,
         multiple=True,
         help="which task of MTEB a data set is; may be given again",
         shown="by the data set's name",

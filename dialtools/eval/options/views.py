@@ -7,16 +7,8 @@ from pathlib import Path
 
 from dialtools.errors import ConfigError
 from dialtools.eval.options.base import PartOptions
-from dialtools.options import RunOptions, argument, at_least, option
-
-PICTURES = (".png", ".svg", ".pdf")
-
-
-def picture(text: str) -> str:
-    """Check the suffix of a picture."""
-    if Path(text).suffix not in PICTURES:
-        raise ValueError(f"name it {', '.join(PICTURES)}")
-    return text
+from dialtools.options import RunOptions, argument, option
+from dialtools.values import PICTURES, at_least, bounded, picture
 
 
 @dataclass
@@ -78,7 +70,7 @@ class PlotOptions(RunOptions):
         "tsne", choices=("tsne", "pca"), help="t-SNE, or the first two principal components"
     )
     perplexity: float = option(
-        30.0, metavar="X", parse=at_least(1, float), help="of t-SNE; a third of the rows at most"
+        30.0, metavar="X", parse=bounded(low=1), help="of t-SNE; a third of the rows at most"
     )
     most: int = option(
         0,

@@ -1,0 +1,300 @@
+"""Parsers of option texts: from the text of a flag, a variable or a TOML value to the value itself.
+
+A parser takes a text, returns a value, and raises ValueError with what it expected;
+`options.parse_value` puts the name of the flag before that. Parsers with bounds or words of
+their own are made by `at_least`, `bounded`, `list_of` and `either`. What a parser returns,
+written as text, is read as the same value again: a printed configuration runs as it stands.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+Parser = Callable[[str], T]
+
+TRUTH = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+"""Seconds of each unit of a time span."""
+BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
+PICTURES = (".png", ".svg", ".pdf")
+"""Suffixes of what matplotlib draws."""
+
+
+def boolean(text: str) -> bool:
+    """Parse `true` or `false`, `yes` or `no`, `on` or `off`, `1` or `0`."""
+    if text.lower() not in TRUTH:
+        raise ValueError("expected true or false")
+    return TRUTH[text.lower()]
+
+
+def whole_number(text: str) -> int:
+    """Parse a whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError("expected a whole number") from None
+
+
+def number(text: str) -> float:
+    """Parse a number that is finite."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError("expected a number") from None
+    if not math.isfinite(value):
+        raise ValueError("expected a number that is finite")
+    return value
+
+
+def at_least(low: int) -> Parser[int]:
+    """Return a parser of whole numbers not below `low`."""
+
+    def parse(text: str) -> int:
+        value = whole_number(text)
+        if value < low:
+            raise ValueError(f"must be {low} or more")
+        return value
+
+    return parse
+
+
+def bounded(
+    *,
+    above: float | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    below: float | None = None,
+) -> Parser[float]:
+    """Return a parser of numbers within bounds: `low` and `high` may be reached, `above` and `below` not."""
+
+    def parse(text: str) -> float:
+        value = number(text)
+        if above is not None and value <= above:
+            raise ValueError(f"must be above {above:g}")
+        if low is not None and value < low:
+            raise ValueError(f"must be {low:g} or more")
+        if high is not None and value > high:
+            raise ValueError(f"must be {high:g} or less")
+        if below is not None and value >= below:
+            raise ValueError(f"must be below {below:g}")
+        return value
+
+    return parse
+
+
+def list_of(parser: Parser[T]) -> Parser[tuple[T, ...]]:
+    """Return a parser of distinct values separated by commas, in the given order."""
+
+    def parse(text: str) -> tuple[T, ...]:
+        parts = [part.strip() for part in text.split(",")]
+        values: list[T] = []
+        for part in parts:
+            try:
+                values.append(parser(part))
+            except ValueError as error:
+                raise ValueError(f"{part!r}: {error}" if len(parts) > 1 else str(error)) from None
+        return tuple(dict.fromkeys(values))
+
+    return parse
+
+
+def either(words: Mapping[str, T], parser: Parser[T]) -> Parser[T]:
+    """Return a parser that reads some words as the values they stand for, and all else by `parser`."""
+
+    def parse(text: str) -> T:
+        if text in words:
+            return words[text]
+        try:
+            return parser(text)
+        except ValueError as error:
+            # a digit among the words is there for configurations that were printed, not for people
+            named = ", ".join(word for word in words if not word.isdigit())
+            raise ValueError(f"{error}, or {named}") from None
+
+    return parse
+
+
+positive = bounded(above=0)
+not_negative = bounded(low=0)
+fraction = bounded(above=0, high=1)
+"""Of what must have a part, and may be the whole."""
+share = bounded(low=0, high=1)
+share_below_one = bounded(low=0, below=1)
+"""Of what is taken away, and must leave something: dropout, rows held out."""
+
+int_list = list_of(at_least(1))
+whole_numbers = list_of(at_least(0))
+numbers = list_of(not_negative)
+shares = list_of(share)
+
+count_or_all = either({"all": 0}, at_least(0))
+"""A number above 0; `all` is 0."""
+steps_or_epoch = either({"epoch": 0}, at_least(0))
+"""A number of steps above 0; `epoch` is 0."""
+window_sizes = either({"all": (0,), "0": (0,)}, int_list)
+"""`1,2,3`; `all`, the whole history, is window 0."""
+logarithm_base = either({"e": math.e}, bounded(above=1))
+
+
+def name_list(text: str) -> tuple[str, ...]:
+    """Parse `a,b` into names; empty ones are none."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def two_names(text: str) -> tuple[str, ...]:
+    """Parse `a,b` into exactly two names."""
+    names = name_list(text)
+    if len(names) != 2:
+        raise ValueError("name two")
+    return names
+
+
+def subset_of(known: Iterable[str], *, nothing: str = "none") -> Parser[tuple[str, ...]]:
+    """Return a parser of some of the names known, in their order; the word `nothing` is none of them."""
+    order = tuple(known)
+
+    def parse(text: str) -> tuple[str, ...]:
+        wanted = set(name_list(text))
+        if wanted == {nothing}:
+            return ()
+        if unknown := sorted(wanted - set(order)):
+            choices = ", ".join(order)
+            raise ValueError(f"no {', '.join(unknown)}; choose from {choices}, or {nothing}")
+        return tuple(name for name in order if name in wanted)
+
+    return parse
+
+
+def on_error_policy(text: str) -> str:
+    """Check `fail`, `skip` or `quarantine=FILE`."""
+    word, _, file = text.partition("=")
+    if text in ("fail", "skip") or (word == "quarantine" and file):
+        return text
+    raise ValueError("choose from fail, skip, quarantine=FILE")
+
+
+def file_with_suffix(*suffixes: str) -> Parser[str]:
+    """Return a check that a file's name has one of the suffixes."""
+
+    def parse(text: str) -> str:
+        if Path(text).suffix not in suffixes:
+            raise ValueError(f"name it {', '.join(suffixes)}")
+        return text
+
+    return parse
+
+
+picture = file_with_suffix(*PICTURES)
+
+
+def byte_size(least: int) -> Parser[int]:
+    """Return a parser of `256MB`, `1.5G`, `2GiB` into bytes, not below `least`; a unit is a power of 1024."""
+
+    def parse(text: str) -> int:
+        size = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", text.strip().upper(), re.ASCII)
+        if not size:
+            raise ValueError("expected a size such as 256MB or 2GB")
+        value = int(float(size[1]) * BYTES[size[2]])
+        if value < least:
+            raise ValueError(f"must be {least >> 20}MB or more")
+        return value
+
+    return parse
+
+
+def time_span(text: str) -> str:
+    """Check `30m`, `1.5h`: a number above 0 and its unit; `seconds` reads it."""
+    try:
+        if seconds(text) > 0:
+            return text
+    except (ValueError, LookupError):
+        pass
+    raise ValueError("expected a number above 0 and s, m, h or d, such as 30m")
+
+
+def seconds(span: str) -> float:
+    """Return the seconds of a time span such as `30m`."""
+    return float(span[:-1]) * SECONDS[span[-1]]
+
+
+def time_pattern(text: str) -> str:
+    """Check that a pattern of times has a % field, such as `%d.%m.%y %H:%M`."""
+    if "%" not in text:
+        raise ValueError("expected a pattern such as '%d.%m.%y %H:%M'")
+    return text
+
+
+def delimiter(text: str) -> str:
+    """Parse one character, or the name of one."""
+    value = DELIMITERS.get(text, text)
+    if len(value) != 1 or value in '"\r\n':
+        raise ValueError("expected one character, or tab")
+    return value
+
+
+def encoding(text: str) -> str:
+    """Check the name of a text encoding."""
+    try:
+        "a".encode(text).decode(text)
+    except (LookupError, UnicodeError):
+        raise ValueError("no such encoding; Excel writes cp1252, utf-8 or utf-16") from None
+    return text
+
+
+def split_shares(text: str) -> tuple[str, ...]:
+    """Check `train=0.98,dev=0.02`: distinct names, shares above 0 that sum to 1 or less."""
+    parts = [part.partition("=") for part in text.split(",")]
+    try:
+        sizes = {name.strip(): number(size) for name, _, size in parts}
+    except ValueError:
+        raise ValueError("expected NAME=SHARE[,NAME=SHARE...]") from None
+    rounding = 1e-9
+    if len(sizes) < len(parts) or min(sizes.values()) <= 0 or sum(sizes.values()) > 1 + rounding:
+        raise ValueError("names must differ, shares be above 0 and sum to 1 or less")
+    return tuple(f"{name}={size}" for name, size in sizes.items())
+
+
+def speaker_roles(text: str) -> tuple[str, ...]:
+    """Check `agent=system,customer=user`: distinct names (capitals aside), none empty."""
+    sides = [part.partition("=")[::2] for part in text.split(",")]
+    pairs = [(name.strip(), role.strip()) for name, role in sides]
+    if not all(name and role for name, role in pairs):
+        raise ValueError("expected NAME=ROLE[,NAME=ROLE...]")
+    if len({name.casefold() for name, _ in pairs}) < len(pairs):
+        raise ValueError("names must differ")
+    return tuple(f"{name}={role}" for name, role in pairs)
+
+
+def metric_bound(text: str) -> str:
+    """Check METRIC=VALUE."""
+    name, _, value = text.rpartition("=")
+    try:
+        number(value)
+    except ValueError:
+        name = ""
+    if not name:
+        raise ValueError("expected METRIC=VALUE, e.g. accuracy=80")
+    return text
+
+
+def dataset_task(text: str) -> str:
+    """Check DATASET=TASK."""
+    dataset, _, task = text.rpartition("=")
+    if not (dataset and task):
+        raise ValueError("expected DATASET=TASK, e.g. mine=Banking77Classification")
+    return text
