@@ -96,9 +96,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         prepare(home, options.corpus.resolve(), options.megabytes, options.model)
-        print(
-            "| command | before | after | wall, after / before | CPU |\n| --- | --- | --- | --- | --- |"
-        )
+        print("| command | before | after | wall, after / before | CPU |")
+        print("| --- | --- | --- | --- | --- |")
         for name, line in ROWS.items():
             if options.only in name:
                 cells = compare(

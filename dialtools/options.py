@@ -161,7 +161,7 @@ def _parse(spec: Spec, value: Any) -> Any:
         return ()
     several = isinstance(value, list | tuple)
     texts = [str(v) for v in cast("Iterable[object]", value if several else (value,))]
-    if spec.multiple:
+    if spec.multiple or spec.positional:
         return tuple(_parse_text(spec, text) for text in texts)
     return _parse_text(spec, ",".join(texts))
 
