@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shlex
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,18 +15,7 @@ CITIES = ("paris", "rome", "oslo", "lima", "cairo", "quito", "delhi", "perth")
 FOODS = ("thai", "greek", "indian", "french", "korean", "sushi")
 DAYS = ("monday", "tuesday", "friday", "sunday")
 Train = Callable[..., subprocess.CompletedProcess]
-SMALL = (
-    "--vocab-size",
-    "300",
-    "--hidden",
-    "64",
-    "--layers",
-    "1",
-    "--threads",
-    "1",
-    "--device",
-    "cpu",
-)
+SMALL = (*shlex.split("--vocab-size 300 --hidden 64 --layers 1 --threads 1 --device cpu"),)
 
 
 def dialogue(number: int, draw: random.Random) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import orjson
@@ -112,15 +113,7 @@ def test_a_book_is_written_edited_merged_and_read_back(run, tmp_path: Path):
     (tmp_path / "c.json").write_text('{"city": ["Kyiv", "Łódź"]}')
     found = rows(
         run(
-            "-q",
-            "--book",
-            "b.json",
-            "--book",
-            "c.json",
-            "--top-k",
-            2,
-            "--save-book",
-            "d.json",
+            *shlex.split("-q --book b.json --book c.json --top-k 2 --save-book d.json"),
             data=data,
         ).stdout
     )

@@ -20,31 +20,28 @@ def read() -> Callable[..., Records]:
     """Return the records of the corpus at a path: told by its files, or as named."""
 
     def records(path: Path, name: str | None = None, on_error: str = "fail") -> Records:
-        found = corpus_of(str(path), name)
-        assert found is not None, f"{path} is not recognised"
-        return [
-            record
-            for chunk in corpus_chunks(str(path), found, Policy(on_error))
-            for record in chunk.data
-        ]
+        corpus = corpus_of(str(path), name)
+        assert corpus is not None, f"{path} is not recognised"
+        chunks = corpus_chunks(str(path), corpus, Policy(on_error))
+        return [record for chunk in chunks for record in chunk.data]
 
     return records
 
 
 @pytest.fixture
 def put(tmp_path: Path) -> Callable[..., Path]:
-    """Return a function that writes files {name: content} (what is no text, as JSON) below a folder, and returns it."""
+    """Return a function that writes files {name: content} below a folder, and returns it.
+
+    Content that is neither text nor bytes is written as JSON.
+    """
 
     def write(files: dict[str, Any], folder: str = "corpus") -> Path:
         for name, content in files.items():
             path = tmp_path / folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            if isinstance(content, bytes):
-                path.write_bytes(content)
-            else:
-                path.write_text(
-                    content if isinstance(content, str) else json.dumps(content), encoding="utf-8"
-                )
+            if not isinstance(content, str | bytes):
+                content = json.dumps(content)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
         return tmp_path / folder
 
     return write
@@ -52,6 +49,5 @@ def put(tmp_path: Path) -> Callable[..., Path]:
 
 def counts(records: Records) -> tuple[int, int]:
     """Return dialogues and utterances, those without text apart."""
-    return len(records), sum(
-        bool(turn["text"].strip()) for record in records for turn in record["turns"]
-    )
+    texts = [turn["text"] for record in records for turn in record["turns"]]
+    return len(records), sum(bool(text.strip()) for text in texts)

@@ -1,4 +1,4 @@
-"""CI-ToD and DECODE: responses that may contradict their history, on tiny files and on the real ones."""
+"""CI-ToD and DECODE: responses that may contradict their history; tiny files and real ones."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from corpora.ready import ready
+from written import json_value
 
 from dialtools.errors import DataError
 
@@ -28,32 +29,20 @@ def test_citod_gives_the_last_turn_as_the_response_and_names_what_is_inconsisten
     )
     navigate, calendar, weather = read(folder)
     assert (weather["id"], weather["domain"]) == ("weather_new-dev-7", "weather")
-    assert (navigate["id"], navigate["split"], navigate["domain"]) == (
-        "navigate-train-7",
-        "train",
-        "navigate",
-    )
-    assert calendar == {
-        "id": "calendar-dev-7",
-        "domain": "calendar",
-        "history": [{"speaker": "user", "text": "when is tennis"}],
-        "response": "at 7pm",
-        "kb": [{"time": "6pm"}],
-        "qi": 0,
-        "hi": 0,
-        "kbi": 1,
-        "labels": ["kbi"],
-        "split": "val",
-    }
-    for broken, told in (
-        (
-            item | {"dialogue": SAID[:1]},
-            "dialogue: expected a history and a response, found 1 turn",
-        ),
-        (item | {"scenario": {"qi": "2"}}, "qi: expected 0 or 1, found '2'"),
+    assert navigate["id"] == "navigate-train-7"
+    assert (navigate["split"], navigate["domain"]) == ("train", "navigate")
+    assert calendar == json_value("""
+        {"id": "calendar-dev-7", "domain": "calendar", "split": "val",
+         "history": [{"speaker": "user", "text": "when is tennis"}], "response": "at 7pm",
+         "kb": [{"time": "6pm"}], "qi": 0, "hi": 0, "kbi": 1, "labels": ["kbi"]}
+    """)
+    alone = "dialogue: expected a history and a response, found 1 turn"
+    for change, told in (
+        ({"dialogue": SAID[:1]}, alone),
+        ({"scenario": {"qi": "2"}}, "qi: expected 0 or 1, found '2'"),
     ):
         with pytest.raises(DataError, match=f"calendar_dev.json:1: {told}"):
-            read(put({"calendar_dev.json": [broken]}, "broken"), "citod")
+            read(put({"calendar_dev.json": [item | change]}, "broken"), "citod")
 
 
 def test_decode_tells_contradictions_and_the_turns_that_are_contradicted(read, put):
@@ -61,57 +50,33 @@ def test_decode_tells_contradictions_and_the_turns_that_are_contradicted(read, p
         {"turn_id": i, "agent_id": i % 2, "text": text}
         for i, text in enumerate(["hi", "I cook", "oh", "I never cook"])
     ]
-    item = {
-        "record_id": "r1",
-        "turns": turns,
-        "is_contradiction": True,
-        "aggregated_contradiction_indices": [1, 3],
-    }
-    calm = item | {
-        "record_id": "r2",
-        "is_contradiction": False,
-        "aggregated_contradiction_indices": [],
-    }
+    evidence = "aggregated_contradiction_indices"
+    item = {"record_id": "r1", "turns": turns, "is_contradiction": True, evidence: [1, 3]}
+    calm = item | {"record_id": "r2", "is_contradiction": False, evidence: []}
     lines = "".join(f"{line}\n" for line in map(json.dumps, (item, calm)))
     folder = put({f"decode_v0.1/{group}.jsonl": lines for group in ("human-bot", "train", "rct")})
     found = read(folder)
-    assert found[0] == {
-        "id": "r1",
-        "history": [
-            {"speaker": "0", "text": "hi"},
-            {"speaker": "1", "text": "I cook"},
-            {"speaker": "0", "text": "oh"},
-        ],
-        "response": "I never cook",
-        "speaker": "1",
-        "label": "contradiction",
-        "evidence": [1],
-        "group": "train",
-        "split": "train",
-    }
+    assert found[0] == json_value("""
+        {"id": "r1",
+         "history": [{"speaker": "0", "text": "hi"}, {"speaker": "1", "text": "I cook"},
+          {"speaker": "0", "text": "oh"}],
+         "response": "I never cook", "speaker": "1", "label": "contradiction", "evidence": [1],
+         "group": "train", "split": "train"}
+    """)
     assert (found[1]["label"], found[1]["evidence"]) == ("non_contradiction", [])
-    assert [(r["group"], r.get("split")) for r in found[2:]] == [("human-bot", None)] * 2 + [
-        ("rct", None)
-    ] * 2
+    assert [r["group"] for r in found[2:]] == ["human-bot"] * 2 + ["rct"] * 2
+    assert not any("split" in r for r in found[2:])
 
 
 @pytest.mark.shared
 def test_the_real_files_of_citod_agree_with_the_ready_made_rows(read, shared: Path):
     parts = ("calendar-train", "calendar-dev", "navigate-dev")
     found = read(shared / "data/raw/citod")
-    expected = [
-        row
-        for part in parts
-        for row in ready(shared / "data/eval/citod.jsonl.gz")
-        if row["id"].startswith(part)
-    ]
-    assert [sum(r["id"].startswith(part) for r in found) for part in parts] == [595, 74, 139], (
-        "as published"
-    )
+    known = ready(shared / "data/eval/citod.jsonl.gz")
+    expected = [row for part in parts for row in known if row["id"].startswith(part)]
+    published = [595, 74, 139]
+    assert [sum(r["id"].startswith(part) for r in found) for part in parts] == published
     assert found == [row | {"split": row["split"].replace("dev", "val")} for row in expected]
     train = [record for record in found if record["split"] == "train"]
-    assert [sum(record[name] for record in train) for name in ("qi", "hi", "kbi")] == [
-        174,
-        56,
-        177,
-    ], "as published"
+    published = [174, 56, 177]
+    assert [sum(record[name] for record in train) for name in ("qi", "hi", "kbi")] == published

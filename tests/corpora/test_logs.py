@@ -1,8 +1,9 @@
-"""People's own logs: one set of flags for every table, Excel's files, sessions, speakers, chat-ML; through dial-pairs."""
+"""People's own logs through dial-pairs: tables of all kinds, sessions, speakers, chat-ML."""
 
 from __future__ import annotations
 
 import random
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from written import json_lines, json_value
 
 from dialtools.corpora.gather import Row, gathered
 from dialtools.corpora.options import LogOptions
@@ -20,33 +22,29 @@ from dialtools.streams.chunks import read_records
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally
 
-COLUMNS = (
-    "--dialogue-column",
-    "ticket",
-    "--text-column",
-    "message",
-    "--speaker-column",
-    "who",
-    "--order-column",
-    "sent",
+COLUMNS = shlex.split(
+    "--dialogue-column ticket --text-column message --speaker-column who --order-column sent"
 )
-LOG = [
-    {"ticket": 1, "who": "Agent", "message": "b; yes", "sent": "2024-01-01 10:01"},
-    {"ticket": 1, "who": "kim", "message": "a", "sent": "2024-01-01T10:00:00Z"},
-    {"ticket": 1, "who": "note", "message": "asleep", "sent": "2024-01-01 10:20"},
-    {"ticket": 1, "who": "kim", "message": "again", "sent": "2024-01-01 10:50"},
-    {"ticket": 1, "who": "agent", "message": None, "sent": "2024-01-01 10:51"},
-    {"ticket": 1, "who": "agent", "message": "ça va\nsoon", "sent": "2024-01-01 10:52"},
-    {"ticket": 2, "who": "kim", "message": "first", "sent": "2024-01-02"},
-    {"ticket": 2, "who": "agent", "message": "second", "sent": "2024-01-02"},
-]
+LOG = json_lines(r"""
+    {"ticket": 1, "who": "Agent", "message": "b; yes", "sent": "2024-01-01 10:01"}
+    {"ticket": 1, "who": "kim", "message": "a", "sent": "2024-01-01T10:00:00Z"}
+    {"ticket": 1, "who": "note", "message": "asleep", "sent": "2024-01-01 10:20"}
+    {"ticket": 1, "who": "kim", "message": "again", "sent": "2024-01-01 10:50"}
+    {"ticket": 1, "who": "agent", "message": null, "sent": "2024-01-01 10:51"}
+    {"ticket": 1, "who": "agent", "message": "ça va\nsoon", "sent": "2024-01-01 10:52"}
+    {"ticket": 2, "who": "kim", "message": "first", "sent": "2024-01-02"}
+    {"ticket": 2, "who": "agent", "message": "second", "sent": "2024-01-02"}
+""")
 AS_TURNS = {"1": ["a", "b; yes", "asleep", "again", "ça va\nsoon"], "2": ["first", "second"]}
 
 
 def delimited(rows: list[dict], separator: str = ",") -> str:
-    quoted = lambda value: '"' + str("" if value is None else value).replace('"', '""') + '"'  # noqa: E731
-    lines = [separator.join(rows[0]), *(separator.join(map(quoted, row.values())) for row in rows)]
-    return "\r\n".join(lines) + "\r\n"
+    """Return rows as Excel saves them: every field in quotes, lines that end as on Windows."""
+    lines = [separator.join(rows[0])]
+    for row in rows:
+        texts = ["" if value is None else str(value) for value in row.values()]
+        lines.append(separator.join('"' + text.replace('"', '""') + '"' for text in texts))
+    return "".join(f"{line}\r\n" for line in lines)
 
 
 def run(scripts: Path, *words, status: int = 0, **options) -> subprocess.CompletedProcess:
@@ -138,14 +136,10 @@ def test_times_in_nanoseconds_numbers_as_names_and_other_columns_travel_along(
     pq.write_table(pa.table(columns), tmp_path / "log.parquet")
     done = run(
         scripts,
-        "--kind",
-        "dialogue",
-        "--order-column",
-        "sent",
-        "--speaker-column",
-        "inbound",
-        "--speaker-map",
-        "true=user,FALSE=system",
+        *shlex.split(
+            "--kind dialogue --order-column sent --speaker-column inbound "
+            "--speaker-map true=user,FALSE=system"
+        ),
         tmp_path / "log.parquet",
     )
     assert orjson.loads(done.stdout) == {
@@ -240,9 +234,8 @@ def test_lines_are_counted_on_after_one_that_was_skipped(tmp_path: Path, scripts
 def test_a_long_pause_begins_a_new_dialogue(tmp_path: Path, scripts: Path):
     path = written(tmp_path, "csv")
     flags = ("--kind", "dialogue", *COLUMNS, "--session-gap", "30m")
-    assert (
-        talks(run(scripts, *flags, path)) == AS_TURNS
-    )  # no pause is longer than half an hour, as long as the note counts
+    # no pause is longer than half an hour, as long as the note counts
+    assert talks(run(scripts, *flags, path)) == AS_TURNS
     done = run(scripts, *flags, "--drop-speaker", "NOTE", path)
     assert talks(done) == {
         "1": ["a", "b; yes"],
@@ -264,27 +257,19 @@ def test_a_long_pause_begins_a_new_dialogue(tmp_path: Path, scripts: Path):
 def test_the_sessions_of_a_dialogue_go_to_one_part_of_a_split(
     tmp_path: Path, scripts: Path, kind: str
 ):
-    rows = [
-        f"{d},{text},{3600 * n}"
-        for d in range(40)
-        for n, text in enumerate(["ab", "cd", "ef", "gh"])
-    ]
-    rows = [
-        f"{row}\n{row.rpartition(',')[0]} again,{int(row.rpartition(',')[2]) + 1}" for row in rows
-    ]
+    rows = ["dialogue_id,text,sent"]
+    for dialogue in range(40):
+        for hour, text in enumerate(["ab", "cd", "ef", "gh"]):
+            seconds = 3600 * hour
+            rows.append(f"{dialogue},{text},{seconds}")
+            rows.append(f"{dialogue},{text} again,{seconds + 1}")
     path = tmp_path / "log.csv"
-    path.write_text("\n".join(["dialogue_id,text,sent", *rows]) + "\n")
+    path.write_text("".join(f"{row}\n" for row in rows))
     run(
         scripts,
         "--kind",
         kind,
-        "--order-column",
-        "sent",
-        "--session-gap",
-        "30m",
-        "--split",
-        "train=0.5,test=0.5",
-        "-o",
+        *shlex.split("--order-column sent --session-gap 30m --split train=0.5,test=0.5 -o"),
         tmp_path / "{split}.jsonl",
         path,
     )
@@ -307,12 +292,8 @@ def test_turns_of_dialogue_records_have_times_too(tmp_path: Path, scripts: Path,
         {"role": "user", "content": "c", key: 1735660000},
     ]
     path = written(tmp_path, "jsonl", [{"id": "x", "split": "dev", "messages": turns}])
-    rows = [
-        orjson.loads(line)
-        for line in run(
-            scripts, "--kind", "dialogue", "--session-gap", "1h", path
-        ).stdout.splitlines()
-    ]
+    done = run(scripts, "--kind", "dialogue", "--session-gap", "1h", path)
+    rows = [orjson.loads(line) for line in done.stdout.splitlines()]
     assert [(r["id"], r["split"], [t["text"] for t in r["turns"]]) for r in rows] == [
         ("x", "dev", ["a", "b"]),
         ("x#2", "dev", ["c"]),
@@ -320,40 +301,38 @@ def test_turns_of_dialogue_records_have_times_too(tmp_path: Path, scripts: Path,
     assert rows[0]["turns"][1] == {"speaker": "system", "text": "b", key: 1735653905.5}
 
 
+NUMBER_AND_WORD = ("1", "soon")
+DAYS_OF_EXCEL = ("31/12/2024 10:00", "1/1/2025")
+UNREADABLE = {
+    "log.csv:3: sent: expected a time, got 'soon'": (NUMBER_AND_WORD, "--session-gap 1h"),
+    "log.csv:2: sent: '31/12/2024 10:00': day or month first?": (DAYS_OF_EXCEL, ""),
+    "month must be in 1..12, read month-first": (DAYS_OF_EXCEL, "--time-format month-first"),
+}
+UNUSABLE = {
+    "expected a number above 0 and s, m, h or d": "--session-gap '1 hour'",
+    "choose day-first, month-first": "--time-format iso",
+}
+READABLE = [
+    (NUMBER_AND_WORD, "", 0, ""),
+    (DAYS_OF_EXCEL, "--time-format day-first --session-gap 1h", 0, "0 pairs from 2 dialogues"),
+]
+
+
 @pytest.mark.parametrize(
     ("times", "flags", "status", "says"),
     [
-        (("1", "soon"), ("--session-gap", "1h"), 1, "log.csv:3: sent: expected a time, got 'soon'"),
-        (
-            ("31/12/2024 10:00", "1/1/2025"),
-            (),
-            1,
-            "log.csv:2: sent: '31/12/2024 10:00': day or month first?",
-        ),
-        (
-            ("31/12/2024 10:00", "1/1/2025"),
-            ("--time-format", "month-first"),
-            1,
-            "month must be in 1..12, read month-first",
-        ),
-        (("1", "soon"), (), 0, ""),
-        (
-            ("31/12/2024 10:00", "1/1/2025"),
-            ("--time-format", "day-first", "--session-gap", "1h"),
-            0,
-            "0 pairs from 2 dialogues",
-        ),
-        (("1", "2"), ("--session-gap", "1 hour"), 2, "expected a number above 0 and s, m, h or d"),
-        (("1", "2"), ("--time-format", "iso"), 2, "choose day-first, month-first"),
+        *READABLE,
+        *((times, flags, 1, says) for says, (times, flags) in UNREADABLE.items()),
+        *((("1", "2"), flags, 2, says) for says, flags in UNUSABLE.items()),
     ],
 )
 def test_a_time_that_is_needed_and_cannot_be_read_is_an_error(
     tmp_path, scripts, times, flags, status, says
 ):
-    (tmp_path / "log.csv").write_text(
-        "dialogue_id,text,sent\n" + "".join(f"1,t{i},{t}\n" for i, t in enumerate(times))
-    )
-    done = run(scripts, "--order-column", "sent", *flags, tmp_path / "log.csv", status=status)
+    rows = "".join(f"1,t{i},{time}\n" for i, time in enumerate(times))
+    (tmp_path / "log.csv").write_text("dialogue_id,text,sent\n" + rows)
+    flags = ["--order-column", "sent", *shlex.split(flags)]
+    done = run(scripts, *flags, tmp_path / "log.csv", status=status)
     assert says in done.stderr.decode()
 
 
@@ -402,9 +381,8 @@ def test_more_rows_than_a_batch_come_back_in_order():
 def test_shuffled_rows_give_the_dialogues_of_sorted_ones(
     tmp_path_factory, said: list, chance: random.Random
 ):
-    rows = [
-        {"dialogue_id": str(d), "text": f"{text} {n}", "n": n} for n, (d, text) in enumerate(said)
-    ] or [{"dialogue_id": "0", "text": "x", "n": 0}]
+    numbered = enumerate(said or [(0, "x")])
+    rows = [{"dialogue_id": str(d), "text": f"{text} {n}", "n": n} for n, (d, text) in numbered]
     folder = tmp_path_factory.mktemp("rows")
 
     def read(rows: list[dict], **flags) -> dict[str, dict]:
@@ -435,12 +413,7 @@ def test_speakers_get_their_roles_and_the_others_are_counted(tmp_path: Path, scr
         scripts,
         "-v",
         *COLUMNS,
-        "--kind",
-        "utterance",
-        "--speaker-map",
-        "AGENT=system",
-        "--drop-speaker",
-        "note",
+        *shlex.split("--kind utterance --speaker-map AGENT=system --drop-speaker note"),
         path,
     )
     rows = [orjson.loads(line) for line in done.stdout.splitlines()]
@@ -461,24 +434,17 @@ def test_speakers_get_their_roles_and_the_others_are_counted(tmp_path: Path, scr
         assert b"--speaker-map" in run(scripts, "--speaker-map", wrong, path, status=2).stderr
 
 
-CHAT = {
-    "id": "c",
-    "model": "m",
-    "messages": [
-        {"role": "system", "content": "You are helpful."},
-        {
-            "role": "user",
-            "content": [
-                {"type": "text", "text": "weather in"},
-                {"type": "image_url", "image_url": {"url": "x"}},
-                {"type": "text", "text": "Rome?"},
-            ],
-        },
-        {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
-        {"role": "tool", "tool_call_id": "1", "content": "{}"},
-        {"role": "assistant", "content": "Sunny."},
-    ],
-}
+CHAT = json_value("""
+    {"id": "c", "model": "m",
+     "messages": [{"role": "system", "content": "You are helpful."},
+      {"role": "user",
+       "content": [{"type": "text", "text": "weather in"},
+        {"type": "image_url", "image_url": {"url": "x"}},
+        {"type": "text", "text": "Rome?"}]},
+      {"role": "assistant", "content": null, "tool_calls": [{"id": "1"}]},
+      {"role": "tool", "tool_call_id": "1", "content": "{}"},
+      {"role": "assistant", "content": "Sunny."}]}
+""")
 
 
 def test_a_chat_of_a_language_model_is_read_as_the_conversation_in_it(
@@ -515,19 +481,16 @@ def test_messages_in_which_the_system_answers_are_no_such_chat(tmp_path: Path, s
     assert talks(run(scripts, "--kind", "dialogue", path)) == {"d": ["hello", "hi", "so?"]}
 
 
+NOT_A_PART = "messages[1].content[0]: expected a part with a text, got a number"
+
+
 @pytest.mark.parametrize(
     ("message", "says"),
     [
         ({"role": "user"}, 'messages[1]: no "text"'),
         ({"role": "user", "content": None}, "messages[1].content: expected a string, got null"),
-        (
-            {"role": "user", "content": [{"type": "text", "text": 1}]},
-            "messages[1].content[0]: expected a part with a text, got a number",
-        ),
-        (
-            {"role": "user", "content": [7]},
-            "messages[1].content[0]: expected a part with a text, got a number",
-        ),
+        ({"role": "user", "content": [{"type": "text", "text": 1}]}, NOT_A_PART),
+        ({"role": "user", "content": [7]}, NOT_A_PART),
         ({"role": 1, "content": "a"}, "messages[1].role: expected a string, got a number"),
     ],
 )
@@ -543,17 +506,14 @@ def test_a_message_that_cannot_be_read_says_which_field(
 # Records instead of pairs
 
 
+SLOTS = [{"start": 1, "end": 2, "label": "x"}]
 RECORDS = [
     {
         "dialogue_id": i,
         "split": "train",
         "goal": {"city": "Rome"},
         "turns": [
-            {
-                "text": f" a {i} ",
-                "speaker": "user",
-                "slots": [{"start": 1, "end": 2, "label": "x"}],
-            },
+            {"text": f" a {i} ", "speaker": "user", "slots": SLOTS},
             {"utterance": "b", "role": "system", "acts": ["tell"]},
         ],
     }
@@ -561,29 +521,22 @@ RECORDS = [
 ]
 
 
+def without_nulls(turn: dict) -> dict:
+    """Return a turn without the columns that only other turns fill."""
+    return {key: value for key, value in turn.items() if value}
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "parquet", "arrow"])
 def test_dialogue_records_keep_all_they_know(tmp_path: Path, scripts: Path, kind: str):
-    path, out = (
-        written(tmp_path, "jsonl", [*RECORDS, {"id": "late", "turns": ["plain"], "new": 1}]),
-        tmp_path / f"out.{kind}",
-    )
+    late = {"id": "late", "turns": ["plain"], "new": 1}
+    path = written(tmp_path, "jsonl", [*RECORDS, late])
+    out = tmp_path / f"out.{kind}"
     run(scripts, "--kind", "dialogue", path, "-o", out)
     *rows, last = [r for _, r in read_records([str(out)], policy=Policy())]
-    assert rows[0]["id"] == "0"
-    assert {k: v for k, v in rows[0].items() if k not in ("id", "turns")} == {
-        "split": "train",
-        "goal": {"city": "Rome"},
-    }
-    assert {k: v for k, v in rows[0]["turns"][0].items() if v} == {
-        "speaker": "user",
-        "text": " a 0 ",
-        "slots": [{"start": 1, "end": 2, "label": "x"}],
-    }
-    assert {k: v for k, v in rows[0]["turns"][1].items() if v} == {
-        "speaker": "system",
-        "text": "b",
-        "acts": ["tell"],
-    }
+    first, second = rows[0].pop("turns")
+    assert rows[0] == {"id": "0", "split": "train", "goal": {"city": "Rome"}}
+    assert without_nulls(first) == {"speaker": "user", "text": " a 0 ", "slots": SLOTS}
+    assert without_nulls(second) == {"speaker": "system", "text": "b", "acts": ["tell"]}
     assert (last["new"], last["turns"][0]["text"]) == (1, "plain")
     again = run(scripts, "--kind", "dialogue", out).stdout
     assert again == run(scripts, "--kind", "dialogue", path).stdout  # there and back
@@ -594,19 +547,12 @@ def test_dialogues_are_split_sampled_and_limited_alike_for_any_jobs(tmp_path: Pa
     flags = ("--kind", "dialogue", "--sample", "0.5", "-n", "700", path)
     assert run(scripts, *flags, "-j", "3").stdout == run(scripts, *flags).stdout
     assert len(run(scripts, *flags).stdout.splitlines()) == 700
-    sampled = len(
-        run(
-            scripts, "--kind", "dialogue", "--sample", "0.5", written(tmp_path, "jsonl", RECORDS)
-        ).stdout.splitlines()
-    )
-    assert 70 < sampled < 130
+    fewer = written(tmp_path, "jsonl", RECORDS)
+    sampled = run(scripts, *shlex.split("--kind dialogue --sample 0.5"), fewer).stdout.splitlines()
+    assert 70 < len(sampled) < 130
     run(
         scripts,
-        "--kind",
-        "utterance",
-        "--split",
-        "train=0.8,dev=0.2",
-        "-o",
+        *shlex.split("--kind utterance --split train=0.8,dev=0.2 -o"),
         tmp_path / "{split}.parquet",
         path,
     )
@@ -619,67 +565,33 @@ def test_dialogues_are_split_sampled_and_limited_alike_for_any_jobs(tmp_path: Pa
 
 
 def test_utterances_keep_text_slots_and_label(tmp_path: Path, scripts: Path):
-    path = written(
-        tmp_path,
-        "jsonl",
-        [
-            {
-                "utt": "fly to rome",
-                "intent": "fly",
-                "slots": [{"start": 7, "end": 11, "label": "city"}],
-            },
-            RECORDS[3],
-        ],
-    )
-    rows = [
-        orjson.loads(line) for line in run(scripts, "--kind", "utterance", path).stdout.splitlines()
-    ]
-    assert rows[0] == {
-        "text": "fly to rome",
-        "slots": [{"start": 7, "end": 11, "label": "city"}],
-        "label": "fly",
-    }
-    assert rows[2] == {
-        "split": "train",
-        "goal": {"city": "Rome"},
-        "dialogue_id": "3",
-        "turn": 1,
-        "speaker": "system",
-        "text": "b",
-        "acts": ["tell"],
-    }
+    city = [{"start": 7, "end": 11, "label": "city"}]
+    labelled = {"utt": "fly to rome", "intent": "fly", "slots": city}
+    path = written(tmp_path, "jsonl", [labelled, RECORDS[3]])
+    done = run(scripts, "--kind", "utterance", path)
+    rows = [orjson.loads(line) for line in done.stdout.splitlines()]
+    assert rows[0] == {"text": "fly to rome", "slots": city, "label": "fly"}
+    assert rows[2] == json_value("""
+        {"dialogue_id": "3", "turn": 1, "speaker": "system", "text": "b", "acts": ["tell"],
+         "split": "train", "goal": {"city": "Rome"}}
+    """)
     (tmp_path / "log.txt").write_text("a\nb\n\nc\n")
     plain = run(scripts, "--kind", "utterance", tmp_path / "log.txt").stdout.splitlines()
-    assert [(r["turn"], r["text"]) for r in map(orjson.loads, plain)] == [
-        (0, "a"),
-        (1, "b"),
-        (0, "c"),
-    ]
+    told = [(r["turn"], r["text"]) for r in map(orjson.loads, plain)]
+    assert told == [(0, "a"), (1, "b"), (0, "c")]
 
 
 def test_what_belongs_to_pairs_is_refused_and_what_fits_no_table_is_told(
     tmp_path: Path, scripts: Path
 ):
-    path = written(
-        tmp_path,
-        "jsonl",
-        [{"id": "1", "turns": ["a"], "x": 1}, {"id": "2", "turns": ["b"], "x": "y"}],
-    )
-    assert (
-        b"--min-words has no meaning for --kind dialogue"
-        in run(scripts, "--kind", "dialogue", "--min-words", "3", path, status=2).stderr
-    )
+    mixed = [{"id": "1", "turns": ["a"], "x": 1}, {"id": "2", "turns": ["b"], "x": "y"}]
+    path = written(tmp_path, "jsonl", mixed)
+    pairs = run(scripts, "--kind", "dialogue", "--min-words", "3", path, status=2)
+    assert b"--min-words has no meaning for --kind dialogue" in pairs.stderr
     done = run(scripts, "--kind", "dialogue", path, "-o", tmp_path / "out.parquet", status=1)
     assert b"records do not fit one table" in done.stderr
     assert b"--to jsonl takes any record" in done.stderr
-    empty = run(
-        scripts,
-        "--kind",
-        "dialogue",
-        "--to",
-        "parquet",
-        input=b'{"turns": ["a"], "x": {}}',
-        status=1,
-    )
+    flags = shlex.split("--kind dialogue --to parquet")
+    empty = run(scripts, *flags, input=b'{"turns": ["a"], "x": {}}', status=1)
     assert b"records do not fit one table" in empty.stderr
     assert not (tmp_path / "out.parquet").exists()

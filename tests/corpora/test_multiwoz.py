@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from pathlib import Path
 
 import pytest
 from corpora.conftest import counts
 from corpora.ready import marked, ready, words
+from written import json_value
 
 from dialtools.corpora.published import corpus_chunks
 from dialtools.errors import DataError
@@ -16,29 +18,18 @@ from dialtools.pairs.options import PairOptions
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally
 
-SAID = [
-    {
-        "text": "One cheap room , it does n't matter where .",
-        "metadata": {},
-        "dialog_act": {"Hotel-Inform": [["Price", "cheap"], ["Area", "dontcare"]]},
-        "span_info": [
-            ["Hotel-Inform", "People", "1", 0, 0],
-            ["Hotel-Inform", "Price", "cheap", 1, 1],
-            ["Hotel-Inform", "Area", "dontcare", 5, 6],
-        ],
-    },
-    {
-        "text": "I've found the Acorn Guest House.",
-        "metadata": {"hotel": {}},
-        "dialog_act": {"Hotel-Recommend": [], "general-reqmore": []},
-        "span_info": [
-            ["Hotel-Recommend", "Name", "acorn guest house", 4, 6],
-            ["Booking-Inform", "Name", "acorn guest house", 9, 7],
-            ["Hotel-Recommend", "Stars", "4", 1, 1],
-        ],
-    },
-    {"text": "Thanks"},
-]
+SAID = json_value("""
+    [{"text": "One cheap room , it does n't matter where .", "metadata": {},
+      "dialog_act": {"Hotel-Inform": [["Price", "cheap"], ["Area", "dontcare"]]},
+      "span_info": [["Hotel-Inform", "People", "1", 0, 0],
+       ["Hotel-Inform", "Price", "cheap", 1, 1], ["Hotel-Inform", "Area", "dontcare", 5, 6]]},
+     {"text": "I've found the Acorn Guest House.", "metadata": {"hotel": {}},
+      "dialog_act": {"Hotel-Recommend": [], "general-reqmore": []},
+      "span_info": [["Hotel-Recommend", "Name", "acorn guest house", 4, 6],
+       ["Booking-Inform", "Name", "acorn guest house", 9, 7],
+       ["Hotel-Recommend", "Stars", "4", 1, 1]]},
+     {"text": "Thanks"}]
+""")
 
 
 def test_multiwoz_converts_spans_of_words_and_looks_for_values_where_texts_are_not_split(read, put):
@@ -66,51 +57,27 @@ def test_multiwoz_converts_spans_of_words_and_looks_for_values_where_texts_are_n
         ["Hotel-Recommend", "general-reqmore"],
         None,
     ]
-    assert read(folder / "data.json", "multiwoz") == [train, val, test], (
-        "the lists lie beside a file, too"
-    )
-    assert [
-        d["split"]
-        for d in read(put({"val.json": {"A": talk}, "test.json": {"A": talk}}, "parts"), "multiwoz")
-    ] == ["val", "test"]
-    with pytest.raises(
-        DataError,
-        match=r"data.json:1: span_info: expected \[act, slot, value, first word, last word\], found \['Hotel'\]",
-    ):
-        read(
-            put(
-                {
-                    "data.json": {"A": {"log": [{"text": "x", "span_info": [["Hotel"]]}]}},
-                    "valListFile": "",
-                },
-                "bad",
-            )
-        )
+    assert read(folder / "data.json", "multiwoz") == [train, val, test], "the lists lie beside it"
 
 
-TALK22 = {
-    "dialogue_id": "PMUL1.json",
-    "services": ["hotel", "taxi"],
-    "turns": [
-        {
-            "turn_id": "0",
-            "speaker": "USER",
-            "utterance": "near the acorn",
-            "frames": [
-                {
-                    "service": "hotel",
-                    "actions": [],
-                    "slots": [
-                        {"slot": "hotel-name", "start": 9, "exclusive_end": 14, "value": "acorn"},
-                        {"slot": "hotel-area", "copy_from": "taxi", "value": ["x"]},
-                    ],
-                    "state": {},
-                }
-            ],
-        },
-        {"turn_id": "1", "speaker": "SYSTEM", "utterance": "Booked.", "frames": []},
-    ],
-}
+def test_a_part_of_multiwoz_alone_has_its_split_and_a_bad_span_is_told(read, put):
+    parts = put({"val.json": {"A": {"log": SAID}}, "test.json": {"A": {"log": SAID}}}, "parts")
+    assert [d["split"] for d in read(parts, "multiwoz")] == ["val", "test"]
+    bad = {"A": {"log": [{"text": "x", "span_info": [["Hotel"]]}]}}
+    told = "expected [act, slot, value, first word, last word], found ['Hotel']"
+    with pytest.raises(DataError, match=re.escape(f"data.json:1: span_info: {told}")):
+        read(put({"data.json": bad, "valListFile": ""}, "bad"))
+
+
+TALK22 = json_value("""
+    {"dialogue_id": "PMUL1.json", "services": ["hotel", "taxi"],
+     "turns": [{"turn_id": "0", "speaker": "USER", "utterance": "near the acorn",
+       "frames": [{"service": "hotel", "actions": [],
+         "slots": [{"slot": "hotel-name", "start": 9, "exclusive_end": 14, "value": "acorn"},
+          {"slot": "hotel-area", "copy_from": "taxi", "value": ["x"]}],
+         "state": {}}]},
+      {"turn_id": "1", "speaker": "SYSTEM", "utterance": "Booked.", "frames": []}]}
+""")
 
 
 def test_multiwoz22_joins_the_acts_by_name_and_turn(read, put):
@@ -128,20 +95,12 @@ def test_multiwoz22_joins_the_acts_by_name_and_turn(read, put):
         }
     )
     train, val = read(folder)
-    assert train == {
-        "id": "PMUL1.json",
-        "split": "train",
-        "domain": "hotel taxi",
-        "turns": [
-            {
-                "speaker": "user",
-                "text": "near the acorn",
-                "slots": [{"start": 9, "end": 14, "label": "hotel-name"}],
-                "acts": ["Hotel-Inform"],
-            },
-            {"speaker": "system", "text": "Booked.", "slots": [], "acts": []},
-        ],
-    }
+    assert train == json_value("""
+        {"id": "PMUL1.json", "split": "train", "domain": "hotel taxi",
+         "turns": [{"speaker": "user", "text": "near the acorn",
+           "slots": [{"start": 9, "end": 14, "label": "hotel-name"}], "acts": ["Hotel-Inform"]},
+          {"speaker": "system", "text": "Booked.", "slots": [], "acts": []}]}
+    """)
     assert val["split"] == "val" and "acts" not in val["turns"][0], "nobody marked acts"
 
 
@@ -166,20 +125,20 @@ def test_multiwoz_as_text_takes_the_brackets_off(read, put):
     assert marked(second) == [("user", "hi x", []), ("system", "bye", [])]
 
 
+TICKETS = json_value("""
+    {"text": "hi , 3 tickets at cinelux  plaza .",
+     "tokens": ["hi", ",", "3", "tickets", "at", "cinelux", "plaza", "."],
+     "slots": [{"slot": "num_tickets", "start": 2, "exclusive_end": 3},
+      {"slot": "theatre_name", "start": 5, "exclusive_end": 7}]}
+""")
+
+
 def test_m2m_converts_spans_of_tokens(read, put):
-    said = {
-        "text": "hi , 3 tickets at cinelux  plaza .",
-        "tokens": ["hi", ",", "3", "tickets", "at", "cinelux", "plaza", "."],
-        "slots": [
-            {"slot": "num_tickets", "start": 2, "exclusive_end": 3},
-            {"slot": "theatre_name", "start": 5, "exclusive_end": 7},
-        ],
-    }
     asked = {"text": "when ?", "tokens": ["when", "?"], "slots": []}
     turns = [
         {
             "user_acts": [{"type": "GREETING"}, {"type": "INFORM"}, {"type": "INFORM"}],
-            "user_utterance": said,
+            "user_utterance": TICKETS,
             "dialogue_state": [],
         },
         {
@@ -193,45 +152,41 @@ def test_m2m_converts_spans_of_tokens(read, put):
     (found,) = read(put({"data/sim-M/dev.json": [talk]}))
     assert (found["id"], found["split"], found["domain"]) == ("movies_00000001", "val", "movies")
     assert marked(found) == [
-        ("user", said["text"], ["num_tickets=3", "theatre_name=cinelux  plaza"]),
+        ("user", TICKETS["text"], ["num_tickets=3", "theatre_name=cinelux  plaza"]),
         ("system", "when ?", []),
         ("user", "when ?", []),
     ]
     assert [turn["acts"] for turn in found["turns"]] == [["GREETING", "INFORM"], ["REQUEST"], []]
-    for broken, told in (
-        (said | {"tokens": ["hi", "hi"]}, "tokens: 'hi' is not in the text after character 2"),
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"tokens": ["hi", "hi"]}, "tokens: 'hi' is not in the text after character 2"),
         (
-            said | {"slots": [{"slot": "x", "start": 7, "exclusive_end": 9}]},
+            {"slots": [{"slot": "x", "start": 7, "exclusive_end": 9}]},
             "slots: expected tokens of 8, found 7 to 9",
         ),
-    ):
-        with pytest.raises(DataError, match=f"dev.json:1: {told}"):
-            read(
-                put({"sim-R/dev.json": [talk | {"turns": [{"user_utterance": broken}]}]}, told[:6])
-            )
+    ],
+)
+def test_tokens_that_m2m_has_not_are_told(read, put, change: dict, told: str):
+    talk = {"dialogue_id": "movies_1", "turns": [{"user_utterance": TICKETS | change}]}
+    with pytest.raises(DataError, match=f"dev.json:1: {told}"):
+        read(put({"sim-R/dev.json": [talk]}))
+
+
+ACTS = json_value("""
+    {"categorical": [{"intent": "inform", "domain": "hotel", "slot": "price range",
+       "value": "cheap"}],
+     "non-categorical": [{"intent": "inform", "domain": "hotel", "slot": "type",
+       "value": "hotel", "start": 8, "end": 13},
+      {"intent": "inform", "domain": "hotel", "slot": "name", "value": "?"}],
+     "binary": [{"intent": "bye", "domain": "general", "slot": ""},
+      {"intent": "thank", "domain": "", "slot": ""}]}
+""")
 
 
 def test_a_zip_of_convlab_has_offsets_where_the_data_set_has_them(read, put, tmp_path: Path):
-    acts = {
-        "categorical": [
-            {"intent": "inform", "domain": "hotel", "slot": "price range", "value": "cheap"}
-        ],
-        "non-categorical": [
-            {
-                "intent": "inform",
-                "domain": "hotel",
-                "slot": "type",
-                "value": "hotel",
-                "start": 8,
-                "end": 13,
-            },
-            {"intent": "inform", "domain": "hotel", "slot": "name", "value": "?"},
-        ],
-        "binary": [
-            {"intent": "bye", "domain": "general", "slot": ""},
-            {"intent": "thank", "domain": "", "slot": ""},
-        ],
-    }
     talk = {
         "dataset": "d",
         "data_split": "validation",
@@ -243,7 +198,7 @@ def test_a_zip_of_convlab_has_offsets_where_the_data_set_has_them(read, put, tmp
                 "speaker": "user",
                 "utterance": "a cheap hotel",
                 "utt_idx": 0,
-                "dialogue_acts": acts,
+                "dialogue_acts": ACTS,
                 "state": {},
             },
             {"speaker": "system", "utterance": "none", "utt_idx": 1},
@@ -256,22 +211,13 @@ def test_a_zip_of_convlab_has_offsets_where_the_data_set_has_them(read, put, tmp
     assert (
         read(tmp_path / "data.zip")
         == read(folder)
-        == [
-            {
-                "id": "d-validation-0",
-                "split": "val",
-                "domain": "hotel general",
-                "turns": [
-                    {
-                        "speaker": "user",
-                        "text": "a cheap hotel",
-                        "slots": [{"start": 8, "end": 13, "label": "hotel-type"}],
-                        "acts": ["hotel-inform", "general-bye", "thank"],
-                    },
-                    {"speaker": "system", "text": "none"},
-                ],
-            }
-        ]
+        == json_value("""
+            [{"id": "d-validation-0", "split": "val", "domain": "hotel general",
+              "turns": [{"speaker": "user", "text": "a cheap hotel",
+                "slots": [{"start": 8, "end": 13, "label": "hotel-type"}],
+                "acts": ["hotel-inform", "general-bye", "thank"]},
+               {"speaker": "system", "text": "none"}]}]
+        """)
     )
 
 

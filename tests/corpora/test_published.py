@@ -1,4 +1,4 @@
-"""What holds for every published corpus: where its files may lie, how it is told, and what is said of a bad one."""
+"""What holds for every published corpus: where its files may lie, and what of a bad one."""
 
 from __future__ import annotations
 
@@ -10,30 +10,19 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from written import json_value
 
 from dialtools.corpora.catalog import CORPORA
 from dialtools.errors import DataError
 
-SMD = [
-    {
-        "dialogue": [
-            {
-                "turn": "driver",
-                "data": {"end_dialogue": False, "utterance": "where is the next gas station"},
-            },
-            {
-                "turn": "assistant",
-                "data": {
-                    "end_dialogue": True,
-                    "utterance": "Valero is 4 miles away",
-                    "requested": {"poi": True},
-                    "slots": {"poi_type": "Gas Station"},
-                },
-            },
-        ],
-        "scenario": {"task": {"intent": "navigate"}, "uuid": "u-1", "kb": {"items": None}},
-    }
-]
+SMD = json_value("""
+    [{"dialogue": [{"turn": "driver",
+        "data": {"end_dialogue": false, "utterance": "where is the next gas station"}},
+       {"turn": "assistant",
+        "data": {"end_dialogue": true, "utterance": "Valero is 4 miles away",
+         "requested": {"poi": true}, "slots": {"poi_type": "Gas Station"}}}],
+      "scenario": {"task": {"intent": "navigate"}, "uuid": "u-1", "kb": {"items": null}}}]
+""")
 FILES = {"kvret_dev_public.json": [], "kvret_test_public.json": SMD, "kvret_train_public.json": SMD}
 
 

@@ -1,4 +1,4 @@
-"""DSTC7-Ubuntu, Ubuntu IRC, AmazonQA, ParlAI's text format, ECD and JDDC: histories, responses and candidates."""
+"""DSTC7-Ubuntu, Ubuntu IRC, AmazonQA, ParlAI, ECD, JDDC: histories, responses, candidates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_task_dialogues import FIXTURES
+from corpora.broken import broken_files
+from test_task_dialogues import CORPORA as TASK_DIALOGUES
 
 from dialtools.corpora.catalog import CORPORA
 from dialtools.corpora.native.files import Files
@@ -43,31 +44,31 @@ DSTC7 = {
     "ubuntu_responses_subtask_1.tsv": "10\tC3\twhat is the error\n",
 }
 
-LOG = "\n".join(
-    [
-        "=== ann has joined #ubuntu",
-        "[03:10] <ann> how do I open a rar file?",
-        "[03:10] <bob> ann, with unrar",
-        "[03:11] <cid> hello",
-        "[03:11] <ann> bob: thanks",
-        "[03:12] * ann waves",
-        "[03:12] <bob> cid: hi",
-        "[03:13] <ann> it works",
-        "",
-    ]
-)
+LOG = """\
+=== ann has joined #ubuntu
+[03:10] <ann> how do I open a rar file?
+[03:10] <bob> ann, with unrar
+[03:11] <cid> hello
+[03:11] <ann> bob: thanks
+[03:12] * ann waves
+[03:12] <bob> cid: hi
+[03:13] <ann> it works
+"""
 LINKS = "0 0 -\n1 1 -\n1 2 -\n3 3 -\n2 4 -\n3 6 -\n4 7 -\n2 7 -\n"
 IRC = {"dev/2004-11-15_03.ascii.txt": LOG, "dev/2004-11-15_03.annotation.txt": LINKS}
 
 AMAZON = [
-    r"""{'questionType': 'yes/no', 'asin': 'B1', 'question': "Does it fit 'em?", 'answer': 'It\'s 5" wide.\nYes', 'unixTime': 1419926400}""",
+    r"""{'questionType': 'yes/no', 'asin': 'B1', 'question': "Does it fit 'em?", """
+    r"""'answer': 'It\'s 5" wide.\nYes', 'unixTime': 1419926400}""",
     r"""{"asin": "B1", "question": "Is it \"new\"?", "answer": "I don\'t know \\"}""",
-    r"""{"asin": "B2", "questions": [{"questionText": "Loud?", "answers": [{"answerText": "No"}, {"answerText": "A bit"}]}]}""",
+    r"""{"asin": "B2", "questions": [{"questionText": "Loud?", """
+    r""""answers": [{"answerText": "No"}, {"answerText": "A bit"}]}]}""",
 ]
 AMAZONQA = {"qa_Appliances.json": "\n".join(AMAZON), "notes.md": ""}
 
 PARLAI = (
-    "text:your persona: I like tea.\\nhi there\tlabels:hello|hey\tlabel_candidates:hello|what a__PIPE__b|bye\n"
+    "text:your persona: I like tea.\\nhi there\tlabels:hello|hey"
+    "\tlabel_candidates:hello|what a__PIPE__b|bye\n"
     "text:bye\tlabels:see you\tepisode_done:True\n"
     "text:alone\teval_labels:yes\tlabel_candidates:yes|no\tepisode_done:True\n"
 )
@@ -197,18 +198,9 @@ def test_a_folder_of_jddc_is_read_with_its_splits_and_its_files_as_lines(scripts
         for s in ("val", "test")
     ]
     selects = read(folder, "ecd-select")
-    assert (
-        selects[0]
-        == {
-            "id": 0,
-            "query": "什么时候送",
-            "label": "配送",
-            "positives": [1],
-            "negatives": [2],
-            "split": "val",
-        }
-        and len(selects) == 6
-    )
+    asked = {"id": 0, "query": "什么时候送", "label": "配送", "split": "val"}
+    assert selects[0] == {**asked, "positives": [1], "negatives": [2]}
+    assert len(selects) == 6
     run = subprocess.run(
         [scripts / "dial-freq", "--from", "ecd-sts", "--field", "text1", folder / "dev/sts.txt"],
         capture_output=True,
@@ -219,64 +211,74 @@ def test_a_folder_of_jddc_is_read_with_its_splits_and_its_files_as_lines(scripts
     )
 
 
+BROKEN = broken_files(
+    r"""
+dstc7-ubuntu ubuntu_test_subtask_1.json
+[EXAMPLE]
+-> ubuntu_test_subtask_1.json:1: expected 'options-for-correct-answers', or its response in
+-> ubuntu_responses_subtask_1.tsv beside the file
+
+dstc7-ubuntu ubuntu_dev_subtask_1.json
+[EXAMPLE]
+-> subtask_1.json:1: expected 'options-for-correct-answers', found 'data-split'
+
+dstc7-ubuntu ubuntu_dev_subtask_1.json
+[{"a": 1} {"b": 2}]
+-> ubuntu_dev_subtask_1.json: not JSON: expected , or ] at character 11
+
+dstc7-ubuntu ubuntu_dev_subtask_1.json
+[{
+-> ubuntu_dev_subtask_1.json: not JSON
+
+dstc7-ubuntu ubuntu_dev_subtask_1.json
+{}
+-> ubuntu_dev_subtask_1.json: expected a list of dialogues
+
+ubuntu-irc a.ascii.txt
+LOG
+-> a.ascii.txt: no .annotation.txt beside it
+
+ubuntu-irc a.ascii.txt
+LOG
++ a.annotation.txt
+1 2 -
+x y
+-> a.annotation.txt:2: expected two numbers of messages
+
+amazonqa qa_Baby.json
+hello
+-> qa_Baby.json:1: neither JSON nor a Python dict
+
+amazonqa qa_Baby.json
+{"questions": [{"answers": [3]}]}
+-> qa_Baby.json:1: question: expected a string, found null
+
+parlai a.txt
+text:hi\tlabels:ho
+hello world
+-> a.txt:1: line 2: expected text: and labels:, found 'hello world'
+
+parlai-responses a.txt
+text:hi\tlabels:ho
+text:bye
+-> a.txt:2: line 2: expected labels:, the response
+
+ecd-sts sts.txt
+x\ta\tb
+-> sts.txt:1: score: expected a number, got 'x'
+
+ecd-select sts.txt
+x\ta\tb
+-> expected select.txt, found sts.txt
+""",
+    {"EXAMPLE": json.dumps(example(1, None, "x")), "LOG": LOG},
+)
+NOT_UTF8 = {"ubuntu_dev_subtask_1.json": b'["\xff"]'}
+
+
 @pytest.mark.parametrize(
     ("name", "files", "told"),
-    [
-        (
-            "dstc7-ubuntu",
-            {"ubuntu_test_subtask_1.json": [example(1, None, "x")]},
-            "ubuntu_test_subtask_1.json:1: expected 'options-for-correct-answers', or its response in ubuntu_responses_subtask_1.tsv beside the file",
-        ),
-        (
-            "dstc7-ubuntu",
-            {"ubuntu_dev_subtask_1.json": [example(1, None, "x")]},
-            "subtask_1.json:1: expected 'options-for-correct-answers', found 'data-split'",
-        ),
-        (
-            "dstc7-ubuntu",
-            {"ubuntu_dev_subtask_1.json": '[{"a": 1} {"b": 2}]'},
-            "ubuntu_dev_subtask_1.json: not JSON: expected , or ] at character 11",
-        ),
-        (
-            "dstc7-ubuntu",
-            {"ubuntu_dev_subtask_1.json": "[{"},
-            "ubuntu_dev_subtask_1.json: not JSON",
-        ),
-        (
-            "dstc7-ubuntu",
-            {"ubuntu_dev_subtask_1.json": "{}"},
-            "ubuntu_dev_subtask_1.json: expected a list of dialogues",
-        ),
-        (
-            "dstc7-ubuntu",
-            {"ubuntu_dev_subtask_1.json": b'["\xff"]'},
-            "ubuntu_dev_subtask_1.json: invalid UTF-8 at byte 3",
-        ),
-        ("ubuntu-irc", {"a.ascii.txt": LOG}, "a.ascii.txt: no .annotation.txt beside it"),
-        (
-            "ubuntu-irc",
-            {"a.ascii.txt": LOG, "a.annotation.txt": "1 2 -\nx y\n"},
-            "a.annotation.txt:2: expected two numbers of messages",
-        ),
-        ("amazonqa", {"qa_Baby.json": "hello\n"}, "qa_Baby.json:1: neither JSON nor a Python dict"),
-        (
-            "amazonqa",
-            {"qa_Baby.json": '{"questions": [{"answers": [3]}]}'},
-            "qa_Baby.json:1: question: expected a string, found null",
-        ),
-        (
-            "parlai",
-            {"a.txt": "text:hi\tlabels:ho\nhello world\n"},
-            "a.txt:1: line 2: expected text: and labels:, found 'hello world'",
-        ),
-        (
-            "parlai-responses",
-            {"a.txt": "text:hi\tlabels:ho\ntext:bye\n"},
-            "a.txt:2: line 2: expected labels:, the response",
-        ),
-        ("ecd-sts", {"sts.txt": "x\ta\tb\n"}, "sts.txt:1: score: expected a number, got 'x'"),
-        ("ecd-select", {"sts.txt": "x\ta\tb\n"}, "expected select.txt, found sts.txt"),
-    ],
+    [*BROKEN, ("dstc7-ubuntu", NOT_UTF8, "subtask_1.json: invalid UTF-8 at byte 3")],
 )
 def test_another_layout_is_told_in_one_line(
     scripts: Path, put, name: str, files: dict[str, Any], told: str
@@ -288,7 +290,7 @@ def test_another_layout_is_told_in_one_line(
     assert told in run.stderr.splitlines()[0] and "Traceback" not in run.stderr, run.stderr
 
 
-TOLD = FIXTURES | {"dstc7-ubuntu": DSTC7, "ubuntu-irc": IRC, "amazonqa": AMAZONQA}
+TOLD = TASK_DIALOGUES | {"dstc7-ubuntu": DSTC7, "ubuntu-irc": IRC, "amazonqa": AMAZONQA}
 
 
 @pytest.mark.parametrize("name", TOLD)
@@ -334,54 +336,22 @@ def test_response_selection_from_the_published_files_to_the_score(
     scripts: Path, put, minilm: str, tmp_path: Path
 ):
     folder = put(DSTC7)
-    for arguments, output in (
-        (["--field", "history"], "queries.parquet"),
-        (["--per", "candidate"], "pool.parquet"),
-    ):
-        subprocess.run(
-            [
-                scripts / "dial-embed",
-                "-q",
-                "--model",
-                minilm,
-                *arguments,
-                folder,
-                "-o",
-                tmp_path / output,
-            ],
-            check=True,
-        )
-    run = subprocess.run(
-        [
-            scripts / "dial-eval",
-            "select",
-            tmp_path / "queries.parquet",
-            "--pool",
-            tmp_path / "pool.parquet",
-            "--json",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    queries, pool = tmp_path / "queries.parquet", tmp_path / "pool.parquet"
+    embed = [scripts / "dial-embed", "-q", "--model", minilm, folder]
+    subprocess.run([*embed, "--field", "history", "-o", queries], check=True)
+    subprocess.run([*embed, "--per", "candidate", "-o", pool], check=True)
+    select = [scripts / "dial-eval", "select", queries, "--pool", pool, "--json"]
+    run = subprocess.run(select, capture_output=True, text=True, check=True)
     scores = {row["metric"]: row for row in map(json.loads, run.stdout.splitlines())}
-    assert (
-        scores["top-1"]["n"] == 4
-        and scores["top-5"]["value"] == 100
-        and 25 <= scores["mrr"]["value"] <= 100
-    )
-    turns = subprocess.run(
-        [scripts / "dial-embed", "-q", "--model", minilm, "--per", "turn", "--to", "jsonl", folder],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    rows = [json.loads(line) for line in turns.stdout.splitlines()]
-    assert [row["text"] for row in rows[:3]] == [
-        "apt says no package",
-        "which one?",
-        ANSWERS[0],
-    ] and len(rows) == 9
+    assert scores["top-1"]["n"] == 4
+    assert scores["top-5"]["value"] == 100
+    assert 25 <= scores["mrr"]["value"] <= 100
+
+    by_turn = [*embed, "--per", "turn", "--to", "jsonl"]
+    turns = subprocess.run(by_turn, capture_output=True, text=True, check=True)
+    texts = [json.loads(line)["text"] for line in turns.stdout.splitlines()]
+    assert texts[:3] == ["apt says no package", "which one?", ANSWERS[0]]
+    assert len(texts) == 9
 
 
 @pytest.mark.shared

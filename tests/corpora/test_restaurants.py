@@ -1,4 +1,4 @@
-"""WOZ 2.0, CamRest676 and DSTC2: readers of dialogues about restaurants, on tiny files and on the real ones."""
+"""WOZ 2.0, CamRest676 and DSTC2: dialogues about restaurants, in tiny files and real ones."""
 
 from __future__ import annotations
 
@@ -11,96 +11,52 @@ from pathlib import Path
 import pytest
 from corpora.conftest import counts
 from corpora.ready import marked, ready
+from written import json_value
 
 from dialtools.errors import DataError
 
-WOZ = [
-    {
-        "dialogue_idx": 600,
-        "dialogue": [
-            {
-                "turn_idx": 0,
-                "system_transcript": "",
-                "transcript": "Cheap Thai, by the  THAI embassy",
-                "asr": [["x", 1.0]],
-                "system_acts": [],
-                "belief_state": [],
-                "turn_label": [["food", "thai"], ["price range", "cheap"], ["request", "embassy"]],
-            },
-            {
-                "turn_idx": 1,
-                "system_transcript": "Sala Thong serves Thai. ",
-                "transcript": "bye",
-                "turn_label": [],
-                "system_acts": ["food"],
-            },
-        ],
-    }
-]
+WOZ = json_value("""
+    [{"dialogue_idx": 600,
+      "dialogue": [{"turn_idx": 0, "system_transcript": "",
+        "transcript": "Cheap Thai, by the  THAI embassy", "asr": [["x", 1.0]],
+        "system_acts": [], "belief_state": [],
+        "turn_label": [["food", "thai"], ["price range", "cheap"], ["request", "embassy"]]},
+       {"turn_idx": 1, "system_transcript": "Sala Thong serves Thai. ", "transcript": "bye",
+        "turn_label": [], "system_acts": ["food"]}]}]
+""")
 
 
 def test_woz_leaves_out_the_first_system_utterance_and_marks_the_values_that_are_said(read, put):
     folder = put({"woz_validate_en.json": WOZ, "woz_train_de.json": WOZ})
-    assert read(folder) == [
-        {
-            "id": "val-600",
-            "split": "val",
-            "domain": "restaurant",
-            "turns": [
-                {
-                    "speaker": "user",
-                    "text": "Cheap Thai, by the  THAI embassy",
-                    "slots": [
-                        {"start": 0, "end": 5, "label": "price range"},
-                        {"start": 6, "end": 10, "label": "food"},
-                    ],
-                },
-                {"speaker": "system", "text": "Sala Thong serves Thai. "},
-                {"speaker": "user", "text": "bye", "slots": []},
-            ],
-        }
-    ], "English alone"
+    assert read(folder) == json_value("""
+        [{"id": "val-600", "split": "val", "domain": "restaurant",
+          "turns": [{"speaker": "user", "text": "Cheap Thai, by the  THAI embassy",
+            "slots": [{"start": 0, "end": 5, "label": "price range"},
+             {"start": 6, "end": 10, "label": "food"}]},
+           {"speaker": "system", "text": "Sala Thong serves Thai. "},
+           {"speaker": "user", "text": "bye", "slots": []}]}]
+    """), "English alone"
     assert read(folder / "woz_train_de.json")[0]["id"] == "train-600", "other languages if named"
 
 
 def test_camrest_is_read_once_with_or_without_the_comment_before_it(read, put):
-    talk = [
-        {
-            "dialogue_id": 7,
-            "finished": True,
-            "goal": {},
-            "dial": [
-                {
-                    "turn": 0,
-                    "usr": {
-                        "transcript": "a cheap place",
-                        "slu": [
-                            {"act": "inform", "slots": [["pricerange", "cheap"]]},
-                            {"act": "request", "slots": [["slot", "place"]]},
-                        ],
-                    },
-                    "sys": {"sent": "Where?", "DA": ["area"]},
-                }
-            ],
-        }
-    ]
+    talk = json_value("""
+        [{"dialogue_id": 7, "finished": true, "goal": {},
+          "dial": [{"turn": 0,
+            "usr": {"transcript": "a cheap place",
+             "slu": [{"act": "inform", "slots": [["pricerange", "cheap"]]},
+              {"act": "request", "slots": [["slot", "place"]]}]},
+            "sys": {"sent": "Where?", "DA": ["area"]}}]}]
+    """)
     marked = "#####\n#  Copyright #\n#####\n" + json.dumps(talk)
     both = put({"CamRest676.json": talk, "nndial_CamRest676.json": marked})
     assert read(both) == read(both / "CamRest676.json") == read(both / "nndial_CamRest676.json")
-    assert read(both) == [
-        {
-            "id": "7",
-            "domain": "restaurant",
-            "turns": [
-                {
-                    "speaker": "user",
-                    "text": "a cheap place",
-                    "slots": [{"start": 2, "end": 7, "label": "pricerange"}],
-                },
-                {"speaker": "system", "text": "Where?"},
-            ],
-        }
-    ]
+    assert read(both) == json_value("""
+        [{"id": "7", "domain": "restaurant",
+          "turns": [{"speaker": "user", "text": "a cheap place",
+            "slots": [{"start": 2, "end": 7, "label": "pricerange"}]},
+           {"speaker": "system", "text": "Where?"}]}]
+    """)
     for content, told in (
         ("# only\n", "not JSON"),
         ("# x\n{}", "expected a list of dialogues, found an object"),
@@ -109,45 +65,26 @@ def test_camrest_is_read_once_with_or_without_the_comment_before_it(read, put):
             read(put({"CamRest676.json": content}, "broken"))
 
 
-LOG = {
-    "session-id": "voip-1",
-    "turns": [
-        {
-            "turn-index": 0,
-            "output": {
-                "transcript": "Hello , how may I help you?",
-                "dialog-acts": [{"act": "welcomemsg", "slots": []}],
-            },
-            "input": {},
-        },
-        {
-            "turn-index": 1,
-            "output": {
-                "transcript": "What area?",
-                "dialog-acts": [{"act": "request", "slots": [["slot", "area"]]}],
-            },
-            "input": {},
-        },
-    ],
-}
-LABEL = {
-    "session-id": "voip-1",
-    "turns": [
-        {
-            "turn-index": 0,
-            "transcription": "cheap food, what area",
-            "semantics": {
-                "cued": "",
-                "json": [
-                    {"act": "inform", "slots": [["pricerange", "cheap"]]},
-                    {"act": "request", "slots": [["slot", "area"]]},
-                ],
-            },
-            "goal-labels": {},
-        },
-        {"turn-index": 1, "transcription": "", "semantics": {"cued": "", "json": []}},
-    ],
-}
+LOG = json_value("""
+    {"session-id": "voip-1",
+     "turns": [{"turn-index": 0,
+       "output": {"transcript": "Hello , how may I help you?",
+        "dialog-acts": [{"act": "welcomemsg", "slots": []}]},
+       "input": {}},
+      {"turn-index": 1,
+       "output": {"transcript": "What area?",
+        "dialog-acts": [{"act": "request", "slots": [["slot", "area"]]}]},
+       "input": {}}]}
+""")
+LABEL = json_value("""
+    {"session-id": "voip-1",
+     "turns": [{"turn-index": 0, "transcription": "cheap food, what area",
+       "semantics": {"cued": "",
+        "json": [{"act": "inform", "slots": [["pricerange", "cheap"]]},
+         {"act": "request", "slots": [["slot", "area"]]}]},
+       "goal-labels": {}},
+      {"turn-index": 1, "transcription": "", "semantics": {"cued": "", "json": []}}]}
+""")
 CALLS = {
     "data/Mar13_S0A1/voip-1/log.json": LOG,
     "data/Mar13_S0A1/voip-1/label.json": LABEL,
@@ -170,16 +107,14 @@ def test_dstc2_as_published_joins_the_log_with_the_labels(read, put, tmp_path: P
     assert (
         train["turns"]
         == val["turns"]
-        == [
-            {"speaker": "system", "text": "Hello , how may I help you?", "acts": ["welcomemsg"]},
-            {
-                "speaker": "user",
-                "text": "cheap food, what area",
-                "slots": [{"start": 0, "end": 5, "label": "pricerange"}],
-                "acts": ["inform", "request"],
-            },
-            {"speaker": "system", "text": "What area?", "acts": ["request"]},
-        ]
+        == json_value("""
+            [{"speaker": "system", "text": "Hello , how may I help you?",
+              "acts": ["welcomemsg"]},
+             {"speaker": "user", "text": "cheap food, what area",
+              "slots": [{"start": 0, "end": 5, "label": "pricerange"}],
+              "acts": ["inform", "request"]},
+             {"speaker": "system", "text": "What area?", "acts": ["request"]}]
+        """)
     ), "a silent user has no turn"
     with tarfile.open(tmp_path / "dstc2.tar.gz", "w:gz") as tar:
         tar.add(folder, ".")
@@ -188,34 +123,25 @@ def test_dstc2_as_published_joins_the_log_with_the_labels(read, put, tmp_path: P
     alone = read(folder / "data/Mar13_S0A1/voip-1/log.json", "dstc2")
     assert [record["turns"] for record in alone] == [train["turns"]], "a call alone"
     with pytest.raises(DataError, match=r"S0A0/voip-1/log.json:1: no label.json beside log.json"):
-        read(
-            put(
-                {
-                    name: content
-                    for name, content in CALLS.items()
-                    if "S0A0/voip-1/label" not in name
-                },
-                "part",
-            )
-        )
+        read(put({name: CALLS[name] for name in CALLS if "A0/voip-1/label" not in name}, "part"))
 
 
 def test_dstc2_in_the_layout_of_woz_has_the_acts_of_the_file_beside_it(read, put):
-    acts = "welcomemsg() \nwelcomemsg() \nHello !\n\noffer(name=a b;) inform(food=x;) inform(area=y;) \ninform(area) inform(food) offer(name) \na b is nice\n"
-    talk = [
-        {
-            "dialogue_idx": 3,
-            "dialogue": [
-                {
-                    "system_transcript": "Hello !",
-                    "transcript": "thai",
-                    "turn_label": [["food", "thai"]],
-                },
-                {"system_transcript": " a b is nice ", "transcript": "ok"},
-                {"system_transcript": "New?", "transcript": "bye"},
-            ],
-        }
-    ]
+    acts = """welcomemsg()
+welcomemsg()
+Hello !
+
+offer(name=a b;) inform(food=x;) inform(area=y;)
+inform(area) inform(food) offer(name)
+a b is nice
+""".replace(")\n", ") \n")  # lines of acts end in a blank
+    talk = json_value("""
+        [{"dialogue_idx": 3,
+          "dialogue": [{"system_transcript": "Hello !", "transcript": "thai",
+            "turn_label": [["food", "thai"]]},
+           {"system_transcript": " a b is nice ", "transcript": "ok"},
+           {"system_transcript": "New?", "transcript": "bye"}]}]
+    """)
     folder = put({"dstc2_train_en.json": talk, "acts_train_data": acts})
     (found,) = read(folder)
     assert [turn.get("acts") for turn in found["turns"] if turn["speaker"] == "system"] == [
@@ -268,7 +194,10 @@ def test_the_pairs_of_the_native_files_are_those_of_the_table(
 
 
 def dropped(summary: str, *reasons: str) -> int:
-    """Return how many pairs the closing line says were dropped for some reasons (the table counts them)."""
+    """Return how many pairs the closing line says were dropped for some reasons.
+
+    The published table counts them.
+    """
     said = re.findall(r"(\d[\d,]*) (\w+)", summary.partition("dropped")[2].partition(": ")[2])
     return sum(int(number.replace(",", "")) for number, reason in said if reason in reasons)
 

@@ -26,7 +26,7 @@ def test_the_real_development_part_agrees_with_the_ready_made_dialogues(read, sh
 
 
 def in_order(record: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """Return what is marked in each turn, slots and acts in an order (the readers differ in theirs)."""
+    """Return what is marked in each turn, slots and acts sorted: the readers differ in order."""
     acts = [
         sorted(turn.get("acts", [])) if turn["speaker"] == "system" else []
         for turn in record["turns"]

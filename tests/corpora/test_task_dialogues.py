@@ -1,4 +1,4 @@
-"""MetaLWOZ, Taskmaster, MSR-E2E, Frames and ABCD on tiny files of the shape in which they were published."""
+"""MetaLWOZ, Taskmaster, MSR-E2E, Frames and ABCD in tiny files of their published shape."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from corpora.broken import broken_files
+from written import json_value
 
 ALARM = {
     "id": "d1",
@@ -75,59 +77,31 @@ TASKMASTER = {
     "TM-4-2024/reward/reward_00.json": {},
 }
 
-TAXI = (
-    "\ufeffsession.ID\tMessage.ID\tMessage.Timestamp\tMessage.From\tMessage.Text\tDialog-Acts\t\t\n"
-    '1\t1\t2016\tuser\t"Hi, a cab at 6 or 7, for ""two"""\tgreeting(greeting=Hi)\trequest(taxi;pickup_time={6#7};number=two)\t\n'
-    "1\t2\t2016\tagent\tWhich city?\trequest(city)\t\t\r\n"
-    "2\t1\t2016\tuser\tSeattle, WA\tInform(city=seattle;state=WA )\t\t\n"
-    "2\t2\t2016\tagent\tUberX is $2\tinform(mc_list={car=uberX||cost=$2})\tmultiple_choice(mc_list)\t\n"
-)
+# a byte order mark, empty fields at the end, a line that ends as on Windows: as published
+TAXI = """\
+\ufeffsession.ID\tMessage.ID\tMessage.Timestamp\tMessage.From\tMessage.Text\tDialog-Acts\t\t
+1\t1\t2016\tuser\t"Hi, a cab at 6 or 7, for ""two""\"\tgreeting(greeting=Hi)\t\
+request(taxi;pickup_time={6#7};number=two)\t
+1\t2\t2016\tagent\tWhich city?\trequest(city)\t\t\r
+2\t1\t2016\tuser\tSeattle, WA\tInform(city=seattle;state=WA )\t\t
+2\t2\t2016\tagent\tUberX is $2\tinform(mc_list={car=uberX||cost=$2})\tmultiple_choice(mc_list)\t
+"""
 MSR = {f"data/{domain}_all.tsv": TAXI for domain in ("movie", "restaurant", "taxi")}
 
-FRAMES = {
-    "Frames-dataset/frames.json": [
-        {
-            "user_id": "U",
-            "wizard_id": "W",
-            "id": "f1",
-            "labels": {"userSurveyRating": 4.0, "wizardSurveyTaskSuccessful": True},
-            "turns": [
-                {
-                    "text": "from Caprica or Atlantis on August 13",
-                    "author": "user",
-                    "timestamp": 1.0,
-                    "labels": {
-                        "active_frame": 1,
-                        "frames": [],
-                        "acts": [
-                            {
-                                "name": "inform",
-                                "args": [
-                                    {"key": "or_city", "val": "Caprica"},
-                                    {"key": "or_city", "val": "Atlantis"},
-                                    {"key": "ref", "val": [{"frame": 1}]},
-                                ],
-                            },
-                            {
-                                "name": "inform",
-                                "args": [
-                                    {"key": "str_date", "val": "august 13"},
-                                    {"key": "intent", "val": "book"},
-                                ],
-                            },
-                        ],
-                    },
-                },
-                {
-                    "text": "Nothing found",
-                    "author": "wizard",
-                    "timestamp": 2.0,
-                    "labels": {"acts": [{"name": "sorry", "args": []}]},
-                },
-            ],
-        }
-    ]
-}
+FRAMES = json_value("""
+    {"Frames-dataset/frames.json": [{"user_id": "U", "wizard_id": "W", "id": "f1",
+       "labels": {"userSurveyRating": 4.0, "wizardSurveyTaskSuccessful": true},
+       "turns": [{"text": "from Caprica or Atlantis on August 13", "author": "user",
+         "timestamp": 1.0,
+         "labels": {"active_frame": 1, "frames": [],
+          "acts": [{"name": "inform",
+            "args": [{"key": "or_city", "val": "Caprica"},
+             {"key": "or_city", "val": "Atlantis"}, {"key": "ref", "val": [{"frame": 1}]}]},
+           {"name": "inform",
+            "args": [{"key": "str_date", "val": "august 13"}, {"key": "intent", "val": "book"}]}]}},
+        {"text": "Nothing found", "author": "wizard", "timestamp": 2.0,
+         "labels": {"acts": [{"name": "sorry", "args": []}]}}]}]}
+""")
 
 TOLD = [
     ["agent", "Hi!"],
@@ -158,13 +132,8 @@ CHAT = {
 }
 ABCD = {"data/abcd_v1.1.json": {"train": [CHAT], "dev": [], "test": [CHAT | {"convo_id": 7}]}}
 
-FIXTURES = {
-    "metalwoz": METALWOZ,
-    "taskmaster": TASKMASTER,
-    "msr-e2e": MSR,
-    "frames": FRAMES,
-    "abcd": ABCD,
-}
+CORPORA = {"metalwoz": METALWOZ, "taskmaster": TASKMASTER, "msr-e2e": MSR}
+CORPORA |= {"frames": FRAMES, "abcd": ABCD}
 
 
 def test_the_bot_of_metalwoz_speaks_first(read, put):
@@ -280,106 +249,84 @@ def test_an_action_of_abcd_is_no_utterance(read, put, tmp_path: Path):
     assert read(tmp_path / "abcd_v1.1.json.gz") == records
 
 
-@pytest.mark.parametrize(
-    ("name", "file", "content", "told"),
-    [
-        (
-            "metalwoz",
-            "dialogues/A.txt",
-            '{"turns": ["hi"]}\n{"turns": ["hi", 3]}\n',
-            "dialogues/A.txt:2: turns: expected strings, found a number",
-        ),
-        ("metalwoz", "dialogues/A.txt", "hello\n", "dialogues/A.txt:1: not JSON"),
-        ("metalwoz", "notes.txt", "hello\n", "expected dialogues/*.txt, found notes.txt"),
-        (
-            "taskmaster",
-            "woz-dialogs.json",
-            [conversation("x", ("USER", "SYSTEM"))],
-            "woz-dialogs.json:1: speaker: expected user or assistant, found 'system'",
-        ),
-        (
-            "taskmaster",
-            "woz-dialogs.json",
-            [1],
-            "woz-dialogs.json:1: expected an object with 'utterances', found a number",
-        ),
-        (
-            "taskmaster",
-            "self-dialogs.json",
-            [
-                {
-                    "conversation_id": "x",
-                    "utterances": [
-                        {"speaker": "USER", "text": "hi", "segments": [{"end_index": 3}]}
-                    ],
-                }
-            ],
-            "start_index: expected a number, found None",
-        ),
-        (
-            "msr-e2e",
-            "taxi_all.tsv",
-            "a\tb\n",
-            "expected a header that begins with session.ID, found 'a'",
-        ),
-        (
-            "msr-e2e",
-            "taxi_all.tsv",
-            "session.ID\n1\t1\tx\tuser\n",
-            "taxi_all.tsv:2: line 2: expected session, message, time, speaker, text and acts, found 4 fields",
-        ),
-        (
-            "msr-e2e",
-            "taxi_all.tsv",
-            "session.ID\n1\t1\tx\tuser\thi\n1\t2\tx\tdriver\tho\n",
-            "taxi_all.tsv:2: line 3: Message.From: expected user or agent, found 'driver'",
-        ),
-        (
-            "frames",
-            "frames.json",
-            {"a": 1},
-            "frames.json: expected a list of dialogues, found an object",
-        ),
-        (
-            "frames",
-            "frames.json",
-            [{"turns": [{"text": "x", "author": "bot"}]}],
-            "author: expected user or wizard, found 'bot'",
-        ),
-        (
-            "abcd",
-            "abcd_v1.1.json",
-            [CHAT],
-            "expected an object with train, dev and test, found a list",
-        ),
-        (
-            "abcd",
-            "abcd_v1.1.json",
-            {"train": [CHAT, {"convo_id": 1}]},
-            "abcd_v1.1.json:train:2: expected 'original', found 'convo_id'",
-        ),
-        (
-            "abcd",
-            "abcd_v1.1.json",
-            {"train": [{"convo_id": 1, "original": [["bot", "x"]]}]},
-            "original: speaker: expected customer or agent or action, found 'bot'",
-        ),
-        (
-            "abcd",
-            "abcd_v1.1.json",
-            {"train": [{"convo_id": 1, "original": [["agent"]]}]},
-            "original: expected pairs of speaker and text",
-        ),
-    ],
+BROKEN = broken_files(
+    r"""
+metalwoz dialogues/A.txt
+{"turns": ["hi"]}
+{"turns": ["hi", 3]}
+-> dialogues/A.txt:2: turns: expected strings, found a number
+
+metalwoz dialogues/A.txt
+hello
+-> dialogues/A.txt:1: not JSON
+
+metalwoz notes.txt
+hello
+-> expected dialogues/*.txt, found notes.txt
+
+taskmaster woz-dialogs.json
+[{"conversation_id": "x", "utterances": [{"speaker": "SYSTEM", "text": "hi"}]}]
+-> woz-dialogs.json:1: speaker: expected user or assistant, found 'system'
+
+taskmaster woz-dialogs.json
+[1]
+-> woz-dialogs.json:1: expected an object with 'utterances', found a number
+
+taskmaster self-dialogs.json
+[{"conversation_id": "x",
+  "utterances": [{"speaker": "USER", "text": "hi", "segments": [{"end_index": 3}]}]}]
+-> start_index: expected a number, found None
+
+msr-e2e taxi_all.tsv
+a\tb
+-> expected a header that begins with session.ID, found 'a'
+
+msr-e2e taxi_all.tsv
+session.ID
+1\t1\tx\tuser
+-> taxi_all.tsv:2: line 2: expected session, message, time, speaker, text and acts,
+-> found 4 fields
+
+msr-e2e taxi_all.tsv
+session.ID
+1\t1\tx\tuser\thi
+1\t2\tx\tdriver\tho
+-> taxi_all.tsv:2: line 3: Message.From: expected user or agent, found 'driver'
+
+frames frames.json
+{"a": 1}
+-> frames.json: expected a list of dialogues, found an object
+
+frames frames.json
+[{"turns": [{"text": "x", "author": "bot"}]}]
+-> author: expected user or wizard, found 'bot'
+
+abcd abcd_v1.1.json
+[CHAT]
+-> expected an object with train, dev and test, found a list
+
+abcd abcd_v1.1.json
+{"train": [CHAT, {"convo_id": 1}]}
+-> abcd_v1.1.json:train:2: expected 'original', found 'convo_id'
+
+abcd abcd_v1.1.json
+{"train": [{"convo_id": 1, "original": [["bot", "x"]]}]}
+-> original: speaker: expected customer or agent or action, found 'bot'
+
+abcd abcd_v1.1.json
+{"train": [{"convo_id": 1, "original": [["agent"]]}]}
+-> original: expected pairs of speaker and text
+""",
+    {"CHAT": json.dumps(CHAT)},
 )
+
+
+@pytest.mark.parametrize(("name", "files", "told"), BROKEN)
 def test_another_layout_is_told_in_one_line(
-    scripts: Path, put, name: str, file: str, content: Any, told: str
+    scripts: Path, put, name: str, files: dict[str, str], told: str
 ):
-    run = subprocess.run(
-        [scripts / "dial-pairs", "--from", name, put({file: content})],
-        capture_output=True,
-        text=True,
-    )
+    command = [scripts / "dial-pairs", "--from", name, put(files)]
+    run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 1 and run.stdout.count("\n") <= 1
     assert told in run.stderr.splitlines()[0] and "Traceback" not in run.stderr, run.stderr
 

@@ -1,15 +1,17 @@
-"""Two texts with a label or a score, as published: SNLI, MNLI, Dialogue NLI, the STS benchmark, SICK."""
+"""Two texts with a label or a score: SNLI, MNLI, Dialogue NLI, the STS benchmark, SICK."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from corpora.broken import broken_files
 
 from dialtools.corpora.published import corpus_of
 from dialtools.errors import DataError
@@ -23,7 +25,11 @@ PAIR = {
 NLI_LINES = "".join(
     json.dumps(PAIR | {"gold_label": label}) + "\n" for label in ("entailment", "-")
 )
-NLI_TABLE = 'gold_label\tsentence1_parse\tsentence1\tsentence2\tpairID\nentailment\t(ROOT\tTwo women hug.\tThey say "bye.\t1r1n\n-\t(ROOT\tTwo women hug.\tThey say "bye.\t1r1n\n'
+NLI_TABLE = """\
+gold_label\tsentence1_parse\tsentence1\tsentence2\tpairID
+entailment\t(ROOT\tTwo women hug.\tThey say "bye.\t1r1n
+-\t(ROOT\tTwo women hug.\tThey say "bye.\t1r1n
+"""
 DNLI = [
     {
         "id": f"d{i}",
@@ -34,9 +40,25 @@ DNLI = [
     }
     for i, label in enumerate(("positive", "neutral", "negative"))
 ]
-STS = 'main-captions\tMSRvid\t2012test\t0001\t3.80\tA "plane is up.\tIt flies.\nmain-news\theadlines\t2014\t2\t0\tA\tB\tCC BY\tsource\n'
-SICK = "pair_ID\tsentence_A\tsentence_B\tentailment_label\trelatedness_score\tentailment_AB\tSemEval_set\n1\tKids play\tA man stands\tNEUTRAL\t4.5\tA_neutral_B\tTRAIN\n4\tBoys smile\tNo boy smiles\tCONTRADICTION\t3.6\tA_contradicts_B\tTRIAL\n"
-SEMEVAL = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n4\tBoys smile\tNo boy smiles\t3.6\tCONTRADICTION\n"
+STS = """\
+main-captions\tMSRvid\t2012test\t0001\t3.80\tA "plane is up.\tIt flies.
+main-news\theadlines\t2014\t2\t0\tA\tB\tCC BY\tsource
+"""
+SICK_FIELDS = (
+    *("pair_ID", "sentence_A", "sentence_B", "entailment_label", "relatedness_score"),
+    *("entailment_AB", "SemEval_set"),
+)
+SICK = (
+    "\t".join(SICK_FIELDS)
+    + """
+1\tKids play\tA man stands\tNEUTRAL\t4.5\tA_neutral_B\tTRAIN
+4\tBoys smile\tNo boy smiles\tCONTRADICTION\t3.6\tA_contradicts_B\tTRIAL
+"""
+)
+SEMEVAL = """\
+pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment
+4\tBoys smile\tNo boy smiles\t3.6\tCONTRADICTION
+"""
 RELEASES: dict[str, dict[str, Any]] = {
     "snli": {"snli_1.0/snli_1.0_dev.jsonl": NLI_LINES, "snli_1.0/snli_1.0_dev.txt": NLI_TABLE},
     "mnli": {
@@ -109,47 +131,49 @@ def test_scores_of_similarity(read, put):
     assert read(put({"SICK_trial.txt": SEMEVAL}, "semeval")) == [trial]
 
 
-@pytest.mark.parametrize(
-    ("name", "files", "told"),
-    [
-        ("snli", {"dev.txt": "a\tb\t7\n"}, "dev.txt:1: label: expected 0 or 1 or 2, found '7'"),
-        (
-            "snli",
-            {"snli_1.0_dev.jsonl": '{"text": "a"}'},
-            "snli_1.0_dev.jsonl:1: expected 'label', found 'text'",
-        ),
-        (
-            "mnli",
-            {"snli_1.0_dev.txt": NLI_TABLE},
-            r"expected multinli_1.0_\*.jsonl or multinli_1.0_\*.txt, found snli_1.0_dev.txt",
-        ),
-        ("dnli", {"dialogue_nli_dev.jsonl": {}}, "expected a list of pairs, found an object"),
-        (
-            "stsb",
-            {"sts-dev.csv": STS.replace("3.80", "high")},
-            "sts-dev.csv:1: score: expected a number, found 'high'",
-        ),
-        (
-            "stsb",
-            {"sts-dev.csv": STS.replace("3.80", "nan")},
-            "score: expected a number, found 'nan'",
-        ),
-        (
-            "stsb",
-            {"sts-dev.csv": "a,b\n"},
-            r"expected 7 fields \(genre, file, year, id, score, sentence1, sentence2\), found 1",
-        ),
-        (
-            "sick",
-            {"SICK.txt": SICK.replace("TRIAL", "SPARE")},
-            "SICK.txt:3: SemEval_set: expected TRAIN or TRIAL or TEST, found 'SPARE'",
-        ),
-    ],
+BROKEN = broken_files(
+    r"""
+snli dev.txt
+a\tb\t7
+-> dev.txt:1: label: expected 0 or 1 or 2, found '7'
+
+snli snli_1.0_dev.jsonl
+{"text": "a"}
+-> snli_1.0_dev.jsonl:1: expected 'label', found 'text'
+
+mnli snli_1.0_dev.txt
+TABLE
+-> expected multinli_1.0_*.jsonl or multinli_1.0_*.txt, found snli_1.0_dev.txt
+
+dnli dialogue_nli_dev.jsonl
+{}
+-> expected a list of pairs, found an object
+
+stsb sts-dev.csv
+main-captions\tMSRvid\t2012test\t0001\thigh\tA plane is up.\tIt flies.
+-> sts-dev.csv:1: score: expected a number, found 'high'
+
+stsb sts-dev.csv
+main-captions\tMSRvid\t2012test\t0001\tnan\tA plane is up.\tIt flies.
+-> score: expected a number, found 'nan'
+
+stsb sts-dev.csv
+a,b
+-> expected 7 fields (genre, file, year, id, score, sentence1, sentence2), found 1
+
+sick SICK.txt
+SICK
+-> SICK.txt:3: SemEval_set: expected TRAIN or TRIAL or TEST, found 'SPARE'
+""",
+    {"TABLE": NLI_TABLE, "SICK": SICK.replace("TRIAL", "SPARE")},
 )
+
+
+@pytest.mark.parametrize(("name", "files", "told"), BROKEN)
 def test_another_layout_tells_what_was_expected_and_found(
     read, put, name: str, files: dict[str, Any], told: str
 ):
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=re.escape(told)):
         read(put(files), name)
 
 
@@ -167,15 +191,10 @@ def test_entailment_becomes_pairs_and_other_labels_are_told(
         check=True,
     )
     (pair,) = map(json.loads, run.stdout.splitlines())
-    premise, hypothesis = (
-        (DNLI[0] if name == "dnli" else PAIR)["sentence1"],
-        (DNLI[0] if name == "dnli" else PAIR)["sentence2"],
-    )
-    assert (pair["context"], pair["response"], pair["kind"]) == (
-        [premise],
-        hypothesis,
-        "entailment",
-    )
+    entailed = DNLI[0] if name == "dnli" else PAIR
+    assert pair["context"] == [entailed["sentence1"]]
+    assert pair["response"] == entailed["sentence2"]
+    assert pair["kind"] == "entailment"
     assert dropped in run.stderr
 
 

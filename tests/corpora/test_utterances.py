@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from corpora.broken import broken_files
+from written import json_value
 
 from dialtools.corpora.published import corpus_of
 from dialtools.errors import DataError
@@ -20,60 +23,42 @@ CLINC = {
     "oos_test": [],
     "val": [["pay it", "pay_bill"]],
 }
-ATIS = {
-    "rasa_nlu_data": {
-        "common_examples": [
-            {
-                "text": "monday morning i fly from st. louis",
-                "intent": "flight",
-                "entities": [
-                    {"start": 26, "end": 35, "value": "st. louis", "entity": "fromloc.city_name"},
-                    {"start": 1, "end": 7, "value": "monday", "entity": "depart_date.day_name"},
-                    {
-                        "start": 7,
-                        "end": 14,
-                        "value": "morning",
-                        "entity": "depart_time.period_of_day",
-                    },
-                ],
-            },
-            {
-                "text": "to nyc",
-                "intent": "city+flight",
-                "entities": [
-                    {"start": 3, "end": 6, "value": "New York", "entity": "toloc.city_name"}
-                ],
-            },
-        ]
-    }
-}
-SONOS = {
-    "AddToPlaylist": [
-        {
-            "data": [
-                {"text": "Add "},
-                {"text": "Música", "entity": "track"},
-                {"text": " to my list. "},
-            ]
-        }
-    ]
-}
-HWU = """userid;answerid;scenario;intent;status;answer_annotation;notes;suggested_entities;answer_normalised;answer;question
-1;7;alarm;set;null;wake me up at [time : five am] [date : this week];;;wake me up at five am this week;Wake me up, at 5 am!;q
+ATIS = json_value("""
+    {"rasa_nlu_data": {"common_examples": [{"text": "monday morning i fly from st. louis",
+        "intent": "flight",
+        "entities": [{"start": 26, "end": 35, "value": "st. louis",
+          "entity": "fromloc.city_name"},
+         {"start": 1, "end": 7, "value": "monday", "entity": "depart_date.day_name"},
+         {"start": 7, "end": 14, "value": "morning", "entity": "depart_time.period_of_day"}]},
+       {"text": "to nyc", "intent": "city+flight",
+        "entities": [{"start": 3, "end": 6, "value": "New York", "entity": "toloc.city_name"}]}]}}
+""")
+SONOS = json_value("""
+    {"AddToPlaylist": [{"data": [{"text": "Add "}, {"text": "Música", "entity": "track"},
+        {"text": " to my list. "}]}]}
+""")
+HWU_FIELDS = (
+    *("userid", "answerid", "scenario", "intent", "status", "answer_annotation", "notes"),
+    *("suggested_entities", "answer_normalised", "answer", "question"),
+)
+WAKE = "wake me up at [time : five am] [date : this week]"
+HWU = (
+    ";".join(HWU_FIELDS)
+    + f"""
+1;7;alarm;set;null;{WAKE};;;wake me up at five am this week;Wake me up, at 5 am!;q
 1;8;alarm;set;IRR;null;;;;;q
 1;9;audio;volume_mute;null;quiet;;;quiet;"quiet; please";q
 """
-FOLD = 'answerid;scenario;intent;answer_annotation;answer_from_anno;answer_from_user\n3;alarm;query;"alarms for [date : today]";"alarms for today";"alarms for today"\n'
-MASSIVE = {
-    "id": "0",
-    "locale": "de-DE",
-    "partition": "dev",
-    "scenario": "alarm",
-    "intent": "alarm_set",
-    "worker_id": "8",
-    "utt": "weck mich um fünf uhr auf",
-    "annot_utt": "weck mich um [time : fünf uhr] auf",
-}
+)
+FOLD = """\
+answerid;scenario;intent;answer_annotation;answer_from_anno;answer_from_user
+3;alarm;query;"alarms for [date : today]";"alarms for today";"alarms for today"
+"""
+MASSIVE = json_value("""
+    {"id": "0", "locale": "de-DE", "partition": "dev", "scenario": "alarm",
+     "intent": "alarm_set", "worker_id": "8", "utt": "weck mich um fünf uhr auf",
+     "annot_utt": "weck mich um [time : fünf uhr] auf"}
+""")
 RELEASES: dict[str, dict[str, Any]] = {
     "clinc150": {
         "data/data_full.json": CLINC,
@@ -185,8 +170,9 @@ def test_rasa_spans_are_where_their_value_stands(read, put):
 
 
 def test_atis_in_lines_of_words_and_tags_ends_with_its_intent(read, put):
-    line = "BOS from st. louis today EOS\tO O B-fromloc.city_name I-fromloc.city_name B-date atis_flight\n"
-    (row,) = read(put({"atis-2.train.w-intent.iob": line}))
+    words = "BOS from st. louis today EOS"
+    tags = "O O B-fromloc.city_name I-fromloc.city_name B-date atis_flight"
+    (row,) = read(put({"atis-2.train.w-intent.iob": f"{words}\t{tags}\n"}))
     assert about(row, "text", "label", "split") == ("from st. louis today", "atis_flight", "train")
     assert values(row) == {"fromloc.city_name": "st. louis", "date": "today"}
     with pytest.raises(DataError, match="iob:1: 3 words but 1 tags"):
@@ -242,67 +228,61 @@ def test_massive_has_slots_of_any_language_and_says_which(read, put):
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "files", "told"),
-    [
-        ("clinc150", {"data_full.json": [1]}, "expected an object of splits, found a list"),
-        (
-            "clinc150",
-            {"data_full.json": {"rows": []}},
-            "expected lists train, val, test, oos_train, oos_val, oos_test, found 'rows', a list",
-        ),
-        (
-            "clinc150",
-            {"data_full.json": {"train": [["a"]]}},
-            r"data_full.json:1: expected \[text, intent\], found a list",
-        ),
-        (
-            "banking77",
-            {"train.csv": "text,intent\na,b\n"},
-            "train.csv:2: expected 'category', found 'text', 'intent'",
-        ),
-        (
-            "banking77",
-            {"train.csv": "text,category\na,b,c\n"},
-            r"expected 2 fields \(text, category\), found 3",
-        ),
-        (
-            "snips",
-            {"train_PlayMusic_full.json": []},
-            "expected an object of an intent's utterances, found a list",
-        ),
-        ("atis", {"train.json": {"nlu": 1}}, "train.json: expected 'rasa_nlu_data', found 'nlu'"),
-        (
-            "atis",
-            {
-                "train.json": {
-                    "rasa_nlu_data": {
-                        "common_examples": [
-                            {"text": "a", "entities": [{"start": 0, "end": 9, "entity": "x"}]}
-                        ]
-                    }
-                }
-            },
-            "entities: 0 to 9 is no part of a text of 1 characters",
-        ),
-        (
-            "hwu64",
-            {"NLU-Data-Home-Domain-Annotated-All.csv": "scenario;intent\na;b\n"},
-            "expected 'answer_annotation', found 'scenario', 'intent'",
-        ),
-        (
-            "massive",
-            {"en-US.jsonl": '{"utt": "a", "partition": "half"}'},
-            "partition: expected train or dev or test, found 'half'",
-        ),
-    ],
+BROKEN = broken_files(
+    """
+clinc150 data_full.json
+[1]
+-> expected an object of splits, found a list
+
+clinc150 data_full.json
+{"rows": []}
+-> expected lists train, val, test, oos_train, oos_val, oos_test, found 'rows', a list
+
+clinc150 data_full.json
+{"train": [["a"]]}
+-> data_full.json:1: expected [text, intent], found a list
+
+banking77 train.csv
+text,intent
+a,b
+-> train.csv:2: expected 'category', found 'text', 'intent'
+
+banking77 train.csv
+text,category
+a,b,c
+-> expected 2 fields (text, category), found 3
+
+snips train_PlayMusic_full.json
+[]
+-> expected an object of an intent's utterances, found a list
+
+atis train.json
+{"nlu": 1}
+-> train.json: expected 'rasa_nlu_data', found 'nlu'
+
+atis train.json
+{"rasa_nlu_data": {"common_examples": [
+  {"text": "a", "entities": [{"start": 0, "end": 9, "entity": "x"}]}]}}
+-> entities: 0 to 9 is no part of a text of 1 characters
+
+hwu64 NLU-Data-Home-Domain-Annotated-All.csv
+scenario;intent
+a;b
+-> expected 'answer_annotation', found 'scenario', 'intent'
+
+massive en-US.jsonl
+{"utt": "a", "partition": "half"}
+-> partition: expected train or dev or test, found 'half'
+"""
 )
+
+
+@pytest.mark.parametrize(("name", "files", "told"), BROKEN)
 def test_another_layout_tells_what_was_expected_and_found(
     read, put, name: str, files: dict[str, Any], told: str
 ):
-    with pytest.raises(DataError) as error:
+    with pytest.raises(DataError, match=re.escape(told)):
         read(put(files), name)
-    error.match(told)
 
 
 def records_of(shared: Path, name: str) -> list[dict[str, Any]]:
@@ -332,22 +312,23 @@ def test_published_counts_and_the_ready_made_records(
 
 @pytest.mark.shared
 def test_sonos_files_hold_the_utterances_and_slots_of_the_usual_split(shared: Path, read):
-    """All but one: an emoji stands in it that the tokenised files lost. Their test set is part of `train` here."""
+    """All but one: an emoji stands in it that the tokenised files lost.
+
+    Their test set is part of `train` here.
+    """
     rows = read(shared / "data/raw/snips")
     assert Counter(row["split"] for row in rows) == {"train": 13_784, "val": 700}
 
     def bare(text: str) -> str:
         return "".join(c for c in text.lower() if c.isalnum())
 
+    def key(record: dict[str, Any]) -> tuple[Any, ...]:
+        text = record["text"]
+        slots = [(bare(text[s["start"] : s["end"]]), s["label"]) for s in record["slots"]]
+        return bare(text), record["label"], *slots
+
     def keys(records: list[dict[str, Any]]) -> Counter[Any]:
-        return Counter(
-            (
-                bare(r["text"]),
-                r["label"],
-                *((bare(r["text"][s["start"] : s["end"]]), s["label"]) for s in r["slots"]),
-            )
-            for r in records
-        )
+        return Counter(map(key, records))
 
     usual = records_of(shared, "snips")
     assert keys(rows) == keys(usual)

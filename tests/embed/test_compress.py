@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -28,17 +29,7 @@ def model(scripts: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("model")
     line = [
         scripts / "dial-train",
-        "--method",
-        "tadse",
-        "--vocab-size",
-        "300",
-        "--hidden",
-        "64",
-        "--layers",
-        "1",
-        "--max-steps",
-        "1",
-        "-o",
+        *shlex.split("--method tadse --vocab-size 300 --hidden 64 --layers 1 --max-steps 1 -o"),
         home / "m",
     ]
     subprocess.run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -68,10 +69,7 @@ def test_vectors_are_the_golden_ones(scripts, minilm, shared, tmp_path):
         scripts,
         "--model",
         minilm,
-        "--max-length",
-        64,
-        "--no-normalize",
-        "-o",
+        *shlex.split("--max-length 64 --no-normalize -o"),
         tmp_path / "e.npy",
         input=lines,
     )
@@ -137,12 +135,7 @@ def test_options_of_the_vectors(scripts, minilm, corpus, tmp_path):
         scripts,
         "--model",
         minilm,
-        "--dtype",
-        "float16",
-        "-n",
-        10,
-        "--keep",
-        "label",
+        *shlex.split("--dtype float16 -n 10 --keep label"),
         corpus,
         "-o",
         tmp_path / "e.arrow",
@@ -154,10 +147,7 @@ def test_options_of_the_vectors(scripts, minilm, corpus, tmp_path):
         scripts,
         "--model",
         minilm,
-        "--max-length",
-        4,
-        "--on-truncate",
-        "error",
+        *shlex.split("--max-length 4 --on-truncate error"),
         corpus,
         "-o",
         tmp_path / "f.arrow",
@@ -216,12 +206,7 @@ def test_a_dry_run_tells_what_a_run_then_does_and_writes_nothing(scripts, minilm
     flags = [
         "--model",
         minilm,
-        "--shard-rows",
-        "40",
-        "--max-length",
-        "9",
-        "--keep",
-        "id",
+        *shlex.split("--shard-rows 40 --max-length 9 --keep id"),
         corpus,
         "-o",
         "e.parquet",
@@ -229,27 +214,17 @@ def test_a_dry_run_tells_what_a_run_then_does_and_writes_nothing(scripts, minilm
     planned = embed(scripts, *flags, "--dry-run", cwd=tmp_path)
     assert planned.returncode == 0, planned.stderr
     assert not list(tmp_path.iterdir())
-    files = [
-        "--on-error",
-        "quarantine=bad.jsonl",
-        "--transform",
-        "center",
-        "--fit-on",
-        "fit.parquet",
-        "--save-transform",
-        "t.safetensors",
-    ]
+    files = shlex.split(
+        "--on-error quarantine=bad.jsonl --transform center --fit-on fit.parquet "
+        "--save-transform t.safetensors"
+    )
     (tmp_path / "in.jsonl").write_text('{"text": "a"}\n{"text": "the bill"}\n{\n')
     assert (
         embed(
             scripts,
             "--model",
             minilm,
-            "in.jsonl",
-            "-o",
-            "fit.parquet",
-            "--on-error",
-            "skip",
+            *shlex.split("in.jsonl -o fit.parquet --on-error skip"),
             cwd=tmp_path,
         ).returncode
         == 3

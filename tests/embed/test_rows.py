@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -84,11 +85,7 @@ def test_tokens_are_counted_before_any_cut(scripts, minilm):
         scripts,
         minilm,
         [{"text": "hello"}, {"text": ["hello", "what food?"]}, long],
-        "--tokens",
-        "--max-length",
-        "16",
-        "--keep",
-        "none",
+        *shlex.split("--tokens --max-length 16 --keep none"),
     )
     # [CLS] hello [SEP]; [CLS] hello [SEP] what food ? [SEP]; 300 words and two special tokens
     assert [r["tokens"] for r in rows] == [3, 7, 302]

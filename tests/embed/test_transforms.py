@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -155,12 +156,7 @@ def test_a_transform_is_fitted_saved_and_applied_again(kind: str, embed: Embed, 
     embed(
         "--transform",
         kind,
-        "--save-transform",
-        "t.safetensors",
-        "-o",
-        "fitted.parquet",
-        "--shard-rows",
-        16,
+        *shlex.split("--save-transform t.safetensors -o fitted.parquet --shard-rows 16"),
     )
     embed("--transform", "t.safetensors", "-o", "applied.parquet")
     embed("--transform", kind, "--fit-on", "plain.parquet", "-o", "on.parquet")

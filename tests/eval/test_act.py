@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -203,13 +204,7 @@ def test_the_same_seed_gives_the_same_bytes_and_the_record_tells_what_was_chosen
     ask = (
         "act",
         path,
-        "--target",
-        "current",
-        "--rates",
-        "0.001,0.01",
-        "--decays",
-        "0,0.01",
-        "--epochs",
+        *shlex.split("--target current --rates 0.001,0.01 --decays 0,0.01 --epochs"),
         8,
         "--json",
     )

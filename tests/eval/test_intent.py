@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -213,13 +214,7 @@ def evaluate_label(command: Command, path: Path) -> float:
         path,
         "--test",
         path,
-        "--label",
-        "intent",
-        "--shots",
-        "1",
-        "--runs",
-        1,
-        "--json",
+        *shlex.split("--label intent --shots 1 --runs 1 --json"),
     )
     return score([json.loads(line) for line in done.stdout.splitlines()], "accuracy", "1-shot")[
         "value"
@@ -235,10 +230,7 @@ def test_people_see_a_table_and_pipes_get_json_lines(
         str(toy_files[0]),
         "--test",
         str(toy_files[1]),
-        "--shots",
-        "1",
-        "--runs",
-        "2",
+        *shlex.split("--shots 1 --runs 2"),
     )
     piped = command(*files).stdout
     assert all(json.loads(line)["schema"] == "dialtools.score/1" for line in piped.splitlines())

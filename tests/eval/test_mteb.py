@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -87,10 +88,7 @@ def test_given_episodes_are_for_prototypes(command: Command, toy_files: tuple[Pa
         toy_files[0],
         "--test",
         toy_files[1],
-        "--method",
-        "logreg",
-        "--episodes",
-        "e.json",
+        *shlex.split("--method logreg --episodes e.json"),
         code=2,
     )
     assert "go with --method prototype" in failed.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -132,11 +133,7 @@ def test_validation_rows_are_found_by_their_usual_names(
             [scope.vectors["train"], scope.vectors["train"], scope.vectors["test"]]
         )
         found = evaluate(
-            "oos",
-            "--shots",
-            "1",
-            "--runs",
-            1,
+            *shlex.split("oos --shots 1 --runs 1"),
             write(tmp_path / f"{name}.jsonl", known, embedding=matrix),
         )
         assert (

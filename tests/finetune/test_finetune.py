@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import random
+import shlex
 import signal
 import subprocess
 import time
@@ -289,11 +290,7 @@ SHORT = (
     6,
     "--validate-every",
     2,
-    "--lr",
-    "1e-3",
-    "--device",
-    "cpu",
-    "--threads",
+    *shlex.split("--lr 1e-3 --device cpu --threads"),
     1,
 )
 
@@ -470,12 +467,7 @@ def test_fine_tuned_models_can_be_compared_and_published_corpora_read(
             rate,
             "--model",
             model,
-            "--from",
-            "clinc150",
-            "--without",
-            "oos",
-            "--name",
-            "c",
+            *shlex.split("--from clinc150 --without oos --name c"),
             corpus,
             "-o",
             tmp_path / f"{name}.jsonl",
@@ -539,13 +531,7 @@ def test_fields_files_and_protocol_can_be_others(finetune, model: Path, tmp_path
         model,
     )
     fields = (
-        "--text",
-        "said",
-        "--label",
-        "kind",
-        "--without",
-        "other",
-        "--dropout",
+        *shlex.split("--text said --label kind --without other --dropout"),
         0.3,
         "--shots",
         2,
@@ -578,19 +564,11 @@ def test_fields_files_and_protocol_can_be_others(finetune, model: Path, tmp_path
     )
     assert [path.name for path in tmp_path.glob("low*")] == ["low.jsonl"]
     select = (
-        "--query",
-        "said",
-        "--response",
-        "answer",
-        "--response-max-length",
+        *shlex.split("--query said --response answer --response-max-length"),
         8,
         "--candidates",
         6,
-        "--duplicates",
-        "count",
-        "--rest",
-        "keep",
-        "--shots",
+        *shlex.split("--duplicates count --rest keep --shots"),
         3,
     )
     assert (
@@ -598,19 +576,10 @@ def test_fields_files_and_protocol_can_be_others(finetune, model: Path, tmp_path
         == 15
     )
     finetune(
-        "act",
-        "--history",
-        "said",
-        "--response",
-        "answer",
-        "--label",
-        "acts",
-        "--target",
-        "current",
-        "--dropout",
-        0,
-        "--shots",
-        2,
+        *shlex.split(
+            "act --history said --response answer --label acts --target current --dropout 0 "
+            "--shots 2"
+        ),
         *other,
         *FEW,
         *splits,
@@ -655,14 +624,7 @@ def test_minilm_learns_five_intents_of_banking77_from_five_examples_each(
         "intent",
         "--model",
         minilm,
-        "--shots",
-        5,
-        "--runs",
-        1,
-        "--epochs",
-        6,
-        "--device",
-        "cpu",
+        *shlex.split("--shots 5 --runs 1 --epochs 6 --device cpu"),
         file,
         "-o",
         out,

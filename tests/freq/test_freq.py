@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from collections import Counter
 from itertools import combinations
@@ -145,11 +146,7 @@ def test_annotate_replaces_a_weight_and_touches_nothing_else(freq):
 def test_a_text_that_counts_do_not_hold_has_frequency_one_and_is_told(freq, tmp_path):
     (tmp_path / "counts.jsonl").write_bytes(b'{"text":"a","count":8}\n')
     done = freq(
-        "--annotate",
-        "--counts",
-        "counts.jsonl",
-        "--weighting",
-        "inverse",
+        *shlex.split("--annotate --counts counts.jsonl --weighting inverse"),
         data=b'{"text":"A"}\n{"text":"new"}\n',
     )
     assert [r["weight"] for r in rows(done.stdout)] == [0.125, 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -154,13 +155,7 @@ def test_a_dry_run_counts_what_a_run_then_writes_and_writes_nothing(tmp_path: Pa
     corpus = Path(__file__).parents[2] / "examples/heldout.jsonl.gz"
     flags = [
         corpus,
-        "--window",
-        "1,2",
-        "--min-words",
-        "4",
-        "--split",
-        "train=0.8,dev=0.1",
-        "-o",
+        *shlex.split("--window 1,2 --min-words 4 --split train=0.8,dev=0.1 -o"),
         tmp_path / "p.{split}.jsonl",
     ]
     planned = subprocess.run(
@@ -272,16 +267,9 @@ def test_chat_logs_in_csv_and_plain_text_give_the_same_pairs(tmp_path: Path, scr
         'ticket,n,who,message\n1,2,bot,"b, yes"\n1,1,me,a\n2,1,me,c\n2,2,bot,d\n'
     )
     (tmp_path / "log.txt").write_text("a\nb, yes\n\nc\nd\n")
-    flags = [
-        "--dialogue-column",
-        "ticket",
-        "--text-column",
-        "message",
-        "--order-column",
-        "n",
-        "--speaker-column",
-        "who",
-    ]
+    flags = shlex.split(
+        "--dialogue-column ticket --text-column message --order-column n --speaker-column who"
+    )
     runs = [
         subprocess.run([scripts / "dial-pairs", "-q", *extra], capture_output=True, check=True)
         for extra in ([*flags, tmp_path / "log.csv"], [tmp_path / "log.txt"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -103,19 +104,10 @@ def test_a_backbone_trains_and_its_directory_gives_the_same_vectors_everywhere(
         tmp_path / "start",
         "--pooling",
         pooling,
-        "--batch-size",
-        16,
-        "--max-steps",
-        12,
-        "--lr",
-        "3e-3",
-        "--head-lr-multiplier",
-        1,
-        "--threads",
-        1,
-        "--device",
-        "cpu",
-        "-o",
+        *shlex.split(
+            "--batch-size 16 --max-steps 12 --lr 3e-3 --head-lr-multiplier 1 --threads 1 "
+            "--device cpu -o"
+        ),
         model,
         pairs,
         small=False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shlex
 import shutil
 import signal
 import subprocess
@@ -90,11 +91,7 @@ def courses(
     on_cuda(
         "dial-train",
         *arguments,
-        "--device",
-        "cuda",
-        "--precision",
-        "float32",
-        "-o",
+        *shlex.split("--device cuda --precision float32 -o"),
         folder / "cuda",
     )
     logs = [steps(folder / name / "train-log.jsonl") for name in ("cpu", "cuda")]
@@ -281,20 +278,9 @@ def test_fine_tuning_and_learning_curves_run_on_it(
         as_lines([row | {"split": ("train", "test")[n % 4 == 3]} for n, row in enumerate(rows)])
     )
     tuned = on_cuda(
-        "dial-eval",
-        "finetune",
-        "intent",
-        "--model",
+        *shlex.split("dial-eval finetune intent --model"),
         model,
-        "--shots",
-        4,
-        "--runs",
-        1,
-        "--epochs",
-        2,
-        "--device",
-        "cuda",
-        "--json",
+        *shlex.split("--shots 4 --runs 1 --epochs 2 --device cuda --json"),
         split,
     )
     assert b"accuracy" in tuned.stdout
@@ -303,11 +289,7 @@ def test_fine_tuning_and_learning_curves_run_on_it(
         "--model",
         model,
         *FEW,
-        "--snapshot-every",
-        2,
-        "--device",
-        "cuda",
-        "-o",
+        *shlex.split("--snapshot-every 2 --device cuda -o"),
         tmp_path / "run",
         pairs,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -277,11 +278,7 @@ def test_given_negatives_are_used(train: Train, sides: Path, tmp_path: Path):
     )
     failed = train(
         *RUN,
-        "--negatives",
-        3,
-        "--max-steps",
-        2,
-        "-o",
+        *shlex.split("--negatives 3 --max-steps 2 -o"),
         tmp_path / "more",
         tmp_path / "given.jsonl",
         code=1,
@@ -300,13 +297,7 @@ def test_frozen_layers_stay_and_the_others_learn(train: Train, sides: Path, tmp_
             "--model",
             tmp_path / "start",
             *own,
-            "--freeze",
-            1,
-            "--max-steps",
-            3,
-            "--lr",
-            "1e-3",
-            "-o",
+            *shlex.split("--freeze 1 --max-steps 3 --lr 1e-3 -o"),
             trained,
             sides,
             small=False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -126,11 +127,7 @@ def test_every_kind_of_recipe_trains(method: str, train: Train, tmp_path: Path):
     train(
         "--method",
         method,
-        "--batch-size",
-        16,
-        "--max-steps",
-        4,
-        "-o",
+        *shlex.split("--batch-size 16 --max-steps 4 -o"),
         tmp_path / "model",
         stdin=as_lines(rows),
     )
@@ -144,13 +141,7 @@ def test_self_pairs_see_two_dropout_masks(train: Train, tmp_path: Path):
         {**r, "context": [r["response"]], "kind": "self", "window": 1} for r in pair_records(10)
     ]
     train(
-        "--method",
-        "simcse",
-        "--batch-size",
-        16,
-        "--max-steps",
-        2,
-        "-o",
+        *shlex.split("--method simcse --batch-size 16 --max-steps 2 -o"),
         tmp_path / "model",
         stdin=as_lines(rows),
     )
@@ -162,13 +153,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_batch(
 ):
     done = train(
         *RUN,
-        "--lr",
-        "1e38",
-        "--clip",
-        0,
-        "--schedule",
-        "constant",
-        "-o",
+        *shlex.split("--lr 1e38 --clip 0 --schedule constant -o"),
         tmp_path / "model",
         pairs,
         code=1,
@@ -196,12 +181,7 @@ def test_validation_keeps_whole_dialogues_apart_and_logs_its_accuracy(
 ):
     train(
         *RUN,
-        "--validation-share",
-        0.25,
-        "--validate-every",
-        3,
-        "--keep-best",
-        "-o",
+        *shlex.split("--validation-share 0.25 --validate-every 3 --keep-best -o"),
         tmp_path / "model",
         pairs,
     )

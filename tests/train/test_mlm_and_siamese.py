@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -131,13 +132,7 @@ def test_masked_words_are_learnt_from_utterances_and_the_model_goes_on_to_be_con
     texts = [{"text": row["response"]} for row in pair_records(60)]
     (tmp_path / "texts.jsonl").write_bytes(as_lines(texts))
     train(
-        "--objective",
-        "mlm",
-        "--epochs",
-        6,
-        "--batch-size",
-        32,
-        "-o",
+        *shlex.split("--objective mlm --epochs 6 --batch-size 32 -o"),
         tmp_path / "adapted",
         tmp_path / "texts.jsonl",
     )
@@ -152,13 +147,7 @@ def test_masked_words_are_learnt_from_utterances_and_the_model_goes_on_to_be_con
         "siamese-s",
         "--model",
         tmp_path / "adapted",
-        "--freeze",
-        0,
-        "--negatives",
-        2,
-        "--max-steps",
-        2,
-        "-o",
+        *shlex.split("--freeze 0 --negatives 2 --max-steps 2 -o"),
         tmp_path / "model",
         stdin=as_lines(pair_records(30, windows=(1,))),
         small=False,
@@ -173,11 +162,7 @@ def test_siamese_nets_learn(flags: tuple, train: Train, tmp_path: Path):
     train(
         "--method",
         *flags,
-        "--epochs",
-        6,
-        "--batch-size",
-        16,
-        "-o",
+        *shlex.split("--epochs 6 --batch-size 16 -o"),
         tmp_path / "model",
         stdin=as_lines(rows),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import subprocess
 import time
@@ -115,15 +116,7 @@ OPTIONS = (
     "1,2",
     "--runs",
     3,
-    "--label",
-    "intent",
-    "--split",
-    "part",
-    "--test-split",
-    "dev",
-    "--without",
-    "book",
-    "--candidates",
+    *shlex.split("--label intent --split part --test-split dev --without book --candidates"),
     40,
     "--device",
     "cpu",
@@ -186,15 +179,7 @@ def test_a_point_has_the_scores_of_its_snapshots_embedding_files(
         "1,2",
         "--runs",
         3,
-        "--label",
-        "intent",
-        "--split",
-        "part",
-        "--test-split",
-        "dev",
-        "--without",
-        "book",
-        "--json",
+        *shlex.split("--label intent --split part --test-split dev --without book --json"),
     )
     apart = curve(*arguments, tmp_path / "labelled.parquet", task="intent").stdout
     apart += curve("--candidates", 40, "--json", tmp_path / "pairs.parquet", task="select").stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -169,13 +170,7 @@ def test_typed_placeholders_are_tokens_too(train: Train, tmp_path: Path):
         for d in ("monday", "sunday")
     ]
     train(
-        "--method",
-        "tadse-paper",
-        "--batch-size",
-        4,
-        "--max-steps",
-        1,
-        "-o",
+        *shlex.split("--method tadse-paper --batch-size 4 --max-steps 1 -o"),
         tmp_path / "m",
         stdin=as_lines(rows),
     )
@@ -203,14 +198,7 @@ def test_what_makes_no_sense_is_said(train: Train, records: list[dict], tmp_path
     assert (
         b"one above it"
         in train(
-            "--method",
-            "tadse",
-            "--utterance-share",
-            0,
-            "--template-share",
-            0,
-            "--pair-share",
-            0,
+            *shlex.split("--method tadse --utterance-share 0 --template-share 0 --pair-share 0"),
             *run,
             stdin=lines,
             code=2,
