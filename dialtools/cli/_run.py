@@ -18,7 +18,10 @@ class Run:
     """What a command may tell its user, and what the user may tell it."""
 
     def __init__(self, name: str, options: Any, all_specs: Sequence[Spec]) -> None:
+        from dialtools.streams.provenance import Inputs
+
         self.name, self.options, self.specs = name, options, all_specs
+        self.inputs = Inputs(getattr(options, "inputs", ()))
         self.skipped = 0
         self.started = time.monotonic()
         self.signal: int | None = None
@@ -76,8 +79,9 @@ class Run:
         """Return what made the output: version, argv, options, inputs, counts."""
         from dialtools.streams.provenance import provenance
 
-        inputs = getattr(self.options, "inputs", ())
-        return provenance(command=self.name, options=self.resolved(), inputs=inputs, counts=counts)
+        return provenance(
+            command=self.name, options=self.options, inputs=self.inputs, counts=counts
+        )
 
     @contextmanager
     def graceful(self) -> Iterator[None]:

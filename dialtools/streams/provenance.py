@@ -1,10 +1,15 @@
-"""What made a file: version, command line, options, inputs, counts."""
+"""What made a file: version, command line, options, inputs, counts.
+
+Inputs are described once, by what was there when the run began; a file that changes while it is read
+is an error, never described as if it had been read so.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -12,9 +17,14 @@ from typing import Any
 import orjson
 
 from dialtools import __version__
+from dialtools.errors import DataError
+from dialtools.options import Spec, settings, specs
+from dialtools.streams.bytesio import open_input
+from dialtools.streams.chunks import input_format
 
 KEY = "dialtools"
-HOW_NOT_WHAT = (
+SCHEMA = "dialtools.provenance/1"
+HOW_NOT_WHAT = (  # until the last command asks its options' specs
     "resume",
     "overwrite",
     "quiet",
@@ -27,43 +37,105 @@ HOW_NOT_WHAT = (
     "jobs",
     "threads",
 )
-"""Options that change how a run goes, not what it makes: a resumed run must give the bytes of an unbroken one."""
+
+
+class Inputs:
+    """The files a run reads: their sizes and times noted at once, their digests taken when first asked for."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.paths = tuple(paths) or ("-",)
+        self._stamps = {file: _stamp(file) for path in self.paths for file in _files(path)}
+        self._stdin: dict[str, Any] = {}
+
+    @cached_property
+    def _described(self) -> list[dict[str, Any]]:
+        return [describe(path) for path in self.paths]
+
+    def described(self) -> list[dict[str, Any]]:
+        """Return name, size and digest of each input, of stdin as far as it is known.
+
+        Raises:
+            DataError: if a file changed since the run began.
+        """
+        described = self._described
+        for file, stamp in self._stamps.items():
+            if _stamp(file) != stamp:
+                raise DataError("changed while it was read", where=file)
+        return [facts | self._stdin if facts["name"] == "-" else facts for facts in described]
+
+    def note_stdin(self, content: Mapping[str, Any]) -> None:
+        """Take over what was read of stdin (`StreamDigest.content`)."""
+        self._stdin = dict(content)
+
+
+def _files(path: str) -> list[Path]:
+    """Return the file of an input, or those of a folder; a pipe has none."""
+    file = Path(path)
+    if file.is_dir():
+        return sorted(inner for inner in file.rglob("*") if inner.is_file())
+    return [file] if path != "-" and file.is_file() else []
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    """Return what changes when a file is written to: its size, and its time in ns."""
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns
 
 
 def provenance(
     *,
     command: str,
-    options: Mapping[str, Any],
-    inputs: Sequence[str],
+    options: Any,
+    inputs: Inputs,
     counts: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return what a file needs to tell to be made again; no time of day, so that same work gives same bytes."""
-    told = {
-        key: value
-        for key, value in options.items()
-        if value is not None and key not in HOW_NOT_WHAT
-    }
+    """Return what a file needs to tell to be made again.
+
+    There is no time of day in it, nor an option that changes how a run goes: the same work gives the
+    same bytes, broken off and resumed or not.
+    """
     return {
-        "schema": "dialtools.provenance/1",
+        "schema": SCHEMA,
         "version": __version__,
         "command": command,
-        "argv": _what(sys.argv[1:]),
-        "options": {key: list(v) if isinstance(v, tuple) else v for key, v in told.items()},
-        "inputs": [describe(path) for path in inputs or ("-",)],
+        "argv": argv_of_result(sys.argv[1:], specs(type(options))),
+        "options": plain_settings(options),
+        "inputs": inputs.described(),
         "counts": dict(counts or {}),
     }
 
 
-def _what(argv: Sequence[str]) -> list[str]:
-    """Leave out the flags that change how a run goes; --jobs and --threads with their numbers."""
-    words, skip = [], False
+def plain_settings(options: Any) -> dict[str, Any]:
+    """Return the options that change the result and have a value, as JSON gives them back."""
+    chosen = {key: value for key, value in settings(options).items() if value is not None}
+    return orjson.loads(orjson.dumps(chosen, default=str))
+
+
+def argv_of_result(argv: Sequence[str], known: Sequence[Spec]) -> list[str]:
+    """Leave out the flags that change how a run goes, with their values."""
+    how = [spec for spec in known if spec.how]
+    flags = {name: spec for spec in how for name in _names(spec)}
+    words: list[str] = []
+    is_value = False
     for word in argv:
-        flag = re.split(r"=|(?<=^-j)(?=\d)", word)[0]
-        name = {"-j": "jobs", "-q": "quiet", "-v": "verbose"}.get(flag, flag.removeprefix("--"))
-        if not skip and not (word.startswith("-") and name in HOW_NOT_WHAT):
+        if is_value:
+            is_value = False
+            continue
+        name = re.split(r"=|(?<=^-[a-zA-Z])(?=.)", word)[0] if word != "-" else word
+        spec = flags.get(name)
+        if spec is None:
             words.append(word)
-        skip = name in ("jobs", "threads") and flag == word and word.startswith("-")
+        else:
+            is_value = name == word and spec.type is not bool
     return words
+
+
+def _names(spec: Spec) -> list[str]:
+    negated = [f"--no-{spec.key}"] if spec.negatable else []
+    return [spec.flag, *negated, *([spec.short] if spec.short else [])]
 
 
 def describe(path: str) -> dict[str, Any]:
@@ -77,14 +149,11 @@ def describe(path: str) -> dict[str, Any]:
 
 
 def _folder(folder: Path) -> dict[str, Any]:
-    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    files = _files(str(folder))
     total = blake2b(digest_size=16)
     for file in files:
-        total.update(
-            f"{file.relative_to(folder).as_posix()}\0{digest(file)}\n".encode(
-                "utf-8", "surrogateescape"
-            )
-        )
+        line = f"{file.relative_to(folder).as_posix()}\0{digest(file)}\n"
+        total.update(line.encode("utf-8", "surrogateescape"))
     return {
         "files": len(files),
         "bytes": sum(file.stat().st_size for file in files),
@@ -104,3 +173,30 @@ def digest(path: str | Path) -> str:
 def as_metadata(facts: Mapping[str, Any]) -> dict[str, str]:
     """Return provenance as key-value metadata of Parquet and Arrow."""
     return {KEY: orjson.dumps(facts, option=orjson.OPT_SORT_KEYS, default=str).decode()}
+
+
+def read_provenance(path: Path) -> dict[str, Any] | None:
+    """Return what a model directory, a Parquet or an Arrow file tells of its making, or None."""
+    try:
+        text = (path / "dialtools.json").read_bytes() if path.is_dir() else _metadata(path)
+        facts = orjson.loads(text)
+    except (OSError, ValueError, DataError):
+        return None
+    return facts if isinstance(facts, dict) else None
+
+
+def _metadata(path: Path) -> bytes:
+    """Return the text under our key of a table's metadata; empty, if it has none or is no table."""
+    with open_input(str(path)) as stream:
+        kind = input_format("", None, stream.peek(6)[:6])
+        if kind == "parquet":
+            import pyarrow.parquet as pq
+
+            metadata = pq.read_metadata(path).metadata
+        elif kind == "arrow":
+            import pyarrow as pa
+
+            metadata = pa.ipc.open_stream(stream).schema.metadata
+        else:
+            metadata = None
+    return (metadata or {}).get(KEY.encode(), b"")

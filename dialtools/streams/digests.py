@@ -1,0 +1,96 @@
+"""What was read, by content: of stdin, which has no size and cannot be read again, and of records."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import blake2b
+from typing import Any, TypeVar
+
+import orjson
+
+Place = TypeVar("Place")
+BLOCK = 1 << 20
+
+
+class StreamDigest(io.RawIOBase):
+    """A stream that is hashed as it is read.
+
+    Attributes:
+        bytes: how many were read.
+        ended: whether the stream was read to its end.
+    """
+
+    def __init__(self, source: io.BufferedIOBase) -> None:
+        self.source = source
+        self.bytes = 0
+        self.ended = False
+        self._total = blake2b(digest_size=16)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        block = self.source.read1(len(target))
+        target[: len(block)] = block
+        self._total.update(block)
+        self.bytes += len(block)
+        self.ended = not block
+        return len(block)
+
+    def content(self) -> dict[str, Any]:
+        """Return what tells this input from another: bytes, digest, and whether more may follow."""
+        facts = {"bytes": self.bytes, "blake2b": self._total.hexdigest()}
+        return facts if self.ended else {**facts, "ended": False}
+
+
+@contextmanager
+def hashed_stdin() -> Iterator[StreamDigest]:
+    """Hash what readers read of stdin in this block; they need not know."""
+    before = sys.stdin
+    watched = StreamDigest(before.buffer)
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(watched, BLOCK))
+    try:
+        yield watched
+    finally:
+        sys.stdin = before
+
+
+def stdin_is(content: Mapping[str, Any]) -> bool:
+    """Tell whether stdin is the stream that `StreamDigest.content` told of; reads as much as it did.
+
+    A stream without a byte is no answer but none: what was read before is not given again.
+    """
+    stream = sys.stdin.buffer
+    total = blake2b(digest_size=16)
+    left = int(content["bytes"])
+    first = stream.peek(1) if isinstance(stream, io.BufferedReader) else b"?"
+    if not first:
+        return True
+    while left and (block := stream.read(min(left, BLOCK))):
+        total.update(block)
+        left -= len(block)
+    if left or total.hexdigest() != content["blake2b"]:
+        return False
+    return content.get("ended") is False or not stream.read(1)
+
+
+class RecordDigest:
+    """A running hash over records, in their order."""
+
+    def __init__(self) -> None:
+        self._total = blake2b(digest_size=16)
+
+    def __call__(
+        self, records: Iterable[tuple[Place, dict[str, Any]]]
+    ) -> Iterator[tuple[Place, dict[str, Any]]]:
+        """Yield the records, each hashed as it passes."""
+        for place, record in records:
+            self._total.update(orjson.dumps(record, default=str))
+            yield place, record
+
+    def so_far(self) -> str:
+        """Return 128 bits of all records that have passed, in hex."""
+        return self._total.hexdigest()

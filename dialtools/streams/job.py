@@ -1,0 +1,121 @@
+"""What a job is a job of, and how it differs from another."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from dialtools.options import specs
+from dialtools.streams.digests import stdin_is
+from dialtools.streams.provenance import Inputs, describe, plain_settings
+
+Description = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a job is a job of.
+
+    Attributes:
+        command: its name.
+        options: the options object.
+        inputs: the files it reads.
+        facts: what else decides the result, by the name that messages give it.
+        pieces: keys of options that say only which pieces there are.
+    """
+
+    command: str
+    options: Any
+    inputs: Inputs
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    pieces: Collection[str] = ()
+
+    def description(self) -> Description:
+        """Return the job as a manifest tells it."""
+        facts = {
+            "command": self.command,
+            "options": plain_settings(self.options),
+            "inputs": self.inputs.described(),
+            "files": self.files(),
+            **self.facts,
+        }
+        return orjson.loads(orjson.dumps(facts, default=str))
+
+    def files(self) -> dict[str, dict[str, Any]]:
+        """Return size and digest of each file that an option names, by the option's key."""
+        described: dict[str, dict[str, Any]] = {}
+        for spec in specs(type(self.options)):
+            path = getattr(self.options, spec.name)
+            names_file = "FILE" in (spec.metavar or "") and not spec.how
+            if names_file and isinstance(path, str) and Path(path).is_file():
+                described[spec.key] = describe(path)
+        return described
+
+
+class Changes(NamedTuple):
+    """What differs between a job and another, in words: settings, and what is read."""
+
+    settings: list[str]
+    inputs: list[str]
+
+    def __str__(self) -> str:
+        return "; ".join([*self.settings, *self.inputs])
+
+
+def changes(before: Description, now: Description, *, free: Collection[str] = ()) -> Changes:
+    """Return what differs; `free` are keys of options that may.
+
+    Stdin, where the content it had is known, is read and compared.
+    """
+    then, today = before.get("options") or {}, now["options"]
+    settings = [
+        f"--{key} was {_shown(then.get(key))}, is {_shown(today.get(key))}"
+        for key in dict.fromkeys([*today, *then])
+        if key not in free and then.get(key) != today.get(key)
+    ]
+    settings += [
+        f"{key} was {_shown(before.get(key))}, is {_shown(value)}"
+        for key, value in now.items()
+        if key not in ("options", "inputs", "files") and before.get(key) != value
+    ]
+    files, files_now = before.get("files") or {}, now["files"]
+    shared = [key for key in files_now if key in files]  # others show in the options
+    inputs = [
+        *_changed_inputs(before.get("inputs") or [], now["inputs"]),
+        *(_change(files[key], files_now[key]) for key in shared if key not in free),
+    ]
+    return Changes(settings, [change for change in inputs if change])
+
+
+def _changed_inputs(
+    before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    if len(before) == len(now):
+        return [_change(*pair) for pair in zip(before, now, strict=True)]
+    names = [", ".join(str(file["name"]) for file in files) for files in (before, now)]
+    return [f"inputs were {names[0]}, are {names[1]}"]
+
+
+def _change(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Return in words how an input differs from what it was, or nothing if it does not."""
+    if "blake2b" in before and "blake2b" in now:
+        same = all(before.get(key) == now.get(key) for key in ("bytes", "blake2b", "ended"))
+        return "" if same else f"{now['name']} was {_size(before)}, is {_size(now)}"
+    if before["name"] != now["name"]:
+        return f"input was {before['name']}, is {now['name']}"
+    if now["name"] == "-":
+        same = "blake2b" not in before or stdin_is(before)
+        return "" if same else f"stdin is not what was read of it: {_size(before)}"
+    return f"{now['name']} was {_size(before)}, is gone" if "blake2b" in before else ""
+
+
+def _size(file: Mapping[str, Any]) -> str:
+    return f"{file['bytes']:,} bytes (blake2b {file['blake2b'][:8]})"
+
+
+def _shown(value: Any) -> str:
+    return "not given" if value is None else str(value)

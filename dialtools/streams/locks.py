@@ -1,0 +1,88 @@
+"""One run at a time in one place."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dialtools.errors import OutputError
+
+WITHOUT_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
+"""What file systems say that know no locks; runs go unguarded there, rather than not at all."""
+
+
+class Lock:
+    """An exclusive lock on a file, held until `release`, or until the process ends however it ends.
+
+    The lock is that of the open file (flock): the kernel frees it after a kill -9 too, so no stale
+    lock is ever to be cleared by hand. The file holds the process id of its holder, for messages.
+    """
+
+    def __init__(self, path: Path, *, wait: Callable[[str], None] | None = None) -> None:
+        """Take the lock, or say who has it.
+
+        Args:
+            wait: wait for the holder, once this was told of it; without it nobody waits.
+
+        Raises:
+            OutputError: if another process holds it. FileNotFoundError: if its folder is gone.
+        """
+        self.path = path
+        self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            self._take(wait)
+        except BaseException:
+            os.close(self.descriptor)
+            raise
+        os.ftruncate(self.descriptor, 0)
+        os.pwrite(self.descriptor, f"{os.getpid()}\n".encode(), 0)
+
+    def _take(self, wait: Callable[[str], None] | None) -> None:
+        try:
+            fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(self.descriptor, 32, 0).decode("ascii", "replace").strip()
+            message = f"another run is at work here{f' (process {holder})' if holder else ''}"
+            if wait is None:
+                raise OutputError(message, where=self.path.parent) from None
+            wait(message)
+            fcntl.flock(self.descriptor, fcntl.LOCK_EX)
+        except OSError as error:
+            if error.errno not in WITHOUT_LOCKS:
+                raise
+
+    def release(self) -> None:
+        os.close(self.descriptor)
+
+
+@contextmanager
+def locked(
+    folder: str | Path, *, wait: bool = True, tell: Callable[[str], None] = lambda _: None
+) -> Iterator[None]:
+    """Be the only run that works in a folder; the lock is the file `FOLDER.lock` beside it, which stays.
+
+    Beside it, so that the folder itself may be made, emptied and replaced under the lock.
+
+    Args:
+        wait: until the other run is done; otherwise refuse at once.
+        tell: is given one line before a wait begins.
+
+    Raises:
+        OutputError: if another run is at work there and `wait` is false, or nothing can be written.
+    """
+    folder = Path(folder)
+    path = folder.with_name(f"{folder.name}.lock")
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+    def waiting(message: str) -> None:
+        tell(f"{folder}: {message}; waiting for it")
+
+    lock = Lock(path, wait=waiting if wait else None)
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,383 @@
+"""One way to take up a long job again: what it is a job of, its working folder, what it has finished.
+
+A command that can be resumed says `claim`, and asks the claim:
+
+    job = Job(run.name, options, Inputs(options.inputs), facts={"weights": encoder.digest()})
+    with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
+        if work.finished:
+            return run.close(work.finished)              # one line, exit status 0, nothing is done again
+        for key in wanted:
+            if key not in work.pieces:
+                work.add(key, compute(key), skipped=n)   # on the disk when `add` returns
+        run.skipped = work.skipped                       # of this run and of those it goes on from
+        metadata = as_metadata(work.provenance(counts))
+        write(options.output, work.pieces, overwrite=work.overwrite, metadata=metadata)
+        work.finish(counts)                              # the output is written: the folder goes
+
+**The job** is every option that changes the result (`option(..., how=True)` marks those that do not),
+the inputs by size and digest, each other file that an option names (metavar FILE) likewise, and
+`facts`: what else decides, such as the digest of weights or the precision that `auto` came to. Keys in
+`pieces` are options that only say which pieces there are (--shots, --runs): an interrupted job may go
+on with others, a finished one is another job with others. Inputs are compared by content and order,
+not by name.
+
+**The folder** is `OUTPUT.partial`, made with its manifest `job.json` in one rename, and locked while a
+run works there. All of it but `job.json`, `lock` and `pieces.jsonl` is the command's: parts, stores,
+checkpoints go to `work.folder / name`. Names that begin with a dot are scraps of interrupted writing
+(`atomic_file`, `atomic_directory`), removed by the next claim. What is in a folder of that name that
+has no manifest of ours is not ours: nothing of it is touched, whatever the flags. A run that fails
+removes the folder only if it made it and nothing but scraps is in it.
+
+**The finished output** tells its job by its provenance: a model directory in `dialtools.json`, Parquet
+and Arrow in their metadata. Others (JSONL, npy) have it beside them, in `OUTPUT.job.json`, which
+`finish` writes, together with the output's own digest, so that it never speaks for another file.
+
+| OUTPUT.partial | OUTPUT | neither flag | --resume | --overwrite |
+|---|---|---|---|---|
+| - | - | begins | begins | begins |
+| same job | any | refused, 1 | goes on | starts over |
+| other options | any | refused, 1 | refused, 2 | starts over |
+| other inputs | any | refused, 1 | refused, 1 | starts over |
+| - | same job | refused, 1 | "finished", 0 | starts over |
+| - | other job, or untold | refused, 1 | refused, 1 | starts over |
+| another run in it | any | refused, 1 | refused, 1 | refused, 1 |
+| not ours | any | refused, 1 | refused, 1 | refused, 1 |
+
+A run that began with --overwrite may be resumed without it, and replaces the output as it was allowed
+to. Stdout, devices and pipes have nothing beside them: pieces are kept in memory, `work.folder` is a
+temporary folder, --resume of stdout is a usage error.
+
+**Stdin** is known by content once it is read. Wrap the reading in `hashed_stdin()` and hand what it
+saw to `work.note_stdin(seen.content())`, with `keep=True` if no later run needs to read it again (a
+spool that is finished): from then on --resume compares what stdin brings with what was read, and takes
+an empty stdin for "as it was". A job that reads stdin again on resume binds its pieces to what they
+were made of, and asks `work.expect`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+import orjson
+
+from dialtools.errors import ConfigError, OutputError
+from dialtools.streams.atomic import atomic_file, check_parent, is_special, refuse_existing, sync
+from dialtools.streams.job import Description, Job, changes
+from dialtools.streams.locks import Lock
+from dialtools.streams.provenance import describe, digest, provenance, read_provenance
+
+MANIFEST = "job.json"
+LOCK = "lock"
+PIECES = "pieces.jsonl"
+SCHEMA = "dialtools.job/1"
+BESIDE = ".job.json"
+"""After the name of an output that cannot carry its job itself."""
+
+
+class Work:
+    """A claimed working folder: what is finished of a job, and room for what is being made.
+
+    Attributes:
+        folder: where the parts of the job lie.
+        pieces: what is finished, by key.
+        finished: the line that tells that the output is there already, or "".
+        resumed: whether this run goes on from another.
+        overwrite: whether the output may be replaced in the end.
+        skipped: bad records of the finished pieces, those of earlier runs among them.
+        kept: whether anything outlasts this run; stdout, devices and pipes keep nothing.
+    """
+
+    def __init__(self, output: str, job: Job, *, resume: bool, overwrite: bool) -> None:
+        self.job = job
+        self.resume = resume
+        self.overwrite = overwrite
+        self.kept = output != "-" and not is_special(output)
+        self.final = Path(output)
+        self.folder = self.final.with_name(f"{self.final.name}.partial")
+        self.pieces: dict[str, Any] = {}
+        self.skipped = 0
+        self.finished = ""
+        self.resumed = False
+        self._lock: Lock | None = None
+
+    def __enter__(self) -> Work:
+        """Claim the folder.
+
+        Raises:
+            OutputError: if another run is at work there, or what is there may be neither gone on with
+            nor replaced. ConfigError: if an interrupted job had other options.
+        """
+        if not self.kept:
+            self.folder = Path(tempfile.mkdtemp(prefix="dialtools-"))
+            return self
+        check_parent(self.final)
+        try:
+            if not (self.resume and self.folder.exists()):
+                self._check_output()
+            if not self.finished:
+                self._open()
+        except BaseException:
+            self._release()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if not self.kept:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        elif kind is not None:
+            self._drop_if_empty()
+        self._release()
+
+    def add(self, key: str, value: Any, *, skipped: int = 0) -> None:
+        """Keep a finished piece: a JSON value, on the disk when this returns.
+
+        Args:
+            skipped: bad records that were left out of it.
+        """
+        self.pieces[key] = value
+        self.skipped += skipped
+        if self.kept:
+            row = {"key": key, "value": value, "skipped": skipped}
+            with (self.folder / PIECES).open("ab") as file:
+                file.write(orjson.dumps(row, default=str) + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+
+    def expect(self, name: str, before: Any, now: Any) -> None:
+        """Check that a finished piece was made of what is read now.
+
+        Raises:
+            OutputError: if not.
+        """
+        if before != now:
+            raise self._changed_input(f"{name} was made of other records than are read now")
+
+    def note_stdin(self, content: Mapping[str, Any], *, keep: bool = False) -> None:
+        """Take over what was read of stdin, for provenance; with `keep` for the manifest too."""
+        self.job.inputs.note_stdin(content)
+        if keep and self.kept:
+            _write_manifest(self.folder, self.job, overwrite=self.overwrite)
+
+    def provenance(self, counts: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return what the output needs to tell, the job among it.
+
+        Raises:
+            DataError: if an input changed while it was read.
+        """
+        job = self.job
+        told = provenance(
+            command=job.command, options=job.options, inputs=job.inputs, counts=counts
+        )
+        return {**told, "files": job.files(), **job.facts}
+
+    def finish(self, counts: Mapping[str, Any] | None = None) -> None:
+        """Let the written output tell its job, and remove the folder."""
+        if not self.kept:
+            return
+        beside = _beside(self.final)
+        if read_provenance(self.final) is not None:
+            beside.unlink(missing_ok=True)  # of a file of another kind that was replaced
+        else:
+            output = describe(str(self.final))
+            facts = {**self.provenance(counts), "output": output}
+            with atomic_file(beside, overwrite=True) as path:
+                path.write_bytes(orjson.dumps(facts, option=orjson.OPT_INDENT_2, default=str))
+        _remove(self.folder)
+
+    def _changed_input(self, what: str) -> OutputError:
+        hint = "--overwrite starts over with what is there now; another -o leaves this as it is"
+        return OutputError(f"cannot resume: {what}", where=self.folder, hint=hint)
+
+    def _open(self) -> None:
+        """Go on in the folder that is there, or make one."""
+        while True:
+            if self.folder.exists() or self.folder.is_symlink():
+                with suppress(FileNotFoundError):  # the other run ended just now
+                    self._enter()
+            if self.resumed or self.finished or self._make():
+                return
+
+    def _enter(self) -> None:
+        """Lock the folder that is there, and take it up, or remove it.
+
+        Raises:
+            OutputError: if it is not ours, another run is in it, or it may be neither gone on with nor
+            replaced. ConfigError: if it is that of another job.
+        """
+        manifest = _read_manifest(self.folder)
+        self._lock = Lock(self.folder / LOCK)
+        if self.resume:
+            self._compare(manifest)
+            self._take_up(manifest)
+        elif self.overwrite:
+            _remove(self.folder)
+            self._release()
+        else:
+            raise OutputError(
+                "an interrupted run is here",
+                where=self.folder,
+                hint="--resume goes on, --overwrite starts over",
+            )
+
+    def _compare(self, manifest: Mapping[str, Any]) -> None:
+        different = changes(manifest["job"], self.job.description(), free=self.job.pieces)
+        if different.settings:
+            raise ConfigError(
+                f"cannot resume: {different}",
+                hint="run it as it was, or start over with --overwrite",
+            )
+        if different.inputs:
+            raise self._changed_input(str(different))
+
+    def _take_up(self, manifest: Mapping[str, Any]) -> None:
+        self.resumed = True
+        self.overwrite = bool(manifest.get("overwrite"))
+        for scrap in self.folder.glob(".*"):
+            _remove(scrap)
+        self.pieces, self.skipped = _read_pieces(self.folder / PIECES)
+        written = self.final.exists() and not self.overwrite
+        if written and not self._differs_from_output():  # killed between writing and tidying up
+            self.finish()
+            self._tell_finished()
+
+    def _make(self) -> bool:
+        """Make the folder, locked and with its manifest, in one rename; tell whether no other run was faster."""
+        fresh = self.folder.with_name(f".{self.folder.name}.{os.getpid()}.tmp")
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir()
+        try:
+            _write_manifest(fresh, self.job, overwrite=self.overwrite)
+            self._lock = Lock(fresh / LOCK)
+            fresh.rename(self.folder)
+        except OSError:
+            self._release()
+            shutil.rmtree(fresh, ignore_errors=True)
+            if not self.folder.exists():
+                raise
+            return False
+        except BaseException:
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise
+        return True
+
+    def _differs_from_output(self) -> str:
+        """Return how the job of the finished output differs from this one, or nothing if it does not."""
+        before = _job_of(self.final)
+        if before is None or "options" not in before:
+            return "it does not tell which"
+        return str(changes(before, self.job.description()))
+
+    def _check_output(self) -> None:
+        """Look at an output that is there already.
+
+        Raises:
+            OutputError: if it is there, and neither this job's nor to be replaced.
+        """
+        if not self.resume or not self.final.exists():
+            refuse_existing(self.final, overwrite=self.overwrite)
+            return
+        difference = self._differs_from_output()
+        if difference:
+            raise OutputError(
+                f"is finished, of another job: {difference}",
+                where=self.final,
+                hint="--overwrite makes it anew; another -o keeps it",
+            )
+        self._tell_finished()
+
+    def _tell_finished(self) -> None:
+        self.finished = f"{self.final}: finished already, of the same inputs and options"
+
+    def _release(self) -> None:
+        if self._lock:
+            self._lock.release()
+        self._lock = None
+
+    def _drop_if_empty(self) -> None:
+        """Remove the folder of a failed run if this run made it, and nothing but scraps is in it."""
+        if self.resumed or self._lock is None or not self.folder.is_dir():
+            return
+        names = {path.name for path in self.folder.iterdir() if not path.name.startswith(".")}
+        if names <= {MANIFEST, LOCK}:
+            _remove(self.folder)
+
+
+def claim(output: str, job: Job, *, resume: bool, overwrite: bool) -> Work:
+    """Return the claim of an output's working folder, to be entered with `with`; see the module's docstring.
+
+    Raises:
+        ConfigError: if both flags are given, or stdout is to be resumed.
+    """
+    if resume and overwrite:
+        raise ConfigError("--resume goes on, --overwrite starts over: give one")
+    if resume and output == "-":
+        raise ConfigError("--resume needs -o FILE; stdout cannot be resumed")
+    return Work(output, job, resume=resume, overwrite=overwrite)
+
+
+def _write_manifest(folder: Path, job: Job, *, overwrite: bool) -> None:
+    facts = {"schema": SCHEMA, "overwrite": overwrite, "job": job.description()}
+    with atomic_file(folder / MANIFEST, overwrite=True) as path:
+        path.write_bytes(orjson.dumps(facts, option=orjson.OPT_INDENT_2))
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a working folder.
+
+    Raises:
+        OutputError: if there is none of ours.
+    """
+    with suppress(FileNotFoundError, NotADirectoryError, ValueError):
+        manifest = orjson.loads((folder / MANIFEST).read_bytes())
+        if isinstance(manifest, dict) and cast("Any", manifest).get("schema") == SCHEMA:
+            return cast("dict[str, Any]", manifest)
+    if not folder.exists():
+        raise FileNotFoundError(folder)
+    raise OutputError(
+        "is needed to work in, but was made by something else",
+        where=folder,
+        hint="nothing in it was touched: move it away, or give another -o",
+    )
+
+
+def _read_pieces(path: Path) -> tuple[dict[str, Any], int]:
+    """Return the finished pieces and their bad records; cut off a line that a kill left half written."""
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    if lines and not lines[-1].endswith(b"\n"):
+        lines.pop()
+        os.truncate(path, sum(map(len, lines)))
+        sync(path)
+    rows = [orjson.loads(line) for line in lines]
+    return {row["key"]: row["value"] for row in rows}, sum(row["skipped"] for row in rows)
+
+
+def _job_of(final: Path) -> Description | None:
+    """Return the job that a finished output tells of, or None if it does not, or was changed since."""
+    beside = _beside(final)
+    if not beside.is_file():
+        return read_provenance(final)
+    with suppress(ValueError, KeyError, TypeError):
+        facts = orjson.loads(beside.read_bytes())
+        if facts["output"]["blake2b"] == digest(final):
+            return facts
+    return None
+
+
+def _beside(final: Path) -> Path:
+    return final.with_name(final.name + BESIDE)
+
+
+def _remove(path: Path) -> None:
+    """Remove a folder so that none ever sees half of it; or a file."""
+    if path.is_dir():
+        aside = path.with_name(f".{path.name.lstrip('.')}.{os.getpid()}.old")
+        path.rename(aside)
+        shutil.rmtree(aside, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
