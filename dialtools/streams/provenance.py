@@ -6,6 +6,7 @@ is an error, never described as if it had been read so.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -72,7 +73,8 @@ def _files(path: str) -> list[Path]:
     """Return the file of an input, or those of a folder; a pipe has none."""
     file = Path(path)
     if file.is_dir():
-        return sorted(inner for inner in file.rglob("*") if inner.is_file())
+        inner = (Path(folder) / name for folder, _, names in os.walk(file) for name in names)
+        return sorted(path for path in inner if os.path.isfile(path))
     return [file] if path != "-" and file.is_file() else []
 
 
