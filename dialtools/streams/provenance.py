@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -74,17 +75,17 @@ def _files(path: str) -> list[Path]:
     file = Path(path)
     if file.is_dir():
         inner = (Path(folder) / name for folder, _, names in os.walk(file) for name in names)
-        return sorted(path for path in inner if os.path.isfile(path))
-    return [file] if path != "-" and file.is_file() else []
+        return sorted(path for path in inner if _stamp(path))
+    return [file] if path != "-" and _stamp(file) else []
 
 
 def _stamp(file: Path) -> tuple[int, int] | None:
-    """Return what changes when a file is written to: its size, and its time in ns."""
+    """Return what changes when a file is written to, size and time in ns; None of what is no file."""
     try:
         status = file.stat()
     except OSError:
         return None
-    return status.st_size, status.st_mtime_ns
+    return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
 
 def provenance(
