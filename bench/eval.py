@@ -26,7 +26,7 @@ from dialtools.encoder.encoder import Encoder
 from dialtools.eval.labelled import Labelled
 from dialtools.eval.tasks.intent import prototype_hits
 from dialtools.metrics.episodes import sample
-from dialtools.metrics.geometry import unit
+from dialtools.metrics.space import unit
 
 
 def main() -> None:

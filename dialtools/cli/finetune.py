@@ -237,8 +237,8 @@ def _scores(
     """Return a score over the runs for each metric."""
     import numpy as np
 
+    from dialtools.corpora.splits import group_numbers
     from dialtools.eval.identity import TELLING, identity
-    from dialtools.eval.parts import numbered
     from dialtools.eval.score import of_runs, shares
 
     dataset = options.name or options.test or ", ".join(options.inputs)
@@ -260,7 +260,7 @@ def _scores(
     facts["items"] = identity(
         {name: [record[name] for record in asked] for name in told}, also=(label,)
     )
-    together = task.together or numbered([record.get("dialogue_id") for record in asked])
+    together = task.together or group_numbers([record.get("dialogue_id") for record in asked])
     each = {
         metric: shares(np.mean([result["each"][metric] for result in results], 0))
         for metric in results[0]["each"]

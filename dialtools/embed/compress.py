@@ -15,7 +15,7 @@ from dialtools.embed.sink import matrix
 from dialtools.encoder.alignment import load_alignment
 from dialtools.errors import ConfigError, DataError
 from dialtools.metrics.classify import nearest_rows
-from dialtools.metrics.geometry import unit
+from dialtools.metrics.space import unit
 from dialtools.streams.chunks import read_records
 from dialtools.streams.policy import Policy
 from dialtools.streams.vectors import SUFFIX, embedding_batch

@@ -12,7 +12,7 @@ from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.sequences import sequences_of
 from dialtools.encoder.word_vectors import WordVectors
-from dialtools.metrics.geometry import unit
+from dialtools.metrics.space import unit
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dialtools.embed import transforms
 from dialtools.embed.options import KINDS, EmbedOptions
 from dialtools.embed.sink import matrix
 from dialtools.errors import ConfigError
-from dialtools.metrics.geometry import unit
+from dialtools.metrics.space import unit
 from dialtools.streams.atomic import refuse_existing
 from dialtools.streams.vectors import SUFFIX, read_embeddings
 

@@ -17,13 +17,43 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dialtools.errors import DataError
 from dialtools.eval.options.probes import ProbeOptions
-from dialtools.eval.parts import Parts
+from dialtools.eval.rows import Held, Parts, hold_out, read_parts
+from dialtools.streams.vectors import Embeddings
 
 LEAST_GAIN = 1e-3
 """Share of the validation loss that an epoch must take off to count as progress."""
 
 Quality = Callable[[np.ndarray, np.ndarray], float]
+
+
+def read_probe_parts(options: ProbeOptions) -> Parts[Embeddings]:
+    """Return the three parts; without validation rows, a share of the training dialogues.
+
+    Raises:
+        DataError: as `read_parts`, and if there is nothing to choose hyper-parameters on.
+    """
+    parts = read_parts(options)
+    if len(parts.validation):
+        return parts
+    train, validation = _held_out(parts.train, options)
+    for name, part in (("train", train), ("validation", validation)):
+        if not len(part):
+            raise DataError(f"holds no {name} rows", where=part.name)
+    return Parts(train, validation, parts.test)
+
+
+def _held_out(train: Embeddings, options: ProbeOptions) -> Held:
+    if not options.hold_out:
+        raise DataError(
+            "no validation rows to choose hyper-parameters on",
+            where=train.name,
+            hint="--validation FILE, --validation-split NAME, or --hold-out 0.1",
+        )
+    named = next((name for name in ("dialogue_id", "id") if name in train.columns), None)
+    names = train.columns[named] if named else range(len(train))
+    return hold_out(train, names, options.hold_out, seed=options.seed)
 
 
 @dataclass
@@ -46,8 +76,8 @@ class Probe:
 
 
 def train(
-    parts: Parts,
-    targets: Parts,
+    parts: Parts[Embeddings],
+    targets: Parts[np.ndarray],
     quality: Quality,
     options: ProbeOptions,
     advance: Callable[[int], None],

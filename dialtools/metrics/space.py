@@ -7,6 +7,12 @@ import numpy as np
 BLOCK = 2048
 
 
+def unit(vectors_ND: np.ndarray) -> np.ndarray:
+    """Return rows scaled to length 1; a zero row stays zero."""
+    norms_N1 = np.linalg.norm(vectors_ND, axis=1, keepdims=True)
+    return vectors_ND / np.where(norms_N1 > 0, norms_N1, 1)
+
+
 def uniformity(vectors_ND: np.ndarray, t: float = 2.0) -> float:
     """Return log of the mean of exp(-t |x - y|^2) over pairs of distinct rows; lower is more even."""
     n, total = len(vectors_ND), 0.0

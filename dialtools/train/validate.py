@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dialtools.encoder.encode import encode
-from dialtools.metrics.geometry import unit
 from dialtools.metrics.ranking import block_ranks, top_k
+from dialtools.metrics.space import unit
 from dialtools.train.data.collate import contexts, responses
 from dialtools.train.data.store import Store
 from dialtools.train.loop import Trainer

@@ -154,7 +154,7 @@ def test_scores_are_those_of_scikit_learn_on_what_the_layer_predicts(
 ):
     from sklearn.metrics import f1_score
 
-    from dialtools.eval import parts, probe
+    from dialtools.eval import probe
     from dialtools.eval.options.probes import ActOptions
     from dialtools.eval.tasks import act
 
@@ -164,9 +164,9 @@ def test_scores_are_those_of_scikit_learn_on_what_the_layer_predicts(
         inputs=(str(path),), target="current", rates=(0.01,), decays=(0.0,), epochs=10
     )
     scores = {s.metric: s.value for s in act.evaluate(options)[0]}
-    three = parts.Parts(*(act.examples(part, options) for part in parts.read(options)))
+    three = probe.read_probe_parts(options).each(lambda part: act.examples(part, options))
     names = sorted(ACTS)
-    truth = parts.Parts(*(act.indicators(part.columns[act.TARGET], names) for part in three))
+    truth = three.each(lambda part: act.indicators(part.columns[act.TARGET], names))
 
     def quality(t: np.ndarray, p: np.ndarray) -> float:
         return (

@@ -56,8 +56,9 @@ def test_one_column_may_have_any_number_of_classes(evaluate: Evaluate, path: Pat
 def test_accuracy_is_that_of_scikit_learn_on_what_the_layer_predicts(toy: Toy, tmp_path: Path):
     from sklearn.metrics import accuracy_score
 
-    from dialtools.eval import parts, probe
+    from dialtools.eval import probe
     from dialtools.eval.options.probes import InferOptions
+    from dialtools.eval.rows import Parts
     from dialtools.eval.tasks import infer
 
     rows = [
@@ -74,9 +75,9 @@ def test_accuracy_is_that_of_scikit_learn_on_what_the_layer_predicts(toy: Toy, t
         half: np.array([names.index(label) for label in toy.label[half]])
         for half in ("train", "test")
     }
-    three = parts.Parts(y["train"], y["test"], y["test"])
+    three = Parts(y["train"], y["test"], y["test"])
     layer = probe.train(
-        parts.read(options),
+        probe.read_probe_parts(options),
         three,
         lambda t, p: accuracy_score(t, p.argmax(1)),
         options,

@@ -24,6 +24,7 @@ from typing import Any, NoReturn
 
 import orjson
 
+from dialtools.corpora.splits import VALIDATION
 from dialtools.errors import DataError
 from dialtools.streams.bytesio import BOM, open_input, opened
 from dialtools.streams.chunks import decode
@@ -33,7 +34,7 @@ MAX_FILE_BYTES = 1 << 31
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 SPLITS = {
     "train": ("train", "trn", "training"),
-    "val": ("dev", "val", "valid", "validate", "validation"),
+    "val": VALIDATION,
     "test": ("test", "tst"),
 }
 ORDER: dict[str | None, int] = {split: place for place, split in enumerate(SPLITS)}

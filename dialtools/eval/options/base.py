@@ -83,6 +83,22 @@ class SplitOptions(ReportOptions):
 
 
 @dataclass
+class ThreePartOptions(SplitOptions):
+    """And rows to choose on: a third file, or a third value of the split column."""
+
+    validation: str | None = option(
+        None, metavar="FILE", group="Input", help="embeddings to choose on"
+    )
+    validation_split: str | None = option(
+        None,
+        metavar="NAME",
+        group="Input",
+        help="value of the split column for validation rows",
+        shown="validation, validate, valid, val or dev",
+    )
+
+
+@dataclass
 class PartOptions(ReportOptions):
     """Rows of one or several parts, each scored apart."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
-from dialtools.eval.options.base import SplitOptions
+from dialtools.eval.options.base import ThreePartOptions
 from dialtools.options import option
 from dialtools.values import at_least, int_list, shares
 
 
 @dataclass
-class LabelledOptions(SplitOptions):
+class LabelledOptions(ThreePartOptions):
     """Labelled embeddings, and the few of them that a run may see."""
 
     label: str = option("label", metavar="NAME", group="Input", help="column of the labels")
@@ -94,11 +94,4 @@ class OosOptions(LabelledOptions):
     oos_label: str = option("oos", metavar="LABEL", help="label of what is out of scope")
     validation: str | None = option(
         None, metavar="FILE", group="Input", help="embeddings to choose a threshold on"
-    )
-    validation_split: str | None = option(
-        None,
-        metavar="NAME",
-        group="Input",
-        help="value of the split column for validation rows",
-        shown="validation, validate, valid, val or dev",
     )

@@ -5,25 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
-from dialtools.eval.options.base import SplitOptions
+from dialtools.eval.options.base import ThreePartOptions
 from dialtools.options import option
 from dialtools.values import at_least, name_list, not_negative, numbers, whole_numbers
 
 
 @dataclass
-class ProbeOptions(SplitOptions):
+class ProbeOptions(ThreePartOptions):
     """One layer trained on frozen embeddings; its hyper-parameters are chosen on validation rows."""
 
-    validation: str | None = option(
-        None, metavar="FILE", group="Input", help="embeddings to choose on"
-    )
-    validation_split: str | None = option(
-        None,
-        metavar="NAME",
-        group="Input",
-        help="value of the split column for validation rows",
-        shown="validation, validate, valid, val or dev",
-    )
     hold_out: float = option(
         0.0,
         metavar="SHARE",

@@ -20,11 +20,10 @@ import numpy as np
 import orjson
 
 from dialtools.errors import ConfigError, DataError
-from dialtools.eval import parts as three
 from dialtools.eval import probe, sanity
 from dialtools.eval.identity import identity
 from dialtools.eval.options.probes import ActOptions
-from dialtools.eval.parts import Parts
+from dialtools.eval.rows import groups
 from dialtools.eval.score import Score, of_queries
 from dialtools.metrics import f1
 from dialtools.metrics.resample import bootstrap_sums
@@ -42,7 +41,7 @@ def evaluate(
     The labels are those of training and test rows; one that is never guessed has F1 0 and counts in
     the macro average.
     """
-    parts = Parts(*(examples(part, options) for part in three.read(options)))
+    parts = probe.read_probe_parts(options).each(lambda part: examples(part, options))
     names = sorted(
         {
             name
@@ -53,7 +52,7 @@ def evaluate(
     )
     if len(names) < 2:
         raise DataError(f"{len(names)} act in all: nothing to tell apart", where=parts.train.name)
-    truth = Parts(*(indicators(part.columns[TARGET], names) for part in parts))
+    truth = parts.each(lambda part: indicators(part.columns[TARGET], names))
 
     layer = probe.train(parts, truth, quality, options, advance)
     guess = layer(parts.test.matrix) > THRESHOLD
@@ -70,7 +69,7 @@ def evaluate(
         "seed": options.seed,
         "chosen": layer.chosen,
         "items": identity(parts.test.columns, also=(TARGET,)),
-        "groups": three.groups(parts.test, options.group),
+        "groups": groups(parts.test, options.group),
     }
     together = np.asarray(facts["groups"], np.int64) if facts["groups"] else None
     scores = []

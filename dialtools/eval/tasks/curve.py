@@ -17,7 +17,7 @@ from dialtools.eval.score import Score, of_runs, shares
 from dialtools.eval.tasks import select
 from dialtools.eval.tasks.intent import prototype_hits
 from dialtools.metrics.episodes import sample
-from dialtools.metrics.geometry import unit
+from dialtools.metrics.space import unit
 from dialtools.streams.vectors import Embeddings
 
 TRAIN = "train"

@@ -10,10 +10,10 @@ import numpy as np
 from dialtools.errors import DataError
 from dialtools.eval.identity import identity
 from dialtools.eval.options.likeness import EntailOptions
+from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score
-from dialtools.eval.split_parts import parts
-from dialtools.metrics.geometry import unit
 from dialtools.metrics.resample import bootstrap_sums
+from dialtools.metrics.space import unit
 from dialtools.streams.vectors import SUFFIX, Embeddings, read_embeddings
 
 TRIPLET = ("anchor", "entailment", "contradiction")
@@ -36,7 +36,7 @@ def evaluate(options: EntailOptions) -> tuple[list[Score], dict[str, str]]:
         DataError: if there are no triplets.
     """
     source, scores = read_embeddings(options.inputs), []
-    for setting, part in parts(source, options).items():
+    for setting, part in rows_by_part(source, split=options.split, part=options.part).items():
         found = triplets(part, options)
         if not len(found.anchor):
             raise DataError(

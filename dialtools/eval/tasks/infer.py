@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from dialtools.errors import DataError
-from dialtools.eval import parts as three
 from dialtools.eval import probe, sanity
 from dialtools.eval.identity import identity
 from dialtools.eval.options.probes import InferOptions
-from dialtools.eval.parts import Parts
+from dialtools.eval.rows import groups
 from dialtools.eval.score import Score, of_queries
 from dialtools.streams.vectors import Embeddings
 
@@ -23,15 +22,15 @@ def evaluate(
     options: InferOptions, advance: Callable[[int], None] = lambda _: None
 ) -> tuple[list[Score], dict[str, str]]:
     """Return the accuracy in percent, that of always saying the most frequent training class, and the metadata."""
-    parts = Parts(*(short_enough(part, options) for part in three.read(options)))
-    labels = Parts(*(classes(part, options.label) for part in parts))
+    parts = probe.read_probe_parts(options).each(lambda part: short_enough(part, options))
+    labels = parts.each(lambda part: classes(part, options.label))
     names = sorted(set(labels.train))
     if len(names) < 2:
         raise DataError(
             f"one class to learn, {names[0]!r}: nothing to tell apart", where=parts.train.name
         )
     place = {name: i for i, name in enumerate(names)}
-    y = Parts(*(np.asarray([place.get(label, -1) for label in part], np.int64) for part in labels))
+    y = labels.each(lambda part: np.asarray([place.get(name, -1) for name in part], np.int64))
     layer = probe.train(
         parts, y, lambda truth, p: float((p.argmax(1) == truth).mean()), options, advance
     )
@@ -43,7 +42,7 @@ def evaluate(
         "setting": setting,
         "seed": options.seed,
         "items": identity(parts.test.columns, also=options.label),
-        "groups": three.groups(parts.test, options.group),
+        "groups": groups(parts.test, options.group),
     }
     majority = np.bincount(y.train).argmax()
     scores = [

@@ -1,40 +1,74 @@
-"""Intent classification: few-shot prototypes, nearest neighbours, few-shot logistic regression (METHODS 3.3, 6.6; MTEB)."""
+"""Intent classification: prototypes, nearest neighbours, regression (METHODS 3.3, 6.6; MTEB)."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dialtools.errors import DataError
-from dialtools.eval import labelled, sanity
+from dialtools.eval import sanity
+from dialtools.eval.episodes import Episodes
 from dialtools.eval.identity import identity
-from dialtools.eval.labelled import Labelled
+from dialtools.eval.labelled import Labelled, labelled_rows, without_label
 from dialtools.eval.options.labelled import IntentOptions
+from dialtools.eval.rows import read_parts
 from dialtools.eval.score import Score, of_queries, of_runs, shares
 from dialtools.eval.tasks import logreg, mixed
 from dialtools.metrics.classify import majority, nearest_rows, prototypes
 from dialtools.streams.vectors import Embeddings
 
 
+@dataclass
+class Trial:
+    """What a method of classification is given.
+
+    Attributes:
+        known, asked: the rows to learn from and those to tell, as vectors with labels.
+        episodes: which of the known rows a few-shot run may see.
+        setting: what settings end in; names the lambda that vectors were mixed with.
+        facts: what all scores share.
+    """
+
+    known: Labelled
+    asked: Labelled
+    options: IntentOptions
+    episodes: Episodes
+    setting: str
+    facts: dict[str, Any]
+
+    @property
+    def names(self) -> list[str]:
+        """The classes that can be learnt."""
+        return sorted(set(self.known.labels))
+
+
 def evaluate(options: IntentOptions) -> tuple[list[Score], dict[str, str]]:
     """Return accuracies (and F1 of a regression) in percent, and the metadata of the embedding file."""
-    train, test, source = labelled.parts(options)
-    train = mixed.real(train, options)
+    episodes = Episodes(options)
+    parts = read_parts(options)
+    name = options.name or parts.train.name
     weight, chosen = None, {}
+
     if options.sweep_compress:
-        known, asked = mixed.validation(source, train, options)
-        weight, found = mixed.best(
-            options.sweep_compress,
-            lambda w: float(
-                np.mean(
-                    [s.value for s in _scores(known, asked, options, w) if s.metric == "accuracy"]
-                )
-            ),
-        )
-        chosen = {"lambda": weight, "validation": {f"{w:g}": value for w, value in found.items()}}
-    scores = _scores(train, test, options, weight, name=source.name, export=True)
+        learn, choose = mixed.rows_to_choose_on(parts, options)
+
+        def accuracy(weight: float) -> float:
+            scores = _scores(learn, choose, options, weight, episodes, name)
+            return float(np.mean([s.value for s in scores if s.metric == "accuracy"]))
+
+        weight, accuracies = mixed.best(options.sweep_compress, accuracy)
+        told = {f"{tried:g}": value for tried, value in accuracies.items()}
+        chosen = {"lambda": weight, "validation": told}
+
+    train = mixed.without_made(parts.train, options)
+    scores = _scores(train, parts.test, options, weight, episodes, name)
+    episodes.export()
     for score in scores:
         score.chosen = chosen
-    return scores, source.metadata
+    return scores, parts.train.metadata
 
 
 def _scores(
@@ -42,103 +76,109 @@ def _scores(
     test: Embeddings,
     options: IntentOptions,
     weight: float | None,
-    *,
-    name: str = "",
-    export: bool = False,
+    episodes: Episodes,
+    name: str,
 ) -> list[Score]:
-    train, test = (labelled.without(part, options.label, options.without) for part in (train, test))
-    known, asked = (
-        labelled.of(
-            part,
-            options.label,
-            None if weight is None else mixed.mixture(part, weight),
-            scaled=options.method != "logreg",
-        )
-        for part in (train, test)
-    )
+    """Return the scores of test rows, their vectors mixed by a weight, if any."""
+    train = without_label(train, options.label, options.without)
+    test = without_label(test, options.label, options.without)
+    known, asked = (_vectors(part, options, weight) for part in (train, test))
     if options.template_references:
         known = mixed.with_templates(known, train)
-    names = sorted(set(known.labels))
-    if len(names) < 2 or not asked.labels:
+
+    trial = Trial(
+        known=known,
+        asked=asked,
+        options=options,
+        episodes=episodes,
+        setting="" if weight is None else f", lambda {weight:g}",
+        facts={
+            "task": "intent",
+            "dataset": name,
+            "seed": options.seed,
+            "items": identity(test.columns, also=(options.label,)),
+        },
+    )
+    if len(trial.names) < 2 or not asked.labels:
         raise DataError(
-            f"{len(names)} class to learn, {len(asked.labels)} rows to test: nothing to tell apart"
+            f"{len(trial.names)} class to learn, {len(asked.labels)} rows to test: "
+            "nothing to tell apart"
         )
-    mark = "" if weight is None else f", lambda {weight:g}"
-    facts = {
-        "task": "intent",
-        "dataset": options.name or name,
-        "seed": options.seed,
-        "items": identity(test.columns, also=(options.label,)),
-    }
-    method = {"prototype": _prototypes, "knn": _neighbours, "logreg": _regression}[options.method]
-    scores = method(known, asked, names, options, mark, facts, export)
+    scores = METHODS[options.method](trial)
     sanity.check(scores, train, test, known.labels[: len(train)], asked.labels)
     return scores
 
 
-def _prototypes(
-    known: Labelled,
-    asked: Labelled,
-    names: list[str],
-    options: IntentOptions,
-    mark: str,
-    facts: dict,
-    export: bool,
-) -> list[Score]:
-    y, loaded, drawn, scores = asked.classes(names), labelled.load_episodes(options), {}, []
-    for shots in options.shots:
-        drawn[shots] = labelled.episodes(known.labels, shots, options, loaded)
+def _vectors(part: Embeddings, options: IntentOptions, weight: float | None) -> Labelled:
+    # the regression of MTEB sees vectors as they are
+    return labelled_rows(
+        part,
+        options.label,
+        None if weight is None else mixed.mixture(part, weight),
+        scaled=options.method != "logreg",
+    )
+
+
+def _prototype_scores(trial: Trial) -> list[Score]:
+    """Return the accuracy of each shot count: the class whose mean has the largest dot product."""
+    classes_N, scores = trial.asked.classes(trial.names), []
+    for shots in trial.options.shots:
+        episodes = trial.episodes.take(trial.known.labels, shots)
         right_RN = np.stack(
-            [prototype_hits(known, asked, names, episode.train, y) for episode in drawn[shots]]
+            [
+                prototype_hits(trial.known, trial.asked, trial.names, episode.train, classes_N)
+                for episode in episodes
+            ]
         )
         scores.append(
             of_runs(
                 (100.0 * right_RN.mean(1)).tolist(),
                 metric="accuracy",
-                setting=f"{shots}-shot{mark}",
-                n=len(y),
+                setting=f"{shots}-shot{trial.setting}",
+                n=len(classes_N),
                 each=shares(right_RN.mean(0)),
-                **facts,
+                **trial.facts,
             )
         )
-    if export:
-        labelled.export(options, drawn)
     return scores
 
 
-def _neighbours(
-    known: Labelled,
-    asked: Labelled,
-    names: list[str],
-    options: IntentOptions,
-    mark: str,
-    facts: dict,
-    _export: bool,
-) -> list[Score]:
-    most, y = min(max(options.neighbours), len(known.labels)), asked.classes(names)
-    near = known.classes(names)[nearest_rows(asked.vectors, known.vectors, most)]
-    told = ((k, majority(near[:, :k]) == y) for k in options.neighbours)
+def _neighbour_scores(trial: Trial) -> list[Score]:
+    """Return the accuracy of each number of neighbours: the class that most of them have."""
+    classes_N = trial.asked.classes(trial.names)
+    most = min(max(trial.options.neighbours), len(trial.known.labels))
+    nearest_NK = nearest_rows(trial.asked.vectors, trial.known.vectors, most)
+    near_NK = trial.known.classes(trial.names)[nearest_NK]
     return [
-        of_queries(100.0 * right, metric="accuracy", setting=f"{k}-nearest{mark}", **facts)
-        for k, right in told
+        of_queries(
+            100.0 * (majority(near_NK[:, :k]) == classes_N),
+            metric="accuracy",
+            setting=f"{k}-nearest{trial.setting}",
+            **trial.facts,
+        )
+        for k in trial.options.neighbours
     ]
 
 
-def _regression(
-    known: Labelled,
-    asked: Labelled,
-    _names: list[str],
-    options: IntentOptions,
-    mark: str,
-    facts: dict,
-    _export: bool,
-) -> list[Score]:
-    return logreg.scores(known, asked, options, mark, facts)
+def _regression_scores(trial: Trial) -> list[Score]:
+    return logreg.scores(trial.known, trial.asked, trial.options, trial.setting, trial.facts)
+
+
+METHODS: dict[str, Callable[[Trial], list[Score]]] = {
+    "prototype": _prototype_scores,
+    "knn": _neighbour_scores,
+    "logreg": _regression_scores,
+}
 
 
 def prototype_hits(
-    train: Labelled, test: Labelled, names: list[str], rows: np.ndarray, y: np.ndarray
+    train: Labelled, test: Labelled, names: list[str], rows: np.ndarray, classes_N: np.ndarray
 ) -> np.ndarray:
-    """Return (N,) whether the class whose mean has the largest dot product is the row's own (METHODS 3.3)."""
+    """Return (N,) whether the class whose mean has the largest dot product is the row's (METHODS 3.3).
+
+    Args:
+        rows: the training rows that the means are of.
+        classes_N: the class of each test row, an index into `names`.
+    """
     means_CD = prototypes(train.vectors[rows], train.classes(names)[rows], len(names))
-    return (test.vectors @ means_CD.T).argmax(1) == y
+    return (test.vectors @ means_CD.T).argmax(1) == classes_N

@@ -8,8 +8,8 @@ import numpy as np
 
 from dialtools.errors import DataError, MissingExtra
 from dialtools.eval.options.views import PlotOptions
-from dialtools.eval.split_parts import parts
-from dialtools.metrics.geometry import unit
+from dialtools.eval.rows import rows_by_part
+from dialtools.metrics.space import unit
 from dialtools.streams.vectors import read_embeddings
 
 EXACT_LIMIT = 20_000
@@ -33,7 +33,9 @@ def evaluate(options: PlotOptions) -> Map:
         DataError: if there are fewer than three rows, or rows of several parts and none is chosen.
     """
     source = read_embeddings(options.inputs)
-    part = next(iter(parts(source, options).values())) if options.part else source
+    part = source
+    if options.part:
+        part = rows_by_part(source, split=options.split, part=options.part)[options.part]
     rows = np.arange(len(part))
     if options.most and len(part) > options.most:
         rows = np.sort(

@@ -1,4 +1,4 @@
-"""Files that hold vectors of texts and of their templates: mixed by a lambda that validation rows choose (TaDSE eq. 5)."""
+"""Vectors of texts and of their templates, mixed by a lambda that validation rows choose (TaDSE eq. 5)."""
 
 from __future__ import annotations
 
@@ -6,25 +6,23 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dialtools.chance import share
 from dialtools.errors import DataError
-from dialtools.eval import labelled
 from dialtools.eval.labelled import Labelled
 from dialtools.eval.options.labelled import IntentOptions
-from dialtools.metrics.geometry import unit
-from dialtools.streams.vectors import Embeddings, read_embeddings
+from dialtools.eval.rows import Held, Parts, hold_out
+from dialtools.metrics.space import unit
+from dialtools.streams.vectors import Embeddings
 
 TEXT, TEMPLATE = "text_embedding", "template_embedding"
 HELD_OUT = 0.1
 
 
-def real(part: Embeddings, options: IntentOptions) -> Embeddings:
+def without_made(part: Embeddings, options: IntentOptions) -> Embeddings:
     """Return the rows that nobody made, unless --synthetic wants all."""
-    if options.synthetic or not any(part.columns.get("synthetic") or ()):
+    made = part.columns.get("synthetic") or ()
+    if options.synthetic or not any(made):
         return part
-    return part.select(
-        np.asarray([i for i, made in enumerate(part.columns["synthetic"]) if not made], np.int64)
-    )
+    return part.select(np.flatnonzero([not value for value in made]))
 
 
 def mixture(part: Embeddings, weight: float) -> np.ndarray:
@@ -35,46 +33,35 @@ def mixture(part: Embeddings, weight: float) -> np.ndarray:
 def with_templates(known: Labelled, part: Embeddings) -> Labelled:
     """Return training rows and, once for each label, the templates of theirs."""
     templates = unit(part.vector(TEMPLATE))
-    _, first = np.unique(
-        np.column_stack(
-            [
-                np.unique(known.labels, return_inverse=True)[1],
-                np.unique(templates, axis=0, return_inverse=True)[1].ravel(),
-            ]
-        ),
-        axis=0,
-        return_index=True,
-    )
-    rows = np.sort(first)
+    label_N = np.unique(known.labels, return_inverse=True)[1]
+    template_N = np.unique(templates, axis=0, return_inverse=True)[1].ravel()
+    both_N2 = np.column_stack([label_N, template_N])
+    rows = np.sort(np.unique(both_N2, axis=0, return_index=True)[1])
     return Labelled(
         np.concatenate([known.vectors, templates[rows]]),
-        known.labels + [known.labels[i] for i in rows],
+        known.labels + [known.labels[row] for row in rows],
     )
 
 
-def validation(
-    source: Embeddings, train: Embeddings, options: IntentOptions
-) -> tuple[Embeddings, Embeddings]:
-    """Return the rows to learn from and those to choose on: of --validation, of the split column, or a tenth held out.
+def rows_to_choose_on(parts: Parts[Embeddings], options: IntentOptions) -> Held:
+    """Return the rows to learn from and those to choose lambda on: validation rows, or a tenth held out.
 
     Raises:
         DataError: if there are none.
     """
-    if options.validation:
-        return train, real(read_embeddings([options.validation]), options)
-    if options.inputs and (split := labelled.validation_split(source, options)):
-        return train, real(labelled.rows_of(source, options, split), options)
-    held = np.fromiter(
-        (share(str(i), seed=options.seed) < HELD_OUT for i in range(len(train))), bool, len(train)
-    )
-    if held.all() or not held.any():
-        raise DataError(f"{len(train)} training rows: none to choose lambda on", where=source.name)
-    return train.select(np.nonzero(~held)[0]), train.select(np.nonzero(held)[0])
+    train = without_made(parts.train, options)
+    if len(parts.validation):
+        return Held(train, without_made(parts.validation, options))
+    # texts of one utterance each: no row belongs to another, so that each goes by its number
+    held = hold_out(train, range(len(train)), HELD_OUT, seed=options.seed)
+    if not len(held.train) or not len(held.validation):
+        raise DataError(f"{len(train)} training rows: none to choose lambda on", where=train.name)
+    return held
 
 
 def best(
     weights: tuple[float, ...], accuracy: Callable[[float], float]
 ) -> tuple[float, dict[float, float]]:
     """Return the lambda of the highest accuracy (of equal ones the smallest), and the accuracy of each."""
-    found = {weight: accuracy(weight) for weight in weights}
-    return min(found, key=lambda weight: (-found[weight], weight)), found
+    accuracies = {weight: accuracy(weight) for weight in weights}
+    return min(accuracies, key=lambda weight: (-accuracies[weight], weight)), accuracies

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from dialtools.errors import DataError
-from dialtools.eval import labelled, sanity
+from dialtools.eval import sanity
+from dialtools.eval.episodes import Episodes
 from dialtools.eval.identity import identity
-from dialtools.eval.labelled import Labelled
+from dialtools.eval.labelled import Labelled, labelled_rows
 from dialtools.eval.options.labelled import OosOptions
+from dialtools.eval.rows import read_parts
 from dialtools.eval.score import Score, of_runs, shares
 from dialtools.metrics.classify import false_alarms_at_recall, placements, prototypes
-from dialtools.streams.vectors import Embeddings, read_embeddings
 
 THRESHOLDS = {"mean-std": -1.0, "mean": 0.0, "mean+std": 1.0}
 Found = Any
@@ -23,27 +24,29 @@ FOUR = ("accuracy", "in-accuracy", "oos-accuracy", "oos-recall")
 
 def evaluate(options: OosOptions) -> tuple[list[Score], dict[str, str]]:
     """Return the four metrics of DSE and their mean at each threshold, AUROC and FPR at 95 % recall, in percent."""
-    train_rows, test_rows, source = labelled.parts(options)
-    train, test = (labelled.of(part, options.label) for part in (train_rows, test_rows))
+    episodes = Episodes(options)
+    parts = read_parts(options)
+    train, test = (labelled_rows(part, options.label) for part in (parts.train, parts.test))
     for part, name in ((train, "training"), (test, "test")):
         if options.oos_label not in part.labels:
             raise DataError(
                 f"no {name} row is labelled {options.oos_label!r}",
                 hint="name the label with --oos-label",
             )
-    validation = _validation(options, source)
+    validation = labelled_rows(parts.validation, options.label) if len(parts.validation) else None
     names = [*sorted(set(train.labels) - {options.oos_label}), options.oos_label]
-    facts = {
+    facts: dict[str, Any] = {
         "task": "oos",
-        "dataset": options.name or source.name,
+        "dataset": options.name or parts.train.name,
         "seed": options.seed,
         "n": len(test.labels),
-        "items": identity(test_rows.columns, also=(options.label,)),
+        "items": identity(parts.test.columns, also=(options.label,)),
     }
-    loaded, drawn, scores = labelled.load_episodes(options), {}, []
+
+    scores = []
     for shots in options.shots:
-        drawn[shots] = labelled.episodes(train.labels, shots, options, loaded)
-        runs = [one_run(train, test, validation, names, episode.train) for episode in drawn[shots]]
+        drawn = episodes.take(train.labels, shots)
+        runs = [one_run(train, test, validation, names, episode.train) for episode in drawn]
         for kind, metric in runs[0]:
             found = [run[kind, metric] for run in runs]
             values = [100 * _value(one) for one in found]
@@ -56,17 +59,9 @@ def evaluate(options: OosOptions) -> tuple[list[Score], dict[str, str]]:
                     **facts,
                 )
             )
-    labelled.export(options, drawn)
-    sanity.check(scores, train_rows, test_rows, train.labels, test.labels)
-    return scores, source.metadata
-
-
-def _validation(options: OosOptions, source: Embeddings) -> Labelled | None:
-    if options.validation:
-        return labelled.of(read_embeddings([options.validation]), options.label)
-    if options.inputs and (split := labelled.validation_split(source, options)):
-        return labelled.part_of(source, options, split)
-    return None
+    episodes.export()
+    sanity.check(scores, parts.train, parts.test, train.labels, test.labels)
+    return scores, parts.train.metadata
 
 
 def one_run(

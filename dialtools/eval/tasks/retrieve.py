@@ -13,10 +13,10 @@ import numpy as np
 from dialtools.errors import DataError
 from dialtools.eval.identity import identity
 from dialtools.eval.options.likeness import RetrieveOptions
+from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score, of_queries
-from dialtools.eval.split_parts import parts
-from dialtools.metrics.geometry import unit
 from dialtools.metrics.ranking import average_precision, exact_scores, first_reciprocal_rank
+from dialtools.metrics.space import unit
 from dialtools.streams.vectors import Embeddings, read_embeddings
 from dialtools.words import index_terms
 
@@ -44,7 +44,7 @@ def evaluate(options: RetrieveOptions) -> tuple[list[Score], dict[str, str]]:
     given = options.lists == "given" or (
         options.lists == "auto" and all(name in source.columns for name in GIVEN)
     )
-    for setting, part in parts(source, options).items():
+    for setting, part in rows_by_part(source, split=options.split, part=options.part).items():
         lists = given_lists(part) if given else bm25_lists(part, options)
         if not len(lists.queries):
             raise DataError(

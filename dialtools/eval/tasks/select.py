@@ -10,8 +10,8 @@ from dialtools.errors import DataError
 from dialtools.eval.identity import identity
 from dialtools.eval.options.likeness import SelectOptions
 from dialtools.eval.score import Score, of_queries
-from dialtools.metrics.geometry import unit
 from dialtools.metrics.ranking import exact_scores, ranks, reciprocal_rank, top_k
+from dialtools.metrics.space import unit
 from dialtools.streams.vectors import Embeddings, read_embeddings
 
 TOP = (1, 3, 5, 10)

@@ -6,10 +6,10 @@ import numpy as np
 
 from dialtools.errors import DataError
 from dialtools.eval.options.views import SpaceOptions
+from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score
-from dialtools.eval.split_parts import parts
 from dialtools.metrics import space
-from dialtools.metrics.geometry import unit
+from dialtools.metrics.space import unit
 from dialtools.streams.vectors import Embeddings, read_embeddings
 
 LABELLED = ("alignment", "intra-cosine", "inter-cosine", "margin")
@@ -26,7 +26,9 @@ def evaluate(options: SpaceOptions) -> list[Score]:
         source = read_embeddings([path])
         scores += [
             score
-            for setting, part in parts(source, options).items()
+            for setting, part in rows_by_part(
+                source, split=options.split, part=options.part
+            ).items()
             for score in _scores(part, setting, options)
         ]
     return scores

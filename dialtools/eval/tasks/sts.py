@@ -7,10 +7,10 @@ import numpy as np
 from dialtools.errors import DataError
 from dialtools.eval.identity import identity
 from dialtools.eval.options.likeness import StsOptions
+from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score, shares
-from dialtools.eval.split_parts import parts
 from dialtools.metrics.correlation import pearson, spearman, with_interval
-from dialtools.metrics.geometry import unit
+from dialtools.metrics.space import unit
 from dialtools.streams.vectors import SUFFIX, Embeddings, read_embeddings
 
 METRICS = {"spearman": spearman, "pearson": pearson}
@@ -24,7 +24,7 @@ KEPT = {
 def evaluate(options: StsOptions) -> tuple[list[Score], dict[str, str]]:
     """Return correlations of cosine and annotated score, times 100, of each part and of all; and the file's metadata."""
     source = read_embeddings(options.inputs)
-    found = parts(source, options)
+    found = rows_by_part(source, split=options.split, part=options.part)
     if len(found) > 1:
         found["all"] = source
     facts = {

@@ -1,0 +1,81 @@
+"""Rows cut into parts: by the split they name, by what they belong to, by a share held out.
+
+Column values in, row numbers out: embedding files, records and tables are cut by the same rules.
+A value of any type counts as its text, so that `0` on the command line is 0 in Parquet and JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from dialtools.chance import share as share_of
+from dialtools.errors import DataError, nearest
+
+VALIDATION = ("validation", "validate", "valid", "val", "dev")
+"""How a split of validation rows is usually called; where a file has several, the first."""
+
+NO_ROWS = "none"
+"""As the name of the validation split: no rows are, unless there is a split of that name."""
+
+Splits = Mapping[str, Sequence[int]]
+"""The rows of each split, in order."""
+
+
+def rows_by_split(values: Iterable[Any]) -> dict[str, list[int]]:
+    """Return the rows of each value in order of first occurrence; those without a value are ""'s."""
+    rows: dict[str, list[int]] = {}
+    for row, value in enumerate(values):
+        rows.setdefault("" if value is None else str(value), []).append(row)
+    return rows
+
+
+def rows_of_split(splits: Splits, name: str, *, column: str, where: object) -> Sequence[int]:
+    """Return the rows of one split.
+
+    Args:
+        column, where: the name of the split column, and of the file, for the message.
+
+    Raises:
+        DataError: if there are none, naming the splits that there are.
+    """
+    if name not in splits:
+        known = [split for split in splits if split] or ["none"]
+        raise DataError(
+            f"no row has {column} = {name!r}; there are {', '.join(known)}",
+            where=where,
+            hint=nearest(name, known),
+        )
+    return splits[name]
+
+
+def validation_split(splits: Splits, named: str | None, *, taken: Iterable[str]) -> str | None:
+    """Return the name of the split of validation rows: as named, or a usual one that is not taken.
+
+    None says that no rows are; a name that no row has is returned for `rows_of_split` to refuse.
+    """
+    if named is not None:
+        return None if named == NO_ROWS and named not in splits else named
+    free = splits.keys() - set(taken)
+    return next((name for name in VALIDATION if name in free), None)
+
+
+def held_out(names: Iterable[Any], share: float, *, seed: int) -> list[bool]:
+    """Return whether a row is held out: by a stable hash of its name, the dialogue's or its own.
+
+    Rows of one name stay together, and which they are does not depend on the rows beside.
+    """
+    return [share_of(str(name), seed=seed) < share for name in names]
+
+
+def group_numbers(values: Sequence[Any]) -> list[int]:
+    """Return the number of each row's group in order of first occurrence; nothing if all differ.
+
+    A row without a value is a group of its own.
+    """
+    numbers: dict[str | int, int] = {}
+    groups = [
+        numbers.setdefault(row if value is None else str(value), len(numbers))
+        for row, value in enumerate(values)
+    ]
+    return groups if len(numbers) < len(groups) else []

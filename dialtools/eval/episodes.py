@@ -1,0 +1,140 @@
+"""Few-shot episodes of a job: drawn by seed, read from a file, written for other jobs."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dialtools.errors import ConfigError, DataError
+from dialtools.eval.options.labelled import LabelledOptions
+from dialtools.metrics.episodes import Episode, sample
+from dialtools.streams.atomic import atomic_file, refuse_existing
+
+
+class Episodes:
+    """The episodes of each shot count, as the options say; those that were asked for are kept.
+
+    The file is {"shots": {"1": [{"seed", "train_idx", "val_idx"}]}}, or several such by data set.
+
+    Raises:
+        OutputError: if the file to write exists, before any work is done.
+        DataError: if the file to read is missing, or not such a file.
+        ConfigError: if --episode-set must choose.
+    """
+
+    def __init__(self, options: LabelledOptions) -> None:
+        self.options = options
+        self.taken: dict[int, list[Episode]] = {}
+        if options.export_episodes:
+            refuse_existing(options.export_episodes, overwrite=options.overwrite)
+
+    @cached_property
+    def _by_shots(self) -> dict[str, Any] | None:
+        return _read_episodes(self.options) if self.options.episodes else None
+
+    def take(self, labels: list[str], shots: int) -> list[Episode]:
+        """Return the episodes of a shot count: from the file, or drawn by seed.
+
+        Args:
+            labels: those of the training rows.
+
+        Raises:
+            ConfigError: if the file has none of that count.
+            DataError: if it names a row that is not there.
+        """
+        if self._by_shots is None:
+            seeds = range(self.options.seed, self.options.seed + self.options.runs)
+            episodes = [sample(labels, shots, seed=seed) for seed in seeds]
+        else:
+            episodes = self._listed(self._by_shots, shots, rows=len(labels))
+        self.taken[shots] = episodes
+        return episodes
+
+    def _listed(self, by_shots: dict[str, Any], shots: int, *, rows: int) -> list[Episode]:
+        runs = by_shots.get(str(shots))
+        if not runs:
+            known = ", ".join(by_shots)
+            raise ConfigError(f"--episodes has no {shots}-shot runs; there are {known}")
+        try:
+            episodes = [_episode(run, number) for number, run in enumerate(runs)]
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise DataError(
+                f'{shots}-shot: each run needs "train_idx", a list of row numbers',
+                where=self.options.episodes,
+            ) from None
+        for episode in episodes:
+            train = episode.train
+            if not len(train) or train.min() < 0 or train.max() >= rows:
+                raise DataError(
+                    f"{shots}-shot: rows must be 0 to {rows - 1}, the training rows",
+                    where=self.options.episodes,
+                )
+        return episodes
+
+    def export(self) -> None:
+        """Write what was taken, if --export-episodes names a file."""
+        path = self.options.export_episodes
+        if not path or not self.taken:
+            return
+        shots = {
+            str(count): [_run(episode) for episode in episodes]
+            for count, episodes in self.taken.items()
+        }
+        with atomic_file(path, overwrite=self.options.overwrite) as temporary:
+            temporary.write_text(json.dumps({"shots": shots}) + "\n", encoding="utf-8")
+
+
+def _episode(run: dict[str, Any], number: int) -> Episode:
+    return Episode(
+        run.get("seed", number),
+        np.asarray(run["train_idx"], np.int64),
+        np.asarray(run.get("val_idx", []), np.int64),
+    )
+
+
+def _run(episode: Episode) -> dict[str, Any]:
+    return {
+        "seed": episode.seed,
+        "train_idx": episode.train.tolist(),
+        "val_idx": episode.val.tolist(),
+    }
+
+
+def _read_episodes(options: LabelledOptions) -> dict[str, Any]:
+    """Return {shots: runs} of --episodes, and of its data set --episode-set if it holds several."""
+    path = str(options.episodes)
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(error.strerror or str(error), where=path) from None
+    except ValueError as error:
+        raise DataError(f"not JSON: {error}", where=path) from None
+
+    if not _holds_episodes(content):
+        raise DataError(
+            'expected {"shots": {"1": [{"train_idx": [...]}]}}, or several such by data set',
+            where=path,
+        )
+    return _chosen_set(content, options.episode_set).get("shots", {})
+
+
+def _holds_episodes(content: Any) -> bool:
+    if not isinstance(content, dict):
+        return False
+    objects = [content["shots"]] if "shots" in content else content.values()
+    return all(isinstance(value, dict) for value in objects)
+
+
+def _chosen_set(content: dict[str, Any], name: str | None) -> dict[str, Any]:
+    """Return the episodes of one data set: the named one, or the only one."""
+    if "shots" in content:
+        return content
+    if name is None and len(content) == 1:
+        return next(iter(content.values()))
+    if name not in content:
+        raise ConfigError(f"--episode-set: choose from {', '.join(content)}")
+    return content[name]

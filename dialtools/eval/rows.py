@@ -1,0 +1,128 @@
+"""The rows of embedding files: those to learn from, to choose on and to be tested on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from dialtools.corpora import splits
+from dialtools.errors import DataError
+from dialtools.eval.options.base import ThreePartOptions
+from dialtools.streams.vectors import Embeddings, read_embeddings
+
+Rows = TypeVar("Rows")
+Other = TypeVar("Other")
+
+
+class Parts(NamedTuple, Generic[Rows]):
+    """What is learnt from, chosen on, and tested on: embeddings, or what was made of them."""
+
+    train: Rows
+    validation: Rows
+    test: Rows
+
+    def each(self, function: Callable[[Rows], Other]) -> Parts[Other]:
+        """Return what the function makes of each part."""
+        return Parts(function(self.train), function(self.validation), function(self.test))
+
+
+class Held(NamedTuple):
+    """Training rows without those that were held out of them, and these."""
+
+    train: Embeddings
+    validation: Embeddings
+
+
+def read_parts(options: ThreePartOptions) -> Parts[Embeddings]:
+    """Return the parts, of files or of the splits of one; validation has no rows if none are known.
+
+    Raises:
+        DataError: if there are no training or no test rows, or vectors differ in their dimensions.
+    """
+    of_files = bool(options.train and options.test)
+    parts = _parts_of_files(options) if of_files else _parts_of_splits(options)
+    for name, part in zip(parts._fields, parts, strict=True):
+        if not len(part) and name != "validation":
+            raise DataError(f"holds no {name} rows", where=part.name)
+        if _dimensions(part) != _dimensions(parts.train):
+            raise DataError(
+                f"vectors have {_dimensions(part)} dimensions, "
+                f"training vectors {_dimensions(parts.train)}",
+                where=part.name,
+            )
+    return parts
+
+
+def _dimensions(part: Embeddings) -> int:
+    return next(iter(part.vectors.values())).shape[1]
+
+
+def _parts_of_files(options: ThreePartOptions) -> Parts[Embeddings]:
+    train, test = (read_embeddings([str(path)]) for path in (options.train, options.test))
+    if options.validation:
+        return Parts(train, read_embeddings([options.validation]), test)
+    return Parts(train, take(train, []), test)
+
+
+def _parts_of_splits(options: ThreePartOptions) -> Parts[Embeddings]:
+    source = read_embeddings(options.inputs)
+    by_split = splits.rows_by_split(source.column(options.split))
+
+    def rows(name: str) -> Embeddings:
+        return take(
+            source, splits.rows_of_split(by_split, name, column=options.split, where=source.name)
+        )
+
+    taken = (options.train_split, options.test_split)
+    train, test = (rows(name) for name in taken)
+    if options.validation:
+        return Parts(train, read_embeddings([options.validation]), test)
+    name = splits.validation_split(by_split, options.validation_split, taken=taken)
+    return Parts(train, rows(name) if name else take(train, []), test)
+
+
+def take(part: Embeddings, rows: Sequence[int]) -> Embeddings:
+    """Return some rows; none keep their columns and dimensions."""
+    return part.select(np.asarray(rows, np.int64))
+
+
+def hold_out(part: Embeddings, names: Iterable[Any], share: float, *, seed: int) -> Held:
+    """Return the rows to learn from and those to choose on, a share of the names (`splits.held_out`)."""
+    out_N = np.asarray(splits.held_out(names, share, seed=seed), bool)
+    return Held(part.select(np.flatnonzero(~out_N)), part.select(np.flatnonzero(out_N)))
+
+
+def rows_by_part(source: Embeddings, *, split: str, part: str | None) -> dict[str, Embeddings]:
+    """Return what is scored apart: the rows of each split; without a split column all, under "".
+
+    Args:
+        split: the column.
+        part: the only split that is wanted.
+
+    Raises:
+        DataError: if the part that was asked for is not there, or there are no rows.
+    """
+    if not len(source):
+        raise DataError("holds no rows", where=source.name)
+    by_split = splits.rows_by_split(source.columns.get(split) or [None] * len(source))
+    if part is None:
+        return {name: take(source, rows) for name, rows in by_split.items()}
+    return {
+        part: take(source, splits.rows_of_split(by_split, part, column=split, where=source.name))
+    }
+
+
+def groups(part: Embeddings, name: str | None) -> list[int]:
+    """Return the number of each row's group: rows of a dialogue stay together; nothing if all differ.
+
+    Args:
+        name: the column that tells, else `dialogue_id` if there is one.
+
+    Raises:
+        DataError: if there is no such column.
+    """
+    if name is None and "dialogue_id" not in part.columns:
+        return []
+    return splits.group_numbers(part.column(name or "dialogue_id"))

@@ -1,0 +1,60 @@
+"""Rows cut into parts: one rule for embedding files, records and tables."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dialtools.corpora import splits
+from dialtools.errors import DataError
+
+VALUES = st.lists(st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["0", "train"]))
+
+
+@given(values=VALUES)
+def test_every_row_is_in_the_split_that_its_value_reads_as(values: list):
+    by_split = splits.rows_by_split(values)
+    assert sorted(row for rows in by_split.values() for row in rows) == list(range(len(values)))
+    for name, rows in by_split.items():
+        assert all(("" if values[row] is None else str(values[row])) == name for row in rows)
+        assert rows == sorted(rows)
+
+
+def test_a_split_that_no_row_has_is_refused_with_those_that_there_are():
+    by_split = splits.rows_by_split(["train", 0, None])
+    with pytest.raises(DataError, match="no row has part = 'trian'; there are train, 0") as refused:
+        splits.rows_of_split(by_split, "trian", column="part", where="x.jsonl")
+    assert refused.value.hint == "did you mean train?"
+
+
+@pytest.mark.parametrize(
+    ("there", "named", "expected"),
+    [
+        (["train", "dev", "val"], None, "val"),
+        (["train", "dev"], "none", None),
+        (["train", "none"], "none", "none"),
+        (["train", "dev"], "dve", "dve"),
+        (["train", "test"], None, None),
+    ],
+)
+def test_validation_rows_are_those_named_or_of_a_usual_name(there, named, expected):
+    by_split = splits.rows_by_split(there)
+    assert splits.validation_split(by_split, named, taken=("train", "test")) == expected
+
+
+def test_a_usual_name_that_is_taken_for_testing_is_not_chosen_on():
+    by_split = splits.rows_by_split(["train", "val", "dev"])
+    assert splits.validation_split(by_split, None, taken=("train", "val")) == "dev"
+
+
+@given(names=st.lists(st.integers(0, 9)), share=st.floats(0, 1))
+def test_rows_of_one_dialogue_are_held_out_together_and_whatever_stands_beside(names, share: float):
+    out = splits.held_out(names, share, seed=3)
+    for name, held in zip(names, out, strict=True):
+        assert splits.held_out([name], share, seed=3) == [held]
+
+
+def test_groups_are_numbered_as_they_come_and_a_row_without_one_stands_alone():
+    assert splits.group_numbers(["b", "a", None, "b", None, 1, "1"]) == [0, 1, 2, 0, 3, 4, 4]
+    assert splits.group_numbers(["b", "a", None]) == []

@@ -1,0 +1,90 @@
+"""Rows to learn from, to choose on and to be tested on: every task cuts files in one way."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from score_files import Evaluate, Record, write
+
+Command = Callable[..., subprocess.CompletedProcess]
+SPLITS = {"train": 0, "val": 1, "test": 2}
+NAMED = ("--train-split", "train", "--validation-split", "val", "--test-split", "test")
+QUICK = ("--rates", "0.1", "--decays", "0", "--epochs", 5)
+FEW = ("--shots", 2, "--runs", 2)
+
+TASKS = {
+    "intent": (*FEW, *NAMED),
+    "oos": (*FEW, *NAMED),
+    "act": (*QUICK, *NAMED),
+    "infer": (*QUICK, *NAMED),
+    "retrieve": ("--part", "test"),
+    "sts": ("--part", "test"),
+}
+
+
+def rows() -> list[Record]:
+    return [
+        {
+            "text": f"{name} of {i}",
+            "label": ("book", "oos")[i % 2],
+            "labels": [("inform", "offer")[i % 2]],
+            "score": i % 5,
+            "split": name,
+        }
+        for name in SPLITS
+        for i in range(12)
+    ]
+
+
+def files(folder: Path, task: str) -> tuple[Path, Path]:
+    """The same rows, their splits named by words and by numbers."""
+    draw = np.random.default_rng(0)
+    sides = ("text1_embedding", "text2_embedding") if task == "sts" else ("embedding",)
+    vectors = {side: draw.normal(size=(len(rows()), 4)) for side in sides}
+    numbered = [row | {"split": SPLITS[row["split"]]} for row in rows()]
+    return (
+        write(folder / "words.jsonl", rows(), **vectors),
+        write(folder / "numbers.jsonl", numbered, **vectors),
+    )
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_split_column_of_numbers_is_read_as_one_of_words(
+    evaluate: Evaluate, tmp_path: Path, task: str
+):
+    words, numbers = files(tmp_path, task)
+    flags = [SPLITS.get(word, word) for word in TASKS[task]]
+    by_word = evaluate(task, words, *TASKS[task], "--name", "same")
+    by_number = evaluate(task, numbers, *flags, "--name", "same")
+    told = [(record["metric"], record["value"], record["n"]) for record in by_number]
+    assert told and told == [(r["metric"], r["value"], r["n"]) for r in by_word]
+
+
+@pytest.mark.parametrize("task", [name for name in TASKS if name not in ("retrieve", "sts")])
+@pytest.mark.parametrize("flag", ["--train-split", "--validation-split", "--test-split"])
+def test_a_split_that_is_not_there_is_said_alike_by_every_task(
+    command: Command, tmp_path: Path, task: str, flag: str
+):
+    words, _ = files(tmp_path, task)
+    said = command(task, words, flag, "vla", code=1).stderr
+    assert "no row has split = 'vla'; there are train, val, test" in said
+    assert "did you mean val?" in said
+
+
+def test_an_export_that_exists_is_refused_before_any_run(command: Command, tmp_path: Path):
+    words, _ = files(tmp_path, "intent")
+    kept = tmp_path / "episodes.json"
+    kept.write_text("mine")
+    refused = command(
+        "intent", tmp_path / "no such file", "--export-episodes", kept, *FEW, code=1
+    ).stderr
+    assert "episodes.json: exists already" in refused
+    assert kept.read_text() == "mine"
+    command("intent", words, *FEW, "--export-episodes", kept, "--overwrite")
+    assert list(json.loads(kept.read_text())["shots"]) == ["2"]
+    assert not list(tmp_path.glob(".*.tmp")), "it is written aside and renamed"
