@@ -49,8 +49,11 @@ def main() -> None:
 def ours(options: argparse.Namespace, pairs: list[tuple[str, str]], work: Path, precision: str):
     """Return a call that takes the steps with our engine."""
     from dialtools.encoder.encoder import Encoder
+    from dialtools.streams.chunks import read_chunks
     from dialtools.streams.policy import Policy
     from dialtools.train import prepare
+    from dialtools.train.data.spool import spool, tokenise_store
+    from dialtools.train.data.store import Store
     from dialtools.train.options import TrainOptions
 
     work.mkdir()
@@ -73,9 +76,10 @@ def ours(options: argparse.Namespace, pairs: list[tuple[str, str]], work: Path, 
         device="cpu",
         grad_cache="off",
     )
-    prepare.spool_inputs(work / "store", settings, Policy())
     encoder = Encoder.load(options.model)
-    store = prepare.open_store(work / "store", encoder)
+    spool(work / "store", read_chunks(settings.inputs), Policy())
+    tokenise_store(work / "store", encoder.tokenizer)
+    store = Store(work / "store")
     trainer = prepare.build_trainer(encoder, store, np.arange(len(store)), settings)
 
     def steps() -> None:

@@ -65,7 +65,7 @@ class Command:
         if self.reads_stdin and not options.inputs and sys.stdin.isatty():
             sys.stderr.write(_help.short_usage(self))
             return ExitCode.USAGE
-        run = Run(self.name, options, self.specs)
+        run = Run(self.name, options, self.specs, origins)
         with run:
             self.function(options, run)
         return run.exit_code

@@ -17,11 +17,14 @@ from dialtools.options import Spec
 class Run:
     """What a command may tell its user, and what the user may tell it."""
 
-    def __init__(self, name: str, options: Any, all_specs: Sequence[Spec]) -> None:
+    def __init__(
+        self, name: str, options: Any, all_specs: Sequence[Spec], origins: dict[str, str]
+    ) -> None:
         from dialtools.streams.provenance import Inputs
 
         self.name, self.options, self.specs = name, options, all_specs
         self.inputs = Inputs(getattr(options, "inputs", ()))
+        self.origins = origins
         self.skipped = 0
         self.started = time.monotonic()
         self.signal: int | None = None
@@ -82,6 +85,12 @@ class Run:
         return provenance(
             command=self.name, options=self.options, inputs=self.inputs, counts=counts
         )
+
+    def config(self) -> str:
+        """Return the resolved options as TOML, each with where its value came from."""
+        from dialtools.cli._help import toml
+
+        return toml(self.specs, self.options, self.origins)
 
     @contextmanager
     def graceful(self) -> Iterator[None]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+
+from dialtools.encoder.encoder import Encoder
+from dialtools.train.options import TrainOptions
+from dialtools.train.recipe import replaced
 
 TEMPLATE = """---
 library_name: sentence-transformers
@@ -12,7 +16,7 @@ tags: [sentence-transformers, feature-extraction, dialogue, dialtools]
 
 # A dialogue encoder
 
-Made by dialtools {version}: recipe `{method}` from {start}, {pairs:,} pairs, {steps:,} steps.
+Made by dialtools {version}: recipe `{method}` from {start}, {learnt}.{replaced}
 
 ```sh
 dial-embed --model . texts.jsonl -o embeddings.parquet
@@ -21,7 +25,8 @@ dial-embed --model . texts.jsonl -o embeddings.parquet
 ```python
 from sentence_transformers import SentenceTransformer
 
-vectors = SentenceTransformer("path/to/this/directory").encode(["i need a table for two", "book a restaurant"])
+model = SentenceTransformer("path/to/this/directory")
+vectors = model.encode(["i need a table for two", "book a restaurant"])
 ```
 
 {dimension} dimensions, {pooling} pooling, {max_length} tokens at most, {normalised}.
@@ -38,24 +43,35 @@ vectors = SentenceTransformer("path/to/this/directory").encode(["i need a table 
 def card(
     *,
     version: str,
-    method: str,
-    start: str,
-    encoder: Any,
+    options: TrainOptions,
+    encoder: Encoder,
     pairs: int,
     steps: int,
-    facts: dict[str, Any],
+    figures: Mapping[str, float],
 ) -> str:
-    """Return the card of a trained encoder in Markdown."""
-    rows = "\n".join(f"| {name} | {value} |" for name, value in facts.items())
+    """Return the card of a trained encoder in Markdown.
+
+    Args:
+        pairs: those trained on.
+        figures: of the last step, by name.
+    """
     return TEMPLATE.format(
         version=version,
-        method=method,
-        start=start,
-        pairs=pairs,
-        steps=steps,
-        rows=rows,
+        method=options.method,
+        start=f"`{options.model}`" if options.model else "a fresh encoder",
+        replaced=_replaced(options),
+        learnt=f"{pairs:,} pairs, {steps:,} steps",
+        rows="\n".join(f"| {name} | {value} |" for name, value in figures.items()),
         dimension=encoder.dimension,
         pooling=encoder.pooling,
         max_length=encoder.max_length,
         normalised="unit length" if encoder.normalize else "not normalised",
     )
+
+
+def _replaced(options: TrainOptions) -> str:
+    """Return the sentence on what a fresh encoder replaced of the recipe, or nothing."""
+    values = [
+        f"{key} {pair.fresh} (not {pair.published})" for key, pair in replaced(options).items()
+    ]
+    return f"\nIn place of what the recipe publishes: {', '.join(values)}." if values else ""

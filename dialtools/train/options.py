@@ -365,26 +365,3 @@ class TrainOptions(RunOptions):
             )
         if self.resume and self.overwrite:
             raise ConfigError("--resume goes on, --overwrite starts over: give one")
-
-
-NOT_IN_FINGERPRINT = (
-    "inputs",
-    "output",
-    "resume",
-    "overwrite",
-    "threads",
-    "quiet",
-    "verbose",
-    "debug",
-    "color",
-    "config",
-    "print_config",
-    "dry_run",
-    "checkpoint_every",
-    "snapshot_every",
-    "cache",
-    "tensorboard",
-    "on_error",
-    "from_",
-)
-"""Options that may differ between a run and its resumption."""

@@ -2,7 +2,36 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from dialtools.streams.atomic import refuse_existing
+from dialtools.streams.provenance import Inputs
+from dialtools.train.gather import gather
 from dialtools.train.loop import Trainer
+from dialtools.train.options import TrainOptions
+from dialtools.train.prepare import build_trainer
+
+
+def dry_run(options: TrainOptions, *, tell: Callable[[str], None]) -> tuple[dict[str, str], int]:
+    """Read the pairs into a folder that does not stay.
+
+    Returns:
+        the plan, by name; the bad records that were left out.
+    """
+    refuse_existing(options.output, overwrite=options.overwrite or options.resume)
+    with tempfile.TemporaryDirectory(prefix="dial-train-") as folder:
+        gathered = gather(
+            Path(folder),
+            options,
+            Inputs(options.inputs),
+            tell=tell,
+            note_stdin=lambda _: None,
+        )
+        trainer = build_trainer(gathered.encoder, gathered.store, gathered.train, options)
+        held_out = len(gathered.validation[1]) if gathered.validation else 0
+        return plan(trainer, held_out) | {"writes": _writes(trainer)}, gathered.skipped
 
 
 def plan(trainer: Trainer, held_out: int) -> dict[str, str]:
@@ -11,20 +40,51 @@ def plan(trainer: Trainer, held_out: int) -> dict[str, str]:
     Args:
         held_out: pairs kept for validation.
     """
-    encoder, options, store = trainer.encoder, trainer.options, trainer.setting.store
-    config, lengths = encoder.backbone.config, trainer.setting.lengths
-    parameters = sum(p.numel() for p in encoder.parameters())
-    trained = sum(p.numel() for p in encoder.parameters() if p.requires_grad)
-    frozen = f", {trained / 1e6:,.1f} of them trained" if trained < parameters else ""
-    batch = trainer.objective.collate(trainer.sampler.batch(0), 0)
-    cached = ", encoded twice to save memory" if trainer.cached(batch) else ""
+    store = trainer.setting.store
     validated = f", {held_out:,} held out" if held_out else ""
     return {
         "pairs": f"{len(trainer.setting.pairs):,} to train on{validated}",
         "texts": f"{store.counts['utterances']:,} distinct, {store.counts['tokens']:,} tokens",
-        "encoder": f"{options.model or 'fresh'}: {getattr(config, 'num_hidden_layers', '?')} layers x {encoder.dimension}, {parameters / 1e6:,.1f} million parameters{frozen}, {encoder.pooling} pooling",
-        "method": f"{options.method}: contexts of {lengths.context} tokens at most, responses of {lengths.response}, learning rate {options.lr:g}",
-        "batch": f"{len(batch.pairs):,} pairs, {batch.tokens:,} tokens in the first, {batch.padded:,} with padding, in {len(batch.parts):,} micro-batches{cached}",
+        "encoder": _encoder(trainer),
+        "method": _method(trainer),
+        "batch": _batch(trainer),
         "steps": f"{trainer.total:,}, {trainer.sampler.per_epoch:,} an epoch",
-        "device": f"{encoder.device}, {trainer.precision}",
+        "device": f"{trainer.encoder.device}, {trainer.precision}",
     }
+
+
+def _encoder(trainer: Trainer) -> str:
+    encoder = trainer.encoder
+    layers = getattr(encoder.backbone.config, "num_hidden_layers", "?")
+    parameters = sum(p.numel() for p in encoder.parameters())
+    trained = sum(p.numel() for p in encoder.parameters() if p.requires_grad)
+    frozen = f", {trained / 1e6:,.1f} of them trained" if trained < parameters else ""
+    return (
+        f"{trainer.options.model or 'fresh'}: {layers} layers x {encoder.dimension}, "
+        f"{parameters / 1e6:,.1f} million parameters{frozen}, {encoder.pooling} pooling"
+    )
+
+
+def _method(trainer: Trainer) -> str:
+    lengths = trainer.setting.lengths
+    return (
+        f"{trainer.options.method}: contexts of {lengths.context} tokens at most, "
+        f"responses of {lengths.response}, learning rate {trainer.options.lr:g}"
+    )
+
+
+def _batch(trainer: Trainer) -> str:
+    batch = trainer.objective.collate(trainer.sampler.batch(0), 0)
+    cached = ", encoded twice to save memory" if trainer.cached(batch) else ""
+    return (
+        f"{len(batch.pairs):,} pairs, {batch.tokens:,} tokens in the first, "
+        f"{batch.padded:,} with padding, in {len(batch.parts):,} micro-batches{cached}"
+    )
+
+
+def _writes(trainer: Trainer) -> str:
+    options = trainer.options
+    kept = f"{options.output}, a checkpoint every {options.checkpoint_every:,} steps"
+    if options.snapshot_every is None:
+        return kept
+    return f"{kept}, snapshots every {options.snapshot_every or trainer.sampler.per_epoch:,}"

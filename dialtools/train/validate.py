@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
 from dialtools.encoder.encode import encode
@@ -13,6 +15,7 @@ from dialtools.train.loop import Trainer
 
 BLOCK = 100
 MOST = 2_000
+Side = Callable[..., Iterator[np.ndarray]]
 
 
 def response_selection(trainer: Trainer, store: Store, pairs: np.ndarray) -> dict[str, float]:
@@ -20,23 +23,25 @@ def response_selection(trainer: Trainer, store: Store, pairs: np.ndarray) -> dic
 
     Args:
         pairs: pairs of the store; the first 2,000 serve, in blocks of 100 (one smaller block if
-        there are fewer).
+            there are fewer).
     """
-    pairs = pairs[: min(MOST, len(pairs))]
+    pairs = pairs[:MOST]
     block = min(BLOCK, len(pairs))
     pairs = pairs[: len(pairs) // block * block]
-    sides, about = [], trainer.setting
-    for side in (contexts, responses):
-        sequences = list(side(store, pairs, about.special, about.lengths, about.role_tokens))
-        sides.append(
-            unit(
-                encode(
-                    trainer.encoder,
-                    sequences,
-                    batch_tokens=about.max_tokens,
-                    precision=trainer.precision,
-                )
-            )
-        )
-    ranks = block_ranks(sides[0], sides[1], block)
+    anchor_ND = _vectors(trainer, contexts, store, pairs)
+    positive_ND = _vectors(trainer, responses, store, pairs)
+    ranks = block_ranks(anchor_ND, positive_ND, block)
     return {f"top-{k}": 100 * float(top_k(ranks, k).mean()) for k in (1, 3)}
+
+
+def _vectors(trainer: Trainer, side: Side, store: Store, pairs: np.ndarray) -> np.ndarray:
+    """Return (P, D) unit vectors of a side of the pairs."""
+    setting = trainer.setting
+    sequences = side(store, pairs, setting.special, setting.lengths, setting.role_tokens)
+    vectors = encode(
+        trainer.encoder,
+        list(sequences),
+        batch_tokens=setting.max_tokens,
+        precision=trainer.precision,
+    )
+    return unit(vectors)

@@ -168,13 +168,15 @@ def spool(
 ) -> int:
     """Write the pair stream to a store and return the number of pairs."""
     spooled = Spool(directory)
+    skipped_before = policy.skipped
     for chunk in chunks:
         pairs = read_pairs(chunk, policy)
         if limit is not None and spooled.pairs + len(pairs) >= limit:
             spooled.add(pairs.head(limit - spooled.pairs))
             break
         spooled.add(pairs)
-    write_json(directory / "spool.json", spooled.close())
+    counts = spooled.close() | {"skipped": policy.skipped - skipped_before}
+    write_json(directory / "spool.json", counts)
     return spooled.pairs
 
 

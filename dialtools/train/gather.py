@@ -1,0 +1,229 @@
+"""From a pair stream to what a run learns from: a whole token store, and which of its pairs.
+
+A store lies in the working folder of the run, or under --cache, where later runs of the same pairs
+and tokenizer find it. It is spooled aside and renamed, so that a folder of its name is whole: a bad
+record or Ctrl-C leaves neither half a store nor touches one that is there.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dialtools.encoder.encoder import Encoder, not_here
+from dialtools.errors import DataError
+from dialtools.streams.atomic import atomic_directory
+from dialtools.streams.chunks import read_chunks
+from dialtools.streams.digests import hashed_stdin
+from dialtools.streams.locks import locked
+from dialtools.streams.policy import Policy
+from dialtools.streams.provenance import Inputs, digest
+from dialtools.train.data.spool import spool, tokenise_store, write_json
+from dialtools.train.data.store import COLUMNS, Store, is_finished, placeholders
+from dialtools.train.options import TrainOptions
+from dialtools.train.prepare import describe_fresh, load_encoder
+from dialtools.train.recipe import fresh_note
+
+MOST_PLACEHOLDERS = 1000
+STDIN = "stdin.json"
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What a run learns from.
+
+    Attributes:
+        encoder: the one to start from.
+        train: pairs of `store` to train on.
+        validation: a store and the pairs of it that validate, or None.
+        skipped: bad records that were left out, by this run or by the one that spooled the store.
+    """
+
+    encoder: Encoder
+    store: Store
+    train: np.ndarray
+    validation: tuple[Store, np.ndarray] | None
+    skipped: int
+
+
+def gather(
+    folder: Path,
+    options: TrainOptions,
+    inputs: Inputs,
+    *,
+    tell: Callable[[str], None],
+    note_stdin: Callable[[Mapping[str, Any]], None],
+) -> Gathered:
+    """Read the pairs, unless an earlier run did, and the encoder that they train.
+
+    Args:
+        folder: the working folder.
+        tell: is given what the user should know, a line at a time.
+        note_stdin: is given what was read of stdin (`StreamDigest.content`), if that was an input.
+
+    Raises:
+        DataError: for records that are no pairs (under --on-error fail), or fewer than two pairs.
+    """
+    with Policy(options.on_error, dry=options.dry_run) as policy:
+        with _store_folder(folder, options, inputs, tell) as place:
+            if not _will_do(place, shared=place.parent != folder, on_error=options.on_error):
+                _spool_inputs(place, options, policy)
+            if (place / STDIN).is_file():
+                note_stdin(json.loads((place / STDIN).read_text()))
+            encoder = load_encoder(place, options)
+            for line in _fresh_lines(encoder, options):
+                tell(line)
+            store = _tokenised(place, encoder)
+        validation = _validation(folder / "validation", options, encoder, policy)
+    train, held = divide(store, options)
+    if validation is None and len(held):
+        validation = (store, held)
+    skipped = store.counts["skipped"]
+    if options.validate and validation:
+        skipped += validation[0].counts["skipped"]
+    return Gathered(encoder, store, train, validation, skipped)
+
+
+def _fresh_lines(encoder: Encoder, options: TrainOptions) -> list[str]:
+    """Return what to tell of an encoder that begins from nothing."""
+    if options.model:
+        return []
+    return [line for line in (describe_fresh(encoder), fresh_note(options)) if line]
+
+
+@contextmanager
+def _store_folder(
+    folder: Path, options: TrainOptions, inputs: Inputs, tell: Callable[[str], None]
+) -> Iterator[Path]:
+    """Yield where the store of these pairs is, or is to be made; an entry of --cache is locked."""
+    key = cache_key(options, inputs.described()) if options.cache and not options.dry_run else None
+    if not key:
+        yield folder / "store"
+        return
+    entry = Path(options.cache or "") / key
+    with locked(entry, tell=tell):
+        for scrap in entry.parent.glob(f".{key}.*"):  # of a run that was killed: none else is here
+            shutil.rmtree(scrap, ignore_errors=True)
+        yield entry
+
+
+def cache_key(options: TrainOptions, inputs: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return the name under which --cache keeps the store of these inputs and this tokenizer.
+
+    There is none for a pipe, whose content is known only once it is read.
+    """
+    if not all("blake2b" in file for file in inputs):
+        return None
+    tokenizer = Path(options.model or "") / "tokenizer.json"
+    is_directory = options.model and tokenizer.is_file()
+    parts = [
+        *(file["blake2b"] for file in inputs),
+        digest(tokenizer) if is_directory else f"{options.model} {options.vocab_size}",
+        str(options.limit),
+        str(options.from_),
+        *COLUMNS,
+        str(options.objective == "template"),
+    ]
+    return blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
+
+
+def _will_do(place: Path, *, shared: bool, on_error: str) -> bool:
+    """Tell whether a spooled store is there that serves.
+
+    One of --cache that left records out does not serve a run that is to fail for them, or to put
+    them aside.
+    """
+    done = place / "spool.json"
+    if not done.is_file():
+        return False
+    return not shared or on_error == "skip" or not json.loads(done.read_text())["skipped"]
+
+
+def _spool_inputs(place: Path, options: TrainOptions, policy: Policy) -> None:
+    """Spool the pair stream.
+
+    Raises:
+        DataError: if there are fewer than two pairs, or an objective that wants templates has none.
+    """
+    reads_stdin = not options.inputs or "-" in options.inputs
+    watched = hashed_stdin() if reads_stdin else nullcontext()
+    with watched as stdin, atomic_directory(place, overwrite=True) as scrap:
+        chunks = read_chunks(options.inputs, format=options.from_)
+        pairs = spool(scrap, chunks, policy, limit=options.limit)
+        if pairs < 2:
+            hint = "dial-pairs makes pairs from dialogues"
+            raise DataError(f"{pairs} pairs: nothing to contrast", hint=hint)
+        if options.objective == "template":
+            _check_placeholders(len(placeholders(scrap)))
+        if stdin:
+            write_json(scrap / STDIN, stdin.content())
+
+
+def _check_placeholders(count: int) -> None:
+    """Raise DataError if templates have no placeholders, or so many that these are no templates."""
+    if not 0 < count <= MOST_PLACEHOLDERS:
+        raise DataError(
+            f"{count} placeholders such as {{SLOT}} in the templates",
+            hint="dial-augment makes templates",
+        )
+
+
+def _tokenised(place: Path, encoder: Encoder) -> Store:
+    """Return the store, tokenised by this run unless it was before."""
+    if not is_finished(place):
+        tokenise_store(place, encoder.tokenizer)
+    return Store(place)
+
+
+def _validation(
+    place: Path, options: TrainOptions, encoder: Encoder, policy: Policy
+) -> tuple[Store, np.ndarray] | None:
+    """Return the pairs of --validate, or None without it."""
+    if not options.validate:
+        return None
+    if not is_finished(place):
+        with atomic_directory(place, overwrite=True) as scrap:
+            spool(scrap, read_chunks([options.validate]), policy)
+            tokenise_store(scrap, encoder.tokenizer)
+    store = Store(place)
+    if len(store) < 2:
+        raise DataError("holds fewer than two pairs", where=options.validate)
+    return store, np.arange(len(store))
+
+
+def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pairs to train on and those held out, by dialogue, of the wanted windows."""
+    held = store.held_out(options.validation_share, seed=options.seed)
+    wanted = np.isin(store.window, options.window) if options.window else np.ones(len(store), bool)
+    train = np.nonzero(~held & wanted)[0]
+    if len(train) < 2:
+        windows = ", ".join(map(str, np.unique(store.window)))
+        hint = f"there are windows {windows}" if options.window else "lower --validation-share"
+        raise DataError(f"{len(train)} pairs are left to train on", hint=hint)
+    return train, np.nonzero(held & wanted)[0]
+
+
+def check_inputs(options: TrainOptions) -> None:
+    """Look for what the options name, before anything is written.
+
+    Raises:
+        DataError: for an input that is not there. ModelError: for a model.
+    """
+    if options.model and not (Path(options.model) / "config.json").is_file():
+        from transformers.utils.hub import cached_file
+
+        try:
+            cached_file(options.model, "config.json", local_files_only=True)
+        except (OSError, ValueError):
+            raise not_here(options.model) from None
+    for path in (*options.inputs, *filter(None, [options.validate])):
+        if path != "-" and not Path(path).exists():
+            raise DataError("no such file or directory", where=path)

@@ -1,0 +1,209 @@
+"""A run of dial-train: steps with their log, validation, snapshots and checkpoints, then the model.
+
+    with claim(options.output, job_of(options), resume=..., overwrite=...) as work:
+        training = begin(work, options, tell=...)
+        for step in training.steps():
+            ...                                 # the caller shows it, and may stop at a checkpoint
+        training.save(config=...)
+
+In the working folder, `OUTPUT.partial`: the token store (unless --cache has it), a checkpoint, the
+log, snapshots, and the batch of a loss that was no number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from dialtools.encoder.device import settled_precision
+from dialtools.errors import ModelError
+from dialtools.streams.job import Job
+from dialtools.streams.provenance import Inputs, digest
+from dialtools.streams.resume import Work
+from dialtools.train import checkpoint, save
+from dialtools.train.data.store import Store
+from dialtools.train.gather import gather
+from dialtools.train.loop import NotFinite, Step, Trainer
+from dialtools.train.options import TrainOptions
+from dialtools.train.prepare import build_trainer
+from dialtools.train.steplog import StepLog
+from dialtools.train.validate import response_selection
+
+NAN_BATCH = "nan-batch.jsonl"
+START_FILES = ("config.json", "tokenizer.json", "*.safetensors", "*.bin")
+
+
+def job_of(options: TrainOptions) -> Job:
+    """Return what a run is a job of: its options and inputs, and the model that it starts from.
+
+    The precision is the one that `auto` comes to on this machine.
+    """
+    settled = replace(options, precision=settled_precision(options))
+    start = Path(options.model or "")
+    facts = {"start": _content(start)} if options.model and start.is_dir() else {}
+    return Job("dial-train", settled, Inputs(options.inputs), facts)
+
+
+def _content(model: Path) -> str:
+    """Return digests of the weights and the tokenizer of a model directory."""
+    files = sorted(file for pattern in START_FILES for file in model.glob(pattern))
+    return " ".join(f"{file.name}:{digest(file)[:8]}" for file in files)
+
+
+@dataclass
+class Training:
+    """A run in its working folder.
+
+    Attributes:
+        validation: a store and the pairs of it that validate, or None.
+        skipped: bad records that were left out.
+        last: figures of the last step, and of the last validation, by name.
+        best: best top-1 accuracy of a validation so far.
+    """
+
+    work: Work
+    trainer: Trainer
+    options: TrainOptions
+    validation: tuple[Store, np.ndarray] | None
+    skipped: int
+    last: dict[str, Any] = field(default_factory=dict)
+    best: float = -1.0
+
+    @property
+    def folder(self) -> Path:
+        return self.work.folder
+
+    def restore(self) -> None:
+        """Go on from the checkpoint, if there is one."""
+        facts = checkpoint.restore(self.trainer, self.folder)
+        if facts:
+            self.best = facts["best"]
+            self.last = facts["last"]
+
+    def steps(self) -> Iterator[Step]:
+        """Yield each step after it was taken, logged and kept.
+
+        Raises:
+            ModelError: if the loss is no number; the batch is kept.
+        """
+        reached = self.trainer.step
+        with StepLog(self.folder, upto=reached, tensorboard=self.options.tensorboard) as log:
+            if reached == 0:
+                self._keep_snapshot()
+                if self.validation:
+                    log.add({"step": 0, **response_selection(self.trainer, *self.validation)})
+            for step in self._finite_steps():
+                row = step.record()
+                if self._validates(step.step):
+                    row |= self._validate()
+                self.last |= row
+                log.add(row)
+                self._keep_snapshot()
+                if step.step % self.options.checkpoint_every == 0:
+                    self.checkpoint()
+                yield step
+
+    def checkpoint(self) -> None:
+        """Write down where the run is, so that it can go on from here."""
+        checkpoint.save(self.trainer, self.folder, facts={"best": self.best, "last": self.last})
+
+    def save(self, *, config: str) -> None:
+        """Write the model directory; the working folder goes.
+
+        Args:
+            config: text of dialtools.toml, which runs it again.
+        """
+        if self.options.keep_best:
+            checkpoint.load_best(self.trainer, self.folder)
+        save.save_run(
+            self.work.final,
+            self.folder,
+            self.trainer,
+            provenance=self._provenance(),
+            figures=self.last,
+            config=config,
+            overwrite=self.work.overwrite,
+        )
+        self.work.finish(save.counts(self.trainer))
+
+    def size(self) -> str:
+        """Return the size of what is learnt from, in words."""
+        counts = self.trainer.setting.store.counts
+        return (
+            f"{counts['pairs']:,} pairs, {counts['utterances']:,} distinct utterances, "
+            f"{counts['tokens']:,} tokens"
+        )
+
+    def summary(self) -> str:
+        """Return the figures of the closing line."""
+        parts = [f"{self.trainer.step:,} steps, {len(self.trainer.sampler.pairs):,} pairs"]
+        if "loss" in self.last:
+            parts.append(f"loss {self.last['loss']:.3f}")
+        if "top-1" in self.last:
+            parts.append(f"1-of-100 response selection {self.last['top-1']:.1f} %")
+        return ", ".join(parts)
+
+    def _provenance(self) -> dict[str, Any]:
+        return self.work.provenance(save.counts(self.trainer))
+
+    def _finite_steps(self) -> Iterator[Step]:
+        try:
+            yield from self.trainer.steps()
+        except NotFinite as error:
+            path = self.folder / NAN_BATCH
+            rows = (self.trainer.setting.store.record(int(pair)) for pair in error.pairs)
+            path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+            hint = f"its batch is in {path}; {error.hint}"
+            raise ModelError(error.message, hint=hint) from None
+
+    def _validates(self, step: int) -> bool:
+        every = self.options.validate_every or self.trainer.sampler.per_epoch
+        return bool(self.validation) and (step % every == 0 or step == self.trainer.total)
+
+    def _validate(self) -> dict[str, float]:
+        assert self.validation is not None
+        scores = response_selection(self.trainer, *self.validation)
+        if self.options.keep_best and scores["top-1"] > self.best:
+            self.best = scores["top-1"]
+            checkpoint.save_best(self.trainer, self.folder)
+        return scores
+
+    def _keep_snapshot(self) -> None:
+        """Keep the model as it is now, if this is a step to keep."""
+        if self.options.snapshot_every is None:
+            return
+        step = self.trainer.step
+        every = self.options.snapshot_every or self.trainer.sampler.per_epoch
+        if step % every == 0 or step == self.trainer.total:
+            save.keep_snapshot(
+                self.folder, self.trainer, provenance=self._provenance(), figures=self.last
+            )
+
+
+def begin(work: Work, options: TrainOptions, *, tell: Callable[[str], None]) -> Training:
+    """Read the pairs and the encoder, and go on from the checkpoint if the working folder has one.
+
+    Args:
+        tell: is given what the user should know before the steps begin, a line at a time.
+    """
+    gathered = gather(
+        work.folder,
+        options,
+        work.job.inputs,
+        tell=tell,
+        note_stdin=lambda content: work.note_stdin(content, keep=True),
+    )
+    training = Training(
+        work=work,
+        trainer=build_trainer(gathered.encoder, gathered.store, gathered.train, options),
+        options=options,
+        validation=gathered.validation,
+        skipped=gathered.skipped,
+    )
+    training.restore()
+    return training

@@ -1,0 +1,99 @@
+"""What a run leaves: a model directory, with its snapshots, log and configuration."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dialtools import __version__
+from dialtools.encoder import modeldir
+from dialtools.streams.atomic import atomic_directory, link_or_copy
+from dialtools.train import steplog
+from dialtools.train.card import card
+from dialtools.train.loop import Trainer
+
+SNAPSHOTS = "snapshots"
+FIGURES = ("loss", "alignment", "uniformity", "accuracy", "top-1", "top-3")
+"""Figures of the last step that a model tells."""
+
+
+def counts(trainer: Trainer) -> dict[str, int]:
+    """Return the counts of a run, for provenance."""
+    return {
+        **trainer.setting.store.counts,
+        "pairs_trained_on": len(trainer.sampler.pairs),
+        "steps": trainer.step,
+    }
+
+
+def write_model(
+    directory: Path,
+    trainer: Trainer,
+    *,
+    provenance: Mapping[str, Any],
+    figures: Mapping[str, float],
+) -> None:
+    """Write what loads as a model: encoder, what the objective keeps, provenance, card.
+
+    Args:
+        directory: exists and is empty.
+        figures: of the last step, by name.
+    """
+    final = {name: figures[name] for name in FIGURES if name in figures}
+    text = card(
+        version=__version__,
+        options=trainer.options,
+        encoder=trainer.encoder,
+        pairs=len(trainer.sampler.pairs),
+        steps=trainer.step,
+        figures={name: round(value, 4) for name, value in final.items()},
+    )
+    facts = {**provenance, "final": final, "weights": trainer.encoder.digest()}
+    modeldir.save(trainer.encoder, directory, provenance=facts, card=text)
+    trainer.objective.save(directory)
+
+
+def keep_snapshot(
+    work: Path,
+    trainer: Trainer,
+    *,
+    provenance: Mapping[str, Any],
+    figures: Mapping[str, float],
+) -> None:
+    """Keep the model as it is now in the working folder.
+
+    One that an interrupted run has kept of this step is the same.
+    """
+    snapshot = work / SNAPSHOTS / f"step-{trainer.step:06d}"
+    if snapshot.exists():
+        return
+    snapshot.parent.mkdir(exist_ok=True)
+    with atomic_directory(snapshot, overwrite=False) as directory:
+        write_model(directory, trainer, provenance=provenance, figures=figures)
+
+
+def save_run(
+    final: Path,
+    work: Path,
+    trainer: Trainer,
+    *,
+    provenance: Mapping[str, Any],
+    figures: Mapping[str, float],
+    config: str,
+    overwrite: bool,
+) -> None:
+    """Write the model directory of a run that has ended, from its working folder.
+
+    Args:
+        config: text of dialtools.toml, which runs it again.
+    """
+    with atomic_directory(final, overwrite=overwrite) as directory:
+        write_model(directory, trainer, provenance=provenance, figures=figures)
+        shutil.copy(work / steplog.NAME, directory / steplog.NAME)
+        (directory / "dialtools.toml").write_text(config, encoding="utf-8")
+        snapshots = work / SNAPSHOTS
+        if snapshots.is_dir():
+            # a second name, not a copy: the working folder, which has the first, goes next
+            shutil.copytree(snapshots, directory / SNAPSHOTS, copy_function=link_or_copy)

@@ -1,0 +1,65 @@
+"""The log of a run: a line of JSON for each step, and TensorBoard if asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import orjson
+
+from dialtools.errors import MissingExtra
+
+NAME = "train-log.jsonl"
+
+
+class StepLog:
+    """Appends rows, each on the disk for readers at once; to be entered with `with`."""
+
+    def __init__(self, folder: Path, *, upto: int, tensorboard: str | None) -> None:
+        """Open the log of a working folder.
+
+        Args:
+            upto: the step that the run has reached; later rows, of a run that was killed after its
+                last checkpoint, go.
+            tensorboard: a directory for TensorBoard's files.
+        """
+        path = folder / NAME
+        rows = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+        path.write_bytes(b"".join(row for row in rows if _is_kept(row, upto)))
+        self.file = path.open("ab")
+        self.writer = _summary_writer(tensorboard) if tensorboard else None
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Append a row of figures of the step that it names."""
+        self.file.write(orjson.dumps(row) + b"\n")
+        self.file.flush()
+        if self.writer:
+            for name, value in row.items():
+                self.writer.add_scalar(name, value, row["step"])
+
+    def __enter__(self) -> StepLog:
+        return self
+
+    def __exit__(
+        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.file.close()
+        if self.writer:
+            self.writer.close()
+
+
+def _is_kept(row: bytes, upto: int) -> bool:
+    """Tell whether a row stays; the last may have been cut off in the middle."""
+    return row.endswith(b"\n") and orjson.loads(row)["step"] <= upto
+
+
+def _summary_writer(directory: str) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise MissingExtra(
+            "--tensorboard needs a package that is not installed",
+            hint="pip install 'dialtools[tensorboard]'",
+        ) from None
+    return SummaryWriter(directory)
