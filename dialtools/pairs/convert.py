@@ -18,33 +18,37 @@ from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.tally import Tally
 
 Record = dict[str, Any]
+Members = tuple[str, list[Record]]
+"""What a dialogue is known by, and the records that it becomes."""
 
 
 def convert_chunk(chunk: Chunk, *, options: PairOptions) -> Mined:
     """Return the dialogues, or the turns, of one chunk; runs in a worker."""
-    policy, tally, found = Collecting(), Tally(), 0
-    shares = {name: float(size) for name, size in (part.split("=") for part in options.split)}
-    lines: dict[str, list[bytes]] = {name: [] for name in shares or ("",)}
+    policy, tally = Collecting(), Tally()
+    lines: dict[str, list[bytes]] = {part: [] for part in options.shares or ("",)}
     for identity, members in _KINDS[options.kind](chunk, options, policy, tally):
-        found += 1
-        part = split_of(options.uncut(identity), shares, seed=options.seed) if shares else ""
+        tally.sources += 1
+        part = ""
+        if options.shares:
+            part = split_of(options.uncut(identity), options.shares, seed=options.seed)
         if part is None:
             tally.drop("outside the split", len(members))
         elif options.sample and share(f"{identity}\tdialogue", seed=options.seed) >= options.sample:
             tally.drop("not sampled", len(members))
         else:
-            lines[part] += [
-                orjson.dumps(member, default=str, option=orjson.OPT_APPEND_NEWLINE)
-                for member in members
-            ]
+            lines[part] += map(_line, members)
     payloads = {part: Lines(b"".join(members), len(members)) for part, members in lines.items()}
-    return Mined(payloads, {}, tally, found, policy.rejected)
+    return Mined(payloads, {}, tally, policy.rejected)
+
+
+def _line(record: Record) -> bytes:
+    return orjson.dumps(record, default=str, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _dialogues(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
-) -> Iterator[tuple[str, list[Record]]]:
-    """Yield what a dialogue is known by, and its record."""
+) -> Iterator[Members]:
+    """Yield each dialogue as its record."""
     for _, record in dialogue_records(chunk, policy, options, tally):
         turns = record["turns"]
         if len(turns) < options.min_turns or not turns:
@@ -55,18 +59,15 @@ def _dialogues(
 
 def _utterances(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
-) -> Iterator[tuple[str, list[Record]]]:
-    """Yield what a dialogue is known by, and a record for each turn; a record that is an utterance stands for itself."""
-    for number, record in [(0, None)] if chunk.format == "text" else records(chunk, policy):
-        part = chunk if record is None else Chunk(chunk.name, number, "rows", [record])
-        if record is None or any(key in record for key in TURN_KEYS):
-            for identity, (talk,) in _dialogues(part, options, policy, tally):
-                about = {key: value for key, value in talk.items() if key not in ("id", "turns")}
-                place = {"dialogue_id": talk["id"]} if "id" in talk else {}
-                yield (
-                    identity,
-                    [{**about, **place, "turn": i, **turn} for i, turn in enumerate(talk["turns"])],
-                )
+) -> Iterator[Members]:
+    """Yield each dialogue as a record a turn; a record that is an utterance stands for itself."""
+    if chunk.format == "text":
+        yield from _turns(chunk, options, policy, tally)
+        return
+    for number, record in records(chunk, policy):
+        if any(key in record for key in TURN_KEYS):
+            one = Chunk(chunk.name, number, "rows", [record])
+            yield from _turns(one, options, policy, tally)
             continue
         try:
             text, spans, about = utterance(record)
@@ -75,6 +76,15 @@ def _utterances(
         else:
             marked = {} if spans is None else {"slots": [span._asdict() for span in spans]}
             yield str(about.get("id", text)), [{"text": text, **marked, **about}]
+
+
+def _turns(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> Iterator[Members]:
+    """Yield the turns of each dialogue with the fields that the dialogue has."""
+    for identity, (talk,) in _dialogues(chunk, options, policy, tally):
+        about = {key: value for key, value in talk.items() if key not in ("id", "turns")}
+        if "id" in talk:
+            about["dialogue_id"] = talk["id"]
+        yield identity, [{**about, "turn": i, **turn} for i, turn in enumerate(talk["turns"])]
 
 
 _KINDS = {"dialogue": _dialogues, "utterance": _utterances}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -12,82 +13,95 @@ from dialtools.pairs.windows import FlatTurns, Pairs, running
 from dialtools.streams.tally import Tally
 from dialtools.words import count_words
 
+Mask = Callable[[Pairs], np.ndarray]
+"""Returns (P,) which of P pairs stay."""
+
 
 def kept(pairs: Pairs, turns: FlatTurns, options: PairOptions, tally: Tally) -> Pairs:
     """Return the pairs that pass every filter; count the others by reason.
 
     Filters come after pairing, so that none bridges over a turn that it drops (METHODS trap 12).
     """
-    for reason, keep in _masks(turns, options):
-        mask = keep(pairs)
-        tally.drop(reason, int(len(pairs) - mask.sum()))
-        pairs = pairs.where(mask)
+    for reason, mask in _masks(turns, options):
+        stays = mask(pairs)
+        tally.drop(reason, int(len(pairs) - stays.sum()))
+        pairs = pairs.where(stays)
     return pairs
 
 
-def _masks(turns: FlatTurns, options: PairOptions) -> Iterator[tuple[str, object]]:
-    empty = running([not text for text in turns.texts])
-    yield "empty", lambda p: ~_any(empty, p)
+def _masks(turns: FlatTurns, options: PairOptions) -> Iterator[tuple[str, Mask]]:
+    yield "empty", _without([not text for text in turns.texts])
     if options.min_words:
         yield "short", _long_enough(turns, options)
     if options.speaker:
-        theirs = np.fromiter(
-            (s == options.speaker for s in turns.speakers), bool, len(turns.speakers)
-        )
-        yield "of another speaker", lambda p: theirs[p.response]
+        yield "of another speaker", _said_by(options.speaker, turns)
     if options.kind != "self":
-        same = np.fromiter(
-            (a == b for a, b in zip(turns.texts, turns.texts[1:], strict=False)),
-            bool,
-            max(0, len(turns.texts) - 1),
-        )
-        yield "repeated", lambda p: ~((p.window == 1) & same[p.response - 1])
+        yield "repeated", _not_repeated(turns)
     if options.sample:
-        yield "not sampled", lambda p: _sampled(p, turns, options)
+        yield "not sampled", _sampled(turns, options.sample, seed=options.seed)
 
 
-def _any(sums: np.ndarray, p: Pairs) -> np.ndarray:
-    """Tell for each pair whether a property that `sums` counts holds of any of its texts."""
-    return (sums[p.end] - sums[p.start] + sums[p.response + 1] - sums[p.response]) > 0
+def _without(fault: list[bool] | np.ndarray) -> Mask:
+    """Keep the pairs of which no text has a fault."""
+    faults = running(fault)
+
+    def mask(pairs: Pairs) -> np.ndarray:
+        in_context = faults[pairs.end] - faults[pairs.start]
+        in_response = faults[pairs.response + 1] - faults[pairs.response]
+        return in_context + in_response == 0
+
+    return mask
 
 
-def _long_enough(turns: FlatTurns, options: PairOptions) -> object:
-    words = np.fromiter(
-        (count_words(text, options.words_by) for text in turns.texts), np.int64, len(turns.texts)
-    )
+def _long_enough(turns: FlatTurns, options: PairOptions) -> Mask:
+    """Keep the pairs whose texts have --min-words, the context turn by turn or joined."""
+    counts = (count_words(text, options.words_by) for text in turns.texts)
+    words = np.fromiter(counts, np.int64, len(turns.texts))
     if options.words_of == "members":
-        short = running(words < options.min_words)
-        return lambda p: ~_any(short, p)
+        return _without(words < options.min_words)
     total = running(words)
-    return lambda p: (
-        (total[p.end] - total[p.start] >= options.min_words)
-        & (words[p.response] >= options.min_words)
-    )
+
+    def mask(pairs: Pairs) -> np.ndarray:
+        joined = total[pairs.end] - total[pairs.start]
+        return (joined >= options.min_words) & (words[pairs.response] >= options.min_words)
+
+    return mask
 
 
-def _sampled(p: Pairs, turns: FlatTurns, options: PairOptions) -> np.ndarray:
-    names = [identity(turns, d) for d in range(len(turns.sizes))]
-    starts = turns.starts
-    keys = zip(
-        p.dialogue.tolist(),
-        (p.response - starts[p.dialogue]).tolist(),
-        p.window.tolist(),
-        strict=True,
-    )
-    return np.fromiter(
-        (
-            share(f"{names[d]}\t{turn}\t{window}", seed=options.seed) < options.sample
-            for d, turn, window in keys
-        ),
-        bool,
-        len(p),
-    )
+def _said_by(speaker: str, turns: FlatTurns) -> Mask:
+    """Keep the responses of one speaker."""
+    theirs = np.fromiter((name == speaker for name in turns.speakers), bool, len(turns.speakers))
+    return lambda pairs: theirs[pairs.response]
+
+
+def _not_repeated(turns: FlatTurns) -> Mask:
+    """Keep the pairs whose response does more than repeat its only context turn."""
+    texts = turns.texts
+    equal = (before == after for before, after in pairwise(texts))
+    same = np.fromiter(equal, bool, max(0, len(texts) - 1))
+    return lambda pairs: ~((pairs.window == 1) & same[pairs.response - 1])
+
+
+def _sampled(turns: FlatTurns, size: float, *, seed: int) -> Mask:
+    """Keep a share of the pairs, drawn by what each is known by: dialogue, turn and window."""
+
+    def mask(pairs: Pairs) -> np.ndarray:
+        names = [identity(turns, d) for d in range(len(turns.sizes))]
+        turn = pairs.response - turns.starts[pairs.dialogue]
+        columns = (pairs.dialogue.tolist(), turn.tolist(), pairs.window.tolist())
+        drawn = (
+            share(f"{names[d]}\t{t}\t{window}", seed=seed) < size
+            for d, t, window in zip(*columns, strict=True)
+        )
+        return np.fromiter(drawn, bool, len(pairs))
+
+    return mask
 
 
 def identity(turns: FlatTurns, dialogue: int) -> str:
     """Return a dialogue's id, or, if it has none, its text: same text, same split."""
-    given = turns.ids[dialogue]
-    if given is not None:
-        return given
+    name = turns.ids[dialogue]
+    if name is not None:
+        return name
     start = int(turns.starts[dialogue])
     return "\n".join(turns.texts[start : start + turns.sizes[dialogue]])

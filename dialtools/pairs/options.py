@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dialtools.corpora.options import CorpusOptions, LogOptions
 from dialtools.errors import ConfigError
 from dialtools.options import DRY_RUN, OutputOptions, RunOptions, option
+from dialtools.pairs.reader import READERS
 from dialtools.values import at_least, fraction, split_shares, window_sizes
 from dialtools.words import WORDS_BY
 
+
+class Kind(NamedTuple):
+    """What comes out, and what it is made of (nothing else, if empty)."""
+
+    unit: str
+    sources: str
+
+
+KINDS = {
+    "consecutive": Kind("pairs", "dialogues"),
+    "self": Kind("pairs", "records"),
+    "entailment": Kind("pairs", "records"),
+    "dialogue": Kind("dialogues", ""),
+    "utterance": Kind("utterances", "records"),
+}
 RECORDS = ("dialogue", "utterance")
 """Kinds that are records of the corpus itself."""
-PLAIN = {
+WORDS_OF = ("members", "joined")
+IDLE = {
     "window": (1,),
     "min_words": 0,
     "words_by": "auto",
@@ -33,14 +51,19 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, RunOptions):
 
     kind: str = option(
         "consecutive",
-        choices=("consecutive", "self", "entailment", *RECORDS),
-        help="consecutive: context and response; self: each distinct utterance with itself (dropout pairs); entailment: premise and hypothesis of records labelled so; dialogue, utterance: no pairs, but the dialogues, or their turns, as records with all their fields",
+        choices=KINDS,
+        help="consecutive: context and response; "
+        "self: each distinct utterance with itself (dropout pairs); "
+        "entailment: premise and hypothesis of records labelled so; "
+        "dialogue, utterance: no pairs, but the dialogues, or their turns, "
+        "as records with all their fields",
     )
     window: tuple[int, ...] = option(
         (1,),
         metavar="N[,N...]|all",
         parse=window_sizes,
-        help="turns of context, full windows only; several sizes give the union; all is the whole history",
+        help="turns of context, full windows only; several sizes give the union; "
+        "all is the whole history",
     )
     min_words: int = option(
         0,
@@ -51,11 +74,12 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, RunOptions):
     words_by: str = option(
         "auto",
         choices=WORDS_BY,
-        help="a word is what stands between blanks, or a character; auto: a character in scripts without blanks (Chinese, Japanese, Thai, ...)",
+        help="a word is what stands between blanks, or a character; "
+        "auto: a character in scripts without blanks (Chinese, Japanese, Thai, ...)",
     )
     words_of: str = option(
         "members",
-        choices=("members", "joined"),
+        choices=WORDS_OF,
         help="count the words of each context turn, or of the joined context",
     )
     merge_speaker: bool = option(False, help="join consecutive turns of one speaker first")
@@ -72,8 +96,9 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, RunOptions):
     )
     reader: str = option(
         "plain",
-        choices=("plain", "tod-bert", "tod-bert-camrest"),
-        help="tod-bert: the turns that TOD-BERT's corpus readers keep, as DSE trained on; CamRest676 has its own",
+        choices=READERS,
+        help="tod-bert: the turns that TOD-BERT's corpus readers keep, as DSE trained on; "
+        "CamRest676 has its own",
     )
     lower: bool = option(False, help="lower-case the text")
     dedupe: bool = option(False, help="keep the first of identical pairs (16 bytes of memory each)")
@@ -87,7 +112,8 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, RunOptions):
         None,
         metavar="SHARE",
         parse=fraction,
-        help="keep this share of the pairs (of the dialogues with --kind dialogue or utterance), drawn by --seed",
+        help="keep this share of the pairs (of the dialogues with --kind dialogue or utterance), "
+        "drawn by --seed",
     )
     dry_run: bool = option(False, **DRY_RUN)
     jobs: int = option(
@@ -105,27 +131,41 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, RunOptions):
             raise ConfigError(
                 "--split writes one file a part", hint="name them: -o 'pairs.{split}.jsonl'"
             )
-        if self.kind in RECORDS:
-            for name, idle in PLAIN.items():
-                if getattr(self, name) != idle:
-                    raise ConfigError(
-                        f"--{name.replace('_', '-')} has no meaning for --kind {self.kind}, which makes no pairs"
-                    )
-        elif self.kind != "consecutive":
-            for flag, used in {
-                "--follow": self.follow,
-                "--window": self.window != (1,),
-                "--speaker": self.speaker and self.kind == "entailment",
-            }.items():
-                if used:
-                    raise ConfigError(f"{flag} has no meaning for --kind {self.kind}")
-        if self.kind == "entailment" and (
-            self.reader != "plain" or self.merge_speaker or self.min_turns
-        ):
-            raise ConfigError(
-                "--reader, --merge-speaker and --min-turns belong to dialogues, not to --kind entailment"
-            )
+        self._check_kind()
         if self.reader != "plain" and self.merge_speaker:
             raise ConfigError(
-                f"--reader {self.reader} has its own way with several turns of one speaker; leave out --merge-speaker"
+                f"--reader {self.reader} has its own way with several turns of one speaker; "
+                "leave out --merge-speaker"
             )
+
+    def _check_kind(self) -> None:
+        """Refuse options that have no meaning for the kind."""
+        if self.kind in RECORDS:
+            for name, idle in IDLE.items():
+                if getattr(self, name) != idle:
+                    flag = f"--{name.replace('_', '-')}"
+                    raise ConfigError(
+                        f"{flag} has no meaning for --kind {self.kind}, which makes no pairs"
+                    )
+        elif self.kind != "consecutive":
+            used = {
+                "--follow": self.follow,
+                "--window": self.window != IDLE["window"],
+                "--speaker": self.speaker and self.kind == "entailment",
+            }
+            for flag in used:
+                if used[flag]:
+                    raise ConfigError(f"{flag} has no meaning for --kind {self.kind}")
+
+        of_dialogues = self.reader != "plain" or self.merge_speaker or self.min_turns
+        if self.kind == "entailment" and of_dialogues:
+            raise ConfigError(
+                "--reader, --merge-speaker and --min-turns belong to dialogues, "
+                "not to --kind entailment"
+            )
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The parts of the split and their shares; none without --split."""
+        parts = (part.partition("=") for part in self.split)
+        return {name: float(size) for name, _, size in parts}

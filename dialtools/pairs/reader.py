@@ -8,12 +8,17 @@ system text has not been said before.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dialtools.corpora.dialogues import Dialogue
 from dialtools.roles import is_user
 
 
 def tod_bert_turns(dialogue: Dialogue) -> Dialogue:
-    """Return the dialogue as the readers of SGD, MultiWOZ, WOZ, MSR-E2E, SMD, Frames and Taskmaster give it."""
+    """Return the dialogue as TOD-BERT's readers give it.
+
+    Those of SGD, MultiWOZ, WOZ, MSR-E2E, SMD, Frames and Taskmaster are alike.
+    """
     history: list[tuple[str, str | None]] = []
     said: tuple[str, str | None] = ("", None)
     last: list[tuple[str, str | None]] = []
@@ -27,7 +32,10 @@ def tod_bert_turns(dialogue: Dialogue) -> Dialogue:
 
 
 def camrest_turns(dialogue: Dialogue) -> Dialogue:
-    """Return the dialogue as the CamRest676 reader gives it: (user, system) turns, the last one reversed."""
+    """Return the dialogue as TOD-BERT's reader of CamRest676 gives it.
+
+    It walks (user, system) turns, and has the last one reversed.
+    """
     turns = list(zip(dialogue.texts, dialogue.speakers, strict=True))
     return _closed(dialogue, [("", None), *turns[:-2]], turns[:-3:-1])
 
@@ -35,14 +43,14 @@ def camrest_turns(dialogue: Dialogue) -> Dialogue:
 def _closed(
     dialogue: Dialogue, history: list[tuple[str, str | None]], last: list[tuple[str, str | None]]
 ) -> Dialogue:
-    """Drop the first slot of the history; append the last turn unless its first text was said before."""
+    """Drop the history's first slot; append the last turn unless its first text was said before."""
     kept = history[1:]
     if last and last[0][0].lower() not in {text.lower() for text, _ in kept}:
         kept = kept + last
     return Dialogue(dialogue.id, [text for text, _ in kept], [speaker for _, speaker in kept])
 
 
-READERS = {
+READERS: dict[str, Callable[[Dialogue], Dialogue]] = {
     "plain": lambda dialogue: dialogue,
     "tod-bert": tod_bert_turns,
     "tod-bert-camrest": camrest_turns,

@@ -1,4 +1,7 @@
-"""Pairs of a chunk as JSON lines or as an Arrow batch whose contexts are views over the turns."""
+"""Pairs of a chunk as JSON lines, or as an Arrow batch whose contexts are views over the turns.
+
+pyarrow is imported where batches are made: JSON lines do without it.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass
 class Mined:
-    """The pairs of one chunk, rendered: a payload for each part of the split (one part, "", without)."""
+    """The pairs of one chunk, rendered.
+
+    Attributes:
+        payloads: of each part of the split (one, "", without): `Lines`, or an Arrow batch.
+        digests: of each part, what is equal for equal pairs; where doubles are to be dropped.
+    """
 
     payloads: dict[str, Any]
     digests: dict[str, list[bytes]]
     tally: Tally
-    dialogues: int
     rejected: list[Rejected] = field(default_factory=list)
 
 

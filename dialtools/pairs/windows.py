@@ -26,6 +26,7 @@ class FlatTurns:
     sizes: list[int] = field(default_factory=list)
 
     def add(self, dialogue: Dialogue, line: int) -> None:
+        """Append a dialogue, and the line where it begins."""
         self.texts += dialogue.texts
         self.speakers += dialogue.speakers
         self.ids.append(dialogue.id)
@@ -58,6 +59,7 @@ class Pairs:
 
     @property
     def window(self) -> np.ndarray:
+        """(P,) how many turns each context has."""
         return self.end - self.start
 
     def where(self, keep: np.ndarray) -> Pairs:
@@ -66,9 +68,10 @@ class Pairs:
 
 
 def windowed(turns: FlatTurns, windows: tuple[int, ...]) -> Pairs:
-    """Return every full window and its response (DSE 3.1, WMDC 4.2.2); window 0 is the whole history.
+    """Return every full window and its response (DSE 3.1, WMDC 4.2.2).
 
-    A dialogue of t turns gives max(0, t - w) pairs of window w, and t - 1 of window 0.
+    Window 0 is the whole history. A dialogue of t turns gives max(0, t - w) pairs of window w,
+    and t - 1 of window 0.
     """
     dialogue = turns.dialogue
     first = turns.starts[dialogue] if len(dialogue) else np.zeros(0, np.int64)

@@ -8,9 +8,14 @@ NAMES = 1000
 
 
 class Tally:
-    """Counts of a filter's work; the one place for the figures of the closing line."""
+    """Counts of a filter's work; the one place for the figures of the closing line.
+
+    Attributes:
+        sources: records that were read; of each, several may be kept.
+    """
 
     def __init__(self) -> None:
+        self.sources = 0
         self.kept = 0
         self.dropped: Counter[str] = Counter()
         self.unmapped: Counter[str] = Counter()
@@ -24,6 +29,7 @@ class Tally:
 
     def merge(self, other: Tally) -> None:
         """Add the counts of another tally, of another worker say."""
+        self.sources += other.sources
         self.kept += other.kept
         self.dropped += other.dropped
         for name, n in other.unmapped.items():

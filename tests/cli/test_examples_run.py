@@ -237,7 +237,7 @@ def texts(home: Path) -> None:
         }
         for i in range(9)
     ]
-    pq.write_table(pa.Table.from_pylist(chats), home / "export.parquet")
+    pq.write_table(pa.Table.from_pylist(chats), home / "log.parquet")
     labels = [r["label"] for r in rows if r["split"] == "train"]
     first = [labels.index(label) for label in ("oos", "a", "b")]
     episodes = {"bank77": {"shots": {k: [{"seed": 0, "train_idx": first}] for k in ("1", "5")}}}

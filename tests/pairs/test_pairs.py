@@ -15,7 +15,8 @@ from oracles import slow_pairs
 
 from dialtools.corpora.dialogues import BadDialogue, Dialogue, dialogue
 from dialtools.errors import ConfigError
-from dialtools.pairs.job import merged, mine
+from dialtools.pairs.chunk import merged
+from dialtools.pairs.job import mine
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.reader import tod_bert_turns
 from dialtools.streams.chunks import Chunk, read_chunks, read_records, records
@@ -30,8 +31,8 @@ def mined(dialogues: list[dict], **options) -> list[dict]:
     """The pairs of dialogues through the JSONL lane."""
     chunk = Chunk("x", 1, "rows", dialogues)
     lines = b"".join(
-        part
-        for _, part in mine(
+        piece.payload
+        for piece in mine(
             [chunk], PairOptions(**options), lines=True, policy=Policy(), tally=Tally()
         )
     )
@@ -76,8 +77,9 @@ def test_the_arrow_lane_carries_what_the_json_lane_carries(corpus, dedupe, sampl
         list(mine([chunk], options, lines=lane, policy=Policy(), tally=Tally()))
         for lane in (True, False)
     )
-    rows = [orjson.loads(line) for _, blob in lines for line in blob.splitlines()]
-    arrow = [r for _, batch in batches for _, r in records(Chunk("x", 1, "arrow", batch), Policy())]
+    rows = [orjson.loads(line) for piece in lines for line in piece.payload.splitlines()]
+    chunks = [Chunk("x", 1, "arrow", piece.payload) for piece in batches]
+    arrow = [record for chunk in chunks for _, record in records(chunk, Policy())]
     assert arrow == rows
 
 

@@ -1,0 +1,135 @@
+"""One chunk of dialogues to its pairs: what a worker does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from dialtools.chance import split_of
+from dialtools.corpora.dialogues import Dialogue
+from dialtools.corpora.read import dialogues
+from dialtools.pairs.filters import identity, kept
+from dialtools.pairs.options import PairOptions
+from dialtools.pairs.reader import READERS
+from dialtools.pairs.render import Mined, as_batch, as_lines
+from dialtools.pairs.windows import FlatTurns, Pairs, selves, windowed
+from dialtools.streams.chunks import Chunk, records
+from dialtools.streams.policy import Collecting, Policy, Where
+from dialtools.streams.tally import Tally
+
+PREMISE = ("premise", "text1", "sentence1")
+HYPOTHESIS = ("hypothesis", "text2", "sentence2")
+LABEL = ("label", "gold_label")
+POSITIVE = ("entailment", "positive")
+"""Labels of two texts that are a pair: of SNLI and MNLI, of Dialogue NLI."""
+
+
+def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
+    """Return the pairs of one chunk; runs in a worker."""
+    policy, tally = Collecting(), Tally()
+    turns, pairs = _PAIRS[options.kind](chunk, options, policy, tally)
+    tally.sources = len(turns.sizes)
+    pairs = kept(pairs, turns, options, tally)
+
+    render = as_lines if lines else as_batch
+    payloads, digests = {}, {}
+    for part, members in _parts(pairs, turns, options, tally):
+        payloads[part] = render(members, turns, options.kind, options.follow)
+        if options.dedupe or options.kind == "self":
+            digests[part] = _digests(members, turns)
+    return Mined(payloads, digests, tally, policy.rejected)
+
+
+def _parts(
+    pairs: Pairs, turns: FlatTurns, options: PairOptions, tally: Tally
+) -> Iterator[tuple[str, Pairs]]:
+    """Yield the parts of the split (one, "", without), and the pairs of each."""
+    if not options.split:
+        yield "", pairs
+        return
+    names = [
+        split_of(options.uncut(identity(turns, d)), options.shares, seed=options.seed) or ""
+        for d in range(len(turns.sizes))
+    ]
+    part = np.asarray(names, object)[pairs.dialogue]
+    tally.drop("outside the split", int((part == "").sum()))
+    yield from ((name, pairs.where(part == name)) for name in options.shares)
+
+
+def _digests(pairs: Pairs, turns: FlatTurns) -> list[bytes]:
+    """Return 16 bytes of each pair that are equal for pairs of equal texts."""
+    texts = turns.texts
+    columns = zip(pairs.start.tolist(), pairs.end.tolist(), pairs.response.tolist(), strict=True)
+    keys = (
+        "\0".join([*texts[s:e], texts[r]]).encode("utf-8", "surrogatepass") for s, e, r in columns
+    )
+    return [blake2b(key, digest_size=16).digest() for key in keys]
+
+
+def _from_dialogues(
+    chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
+) -> tuple[FlatTurns, Pairs]:
+    turns, read = FlatTurns(), READERS[options.reader]
+    alone = options.kind == "self"
+    for line, dialogue in dialogues(chunk, policy, options, tally, utterances=alone):
+        if options.reader != "plain":
+            dialogue = read(dialogue)
+        if options.merge_speaker:
+            dialogue = merged(dialogue)
+        if options.lower:
+            dialogue = dialogue._replace(texts=[text.lower() for text in dialogue.texts])
+        if len(dialogue.texts) < options.min_turns:
+            tally.drop("in dialogues of too few turns", max(0, len(dialogue.texts) - 1))
+            continue
+        turns.add(dialogue, line)
+    return turns, selves(turns) if alone else windowed(turns, options.window)
+
+
+def merged(dialogue: Dialogue) -> Dialogue:
+    """Join consecutive turns of one speaker with a blank (DialogueCSE 5.1.1).
+
+    Turns of unknown speakers stay apart.
+    """
+    texts: list[str] = []
+    speakers: list[str | None] = []
+    for text, speaker in zip(dialogue.texts, dialogue.speakers, strict=True):
+        if speakers and speaker is not None and speakers[-1] == speaker:
+            texts[-1] = f"{texts[-1]} {text}".strip()
+        else:
+            texts.append(text)
+            speakers.append(speaker)
+    return Dialogue(dialogue.id, texts, speakers)
+
+
+def _from_entailment(
+    chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
+) -> tuple[FlatTurns, Pairs]:
+    """Return premise and hypothesis of records labelled entailment, as two turns (DSE-dianli)."""
+    turns = FlatTurns()
+    for line, record in records(chunk, policy):
+        premise, hypothesis = _text(record, PREMISE), _text(record, HYPOTHESIS)
+        label = _text(record, LABEL)
+        if premise is None or hypothesis is None or label is None:
+            message = "expected strings premise, hypothesis and label"
+            policy.reject(Where(chunk.name, line), message, repr(record).encode())
+        elif label.lower() not in POSITIVE:
+            tally.drop(f"labelled {label}")
+        else:
+            texts = [premise.strip(), hypothesis.strip()]
+            if options.lower:
+                texts = [text.lower() for text in texts]
+            name = record.get("id")
+            turns.add(Dialogue(None if name is None else str(name), texts, [None, None]), line)
+    return turns, windowed(turns, (1,))
+
+
+def _text(record: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    """Return the first field there is of several names, if it is a text."""
+    value = next((record[name] for name in names if name in record), None)
+    return value if isinstance(value, str) else None
+
+
+_PAIRS = {"consecutive": _from_dialogues, "self": _from_dialogues, "entailment": _from_entailment}

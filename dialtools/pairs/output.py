@@ -1,0 +1,80 @@
+"""Where pairs go: one file, or one a part of the split; and what is said of them at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+from dialtools.pairs.job import Piece
+from dialtools.pairs.options import KINDS, RECORDS, PairOptions
+from dialtools.streams.atomic import refuse_existing
+from dialtools.streams.lines_table import table_of_lines
+from dialtools.streams.sinks import writer
+from dialtools.streams.tally import Tally
+
+NAMES_TOLD = 5
+
+
+class Outputs:
+    """The files of a run by part of the split (one, "", without); in a dry run nothing is written.
+
+    Attributes:
+        rows: how many each part has got.
+    """
+
+    def __init__(self, options: PairOptions, kind: str, metadata: dict[str, str]) -> None:
+        self.options, self.kind, self.metadata = options, kind, metadata
+        self.paths = {part: options.output.replace("{split}", part) for part in options.shares}
+        self.paths = self.paths or {"": options.output}
+        self.rows = Counter[str]()
+        self.writers: dict[str, Callable[[Any], object]] = {}
+        self.opened = ExitStack()
+
+    def __enter__(self) -> Outputs:
+        with ExitStack() as opening:  # what is open is closed again if a later one fails
+            for part, path in self.paths.items():
+                self.writers[part] = self._writer(path, opening)
+            self.opened = opening.pop_all()
+        return self
+
+    def __exit__(self, *error: Any) -> bool | None:
+        return self.opened.__exit__(*error)
+
+    def _writer(self, path: str, opening: ExitStack) -> Callable[[Any], object]:
+        overwrite = self.options.overwrite
+        if self.options.dry_run:
+            if path != "-":
+                refuse_existing(path, overwrite=overwrite)
+            return lambda payload: None
+        as_table = self.options.kind in RECORDS and self.kind != "jsonl"
+        opened = (table_of_lines if as_table else writer)(
+            path, format=self.kind, overwrite=overwrite, metadata=self.metadata
+        )
+        return opening.enter_context(opened)
+
+    def write(self, piece: Piece) -> None:
+        """Write a piece to the file of its part."""
+        self.writers[piece.part](piece.payload)
+        self.rows[piece.part] += piece.rows
+
+    def plan(self) -> str:
+        """Return what a run would write, file by file."""
+        sizes = (
+            f"{'stdout' if path == '-' else path}: {self.rows[part]:,}"
+            for part, path in self.paths.items()
+        )
+        return f"{', '.join(sizes)} as {self.kind}"
+
+
+def closing_line(options: PairOptions, tally: Tally) -> str:
+    """Return what came of how many dialogues, and under -v the speakers that have no role."""
+    kind = KINDS[options.kind]
+    made_of = f" from {tally.sources:,} {kind.sources}" if kind.sources else ""
+    line = tally.line(f"{kind.unit}{made_of}")
+    if not (options.verbose and tally.unmapped):
+        return line
+    names = [f"{n:,} turns of {name}" for name, n in tally.unmapped.most_common(NAMES_TOLD)]
+    more = ", ..." if len(tally.unmapped) > NAMES_TOLD else ""
+    return f"{line}; speakers not in --speaker-map: {', '.join(names)}{more}"
