@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dialtools.cli._command import Command, Group
 
 MANY = 16
-GROUP_ORDER = ("Options", "Input", "Output", "Run")
+GROUP_ORDER = ("Options", "Engine", "Input", "Output", "Run")
 
 
 def sections(doc: str) -> tuple[str, str, list[str], str]:
@@ -73,7 +73,7 @@ def grouped(all_specs: Sequence[Spec]) -> dict[str, list[Spec]]:
     """Return the flags by group, the command's own groups first."""
     names = dict.fromkeys(s.group for s in all_specs if not s.positional)
     own = [n for n in names if n not in GROUP_ORDER]
-    order = [n for n in ("Options", *own, "Input", "Output", "Run") if n in names]
+    order = [n for n in ("Options", *own, "Engine", "Input", "Output", "Run") if n in names]
     return {name: [s for s in all_specs if s.group == name and not s.positional] for name in order}
 
 

@@ -1,47 +1,126 @@
-"""Acts by fine-tuning: mean of token vectors, dropout, one layer, a sigmoid each (METHODS 3.8)."""
+"""Acts by fine-tuning: mean of token vectors, dropout, one layer, a sigmoid each (METHODS 3.8).
+
+N rows, A acts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import numpy as np
-from torch import Tensor
-from torch.nn import functional
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dialtools.corpora.turns import Record, Turns, column_of_turns, field_of
-from dialtools.encoder.encoder import Encoder
-from dialtools.encoder.tokens import tokenise
 from dialtools.errors import DataError
-from dialtools.finetune.options import ActProtocol
-from dialtools.finetune.task import Figures, Items, Task, read
-from dialtools.metrics import f1
+from dialtools.finetune.options import FinetuneOptions, other_default
+from dialtools.finetune.rows import read_rows
+from dialtools.finetune.task import Figures, Items, Task
+from dialtools.options import option
+from dialtools.values import share_below_one
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+    from dialtools.encoder.encoder import Encoder
 
 WORDS = 0.9
 """Share of max-length that the reference keeps, in words, before it makes tokens of them."""
 
 
+@dataclass
+class ActProtocol(FinetuneOptions):
+    """A layer of acts, a sigmoid each, on the mean of the token vectors (DSE table 5)."""
+
+    history: str = option(
+        "history", metavar="NAME", group="Input", help="field of the turns before the response"
+    )
+    response: str = option(
+        "response", metavar="NAME", group="Input", help="field of the turn that has the acts"
+    )
+    label: str = option("labels", metavar="NAME", group="Input", help="field of its acts")
+    target: str = option(
+        "next",
+        choices=("next", "current"),
+        help=(
+            "acts of the unseen turn after the history, or of the last turn that is seen (DSE's "
+            "most likely)"
+        ),
+    )
+    truncation: str = option(
+        "newest",
+        choices=("newest", "words"),
+        help=(
+            "newest: the last tokens stay; words: the last 0.9 max-length words, then the first "
+            "tokens of these, as DSE's code cuts"
+        ),
+    )
+    shots: tuple[int, ...] = other_default(
+        "shots", (10, 20), help="examples an act to train on, and as many to validate on"
+    )
+    runs: int = other_default("runs", 5)
+    lr: float = other_default("lr", 5e-5)
+    batch_size: int = other_default("batch_size", 32)
+    epochs: int = other_default("epochs", 100)
+    validate_every: int = other_default("validate_every", 30)
+    patience: int = other_default("patience", 3)
+    max_length: int = other_default("max_length", 32, help="tokens of the turns at most")
+    dropout: float = option(
+        0.2,
+        metavar="SHARE",
+        parse=share_below_one,
+        group="Training",
+        help="dropout before the layer",
+    )
+
+
 class Act(Task[ActProtocol]):
-    """A set of acts a row; the labels are those of training and test rows, and one never guessed has F1 0."""
+    """A set of acts a row.
+
+    The acts are those of training and test rows; one that is never guessed has F1 0.
+    """
+
+    name = "act"
+    options_class = ActProtocol
+    doc = """dial-eval finetune act - acts of a turn, learnt from a few examples
+
+  dial-eval finetune act --model model/ dstc2_acts.jsonl
+  dial-eval finetune act --target current --model model/ dstc2_acts.jsonl
+  dial-eval finetune act --truncation words --model dse/ dstc2_acts.jsonl
+
+Records of `history`, the `response` to it and the acts of that response in
+`labels`. `next` reads the history alone, `current` the response too, which is
+what the data of DSE's table amounts to. All of the encoder is trained, and a
+layer that stands on the mean of the token vectors; an act is predicted where
+its sigmoid is above 0.5. The state with the largest mean of micro and macro F1
+on validation rows is tested.
+"""
 
     def __init__(self, options: ActProtocol) -> None:
+        """Read the rows.
+
+        Raises:
+            DataError: if acts are no list of names, or there are fewer than two.
+        """
         super().__init__(options)
-        train, test = read(options)
-        field = (
-            options.history if options.target == "next" else f"{options.history}+{options.response}"
-        )
-        acts = [[self._acts(record) for record in part] for part in (train, test)]
-        names = sorted({name for part in acts for own in part for name in own})
+        train, test = read_rows(options)
+        acts_of_train, acts_of_test = ([self._acts(row) for row in part] for part in (train, test))
+        names = sorted(set().union(*acts_of_train, *acts_of_test))
         if len(names) < 2:
             raise DataError(
                 f"{len(names)} act in all: nothing to tell apart", where=train[0][0].name
             )
-        self.labels = [tuple(sorted(own)) for own in acts[0]]
-        self.outputs, self.dropout = len(names), options.dropout
         place = {name: i for i, name in enumerate(names)}
-        self.train, self.test = (
-            Items([column_of_turns(part, field)], indicators(own, place))
-            for part, own in zip((train, test), acts, strict=True)
-        )
+        self.labels = [tuple(sorted(acts)) for acts in acts_of_train]
+        self.outputs = len(names)
+        self.dropout = options.dropout
+        self.train = Items([column_of_turns(train, self._text)], indicators(acts_of_train, place))
+        self.test = Items([column_of_turns(test, self._text)], indicators(acts_of_test, place))
+
+    @property
+    def _text(self) -> str:
+        """The fields that are read."""
+        history, response = self.options.history, self.options.response
+        return history if self.options.target == "next" else f"{history}+{response}"
 
     def _acts(self, record: Record) -> set[str]:
         where, fields = record
@@ -52,6 +131,9 @@ class Act(Task[ActProtocol]):
             f"{self.options.label}: expected a list of names, got {str(value)[:40]!r}", where=where
         )
 
+    def setting(self, shots: int) -> str:
+        return f"{self.options.target} {super().setting(shots)}"
+
     def sequences(self, encoder: Encoder, items: Items) -> list[list[np.ndarray]]:
         """Return the token sequences, cut as --truncation says."""
         if self.options.truncation == "newest":
@@ -60,12 +142,18 @@ class Act(Task[ActProtocol]):
 
     def loss(self, outputs: Sequence[Tensor], truth: Tensor) -> Tensor:
         """Return the mean binary cross entropy of all acts."""
-        return functional.binary_cross_entropy_with_logits(outputs[0], truth)
+        from torch.nn.functional import binary_cross_entropy_with_logits
+
+        return binary_cross_entropy_with_logits(outputs[0], truth)
 
     def figures(self, outputs: Sequence[np.ndarray], truth: np.ndarray, *, final: bool) -> Figures:
         """Return micro, macro, weighted and samples F1 of the acts whose sigmoid is above 0.5."""
-        counts = f1.counts(truth, outputs[0] > 0)
-        sums = counts.sum(0, dtype=np.float64)
+        from dialtools.metrics import f1
+
+        counts = f1.counts(
+            truth, outputs[0] > 0
+        )  # a sigmoid is above 0.5 where its logit is above 0
+        sums = counts.sum(0, dtype="float64")
         figures = {
             f"{name}-f1": 100 * float(average(sums)) for name, average in f1.AVERAGES.items()
         }
@@ -78,42 +166,54 @@ class Act(Task[ActProtocol]):
 
 def indicators(acts: Sequence[set[str]], place: dict[str, int]) -> np.ndarray:
     """Return (N, A) float32, 1 where a row has an act."""
-    table = np.zeros((len(acts), len(place)), np.float32)
-    for row, own in enumerate(acts):
-        table[row, [place[name] for name in own]] = 1
-    return table
+    import numpy as np
+
+    truth_NA = np.zeros((len(acts), len(place)), np.float32)
+    for row, names in enumerate(acts):
+        truth_NA[row, [place[name] for name in names]] = 1
+    return truth_NA
 
 
 def last_words(encoder: Encoder, turns: Turns, max_length: int) -> np.ndarray:
-    """Return a sequence as DSE's code cuts it: the last int(0.9 max_length) words, then the first tokens of these.
+    """Return a sequence as DSE's code cuts it.
 
-    Words are what blanks separate; the mark before each turn ([SEP], or the speaker's token of
-    models that have them) counts as one. A word of several tokens can so push the newest words out.
+    Kept are the last int(0.9 max_length) words, then the first tokens of these. Words are what
+    blanks separate; the mark before each turn ([SEP], or the speaker's token of models that have
+    them) counts as one. A word of several tokens can so push the newest words out.
     """
-    texts, roles = turns
-    spoken = encoder.role_tokens and roles
-    marks = (
-        [np.asarray([encoder.role_tokens[r]], np.int32) for r in roles]
-        if spoken
-        else [encoder.special.separator] * len(texts)
-    )
-    words = [
-        (mark, word)
-        for mark, text in zip(marks, texts, strict=True)
-        for word in (None, *text.split())
-    ]
-    pieces: list[np.ndarray] = []
+    import numpy as np
+
+    from dialtools.encoder.tokens import tokenise
+
+    # a mark opens each turn; the words before the first mark that is kept have none
+    marks: list[np.ndarray] = []
     spans: list[list[str]] = [[]]
-    for mark, word in words[-int(WORDS * max_length) :]:
+    for mark, word in _marked_words(encoder, turns)[-int(WORDS * max_length) :]:
         if word is None:
-            pieces.append(mark)
+            marks.append(mark)
             spans.append([])
         else:
             spans[-1].append(word)
+
     ids, ends = tokenise(encoder.tokenizer, [" ".join(span) for span in spans])
     body = [ids[ends[0] : ends[1]]]
-    for i, mark in enumerate(pieces, 1):
+    for i, mark in enumerate(marks, 1):
         body += [mark, ids[ends[i] : ends[i + 1]]]
     special = encoder.special
     room = max(max_length - len(special.prefix) - len(special.suffix), 1)
     return np.concatenate([special.prefix, np.concatenate(body)[:room], special.suffix])
+
+
+def _marked_words(encoder: Encoder, turns: Turns) -> list[tuple[np.ndarray, str | None]]:
+    """Return the words of all turns, each with its turn's mark; before each turn the mark alone."""
+    import numpy as np
+
+    texts, roles = turns
+    marks = [encoder.special.separator] * len(texts)
+    if encoder.role_tokens and roles:
+        marks = [np.asarray([encoder.role_tokens[role]], np.int32) for role in roles]
+    return [
+        (mark, word)
+        for mark, text in zip(marks, texts, strict=True)
+        for word in (None, *text.split())
+    ]

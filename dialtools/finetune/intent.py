@@ -1,42 +1,95 @@
-"""Intents by fine-tuning: mean of token vectors, dropout, one layer, cross entropy (METHODS 3.8)."""
+"""Intents by fine-tuning: mean of token vectors, dropout, a layer, cross entropy (METHODS 3.8)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import numpy as np
-from torch import Tensor
-from torch.nn import functional
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dialtools.corpora.turns import Record, column_of_turns, field_of
 from dialtools.errors import DataError
-from dialtools.finetune.options import IntentProtocol
-from dialtools.finetune.task import Figures, Items, Task, read
+from dialtools.finetune.options import FinetuneOptions
+from dialtools.finetune.rows import read_rows
+from dialtools.finetune.task import Figures, Items, Task
+from dialtools.options import option
+from dialtools.values import share_below_one
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+NEVER = -1
+"""Class of a test row whose label no training row has: no guess is right."""
+
+
+@dataclass
+class IntentProtocol(FinetuneOptions):
+    """A layer of classes on the mean of the token vectors (DSE tables 7 and 10)."""
+
+    text: str = option("text", metavar="NAME", group="Input", help="field of the texts")
+    label: str = option("label", metavar="NAME", group="Input", help="field of the labels")
+    without: str | None = option(
+        None, metavar="LABEL", group="Input", help="leave out rows of this label, e.g. oos"
+    )
+    dropout: float = option(
+        0.1,
+        metavar="SHARE",
+        parse=share_below_one,
+        group="Training",
+        help="dropout before the layer",
+    )
 
 
 class Intent(Task[IntentProtocol]):
     """One class a row; a test row of a class without training rows is never right."""
 
+    name = "intent"
+    options_class = IntentProtocol
+    doc = """dial-eval finetune intent - intents, learnt from a few examples
+
+  dial-eval finetune intent --model model/ tickets.jsonl
+  dial-eval finetune intent --model model/ --model dse/ tickets.jsonl
+  dial-eval finetune intent --model dse/ --without oos tickets.jsonl
+  dial-eval finetune intent --resume --model dse/ tickets.jsonl -o dse.jsonl
+
+Records of `text`, `label` and `split`, or --train FILE and --test FILE. A run
+draws k examples a class to train on and k to validate on, as `dial-eval intent`
+draws them. All of the encoder is trained, and a layer that stands on the mean
+of the token vectors. The state with the best validation accuracy is tested;
+validations are at step 0 and then every 10 steps, or every epoch where that is
+more.
+"""
+
     def __init__(self, options: IntentProtocol) -> None:
+        """Read the rows.
+
+        Raises:
+            DataError: if a label is no name, or there is nothing to tell apart.
+        """
         super().__init__(options)
-        train, test = (self._wanted(part) for part in read(options))
-        labels = [self._label(record) for record in train]
-        names = {name: i for i, name in enumerate(sorted(set(labels)))}
+        train, test = (self._wanted(part) for part in read_rows(options))
+        names = sorted({self._label(record) for record in train})
         if len(names) < 2 or not test:
             raise DataError(
                 f"{len(names)} class to learn, {len(test)} rows to test: nothing to tell apart"
             )
-        self.labels = [(label,) for label in labels]
-        self.outputs, self.dropout = len(names), options.dropout
-        self.train = Items(
-            [column_of_turns(train, options.text)],
-            np.asarray([names[label] for label in labels], np.int64),
-        )
-        known = [names.get(self._label(record), -1) for record in test]
-        self.asked, self.test = (
-            test,
-            Items([column_of_turns(test, options.text)], np.asarray(known, np.int64)),
-        )
+        place = {name: i for i, name in enumerate(names)}
+        self.labels = [(self._label(record),) for record in train]
+        self.outputs = len(names)
+        self.dropout = options.dropout
+        self.train = self._items(train, place)
+        self.test = self._items(test, place)
+        self.test_records = test
+
+    @property
+    def label_field(self) -> str:
+        return self.options.label
+
+    def _items(self, records: Sequence[Record], place: dict[str, int]) -> Items:
+        import numpy as np
+
+        classes = [place.get(self._label(record), NEVER) for record in records]
+        return Items([column_of_turns(records, self.options.text)], np.asarray(classes, np.int64))
 
     def _label(self, record: Record) -> str:
         where, fields = record
@@ -47,13 +100,15 @@ class Intent(Task[IntentProtocol]):
             )
         return str(value)
 
-    def _wanted(self, records: list[Record]) -> list[Record]:
+    def _wanted(self, records: Sequence[Record]) -> list[Record]:
         left_out = self.options.without
         return [record for record in records if left_out is None or self._label(record) != left_out]
 
     def loss(self, outputs: Sequence[Tensor], truth: Tensor) -> Tensor:
         """Return the cross entropy."""
-        return functional.cross_entropy(outputs[0], truth)
+        from torch.nn.functional import cross_entropy
+
+        return cross_entropy(outputs[0], truth)
 
     def each(self, outputs: Sequence[np.ndarray], truth: np.ndarray) -> dict[str, np.ndarray]:
         """Return whether a row is right."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from dialtools.corpora.catalog import CORPORA
 from dialtools.encoder.catalog import POOLINGS
+from dialtools.encoder.options import EngineOptions
 from dialtools.errors import ConfigError
 from dialtools.options import RECORD_FORMATS, RunOptions, argument, option
 from dialtools.values import at_least, int_list, positive, share_below_one
 
 
 @dataclass
-class FinetuneOptions(RunOptions):
+class FinetuneOptions(EngineOptions, RunOptions):
     """What is fine-tuned, on how few rows, and when it is compared."""
 
     inputs: tuple[str, ...] = argument(
@@ -86,11 +88,14 @@ class FinetuneOptions(RunOptions):
         metavar="N",
         parse=at_least(0),
         group="Training",
-        help="after more validations than this without a better score it stops, at the end of an epoch",
+        help=(
+            "after more validations than this without a better score it stops, at the end of an "
+            "epoch"
+        ),
     )
     pooling: str = option(
         "mean",
-        choices=tuple(POOLINGS),
+        choices=POOLINGS,
         group="Training",
         help="how token vectors become one",
     )
@@ -105,36 +110,6 @@ class FinetuneOptions(RunOptions):
         help="seed of head, order and dropout, the same in every run",
     )
 
-    device: str = option(
-        "auto",
-        metavar="NAME",
-        group="Engine",
-        help="auto, cpu, cuda, cuda:1, mps",
-        how=True,
-    )
-    precision: str = option(
-        "auto",
-        choices=("auto", "float32", "bfloat16"),
-        group="Engine",
-        help="auto: bfloat16 on CUDA, float32 elsewhere",
-    )
-    threads: int = option(
-        0,
-        metavar="N",
-        parse=at_least(0),
-        group="Engine",
-        help="CPU threads",
-        shown="the cores there are",
-        how=True,
-    )
-    batch_tokens: int = option(
-        0,
-        metavar="N",
-        parse=at_least(0),
-        group="Engine",
-        help="padded tokens encoded at once",
-        shown="1024 on CPU, 32768 on CUDA",
-    )
     trust_remote_code: bool = option(
         False, group="Engine", help="run code that comes with the model"
     )
@@ -155,164 +130,8 @@ class FinetuneOptions(RunOptions):
         self.model = tuple(dict.fromkeys(self.model))
 
 
-@dataclass
-class IntentProtocol(FinetuneOptions):
-    """A layer of classes on the mean of the token vectors (DSE tables 7 and 10)."""
-
-    text: str = option("text", metavar="NAME", group="Input", help="field of the texts")
-    label: str = option("label", metavar="NAME", group="Input", help="field of the labels")
-    without: str | None = option(
-        None, metavar="LABEL", group="Input", help="leave out rows of this label, e.g. oos"
-    )
-    dropout: float = option(
-        0.1,
-        metavar="SHARE",
-        parse=share_below_one,
-        group="Training",
-        help="dropout before the layer",
-    )
-
-
-@dataclass
-class SelectProtocol(FinetuneOptions):
-    """No head: dot products of the means of the token vectors (DSE table 9)."""
-
-    query: str | None = option(
-        None,
-        metavar="NAME",
-        group="Input",
-        help="field of the queries: texts, or lists of turns",
-        shown="context, history, query or question",
-    )
-    response: str = option("response", metavar="NAME", group="Input", help="field of the responses")
-    shots: tuple[int, ...] = option(
-        (500, 1000),
-        metavar="N[,N...]",
-        parse=int_list,
-        help="pairs to train on, and as many to validate on",
-    )
-    runs: int = option(
-        5,
-        metavar="N",
-        parse=at_least(1),
-        help="runs, each with pairs drawn anew (seeds seed, seed+1, ...)",
-    )
-    candidates: int = option(
-        100,
-        metavar="N",
-        parse=at_least(2),
-        help="candidates a query: the responses of N consecutive rows",
-    )
-    duplicates: str = option(
-        "drop",
-        choices=("drop", "count"),
-        help="candidates with the text of the true response: left out, or against it, as DSE's code has it",
-    )
-    rest: str = option(
-        "drop",
-        choices=("drop", "keep"),
-        help="the last test rows, fewer than --candidates: left out as dial-eval select does, or a smaller block as in DSE's fine-tuning",
-    )
-    batch_size: int = option(
-        100,
-        metavar="N",
-        parse=at_least(2),
-        group="Training",
-        help="pairs a step, which are each other's negatives",
-    )
-    validate_every: int = option(
-        50,
-        metavar="N",
-        parse=at_least(1),
-        group="Training",
-        help="steps between validations; an epoch at least",
-    )
-    patience: int = option(
-        3,
-        metavar="N",
-        parse=at_least(0),
-        group="Training",
-        help="after more validations than this without a better score it stops, at the end of an epoch",
-    )
-    max_length: int = option(
-        128,
-        metavar="N",
-        parse=at_least(4),
-        group="Training",
-        help="tokens of a query at most; a list of turns keeps its newest",
-    )
-    response_max_length: int = option(
-        128, metavar="N", parse=at_least(4), group="Training", help="tokens of a response at most"
-    )
-
-
-@dataclass
-class ActProtocol(FinetuneOptions):
-    """A layer of acts, a sigmoid each, on the mean of the token vectors (DSE table 5)."""
-
-    history: str = option(
-        "history", metavar="NAME", group="Input", help="field of the turns before the response"
-    )
-    response: str = option(
-        "response", metavar="NAME", group="Input", help="field of the turn that has the acts"
-    )
-    label: str = option("labels", metavar="NAME", group="Input", help="field of its acts")
-    target: str = option(
-        "next",
-        choices=("next", "current"),
-        help="acts of the unseen turn after the history, or of the last turn that is seen (DSE's most likely)",
-    )
-    truncation: str = option(
-        "newest",
-        choices=("newest", "words"),
-        help="newest: the last tokens stay; words: the last 0.9 max-length words, then the first tokens of these, as DSE's code cuts",
-    )
-    shots: tuple[int, ...] = option(
-        (10, 20),
-        metavar="N[,N...]",
-        parse=int_list,
-        help="examples an act to train on, and as many to validate on",
-    )
-    runs: int = option(
-        5,
-        metavar="N",
-        parse=at_least(1),
-        help="runs, each with examples drawn anew (seeds seed, seed+1, ...)",
-    )
-    lr: float = option(
-        5e-5, metavar="X", parse=positive, group="Training", help="highest learning rate"
-    )
-    batch_size: int = option(
-        32, metavar="N", parse=at_least(1), group="Training", help="rows a step"
-    )
-    epochs: int = option(
-        100,
-        metavar="N",
-        parse=at_least(1),
-        group="Training",
-        help="passes over the few rows at most",
-    )
-    validate_every: int = option(
-        30,
-        metavar="N",
-        parse=at_least(1),
-        group="Training",
-        help="steps between validations; an epoch at least",
-    )
-    patience: int = option(
-        3,
-        metavar="N",
-        parse=at_least(0),
-        group="Training",
-        help="after more validations than this without a better score it stops, at the end of an epoch",
-    )
-    max_length: int = option(
-        32, metavar="N", parse=at_least(4), group="Training", help="tokens of the turns at most"
-    )
-    dropout: float = option(
-        0.2,
-        metavar="SHARE",
-        parse=share_below_one,
-        group="Training",
-        help="dropout before the layer",
-    )
+def other_default(name: str, default: Any, *, help: str | None = None) -> Any:
+    """Return an option of all tasks with the default of one, and help of its own if it has any."""
+    shared = next(shared for shared in fields(FinetuneOptions) if shared.name == name)
+    metadata = {**shared.metadata, "help": help or shared.metadata["help"]}
+    return field(default=default, metadata=metadata)

@@ -50,7 +50,7 @@ class Schedule:
         return self.rows * self.epochs // self.batch_size
 
     def rate(self, step: int) -> float:
-        """Return the share of the highest rate at a step (0-based): transformers' linear schedule."""
+        """Return the share of the highest rate at a step (0-based), as transformers' linear one."""
         rising = int(self.total * self.warmup)
         if step < rising:
             return step / rising

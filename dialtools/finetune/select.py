@@ -1,43 +1,120 @@
-"""Response selection by fine-tuning: no head, dot products as they are, no temperature (METHODS 3.8)."""
+"""Response selection by fine-tuning: no head, no temperature, dot products (METHODS 3.8)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-import torch
-from torch import Tensor
-from torch.nn import functional
-
-from dialtools.corpora.turns import column_of_turns
-from dialtools.encoder.encoder import Encoder
+from dialtools.corpora.turns import Record, column_of_turns
 from dialtools.errors import DataError
-from dialtools.finetune.options import SelectProtocol
-from dialtools.finetune.task import Figures, Items, Task, read
-from dialtools.metrics.ranking import block_ranks, reciprocal_rank, top_k
+from dialtools.finetune.options import FinetuneOptions, other_default
+from dialtools.finetune.rows import read_rows
+from dialtools.finetune.task import Figures, Items, Task
+from dialtools.options import option
+from dialtools.values import at_least
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+    from dialtools.encoder.encoder import Encoder
 
 TOP = (1, 3, 5, 10)
 QUERY = ("context", "history", "query", "question")
+"""Fields that are a query, the usual one first."""
+
+
+@dataclass
+class SelectProtocol(FinetuneOptions):
+    """No head: dot products of the means of the token vectors (DSE table 9)."""
+
+    query: str | None = option(
+        None,
+        metavar="NAME",
+        group="Input",
+        help="field of the queries: texts, or lists of turns",
+        shown="context, history, query or question",
+    )
+    response: str = option("response", metavar="NAME", group="Input", help="field of the responses")
+    shots: tuple[int, ...] = other_default(
+        "shots", (500, 1000), help="pairs to train on, and as many to validate on"
+    )
+    runs: int = other_default(
+        "runs", 5, help="runs, each with pairs drawn anew (seeds seed, seed+1, ...)"
+    )
+    candidates: int = option(
+        100,
+        metavar="N",
+        parse=at_least(2),
+        help="candidates a query: the responses of N consecutive rows",
+    )
+    duplicates: str = option(
+        "drop",
+        choices=("drop", "count"),
+        help=(
+            "candidates with the text of the true response: left out, or against it, as DSE's code "
+            "has it"
+        ),
+    )
+    rest: str = option(
+        "drop",
+        choices=("drop", "keep"),
+        help=(
+            "the last test rows, fewer than --candidates: left out as dial-eval select does, or a "
+            "smaller block as in DSE's fine-tuning"
+        ),
+    )
+    batch_size: int = option(
+        100,
+        metavar="N",
+        parse=at_least(2),
+        group="Training",
+        help="pairs a step, which are each other's negatives",
+    )
+    validate_every: int = other_default("validate_every", 50)
+    patience: int = other_default("patience", 3)
+    max_length: int = other_default(
+        "max_length", 128, help="tokens of a query at most; a list of turns keeps its newest"
+    )
+    response_max_length: int = option(
+        128, metavar="N", parse=at_least(4), group="Training", help="tokens of a response at most"
+    )
 
 
 class Select(Task[SelectProtocol]):
-    """A query and its response a row; the truth is an integer for each distinct text of a response.
+    """A query and its response a row; the truth is a number for each distinct text of a response.
 
     Examples are drawn from all training rows alike, as if of one class.
     """
 
+    name = "select"
+    options_class = SelectProtocol
+    doc = """dial-eval finetune select - responses, learnt from a few pairs
+
+  dial-eval finetune select --model model/ dstc2_acts.jsonl
+  dial-eval finetune select --shots 100 --model model/ dstc2_acts.jsonl
+  dial-eval finetune select --candidates 20 --model dse/ dstc2_acts.jsonl
+
+Records of a query (`context`, `history`, `query` or `question`: a text, or a
+list of turns), its `response`, which is to be found among candidates, and
+`split`; or --train FILE and --test FILE. There is no head: the other responses
+of a batch are the negatives, scores are dot products of means of token vectors,
+not scaled, and the loss looks from query to response only, as DSE's code has
+it. The state with the largest sum of top-1, 3, 5 and 10 on validation pairs is
+tested.
+"""
+
     def __init__(self, options: SelectProtocol) -> None:
+        """Read the rows.
+
+        Raises:
+            DataError: if there is no query, or there are fewer test rows than candidates.
+        """
         super().__init__(options)
-        train, test = read(options)
-        self.asked = test
-        where, first = train[0]
-        query = options.query or next((name for name in QUERY if first.get(name) is not None), None)
-        if query is None:
-            raise DataError(
-                f"no field {', '.join(QUERY[:-1])} or {QUERY[-1]}; there are {', '.join(first)}",
-                where=where,
-                hint="name one with --query",
-            )
+        train, test = read_rows(options)
+        query = options.query or _query_field(train[0])
+        self.test_records = test
         self.labels = [("",)] * len(train)
         self.train, self.test = (self._items(part, query) for part in (train, test))
         if len(test) < options.candidates:
@@ -46,11 +123,17 @@ class Select(Task[SelectProtocol]):
                 hint="--candidates N",
             )
 
-    def _items(self, records: list, query: str) -> Items:
+    def _items(self, records: Sequence[Record], query: str) -> Items:
+        import numpy as np
+
         sides = [column_of_turns(records, name) for name in (query, self.options.response)]
         place: dict[tuple[str, ...], int] = {}
         same = [place.setdefault(texts, len(place)) for texts, _ in sides[1]]
         return Items(sides, np.asarray(same, np.int64))
+
+    @property
+    def longest(self) -> int:
+        return max(self.options.max_length, self.options.response_max_length)
 
     @property
     def tested(self) -> int:
@@ -59,9 +142,12 @@ class Select(Task[SelectProtocol]):
         return n // size * size if self.options.rest == "drop" else n
 
     @property
-    def together(self) -> list[int]:
+    def groups(self) -> list[int]:
         """Its block for each query: those of a block share their candidates."""
         return [row // self.options.candidates for row in range(self.tested)]
+
+    def setting(self, shots: int) -> str:
+        return f"1-of-{self.options.candidates} {super().setting(shots)}"
 
     def sequences(self, encoder: Encoder, items: Items) -> list[list[np.ndarray]]:
         """Return the token sequences of queries and responses; each side has its own length."""
@@ -73,18 +159,21 @@ class Select(Task[SelectProtocol]):
 
     def loss(self, outputs: Sequence[Tensor], truth: Tensor) -> Tensor:
         """Return the cross entropy of each query's own response among those of the batch."""
-        query_ND, response_ND = outputs
-        return functional.cross_entropy(
-            query_ND @ response_ND.T, torch.arange(len(query_ND), device=query_ND.device)
-        )
+        import torch
+        from torch.nn.functional import cross_entropy
+
+        query_nD, response_nD = outputs
+        diagonal_n = torch.arange(len(query_nD), device=query_nD.device)
+        return cross_entropy(query_nD @ response_nD.T, diagonal_n)
 
     def each(self, outputs: Sequence[np.ndarray], truth: np.ndarray) -> dict[str, np.ndarray]:
-        """Return top-1/3/5/10 and the reciprocal rank of each query, among blocks of consecutive rows."""
-        same = truth if self.options.duplicates == "drop" else None
-        found = block_ranks(
-            outputs[0][: len(truth)], outputs[1][: len(truth)], self.options.candidates, same_N=same
-        )
-        return {f"top-{k}": top_k(found, k) for k in TOP} | {"mrr": reciprocal_rank(found)}
+        """Return top-1/3/5/10 and the reciprocal rank of each query, among blocks of rows."""
+        from dialtools.metrics.ranking import block_ranks, reciprocal_rank, top_k
+
+        query_ND, response_ND = (side_ND[: len(truth)] for side_ND in outputs)
+        same_N = truth if self.options.duplicates == "drop" else None
+        ranks = block_ranks(query_ND, response_ND, self.options.candidates, same_N=same_N)
+        return {f"top-{k}": top_k(ranks, k) for k in TOP} | {"mrr": reciprocal_rank(ranks)}
 
     def figures(self, outputs: Sequence[np.ndarray], truth: np.ndarray, *, final: bool) -> Figures:
         """Return their means in percent."""
@@ -96,3 +185,15 @@ class Select(Task[SelectProtocol]):
     def quality(self, figures: Figures) -> float:
         """Return the sum of top-1/3/5/10."""
         return sum(figures[f"top-{k}"] for k in TOP)
+
+
+def _query_field(record: Record) -> str:
+    where, fields = record
+    name = next((name for name in QUERY if fields.get(name) is not None), None)
+    if name is None:
+        raise DataError(
+            f"no field {', '.join(QUERY[:-1])} or {QUERY[-1]}; there are {', '.join(fields)}",
+            where=where,
+            hint="name one with --query",
+        )
+    return name

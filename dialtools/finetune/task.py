@@ -1,25 +1,27 @@
-"""What a fine-tuning task is: rows to learn from and to be tested on, a head, a loss, and what counts as good.
+"""What a fine-tuning task is: rows to learn from and to be tested on, a head, a loss, a score.
 
-N rows, D dimensions, S sides of a row that are encoded apart (1, or query and response), C outputs
-of the head.
+Help loads this file and those of the tasks, for their options: numpy, torch and the encoder are
+imported in the functions that need them.
+
+N rows, n rows of a batch, D dimensions, C outputs of the head, S sides of a row that are encoded
+apart (1, or query and response).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-import numpy as np
-from torch import Tensor
-
-from dialtools.corpora.read import read_records
-from dialtools.corpora.turns import Record, Turns, field_of
-from dialtools.encoder.encoder import Encoder
-from dialtools.encoder.sequences import sequences_of
-from dialtools.errors import DataError, nearest
+from dialtools.corpora.splits import group_numbers
+from dialtools.corpora.turns import Record, Turns
 from dialtools.finetune.options import FinetuneOptions
-from dialtools.streams.policy import Policy
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+    from dialtools.encoder.encoder import Encoder
 
 Options = TypeVar("Options", bound=FinetuneOptions)
 Figures = dict[str, float]
@@ -37,12 +39,19 @@ class Task(Generic[Options]):
     """A task with its rows read.
 
     Attributes:
+        name: in commands and score records.
+        doc: help of its command, whose first line has the name.
+        options_class: its options.
         labels: of each training row, of which the sampler draws.
         outputs: C; without any there is no head.
         dropout: before the head.
         cut: texts that were longer than the longest sequence.
-        asked: the test records.
+        test_records: the test rows as they were read, where they tell which items were scored.
     """
+
+    name: ClassVar[str]
+    doc: ClassVar[str]
+    options_class: ClassVar[type[FinetuneOptions]]
 
     train: Items
     test: Items
@@ -50,10 +59,15 @@ class Task(Generic[Options]):
     outputs = 0
     dropout = 0.0
     cut = 0
-    asked: Sequence[Record] = ()
+    test_records: Sequence[Record] = ()
 
     def __init__(self, options: Options) -> None:
         self.options = options
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest side at most."""
+        return self.options.max_length
 
     @property
     def tested(self) -> int:
@@ -61,9 +75,32 @@ class Task(Generic[Options]):
         return len(self.test.truth)
 
     @property
-    def together(self) -> list[int]:
-        """The number of its group for each tested row, where rows belong together; else nothing."""
-        return []
+    def label_field(self) -> str:
+        """The field of the labels, which tells test items apart as their texts do."""
+        return "label"
+
+    @property
+    def groups(self) -> list[int]:
+        """The number of its group for each tested row, of rows that belong together; else nothing.
+
+        Rows of one dialogue do, unless the task says otherwise.
+        """
+        return group_numbers([record.get("dialogue_id") for _, record in self._tested_records])
+
+    @property
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """The fields that all tested rows have, by their names."""
+        records = [record for _, record in self._tested_records]
+        shared = [name for name in records[0] if all(name in r for r in records)] if records else []
+        return {name: [record[name] for record in records] for name in shared}
+
+    @property
+    def _tested_records(self) -> Sequence[Record]:
+        return self.test_records[: self.tested]
+
+    def setting(self, shots: int) -> str:
+        """Return what a score record says of the setting."""
+        return f"{shots}-shot fine-tuned"
 
     def sequences(self, encoder: Encoder, items: Items) -> list[list[np.ndarray]]:
         """Return the token sequences of each side."""
@@ -71,6 +108,8 @@ class Task(Generic[Options]):
 
     def tokens(self, encoder: Encoder, side: Sequence[Turns], max_length: int) -> list[np.ndarray]:
         """Return the token sequences of one side, and count those that were cut."""
+        from dialtools.encoder.sequences import sequences_of
+
         sequences, _, cut = sequences_of(encoder, side, max_length)
         self.cut += int(cut.sum())
         return sequences
@@ -84,37 +123,13 @@ class Task(Generic[Options]):
         raise NotImplementedError
 
     def each(self, outputs: Sequence[np.ndarray], truth: np.ndarray) -> dict[str, np.ndarray]:
-        """Return what each tested row adds to figures that are means over them: (tested,) shares by their names."""
+        """Return what each tested row adds to figures that are means over them.
+
+        Returns:
+            (tested,) shares by the names of the figures.
+        """
         return {}
 
     def quality(self, figures: Figures) -> float:
         """Return what validation maximises."""
         raise NotImplementedError
-
-
-def read(options: FinetuneOptions) -> tuple[list[Record], list[Record]]:
-    """Return the training and the test records.
-
-    Raises:
-        DataError: if a file cannot be read, a part is empty, or no record is in it.
-    """
-    if options.train and options.test:
-        parts = tuple(
-            list(read_records([path], format=options.from_, policy=Policy()))
-            for path in (options.train, options.test)
-        )
-        for path, part in zip((options.train, options.test), parts, strict=True):
-            if not part:
-                raise DataError("holds no records", where=path)
-        return parts[0], parts[1]
-    by_split: dict[str, list[Record]] = {}
-    for where, record in read_records(options.inputs, format=options.from_, policy=Policy()):
-        by_split.setdefault(str(field_of(where, record, options.split)), []).append((where, record))
-    for name in (options.train_split, options.test_split):
-        if name not in by_split:
-            raise DataError(
-                f"no record has {options.split} = {name!r}; there are {', '.join(by_split) or 'none'}",
-                where=", ".join(options.inputs),
-                hint=nearest(name, list(by_split)),
-            )
-    return by_split[options.train_split], by_split[options.test_split]

@@ -193,11 +193,12 @@ class Tuner:
 
     @torch.no_grad()
     def _outputs(self, head: nn.Module, rows: _Rows) -> list[np.ndarray]:
-        """Return (N, C) or (N, D) of each side, without dropout; equal sequences are encoded once."""
+        """Return (N, C) or (N, D) of each side, without dropout."""
         head.eval()
         return [self._side_outputs(head, side) for side in rows.sides]
 
     def _side_outputs(self, head: nn.Module, side: Sequence[np.ndarray]) -> np.ndarray:
+        """Return (N, C) or (N, D); equal sequences are encoded once."""
         distinct = {sequence.tobytes(): sequence for sequence in side}
         vectors_ND = encode(
             self.encoder,
@@ -238,10 +239,9 @@ def _copy(module: nn.Module) -> dict[str, Tensor]:
 def load_encoder(name: str, task: Task[Any]) -> Encoder:
     """Load the encoder to start from, with the pooling of the task and its longest side."""
     options = task.options
-    longest = max(options.max_length, getattr(options, "response_max_length", 0))
     return Encoder.load(
         name,
         pooling=options.pooling,
-        max_length=longest,
+        max_length=task.longest,
         trust_remote_code=options.trust_remote_code,
     )

@@ -253,6 +253,8 @@ def test_the_example_runs(folder, tmp_path, line: str):
     if "dial-train" in line and "--resume" in line:
         shutil.rmtree(home / "dse")
         env = {k: v for k, v in env.items() if k != "DIAL_TRAIN_OVERWRITE"}
+    if "dial-eval" in line and "--resume" in line:
+        env = {k: v for k, v in env.items() if k != "DIAL_EVAL_OVERWRITE"}
     if "dial-embed" in line and "--resume" in line:
         (home / "chats.jsonl.zst").write_bytes(
             zstandard.compress((home / "tickets.jsonl").read_bytes())

@@ -1,4 +1,7 @@
-"""Fine-tuning as an evaluation: DSE's schedule, heads and losses; the same after a kill; better than chance on real texts."""
+"""Fine-tuning as an evaluation: DSE's schedule, heads and losses; the same after a kill.
+
+On real texts it is better than chance.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +26,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from dialtools.finetune import act, tune
-from dialtools.finetune.act import Act
-from dialtools.finetune.intent import Intent
-from dialtools.finetune.options import ActProtocol, IntentProtocol, SelectProtocol
+from dialtools.finetune.act import Act, ActProtocol
+from dialtools.finetune.intent import Intent, IntentProtocol
 from dialtools.finetune.schedule import Schedule, follow
-from dialtools.finetune.select import Select
+from dialtools.finetune.select import Select, SelectProtocol
 from dialtools.metrics.episodes import sample_sets
 
 Records = list[dict[str, Any]]
@@ -55,7 +57,10 @@ def intents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def transcription(rows: int, o: Schedule, scores: Iterator[float]) -> dict[str, Any]:
-    """DSE's loop, line by line: what it evaluates, when it stops, its rates (transformers' linear schedule)."""
+    """DSE's loop, line by line: what it evaluates, when it stops, its rates.
+
+    These are of transformers' linear schedule.
+    """
     loader = math.ceil(rows / o.batch_size)
     total = int(rows * o.epochs / o.batch_size)
     best, count, steps, chosen, evaluated, rates = 0, 0, 0, [], [], []
@@ -133,7 +138,7 @@ def test_points_patience_and_rates_agree_with_a_transcription_of_the_reference(
 
 
 def test_the_worked_example():
-    """77 rows in batches of 16 are 5 steps; validated every 10; a tie is no gain; more than 5 misses end it."""
+    """77 rows in batches of 16 are 5 steps; a tie is no gain; more than 5 misses end it."""
     validations = iter([10, 20, 20, 20, 20, 20, 20, 20, 99])
     course = follow(
         Schedule(77, 16, 50, 10, 5, 0.05),
@@ -245,7 +250,10 @@ def test_response_selection_counts_blocks_duplicates_and_the_rest_as_told(pair_f
 
 
 def test_words_are_kept_from_the_end_and_tokens_from_their_beginning(minilm: str):
-    """DSE's cut of acts: 0.9 max-length words, marks among them; long words then push the newest out (trap 31)."""
+    """DSE's cut of acts: 0.9 max-length words, marks among them.
+
+    Long words then push the newest out (trap 31).
+    """
     from dialtools.encoder.encoder import Encoder
 
     encoder = Encoder.load(minilm)
@@ -281,6 +289,7 @@ def finetune(
     return run
 
 
+FEW = ("--runs", 1, "--epochs", 1, "--device", "cpu", "--threads", 1, "--json")
 SHORT = (
     "--shots",
     "1,2",
@@ -299,62 +308,62 @@ def scores(path: Path) -> Records:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+def job_line(scripts: Path, model: Path, records: Path, out: Path, *more: object) -> list[str]:
+    words = ("intent", *SHORT, *more, "--model", model, records, "-o", out)
+    return [str(scripts / "dial-eval"), "finetune", *map(str, words)]
+
+
+def wait_for(path: Path, process: subprocess.Popen) -> None:
+    """Wait until a file has content, or the process is gone."""
+    end = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < end:
+        if path.exists() and path.stat().st_size:
+            return
+        time.sleep(0.002)
+
+
 def test_a_killed_job_repeats_no_finished_run_and_ends_in_the_same_scores(
     finetune, model: Path, intents: Path, tmp_path: Path, scripts: Path, environment: dict[str, str]
 ):
     whole, broken = tmp_path / "whole.jsonl", tmp_path / "broken.jsonl"
-    finetune("intent", *SHORT, "--model", model, intents, "-o", whole)
+    records = tmp_path / "records.jsonl"
+    records.write_bytes(intents.read_bytes())
+    line = ("intent", *SHORT, "--model", model, records, "-o")
+    finetune(*line, whole)
     assert not Path(f"{whole}.partial").exists()
-    line = [
-        str(scripts / "dial-eval"),
-        "finetune",
-        "intent",
-        *map(str, SHORT),
-        "--model",
-        str(model),
-        str(intents),
-        "-o",
-        str(broken),
-    ]
-    process = subprocess.Popen(line, stdout=PIPE, stderr=PIPE, env=environment)
+
+    process = subprocess.Popen(
+        job_line(scripts, model, records, broken), stdout=PIPE, stderr=PIPE, env=environment
+    )
     partial = Path(f"{broken}.partial")
-    end = time.monotonic() + 120
-    while process.poll() is None and time.monotonic() < end:
-        if partial.exists() and len(partial.read_bytes().splitlines()) > 1:
-            process.send_signal(signal.SIGKILL)
-            break
-        time.sleep(0.002)
+    pieces = partial / "pieces.jsonl"
+    wait_for(pieces, process)
+    process.send_signal(signal.SIGKILL)
     process.communicate(timeout=120)
+
     if not broken.exists():  # the signal was in time
-        before = scores(partial)[1:]
-        refused = finetune(
-            "intent",
-            *SHORT,
-            "--lr",
-            "2e-3",
-            "--model",
-            model,
-            intents,
-            "-o",
-            broken,
-            "--resume",
-            code=2,
-        )
-        assert "lr was 0.001, is 0.002" in refused.stderr
-        assert (
-            "--resume goes on"
-            in finetune("intent", *SHORT, "--model", model, intents, "-o", broken, code=1).stderr
-        )
-        # a finished run is taken as it stands: what the ledger says comes out
-        marked = json.loads(json.dumps(before[0]))
-        marked["found"]["figures"]["accuracy"] = 12.5
-        head = scores(partial)[0]
-        write(partial, [head, marked, *before[1:]])
-        finetune("intent", *SHORT, "--model", model, intents, "-o", broken, "--resume")
+        assert "--resume goes on" in finetune(*line, broken, code=1).stderr
+        refused = finetune(*line, broken, "--lr", "2e-3", "--resume", code=2)
+        assert "cannot resume: --lr was 0.001, is 0.002" in refused.stderr
+        records.write_bytes(intents.read_bytes() + b"\n")
+        refused = finetune(*line, broken, "--resume", code=1).stderr
+        assert "records.jsonl was" in refused
+        assert "--overwrite starts over" in refused and "another -o leaves this as it is" in refused
+        records.write_bytes(intents.read_bytes())
+
+        # a finished run is taken as it stands: what was kept comes out
+        kept = {path.name: path.read_bytes() for path in partial.iterdir()}
+        first, *others = scores(pieces)
+        first["value"]["figures"]["accuracy"] = 12.5
+        write(pieces, [first, *others])
+        finetune(*line, broken, "--resume")
         assert scores(broken)[0]["values"][0] == 12.5
-        write(partial, [head, *before])
+
         broken.unlink()
-        finetune("intent", *SHORT, "--model", model, intents, "-o", broken, "--resume")
+        partial.mkdir()
+        for name, content in kept.items():
+            (partial / name).write_bytes(content)
+        finetune(*line, broken, "--resume")
     assert broken.read_bytes() == whole.read_bytes()
     assert not partial.exists()
     assert [(s["setting"], s["runs"], s["n"]) for s in scores(whole)] == [
@@ -363,35 +372,42 @@ def test_a_killed_job_repeats_no_finished_run_and_ends_in_the_same_scores(
     ]
 
 
-def test_a_terminated_job_says_how_far_it_came(
-    model: Path, intents: Path, tmp_path: Path, scripts: Path, environment
+def test_a_finished_job_says_so_and_one_of_other_records_or_options_is_refused(
+    finetune, model: Path, intents: Path, tmp_path: Path
+):
+    records, out = tmp_path / "records.jsonl", tmp_path / "out.jsonl"
+    records.write_bytes(intents.read_bytes())
+    line = ("intent", "--model", model, *FEW, "--shots", 1, records, "-o", out, "--resume")
+    finetune(*line)
+    before = out.read_bytes()
+    assert "out.jsonl: finished already, of the same inputs and options" in finetune(*line).stderr
+
+    for changed in (
+        lambda: finetune(*line, "--shots", 2, code=1),
+        lambda: records.write_bytes(intents.read_bytes() + b"\n") and finetune(*line, code=1),
+    ):
+        told = changed().stderr
+        assert "is finished, of another job" in told
+        assert "--overwrite makes it anew; another -o keeps it" in told
+    assert out.read_bytes() == before
+
+
+def test_a_terminated_job_says_how_far_it_came_and_two_runs_do_not_mix(
+    finetune, model: Path, intents: Path, tmp_path: Path, scripts: Path, environment
 ):
     out = tmp_path / "out.jsonl"
-    line = [
-        str(scripts / "dial-eval"),
-        "finetune",
-        "intent",
-        *map(str, SHORT),
-        "--runs",
-        "500",
-        "--model",
-        str(model),
-        str(intents),
-        "-o",
-        str(out),
-    ]
+    line = job_line(scripts, model, intents, out, "--runs", 500)
     process = subprocess.Popen(line, stdout=PIPE, stderr=PIPE, env=environment)
-    end = time.monotonic() + 120
-    while not Path(f"{out}.partial").exists() and process.poll() is None and time.monotonic() < end:
-        time.sleep(0.01)
+    wait_for(tmp_path / "out.jsonl.partial" / "pieces.jsonl", process)
+    second = finetune(*line[2:], "--resume", code=1)
+    assert "another run is at work here" in second.stderr
+    assert len(second.stderr.splitlines()) == 1
+
     process.send_signal(signal.SIGTERM)
     _, told = process.communicate(timeout=120)
     assert process.returncode == 143
     assert b" of 1,000 runs; --resume goes on" in told
     assert not out.exists()
-
-
-FEW = ("--runs", 1, "--epochs", 1, "--device", "cpu", "--threads", 1, "--json")
 
 
 def test_every_task_runs_over_models_and_reports_by_model(
@@ -562,7 +578,8 @@ def test_fields_files_and_protocol_can_be_others(finetune, model: Path, tmp_path
         tmp_path / "low.jsonl",
         code=4,
     )
-    assert [path.name for path in tmp_path.glob("low*")] == ["low.jsonl"]
+    left = sorted(path.name for path in tmp_path.glob("low*"))
+    assert left == ["low.jsonl", "low.jsonl.job.json"], "the scores are written, and the job done"
     select = (
         *shlex.split("--query said --response answer --response-max-length"),
         8,
@@ -586,6 +603,19 @@ def test_fields_files_and_protocol_can_be_others(finetune, model: Path, tmp_path
     )
 
 
+def test_a_split_of_numbers_is_named_as_text(finetune, model: Path, tmp_path: Path):
+    rows = [
+        {"text": f"{word} {i}", "label": word, "split": split}
+        for split in (0, 1)
+        for i in range(3)
+        for word in ("eat", "go")
+    ]
+    file = write(tmp_path / "numbers.jsonl", rows)
+    splits = ("--train-split", 0, "--test-split", 1)
+    done = finetune("intent", "--model", model, "--shots", 1, *FEW, *splits, file)
+    assert json.loads(done.stdout)["n"] == 6
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
@@ -594,7 +624,7 @@ def test_fields_files_and_protocol_can_be_others(finetune, model: Path, tmp_path
         (
             ("--test-split", "tst", "intents.jsonl"),
             1,
-            "no record has split = 'tst'; there are train, test",
+            "no row has split = 'tst'; there are train, test",
         ),
         (("-o", "no/where.jsonl", "intents.jsonl"), 1, "no such directory"),
         (("--resume", "intents.jsonl"), 2, "--resume needs -o FILE"),

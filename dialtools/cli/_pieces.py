@@ -1,0 +1,43 @@
+"""The pieces of a long job, taken one by one: progress, and what is said where it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from dialtools.cli._run import Run
+
+
+class Piece(Protocol):
+    """A finished piece: whether it was made now, and what progress shows of it."""
+
+    @property
+    def fresh(self) -> bool: ...
+
+    @property
+    def facts(self) -> dict[str, str]: ...
+
+
+def take_pieces(
+    pieces: Iterator[Piece], run: Run, *, total: int, unit: str, resumable: bool
+) -> None:
+    """Take all pieces; one that an earlier run has made counts, but not for the pace.
+
+    Args:
+        resumable: whether a stopped job can be gone on with.
+    """
+    done = 0
+    with run.progress(total, unit) as progress:
+        try:
+            for piece in pieces:
+                done += 1
+                if piece.fresh:
+                    progress.advance(1, **piece.facts)
+                else:
+                    progress.skip(1)
+                if run.stop_requested:
+                    run.interrupted()
+        except (KeyboardInterrupt, SystemExit):
+            advice = "; --resume goes on" if resumable else ""
+            run.warn(f"stopped after {done:,} of {total:,} {unit}{advice}")
+            raise

@@ -1,0 +1,159 @@
+"""Fine-tuning as a job: each model, on each number of shots, with each seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dialtools.encoder.device import settled_precision
+from dialtools.encoder.encoder import Encoder
+from dialtools.finetune.options import FinetuneOptions
+from dialtools.finetune.task import Task
+from dialtools.finetune.tune import Tuner, load_encoder
+from dialtools.streams.job import Job
+from dialtools.streams.provenance import Inputs, describe
+from dialtools.streams.resume import Work
+
+PIECES = ("model", "shots", "runs", "seed", "models")
+"""What says only which runs there are: an interrupted job goes on with others."""
+
+
+def job_of(command: str, options: FinetuneOptions) -> Job:
+    """Return what a resumed job must share with the one it goes on from."""
+    files = options.inputs or (str(options.train), str(options.test))
+    facts = {
+        "precision": settled_precision(options),
+        "models": [describe(model) for model in options.model],
+    }
+    return Job(command, options, Inputs(files), facts=facts, pieces=PIECES)
+
+
+class Piece(NamedTuple):
+    """A finished run: whether it was made now, and what progress shows of it."""
+
+    fresh: bool
+    facts: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One metric, over the runs of a model on a number of shots.
+
+    Attributes:
+        values: percent, of each run.
+        each: what each test row adds on average over the runs; None where the metric is no mean
+            over rows.
+        facts: what it is a score of, as score records say it.
+    """
+
+    values: list[float]
+    each: np.ndarray | None
+    facts: dict[str, Any]
+
+
+class Runs:
+    """The runs of a job; those that are finished are taken from its working folder."""
+
+    def __init__(
+        self,
+        task: Task[Any],
+        options: FinetuneOptions,
+        work: Work,
+        *,
+        tell: Callable[[str], None],
+    ) -> None:
+        """Take nothing yet.
+
+        Args:
+            tell: is given what the user should know, a line at a time.
+        """
+        self.task = task
+        self.options = options
+        self.work = work
+        self.tell = tell
+        self.results: dict[tuple[str, int], list[dict[str, Any]]] = {}
+
+    @property
+    def total(self) -> int:
+        return len(self.options.model) * len(self.options.shots) * self.options.runs
+
+    def take(self) -> Iterator[Piece]:
+        """Yield each run once it is finished."""
+        for model in self.options.model:
+            yield from self._of_model(model, load_encoder(model, self.task))
+
+    def _of_model(self, model: str, encoder: Encoder) -> Iterator[Piece]:
+        weights = encoder.digest()  # as loaded: training changes them
+        tuner = None
+        seeds = range(self.options.seed, self.options.seed + self.options.runs)
+        for shots in self.options.shots:
+            results = self.results.setdefault((model, shots), [])
+            for seed in seeds:
+                key = f"{weights} {shots}-shot seed {seed}"
+                fresh = key not in self.work.pieces
+                if fresh:
+                    tuner = tuner or self._tuner(encoder)
+                    self.work.add(key, tuner.run(shots, seed).record())
+                results.append(self.work.pieces[key])
+                yield Piece(fresh, _first_figure(results[-1]))
+
+    def _tuner(self, encoder: Encoder) -> Tuner:
+        tuner = Tuner(self.task, encoder)
+        if self.task.cut:
+            self.tell(
+                f"{self.task.cut:,} of {tuner.texts:,} texts were longer than their maximal length,"
+                " and cut"
+            )
+        return tuner
+
+    def measured(self, dataset: str) -> Iterator[Measured]:
+        """Yield each metric of each model and number of shots.
+
+        Args:
+            dataset: its name, as score records say it.
+        """
+        groups = self.task.groups
+        for (model, shots), results in self.results.items():
+            facts = {
+                "task": self.task.name,
+                "dataset": dataset,
+                "setting": self.task.setting(shots),
+                "n": self.task.tested,
+                "seed": self.options.seed,
+                "model": model,
+                "chosen": {
+                    "step": [result["chosen"] for result in results],
+                    "rows": [result["rows"] for result in results],
+                },
+            }
+            for metric in results[0]["figures"]:
+                values = [result["figures"][metric] for result in results]
+                each = _mean_each(results, metric)
+                named = {**facts, "metric": metric, "groups": [] if each is None else groups}
+                yield Measured(values, each, named)
+
+    @property
+    def mean_seconds(self) -> float:
+        """The time of a run, of those of earlier jobs too."""
+        return self._mean("seconds")
+
+    @property
+    def mean_steps(self) -> int:
+        return int(self._mean("steps"))
+
+    def _mean(self, name: str) -> float:
+        return sum(r[name] for results in self.results.values() for r in results) / self.total
+
+
+def _mean_each(results: list[dict[str, Any]], metric: str) -> np.ndarray | None:
+    if metric not in results[0]["each"]:
+        return None
+    return np.mean([result["each"][metric] for result in results], 0)
+
+
+def _first_figure(result: dict[str, Any]) -> dict[str, str]:
+    metric, value = next(iter(result["figures"].items()))
+    return {metric: f"{value:.1f}"}
