@@ -57,6 +57,11 @@ class Spec:
     def flag(self) -> str:
         return f"--{self.key}"
 
+    @property
+    def lists(self) -> bool:
+        """Whether one text of the option names several values, separated by commas."""
+        return self.type is tuple and not self.multiple
+
 
 def option(
     default: Any,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from dialtools.cli._grid import Grid, write_table
 from dialtools.cli._run import Run
-from dialtools.cli._tables import Grid, write_table
 from dialtools.eval.options.tables import CompareOptions
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def grid(found: Comparison) -> Grid:
                 *_difference(found.differences.get((row, name))),
             ]
         rows.append(line)
-    return Grid(title(found), head, rows)
+    return Grid(head, rows, title(found), names=3)
 
 
 def _value(found: tuple[float, float, int] | None) -> str:

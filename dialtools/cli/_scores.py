@@ -2,184 +2,194 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dialtools.cli._grid import Grid, write_table
 from dialtools.cli._run import Run
-from dialtools.eval.options.base import ReportOptions
+from dialtools.errors import DataError
+from dialtools.eval.options.base import ReportOptions, ScoreOptions
 from dialtools.eval.options.tables import SuiteOptions
 from dialtools.eval.options.views import SpaceOptions
 
 if TYPE_CHECKING:
-    from dialtools.cli._tables import Grid
+    from dialtools.eval.score import Score
     from dialtools.eval.suite import Result, Suite
 
+SOURCES = ("train", "test", "validation", "pool", "episodes")
+"""Options of tasks that name a file beside the inputs."""
 
-def report(scores: list[Any], metadata: dict[str, str], options: ReportOptions, run: Run) -> None:
+
+def report(scores: list[Score], metadata: dict[str, str], options: ReportOptions, run: Run) -> None:
     """Print a table for a person or JSONL for a machine; then check the gates."""
-    import sys
-
     import orjson
 
     from dialtools.eval.sanity import told
     from dialtools.eval.score import check_gates
-    from dialtools.streams.sinks import write_records
 
-    about = orjson.loads(metadata.get("dialtools", "{}"))
+    provenance = orjson.loads(metadata.get("dialtools", "{}"))
     inputs = _inputs(options)
     for score in scores:
-        score.model, score.inputs = score.model or (about.get("options") or {}).get("model"), inputs
-    if options.output == "-" and sys.stdout.isatty() and not options.json:
-        _table(scores, run)
-    else:
-        write_records(
-            (s.record(each=options.each) for s in scores),
-            options.output,
-            to="jsonl",
-            overwrite=options.overwrite,
-        )
-        sys.stdout.flush()
+        score.model = score.model or (provenance.get("options") or {}).get("model")
+        score.inputs = inputs
+    records = [score.record(each=options.each) for score in scores]
+    _write(score_grid(scores), records, options, run)
     if line := told(scores[0].data):
         run.warn(line)
     check_gates(scores, options.fail_under)
 
 
+def _write(
+    grid: Grid, records: Sequence[dict[str, Any]], options: ScoreOptions | SpaceOptions, run: Run
+) -> None:
+    """Write scores: a table on a terminal, JSONL everywhere else."""
+    write_table(
+        grid,
+        lambda: records,
+        output=options.output,
+        to="jsonl" if options.json or options.output != "-" else None,
+        overwrite=options.overwrite,
+        run=run,
+    )
+
+
 def _inputs(options: Any) -> list[dict[str, Any]]:
+    """Return name, size and digest of every file that a task read."""
     from dialtools.streams.provenance import describe
 
-    named = [
-        getattr(options, name, None) for name in ("train", "test", "validation", "pool", "episodes")
-    ]
+    named = [getattr(options, name, None) for name in SOURCES]
     return [describe(path) for path in (*options.inputs, *named) if path]
 
 
-def _table(scores: list[Any], run: Run) -> None:
-    from rich.console import Console
-    from rich.table import Table
+class Column(NamedTuple):
+    """A column of the table of scores: its head, and what it says of a score."""
 
-    size = f"{scores[0].n:,} texts, " if len({s.n for s in scores}) == 1 else ""
-    table = Table(
-        title=f"{scores[0].task} · {scores[0].dataset} · {size}percent", title_justify="left"
-    )
-    chance, unleaked = (
-        any(getattr(s, name) is not None for s in scores) for name in ("chance", "unleaked")
-    )
-    models = len({s.model for s in scores}) > 1
-    for name in (
-        *(["model"] if models else []),
-        "setting",
-        "metric",
-        "score",
-        "95 % interval",
-        *(["chance"] if chance else ["std", "runs"]),
-        *["unleaked"] * unleaked,
-    ):
-        table.add_column(
-            name, justify="left" if name in ("model", "setting", "metric") else "right"
-        )
-    for s in scores:
-        spread = f"{s.std:.2f}" if s.std == s.std else ""
-        interval = f"{s.low:.2f} – {s.high:.2f}" if s.low == s.low else ""
-        beside = (
-            [f"{s.chance:.2f}" if s.chance is not None else ""] if chance else [spread, str(s.runs)]
-        )
-        last = [f"{s.unleaked:.2f}" if s.unleaked is not None else ""] * unleaked
-        table.add_row(
-            *[str(s.model)] * models,
-            s.setting,
-            s.metric,
-            f"{s.value:.2f}",
-            interval,
-            *beside,
-            *last,
-        )
-    Console(no_color=not run.colored, highlight=False).print(table)
+    name: str
+    cell: Callable[[Score], str]
 
 
-def report_space(scores: list[Any], options: SpaceOptions, run: Run) -> None:
-    """Print a column for each file, or JSONL; draw the plot; then check the gates."""
-    import sys
-
-    from dialtools.eval.score import check_gates
-    from dialtools.streams.sinks import write_records
-
-    columns: dict[str, dict[str, float]] = {}
-    for score in scores:
-        score.inputs = _inputs(options)
-        columns.setdefault(f"{score.dataset} {score.setting}".strip(), {})[score.metric] = (
-            score.value
-        )
-    if options.output == "-" and sys.stdout.isatty() and not options.json:
-        from rich.console import Console
-        from rich.markup import escape
-        from rich.table import Table
-
-        table = Table("space", *(escape(name) for name in columns))
-        for metric in dict.fromkeys(score.metric for score in scores):
-            values = (column.get(metric) for column in columns.values())
-            table.add_row(metric, *("–" if value is None else f"{value:.3f}" for value in values))
-        Console(no_color=not run.colored, highlight=False).print(table)
+def score_grid(scores: list[Score]) -> Grid:
+    """Return scores as a table; columns that say nothing of any score are left out."""
+    names = [Column("setting", lambda s: s.setting), Column("metric", lambda s: s.metric)]
+    if len({score.model for score in scores}) > 1:
+        names.insert(0, Column("model", lambda s: str(s.model)))
+    numbers = [
+        Column("score", lambda s: f"{s.value:.2f}"),
+        Column("95 % interval", lambda s: f"{s.low:.2f} – {s.high:.2f}" if s.low == s.low else ""),
+    ]
+    if any(score.chance is not None for score in scores):
+        numbers.append(Column("chance", lambda s: _two_digits(s.chance)))
     else:
-        write_records(
-            (s.record() for s in scores), options.output, to="jsonl", overwrite=options.overwrite
-        )
-        sys.stdout.flush()
-    if options.plot:
-        from dialtools.errors import DataError
-        from dialtools.plots.trade_off import draw_trade_off
+        numbers.append(Column("std", lambda s: _two_digits(s.std)))
+        numbers.append(Column("runs", lambda s: str(s.runs)))
+    if any(score.unleaked is not None for score in scores):
+        numbers.append(Column("unleaked", lambda s: _two_digits(s.unleaked)))
 
-        points = {
-            name: (found["alignment"], found["uniformity"])
-            for name, found in columns.items()
-            if "alignment" in found
-        }
-        if not points:
-            raise DataError(
-                f"no labels ({options.label}), so no alignment to draw", where=options.inputs[0]
-            )
-        draw_trade_off(points, options.plot, overwrite=options.overwrite)
+    columns = [*names, *numbers]
+    size = f"{scores[0].n:,} texts, " if len({score.n for score in scores}) == 1 else ""
+    return Grid(
+        head=[column.name for column in columns],
+        rows=[[column.cell(score) for column in columns] for score in scores],
+        title=f"{scores[0].task} · {scores[0].dataset} · {size}percent",
+        names=len(names),
+    )
+
+
+def _two_digits(value: float | None) -> str:
+    """Return a number for the table; nothing for None and NaN."""
+    return "" if value is None or value != value else f"{value:.2f}"
+
+
+def report_space(scores: list[Score], options: SpaceOptions, run: Run) -> None:
+    """Print a column for each file, or JSONL; draw the plot; then check the gates."""
+    from dialtools.eval.score import check_gates
+
+    spaces: dict[str, dict[str, float]] = {}
+    inputs = _inputs(options)
+    for score in scores:
+        score.inputs = inputs
+        name = f"{score.dataset} {score.setting}".strip()
+        spaces.setdefault(name, {})[score.metric] = score.value
+
+    _write(space_grid(spaces), [score.record() for score in scores], options, run)
+    if options.plot:
+        _draw_trade_off(spaces, options)
     check_gates(scores, options.fail_under)
+
+
+def space_grid(spaces: dict[str, dict[str, float]]) -> Grid:
+    """Return a row for each metric and a column for each space."""
+    metrics = dict.fromkeys(metric for values in spaces.values() for metric in values)
+    rows = [
+        [metric, *(_number(values.get(metric), 3) for values in spaces.values())]
+        for metric in metrics
+    ]
+    return Grid(head=["space", *spaces], rows=rows)
+
+
+def _draw_trade_off(spaces: dict[str, dict[str, float]], options: SpaceOptions) -> None:
+    """Draw alignment against uniformity.
+
+    Raises:
+        DataError: without labels there is no alignment.
+    """
+    from dialtools.plots.trade_off import draw_trade_off
+
+    points = {
+        name: (values["alignment"], values["uniformity"])
+        for name, values in spaces.items()
+        if "alignment" in values
+    }
+    if not points:
+        message = f"no labels ({options.label}), so no alignment to draw"
+        raise DataError(message, where=options.inputs[0])
+    assert options.plot
+    draw_trade_off(points, options.plot, overwrite=options.overwrite)
 
 
 def report_suite(suite: Suite, result: Result, options: SuiteOptions, run: Run) -> None:
     """Write one table with a column for each model, or its records; then check the gates."""
-    from dialtools.cli._tables import write_table
     from dialtools.eval.score import check_gates
     from dialtools.eval.suite import records
 
-    grid = _suite_grid(suite, result, published=options.published)
-    to = "jsonl" if options.json else options.to
     write_table(
-        grid,
+        suite_grid(suite, result, published=options.published),
         lambda: records(suite, result, published=options.published, each=options.each),
         output=options.output,
-        to=to,
+        to="jsonl" if options.json else options.to,
         overwrite=options.overwrite,
         run=run,
     )
     check_gates(result.scores, options.fail_under)
 
 
-def _suite_grid(suite: Suite, result: Result, *, published: bool) -> Grid:
-    from pathlib import Path
-
-    from dialtools.cli._tables import Grid
-
-    beside = suite.published() if published else {}
-    names = {folder: Path(folder).resolve().name for folder in result.values}
-    short = [
-        name if list(names.values()).count(name) == 1 else folder for folder, name in names.items()
-    ]
-    columns = [*result.values.values(), *beside.values()]
+def suite_grid(suite: Suite, result: Result, *, published: bool) -> Grid:
+    """Return a row for each score of a suite and a column for each model, the papers' numbers behind."""
+    papers = suite.published() if published else {}
     rows = []
     for row in suite.rows():
-        numbers = [
-            _number(values.get(row), 2 if i < len(names) else 1) for i, values in enumerate(columns)
-        ]
-        rows.append([row.task, row.dataset, f"{row.setting} {row.metric}".strip(), *numbers])
-    title = f"{suite.title}, percent" + (f"; † as published: {suite.source}" if beside else "")
+        ours = [_number(values.get(row), 2) for values in result.values.values()]
+        theirs = [_number(values.get(row), 1) for values in papers.values()]
+        rows.append([row.task, row.dataset, f"{row.setting} {row.metric}".strip(), *ours, *theirs])
+
+    models = [*_short_names(list(result.values)), *(f"{model} †" for model in papers)]
+    source = f"; † as published: {suite.source}" if papers else ""
     return Grid(
-        title, ["task", "data set", "score", *short, *(f"{model} †" for model in beside)], rows
+        head=["task", "data set", "score", *models],
+        rows=rows,
+        title=f"{suite.title}, percent{source}",
+        names=3,
     )
+
+
+def _short_names(folders: list[str]) -> list[str]:
+    """Return the last part of each folder's path, where no other folder ends with the same."""
+    names = [Path(folder).resolve().name for folder in folders]
+    return [
+        name if names.count(name) == 1 else folder
+        for name, folder in zip(names, folders, strict=True)
+    ]
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dialtools.cli._command import command
+from dialtools.cli._grid import Grid, on_screen, show
 from dialtools.cli._run import Run
 from dialtools.errors import ConfigError, nearest
 from dialtools.options import RunOptions, argument, option
@@ -356,25 +357,18 @@ def _report(rows: list[dict[str, Any]], options: CurveOptions, run: Run) -> None
 
     from dialtools.streams.sinks import write_records
 
-    if options.output != "-" or not sys.stdout.isatty() or options.json:
+    if options.json or not on_screen(options.output):
         write_records(rows, options.output, to="jsonl", overwrite=options.overwrite)
         sys.stdout.flush()
         return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table("run", title="percent", title_justify="left")
-    for name in ("step", *options.metrics):
-        table.add_column(name, justify="right")
     points: dict[tuple[str, int], dict[str, float]] = {}
     for row in rows:
         points.setdefault((row["run"], row["step"]), {})[_title(row)] = row["value"]
-    for (name, step), found in points.items():
-        table.add_row(
-            escape(name), f"{step:,}", *(f"{found[metric]:.2f}" for metric in options.metrics)
-        )
-    Console(no_color=not run.colored, highlight=False).print(table)
+    lines = [
+        [name, f"{step:,}", *(f"{values[metric]:.2f}" for metric in options.metrics)]
+        for (name, step), values in points.items()
+    ]
+    show(Grid(head=["run", "step", *options.metrics], rows=lines, title="percent"), run)
 
 
 def _draw(rows: list[dict[str, Any]], metric: str, path: str, *, overwrite: bool) -> None:

@@ -3,32 +3,33 @@
   dialtools formats
   dialtools formats --kind dialogues
 
-The commands are dial-pairs, dial-augment, dial-freq, dial-train, dial-embed and dial-eval; each tells more with --help.
+The commands are dial-pairs, dial-augment, dial-freq, dial-train, dial-embed
+and dial-eval; each tells more with --help.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from dialtools.catalog import Entry
 from dialtools.cli._command import command, group
 from dialtools.cli._run import Run
+from dialtools.corpora.catalog import CORPORA, FILES
 from dialtools.options import RunOptions, option
+
+
+def kinds() -> list[str]:
+    """Return what formats hold: files of records, or the records of published corpora."""
+    return ["files", *dict.fromkeys(corpus.kind for corpus in CORPORA.values())]
 
 
 @dataclass
 class FormatOptions(RunOptions):
     """Which formats are listed."""
 
-    kind: str | None = option(
-        None,
-        choices=("files", "dialogues", "utterances", "two texts", "responses"),
-        help="only those that hold these",
-        shown="all",
-    )
-    json: bool = option(
-        False, help="a JSON line each", shown="when stdout is no terminal", how=True
-    )
+    kind: str | None = option(None, choices=kinds, help="only those that hold these", shown="all")
+    json: bool = option(False, help="a JSON line each", shown="when stdout is no terminal")
 
 
 @command(
@@ -41,54 +42,45 @@ class FormatOptions(RunOptions):
   dialtools formats
   dialtools formats --kind utterances --json
 
-Files of records, and corpora as they were published: folders, zip and tar archives, or single files, of which dial-pairs,
-dial-freq, dial-augment and dial-embed read the records. Where files tell which corpus they are, --from is not needed.
+Files of records, and corpora as they were published: folders, zip and tar
+archives, or single files, of which dial-pairs, dial-freq, dial-augment and
+dial-embed read the records. Where files tell which corpus they are, --from is
+not needed.
 """,
 )
 def formats(options: FormatOptions, run: Run) -> None:
-    import sys
+    from dialtools.cli._grid import Grid, write_table
 
-    from dialtools.corpora.catalog import CORPORA, FILES
+    records = [record for record in format_records() if options.kind in (None, record["kind"])]
+    grid = Grid(
+        head=["name", "kind", "what it is", "told by, without --from"],
+        rows=[[r["name"], r["kind"], r["what"], r["told by"] or "–"] for r in records],
+        names=2,
+        texts=2,
+    )
+    to = "jsonl" if options.json else None
+    write_table(grid, lambda: records, output="-", to=to, overwrite=False, run=run)
 
-    rows = [
+
+def format_records() -> list[dict[str, Any]]:
+    """Return all that is known of each format and corpus."""
+    records: list[dict[str, Any]] = [
         {"name": name, "kind": "files", "what": what, "told by": told}
         for name, (what, told) in FILES.items()
     ]
     for name, corpus in CORPORA.items():
-        told = [*corpus.alone, *(" + ".join(together) for together in corpus.marks)]
-        rows.append(
+        marks = [*corpus.alone, *(" + ".join(together) for together in corpus.marks)]
+        records.append(
             {
                 "name": name,
                 "kind": corpus.kind,
                 "what": corpus.summary,
-                "told by": ", ".join(told),
+                "told by": ", ".join(marks),
                 "licence": corpus.licence,
                 "source": corpus.source,
             }
         )
-    rows = [row for row in rows if options.kind in (None, row["kind"])]
-    if options.json or not sys.stdout.isatty():
-        import orjson
-
-        sys.stdout.buffer.write(
-            b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
-        )
-        return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(
-        "name",
-        "kind",
-        "what it is",
-        "told by, without --from",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
-    for row in rows:
-        table.add_row(row["name"], row["kind"], row["what"], row["told by"] or "–")
-    Console(no_color=not run.colored, highlight=False).print(table)
+    return records
 
 
 COMMANDS = {

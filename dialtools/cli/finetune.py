@@ -18,7 +18,8 @@ from typing import Any
 
 from dialtools.catalog import Entry
 from dialtools.cli._command import Command, command, group
-from dialtools.cli._run import Run, duration
+from dialtools.cli._progress import duration
+from dialtools.cli._run import Run
 from dialtools.errors import GateError
 from dialtools.eval.options.base import ReportOptions
 from dialtools.finetune.catalog import TASKS

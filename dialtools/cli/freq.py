@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dialtools.cli._command import command
+from dialtools.cli._grid import Grid, on_screen, show
 from dialtools.cli._run import Run
 from dialtools.freq.options import FreqOptions
 
@@ -106,7 +107,6 @@ def _annotate(freq: Freq, run: Run) -> None:
 
 def _summarise(freq: Freq, counting: Counting, run: Run) -> None:
     """Print a table for a person or JSONL for a machine, and draw the curves."""
-    import sys
 
     from dialtools.freq.imbalance import SCHEMA, TOP, imbalance
     from dialtools.freq.job import spectra
@@ -129,8 +129,8 @@ def _summarise(freq: Freq, counting: Counting, run: Run) -> None:
             mark=TOP,
             overwrite=options.overwrite,
         )
-    if options.output == "-" and sys.stdout.isatty() and not options.json:
-        _table(records, run)
+    if on_screen(options.output) and not options.json:
+        show(_table(records), run)
     else:
         write_records(records, options.output, to=options.to, overwrite=options.overwrite)
 
@@ -155,18 +155,12 @@ TITLES = (
 )
 
 
-def _table(records: list[dict[str, Any]], run: Run) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table("corpus")
-    for title in TITLES:
-        table.add_column(title, justify="right")
+def _table(records: list[dict[str, Any]]) -> Grid:
+    rows = []
     for record in records:
-        cells = (
+        cells = [
             "" if record[name] is None else format(record[name], style)
             for name, style in COLUMNS.items()
-        )
-        table.add_row(escape(record["corpus"]), *cells)
-    Console(no_color=not run.colored, highlight=False).print(table)
+        ]
+        rows.append([record["corpus"], *cells])
+    return Grid(head=["corpus", *TITLES], rows=rows)

@@ -1,0 +1,197 @@
+"""One kind of table for all commands: on a screen, in Markdown, LaTeX or CSV.
+
+The only module that draws with rich's tables.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from itertools import pairwise
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any
+
+from dialtools.cli._run import Run
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+SUFFIXES = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".jsonl": "jsonl"}
+UNCUT = 10_000
+"""Columns of a screen that is none: a table in a file is not cut."""
+
+MARKDOWN = {c: f"\\{c}" for c in "\\|`*_<>[]#"}
+LATEX = {
+    **{c: f"\\{c}" for c in "&%$#_{}"},
+    "\\": "\\textbackslash{}",
+    "~": "\\textasciitilde{}",
+    "^": "\\textasciicircum{}",
+    "±": "$\\pm$",
+    "–": "--",
+    "−": "$-$",
+    "<": "$<$",
+    ">": "$>$",
+}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Head and rows as plain text, of as many cells each.
+
+    Attributes:
+        names: the first columns, which name a row: they stand left and are never cut.
+        texts: the columns after them that stand left too; all others are numbers and stand right.
+
+    Where rows next to each other begin with the same cell, it is shown once, and a rule parts them from the others.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    names: int = 1
+    texts: int = 0
+
+    def stands_left(self, column: int) -> bool:
+        return column < self.names + self.texts
+
+    @property
+    def grouped(self) -> bool:
+        """Whether some rows next to each other begin with the same cell."""
+        first = [row[0] for row in self.rows]
+        return any(a == b for a, b in pairwise(first))
+
+
+def on_screen(output: str) -> bool:
+    """Return whether a report is for a person: it goes to stdout, and stdout is a terminal."""
+    return output == "-" and sys.stdout.isatty()
+
+
+def show(grid: Grid, run: Run) -> None:
+    """Print a table on stdout."""
+    sys.stdout.write(as_screen(grid, run))
+    sys.stdout.flush()
+
+
+def write_table(
+    grid: Grid,
+    records: Callable[[], Iterable[dict[str, Any]]],
+    *,
+    output: str,
+    to: str | None,
+    overwrite: bool,
+    run: Run,
+) -> None:
+    """Write a table as asked for, by the suffix of the file, else for the screen; or its records as JSONL or CSV."""
+    from dialtools.streams.sinks import open_output, write_records
+
+    kind = to or SUFFIXES.get(Path(output).suffix, "table" if on_screen(output) else "jsonl")
+    if kind == "jsonl":
+        write_records(iter(records()), output, to="jsonl", overwrite=overwrite)
+    else:
+        text = as_csv(list(records())) if kind == "csv" else WRITERS[kind](grid, run)
+        with open_output(output, overwrite=overwrite) as file:
+            file.write(text.encode())
+    sys.stdout.flush()
+
+
+def as_screen(grid: Grid, run: Run) -> str:
+    """Return the table for the width of the terminal; elsewhere nothing is cut."""
+    from rich.console import Console
+
+    out = StringIO()
+    width = get_terminal_size((200, 24)).columns if sys.stdout.isatty() else UNCUT
+    console = Console(
+        file=out,
+        width=width,
+        no_color=not run.colored,
+        force_terminal=run.colored,
+        highlight=False,
+    )
+    console.print(_drawn(grid))
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+
+
+def _drawn(grid: Grid) -> Table:
+    """Return the table as rich draws it."""
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(
+        title=escape(_plain(grid.title)) if grid.title else None,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    for i, name in enumerate(grid.head):
+        justify = "left" if grid.stands_left(i) else "right"
+        table.add_column(escape(_plain(name)), justify=justify, no_wrap=i < grid.names)
+    before = None
+    for row in grid.rows:
+        cells = [escape(_plain(cell)) for cell in row]
+        if row[0] == before:
+            cells[0] = ""
+        elif grid.grouped and before is not None:
+            table.add_section()
+        table.add_row(*cells)
+        before = row[0]
+    return table
+
+
+def as_markdown(grid: Grid, _run: Run) -> str:
+    """Return the table in Markdown, its title below."""
+    rule = ["---" if grid.stands_left(i) else "---:" for i in range(len(grid.head))]
+    head, *rows = [[_escaped(cell, MARKDOWN) for cell in row] for row in (grid.head, *grid.rows)]
+    lines = [f"| {' | '.join(row)} |\n" for row in (head, rule, *rows)]
+    return "".join(lines) + f"\n{_escaped(grid.title, MARKDOWN)}\n"
+
+
+def as_latex(grid: Grid, _run: Run) -> str:
+    """Return the table for LaTeX with booktabs, its title as a comment above."""
+    head, *body = [
+        " & ".join(_escaped(cell, LATEX) for cell in row) + " \\\\"
+        for row in (grid.head, *grid.rows)
+    ]
+    columns = "".join("l" if grid.stands_left(i) else "r" for i in range(len(grid.head)))
+    lines = [
+        f"% {' '.join(grid.title.split())}; needs \\usepackage{{booktabs}}",
+        f"\\begin{{tabular}}{{{columns}}}",
+        "\\toprule",
+        head,
+        "\\midrule",
+        *body,
+        "\\bottomrule",
+        "\\end{tabular}",
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def as_csv(records: Sequence[dict[str, Any]]) -> str:
+    """Return records as CSV with the columns that any of them has."""
+    out = StringIO()
+    columns = dict.fromkeys(name for record in records for name in record)
+    writer = csv.DictWriter(out, list(columns), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    return out.getvalue()
+
+
+def _plain(text: str) -> str:
+    """Return a text on one line, without what would steer a terminal."""
+    return "".join(c for c in " ".join(text.split()) if c.isprintable())
+
+
+def _escaped(text: str, table: dict[str, str]) -> str:
+    """Return a text as a cell of one line that means what it says."""
+    return "".join(table.get(c, c) for c in _plain(text))
+
+
+WRITERS: dict[str, Callable[[Grid, Run], str]] = {
+    "table": as_screen,
+    "markdown": as_markdown,
+    "latex": as_latex,
+}

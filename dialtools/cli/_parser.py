@@ -1,0 +1,111 @@
+"""The parser of a command's flags, made from its specs; it also answers shell completion.
+
+click splits the command line and completes it; what texts mean is left to `dialtools.options`,
+so that flags, variables and TOML keys are read by the same words.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+import click
+from click.shell_completion import CompletionItem
+
+from dialtools import __version__
+from dialtools.options import Spec
+
+PATHS = ("FILE", "DIR", "INPUT")
+"""Metavars that the shell completes as paths."""
+
+
+def parser(name: str, all_specs: Sequence[Spec], page: Callable[[], str]) -> click.Command:
+    """Return the parser of a command; --help prints what `page` returns."""
+    parameters = [*map(_parameter, all_specs), _version(name)]
+    return _Parser(name, page, parameters)
+
+
+def raw_values(
+    command: click.Command, argv: list[str], all_specs: Sequence[Spec]
+) -> dict[str, object]:
+    """Return the raw text of each flag that was given, by TOML key."""
+    with command.make_context(command.name, argv) as context:
+        raw = {spec.key: context.params.get(spec.name) for spec in all_specs}
+    return {key: value for key, value in raw.items() if value not in (None, ())}
+
+
+def answer_completion(name: str, command: Callable[[], click.Command]) -> None:
+    """Answer the shell's question for completions, if it asks one, and exit."""
+    variable = completion_variable(name)
+    instruction = os.environ.get(variable)
+    if instruction:
+        from click.shell_completion import shell_complete
+
+        sys.exit(shell_complete(command(), {}, name, variable, instruction))
+
+
+def completion_variable(name: str) -> str:
+    """Return the variable by which a shell asks a command for completions."""
+    return f"_{name.replace('-', '_').upper()}_COMPLETE"
+
+
+class _Parser(click.Command):
+    """A click command with help of our own: examples first."""
+
+    def __init__(
+        self, name: str, page: Callable[[], str], parameters: list[click.Parameter]
+    ) -> None:
+        settings = {"help_option_names": ["--help", "-h"]}
+        super().__init__(name, params=parameters, context_settings=settings)
+        self.page = page
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write(self.page())
+
+
+class _Choices(click.ParamType):
+    """Completes the words of an option, in a list the last one; it does not check them."""
+
+    name = "choice"
+
+    def __init__(self, words: Sequence[str], *, several: bool) -> None:
+        self.words = words
+        self.several = several
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        before, comma, last = incomplete.rpartition(",") if self.several else ("", "", incomplete)
+        matching = [word for word in self.words if word.startswith(last)]
+        return [CompletionItem(f"{before}{comma}{word}") for word in matching]
+
+
+def _parameter(spec: Spec) -> click.Parameter:
+    kind = _kind(spec)
+    if spec.positional:
+        return click.Argument([spec.name], nargs=-1, type=kind, metavar=f"[{spec.metavar}]...")
+    names = [spec.name, *([spec.short] if spec.short else [])]
+    if spec.type is bool:
+        flags = f"{spec.flag}/--no-{spec.key}" if spec.negatable else spec.flag
+        return click.Option([*names, flags], is_flag=True, default=None)
+    return click.Option([*names, spec.flag], type=kind, default=None, multiple=spec.multiple)
+
+
+def _kind(spec: Spec) -> click.ParamType:
+    if spec.choices:
+        return _Choices(spec.choices, several=spec.lists)
+    if spec.positional or spec.metavar in PATHS:
+        return click.Path()
+    return click.STRING
+
+
+def _version(name: str) -> click.Option:
+    def show(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+        if wanted:
+            click.echo(f"{name} {__version__}")
+            context.exit()
+
+    return click.Option(
+        ["--version"], is_flag=True, expose_value=False, is_eager=True, callback=show
+    )
