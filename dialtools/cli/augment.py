@@ -32,7 +32,6 @@ from dialtools.cli._run import Run
 def main(options: AugmentOptions, run: Run) -> None:
     from dialtools.augment.job import Augment
     from dialtools.streams.atomic import refuse_existing
-    from dialtools.streams.policy import Policy
     from dialtools.streams.provenance import as_metadata
     from dialtools.streams.sinks import output_format, write_records
 
@@ -40,7 +39,7 @@ def main(options: AugmentOptions, run: Run) -> None:
     for path in (options.output, options.save_book, options.save_templates, options.report):
         if path and path != "-":
             refuse_existing(path, overwrite=options.overwrite)
-    with Policy(options.on_error) as policy, run.progress(None, "utterances") as progress:
+    with run.policy() as policy, run.progress(None, "utterances") as progress:
         job = Augment(options, policy, progress.advance)
         metadata = as_metadata(run.provenance()) if kind != "jsonl" else {}
         write_records(
@@ -52,5 +51,4 @@ def main(options: AugmentOptions, run: Run) -> None:
         write_records(job.template_records(), options.save_templates, overwrite=options.overwrite)
     if options.report:
         write_records(job.book.report(), options.report, overwrite=options.overwrite)
-    run.skipped = policy.skipped
-    run.close(job.line() + (f"; {policy.skipped:,} bad records skipped" if policy.skipped else ""))
+    run.close(job.line())

@@ -60,7 +60,6 @@ from dialtools.pairs.options import PairOptions
 def main(options: PairOptions, run: Run) -> None:
     from dialtools.pairs.job import input_chunks, mine
     from dialtools.pairs.output import Outputs, closing_line
-    from dialtools.streams.policy import Policy
     from dialtools.streams.provenance import as_metadata
     from dialtools.streams.sinks import output_format
     from dialtools.streams.tally import Tally
@@ -69,7 +68,7 @@ def main(options: PairOptions, run: Run) -> None:
     lines = kind == "jsonl"
     metadata = {} if lines else as_metadata(run.provenance())
     with (
-        Policy(options.on_error, dry=options.dry_run) as policy,
+        run.policy() as policy,
         Outputs(options, kind, metadata) as outputs,
         run.progress(None, "pairs") as progress,
     ):
@@ -78,10 +77,7 @@ def main(options: PairOptions, run: Run) -> None:
             outputs.write(piece)
             progress.advance(piece.rows)
 
-    run.skipped = policy.skipped
     closing = closing_line(options, tally)
-    if policy.skipped:
-        closing += f"; {policy.skipped:,} bad records skipped"
     if options.dry_run:
         run.tell_plan({"finds": closing, "writes": outputs.plan()})
     else:
