@@ -21,7 +21,7 @@ from functools import cache
 from typing import Any, cast
 
 from dialtools.errors import ConfigError, nearest
-from dialtools.values import at_least, boolean, number, on_error_policy, whole_number
+from dialtools.values import boolean, number, whole_number
 
 Choices = Iterable[str] | Callable[[], Iterable[str]]
 
@@ -222,66 +222,6 @@ def environment(options: type, command: str, environ: Mapping[str, str]) -> Laye
     return Layer(
         "environment", {key: environ[name] for key, name in names.items() if environ.get(name)}
     )
-
-
-INPUT_FORMATS = ("jsonl", "csv", "tsv", "text", "parquet", "arrow")
-RECORD_FORMATS = (*INPUT_FORMATS, "ecd", "ecd-select", "ecd-sts")
-"""With the files that DialogueCSE's data sets are published as."""
-OUTPUT_FORMATS = ("jsonl", "parquet", "arrow")
-
-
-@dataclass
-class InputOptions:
-    """Where records come from."""
-
-    inputs: tuple[str, ...] = argument(help="files to read; none or - is stdin")
-    from_: str | None = option(
-        None,
-        metavar="FORMAT",
-        choices=INPUT_FORMATS,
-        group="Input",
-        help="format of the input",
-        shown="by suffix, else by content",
-    )
-    on_error: str = option(
-        "fail",
-        metavar="POLICY",
-        parse=on_error_policy,
-        group="Input",
-        help="a record that cannot be used: fail, skip, or quarantine=FILE",
-        how=True,
-    )
-    limit: int | None = option(
-        None,
-        short="-n",
-        metavar="N",
-        parse=at_least(0),
-        group="Input",
-        help="stop after N records of output",
-    )
-
-
-@dataclass
-class OutputOptions:
-    """Where records go."""
-
-    output: str = option(
-        "-",
-        short="-o",
-        metavar="FILE",
-        group="Output",
-        help="file to write; - is stdout",
-        how=True,
-    )
-    to: str | None = option(
-        None,
-        metavar="FORMAT",
-        choices=OUTPUT_FORMATS,
-        group="Output",
-        help="format of the output",
-        shown="by suffix, else jsonl",
-    )
-    overwrite: bool = option(False, group="Output", help="replace an output that exists", how=True)
 
 
 @dataclass

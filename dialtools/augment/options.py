@@ -7,7 +7,8 @@ from pathlib import Path
 
 from dialtools.corpora.options import CorpusOptions
 from dialtools.errors import ConfigError
-from dialtools.options import OutputOptions, RunOptions, option
+from dialtools.options import RunOptions, option
+from dialtools.streams.options import OutputOptions
 from dialtools.values import at_least, count_or_all, name_list
 
 RULES = "rules"

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 @command(EmbedOptions, memory="the model, and one shard of rows (--shard-rows) with its vectors")
 def main(options: EmbedOptions, run: Run) -> None:
-    import sys
-
     from dialtools.cli._torch import start_torch
 
     start_torch(options.threads)
@@ -49,9 +47,7 @@ def main(options: EmbedOptions, run: Run) -> None:
     from dialtools.streams.atomic import refuse_existing
     from dialtools.streams.policy import Policy
 
-    kind = embedding_format(
-        options.output, options.to, terminal=sys.stdout.isatty() and not options.dry_run
-    )
+    kind = embedding_format(options.output, options.to, dry=options.dry_run)
     if options.output != "-":
         refuse_existing(options.output, overwrite=options.overwrite)
     encoder, settings = _encoder(options)

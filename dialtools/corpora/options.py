@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from dialtools.corpora.catalog import CORPORA
 from dialtools.errors import ConfigError
-from dialtools.options import INPUT_FORMATS, RECORD_FORMATS, InputOptions, option
+from dialtools.options import option
+from dialtools.streams.formats import INPUT_FORMATS, RECORD_FORMATS
+from dialtools.streams.options import InputOptions
 from dialtools.values import (
     delimiter,
     either,

@@ -14,7 +14,7 @@ from dialtools.corpora.native.files import ARCHIVES, Files, ends_like
 from dialtools.corpora.native.raw import Unexpected
 from dialtools.errors import DataError
 from dialtools.streams.chunks import Chunk
-from dialtools.streams.ecd import LINES
+from dialtools.streams.formats import FORMATS
 from dialtools.streams.policy import Policy
 
 ROWS_A_CHUNK = 512
@@ -29,7 +29,9 @@ def corpus_of(path: str, given: str | None) -> str | None:
     """
     whole = Path(path).is_dir() or path.endswith(ARCHIVES)
     if given in CORPORA:
-        return given if whole or given not in LINES else None  # single files of lines are streamed
+        return (
+            given if whole or given not in FORMATS else None
+        )  # single files of lines are streamed
     if given or path == "-":
         return None
     if not whole:

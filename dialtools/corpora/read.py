@@ -14,7 +14,8 @@ from dialtools.corpora.plain import plain_dialogues
 from dialtools.corpora.published import corpus_chunks, corpus_of
 from dialtools.corpora.shape import CHAT, Shaper
 from dialtools.corpora.table import DELIMITED, table_chunks
-from dialtools.streams.chunks import CHUNK_BYTES, Chunk, input_format, read_chunks, records
+from dialtools.streams.chunks import CHUNK_BYTES, Chunk, read_chunks, records
+from dialtools.streams.formats import input_format
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
 

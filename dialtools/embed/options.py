@@ -10,10 +10,10 @@ from dialtools.embed.rows import PER
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.errors import ConfigError, nearest
 from dialtools.options import DRY_RUN, RunOptions, option
+from dialtools.streams.formats import EMBEDDING_FORMATS
 from dialtools.values import at_least, fraction, name_list, share
 
 KINDS = ("center", "top", "whiten", "flow")
-EMBEDDING_FORMATS = ("parquet", "arrow", "jsonl", "npy")
 
 
 @dataclass

@@ -9,7 +9,8 @@ from dialtools.corpora.catalog import CORPORA
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.options import EngineOptions
 from dialtools.errors import ConfigError
-from dialtools.options import RECORD_FORMATS, RunOptions, argument, option
+from dialtools.options import RunOptions, argument, option
+from dialtools.streams.formats import RECORD_FORMATS
 from dialtools.values import at_least, int_list, positive, share_below_one
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from dialtools.corpora.options import CorpusOptions
 from dialtools.errors import ConfigError
 from dialtools.freq.normalise import AS_WMDC, STEPS
-from dialtools.options import OutputOptions, RunOptions, option
+from dialtools.options import RunOptions, option
+from dialtools.streams.options import OutputOptions
 from dialtools.values import (
     PICTURES,
     at_least,

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from dialtools.corpora.options import CorpusOptions, LogOptions
 from dialtools.errors import ConfigError
-from dialtools.options import DRY_RUN, OutputOptions, RunOptions, option
+from dialtools.options import DRY_RUN, RunOptions, option
 from dialtools.pairs.reader import READERS
+from dialtools.streams.options import OutputOptions
 from dialtools.values import at_least, fraction, split_shares, window_sizes
 from dialtools.words import WORDS_BY
 

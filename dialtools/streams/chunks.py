@@ -5,12 +5,9 @@ Where a chunk ends depends on the input alone, never on the number of workers.
 
 from __future__ import annotations
 
-import io
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from pickle import PickleBuffer
 from typing import Any
 
@@ -18,30 +15,32 @@ import orjson
 
 from dialtools.errors import DataError
 from dialtools.streams.bytesio import display_name, open_input
-from dialtools.streams.ecd import LINES
+from dialtools.streams.formats import FORMATS, input_format, load
 from dialtools.streams.policy import Policy, Where
 
-SUFFIXES = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".txt": "text",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-}
-CHUNK_BYTES = 1 << 17
+CHUNK_BYTES = (
+    1 << 17
+)  # read with one call; large enough to drown the cost of handing it to a worker
 MAX_LINE_BYTES = 64 << 20
-BATCH_ROWS = 4096
-WHOLE = "a record a line is expected; a corpus as it was published is named with --from (`dialtools formats` lists them)"
+HEAD_BYTES = 6  # the longest magic
+BATCH = "arrow"
+"""The format of chunks that are an Arrow batch, whichever table they are of."""
+ROWS = "rows"
+"""The format of chunks whose records were decoded already."""
+WHOLE_DOCUMENT = (
+    "a record a line is expected; a corpus as it was published is named with --from "
+    "(`dialtools formats` lists them)"
+)
+
+Numbered = Iterator[tuple[int, dict[str, Any]]]
+"""Records with the numbers of their lines or rows."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Part of an input: `data` is whole lines (jsonl, text), records (rows), or an Arrow batch (arrow).
+    """Part of an input: `data` is whole lines, an Arrow batch, or records.
 
-    Rows that span several lines have `lines`, where each begins; else they follow one another from
+    Records that span several lines have `lines`, where each begins; else they follow one another from
     `first` on.
     """
 
@@ -51,23 +50,25 @@ class Chunk:
     data: Any
     lines: tuple[int, ...] | None = None
 
+    @property
+    def columnar(self) -> bool:
+        """Whether the data is an Arrow batch."""
+        return self.format == BATCH
+
+    @property
+    def plain(self) -> bool:
+        """Whether the data is lines of plain text, which are no records."""
+        return self.format == "text"
+
+    @property
+    def json(self) -> bool:
+        """Whether the data is lines of JSON, one a record."""
+        return self.format == "jsonl"
+
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        data = (
-            PickleBuffer(self.data) if isinstance(self.data, bytes) else self.data
-        )  # bytes cross in shared memory
+        # out of band, so that bytes cross to a worker in shared memory (streams/parallel.py)
+        data = PickleBuffer(self.data) if isinstance(self.data, bytes) else self.data
         return Chunk, (self.name, self.first, self.format, data, self.lines)
-
-
-def input_format(path: str, given: str | None, head: bytes = b"") -> str:
-    """Return the format by --from, else by suffix, else by magic bytes, else JSONL."""
-    if given:
-        return given
-    suffixes = [s for s in Path(path).suffixes if s not in (".gz", ".zst")]
-    if suffixes and suffixes[-1] in SUFFIXES:
-        return SUFFIXES[suffixes[-1]]
-    if head[:4] == b"PAR1":
-        return "parquet"
-    return "arrow" if head[:6] == b"ARROW1" or head[:4] == b"\xff\xff\xff\xff" else "jsonl"
 
 
 def read_chunks(
@@ -91,19 +92,24 @@ def read_chunks(
     for path in paths or ("-",):
         name = display_name(path)
         with open_input(path) as stream:
-            kind = input_format(path, format, stream.peek(6)[:6])
-            if kind in ("parquet", "arrow"):
-                yield from _batches(stream, path, name, kind)
-            elif kind in ("jsonl", "text", *LINES):
+            kind = input_format(path, format, stream.peek(HEAD_BYTES)[:HEAD_BYTES])
+            if not FORMATS[kind].reader:
+                hint = "dial-pairs reads csv and tsv chat logs"
+                raise DataError(f"cannot read {kind} here", where=name, hint=hint)
+            if FORMATS[kind].lines:
                 read = stream.read1 if prompt else stream.read
                 border = _blank_line if kind == "text" and whole_dialogues else _line_end
                 yield from _lines(partial(read, chunk_bytes), name, kind, border)
             else:
-                raise DataError(
-                    f"cannot read {kind} here",
-                    where=name,
-                    hint="dial-pairs reads csv and tsv chat logs",
-                )
+                yield from _batches(load(FORMATS[kind].reader)(stream, path), name)
+
+
+def _batches(batches: Iterator[Any], name: str) -> Iterator[Chunk]:
+    first = 1
+    for batch in batches:
+        if batch.num_rows:
+            yield Chunk(name, first, BATCH, batch)
+            first += batch.num_rows
 
 
 def _lines(
@@ -114,15 +120,13 @@ def _lines(
     while block := read():
         held = held + block if held else block
         end = border(held)
-        if end <= 0:
-            if len(held) > MAX_LINE_BYTES:
-                raise DataError(
-                    f"a line is longer than {MAX_LINE_BYTES >> 20} MiB", where=Where(name, first)
-                )
-            continue
-        yield Chunk(name, first, kind, held[:end])
-        first += held.count(b"\n", 0, end)
-        held = held[end:]
+        if end > 0:
+            yield Chunk(name, first, kind, held[:end])
+            first += held.count(b"\n", 0, end)
+            held = held[end:]
+        elif len(held) > MAX_LINE_BYTES:
+            message = f"a line is longer than {MAX_LINE_BYTES >> 20} MiB"
+            raise DataError(message, where=Where(name, first))
     if held:
         yield Chunk(name, first, kind, held)
 
@@ -132,118 +136,52 @@ def _line_end(held: bytes) -> int:
 
 
 def _blank_line(held: bytes) -> int:
-    return max(
-        held.rfind(b"\n\n") + 2 if b"\n\n" in held else 0,
-        held.rfind(b"\n\r\n") + 3 if b"\n\r\n" in held else 0,
-    )
+    """Return where the last blank line ends, or 0."""
+    ends = (held.rfind(blank) + len(blank) for blank in (b"\n\n", b"\n\r\n") if blank in held)
+    return max(ends, default=0)
 
 
-def _batches(stream: io.BufferedReader, path: str, name: str, kind: str) -> Iterator[Chunk]:
-    import pyarrow as pa
-
-    first = 1
-    try:
-        for batch in _parquet(stream, path) if kind == "parquet" else _arrow(stream):
-            if batch.num_rows:
-                yield Chunk(name, first, "arrow", batch)
-                first += batch.num_rows
-    except (pa.ArrowInvalid, OSError) as error:
-        if isinstance(error, OSError) and error.errno:
-            raise
-        raise DataError(f"damaged {kind}: {str(error).splitlines()[0]}", where=name) from None
+def records(chunk: Chunk, policy: Policy) -> Numbered:
+    """Yield line (or row) number and record; lines that are no record go to the policy."""
+    if chunk.columnar:
+        rows = enumerate(chunk.data.to_pylist(), chunk.first)
+        return ((n, {k: v for k, v in row.items() if v is not None}) for n, row in rows)
+    if chunk.format == ROWS:
+        numbers = chunk.lines or range(chunk.first, chunk.first + len(chunk.data))
+        return zip(numbers, chunk.data, strict=True)
+    return load(FORMATS[chunk.format].reader)(chunk, policy)
 
 
-def _parquet(stream: io.BufferedReader, path: str) -> Iterator[Any]:
-    import pyarrow.parquet as pq
-
-    if path != "-" and Path(path).suffix == ".parquet":
-        yield from pq.ParquetFile(path).iter_batches(batch_size=BATCH_ROWS)
-        return
-    with tempfile.TemporaryFile() as spool:  # Parquet's table of contents is at its end
-        while block := stream.read(1 << 20):
-            spool.write(block)
-        spool.seek(0)
-        yield from pq.ParquetFile(spool).iter_batches(batch_size=BATCH_ROWS)
-
-
-def _arrow(stream: io.BufferedReader) -> Iterator[Any]:
-    import pyarrow as pa
-
-    if stream.peek(6)[:6] == b"ARROW1":
-        with tempfile.TemporaryFile() as spool:
-            while block := stream.read(1 << 20):
-                spool.write(block)
-            spool.seek(0)
-            reader = pa.ipc.open_file(spool)
-            yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
-        return
-    yield from pa.ipc.open_stream(stream)
-
-
-def records(chunk: Chunk, policy: Policy) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line (or row) number and record; lines that are no JSON object go to the policy."""
-    if chunk.format == "jsonl":
-        yield from _json_records(chunk, policy)
-    elif chunk.format == "arrow":
-        rows = chunk.data.to_pylist()
-        yield from (
-            (n, {k: v for k, v in row.items() if v is not None})
-            for n, row in enumerate(rows, chunk.first)
-        )
-    elif chunk.format in LINES:
-        yield from _line_records(chunk, policy)
-    elif chunk.format == "rows":
-        yield from (
-            zip(chunk.lines, chunk.data, strict=True)
-            if chunk.lines
-            else enumerate(chunk.data, chunk.first)
-        )
-    else:
-        lines = enumerate(chunk.data.split(b"\n"), chunk.first)
-        yield from (
-            (n, {"text": text})
-            for n, line in lines
-            if (text := decode(line, Where(chunk.name, n), policy))
-        )
-
-
-def _line_records(chunk: Chunk, policy: Policy) -> Iterator[tuple[int, dict[str, Any]]]:
+def text_records(chunk: Chunk, policy: Policy) -> Numbered:
+    """Yield a record of each line of text that is not blank."""
     for number, line in enumerate(chunk.data.split(b"\n"), chunk.first):
-        where = Where(chunk.name, number)
-        if line.strip() and (text := decode(line, where, policy, "\r")):
-            try:
-                yield number, LINES[chunk.format](text)
-            except ValueError as error:
-                policy.reject(where, str(error), line)
+        if text := decode(line, Where(chunk.name, number), policy):
+            yield number, {"text": text}
 
 
-def _json_records(chunk: Chunk, policy: Policy) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_records(chunk: Chunk, policy: Policy) -> Numbered:
+    """Yield the JSON object of each line that is not blank."""
     loads = orjson.loads
     for number, line in enumerate(chunk.data.split(b"\n"), chunk.first):
         try:
             record = loads(line)
         except orjson.JSONDecodeError as error:
             if line.strip():
-                policy.reject(
-                    Where(chunk.name, number), why_not_json(line, error), line, _hint(line, number)
-                )
+                where = Where(chunk.name, number)
+                policy.reject(where, why_not_json(line, error), line, _hint(line, number))
             continue
         if type(record) is dict:
             yield number, record
         else:
-            policy.reject(
-                Where(chunk.name, number), "expected a JSON object", line, _hint(line, number)
-            )
+            where = Where(chunk.name, number)
+            policy.reject(where, "expected a JSON object", line, _hint(line, number))
 
 
 def _hint(line: bytes, number: int) -> str | None:
-    """Return what to do about a file that begins like a whole JSON document: a list, or an object over several lines."""
+    """Return what to do about a file that begins like one JSON document over several lines."""
     begins = line.strip()
-    return (
-        WHOLE
-        if number == 1 and (begins[:1] == b"[" or begins.endswith((b"{", b"[", b",")))
-        else None
-    )
+    opens = begins.startswith(b"[") or begins.endswith((b"{", b"[", b","))
+    return WHOLE_DOCUMENT if number == 1 and opens else None
 
 
 def why_not_json(line: bytes, error: Exception) -> str:

@@ -1,21 +1,22 @@
-"""JSON lines as a Parquet or Arrow table, whose columns are known when the last line has come: spooled on disk."""
+"""JSON lines as a table, whose columns are known when the last line has come: spooled on disk."""
+
+# pyarrow has no stubs, so that all it returns is unknown to the type checker.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import orjson
+import pyarrow as pa
 
 from dialtools.errors import DataError
-from dialtools.streams.chunks import BATCH_ROWS
-from dialtools.streams.sinks import writer
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from dialtools.streams.sinks import BATCH_ROWS, schema_of, writer
 
 
 @contextmanager
@@ -31,24 +32,37 @@ def table_of_lines(
         writer(output, format=format, overwrite=overwrite, metadata=metadata) as write,
         tempfile.TemporaryFile() as spool,
     ):
-        columns = _Columns()
+        schema: pa.Schema | None = None
 
         def add(blob: bytes) -> None:
+            nonlocal schema
             spool.write(blob)
-            columns.add([orjson.loads(line) for line in blob.splitlines()])
+            with _misfits():
+                schema = _widened(schema, [orjson.loads(line) for line in blob.splitlines()])
 
         yield add
         spool.seek(0)
-        with _told():
-            for batch in _batches(spool, columns):
+        with _misfits():
+            for batch in _batches(spool, schema):
                 write(batch)
 
 
-@contextmanager
-def _told() -> Iterator[None]:
-    """Turn what pyarrow says of records that no table can hold into an error that names the way out."""
-    import pyarrow as pa
+def _widened(schema: pa.Schema | None, rows: Sequence[dict[str, Any]]) -> pa.Schema:
+    """Return the schema of all records so far, those new ones included."""
+    fresh = schema_of(rows)
+    if schema is None:
+        return fresh
+    return pa.unify_schemas([schema, fresh], promote_options="permissive")
 
+
+def _batches(spool: BinaryIO, schema: pa.Schema | None) -> Iterator[pa.RecordBatch]:
+    while lines := list(islice(spool, BATCH_ROWS)):
+        yield pa.RecordBatch.from_pylist([orjson.loads(line) for line in lines], schema=schema)
+
+
+@contextmanager
+def _misfits() -> Iterator[None]:
+    """Turn what pyarrow says of records that no table can hold into an error that names the way out."""
     try:
         yield
     except (
@@ -57,42 +71,5 @@ def _told() -> Iterator[None]:
         pa.ArrowNotImplementedError,
         OverflowError,
     ) as error:
-        raise DataError(
-            f"records do not fit one table: {str(error).splitlines()[0]}",
-            hint="--to jsonl takes any record",
-        ) from None
-
-
-class _Columns:
-    """The fields that records have had so far."""
-
-    def __init__(self) -> None:
-        self.schema: pa.Schema | None = None
-
-    def add(self, rows: list[dict[str, Any]]) -> None:
-        """Learn the fields of records.
-
-        Raises:
-            DataError: if they do not go with those before.
-        """
-        import pyarrow as pa
-
-        names = dict.fromkeys(name for row in rows for name in row)
-        with _told():
-            found = pa.schema(
-                [(name, pa.array([row.get(name) for row in rows]).type) for name in names]
-            )
-            self.schema = (
-                found
-                if self.schema is None
-                else pa.unify_schemas([self.schema, found], promote_options="permissive")
-            )
-
-
-def _batches(spool: BinaryIO, columns: _Columns) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
-    while lines := list(islice(spool, BATCH_ROWS)):
-        yield pa.RecordBatch.from_pylist(
-            [orjson.loads(line) for line in lines], schema=columns.schema
-        )
+        message = f"records do not fit one table: {str(error).splitlines()[0]}"
+        raise DataError(message, hint="--to jsonl takes any record") from None

@@ -21,8 +21,7 @@ import orjson
 from dialtools import __version__
 from dialtools.errors import DataError
 from dialtools.options import Spec, settings, specs
-from dialtools.streams.bytesio import open_input
-from dialtools.streams.chunks import input_format
+from dialtools.streams.formats import FORMATS, by_magic, load
 
 KEY = "dialtools"
 SCHEMA = "dialtools.provenance/1"
@@ -190,16 +189,8 @@ def read_provenance(path: Path) -> dict[str, Any] | None:
 
 def _metadata(path: Path) -> bytes:
     """Return the text under our key of a table's metadata; empty, if it has none or is no table."""
-    with open_input(str(path)) as stream:
-        kind = input_format("", None, stream.peek(6)[:6])
-        if kind == "parquet":
-            import pyarrow.parquet as pq
-
-            metadata = pq.read_metadata(path).metadata
-        elif kind == "arrow":
-            import pyarrow as pa
-
-            metadata = pa.ipc.open_stream(stream).schema.metadata
-        else:
-            metadata = None
-    return (metadata or {}).get(KEY.encode(), b"")
+    with path.open("rb") as file:
+        kind = by_magic(file.read(8))
+    reader = FORMATS[kind].metadata if kind else ""
+    metadata: dict[bytes, bytes] = load(reader)(str(path)) if reader else {}
+    return metadata.get(KEY.encode(), b"")

@@ -1,4 +1,11 @@
-"""Records, lines and batches to a file or stdout, compressed by suffix, atomic."""
+"""Records, lines and batches to a file or stdout, compressed by suffix, atomic.
+
+pyarrow is imported inside functions: light commands write lines, and should not pay for tables.
+"""
+
+# pyarrow has no stubs, so that all it returns is unknown to the type checker.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 
 from __future__ import annotations
 
@@ -6,40 +13,76 @@ import gzip
 import io
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import orjson
 
 from dialtools.errors import ConfigError, DataError
-from dialtools.options import OUTPUT_FORMATS
 from dialtools.streams.atomic import atomic_file
-from dialtools.streams.chunks import BATCH_ROWS, SUFFIXES
+from dialtools.streams.formats import DEFAULT, FORMATS, OUTPUT_FORMATS, by_suffix, load
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
 
-FLUSH_SECONDS = 0.1
+FLUSH_SECONDS = 0.1  # so that whoever watches a pipe sees records as they come
+BATCH_ROWS = 4096
+
+Write = Callable[[Any], None]
 
 
-def output_format(path: str, to: str | None) -> str:
-    """Return the format by --to, else by the suffix of the file, else JSONL.
+def output_format(
+    path: str,
+    to: str | None,
+    *,
+    formats: Sequence[str] = OUTPUT_FORMATS,
+    default: str = DEFAULT,
+    dry: bool = False,
+) -> str:
+    """Return the format by --to, else by the suffix of the file, else the default.
+
+    Args:
+        formats: those that the command can write.
+        dry: nothing will be written, so a terminal is no obstacle.
 
     Raises:
-        ConfigError: if it is binary and stdout is a terminal.
+        ConfigError: if it cannot be written here: stdout is a terminal and the format binary, or the
+            format cannot be streamed.
     """
-    suffixes = [s for s in Path(path).suffixes if s not in (".gz", ".zst")]
-    kind = to or SUFFIXES.get(suffixes[-1] if suffixes else "", "jsonl")
-    if kind not in OUTPUT_FORMATS:
-        raise ConfigError(f"cannot write {kind}", hint=f"--to {', '.join(OUTPUT_FORMATS)}")
-    if path == "-" and kind not in ("jsonl",) and sys.stdout.isatty():
-        raise ConfigError(
-            f"will not write {kind} to a terminal", hint="name -o FILE, or --to jsonl"
-        )
+    kind = to or by_suffix(path) or default
+    if kind not in formats:
+        raise ConfigError(f"cannot write {kind}", hint=f"--to {', '.join(formats)}")
+    if path == "-" and FORMATS[kind].seeks:
+        raise ConfigError(f"{kind} cannot be streamed to stdout", hint="name -o FILE")
+    if path == "-" and not FORMATS[kind].lines and sys.stdout.isatty() and not dry:
+        hint = "name -o FILE, or --to jsonl"
+        raise ConfigError(f"will not write {kind} to a terminal", hint=hint)
     return kind
+
+
+@contextmanager
+def writer(
+    output: str,
+    *,
+    format: str,
+    overwrite: bool = False,
+    metadata: Mapping[str, str] | None = None,
+    floats: bool = False,
+) -> Iterator[Write]:
+    """Open an output; the yielded function takes blobs of JSON lines, or Arrow batches, as the format has it.
+
+    Args:
+        metadata: key-value metadata of a table.
+        floats: embedding files: the columns of floats are stored as such (BYTE_STREAM_SPLIT and no
+            dictionary in Parquet).
+    """
+    opened = load(FORMATS[format].writer)
+    with opened(output, overwrite=overwrite, metadata=metadata or {}, floats=floats) as write:
+        yield write
 
 
 @contextmanager
@@ -60,130 +103,112 @@ def open_output(path: str, *, overwrite: bool) -> Iterator[BinaryIO]:
 @contextmanager
 def _compressed(raw: BinaryIO, path: str) -> Iterator[BinaryIO]:
     if path.endswith(".gz"):
+        # neither name nor time in the header: same content, same bytes
         with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0, compresslevel=6) as file:
-            yield file  # type: ignore[misc]
+            yield cast("BinaryIO", file)
     elif path.endswith(".zst"):
         import zstandard
 
         with zstandard.ZstdCompressor(level=3).stream_writer(raw, closefd=False) as file:
-            yield file  # type: ignore[misc]
+            yield cast("BinaryIO", file)
     else:
         yield raw
 
 
-@contextmanager
-def writer(
-    output: str,
-    *,
-    format: str,
-    overwrite: bool = False,
-    metadata: dict[str, str] | None = None,
-    floats: bool = False,
-) -> Iterator[Callable[[Any], None]]:
-    """Open an output; the yielded function takes blobs of whole lines (jsonl) or Arrow batches (arrow, parquet).
-
-    Args:
-        metadata: key-value metadata of a binary file.
-        floats: embedding files: BYTE_STREAM_SPLIT and no dictionary on the floats.
-    """
-    with open_output(output, overwrite=overwrite) as file:
-        if format == "jsonl":
-            yield _line_writer(file, flush=output == "-")
-            return
-        sink = (
-            _ArrowSink(file, metadata or {})
-            if format == "arrow"
-            else _ParquetSink(file, metadata or {}, floats)
-        )
-        yield sink.write
-        sink.close()
-
-
 def write_whole(file: BinaryIO, blob: Any) -> None:
-    """Write all of it, or raise: stdout under PYTHONUNBUFFERED is a raw file, which may write a part and say no more."""
+    """Write all of it, or raise.
+
+    Under PYTHONUNBUFFERED stdout is a raw file, which may write a part and say no more.
+    """
     written = file.write(blob)
     while isinstance(file, io.RawIOBase) and written < len(blob):
         written += file.write(memoryview(blob)[written:])
 
 
-def _line_writer(file: BinaryIO, *, flush: bool) -> Callable[[bytes], None]:
-    last = 0.0
+@contextmanager
+def line_writer(
+    output: str, *, overwrite: bool, metadata: Mapping[str, str], floats: bool
+) -> Iterator[Write]:
+    """Open an output for blobs of whole JSON lines, which carry no metadata."""
+    del metadata, floats
+    with open_output(output, overwrite=overwrite) as file:
+        last = 0.0
 
-    def write(blob: bytes) -> None:
-        nonlocal last
-        write_whole(file, blob)
-        if flush and (now := time.monotonic()) - last >= FLUSH_SECONDS:
-            file.flush()
-            last = now
+        def write(blob: bytes) -> None:
+            nonlocal last
+            write_whole(file, blob)
+            if output == "-" and (now := time.monotonic()) - last >= FLUSH_SECONDS:
+                file.flush()
+                last = now
 
-    return write
-
-
-class _ArrowSink:
-    """An Arrow IPC stream, begun with its first batch."""
-
-    def __init__(self, file: BinaryIO, metadata: dict[str, str]) -> None:
-        self.file, self.metadata, self.stream = file, metadata, None
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        import pyarrow as pa
-
-        if self.stream is None:
-            schema = batch.schema.with_metadata({**(batch.schema.metadata or {}), **self.metadata})
-            self.stream = pa.ipc.new_stream(_Bytes(self.file), schema)
-        self.stream.write_batch(batch.replace_schema_metadata(self.stream_metadata(batch)))
-
-    def stream_metadata(self, batch: pa.RecordBatch) -> dict[Any, Any]:
-        return {**(batch.schema.metadata or {}), **self.metadata}
-
-    def close(self) -> None:
-        import pyarrow as pa
-
-        if self.stream is None:  # a table without rows, which readers can open
-            self.stream = pa.ipc.new_stream(_Bytes(self.file), pa.schema([], self.metadata))
-        self.stream.close()
+        yield write
 
 
-class _ParquetSink:
-    """A Parquet file (zstd), begun with its first batch."""
+@contextmanager
+def arrow_writer(
+    output: str, *, overwrite: bool, metadata: Mapping[str, str], floats: bool
+) -> Iterator[Write]:
+    """Open an output for batches: an Arrow IPC stream, begun with its first batch."""
+    import pyarrow as pa
 
-    def __init__(self, file: BinaryIO, metadata: dict[str, str], floats: bool) -> None:
-        self.file, self.metadata, self.floats, self.parquet = file, metadata, floats, None
+    del floats
+    stream: pa.RecordBatchStreamWriter | None = None
+    with open_output(output, overwrite=overwrite) as file:
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        import pyarrow.parquet as pq
+        def write(batch: pa.RecordBatch) -> None:
+            nonlocal stream
+            schema = batch.schema.with_metadata({**(batch.schema.metadata or {}), **metadata})
+            stream = stream or pa.ipc.new_stream(_Bytes(file), schema)
+            stream.write_batch(batch.replace_schema_metadata(schema.metadata))
 
-        if self.parquet is None:
-            self.schema = _plain_schema(batch.schema, self.metadata)
-            self.parquet = pq.ParquetWriter(
-                _Bytes(self.file), self.schema, compression="zstd", **self._float_settings()
-            )
-        self.parquet.write_batch(_plain_batch(batch).cast(self.schema))
+        yield write
+        if stream is None:  # a table without rows, which readers can open
+            stream = pa.ipc.new_stream(_Bytes(file), pa.schema([], dict(metadata)))
+        stream.close()
 
-    def _float_settings(self) -> dict[str, Any]:
-        import pyarrow as pa
 
-        if not self.floats:
-            return {}
-        vectors = [f for f in self.schema if pa.types.is_fixed_size_list(f.type)]
-        split = [f"{f.name}.list.element" for f in vectors if f.type.value_type != pa.float16()]
-        words = [f.name for f in self.schema if f not in vectors and not pa.types.is_nested(f.type)]
-        return {"use_byte_stream_split": split or False, "use_dictionary": words or False}
+@contextmanager
+def parquet_writer(
+    output: str, *, overwrite: bool, metadata: Mapping[str, str], floats: bool
+) -> Iterator[Write]:
+    """Open an output for batches: a Parquet file (zstd), begun with its first batch."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
-    def close(self) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+    parquet: pq.ParquetWriter | None = None
+    with open_output(output, overwrite=overwrite) as file:
 
-        if self.parquet is None:
-            self.parquet = pq.ParquetWriter(_Bytes(self.file), pa.schema([], self.metadata))
-        self.parquet.close()
+        def write(batch: pa.RecordBatch) -> None:
+            nonlocal parquet
+            if parquet is None:
+                schema = _plain_schema(batch.schema, metadata)
+                settings = _float_settings(schema) if floats else {}
+                parquet = pq.ParquetWriter(_Bytes(file), schema, compression="zstd", **settings)
+            parquet.write_batch(_plain_batch(batch).cast(parquet.schema))
+
+        yield write
+        if parquet is None:
+            parquet = pq.ParquetWriter(_Bytes(file), pa.schema([], dict(metadata)))
+        parquet.close()
+
+
+def _float_settings(schema: pa.Schema) -> dict[str, Any]:
+    """Return how columns of vectors are stored: bytes of like weight together, no dictionary."""
+    import pyarrow as pa
+
+    vectors = [f for f in schema if pa.types.is_fixed_size_list(f.type)]
+    # pyarrow splits no bytes of half floats
+    split = [f"{f.name}.list.element" for f in vectors if f.type.value_type != pa.float16()]
+    words = [f.name for f in schema if f not in vectors and not pa.types.is_nested(f.type)]
+    return {"use_byte_stream_split": split or False, "use_dictionary": words or False}
 
 
 class _Bytes(io.RawIOBase):
     """A file that pyarrow may write to but not close, and whose broken pipe stays one."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self.file, self.written = file, 0
+        self.file = file
+        self.written = 0
 
     def tell(self) -> int:  # a pipe does not know; Parquet asks
         return self.written
@@ -191,7 +216,7 @@ class _Bytes(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, data: Any) -> int:  # type: ignore[override]
+    def write(self, data: Any) -> int:
         write_whole(self.file, data)
         self.written += len(data)
         return len(data)
@@ -202,7 +227,10 @@ class _Bytes(io.RawIOBase):
 
 
 def _plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Turn list views into lists (pyarrow 26 casts views that begin at 0 into lists without their last offset)."""
+    """Turn list views into lists.
+
+    pyarrow 26 casts views that begin at 0 into lists without their last offset, so no cast does it.
+    """
     import numpy as np
     import pyarrow as pa
 
@@ -215,13 +243,11 @@ def _plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
-def _plain_schema(schema: pa.Schema, metadata: dict[str, str]) -> pa.Schema:
+def _plain_schema(schema: pa.Schema, metadata: Mapping[str, str]) -> pa.Schema:
     import pyarrow as pa
 
-    return pa.schema(
-        [pa.field(f.name, _storable(f.type)) for f in schema],
-        {**(schema.metadata or {}), **metadata},
-    )
+    fields = [pa.field(f.name, _storable(f.type)) for f in schema]
+    return pa.schema(fields, {**(schema.metadata or {}), **metadata})
 
 
 def _storable(kind: pa.DataType) -> pa.DataType:
@@ -239,38 +265,40 @@ def write_records(
     *,
     to: str | None = None,
     overwrite: bool = False,
-    metadata: dict[str, str] | None = None,
+    metadata: Mapping[str, str] | None = None,
 ) -> None:
     """Write dicts in the format of --to or of the file's suffix; holds one batch."""
     kind = output_format(output, to)
-    option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
-    payloads = (
-        (orjson.dumps(r, option=option) for r in records)
-        if kind == "jsonl"
-        else record_batches(records)
-    )
+    payloads = json_lines(records) if FORMATS[kind].lines else record_batches(records)
     with writer(output, format=kind, overwrite=overwrite, metadata=metadata) as write:
         for payload in payloads:
             write(payload)
+
+
+def json_lines(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    """Yield each record as a line."""
+    option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
+    return (orjson.dumps(record, option=option) for record in records)
 
 
 def record_batches(records: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
     """Batch dicts under the schema that the first batch shows."""
     import pyarrow as pa
 
-    rows, schema = iter(records), None
+    rows = iter(records)
+    schema = None
     while part := list(islice(rows, BATCH_ROWS)):
         try:
-            batch = pa.RecordBatch.from_pylist(part, schema=schema or _schema(part))
+            batch = pa.RecordBatch.from_pylist(part, schema=schema or schema_of(part))
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise DataError(
-                f"records do not fit one table: {error}", hint="--to jsonl takes any record"
-            ) from None
+            message = f"records do not fit one table: {error}"
+            raise DataError(message, hint="--to jsonl takes any record") from None
         schema = batch.schema
         yield batch
 
 
-def _schema(rows: list[dict[str, Any]]) -> pa.Schema:
+def schema_of(rows: Sequence[Mapping[str, Any]]) -> pa.Schema:
+    """Return the schema that records show, their fields in the order in which they occur first."""
     import pyarrow as pa
 
     names = dict.fromkeys(name for row in rows for name in row)

@@ -3,23 +3,28 @@
 N rows, D dimensions. In memory an embedding is a row of an N×D matrix, never a list of floats.
 """
 
+# pyarrow has no stubs, so that all it returns is unknown to the type checker.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import orjson
+import pyarrow as pa
 
 from dialtools.errors import DataError, nearest
 from dialtools.streams.bytesio import open_input
-from dialtools.streams.chunks import Chunk, input_format, read_chunks, records
+from dialtools.streams.chunks import HEAD_BYTES, Chunk, read_chunks, records
+from dialtools.streams.formats import DEFAULT, FORMATS, input_format
+from dialtools.streams.npy import BESIDE
 from dialtools.streams.policy import Policy, Where
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 SUFFIX = "embedding"
 
@@ -30,9 +35,10 @@ class Embeddings:
 
     Attributes:
         vectors: column name -> (N, D) float32; `embedding`, or `context_embedding`,
-            `response_embedding`, ….
+            `response_embedding`, ...
         columns: the other fields, N values each.
         metadata: key-value metadata of the file (provenance under `dialtools`).
+        name: of the file, for messages.
     """
 
     vectors: dict[str, np.ndarray]
@@ -86,8 +92,6 @@ def embedding_batch(
     schema: pa.Schema | None = None,
 ) -> pa.RecordBatch:
     """Return an Arrow batch of columns and FixedSizeList vectors, each vector (N, D)."""
-    import pyarrow as pa
-
     kinds = {f.name: f.type for f in schema} if schema else {}
     arrays = {name: pa.array(values, kinds.get(name)) for name, values in columns.items()}
     for name, matrix_ND in vectors.items():
@@ -96,80 +100,109 @@ def embedding_batch(
     return pa.RecordBatch.from_pydict(arrays)
 
 
+def batch_matrix(batch: pa.RecordBatch, name: str) -> np.ndarray:
+    """Return the (N, D) float32 vectors of a batch's column."""
+    column = batch[name]
+    flat = column.flatten().to_numpy(zero_copy_only=False)
+    return flat.reshape(len(column), -1).astype(np.float32)
+
+
+def embedding_lines(batch: pa.RecordBatch) -> bytes:
+    """Return the rows of a batch as JSON lines, the vectors last."""
+    vectors = {
+        name: batch_matrix(batch, name) for name in batch.schema.names if name.endswith(SUFFIX)
+    }
+    columns = {name: batch[name].to_pylist() for name in batch.schema.names if name not in vectors}
+    option = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
+    lines: list[bytes] = []
+    for i in range(batch.num_rows):
+        facts = {name: values[i] for name, values in columns.items() if values[i] is not None}
+        row = facts | {name: matrix_ND[i] for name, matrix_ND in vectors.items()}
+        lines.append(orjson.dumps(row, option=option))
+    return b"".join(lines)
+
+
 def read_embeddings(paths: Sequence[str]) -> Embeddings:
     """Read one or several embedding files (Parquet, Arrow, JSONL, .npy) as one.
 
     Raises:
         DataError: if a file has no vectors, or files differ in their vectors.
     """
-    parts = [_read_npy(path) if path.endswith(".npy") else _read_table(path) for path in paths]
-    if len(parts) == 1:
-        return parts[0]
+    parts = [_read_file(path) for path in paths]
     first = parts[0]
+    if len(parts) == 1:
+        return first
     for part in parts[1:]:
-        if {k: v.shape[1] for k, v in part.vectors.items()} != {
-            k: v.shape[1] for k, v in first.vectors.items()
-        }:
+        if _dimensions(part) != _dimensions(first):
             raise DataError(f"its vectors are not those of {first.name}", where=part.name)
     shared = [name for name in first.columns if all(name in part.columns for part in parts)]
-    vectors = {
-        name: np.concatenate([part.vectors[name] for part in parts]) for name in first.vectors
-    }
-    columns = {name: [value for part in parts for value in part.columns[name]] for name in shared}
-    return Embeddings(vectors, columns, first.metadata, ", ".join(p.name for p in parts))
+    return Embeddings(
+        {name: np.concatenate([part.vectors[name] for part in parts]) for name in first.vectors},
+        {name: [value for part in parts for value in part.columns[name]] for name in shared},
+        first.metadata,
+        ", ".join(part.name for part in parts),
+    )
+
+
+def _dimensions(embeddings: Embeddings) -> dict[str, int]:
+    return {name: matrix_ND.shape[1] for name, matrix_ND in embeddings.vectors.items()}
+
+
+def _read_file(path: str) -> Embeddings:
+    if path.endswith(".npy"):
+        return _read_npy(path)
+    with open_input(path) as stream:
+        kind = input_format(path, None, stream.peek(HEAD_BYTES)[:HEAD_BYTES])
+        if FORMATS[kind].lines:
+            return _read_lines(stream, path)
+    return _read_table(path)
 
 
 def _read_npy(path: str) -> Embeddings:
-    """A bare matrix; ids and labels may lie beside it in `FILE.columns.jsonl`."""
+    """Read a bare matrix; ids and labels may lie beside it."""
     try:
         with open_input(path) as stream:
             matrix = np.load(stream, allow_pickle=False)
     except ValueError as error:
         raise DataError(f"not a NumPy matrix: {error}", where=path) from None
-    beside = Path(f"{path}.columns.jsonl")
-    rows = (
-        [orjson.loads(line) for line in beside.read_bytes().splitlines()] if beside.exists() else []
-    )
-    columns = {
-        name: [row.get(name) for row in rows]
-        for name in dict.fromkeys(k for row in rows for k in row)
-    }
+    beside = Path(f"{path}{BESIDE}")
+    lines = beside.read_bytes().splitlines() if beside.exists() else []
+    columns = _by_column([orjson.loads(line) for line in lines])
     return Embeddings({SUFFIX: _checked(matrix, path)}, columns, {}, path)
 
 
-def _read_table(path: str) -> Embeddings:
-    import pyarrow as pa
+def _by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return rows by field; what a row lacks is None."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
 
-    with open_input(path) as stream:
-        kind = input_format(path, None, stream.peek(6)[:6])
-        if kind == "jsonl":
-            return _read_jsonl(stream, path)
+
+def _read_table(path: str) -> Embeddings:
     batches = [chunk.data for chunk in read_chunks([path])]
     if not batches:
         raise DataError("holds no embeddings", where=path)
     table = pa.Table.from_batches(batches)
-    vectors = {
-        f.name: _checked(_matrix(table[f.name], path), path)
-        for f in table.schema
-        if f.name.endswith(SUFFIX)
-    }
-    if not vectors:
-        raise DataError(
-            f"has no column named embedding or *_embedding, but {', '.join(table.column_names)}",
-            where=path,
+    names = [name for name in table.column_names if name.endswith(SUFFIX)]
+    if not names:
+        message = (
+            f"has no column named embedding or *_embedding, but {', '.join(table.column_names)}"
         )
-    columns = {name: table[name].to_pylist() for name in table.column_names if name not in vectors}
-    metadata = {
-        k.decode(): v.decode()
-        for k, v in (table.schema.metadata or {}).items()
-        if k != b"ARROW:schema"
-    }
-    return Embeddings(vectors, columns, metadata, path)
+        raise DataError(message, where=path)
+    return Embeddings(
+        {name: _checked(_matrix(table[name], path), path) for name in names},
+        {name: table[name].to_pylist() for name in table.column_names if name not in names},
+        _own_metadata(table.schema),
+        path,
+    )
+
+
+def _own_metadata(schema: pa.Schema) -> dict[str, str]:
+    """Return the metadata that a writer gave, without what pyarrow adds."""
+    metadata = (schema.metadata or {}).items()
+    return {key.decode(): value.decode() for key, value in metadata if key != b"ARROW:schema"}
 
 
 def _matrix(column: pa.ChunkedArray, path: str) -> np.ndarray:
-    import pyarrow as pa
-
     if column.null_count:
         raise DataError(f"column {column.type} has empty rows", where=path)
     array = column.combine_chunks()
@@ -182,45 +215,41 @@ def _matrix(column: pa.ChunkedArray, path: str) -> np.ndarray:
     return flat.reshape(len(array), array.type.list_size)
 
 
-def _read_jsonl(stream: Any, path: str) -> Embeddings:
+def _read_lines(stream: io.BufferedReader, path: str) -> Embeddings:
+    """Read embeddings of which each is a line of JSON; a number is a float32 at once."""
     vectors: dict[str, list[np.ndarray]] = {}
     rows: list[dict[str, Any]] = []
-    n = 0
-    for n, record in records(Chunk(path, 1, "jsonl", stream.read()), Policy()):
-        rows.append({name: value for name, value in record.items() if not name.endswith(SUFFIX)})
-        for name, value in record.items():
-            if name.endswith(SUFFIX):
-                try:
-                    vectors.setdefault(name, []).append(np.asarray(value, np.float32))
-                except (TypeError, ValueError):
-                    raise DataError(f"{name}: expected numbers", where=Where(path, n)) from None
+    for number, record in records(Chunk(path, 1, DEFAULT, stream.read()), Policy()):
+        names = [name for name in record if name.endswith(SUFFIX)]
+        for name in names:
+            vector = _vector(record.pop(name), name, Where(path, number))
+            vectors.setdefault(name, []).append(vector)
+        rows.append(record)
     if not vectors:
         raise DataError("holds no embeddings (a field named embedding or *_embedding)", where=path)
+    for name, given in vectors.items():
+        if len(given) < len(rows):
+            missing = len(rows) - len(given)
+            raise DataError(f"{missing} of {len(rows)} rows have no {name}", where=path)
+        if len({vector.shape for vector in given}) > 1:
+            raise DataError("vectors differ in length", where=path)
+    matrices = {name: _checked(np.stack(given), path) for name, given in vectors.items()}
+    return Embeddings(matrices, _by_column(rows), {}, path)
+
+
+def _vector(value: Any, name: str, where: Where) -> np.ndarray:
     try:
-        matrices = {name: _checked(np.stack(some), path) for name, some in vectors.items()}
-    except ValueError:
-        raise DataError("vectors differ in length", where=path) from None
-    short = next((name for name, matrix in matrices.items() if len(matrix) < len(rows)), None)
-    if short:
-        raise DataError(
-            f"{len(rows) - len(matrices[short])} of {len(rows)} rows have no {short}", where=path
-        )
-    columns = {
-        name: [row.get(name) for row in rows]
-        for name in dict.fromkeys(k for row in rows for k in row)
-    }
-    return Embeddings(matrices, columns, {}, path)
+        return np.asarray(value, np.float32)
+    except (TypeError, ValueError):
+        raise DataError(f"{name}: expected numbers", where=where) from None
 
 
 def _checked(matrix: np.ndarray, path: str) -> np.ndarray:
     if matrix.ndim != 2 or not np.issubdtype(matrix.dtype, np.number):
-        raise DataError(
-            f"expected a matrix of numbers, got shape {matrix.shape} of {matrix.dtype}", where=path
-        )
+        message = f"expected a matrix of numbers, got shape {matrix.shape} of {matrix.dtype}"
+        raise DataError(message, where=path)
     matrix = np.asarray(matrix, np.float32)
-    if not np.isfinite(matrix).all():
-        raise DataError(
-            f"row {int(np.nonzero(~np.isfinite(matrix).all(1))[0][0]) + 1} is not finite",
-            where=path,
-        )
+    finite = np.isfinite(matrix).all(1)
+    if not finite.all():
+        raise DataError(f"row {int(np.argmin(finite)) + 1} is not finite", where=path)
     return matrix

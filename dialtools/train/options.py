@@ -6,13 +6,8 @@ from dataclasses import dataclass
 
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.errors import ConfigError
-from dialtools.options import (
-    DRY_RUN,
-    RECORD_FORMATS,
-    RunOptions,
-    argument,
-    option,
-)
+from dialtools.options import DRY_RUN, RunOptions, argument, option
+from dialtools.streams.formats import RECORD_FORMATS
 from dialtools.train import recipe
 from dialtools.train.catalog import HEADS, OPTIMISERS, SCHEDULES
 from dialtools.train.losses.catalog import LOSSES

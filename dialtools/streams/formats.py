@@ -1,0 +1,145 @@
+"""FORMATS: every format of records, and all that is known of it, in one table.
+
+To add a format: write its reader, its writer or both in a module of this room, and an entry here.
+Flags, completion, suffixes and what each command can read or write follow from the entry. This module
+is loaded by `--help`, so what an entry names is loaded when it is used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+COMPRESSED = (".gz", ".zst")
+"""What may stand behind a suffix."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format of records.
+
+    Attributes:
+        summary: what one line of help says of it.
+        suffixes: of the names of its files.
+        magic: how its files begin.
+        lines: it is text: readers cut it at the ends of lines, and its writer takes blobs of JSON
+            lines. Otherwise it is a table: it is read and written in Arrow batches.
+        reader: `module:function` from (chunk of lines, policy) to numbers and records; of a table,
+            from (open stream, path) to Arrow batches.
+        columns: its lines are rows under a header (CSV), which `corpora` reads.
+        data_set: only data sets that were published so have it; no suffix leads to it.
+        writer: `module:function`, a context manager from (output, overwrite, metadata, floats) to a
+            function that takes payloads.
+        vectors: it holds a matrix, and nothing without vectors can be written so.
+        seeks: it cannot be written to a pipe.
+        metadata: `module:function` from the path of a file to its key-value metadata.
+    """
+
+    summary: str
+    suffixes: tuple[str, ...] = ()
+    magic: tuple[bytes, ...] = ()
+    lines: bool = False
+    reader: str = ""
+    columns: bool = False
+    data_set: bool = False
+    writer: str = ""
+    vectors: bool = False
+    seeks: bool = False
+    metadata: str = ""
+
+
+FORMATS = {
+    "jsonl": Format(
+        "JSON Lines: a record a line",
+        suffixes=(".jsonl", ".ndjson", ".json"),
+        lines=True,
+        reader="dialtools.streams.chunks:json_records",
+        writer="dialtools.streams.sinks:line_writer",
+    ),
+    "csv": Format("comma-separated values", suffixes=(".csv",), lines=True, columns=True),
+    "tsv": Format("tab-separated values", suffixes=(".tsv",), lines=True, columns=True),
+    "text": Format(
+        "plain text: a turn or a text a line",
+        suffixes=(".txt",),
+        lines=True,
+        reader="dialtools.streams.chunks:text_records",
+    ),
+    "parquet": Format(
+        "Parquet",
+        suffixes=(".parquet",),
+        magic=(b"PAR1",),
+        reader="dialtools.streams.tables:parquet_batches",
+        writer="dialtools.streams.sinks:parquet_writer",
+        metadata="dialtools.streams.tables:parquet_metadata",
+    ),
+    "arrow": Format(
+        "Arrow IPC: a stream, the fast lane between commands, or a file",
+        suffixes=(".arrow",),
+        magic=(b"ARROW1", b"\xff\xff\xff\xff"),
+        reader="dialtools.streams.tables:arrow_batches",
+        writer="dialtools.streams.sinks:arrow_writer",
+        metadata="dialtools.streams.tables:arrow_metadata",
+    ),
+    "npy": Format(
+        "NumPy: a matrix; the other columns lie beside it",
+        suffixes=(".npy",),
+        writer="dialtools.streams.npy:npy_writer",
+        vectors=True,
+        seeks=True,
+    ),
+    "ecd": Format(
+        "training pairs as published with DialogueCSE",
+        lines=True,
+        reader="dialtools.streams.ecd:training_records",
+        data_set=True,
+    ),
+    "ecd-select": Format(
+        "queries and candidates as published with DialogueCSE",
+        lines=True,
+        reader="dialtools.streams.ecd:select_records",
+        data_set=True,
+    ),
+    "ecd-sts": Format(
+        "scored pairs of texts as published with DialogueCSE",
+        lines=True,
+        reader="dialtools.streams.ecd:sts_records",
+        data_set=True,
+    ),
+}
+DEFAULT = "jsonl"
+
+RECORD_FORMATS = tuple(name for name, f in FORMATS.items() if f.reader or f.columns)
+"""What records are read from."""
+INPUT_FORMATS = tuple(name for name in RECORD_FORMATS if not FORMATS[name].data_set)
+"""The same without the files of single data sets."""
+EMBEDDING_FORMATS = tuple(name for name, f in FORMATS.items() if f.writer)
+"""What vectors are written to."""
+OUTPUT_FORMATS = tuple(name for name in EMBEDDING_FORMATS if not FORMATS[name].vectors)
+"""What records are written to."""
+
+
+@cache
+def load(target: str) -> Any:
+    """Import what an entry names."""
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def by_suffix(path: str) -> str | None:
+    """Return the format that a file's name tells, whatever compresses it."""
+    suffixes = [suffix for suffix in Path(path).suffixes if suffix not in COMPRESSED]
+    last = suffixes[-1] if suffixes else None
+    return next((name for name, f in FORMATS.items() if last in f.suffixes), None)
+
+
+def by_magic(head: bytes) -> str | None:
+    """Return the format that the first bytes of a file tell."""
+    return next((name for name, f in FORMATS.items() if head.startswith(f.magic)), None)
+
+
+def input_format(path: str, given: str | None, head: bytes = b"") -> str:
+    """Return the format by --from, else by suffix, else by magic bytes, else JSONL."""
+    return given or by_suffix(path) or by_magic(head) or DEFAULT

@@ -1,0 +1,87 @@
+"""Parquet and Arrow as batches of columns."""
+
+# pyarrow has no stubs, so that all it returns is unknown to the type checker.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import io
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dialtools.errors import DataError
+from dialtools.streams.bytesio import display_name, open_input
+
+BATCH_ROWS = 4096
+SPOOL_BYTES = 1 << 20
+FILE_MAGIC = b"ARROW1"
+"""Of an Arrow file, which has its table of contents at its end; a stream has none."""
+
+
+def parquet_batches(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of a Parquet file, which is spooled to the disk unless it lies there as it is.
+
+    Raises:
+        DataError: if it is damaged.
+    """
+    with _damage("parquet", path):
+        if path != "-" and Path(path).suffix == ".parquet":
+            yield from pq.ParquetFile(path).iter_batches(batch_size=BATCH_ROWS)
+            return
+        with _spooled(stream) as spool:
+            yield from pq.ParquetFile(spool).iter_batches(batch_size=BATCH_ROWS)
+
+
+def arrow_batches(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of an Arrow stream, or of an Arrow file, which is spooled to the disk.
+
+    Raises:
+        DataError: if it is damaged.
+    """
+    with _damage("arrow", path):
+        if stream.peek(len(FILE_MAGIC))[: len(FILE_MAGIC)] != FILE_MAGIC:
+            yield from pa.ipc.open_stream(stream)
+            return
+        with _spooled(stream) as spool:
+            reader = pa.ipc.open_file(spool)
+            yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
+
+
+def parquet_metadata(path: str) -> dict[bytes, bytes]:
+    """Return the key-value metadata of a Parquet file."""
+    return pq.read_metadata(path).metadata or {}
+
+
+def arrow_metadata(path: str) -> dict[bytes, bytes]:
+    """Return the key-value metadata of an Arrow stream in a file."""
+    with open_input(path) as stream:
+        return pa.ipc.open_stream(stream).schema.metadata or {}
+
+
+@contextmanager
+def _spooled(stream: io.BufferedReader) -> Iterator[BinaryIO]:
+    """Copy a stream to the disk, for readers that begin at the end."""
+    with tempfile.TemporaryFile() as spool:
+        while block := stream.read(SPOOL_BYTES):
+            spool.write(block)
+        spool.seek(0)
+        yield spool
+
+
+@contextmanager
+def _damage(kind: str, path: str) -> Iterator[None]:
+    """Turn what pyarrow says of a damaged file into an error that names it."""
+    try:
+        yield
+    except (pa.ArrowInvalid, OSError) as error:
+        if isinstance(error, OSError) and error.errno:  # of the system, not of the file's content
+            raise
+        reason = str(error).splitlines()[0]
+        raise DataError(f"damaged {kind}: {reason}", where=display_name(path)) from None
