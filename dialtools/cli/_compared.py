@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dialtools.cli._grid import Grid, write_table
 from dialtools.cli._run import Run
-from dialtools.eval.options.tables import CompareOptions
+from dialtools.eval.options.compare import CompareOptions
 
 if TYPE_CHECKING:
     from dialtools.eval.compare.compare import Comparison

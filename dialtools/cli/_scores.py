@@ -10,8 +10,8 @@ from dialtools.cli._grid import Grid, write_table
 from dialtools.cli._run import Run
 from dialtools.errors import DataError
 from dialtools.eval.options.base import ReportOptions, ScoreOptions
-from dialtools.eval.options.tables import SuiteOptions
-from dialtools.eval.options.views import SpaceOptions
+from dialtools.eval.options.space import SpaceOptions
+from dialtools.eval.options.suite import SuiteOptions
 
 if TYPE_CHECKING:
     from dialtools.eval.score import Score
@@ -21,11 +21,17 @@ SOURCES = ("train", "test", "validation", "pool", "episodes")
 """Options of tasks that name a file beside the inputs."""
 
 
-def report(scores: list[Score], metadata: dict[str, str], options: ReportOptions, run: Run) -> None:
-    """Print a table for a person or JSONL for a machine; then check the gates."""
+def report(
+    scores: list[Score],
+    metadata: dict[str, str],
+    options: ReportOptions,
+    run: Run,
+    *,
+    notes: Sequence[str] = (),
+) -> None:
+    """Print a table for a person or JSONL for a machine, then the notes; then check the gates."""
     import orjson
 
-    from dialtools.eval.sanity import told
     from dialtools.eval.score import check_gates
 
     provenance = orjson.loads(metadata.get("dialtools", "{}"))
@@ -35,8 +41,8 @@ def report(scores: list[Score], metadata: dict[str, str], options: ReportOptions
         score.inputs = inputs
     records = [score.record(each=options.each) for score in scores]
     _write(score_grid(scores), records, options, run)
-    if line := told(scores[0].data):
-        run.warn(line)
+    for note in notes:
+        run.warn(note)
     check_gates(scores, options.fail_under)
 
 

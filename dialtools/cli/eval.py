@@ -14,36 +14,20 @@
   dial-eval finetune intent --model model/ tickets.jsonl
   dial-eval curve --intent tickets.jsonl --plot curve.svg run/
 
-Reads what dial-embed writes (Parquet, Arrow, JSONL, .npy); needs no model and no GPU, but for finetune and curve, which
-read records and load encoders. Numbers are percent, with 95 % intervals: Student's t over runs or over blocks of
-candidates, or bootstrap over the queries of one run.
+Reads what dial-embed writes (Parquet, Arrow, JSONL, .npy); needs no model and
+no GPU, but for finetune and curve, which read records and load encoders.
+Numbers are percent, with 95 % intervals: Student's t over runs or over blocks
+of candidates, or bootstrap over the queries of one run.
 """
 
 from __future__ import annotations
 
 from dialtools.catalog import Entry
 from dialtools.cli._command import group
+from dialtools.cli.eval_task import task_commands
 
-TASKS = {
-    "intent": Entry(
-        "dialtools.cli.eval_tasks:intent",
-        "intent classification: few-shot prototypes or regression, nearest neighbours",
-    ),
-    "oos": Entry("dialtools.cli.eval_tasks:oos", "tell in-scope texts from out-of-scope ones"),
-    "select": Entry("dialtools.cli.eval_tasks:select", "find the response among candidates"),
-    "act": Entry(
-        "dialtools.cli.eval_tasks:act",
-        "predict the acts of the next system turn, or tell those of the current one",
-    ),
-    "infer": Entry("dialtools.cli.eval_tasks:infer", "tell whether a dialogue contradicts itself"),
-    "retrieve": Entry(
-        "dialtools.cli.eval_tasks:retrieve", "rank texts of the same kind before others"
-    ),
-    "sts": Entry("dialtools.cli.eval_tasks:sts", "compare cosines with annotated similarity"),
-    "entail": Entry(
-        "dialtools.cli.eval_tasks:entail",
-        "anchors nearer to entailments than to contradictions (NLI triplets)",
-    ),
+COMMANDS = {
+    **task_commands(),
     "space": Entry("dialtools.cli.eval_views:space", "uniformity, alignment, cosines, isotropy"),
     "plot": Entry(
         "dialtools.cli.eval_views:plot",
@@ -67,4 +51,4 @@ TASKS = {
         "score files side by side: differences, intervals, paired tests",
     ),
 }
-main = group(__doc__ or "", TASKS)
+main = group(__doc__ or "", COMMANDS)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dialtools.cli._command import command
 from dialtools.cli._run import Run
-from dialtools.eval.options.views import PlotOptions, SpaceOptions
+from dialtools.eval.options.base import page_of
+from dialtools.eval.options.plot import PlotOptions
+from dialtools.eval.options.space import SpaceOptions
 
 MEMORY = "the embedding files: 4 bytes a number"
 
@@ -13,17 +15,7 @@ MEMORY = "the embedding files: 4 bytes a number"
     SpaceOptions,
     memory=MEMORY,
     reads_stdin=False,
-    name="dial-eval space",
-    doc="""dial-eval space - the shape of spaces: how even, how close the texts of one label
-
-  dial-eval space clinc150.parquet
-  dial-eval space --part test --plot space.svg clinc150.parquet banking77.parquet
-
-Of unit vectors: uniformity, log of the mean of exp(-2 |x - y|^2) over pairs; alignment, the mean of |x - y|^2 over pairs
-with one label; the mean cosine, of all pairs, of pairs with one label (intra) and with two (inter), and the margin between
-the last two; the effective rank, exp of the entropy of the singular values; isotropy, the smallest by the largest
-partition function. For uniformity and alignment lower is better, for isotropy and margin higher.
-""",
+    doc=page_of(SpaceOptions),
 )
 def space(options: SpaceOptions, run: Run) -> None:
     from dialtools.cli._scores import report_space
@@ -40,17 +32,7 @@ def space(options: SpaceOptions, run: Run) -> None:
     PlotOptions,
     memory=MEMORY,
     reads_stdin=False,
-    name="dial-eval plot",
-    doc="""dial-eval plot - embeddings on a plane, coloured by label
-
-  dial-eval plot --part test clinc150.parquet -o clinc150.png
-  dial-eval plot --method pca banking77.parquet -o banking77.svg --coordinates banking77.jsonl
-  dial-eval plot clinc150.parquet -o clinc150.html
-
-A picture has a legend of up to 20 labels; more are written where their points are. The page holds all it needs: hover tells
-a point's label and text, the search marks the texts that hold some words, a click on a label shows it alone, the wheel
-zooms. t-SNE is scikit-learn's, above 20,000 points openTSNE's; one seed, one picture.
-""",
+    doc=page_of(PlotOptions),
 )
 def plot(options: PlotOptions, run: Run) -> None:
     from pathlib import Path

@@ -1,9 +1,9 @@
-"""What the rows behind a score are: how even the classes, and whether test rows occur among the training rows."""
+"""What the rows behind a score are: how even the classes, which test rows training rows repeat."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ def check(
     train_labels: Sequence[Any],
     test_labels: Sequence[Any],
 ) -> None:
-    """Set `data` of scores of these test rows, and `unleaked` if some of them occur in the training rows.
+    """Set `data` of the scores, and `unleaked` where training rows repeat some of the test rows.
 
     Args:
         train_labels, test_labels: the class of each row, or its list of labels.
@@ -36,10 +36,11 @@ def check(
         "test": balance(test, test_labels),
     }
     fields = embedded(train)
-    found = [texts(part, fields) for part in (train, test)]
+    known, asked = texts(train, fields), texts(test, fields)
     leaked = None
-    if fields and None not in found:
-        exact, leaked = repeated(*found), repeated(*(list(map(folded, part)) for part in found))  # type: ignore[arg-type]
+    if known is not None and asked is not None:
+        exact = repeated(known, asked)
+        leaked = repeated([folded(text) for text in known], [folded(text) for text in asked])
         data["leakage"] = {
             "field": "+".join(fields),
             "exact": int(exact.sum()),
@@ -52,10 +53,13 @@ def check(
 
 
 def balance(part: Embeddings, labels: Sequence[Any]) -> dict[str, Any]:
-    """Return the number of rows and classes, of rows in the smallest and largest class, the latter's share in percent, and digests."""
-    sizes = Counter(
-        str(name) for own in labels for name in (own if isinstance(own, list) else [own])
-    )
+    """Return how many rows and classes there are, how even they are, and which rows they are.
+
+    Args:
+        labels: the class of each row, or its list of labels.
+    """
+    names = [label if isinstance(label, list) else [label] for label in labels]
+    sizes = Counter(str(name) for row in names for name in row)
     largest = max(sizes.values(), default=0)
     return {
         "rows": len(labels),
@@ -68,18 +72,25 @@ def balance(part: Embeddings, labels: Sequence[Any]) -> dict[str, Any]:
 
 
 def embedded(part: Embeddings) -> list[str]:
-    """Return the fields that the vectors are of: as the file tells, else the likeliest that it has; none if it has none."""
-    about = orjson.loads(part.metadata.get("dialtools", "{}"))
-    told = (about.get("options") or {}).get("field") or []
-    likely = (
-        ("history",) if "turn" in part.columns else FIELDS
-    )  # the text of a turn is less than what was embedded
-    names = told[0].split("+") if told else [name for name in likely if name in part.columns][:1]
-    return names if all(name in part.columns for name in names) else []
+    """Return the fields that the vectors are of, as the file tells, else the likeliest that it has.
+
+    There are none if the file has not kept them.
+    """
+    provenance = orjson.loads(part.metadata.get("dialtools", "{}"))
+    named = (provenance.get("options") or {}).get("field") or []
+    if named:
+        fields = named[0].split("+")
+        return fields if all(name in part.columns for name in fields) else []
+    # the text of a turn is less than what was embedded of it: its history
+    likely = ("history",) if "turn" in part.columns else FIELDS
+    return [name for name in likely if name in part.columns][:1]
 
 
 def texts(part: Embeddings, fields: Sequence[str]) -> list[str] | None:
-    """Return the text of each row, turns one after the other; None if a column is not there or holds no texts."""
+    """Return the text of each row, its turns one after the other.
+
+    None if no field is named, a column is not there, or it holds no texts.
+    """
     if not fields or any(name not in part.columns for name in fields):
         return None
     rows = [
@@ -106,16 +117,18 @@ def repeated(train: Sequence[str], test: Sequence[str]) -> np.ndarray:
     return np.fromiter((text in known for text in test), bool, len(test))
 
 
-def told(data: dict[str, Any]) -> str:
-    """Return what a user should know of the rows, in a line; nothing if nothing is known."""
-    if "train" not in data:
-        return ""
-    train, test, leakage = data["train"], data["test"], data.get("leakage")
-    rows = " to ".join(f"{n:,}" for n in dict.fromkeys((train["smallest"], train["largest"])))
-    even = f"{train['classes']:,} classes, {rows} training rows each"
+def note_on_rows(data: Mapping[str, Any]) -> str:
+    """Return what a user should know of the rows (`data` of a score), in a line."""
+    train, leakage = data["train"], data.get("leakage")
+    sizes = dict.fromkeys((train["smallest"], train["largest"]))
+    rows = " to ".join(f"{size:,}" for size in sizes)
+    classes = f"{train['classes']:,} classes, {rows} training rows each"
     if leakage is None:
-        return f"{even}; no texts here, so whether test rows occur in training is not known (dial-embed --keep all)"
-    found = f"{leakage['normalised']:,} of {test['rows']:,} test rows occur in training ({leakage['exact']:,} letter by letter)"
-    return f"{even}; {found}" + (
-        "; `unleaked` is the score without them" if leakage["normalised"] else ""
-    )
+        unknown = "no texts here, so whether test rows occur in training is not known"
+        return f"{classes}; {unknown} (dial-embed --keep all)"
+
+    test_rows = f"{leakage['normalised']:,} of {data['test']['rows']:,} test rows"
+    line = f"{classes}; {test_rows} occur in training ({leakage['exact']:,} letter by letter)"
+    if not leakage["normalised"]:
+        return line
+    return f"{line}; `unleaked` is the score without them"

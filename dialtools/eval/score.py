@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,19 +66,39 @@ class Score:
     inputs: list[dict[str, Any]] = field(default_factory=list)
 
     def record(self, *, each: bool = True) -> dict[str, Any]:
-        """Return the score as a record; what is not known is left out, as `each`, `items` and `groups` are on request."""
+        """Return the score as a record; what is not known is left out.
+
+        Args:
+            each: keep which the test items are, and what each adds.
+        """
         facts = {"schema": SCHEMA, **vars(self)}
         if not each:
             facts["each"], facts["items"], facts["groups"] = [], {}, []
-        return {
-            k: v
-            for k, v in facts.items()
-            if not (v is None or v in ([], {}) or (isinstance(v, float) and math.isnan(v)))
-        }
+        return {name: value for name, value in facts.items() if _is_known(value)}
+
+
+def _is_known(value: Any) -> bool:
+    """Tell whether a field says something: it is neither empty nor NaN."""
+    if isinstance(value, float):
+        return not math.isnan(value)
+    return value is not None and value not in ([], {})
+
+
+class Scored(NamedTuple):
+    """What a task makes of an embedding file.
+
+    Attributes:
+        metadata: that of the file, which tells the model.
+        notes: what a user should know beside the scores, a line each.
+    """
+
+    scores: list[Score]
+    metadata: dict[str, str]
+    notes: Sequence[str] = ()
 
 
 def of_runs(values: list[float], **facts: Any) -> Score:
-    """Return a score over runs with a t-interval; `each` is not known here, and comes with the facts."""
+    """Return a score over runs with a t-interval; what each item adds comes with the facts."""
     mean, low, high, std = over_runs(np.asarray(values, float))
     return Score(
         value=mean,
@@ -91,11 +112,15 @@ def of_runs(values: list[float], **facts: Any) -> Score:
 
 
 def of_queries(values_N: np.ndarray, **facts: Any) -> Score:
-    """Return a score over the queries of one run: a bootstrap interval, or one over whole `groups` if there are any."""
-    values, groups = np.asarray(values_N, float), facts.get("groups")
-    mean, low, high = (
-        over_groups(values, np.asarray(groups)) if groups else bootstrap(values, seed=facts["seed"])
-    )
+    """Return a score over the queries of one run.
+
+    Its interval is over whole `groups` if the facts tell any, else of a bootstrap of the queries.
+    """
+    values = np.asarray(values_N, float)
+    if groups := facts.get("groups"):
+        mean, low, high = over_groups(values, np.asarray(groups))
+    else:
+        mean, low, high = bootstrap(values, seed=facts["seed"])
     return Score(
         value=mean,
         low=low,
@@ -126,6 +151,5 @@ def check_gates(scores: list[Score], gates: tuple[str, ...]) -> None:
             )
         for score in hits:
             if not score.value >= float(bound):
-                raise GateError(
-                    f"{score.task} {score.setting} {score.metric} is {score.value:.2f}, below {bound}"
-                )
+                what = f"{score.task} {score.setting} {score.metric}"
+                raise GateError(f"{what} is {score.value:.2f}, below {bound}")

@@ -23,37 +23,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dialtools.catalog import Entry
 from dialtools.errors import ConfigError, DataError, nearest
-from dialtools.eval.options.labelled import IntentOptions, OosOptions
-from dialtools.eval.options.likeness import (
-    EntailOptions,
-    RetrieveOptions,
-    SelectOptions,
-    StsOptions,
-)
-from dialtools.eval.options.probes import ActOptions, InferOptions
 from dialtools.eval.score import SCHEMA, Score
+from dialtools.eval.tasks.catalog import TASKS
 from dialtools.options import Layer, resolve
 
 HOME = Path(__file__).parent / "suites"
 SUFFIXES = (".parquet", ".arrow", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".npy")
-TASKS: dict[str, tuple[Entry, type]] = {
-    "intent": (Entry("dialtools.eval.tasks.intent:evaluate", "few-shot intents"), IntentOptions),
-    "oos": (Entry("dialtools.eval.tasks.oos:evaluate", "out of scope"), OosOptions),
-    "select": (Entry("dialtools.eval.tasks.select:evaluate", "response selection"), SelectOptions),
-    "act": (Entry("dialtools.eval.tasks.act:evaluate", "action prediction"), ActOptions),
-    "infer": (Entry("dialtools.eval.tasks.infer:evaluate", "dialogue inference"), InferOptions),
-    "retrieve": (
-        Entry("dialtools.eval.tasks.retrieve:evaluate", "semantic retrieval"),
-        RetrieveOptions,
-    ),
-    "entail": (
-        Entry("dialtools.eval.tasks.entail:evaluate", "triplets of inference"),
-        EntailOptions,
-    ),
-    "sts": (Entry("dialtools.eval.tasks.sts:evaluate", "semantic similarity"), StsOptions),
-}
 AVERAGE = "average"
 
 
@@ -263,7 +239,7 @@ def _scores(suite: Suite, one: Dataset, folder: str, seed: int) -> dict[Row, Sco
     """Run a task with the options of its set and return the wanted scores."""
     from dialtools.streams.provenance import describe
 
-    entry, kind = TASKS[one.task]
+    task = TASKS[one.task]
     files = {flag: locate(folder, stem) for flag, stem in one.files.items()}
     values = {
         "inputs": (locate(folder, one.file),),
@@ -272,8 +248,8 @@ def _scores(suite: Suite, one: Dataset, folder: str, seed: int) -> dict[Row, Sco
         **one.options,
         **files,
     }
-    options, _ = resolve(kind, [Layer(f"{suite.name}: {one.name}", values)])
-    found, _metadata = entry.load()(options)
+    options, _ = resolve(task.options_class(), [Layer(f"{suite.name}: {one.name}", values)])
+    found = task.load()(options).scores
     inputs = [describe(path) for path in (*options.inputs, *files.values())]
     wanted = {}
     for row in one.rows():

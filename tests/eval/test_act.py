@@ -155,7 +155,7 @@ def test_scores_are_those_of_scikit_learn_on_what_the_layer_predicts(
     from sklearn.metrics import f1_score
 
     from dialtools.eval import probe
-    from dialtools.eval.options.probes import ActOptions
+    from dialtools.eval.options.act import ActOptions
     from dialtools.eval.tasks import act
 
     noisy = says(rows, 0) + np.random.default_rng(3).normal(size=(len(rows), 4)) * 0.6

@@ -57,7 +57,7 @@ def test_accuracy_is_that_of_scikit_learn_on_what_the_layer_predicts(toy: Toy, t
     from sklearn.metrics import accuracy_score
 
     from dialtools.eval import probe
-    from dialtools.eval.options.probes import InferOptions
+    from dialtools.eval.options.infer import InferOptions
     from dialtools.eval.rows import Parts
     from dialtools.eval.tasks import infer
 

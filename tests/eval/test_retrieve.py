@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from score_files import Evaluate, Published, score, write
 
-from dialtools.eval.options.likeness import RetrieveOptions
+from dialtools.eval.options.retrieve import RetrieveOptions
 from dialtools.eval.tasks.retrieve import bm25_lists
 from dialtools.streams.vectors import Embeddings
 from dialtools.words import index_terms

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from dialtools.errors import ConfigError, DataError, nearest
 from dialtools.eval import each
-from dialtools.eval.options.tables import CompareOptions
+from dialtools.eval.options.compare import CompareOptions
 from dialtools.eval.suite import Row
 from dialtools.streams.chunks import read_records
 from dialtools.streams.policy import Policy

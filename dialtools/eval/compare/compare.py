@@ -12,7 +12,7 @@ from dialtools.errors import ConfigError, DataError, GateError, nearest
 from dialtools.eval import each
 from dialtools.eval import identity as items
 from dialtools.eval.compare.columns import Column, Seed, columns_of, say
-from dialtools.eval.options.tables import CompareOptions
+from dialtools.eval.options.compare import CompareOptions
 from dialtools.eval.suite import AVERAGE, Row
 from dialtools.metrics import paired
 from dialtools.metrics.resample import grouped

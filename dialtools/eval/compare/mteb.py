@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from dialtools.errors import ConfigError, DataError, nearest
 from dialtools.eval.compare.columns import read_scores
-from dialtools.eval.options.tables import MtebOptions
+from dialtools.eval.options.mteb import MtebOptions
 
 ENGLISH = ["eng-Latn"]
 F1 = {"accuracy": "accuracy", "f1": "macro-f1", "f1_weighted": "weighted-f1"}
@@ -26,7 +26,7 @@ class Task(NamedTuple):
     known_as: tuple[str, ...]
 
 
-TASKS = {
+MTEB_TASKS = {
     "Banking77Classification": Task(
         "intent",
         "0fd18e25b25c072e09e0d92ab615fda904d66300",
@@ -103,17 +103,17 @@ def evaluate(options: MtebOptions) -> Export:
         name = named.get(dataset) or next(
             (
                 name
-                for name, t in TASKS.items()
+                for name, t in MTEB_TASKS.items()
                 if dataset.lower() in (name.lower(), *t.known_as) and t.task == task
             ),
             None,
         )
         try:
-            if name is None or TASKS[name].task != task:
+            if name is None or MTEB_TASKS[name].task != task:
                 raise ValueError(
                     "no task of MTEB is scored so"
                     if name is None
-                    else f"{name} is scored by dial-eval {TASKS[name].task}"
+                    else f"{name} is scored by dial-eval {MTEB_TASKS[name].task}"
                 )
             found.files[f"{name}.json"] = result(name, own)
             models.update({str(record.get("model")): None for record in own})
@@ -139,10 +139,10 @@ def evaluate(options: MtebOptions) -> Export:
 def _named(options: MtebOptions) -> dict[str, str]:
     named = dict(text.rpartition("=")[::2] for text in options.task)
     for name in named.values():
-        if name not in TASKS:
+        if name not in MTEB_TASKS:
             raise ConfigError(
                 f"--task: no task {name!r}",
-                hint=nearest(name, list(TASKS)) or f"choose from {', '.join(TASKS)}",
+                hint=nearest(name, list(MTEB_TASKS)) or f"choose from {', '.join(MTEB_TASKS)}",
             )
     return named
 
@@ -153,7 +153,7 @@ def result(name: str, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     Raises:
         ValueError: saying what MTEB does otherwise.
     """
-    task = TASKS[name]
+    task = MTEB_TASKS[name]
     setting = (
         "8-shot logreg"
         if task.task == "intent"

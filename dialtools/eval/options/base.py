@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, argument, option
 from dialtools.values import metric_bound
+
+
+def page_of(options: type) -> str:
+    """Return the help page of an options class: the docstring of its module."""
+    return sys.modules[options.__module__].__doc__ or ""
+
+
+TABLE_FORMATS = ("table", "jsonl", "markdown", "latex", "csv")
 
 
 @dataclass
@@ -93,13 +102,24 @@ class ThreePartOptions(SplitOptions):
         None,
         metavar="NAME",
         group="Input",
-        help="value of the split column for validation rows",
+        help="value of the split column for validation rows; none: there are no such rows",
         shown="validation, validate, valid, val or dev",
     )
 
 
 @dataclass
-class PartOptions(ReportOptions):
+class FileOptions(ReportOptions):
+    """What scores embedding files by themselves, without rows to learn from."""
+
+    inputs: tuple[str, ...] = argument(help="embedding files")
+
+    def __post_init__(self) -> None:
+        if not self.inputs and not self.print_config:
+            raise ConfigError("name an embedding file", hint="dial-embed makes one")
+
+
+@dataclass
+class PartOptions(FileOptions):
     """Rows of one or several parts, each scored apart."""
 
     split: str = option(

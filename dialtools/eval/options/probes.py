@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dialtools.errors import ConfigError
 from dialtools.eval.options.base import ThreePartOptions
 from dialtools.options import option
-from dialtools.values import at_least, name_list, not_negative, numbers, whole_numbers
+from dialtools.values import at_least, not_negative, numbers, whole_numbers
 
 
 @dataclass
@@ -25,7 +25,10 @@ class ProbeOptions(ThreePartOptions):
         None,
         metavar="NAME",
         group="Input",
-        help="column of what rows belong to: intervals, and the tests of dial-eval compare, keep rows of one value together",
+        help=(
+            "column of what rows belong to: intervals, and the tests of dial-eval "
+            "compare, keep rows of one value together"
+        ),
         shown="dialogue_id, if there is one",
     )
     rates: tuple[float, ...] = option(
@@ -81,50 +84,3 @@ class ProbeOptions(ThreePartOptions):
             raise ConfigError("--hold-out: a share is below 1")
         if 0 in self.rates:
             raise ConfigError("--rates: a learning rate is above 0")
-
-
-@dataclass
-class ActOptions(ProbeOptions):
-    """Options of `dial-eval act`."""
-
-    target: str = option(
-        "next",
-        choices=("next", "current"),
-        help="acts of the turn after the embedded ones, or of the last embedded one",
-    )
-    acts: str = option(
-        "acts",
-        metavar="NAME",
-        group="Input",
-        help="column of each row's own acts, beside dialogue_id and turn",
-    )
-    label: str = option(
-        "labels", metavar="NAME", group="Input", help="else: column of the target's acts"
-    )
-    speaker: str | None = option(
-        None,
-        metavar="NAME",
-        group="Input",
-        help="predict turns of this speaker only",
-        shown="of all that have acts",
-    )
-
-
-@dataclass
-class InferOptions(ProbeOptions):
-    """Options of `dial-eval infer`."""
-
-    label: tuple[str, ...] = option(
-        ("label",),
-        metavar="NAMES",
-        parse=name_list,
-        group="Input",
-        help="column of the class; of several: whether any is true",
-    )
-    under_tokens: int | None = option(
-        None,
-        metavar="N",
-        parse=at_least(1),
-        group="Input",
-        help="only rows of fewer tokens (column `tokens`: dial-embed --tokens)",
-    )

@@ -1,19 +1,20 @@
-"""Action prediction: which acts does the next system turn have, or the current one? (METHODS 4.6, 3.8, 3.9)
+"""Action prediction: which acts does the next system turn have, or the current one?
 
-The two targets are told apart by what the rows are, not by what the user says they are:
+The two targets are told apart by what the rows are, not by what the user says they are
+(METHODS 4.6, 3.8, 3.9):
 
 - Rows of turns (`dialogue_id`, `turn`, `acts`: `dial-embed --per turn`): the vector is of the
-    history that ends with the
-  turn, the acts are its own. `current` takes them, `next` those of the turn after it; the last turn
-      has none.
+  history that ends with the turn, the acts are its own. `current` takes them, `next` those of the
+  turn after it; the last turn has none.
 - Ready-made rows (`labels`): the acts of `response`. If the file tells that the response was
-    embedded it is `current`,
-  else `next`; the other one is refused.
+  embedded it is `current`, else `next`; the other one is refused.
+
+N rows, A acts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,9 @@ import orjson
 from dialtools.errors import ConfigError, DataError
 from dialtools.eval import probe, sanity
 from dialtools.eval.identity import identity
-from dialtools.eval.options.probes import ActOptions
+from dialtools.eval.options.act import ActOptions
 from dialtools.eval.rows import groups
-from dialtools.eval.score import Score, of_queries
+from dialtools.eval.score import Score, Scored, of_queries
 from dialtools.metrics import f1
 from dialtools.metrics.resample import bootstrap_sums
 from dialtools.streams.vectors import Embeddings
@@ -33,36 +34,22 @@ THRESHOLD = 0.5
 TARGET = "target"
 
 
-def evaluate(
-    options: ActOptions, advance: Callable[[int], None] = lambda _: None
-) -> tuple[list[Score], dict[str, str]]:
-    """Return micro, macro, weighted and samples F1 in percent, and the metadata of the embedding file.
+def evaluate(options: ActOptions, advance: Callable[[int], None] = lambda _: None) -> Scored:
+    """Return micro, macro, weighted and samples F1 in percent.
 
     The labels are those of training and test rows; one that is never guessed has F1 0 and counts in
     the macro average.
     """
     parts = probe.read_probe_parts(options).each(lambda part: examples(part, options))
-    names = sorted(
-        {
-            name
-            for part in (parts.train, parts.test)
-            for acts in part.columns[TARGET]
-            for name in acts
-        }
-    )
+    acts = parts.each(lambda part: part.columns[TARGET])
+    names = sorted({name for row in (*acts.train, *acts.test) for name in row})
     if len(names) < 2:
         raise DataError(f"{len(names)} act in all: nothing to tell apart", where=parts.train.name)
-    truth = parts.each(lambda part: indicators(part.columns[TARGET], names))
+    truth = acts.each(lambda rows: indicators(rows, names))
 
     layer = probe.train(parts, truth, quality, options, advance)
-    guess = layer(parts.test.matrix) > THRESHOLD
-    counts = f1.counts(truth.test, guess)
-    each = {
-        "truth": [np.flatnonzero(row).tolist() for row in truth.test],
-        "guess": [np.flatnonzero(row).tolist() for row in guess],
-        "labels": len(names),
-    }
-    facts: dict[str, Any] = {
+    guess_NA = layer(parts.test.matrix) > THRESHOLD
+    facts = {
         "task": "act",
         "dataset": options.name or parts.test.name,
         "setting": options.target,
@@ -71,10 +58,25 @@ def evaluate(
         "items": identity(parts.test.columns, also=(TARGET,)),
         "groups": groups(parts.test, options.group),
     }
-    together = np.asarray(facts["groups"], np.int64) if facts["groups"] else None
+    scores = _f1_scores(truth.test, guess_NA, facts)
+    sanity.check(scores, parts.train, parts.test, acts.train, acts.test)
+    return Scored(scores, parts.train.metadata, [sanity.note_on_rows(scores[0].data)])
+
+
+def _f1_scores(truth_NA: np.ndarray, guess_NA: np.ndarray, facts: dict[str, Any]) -> list[Score]:
+    """Return F1 of all averages, their intervals over resamples of whole groups."""
+    counts_N3A = f1.counts(truth_NA, guess_NA)
+    each = {
+        "truth": [np.flatnonzero(row).tolist() for row in truth_NA],
+        "guess": [np.flatnonzero(row).tolist() for row in guess_NA],
+        "labels": truth_NA.shape[1],
+    }
+    groups_N = np.asarray(facts["groups"], np.int64) if facts["groups"] else None
     scores = []
     for name, average in f1.AVERAGES.items():
-        value, low, high = bootstrap_sums(counts, average, seed=options.seed, groups_N=together)
+        value, low, high = bootstrap_sums(
+            counts_N3A, average, seed=facts["seed"], groups_N=groups_N
+        )
         scores.append(
             Score(
                 metric=f"{name}-f1",
@@ -83,31 +85,27 @@ def evaluate(
                 high=100 * high,
                 std=float("nan"),
                 runs=1,
-                n=len(counts),
+                n=len(counts_N3A),
                 each=each,
                 **facts,
             )
         )
-    scores.append(of_queries(100 * f1.by_row(counts), metric="samples-f1", **facts))
-    sanity.check(
-        scores, parts.train, parts.test, parts.train.columns[TARGET], parts.test.columns[TARGET]
-    )
-    return scores, parts.train.metadata
+    return [*scores, of_queries(100 * f1.by_row(counts_N3A), metric="samples-f1", **facts)]
 
 
 def quality(truth_NA: np.ndarray, probabilities_NA: np.ndarray) -> float:
-    """Return the mean of micro and macro F1, by which hyper-parameters are chosen (as DSE chooses its checkpoints)."""
+    """Return the mean of micro and macro F1, by which DSE too chooses its checkpoints."""
     sums = f1.counts(truth_NA, probabilities_NA > THRESHOLD).sum(0)
     return float(f1.micro(sums) + f1.macro(sums)) / 2
 
 
-def indicators(acts: list[list[str]], names: list[str]) -> np.ndarray:
+def indicators(acts: Sequence[Sequence[str]], names: Sequence[str]) -> np.ndarray:
     """Return (N, A) ones where a row has an act; acts that are not among the names are left out."""
     place = {name: i for i, name in enumerate(names)}
-    table = np.zeros((len(acts), len(names)), np.int64)
-    for row, own in enumerate(acts):
-        table[row, [place[name] for name in own if name in place]] = 1
-    return table
+    table_NA = np.zeros((len(acts), len(names)), np.int64)
+    for row, row_acts in enumerate(acts):
+        table_NA[row, [place[name] for name in row_acts if name in place]] = 1
+    return table_NA
 
 
 def examples(part: Embeddings, options: ActOptions) -> Embeddings:
@@ -117,75 +115,96 @@ def examples(part: Embeddings, options: ActOptions) -> Embeddings:
         DataError: if no row has one, or the turn that is looked up is missing.
         ConfigError: if the file cannot have been made for the target.
     """
-    of_turns = all(name in part.columns for name in ("dialogue_id", "turn", options.acts))
-    if of_turns and options.label in part.columns:
+    if _holds_turns(part, options):
+        targets = _targets_of_turns(part, options)
+        acts = part.column(options.acts)
+    else:
+        _check_visible(part, options)
+        targets = {row: row for row in range(len(part))}
+        acts = part.column(options.label)
+
+    speakers = part.column("speaker") if options.speaker else []
+    rows = [
+        row
+        for row, target in targets.items()
+        if acts[target] is not None and (not speakers or speakers[target] == options.speaker)
+    ]
+    if not rows:
+        raise DataError("no row has acts to predict", where=part.name)
+    chosen = part.select(np.asarray(rows, np.int64))
+    chosen.columns[TARGET] = [_names(acts[targets[row]], part, targets[row]) for row in rows]
+    return chosen
+
+
+def _holds_turns(part: Embeddings, options: ActOptions) -> bool:
+    """Tell whether the rows are turns with their own acts, or else ready-made."""
+    turns = all(name in part.columns for name in ("dialogue_id", "turn", options.acts))
+    if turns and options.label in part.columns:
         raise DataError(
             f"has {options.acts} (of each turn) and {options.label} (of the target): which?",
             where=part.name,
             hint="leave one out with dial-embed --keep, or name another with --acts or --label",
         )
-    if of_turns:
-        targets = _of_turns(part, options)
-    else:
-        _check_visible(part, options)
-        targets = dict(enumerate(range(len(part))))
-    said = part.column(options.acts if of_turns else options.label)
-    who = part.column("speaker") if options.speaker else []
-    rows = [
-        row
-        for row, at in targets.items()
-        if said[at] is not None and (not who or who[at] == options.speaker)
-    ]
-    if not rows:
-        raise DataError("no row has acts to predict", where=part.name)
-    kept = part.select(np.asarray(rows, np.int64))
-    kept.columns[TARGET] = [_names(said[targets[row]], part, targets[row]) for row in rows]
-    return kept
+    return turns
 
 
-def _of_turns(part: Embeddings, options: ActOptions) -> dict[int, int]:
-    """Return {row: the row whose acts it is to predict}: itself, or the next turn of its dialogue."""
+def _targets_of_turns(part: Embeddings, options: ActOptions) -> dict[int, int]:
+    """Return {row: the row whose acts it is to predict}: itself, or the next of its dialogue."""
     if options.target == "current":
-        return dict(enumerate(range(len(part))))
-    places = list(zip(map(str, part.column("dialogue_id")), part.column("turn"), strict=True))
-    odd = next((row for row, (_, turn) in enumerate(places) if type(turn) is not int), None)
-    if odd is not None:
-        raise DataError(
-            f"row {odd + 1}: turn: expected a whole number, got {places[odd][1]!r}", where=part.name
-        )
-    at = {place: row for row, place in enumerate(places)}
-    if len(at) < len(places):
-        twice = next(place for row, place in enumerate(places) if at[place] != row)
-        raise DataError(f"dialogue {twice[0]} has turn {twice[1]} twice", where=part.name)
+        return {row: row for row in range(len(part))}
+    places = _places(part)
+    row_at = {place: row for row, place in enumerate(places)}
     last: dict[str, int] = {}
     for dialogue, turn in places:
         last[dialogue] = max(turn, last.get(dialogue, turn))
+
     targets = {}
     for row, (dialogue, turn) in enumerate(places):
         if turn == last[dialogue]:
             continue
-        if (dialogue, turn + 1) not in at:
+        if (dialogue, turn + 1) not in row_at:
             raise DataError(
                 f"dialogue {dialogue} has no turn {turn + 1}, which follows row {row + 1}",
                 where=part.name,
                 hint="next turns are looked up: keep every turn of a dialogue, in one split",
             )
-        targets[row] = at[dialogue, turn + 1]
+        targets[row] = row_at[dialogue, turn + 1]
     return targets
 
 
+def _places(part: Embeddings) -> list[tuple[str, int]]:
+    """Return dialogue and number of each turn.
+
+    Raises:
+        DataError: if a turn has no number, or the number of another.
+    """
+    places: dict[tuple[str, int], None] = {}
+    for row, (dialogue, turn) in enumerate(
+        zip(part.column("dialogue_id"), part.column("turn"), strict=True)
+    ):
+        if type(turn) is not int:
+            raise DataError(
+                f"row {row + 1}: turn: expected a whole number, got {turn!r}", where=part.name
+            )
+        place = str(dialogue), turn
+        if place in places:
+            raise DataError(f"dialogue {dialogue} has turn {turn} twice", where=part.name)
+        places[place] = None
+    return list(places)
+
+
 def _check_visible(part: Embeddings, options: ActOptions) -> None:
-    """Refuse a target that what was embedded rules out: the response is the turn that has the labels."""
-    about = orjson.loads(part.metadata.get("dialtools", "{}"))
-    fields = (about.get("options") or {}).get("field") or []
-    made_of = {name for given in fields for name in given.split("+")}
-    if options.target == "next" and "response" in made_of:
+    """Refuse a target that what was embedded rules out: the response has the labels."""
+    provenance = orjson.loads(part.metadata.get("dialtools", "{}"))
+    fields = (provenance.get("options") or {}).get("field") or []
+    embedded = {name for field in fields for name in field.split("+")}
+    if options.target == "next" and "response" in embedded:
         raise ConfigError(
             f"its vectors are of {'+'.join(fields)}: the turn that has the acts is visible",
             where=part.name,
             hint="--target current, or embed the history alone",
         )
-    if options.target == "current" and "history" in made_of and "response" not in made_of:
+    if options.target == "current" and "history" in embedded and "response" not in embedded:
         raise ConfigError(
             "its vectors are of the history alone: the turn that has the acts is not visible",
             where=part.name,

@@ -12,7 +12,7 @@ import numpy as np
 from dialtools.corpora.turns import Record, field_of
 from dialtools.errors import DataError
 from dialtools.eval.labelled import Labelled
-from dialtools.eval.options.likeness import SelectOptions
+from dialtools.eval.options.select import SelectOptions
 from dialtools.eval.score import Score, of_runs, shares
 from dialtools.eval.tasks import select
 from dialtools.eval.tasks.intent import prototype_hits

@@ -1,4 +1,7 @@
-"""Triplets of natural language inference: is a text nearer to what it entails than to what contradicts it? (METHODS 3.6)"""
+"""Triplets of inference: is a text nearer to what it entails than to what contradicts it?
+
+N triplets, A anchors, R rows (METHODS 3.6).
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ import numpy as np
 
 from dialtools.errors import DataError
 from dialtools.eval.identity import identity
-from dialtools.eval.options.likeness import EntailOptions
+from dialtools.eval.options.entail import EntailOptions
 from dialtools.eval.rows import rows_by_part
-from dialtools.eval.score import Score
+from dialtools.eval.score import Score, Scored
 from dialtools.metrics.resample import bootstrap_sums
 from dialtools.metrics.space import unit
 from dialtools.streams.vectors import SUFFIX, Embeddings, read_embeddings
@@ -20,7 +23,14 @@ TRIPLET = ("anchor", "entailment", "contradiction")
 
 
 class Triplets(NamedTuple):
-    """N triplets: the cosines of their two sides, and the anchor of each, 0 to A - 1; how many anchors lacked a side."""
+    """N triplets.
+
+    Attributes:
+        entailment, contradiction: (N,) the cosines of the anchor with its two sides.
+        anchor: (N,) the number of each one's anchor, 0 to A - 1.
+        dropped: how many anchors lacked a side.
+        rows: those of the file that are in some triplet.
+    """
 
     entailment: np.ndarray
     contradiction: np.ndarray
@@ -29,105 +39,136 @@ class Triplets(NamedTuple):
     rows: np.ndarray
 
 
-def evaluate(options: EntailOptions) -> tuple[list[Score], dict[str, str]]:
-    """Return the share of triplets in order, in percent, of each part, its interval over anchors; and the metadata.
+def evaluate(options: EntailOptions) -> Scored:
+    """Return the share of triplets in order, in percent, of each part, its interval over anchors.
 
     Raises:
         DataError: if there are no triplets.
     """
-    source, scores = read_embeddings(options.inputs), []
-    for setting, part in rows_by_part(source, split=options.split, part=options.part).items():
-        found = triplets(part, options)
-        if not len(found.anchor):
-            raise DataError(
-                f"no anchor has both an entailment and a contradiction among its {len(part)} rows",
-                where=part.name,
-                hint=f"--labels names the labels of the two, here {','.join(options.labels)}",
-            )
-        right = (found.entailment > found.contradiction).astype(np.int64)
-        sums_A2 = np.column_stack(
-            [np.bincount(found.anchor, right), np.bincount(found.anchor)]
-        ).astype(np.int64)
-        value, low, high = bootstrap_sums(
-            sums_A2, lambda s: s[..., 0] / s[..., 1], seed=options.seed
+    source = read_embeddings(options.inputs)
+    scores = [
+        _score(part, setting, options)
+        for setting, part in rows_by_part(source, split=options.split, part=options.part).items()
+    ]
+    return Scored(scores, source.metadata, [_note(score) for score in scores])
+
+
+def _score(part: Embeddings, setting: str, options: EntailOptions) -> Score:
+    found = triplets(part, options)
+    if not len(found.anchor):
+        raise DataError(
+            f"no anchor has both an entailment and a contradiction among its {len(part)} rows",
+            where=part.name,
+            hint=f"--labels names the labels of the two, here {','.join(options.labels)}",
         )
-        ties = int((found.entailment == found.contradiction).sum())
-        data = {
+    right_N = (found.entailment > found.contradiction).astype(np.int64)
+    right_A, size_A = np.bincount(found.anchor, right_N), np.bincount(found.anchor)
+    sums_A2 = np.column_stack([right_A, size_A]).astype(np.int64)
+    value, low, high = bootstrap_sums(sums_A2, lambda s: s[..., 0] / s[..., 1], seed=options.seed)
+    return Score(
+        task="entail",
+        dataset=options.name or part.name,
+        setting=setting,
+        metric="accuracy",
+        value=100 * value,
+        low=100 * low,
+        high=100 * high,
+        std=float("nan"),
+        runs=1,
+        n=len(right_N),
+        seed=options.seed,
+        each={"right": sums_A2[:, 0].tolist(), "of": sums_A2[:, 1].tolist()},
+        items=identity(part.columns, found.rows, also=(options.label,)),
+        data={
             "anchors": len(sums_A2),
-            "triplets": len(right),
+            "triplets": len(right_N),
             "dropped": found.dropped,
-            "ties": ties,
-        }
-        scores.append(
-            Score(
-                "entail",
-                options.name or source.name,
-                setting,
-                "accuracy",
-                100 * value,
-                100 * low,
-                100 * high,
-                float("nan"),
-                1,
-                len(right),
-                options.seed,
-                each={"right": sums_A2[:, 0].tolist(), "of": sums_A2[:, 1].tolist()},
-                items=identity(part.columns, found.rows, also=(options.label,)),
-                data=data,
-            )
-        )
-    return scores, source.metadata
+            "ties": int((found.entailment == found.contradiction).sum()),
+        },
+    )
+
+
+def _note(score: Score) -> str:
+    counts = score.data
+    return (
+        f"{score.setting or score.dataset}: "
+        f"{counts['triplets']:,} triplets of {counts['anchors']:,} anchors; "
+        f"{counts['dropped']:,} anchors without both sides left out; "
+        f"{counts['ties']:,} ties count as wrong"
+    )
 
 
 def triplets(part: Embeddings, options: EntailOptions) -> Triplets:
     """Return the triplets of a part: its rows, or those that labelled pairs make of each premise."""
     names = [f"{name}_{SUFFIX}" for name in TRIPLET]
-    if not options.texts and all(name in part.vectors for name in names):
-        anchor, good, bad = (unit(part.vector(name).astype(np.float64)) for name in names)
-        group = _groups(part, TRIPLET[0], names[0])
-        return Triplets(
-            _cosines(anchor, good), _cosines(anchor, bad), group, 0, np.arange(len(part))
-        )
-    return _of_pairs(part, options)
+    if options.texts or any(name not in part.vectors for name in names):
+        return _triplets_of_pairs(part, options)
+    anchor_RD, good_RD, bad_RD = (unit(part.vector(name).astype(np.float64)) for name in names)
+    return Triplets(
+        entailment=_cosines(anchor_RD, good_RD),
+        contradiction=_cosines(anchor_RD, bad_RD),
+        anchor=_anchor_numbers(part, TRIPLET[0], names[0]),
+        dropped=0,
+        rows=np.arange(len(part)),
+    )
 
 
-def _of_pairs(part: Embeddings, options: EntailOptions) -> Triplets:
+def _triplets_of_pairs(part: Embeddings, options: EntailOptions) -> Triplets:
     """Return all triplets of each premise, or its first entailment with its first contradiction."""
     texts = options.texts or tuple(name.removesuffix(f"_{SUFFIX}") for name in part.vectors)
     if len(texts) != 2:
         raise DataError(
             f"has vectors of {len(texts)} texts: {', '.join(part.vectors)}",
             where=part.name,
-            hint="anchor, entailment and contradiction, or premise and hypothesis: dial-embed --field A,B embeds two, --texts A,B names them",
+            hint="anchor, entailment and contradiction, or premise and hypothesis: "
+            "dial-embed --field A,B embeds two, --texts A,B names them",
         )
-    first, second = (unit(part.vector(f"{name}_{SUFFIX}").astype(np.float64)) for name in texts)
-    cosine, premise = _cosines(first, second), _groups(part, texts[0], f"{texts[0]}_{SUFFIX}")
-    said = [str(value) for value in part.column(options.label)]
-    sides: list[tuple[list[int], list[int]]] = [
-        ([], []) for _ in range(int(premise.max(initial=-1)) + 1)
-    ]
-    for row, label in enumerate(said):
-        if label in options.labels:
-            sides[premise[row]][options.labels.index(label)].append(row)
+    first_RD, second_RD = (
+        unit(part.vector(f"{name}_{SUFFIX}").astype(np.float64)) for name in texts
+    )
+    cosine_R = _cosines(first_RD, second_RD)
+    premise_R = _anchor_numbers(part, texts[0], f"{texts[0]}_{SUFFIX}")
+
+    sides = _sides(part, premise_R, options)
     most = 1 if options.triplets == "first" else None
     whole = [(good[:most], bad[:most]) for good, bad in sides if good and bad]
-    pairs = [(g, b, anchor) for anchor, (good, bad) in enumerate(whole) for g in good for b in bad]
-    good_N, bad_N, anchor_N = (
-        np.asarray(column, np.int64)
-        for column in (zip(*pairs, strict=True) if pairs else ([], [], []))
+    triplets_N3 = [
+        (good_row, bad_row, anchor)
+        for anchor, (good, bad) in enumerate(whole)
+        for good_row in good
+        for bad_row in bad
+    ]
+    good_N, bad_N, anchor_N = np.asarray(triplets_N3, np.int64).reshape(-1, 3).T
+    return Triplets(
+        entailment=cosine_R[good_N],
+        contradiction=cosine_R[bad_N],
+        anchor=anchor_N,
+        dropped=len(sides) - len(whole),
+        rows=np.asarray([row for good, bad in whole for row in (*good, *bad)], np.int64),
     )
-    rows = np.asarray([row for good, bad in whole for row in (*good, *bad)], np.int64)
-    return Triplets(cosine[good_N], cosine[bad_N], anchor_N, len(sides) - len(whole), rows)
 
 
-def _groups(part: Embeddings, text: str, vector: str) -> np.ndarray:
-    """Return (N,) a number for each distinct anchor in order of first occurrence: by its text, else by its vector."""
+def _sides(
+    part: Embeddings, premise_R: np.ndarray, options: EntailOptions
+) -> list[tuple[list[int], list[int]]]:
+    """Return the rows of entailments and of contradictions of each premise."""
+    sides: list[tuple[list[int], list[int]]] = [
+        ([], []) for _ in range(int(premise_R.max(initial=-1)) + 1)
+    ]
+    for row, value in enumerate(part.column(options.label)):
+        if str(value) in options.labels:
+            sides[premise_R[row]][options.labels.index(str(value))].append(row)
+    return sides
+
+
+def _anchor_numbers(part: Embeddings, text: str, vector: str) -> np.ndarray:
+    """Return (R,) a number for each distinct anchor as it comes: by its text, else by its vector."""
     values: Sequence[Any] = part.columns.get(text) or [row.tobytes() for row in part.vector(vector)]
-    index: dict[Any, int] = {}
+    number: dict[str, int] = {}
     return np.fromiter(
-        (index.setdefault(str(value), len(index)) for value in values), np.int64, len(values)
+        (number.setdefault(str(value), len(number)) for value in values), np.int64, len(values)
     )
 
 
-def _cosines(first_ND: np.ndarray, second_ND: np.ndarray) -> np.ndarray:
-    return np.einsum("nd,nd->n", first_ND, second_ND)
+def _cosines(first_RD: np.ndarray, second_RD: np.ndarray) -> np.ndarray:
+    return np.einsum("rd,rd->r", first_RD, second_RD)

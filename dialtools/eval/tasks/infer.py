@@ -1,4 +1,7 @@
-"""Dialogue inference: does a dialogue contradict itself? A probe with a softmax, accuracy (METHODS 4.6)."""
+"""Dialogue inference: does a dialogue contradict itself? (METHODS 4.6)
+
+A probe with a softmax over the classes, and its accuracy. N rows.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,16 @@ import numpy as np
 from dialtools.errors import DataError
 from dialtools.eval import probe, sanity
 from dialtools.eval.identity import identity
-from dialtools.eval.options.probes import InferOptions
+from dialtools.eval.options.infer import InferOptions
 from dialtools.eval.rows import groups
-from dialtools.eval.score import Score, of_queries
+from dialtools.eval.score import Scored, of_queries
 from dialtools.streams.vectors import Embeddings
 
 TRUE = ("1", "true", "yes")
 
 
-def evaluate(
-    options: InferOptions, advance: Callable[[int], None] = lambda _: None
-) -> tuple[list[Score], dict[str, str]]:
-    """Return the accuracy in percent, that of always saying the most frequent training class, and the metadata."""
+def evaluate(options: InferOptions, advance: Callable[[int], None] = lambda _: None) -> Scored:
+    """Return the accuracy in percent, and that of always saying the most frequent class."""
     parts = probe.read_probe_parts(options).each(lambda part: short_enough(part, options))
     labels = parts.each(lambda part: classes(part, options.label))
     names = sorted(set(labels.train))
@@ -30,11 +31,11 @@ def evaluate(
             f"one class to learn, {names[0]!r}: nothing to tell apart", where=parts.train.name
         )
     place = {name: i for i, name in enumerate(names)}
-    y = labels.each(lambda part: np.asarray([place.get(name, -1) for name in part], np.int64))
-    layer = probe.train(
-        parts, y, lambda truth, p: float((p.argmax(1) == truth).mean()), options, advance
-    )
-    guess = layer(parts.test.matrix).argmax(1)
+    truth = labels.each(lambda part: np.asarray([place.get(name, -1) for name in part], np.int64))
+
+    layer = probe.train(parts, truth, accuracy, options, advance)
+    guess_N = layer(parts.test.matrix).argmax(1)
+    majority = np.bincount(truth.train).argmax()
     setting = f"under {options.under_tokens} tokens" if options.under_tokens else "all"
     facts: dict[str, Any] = {
         "task": "infer",
@@ -44,13 +45,18 @@ def evaluate(
         "items": identity(parts.test.columns, also=options.label),
         "groups": groups(parts.test, options.group),
     }
-    majority = np.bincount(y.train).argmax()
+    right_N, frequent_N = 100.0 * (guess_N == truth.test), 100.0 * (truth.test == majority)
     scores = [
-        of_queries(100.0 * (guess == y.test), metric="accuracy", chosen=layer.chosen, **facts),
-        of_queries(100.0 * (y.test == majority), metric="majority", **facts),
+        of_queries(right_N, metric="accuracy", chosen=layer.chosen, **facts),
+        of_queries(frequent_N, metric="majority", **facts),
     ]
     sanity.check(scores, parts.train, parts.test, labels.train, labels.test)
-    return scores, parts.train.metadata
+    return Scored(scores, parts.train.metadata, [sanity.note_on_rows(scores[0].data)])
+
+
+def accuracy(truth_N: np.ndarray, probabilities_NC: np.ndarray) -> float:
+    """Return the share of rows whose most probable class is the true one."""
+    return float((probabilities_NC.argmax(1) == truth_N).mean())
 
 
 def short_enough(part: Embeddings, options: InferOptions) -> Embeddings:
@@ -67,11 +73,9 @@ def short_enough(part: Embeddings, options: InferOptions) -> Embeddings:
             where=part.name,
             hint="dial-embed --tokens writes it",
         )
-    odd = next(
-        (row for row, count in enumerate(part.columns["tokens"]) if type(count) is not int), None
-    )
-    if odd is not None:
-        raise DataError(f"row {odd + 1}: tokens: expected a whole number", where=part.name)
+    for row, count in enumerate(part.columns["tokens"]):
+        if type(count) is not int:
+            raise DataError(f"row {row + 1}: tokens: expected a whole number", where=part.name)
     rows = np.flatnonzero(np.asarray(part.columns["tokens"]) < options.under_tokens)
     if not len(rows):
         raise DataError(f"no row has fewer than {options.under_tokens} tokens", where=part.name)

@@ -13,9 +13,9 @@ from dialtools.eval import sanity
 from dialtools.eval.episodes import Episodes
 from dialtools.eval.identity import identity
 from dialtools.eval.labelled import Labelled, labelled_rows, without_label
-from dialtools.eval.options.labelled import IntentOptions
+from dialtools.eval.options.intent import IntentOptions
 from dialtools.eval.rows import read_parts
-from dialtools.eval.score import Score, of_queries, of_runs, shares
+from dialtools.eval.score import Score, Scored, of_queries, of_runs, shares
 from dialtools.eval.tasks import logreg, mixed
 from dialtools.metrics.classify import majority, nearest_rows, prototypes
 from dialtools.streams.vectors import Embeddings
@@ -45,8 +45,8 @@ class Trial:
         return sorted(set(self.known.labels))
 
 
-def evaluate(options: IntentOptions) -> tuple[list[Score], dict[str, str]]:
-    """Return accuracies (and F1 of a regression) in percent, and the metadata of the embedding file."""
+def evaluate(options: IntentOptions) -> Scored:
+    """Return accuracies, and F1 of a regression, in percent."""
     episodes = Episodes(options)
     parts = read_parts(options)
     name = options.name or parts.train.name
@@ -68,7 +68,7 @@ def evaluate(options: IntentOptions) -> tuple[list[Score], dict[str, str]]:
     episodes.export()
     for score in scores:
         score.chosen = chosen
-    return scores, parts.train.metadata
+    return Scored(scores, parts.train.metadata, [sanity.note_on_rows(scores[0].data)])
 
 
 def _scores(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dialtools.eval.labelled import Labelled
-from dialtools.eval.options.labelled import IntentOptions
+from dialtools.eval.options.intent import IntentOptions
 from dialtools.eval.score import Score, of_runs, shares
 from dialtools.metrics import counts
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dialtools.errors import DataError, MissingExtra
-from dialtools.eval.options.views import PlotOptions
+from dialtools.eval.options.plot import PlotOptions
 from dialtools.eval.rows import rows_by_part
 from dialtools.metrics.space import unit
 from dialtools.streams.vectors import read_embeddings

@@ -8,7 +8,7 @@ import numpy as np
 
 from dialtools.errors import DataError
 from dialtools.eval.labelled import Labelled
-from dialtools.eval.options.labelled import IntentOptions
+from dialtools.eval.options.intent import IntentOptions
 from dialtools.eval.rows import Held, Parts, hold_out
 from dialtools.metrics.space import unit
 from dialtools.streams.vectors import Embeddings

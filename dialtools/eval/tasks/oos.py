@@ -11,9 +11,9 @@ from dialtools.eval import sanity
 from dialtools.eval.episodes import Episodes
 from dialtools.eval.identity import identity
 from dialtools.eval.labelled import Labelled, labelled_rows
-from dialtools.eval.options.labelled import OosOptions
+from dialtools.eval.options.oos import OosOptions
 from dialtools.eval.rows import read_parts
-from dialtools.eval.score import Score, of_runs, shares
+from dialtools.eval.score import Scored, of_runs, shares
 from dialtools.metrics.classify import false_alarms_at_recall, placements, prototypes
 
 THRESHOLDS = {"mean-std": -1.0, "mean": 0.0, "mean+std": 1.0}
@@ -22,8 +22,8 @@ Found = Any
 FOUR = ("accuracy", "in-accuracy", "oos-accuracy", "oos-recall")
 
 
-def evaluate(options: OosOptions) -> tuple[list[Score], dict[str, str]]:
-    """Return the four metrics of DSE and their mean at each threshold, AUROC and FPR at 95 % recall, in percent."""
+def evaluate(options: OosOptions) -> Scored:
+    """Return DSE's four metrics and their mean at each threshold, AUROC, FPR at 95 % recall, in percent."""
     episodes = Episodes(options)
     parts = read_parts(options)
     train, test = (labelled_rows(part, options.label) for part in (parts.train, parts.test))
@@ -61,7 +61,7 @@ def evaluate(options: OosOptions) -> tuple[list[Score], dict[str, str]]:
             )
     episodes.export()
     sanity.check(scores, parts.train, parts.test, train.labels, test.labels)
-    return scores, parts.train.metadata
+    return Scored(scores, parts.train.metadata, [sanity.note_on_rows(scores[0].data)])
 
 
 def one_run(

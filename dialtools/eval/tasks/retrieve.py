@@ -12,9 +12,9 @@ import numpy as np
 
 from dialtools.errors import DataError
 from dialtools.eval.identity import identity
-from dialtools.eval.options.likeness import RetrieveOptions
+from dialtools.eval.options.retrieve import RetrieveOptions
 from dialtools.eval.rows import rows_by_part
-from dialtools.eval.score import Score, of_queries
+from dialtools.eval.score import Scored, of_queries
 from dialtools.metrics.ranking import average_precision, exact_scores, first_reciprocal_rank
 from dialtools.metrics.space import unit
 from dialtools.streams.vectors import Embeddings, read_embeddings
@@ -34,8 +34,8 @@ class Lists(NamedTuple):
     positive: np.ndarray
 
 
-def evaluate(options: RetrieveOptions) -> tuple[list[Score], dict[str, str]]:
-    """Return MAP and MRR in percent of each part, beside what random order gives; and the file's metadata.
+def evaluate(options: RetrieveOptions) -> Scored:
+    """Return MAP and MRR in percent of each part, beside what random order gives.
 
     Raises:
         DataError: if no query has both positives and negatives.
@@ -67,7 +67,7 @@ def evaluate(options: RetrieveOptions) -> tuple[list[Score], dict[str, str]]:
                 function(np.zeros_like(cosine), lists.positive, lists.sizes).mean()
             )
             scores.append(score)
-    return scores, source.metadata
+    return Scored(scores, source.metadata)
 
 
 def similarities(vectors_ND: np.ndarray, lists: Lists) -> np.ndarray:

@@ -8,8 +8,8 @@ import numpy as np
 
 from dialtools.errors import DataError
 from dialtools.eval.identity import identity
-from dialtools.eval.options.likeness import SelectOptions
-from dialtools.eval.score import Score, of_queries
+from dialtools.eval.options.select import SelectOptions
+from dialtools.eval.score import Score, Scored, of_queries
 from dialtools.metrics.ranking import exact_scores, ranks, reciprocal_rank, top_k
 from dialtools.metrics.space import unit
 from dialtools.streams.vectors import Embeddings, read_embeddings
@@ -18,8 +18,8 @@ TOP = (1, 3, 5, 10)
 QUERY = ("context_embedding", "history_embedding", "query_embedding")
 
 
-def evaluate(options: SelectOptions) -> tuple[list[Score], dict[str, str]]:
-    """Return top-1/3/5/10 and MRR in percent, and the metadata of the embedding file."""
+def evaluate(options: SelectOptions) -> Scored:
+    """Return top-1/3/5/10 and MRR in percent."""
     source = read_embeddings(options.inputs)
     if options.pool:
         found, setting = (
@@ -37,7 +37,7 @@ def evaluate(options: SelectOptions) -> tuple[list[Score], dict[str, str]]:
         "seed": options.seed,
         "items": identity(source.columns, asked, also=(options.text,)),
     }
-    return scores(found, options, **facts), source.metadata
+    return Scored(scores(found, options, **facts), source.metadata)
 
 
 def scores(found: np.ndarray, options: SelectOptions, **facts: Any) -> list[Score]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dialtools.errors import DataError
-from dialtools.eval.options.views import SpaceOptions
+from dialtools.eval.options.space import SpaceOptions
 from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score
 from dialtools.metrics import space

@@ -1,66 +1,79 @@
-"""Semantic similarity: do cosines of two texts order them as people do? (METHODS 5.6)"""
+"""Semantic similarity: do cosines of two texts order them as people do? N rows (METHODS 5.6)."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from dialtools.errors import DataError
 from dialtools.eval.identity import identity
-from dialtools.eval.options.likeness import StsOptions
+from dialtools.eval.options.sts import StsOptions
 from dialtools.eval.rows import rows_by_part
-from dialtools.eval.score import Score, shares
+from dialtools.eval.score import Score, Scored, shares
 from dialtools.metrics.correlation import pearson, spearman, with_interval
 from dialtools.metrics.space import unit
 from dialtools.streams.vectors import SUFFIX, Embeddings, read_embeddings
 
+
+def ordering(series_N: np.ndarray) -> list[int]:
+    """Return what Spearman's correlation sees of a series: its order, in whole numbers."""
+    return np.unique(series_N, return_inverse=True)[1].tolist()
+
+
 METRICS = {"spearman": spearman, "pearson": pearson}
-KEPT = {
-    "spearman": lambda series: np.unique(series, return_inverse=True)[1].tolist(),
-    "pearson": shares,
-}
-"""What records keep of a series: of Spearman's the order, in whole numbers."""
+KEPT = {"spearman": ordering, "pearson": shares}
+"""What records keep of a series."""
 
 
-def evaluate(options: StsOptions) -> tuple[list[Score], dict[str, str]]:
-    """Return correlations of cosine and annotated score, times 100, of each part and of all; and the file's metadata."""
+def evaluate(options: StsOptions) -> Scored:
+    """Return correlations of cosine and annotated score, times 100, of each part and of all rows."""
     source = read_embeddings(options.inputs)
-    found = rows_by_part(source, split=options.split, part=options.part)
-    if len(found) > 1:
-        found["all"] = source
-    facts = {
+    parts = rows_by_part(source, split=options.split, part=options.part)
+    if len(parts) > 1:
+        parts["all"] = source
+    scores = [score for setting, part in parts.items() for score in _scores(part, setting, options)]
+    return Scored(scores, source.metadata)
+
+
+def _scores(part: Embeddings, setting: str, options: StsOptions) -> list[Score]:
+    """Return both correlations of a part.
+
+    Raises:
+        DataError: if all its cosines, or all its scores, are equal.
+    """
+    cosine_N, gold_N = cosines(part, options), annotated(part, options)
+    for series_N, what in ((cosine_N, "cosines"), (gold_N, f"values of {options.score}")):
+        if len(np.unique(series_N)) < 2:
+            raise DataError(
+                f"the {what} of its {len(series_N)} rows are equal: no correlation",
+                where=part.name,
+            )
+    facts: dict[str, Any] = {
         "task": "sts",
-        "dataset": options.name or source.name,
-        "seed": options.seed,
-        "runs": 1,
+        "dataset": options.name or part.name,
+        "setting": setting,
         "std": float("nan"),
+        "runs": 1,
+        "n": len(part),
+        "seed": options.seed,
+        "items": identity(part.columns, also=(options.score,)),
     }
     scores = []
-    for setting, part in found.items():
-        cosine, gold = cosines(part, options), annotated(part, options)
-        for values, what in ((cosine, "cosines"), (gold, f"values of {options.score}")):
-            if len(np.unique(values)) < 2:
-                raise DataError(
-                    f"the {what} of its {len(values)} rows are equal: no correlation",
-                    where=part.name,
-                )
-        for metric, correlation in METRICS.items():
-            value, low, high = (
-                100 * v for v in with_interval(correlation, cosine, gold, seed=options.seed)
+    for metric, correlation in METRICS.items():
+        value, low, high = with_interval(correlation, cosine_N, gold_N, seed=options.seed)
+        kept = KEPT[metric]
+        scores.append(
+            Score(
+                metric=metric,
+                value=100 * value,
+                low=100 * low,
+                high=100 * high,
+                each={"x": kept(cosine_N), "y": kept(gold_N)},
+                **facts,
             )
-            scores.append(
-                Score(
-                    setting=setting,
-                    metric=metric,
-                    value=value,
-                    low=low,
-                    high=high,
-                    n=len(part),
-                    each={"x": KEPT[metric](cosine), "y": KEPT[metric](gold)},
-                    items=identity(part.columns, also=(options.score,)),
-                    **facts,
-                )
-            )
-    return scores, source.metadata
+        )
+    return scores
 
 
 def cosines(part: Embeddings, options: StsOptions) -> np.ndarray:
@@ -87,18 +100,11 @@ def annotated(part: Embeddings, options: StsOptions) -> np.ndarray:
         DataError: if one is no number.
     """
     values = part.column(options.score)
-    try:
-        gold = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        gold = np.asarray([np.nan])
-    if not np.isfinite(gold).all():
-        odd = next(
-            i
-            for i, v in enumerate(values)
-            if isinstance(v, bool) or not isinstance(v, int | float) or v != v
-        )
-        raise DataError(
-            f"row {odd + 1}: {options.score}: expected a number, got {values[odd]!r}",
-            where=part.name,
-        )
-    return gold
+    for row, value in enumerate(values):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not np.isfinite(value):
+            raise DataError(
+                f"row {row + 1}: {options.score}: expected a number, got {value!r}",
+                where=part.name,
+            )
+    return np.asarray(values, np.float64)

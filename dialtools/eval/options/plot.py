@@ -1,4 +1,15 @@
-"""Options of what shows a space: space, plot."""
+"""dial-eval plot - embeddings on a plane, coloured by label
+
+  dial-eval plot --part test clinc150.parquet -o clinc150.png
+  dial-eval plot --method pca clinc.parquet -o clinc.svg --coordinates xy.jsonl
+  dial-eval plot clinc150.parquet -o clinc150.html
+
+A picture has a legend of up to 20 labels; more are written where their points
+are. The page holds all it needs: hover tells a point's label and text, the
+search marks the texts that hold some words, a click on a label shows it
+alone, the wheel zooms. t-SNE is scikit-learn's, above 20,000 points
+openTSNE's; one seed, one picture.
+"""
 
 from __future__ import annotations
 
@@ -6,43 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialtools.errors import ConfigError
-from dialtools.eval.options.base import PartOptions
 from dialtools.options import RunOptions, argument, option
-from dialtools.values import PICTURES, at_least, bounded, picture
-
-
-@dataclass
-class SpaceOptions(PartOptions):
-    """Options of `dial-eval space`."""
-
-    inputs: tuple[str, ...] = argument(help="embedding files")
-    vectors: str | None = option(
-        None,
-        metavar="NAME",
-        group="Input",
-        help="column of the vectors",
-        shown="the only one, or embedding",
-    )
-    label: str = option(
-        "label",
-        metavar="NAME",
-        group="Input",
-        help="column of the labels; without it, what needs none",
-    )
-    most: int = option(
-        20_000,
-        metavar="N",
-        parse=at_least(2),
-        help="rows of a file at most; of more, a sample by --seed",
-    )
-    plot: str | None = option(
-        None,
-        metavar="FILE",
-        parse=picture,
-        group="Output",
-        help="draw uniformity over alignment, a point for each file (.png, .svg, .pdf)",
-        how=True,
-    )
+from dialtools.values import PICTURES, at_least, bounded
 
 
 @dataclass

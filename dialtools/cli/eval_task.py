@@ -1,0 +1,51 @@
+"""dial-eval NAME, for every task of the catalogue: an embedding file scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dialtools.catalog import Entry
+from dialtools.cli._command import Command, command
+from dialtools.cli._run import Run
+from dialtools.eval.tasks.catalog import TASKS, Task
+
+MEMORY = "the embedding files: 4 bytes a number"
+
+
+@dataclass(frozen=True)
+class TaskCommand(Entry):
+    """A task as a command; the target is its name in the catalogue."""
+
+    def load(self) -> Command:
+        """Return the command: the options and the page of the task, and a run that reports it."""
+        task = TASKS[self.target]
+
+        def run_task(options: Any, run: Run) -> None:
+            _run(task, options, run)
+
+        make = command(
+            task.options_class(),
+            memory=MEMORY,
+            reads_stdin=False,
+            doc=task.page(),
+        )
+        return make(run_task)
+
+
+def task_commands() -> dict[str, Entry]:
+    """Return the commands of all tasks by their names."""
+    return {name: TaskCommand(name, task.summary) for name, task in TASKS.items()}
+
+
+def _run(task: Task, options: Any, run: Run) -> None:
+    """Score the rows, report the scores, check the gates."""
+    from dialtools.cli._scores import report
+
+    evaluate = task.load()
+    if task.counts:
+        with run.progress(options.points, task.counts) as progress:
+            found = evaluate(options, progress.advance)
+    else:
+        found = evaluate(options)
+    report(found.scores, found.metadata, options, run, notes=found.notes)

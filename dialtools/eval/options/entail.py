@@ -1,0 +1,55 @@
+"""dial-eval entail - is a text nearer to what it entails than to what contradicts it
+
+  dial-embed --model model/ --field text1,text2 snli.jsonl -o snli.parquet
+  dial-eval entail --part test snli.parquet
+  dial-embed --model dse/ --field anchor,entailment,contradiction triplets.jsonl -o triplets.parquet
+  dial-eval entail triplets.parquet
+
+A triplet is right if the cosine of anchor and entailment is above that of
+anchor and contradiction; equal ones are wrong, and told. Of labelled pairs
+(premise, hypothesis, label) the triplets are built: of each premise every
+entailment with every contradiction, or --triplets first; a premise without
+both is left out, and told. The interval is of a bootstrap of the anchors,
+whose triplets stay together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dialtools.eval.options.base import PartOptions
+from dialtools.options import argument, option
+from dialtools.values import two_names
+
+
+@dataclass
+class EntailOptions(PartOptions):
+    """Options of `dial-eval entail`."""
+
+    inputs: tuple[str, ...] = argument(
+        help="embeddings of anchor, entailment and contradiction, or of labelled pairs"
+    )
+    texts: tuple[str, ...] = option(
+        (),
+        metavar="A,B",
+        parse=two_names,
+        group="Input",
+        help="premise and hypothesis of labelled pairs",
+        shown="those that have vectors",
+    )
+    label: str = option("label", metavar="NAME", group="Input", help="column of the pairs' labels")
+    labels: tuple[str, ...] = option(
+        ("entailment", "contradiction"),
+        metavar="YES,NO",
+        parse=two_names,
+        group="Input",
+        help="its values for the two sides, e.g. 0,2",
+    )
+    triplets: str = option(
+        "all",
+        choices=("all", "first"),
+        help=(
+            "of the pairs of a premise: every entailment with every contradiction, or the"
+            " first with the first"
+        ),
+    )

@@ -1,0 +1,38 @@
+"""dial-eval infer - tell whether a dialogue contradicts itself
+
+  dial-embed --model model/ --field history+response --tokens citod.jsonl -o ic-tod.parquet
+  dial-eval infer --label qi,hi --test-split dev --hold-out 0.1 ic-tod.parquet
+  dial-eval infer --label is_contradiction --under-tokens 256 decode.parquet
+
+One linear layer with a softmax over the classes is trained on the frozen
+embeddings; the most probable class is compared. `majority` is the accuracy of
+always saying the most frequent class of the training rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dialtools.eval.options.probes import ProbeOptions
+from dialtools.options import option
+from dialtools.values import at_least, name_list
+
+
+@dataclass
+class InferOptions(ProbeOptions):
+    """Options of `dial-eval infer`."""
+
+    label: tuple[str, ...] = option(
+        ("label",),
+        metavar="NAMES",
+        parse=name_list,
+        group="Input",
+        help="column of the class; of several: whether any is true",
+    )
+    under_tokens: int | None = option(
+        None,
+        metavar="N",
+        parse=at_least(1),
+        group="Input",
+        help="only rows of fewer tokens (column `tokens`: dial-embed --tokens)",
+    )

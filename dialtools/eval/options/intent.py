@@ -1,0 +1,97 @@
+"""dial-eval intent - few-shot intent classification
+
+  dial-eval intent --train train.parquet --test test.parquet --shots 1,5
+  dial-eval intent --episodes splits.json --episode-set bank77 banking77.parquet
+  dial-eval intent --method knn --neighbours 1,3,5 banking77.parquet
+  dial-eval intent --method knn --sweep-compress 0,0.1,0.5 templates.parquet
+  dial-eval intent --method logreg --name banking77 banking77.parquet
+
+A prototype is the mean of a class's unit vectors, not scaled again; a text
+goes to the prototype with the largest dot product. Each run draws k examples
+a class with Python's generator, as the DSE reference does.
+
+--method logreg is MTEB's protocol: scikit-learn's LogisticRegression (100
+iterations at most) on 8 rows a class, drawn as MTEB draws them from its seed
+42 (to which --seed is added), on vectors as they are; accuracy, macro and
+weighted F1.
+
+Records tell how even the classes are, and how many test rows occur among the
+training rows (lower-cased, without punctuation); `unleaked` is the score
+without those, thresholds and examples being the same. `each` keeps what every
+test row adds, for dial-eval compare; --no-each leaves it out.
+
+Rows that dial-augment made (`synthetic`) are no training rows unless
+--synthetic. --sweep-compress reads files that hold vectors of texts and of
+templates (dial-embed --templates): lambda t + (1 - lambda) u, lambda chosen
+on validation rows, in the score's `chosen`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dialtools.errors import ConfigError
+from dialtools.eval.options.labelled import LabelledOptions
+from dialtools.options import option
+from dialtools.values import int_list, shares
+
+
+@dataclass
+class IntentOptions(LabelledOptions):
+    """Options of `dial-eval intent`."""
+
+    method: str = option(
+        "prototype",
+        choices=("prototype", "knn", "logreg"),
+        help=(
+            "prototype: few-shot class means; knn: nearest of all training rows; logreg: "
+            "few-shot logistic regression as in MTEB"
+        ),
+    )
+    shots: tuple[int, ...] = option(
+        (), metavar="N[,N...]", parse=int_list, help="examples a class", shown="1,5; logreg: 8"
+    )
+    neighbours: tuple[int, ...] = option(
+        (1,), metavar="K[,K...]", parse=int_list, help="k of knn; ties go to the nearer class"
+    )
+    synthetic: bool = option(False, help="made utterances (`synthetic`) count as training rows too")
+    template_references: bool = option(
+        False,
+        help=(
+            "knn: the templates of training rows are neighbours too (files of dial-embed "
+            "--templates)"
+        ),
+    )
+    sweep_compress: tuple[float, ...] = option(
+        (),
+        metavar="LAMBDA[,...]",
+        parse=shares,
+        help=(
+            "mix vectors of texts and templates; which lambda is chosen on validation "
+            "rows (TaDSE eq. 5)"
+        ),
+    )
+    validation: str | None = option(
+        None, metavar="FILE", group="Input", help="embeddings to choose lambda on"
+    )
+    validation_split: str | None = option(
+        None,
+        metavar="NAME",
+        group="Input",
+        help=(
+            "value of the split column for validation rows; without any, a tenth of the "
+            "training rows"
+        ),
+        shown="validation, validate, valid, val or dev",
+    )
+    without: str | None = option(
+        None, metavar="LABEL", help="leave out rows of this label, e.g. oos"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.shots = self.shots or ((8,) if self.method == "logreg" else (1, 5))
+        if self.template_references and self.method != "knn":
+            raise ConfigError("--template-references goes with --method knn")
+        if self.method == "logreg" and (self.episodes or self.export_episodes):
+            raise ConfigError("--episodes and --export-episodes go with --method prototype")

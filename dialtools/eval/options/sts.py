@@ -1,0 +1,42 @@
+"""dial-eval sts - compare cosines with annotated similarity
+
+  dial-embed --model model/ --field text1,text2 sick.jsonl -o sick.parquet
+  dial-eval sts sick.parquet
+  dial-eval sts --part trial sick.parquet
+
+Spearman's and Pearson's correlation of the cosine of two texts with their
+score, times 100, of each split and of all rows; equal scores share the mean
+of their ranks. Intervals are of bootstrap resamples of the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dialtools.errors import ConfigError
+from dialtools.eval.options.base import PartOptions
+from dialtools.options import argument, option
+from dialtools.values import name_list
+
+
+@dataclass
+class StsOptions(PartOptions):
+    """Options of `dial-eval sts`."""
+
+    inputs: tuple[str, ...] = argument(help="embeddings of two texts a row, and their score")
+    texts: tuple[str, ...] = option(
+        (),
+        metavar="A,B",
+        parse=name_list,
+        group="Input",
+        help="the two texts",
+        shown="those that have vectors",
+    )
+    score: str = option(
+        "score", metavar="NAME", group="Input", help="column of the annotated scores"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.texts) not in (0, 2):
+            raise ConfigError("--texts: name two", hint="e.g. --texts text1,text2")

@@ -1,0 +1,60 @@
+"""dial-eval suite - run a whole benchmark over one or several models
+
+  dial-eval suite diaeval minilm/ trained/
+  dial-eval suite --published diaeval minilm/
+  dial-eval suite mine.toml before/ after/ -o scores.jsonl
+
+A suite names data sets, tasks, their flags and metrics: a shipped one
+(diaeval, dse), or a TOML file like them. A folder holds the embedding files
+of a model, each under the name that its suite gives it; those of diaeval come
+from dial-embed -o FOLDER/NAME.parquet, of records with the fields behind:
+
+  dstc2              --field history           history, labels, split
+  gsim               --field history           history, labels, split
+  ic-tod             --field history+response  ..., qi, hi, split
+  decode             --field turns --tokens    turns, is_contradiction, split
+  ubuntu             --field history           history, response, candidates
+  ubuntu-candidates  --per candidate           the same records
+
+The first four take --max-length 256. What a folder lacks is named and left
+out; an average is shown where all sets of its task are there. --published
+puts the paper's numbers beside, which other texts, lengths and training rows
+may have made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dialtools.errors import ConfigError
+from dialtools.eval.options.base import TABLE_FORMATS, ScoreOptions
+from dialtools.options import argument, option
+from dialtools.values import name_list
+
+
+@dataclass
+class SuiteOptions(ScoreOptions):
+    """Options of `dial-eval suite`."""
+
+    inputs: tuple[str, ...] = argument(
+        help="a suite, then a folder of embedding files for each model", metavar="SUITE DIR"
+    )
+    task: tuple[str, ...] = option(
+        (), metavar="NAMES", parse=name_list, help="only these tasks of the suite", shown="all"
+    )
+    published: bool = option(False, help="show the paper's numbers beside")
+    to: str | None = option(
+        None,
+        metavar="FORMAT",
+        choices=TABLE_FORMATS,
+        group="Output",
+        help="format of the output",
+        shown="by suffix (.md, .tex, .csv); a table on a terminal, else jsonl",
+    )
+
+    def __post_init__(self) -> None:
+        if len(self.inputs) < 2 and not self.print_config:
+            raise ConfigError(
+                "name a suite and a folder for each model",
+                hint="e.g. dial-eval suite diaeval before/ after/",
+            )

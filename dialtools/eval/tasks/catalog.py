@@ -1,0 +1,86 @@
+"""The tasks that score embedding files: for `dial-eval NAME`, and for the sets of a suite.
+
+To add a task, write two things and enter them in TASKS; command, help page, man page, completion,
+gates and suites follow from the entry:
+
+- an options class, a dataclass that extends one of `eval.options.base`; the docstring of its module
+  is the help page. Help imports that module, so that nothing heavy may stand at its top.
+- a function from these options to `eval.score.Scored`. It may stand in the same file with its
+  imports inside, as a small task does; ours stand in `eval/tasks/`, the options and pages in
+  `eval/options/`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dialtools.catalog import Entry
+from dialtools.eval.options.base import ReportOptions, page_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task(Entry):
+    """A task: what evaluates it (the target), what one line of help says, and its options.
+
+    Attributes:
+        options: the class of its options, as `module:Class`.
+        counts: what it advances by, where it takes long ("probes"); the function then takes a
+            second argument `advance`, and its options tell in `points` how many there will be.
+    """
+
+    options: str
+    counts: str = ""
+
+    def options_class(self) -> type[ReportOptions]:
+        """Return the class of its options; loads nothing heavy."""
+        return Entry(self.options, self.summary).load()
+
+    def page(self) -> str:
+        """Return its help page: examples, then what it does."""
+        return page_of(self.options_class())
+
+
+TASKS = {
+    "intent": Task(
+        target="dialtools.eval.tasks.intent:evaluate",
+        summary="intent classification: few-shot prototypes or regression, nearest neighbours",
+        options="dialtools.eval.options.intent:IntentOptions",
+    ),
+    "oos": Task(
+        target="dialtools.eval.tasks.oos:evaluate",
+        summary="tell in-scope texts from out-of-scope ones",
+        options="dialtools.eval.options.oos:OosOptions",
+    ),
+    "select": Task(
+        target="dialtools.eval.tasks.select:evaluate",
+        summary="find the response among candidates",
+        options="dialtools.eval.options.select:SelectOptions",
+    ),
+    "act": Task(
+        target="dialtools.eval.tasks.act:evaluate",
+        summary="predict the acts of the next system turn, or tell those of the current one",
+        options="dialtools.eval.options.act:ActOptions",
+        counts="probes",
+    ),
+    "infer": Task(
+        target="dialtools.eval.tasks.infer:evaluate",
+        summary="tell whether a dialogue contradicts itself",
+        options="dialtools.eval.options.infer:InferOptions",
+        counts="probes",
+    ),
+    "retrieve": Task(
+        target="dialtools.eval.tasks.retrieve:evaluate",
+        summary="rank texts of the same kind before others",
+        options="dialtools.eval.options.retrieve:RetrieveOptions",
+    ),
+    "sts": Task(
+        target="dialtools.eval.tasks.sts:evaluate",
+        summary="compare cosines with annotated similarity",
+        options="dialtools.eval.options.sts:StsOptions",
+    ),
+    "entail": Task(
+        target="dialtools.eval.tasks.entail:evaluate",
+        summary="anchors nearer to entailments than to contradictions (NLI triplets)",
+        options="dialtools.eval.options.entail:EntailOptions",
+    ),
+}
