@@ -74,9 +74,8 @@ def test_the_loss_is_that_of_the_paper_in_value_and_gradient(seed: int, mixed: b
     vectors = draw.normal(size=(2 * N, D))
     head = heads.build("window-linear", D, seed=1, windows=(1, 2, 3)).double()
     rows = torch.tensor(vectors, requires_grad=True)
-    batch = SimpleNamespace(
-        place=np.arange(2 * N), about=Rows(np.arange(2 * N), np.arange(2 * N)), pairs=np.arange(N)
-    )
+    every = np.arange(2 * N)
+    batch = SimpleNamespace(place=every, about=Rows(every, every), pairs=np.arange(N))
     loss = Contrast.loss(objective(window, weight, head), rows, batch, {})
     loss.backward()
 
