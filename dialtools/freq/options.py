@@ -37,6 +37,7 @@ class FreqOptions(CorpusOptions, OutputOptions, RunOptions):
     normalize: tuple[str, ...] = option(
         AS_WMDC,
         metavar="STEP,...|none",
+        choices=STEPS,
         parse=subset_of(STEPS),
         help="what makes two texts one: lower (case), punct (punctuation goes), digits (a number is 0), space (a run of blanks is one, none at the ends)",
     )
