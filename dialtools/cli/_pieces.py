@@ -1,11 +1,14 @@
-"""The pieces of a long job, taken one by one: progress, and what is said where it stops."""
+"""A long job made of pieces: taken one by one, finished when their scores are written."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from dialtools.cli._run import Run
+from dialtools.errors import GateError
+from dialtools.streams.resume import Work
 
 
 class Piece(Protocol):
@@ -41,3 +44,14 @@ def take_pieces(
             advice = "; --resume goes on" if resumable else ""
             run.warn(f"stopped after {done:,} of {total:,} {unit}{advice}")
             raise
+
+
+@contextmanager
+def finishing(work: Work) -> Iterator[None]:
+    """Finish a job once its report is written; a gate that is not met comes after that."""
+    try:
+        yield
+    except GateError:
+        work.finish()
+        raise
+    work.finish()

@@ -14,15 +14,19 @@ FILE.partial, and --resume repeats none.
 from __future__ import annotations
 
 from dataclasses import make_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dialtools.catalog import Entry
 from dialtools.cli._command import Command, command, group
 from dialtools.cli._progress import duration
 from dialtools.cli._run import Run
-from dialtools.errors import GateError
-from dialtools.eval.options.base import ReportOptions
+from dialtools.eval.options.base import ReportOptions, page_of
 from dialtools.finetune.catalog import TASKS
+
+if TYPE_CHECKING:
+    from dialtools.eval.score import Score
+    from dialtools.finetune.job import Runs
+    from dialtools.finetune.task import Task
 
 MEMORY = (
     "the model five times (as loaded, at its best, and its optimiser), the tokens of all records, "
@@ -30,27 +34,25 @@ MEMORY = (
 )
 
 
-class TaskEntry(Entry):
-    """A fine-tuning task, loaded as its command."""
+class TaskCommand(Entry):
+    """A fine-tuning task as a command; it reports as the tasks of dial-eval do."""
 
     def load(self) -> Command:
         task = super().load()
         bases = (task.options_class, ReportOptions)
         options_class = make_dataclass(f"{task.__name__}Options", [], bases=bases)
-        name = task.doc.partition(" - ")[0]
-        made = command(options_class, memory=MEMORY, reads_stdin=False, name=name, doc=task.doc)
-        return made(lambda options, run: evaluate(task, options, run))
+        page = page_of(task.options_class)
+        make = command(options_class, memory=MEMORY, reads_stdin=False, doc=page)
+        return make(lambda options, run: evaluate(task, options, run))
 
 
-def evaluate(task_class: Any, options: Any, run: Run) -> None:
+def evaluate(task_class: type[Task[Any]], options: Any, run: Run) -> None:
     """Take the runs of a task, those of an earlier job excepted, and report their scores."""
     from dialtools.cli._torch import start_torch
 
     start_torch(options.threads)
-    from dialtools.cli._pieces import take_pieces
+    from dialtools.cli._pieces import finishing, take_pieces
     from dialtools.cli._scores import report
-    from dialtools.eval.identity import identity
-    from dialtools.eval.score import of_runs, shares
     from dialtools.finetune.job import Runs, job_of
     from dialtools.streams.resume import claim
 
@@ -58,35 +60,35 @@ def evaluate(task_class: Any, options: Any, run: Run) -> None:
     with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
         if work.finished:
             return run.close(work.finished)
-        task = task_class(options)
-        runs = Runs(task, options, work, tell=run.warn)
-        take_pieces(runs.take(), run, total=runs.total, unit="runs", resumable=work.kept)
-
-        items = identity(task.columns, also=(task.label_field,))
-        dataset = options.name or options.test or ", ".join(options.inputs)
-        scores = [
-            of_runs(
-                measured.values,
-                each=[] if measured.each is None else shares(measured.each),
-                items=items,
-                **measured.facts,
-            )
-            for measured in runs.measured(dataset)
-        ]
         options.overwrite = work.overwrite
-        try:
-            report(scores, {}, options, run)
-        except GateError:  # the scores are written
-            work.finish()
-            raise
-        work.finish()
+        runs = Runs(task_class(options), options, work, tell=run.warn)
+        take_pieces(runs.take(), run, total=runs.total, unit="runs", resumable=work.kept)
+        with finishing(work):
+            report(_scores(runs, options), {}, options, run)
 
     where = "" if options.output == "-" else f"{options.output}: "
     each = f"{duration(runs.mean_seconds)} and {runs.mean_steps:,} steps each"
     run.close(f"{where}{runs.total:,} runs, {each}")
 
 
+def _scores(runs: Runs, options: Any) -> list[Score]:
+    from dialtools.eval.identity import identity
+    from dialtools.eval.score import of_runs, shares
+
+    items = identity(runs.task.columns, also=(runs.task.label_field,))
+    dataset = options.name or options.test or ", ".join(options.inputs)
+    return [
+        of_runs(
+            metric.values,
+            each=[] if metric.each is None else shares(metric.each),
+            items=items,
+            **metric.facts,
+        )
+        for metric in runs.measured(dataset)
+    ]
+
+
 main = group(
     __doc__ or "",
-    {name: TaskEntry(entry.target, entry.summary) for name, entry in TASKS.items()},
+    {name: TaskCommand(entry.target, entry.summary) for name, entry in TASKS.items()},
 )

@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
-import pyarrow as pa
 
 from dialtools.embed import transforms
 from dialtools.embed.options import KINDS, EmbedOptions
+from dialtools.embed.sink import matrix
 from dialtools.errors import ConfigError
 from dialtools.metrics.space import unit
 from dialtools.streams.atomic import refuse_existing
-from dialtools.streams.vectors import SUFFIX, batch_matrix, embedding_batch, read_embeddings
+from dialtools.streams.vectors import SUFFIX, read_embeddings
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Transform:
     """What --transform asks for; nothing, if it does not."""
 
-    def __init__(self, options: EmbedOptions, space: dict[str, Any], *, overwrite: bool) -> None:
-        """Load the transform, or fit it to --fit-on.
-
-        Args:
-            overwrite: --save-transform may replace a file.
-
-        Raises:
-            ConfigError: if it is for vectors of another model.
-        """
-        self.options = options
-        self.space = space
-        self.overwrite = overwrite
+    def __init__(self, options: EmbedOptions, space: dict[str, Any]) -> None:
+        self.options, self.space = options, space
         self.fitted: transforms.Fitted | None = None
         if options.save_transform:
-            refuse_existing(options.save_transform, overwrite=overwrite)
+            refuse_existing(options.save_transform, overwrite=options.overwrite)
         if options.transform and options.transform not in KINDS:
             self.fitted, _ = transforms.load(options.transform, space)
         elif options.fit_on:
@@ -56,18 +49,22 @@ class Transform:
         """Return a batch with its vectors transformed, scaled to length 1 again if they were."""
         if self.fitted is None:
             return batch
+        import pyarrow as pa
+
+        from dialtools.streams.vectors import embedding_batch
+
         vectors = {name: self.fitted(part) for name, part in _matrices(batch).items()}
-        if self.space["normalize"]:
-            vectors = {name: unit(part) for name, part in vectors.items()}
-        changed = embedding_batch({}, vectors, float16=self.options.dtype == "float16")
+        vectors = {
+            name: unit(part) if self.space["normalize"] else part for name, part in vectors.items()
+        }
+        done = embedding_batch({}, vectors, float16=self.options.dtype == "float16")
         columns = {
-            name: changed[name] if name in vectors else batch[name] for name in batch.schema.names
+            name: done[name] if name in vectors else batch[name] for name in batch.schema.names
         }
         return pa.RecordBatch.from_pydict(columns)
 
     def _fit(self, parts: Iterable[np.ndarray], source: str) -> None:
-        options = self.options
-        kind = options.transform or ""
+        options, kind = self.options, self.options.transform or ""
         self.fitted = transforms.fit(kind, parts, dimensions=options.dimensions, seed=options.seed)
         if options.save_transform and not options.dry_run:
             about = {
@@ -78,7 +75,7 @@ class Transform:
                 "dimensions": options.dimensions,
                 "seed": options.seed,
             }
-            transforms.save(options.save_transform, self.fitted, about, overwrite=self.overwrite)
+            transforms.save(options.save_transform, self.fitted, about, overwrite=options.overwrite)
 
     def _vectors_of(self, path: str) -> Iterator[np.ndarray]:
         source = read_embeddings([path])
@@ -94,4 +91,4 @@ class Transform:
 
 
 def _matrices(batch: pa.RecordBatch) -> dict[str, np.ndarray]:
-    return {name: batch_matrix(batch, name) for name in batch.schema.names if name.endswith(SUFFIX)}
+    return {name: matrix(batch, name) for name in batch.schema.names if name.endswith(SUFFIX)}

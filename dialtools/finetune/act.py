@@ -1,6 +1,15 @@
-"""Acts by fine-tuning: mean of token vectors, dropout, one layer, a sigmoid each (METHODS 3.8).
+"""dial-eval finetune act - acts of a turn, learnt from a few examples
 
-N rows, A acts.
+  dial-eval finetune act --model model/ dstc2_acts.jsonl
+  dial-eval finetune act --target current --model model/ dstc2_acts.jsonl
+  dial-eval finetune act --truncation words --model dse/ dstc2_acts.jsonl
+
+Records of `history`, the `response` to it and the acts of that response in
+`labels`. `next` reads the history alone, `current` the response too, which is
+what the data of DSE's table amounts to. All of the encoder is trained, and a
+layer that stands on the mean of the token vectors; an act is predicted where
+its sigmoid is above 0.5. The state with the largest mean of micro and macro F1
+on validation rows is tested.
 """
 
 from __future__ import annotations
@@ -74,26 +83,13 @@ class ActProtocol(FinetuneOptions):
 
 
 class Act(Task[ActProtocol]):
-    """A set of acts a row.
+    """A set of acts a row, a sigmoid for each; N rows, A acts.
 
     The acts are those of training and test rows; one that is never guessed has F1 0.
     """
 
     name = "act"
     options_class = ActProtocol
-    doc = """dial-eval finetune act - acts of a turn, learnt from a few examples
-
-  dial-eval finetune act --model model/ dstc2_acts.jsonl
-  dial-eval finetune act --target current --model model/ dstc2_acts.jsonl
-  dial-eval finetune act --truncation words --model dse/ dstc2_acts.jsonl
-
-Records of `history`, the `response` to it and the acts of that response in
-`labels`. `next` reads the history alone, `current` the response too, which is
-what the data of DSE's table amounts to. All of the encoder is trained, and a
-layer that stands on the mean of the token vectors; an act is predicted where
-its sigmoid is above 0.5. The state with the largest mean of micro and macro F1
-on validation rows is tested.
-"""
 
     def __init__(self, options: ActProtocol) -> None:
         """Read the rows.

@@ -1,4 +1,8 @@
-"""The fine-tuning tasks by name: each is one file that has its options, help, head and loss."""
+"""The fine-tuning tasks by name.
+
+A task is one file, with its options, its head and its loss (METHODS 3.8); the docstring of the file
+is its help page.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,17 @@
-"""Intents by fine-tuning: mean of token vectors, dropout, a layer, cross entropy (METHODS 3.8)."""
+"""dial-eval finetune intent - intents, learnt from a few examples
+
+  dial-eval finetune intent --model model/ tickets.jsonl
+  dial-eval finetune intent --model model/ --model dse/ tickets.jsonl
+  dial-eval finetune intent --model dse/ --without oos tickets.jsonl
+  dial-eval finetune intent --resume --model dse/ tickets.jsonl -o dse.jsonl
+
+Records of `text`, `label` and `split`, or --train FILE and --test FILE. A run
+draws k examples a class to train on and k to validate on, as `dial-eval intent`
+draws them. All of the encoder is trained, and a layer that stands on the mean
+of the token vectors. The state with the best validation accuracy is tested;
+validations are at step 0 and then every 10 steps, or every epoch where that is
+more.
+"""
 
 from __future__ import annotations
 
@@ -45,20 +58,6 @@ class Intent(Task[IntentProtocol]):
 
     name = "intent"
     options_class = IntentProtocol
-    doc = """dial-eval finetune intent - intents, learnt from a few examples
-
-  dial-eval finetune intent --model model/ tickets.jsonl
-  dial-eval finetune intent --model model/ --model dse/ tickets.jsonl
-  dial-eval finetune intent --model dse/ --without oos tickets.jsonl
-  dial-eval finetune intent --resume --model dse/ tickets.jsonl -o dse.jsonl
-
-Records of `text`, `label` and `split`, or --train FILE and --test FILE. A run
-draws k examples a class to train on and k to validate on, as `dial-eval intent`
-draws them. All of the encoder is trained, and a layer that stands on the mean
-of the token vectors. The state with the best validation accuracy is tested;
-validations are at step 0 and then every 10 steps, or every epoch where that is
-more.
-"""
 
     def __init__(self, options: IntentProtocol) -> None:
         """Read the rows.

@@ -1,4 +1,17 @@
-"""Response selection by fine-tuning: no head, no temperature, dot products (METHODS 3.8)."""
+"""dial-eval finetune select - responses, learnt from a few pairs
+
+  dial-eval finetune select --model model/ dstc2_acts.jsonl
+  dial-eval finetune select --shots 100 --model model/ dstc2_acts.jsonl
+  dial-eval finetune select --candidates 20 --model dse/ dstc2_acts.jsonl
+
+Records of a query (`context`, `history`, `query` or `question`: a text, or a
+list of turns), its `response`, which is to be found among candidates, and
+`split`; or --train FILE and --test FILE. There is no head: the other responses
+of a batch are the negatives, scores are dot products of means of token vectors,
+not scaled, and the loss looks from query to response only, as DSE's code has
+it. The state with the largest sum of top-1, 3, 5 and 10 on validation pairs is
+tested.
+"""
 
 from __future__ import annotations
 
@@ -90,20 +103,6 @@ class Select(Task[SelectProtocol]):
 
     name = "select"
     options_class = SelectProtocol
-    doc = """dial-eval finetune select - responses, learnt from a few pairs
-
-  dial-eval finetune select --model model/ dstc2_acts.jsonl
-  dial-eval finetune select --shots 100 --model model/ dstc2_acts.jsonl
-  dial-eval finetune select --candidates 20 --model dse/ dstc2_acts.jsonl
-
-Records of a query (`context`, `history`, `query` or `question`: a text, or a
-list of turns), its `response`, which is to be found among candidates, and
-`split`; or --train FILE and --test FILE. There is no head: the other responses
-of a batch are the negatives, scores are dot products of means of token vectors,
-not scaled, and the loss looks from query to response only, as DSE's code has
-it. The state with the largest sum of top-1, 3, 5 and 10 on validation pairs is
-tested.
-"""
 
     def __init__(self, options: SelectProtocol) -> None:
         """Read the rows.

@@ -1,7 +1,7 @@
 """What a fine-tuning task is: rows to learn from and to be tested on, a head, a loss, a score.
 
-Help loads this file and those of the tasks, for their options: numpy, torch and the encoder are
-imported in the functions that need them.
+Help loads this file and those of the tasks, for their options and pages: numpy, torch and the
+encoder are imported in the functions that need them.
 
 N rows, n rows of a batch, D dimensions, C outputs of the head, S sides of a row that are encoded
 apart (1, or query and response).
@@ -40,8 +40,7 @@ class Task(Generic[Options]):
 
     Attributes:
         name: in commands and score records.
-        doc: help of its command, whose first line has the name.
-        options_class: its options.
+        options_class: its options; the docstring of their module is the help page.
         labels: of each training row, of which the sampler draws.
         outputs: C; without any there is no head.
         dropout: before the head.
@@ -50,7 +49,6 @@ class Task(Generic[Options]):
     """
 
     name: ClassVar[str]
-    doc: ClassVar[str]
     options_class: ClassVar[type[FinetuneOptions]]
 
     train: Items

@@ -67,7 +67,7 @@ class Changes(NamedTuple):
 
 
 def changes(before: Description, now: Description, *, free: Collection[str] = ()) -> Changes:
-    """Return what differs; `free` are keys of options that may.
+    """Return what differs; `free` are keys of options and facts that may.
 
     Stdin, where the content it had is known, is read and compared.
     """
@@ -80,7 +80,7 @@ def changes(before: Description, now: Description, *, free: Collection[str] = ()
     settings += [
         f"{key} was {_shown(before.get(key))}, is {_shown(value)}"
         for key, value in now.items()
-        if key not in ("options", "inputs", "files") and before.get(key) != value
+        if key not in ("options", "inputs", "files", *free) and before.get(key) != value
     ]
     files, files_now = before.get("files") or {}, now["files"]
     shared = [key for key in files_now if key in files]  # others show in the options

@@ -12,14 +12,7 @@ from dialtools.train import recipe
 from dialtools.train.catalog import HEADS, OPTIMISERS, SCHEDULES
 from dialtools.train.losses.catalog import LOSSES
 from dialtools.train.objectives.catalog import OBJECTIVES, OWNERS
-from dialtools.values import (
-    ON_ERROR,
-    at_least,
-    count_or_all,
-    int_list,
-    on_error_policy,
-    steps_or_epoch,
-)
+from dialtools.values import at_least, count_or_all, int_list, on_error_policy, steps_or_epoch
 
 RECIPE = {"shown": "by recipe", "group": "Recipe"}
 
@@ -32,7 +25,7 @@ class TrainOptions(RunOptions):
     method: str = option(
         "dse",
         metavar="RECIPE",
-        choices=recipe.names,
+        choices=tuple(recipe.names()),
         help="the recipe: published values, which flags override",
     )
     model: str | None = option(
@@ -54,10 +47,10 @@ class TrainOptions(RunOptions):
     )
     on_error: str = option(
         "fail",
-        choices=ON_ERROR,
+        metavar="POLICY",
         parse=on_error_policy,
         group="Input",
-        help="what to do with a record that cannot be used",
+        help="a record that cannot be used: fail, skip, or quarantine=FILE",
         how=True,
     )
     limit: int | None = option(
@@ -79,19 +72,19 @@ class TrainOptions(RunOptions):
 
     objective: str | None = option(
         None,
-        choices=OBJECTIVES,
+        choices=tuple(OBJECTIVES),
         help="what is learnt: contrast of contexts and responses, matching through the context, siamese, utterances with their templates, masked words",
         **RECIPE,
     )
-    loss: str | None = option(None, choices=LOSSES, help="the contrast", **RECIPE)
+    loss: str | None = option(None, choices=tuple(LOSSES), help="the contrast", **RECIPE)
     head: str | None = option(
         None,
-        choices=HEADS,
+        choices=tuple(HEADS),
         help="head in training, dropped at the end; window-linear: one for each window size",
         **RECIPE,
     )
     pooling: str | None = option(
-        None, choices=POOLINGS, help="how token vectors become one", **RECIPE
+        None, choices=tuple(POOLINGS), help="how token vectors become one", **RECIPE
     )
     temperature: float | None = option(None, metavar="X", help="temperature of the loss", **RECIPE)
     batch_size: int | None = option(
@@ -128,10 +121,10 @@ class TrainOptions(RunOptions):
         help="by-window: pairs of one window size a batch, sizes in turn",
         **RECIPE,
     )
-    optimizer: str | None = option(None, choices=OPTIMISERS, help="optimiser", **RECIPE)
+    optimizer: str | None = option(None, choices=tuple(OPTIMISERS), help="optimiser", **RECIPE)
     schedule: str | None = option(
         None,
-        choices=SCHEDULES,
+        choices=tuple(SCHEDULES),
         help="learning-rate schedule",
         **RECIPE,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import signal
 import subprocess
 import time
@@ -111,24 +112,18 @@ def test_kill_and_resume_keep_the_same_snapshots(
     )
 
 
-TASK = shlex.split(
-    "--shots 1,2 --runs 3 --label intent --split part --test-split dev --without book"
+OPTIONS = (
+    "--shots",
+    "1,2",
+    "--runs",
+    3,
+    *shlex.split("--label intent --split part --test-split dev --without book --candidates"),
+    40,
+    "--device",
+    "cpu",
+    "--threads",
+    1,
 )
-OPTIONS = [*TASK, *shlex.split("--candidates 40 --device cpu --threads 1")]
-
-
-OPTIONS_TOLD = {
-    "seed": 0,
-    "shots": [1, 2],
-    "runs": 3,
-    "label": "intent",
-    "split": "part",
-    "test-split": "dev",
-    "without": "book",
-    "candidates": 40,
-    "select": None,
-    "max-length": None,
-}
 
 
 def test_a_point_has_the_scores_of_its_snapshots_embedding_files(
@@ -140,18 +135,40 @@ def test_a_point_has_the_scores_of_its_snapshots_embedding_files(
     environment: dict[str, str],
     tmp_path: Path,
 ):
-    files = ("-o", tmp_path / "c.jsonl", "--plot", tmp_path / "c.svg")
-    curve(*OPTIONS, "--intent", labelled, "--select", pairs, model, *files)
+    curve(
+        *OPTIONS,
+        "--intent",
+        labelled,
+        "--select",
+        pairs,
+        model,
+        "-o",
+        tmp_path / "c.jsonl",
+        "--plot",
+        tmp_path / "c.svg",
+    )
     points = read(tmp_path / "c.jsonl")
     assert [p["step"] for p in points if p["metric"] == "mrr"] == [0, 5, 10, 12]
     assert {p["run"] for p in points} == {"model"}
     found = {(p["task"], p["setting"], p["metric"]): p["value"] for p in points if p["step"] == 10}
     for name, file in (("labelled", labelled), ("pairs", pairs)):
-        snapshot = model / "snapshots" / "step-000010"
-        line = [scripts / "dial-embed", "--model", snapshot, file]
-        line += ["-o", tmp_path / f"{name}.parquet"]
+        line = [
+            str(scripts / "dial-embed"),
+            "--model",
+            str(model / "snapshots" / "step-000010"),
+            str(file),
+            "-o",
+            str(tmp_path / f"{name}.parquet"),
+        ]
         subprocess.run(line, check=True, capture_output=True, env=environment)
-    apart = curve(*TASK, "--json", tmp_path / "labelled.parquet", task="intent").stdout
+    arguments = (
+        "--shots",
+        "1,2",
+        "--runs",
+        3,
+        *shlex.split("--label intent --split part --test-split dev --without book --json"),
+    )
+    apart = curve(*arguments, tmp_path / "labelled.parquet", task="intent").stdout
     apart += curve("--candidates", 40, "--json", tmp_path / "pairs.parquet", task="select").stdout
     expected = {
         (p["task"], p["setting"], p["metric"]): p["value"]
@@ -161,44 +178,76 @@ def test_a_point_has_the_scores_of_its_snapshots_embedding_files(
     assert "1-shot accuracy, percent" in (tmp_path / "c.svg").read_text()
 
 
+@pytest.fixture
+def stopped(curve: Curve, model: Path, labelled: Path, tmp_path: Path) -> tuple[object, ...]:
+    """A curve that went two points far: at the third the weights were not there yet."""
+    records, run = tmp_path / "labelled.jsonl", tmp_path / "run"
+    shutil.copyfile(labelled, records)
+    shutil.copytree(model, run)
+    weights_10 = run / "snapshots" / "step-000010" / "model.safetensors"
+    weights_10.rename(tmp_path / "aside")
+    line = (*OPTIONS, "--intent", records, run, "-o", tmp_path / "c.jsonl")
+    curve(*line, code=1)
+    (tmp_path / "aside").rename(weights_10)
+    return line
+
+
 def test_resume_scores_no_point_twice_and_the_picture_has_a_line_a_run(
+    curve: Curve, stopped: tuple[object, ...], tmp_path: Path
+):
+    other = tmp_path / "other"
+    other.symlink_to(tmp_path / "run")
+    out, partial = tmp_path / "c.jsonl", tmp_path / "c.jsonl.partial"
+    pieces = read(partial / "pieces.jsonl")
+    assert [len(piece["value"]) for piece in pieces] == [2, 2], "two points of two scores each"
+    for score in pieces[0]["value"]:
+        score["value"] = 12.5  # a finished point is taken as it stands
+    (partial / "pieces.jsonl").write_text("".join(json.dumps(piece) + "\n" for piece in pieces))
+
+    picture = ("--metric", "2-shot accuracy", "--plot", tmp_path / "c.svg")
+    curve(*stopped, "--resume", other, *picture)
+    points = read(out)
+    assert [p["value"] for p in points[:2]] == [12.5, 12.5]
+    assert [p["run"] for p in points[::4]] == ["run", "run", "other", "other"]
+    assert not partial.exists()
+    drawn = (tmp_path / "c.svg").read_text()
+    assert all(name in drawn for name in (">other<", "2-shot accuracy, percent"))
+
+    curve(*stopped[:-1], tmp_path / "whole.jsonl")
+    assert points[2:8] == read(tmp_path / "whole.jsonl")[2:]
+
+
+def test_an_interrupted_curve_goes_on_only_as_it_was(
+    curve: Curve, stopped: tuple[object, ...], tmp_path: Path
+):
+    assert "--resume goes on" in curve(*stopped, code=1).stderr
+    refused = curve(*stopped, "--seed", 1, "--resume", code=2)
+    assert "cannot resume: --seed was 0, is 1" in refused.stderr
+
+    records = tmp_path / "labelled.jsonl"
+    records.write_bytes(records.read_bytes() + b"\n")
+    refused = curve(*stopped, "--resume", code=1).stderr
+    assert "cannot resume" in refused and "labelled.jsonl was" in refused
+    assert "--overwrite starts over" in refused and "another -o leaves this as it is" in refused
+
+
+def test_a_finished_curve_says_so_and_draws_a_picture_that_is_not_there(
     curve: Curve, model: Path, labelled: Path, tmp_path: Path
 ):
     other = tmp_path / "other"
     other.symlink_to(model)
-    whole, out = tmp_path / "whole.jsonl", tmp_path / "c.jsonl"
-    line = (*OPTIONS, "--intent", labelled, model)
-    curve(*line, "-o", whole)
-    first = [{**row, "value": 12.5} for row in read(whole)[:2]]
-    about = OPTIONS_TOLD | {"intent": str(labelled), "inputs": read(whole)[0]["inputs"]}
-    key = json.loads((model / "snapshots" / "step-000000" / "dialtools.json").read_text())[
-        "weights"
-    ]
-    partial = Path(f"{out}.partial")
-    partial.write_text(
-        json.dumps(about) + "\n" + json.dumps({"key": f"step 0 {key}", "found": first}) + "\n"
-    )
-    assert "--resume goes on" in curve(*line, "-o", out, code=1).stderr
-    refused = curve(*line, "--seed", 1, "-o", out, "--resume", code=2)
-    assert "cannot resume: seed was 0, is 1" in refused.stderr
-    curve(
-        *line,
-        "-o",
-        out,
-        "--resume",
-        other,
-        "--metric",
-        "2-shot accuracy",
-        "--plot",
-        tmp_path / "c.svg",
-    )
-    points = read(out)
-    assert [p["value"] for p in points[:2]] == [12.5, 12.5]
-    assert points[2:8] == read(whole)[2:]
-    assert [p["run"] for p in points[::4]] == ["model", "model", "other", "other"]
-    assert not partial.exists()
-    picture = (tmp_path / "c.svg").read_text()
-    assert all(name in picture for name in (">other<", "2-shot accuracy, percent"))
+    out, picture = tmp_path / "c.jsonl", tmp_path / "c.svg"
+    line = (*OPTIONS, "--intent", labelled, model, "-o", out, "--plot", picture, "--resume")
+    curve(*line)
+    scores, drawn = out.read_bytes(), picture.read_bytes()
+    picture.unlink()
+    assert "c.jsonl: finished already, of the same inputs and options" in curve(*line).stderr
+    assert (out.read_bytes(), picture.read_bytes()) == (scores, drawn)
+
+    refused = curve(*line, other, code=1).stderr
+    assert "is finished, of another job: snapshots was" in refused
+    assert "--overwrite makes it anew; another -o keeps it" in refused
+    assert out.read_bytes() == scores
 
 
 @pytest.mark.parametrize(

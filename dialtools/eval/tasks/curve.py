@@ -1,155 +1,173 @@
-"""Scores of many models on the same rows: what needs vectors, and what is told from them.
+"""Scores over the steps of training: each snapshot is scored as files of its vectors would be.
 
-Rows and episodes are chosen once; each model's vectors are then scored without a file between.
+What embeds is handed in: there is no torch here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import orjson
 
-from dialtools.corpora.turns import Record, field_of
-from dialtools.errors import DataError
-from dialtools.eval.labelled import Labelled
-from dialtools.eval.options.select import SelectOptions
-from dialtools.eval.score import Score, of_runs, shares
-from dialtools.eval.tasks import select
-from dialtools.eval.tasks.intent import prototype_hits
-from dialtools.metrics.episodes import sample
-from dialtools.metrics.space import unit
-from dialtools.streams.vectors import Embeddings
+from dialtools.corpora.turns import Record
+from dialtools.errors import DataError, ModelError
+from dialtools.eval.options.curve import CurveOptions
+from dialtools.eval.tasks.prepared import Prepared
+from dialtools.streams.job import Job
+from dialtools.streams.provenance import Inputs
+from dialtools.streams.resume import Work
 
-TRAIN = "train"
+Row = dict[str, Any]
+"""A score record that tells its run and step."""
+Embed = Callable[[Sequence[Record], Sequence[str]], Mapping[str, np.ndarray]]
+"""Records, and names of their fields -> (N, D) vectors of each field."""
 
 
-class Intents:
-    """Few-shot intents by prototypes, as `dial-eval intent` has them.
+class Point(NamedTuple):
+    """A snapshot: its run's name, its step, where it is, and its weights' digest."""
 
-    Attributes:
-        records: those that some episode trains on, then the test ones.
-        fields: what of them is embedded.
-        metrics: the names of the scores.
+    run: str
+    step: int
+    path: Path
+    weights: str
+
+    @property
+    def key(self) -> str:
+        """What its scores are kept under: the same weights at the same step are scored once."""
+        return f"step {self.step} {self.weights}"
+
+
+class Piece(NamedTuple):
+    """A finished point: whether it was scored now, and what progress shows of it."""
+
+    fresh: bool
+    facts: dict[str, str]
+
+
+def find_points(folders: Sequence[str]) -> list[Point]:
+    """Return the snapshots of all runs, those of a run by their steps.
+
+    Raises:
+        DataError: if a run has none.
+        ModelError: if one is no model directory of dial-train.
     """
+    return [
+        Point(name, step, path, _weights(path))
+        for name, folder in _names(folders).items()
+        for step, path in sorted(_snapshots(folder).items())
+    ]
 
-    def __init__(
-        self,
-        records: Sequence[Record],
-        *,
-        name: str,
-        shots: Sequence[int],
-        runs: int,
-        seed: int,
-        label: str,
-        split: str,
-        test_split: str,
-        without: str | None,
-    ) -> None:
-        """Draw the episodes.
 
-        Raises:
-            DataError: if a record lacks label or split, or there is nothing to tell apart.
-        """
-        self.name, self.seed, self.fields = name, seed, ("text",)
-        labelled = [
-            (where, row, str(field_of(where, row, label)), str(field_of(where, row, split)))
-            for where, row in records
-        ]
-        train, test = (
-            [(at, row, own) for at, row, own, part in labelled if part == wanted and own != without]
-            for wanted in (TRAIN, test_split)
+def _names(folders: Sequence[str]) -> dict[str, Path]:
+    """Return a name for each run: its folder's, or, where two are called alike, its path."""
+    paths = list(dict.fromkeys(Path(folder) for folder in folders))
+    short = [path.absolute().name for path in paths]
+    return {
+        name if short.count(name) == 1 else str(path): path
+        for name, path in zip(short, paths, strict=True)
+    }
+
+
+def _snapshots(folder: Path) -> dict[int, Path]:
+    steps = {
+        int(match[1]): path
+        for path in (folder / "snapshots").glob("step-*")
+        if (match := re.fullmatch(r"step-(\d+)", path.name))
+    }
+    if not steps:
+        raise DataError(
+            "holds no snapshots", where=folder, hint="dial-train --snapshot-every N keeps them"
         )
-        labels = [own for _, _, own in train]
-        self.names = sorted(set(labels))
-        if len(self.names) < 2 or not test:
-            raise DataError(
-                f"{len(self.names)} class to learn, {len(test)} rows to test: nothing to tell apart",
-                where=name,
-            )
-        drawn = {
-            k: [sample(labels, k, seed=seed + run).train for run in range(runs)] for k in shots
-        }
-        needed = np.unique(np.concatenate([rows for k in drawn for rows in drawn[k]]))
-        self.episodes = {k: [np.searchsorted(needed, rows) for rows in drawn[k]] for k in drawn}
-        self.known, self.asked = [labels[i] for i in needed], [own for _, _, own in test]
-        self.records = [(train[i][0], train[i][1]) for i in needed] + [
-            (at, row) for at, row, _ in test
-        ]
-        self.metrics = tuple(f"{k}-shot accuracy" for k in shots)
+    return steps
 
-    def scores(self, vectors: Mapping[str, np.ndarray]) -> list[Score]:
-        """Return the accuracy of each shot count, from (N, D) vectors of the records."""
-        unit_ND = unit(vectors["text"])
-        known, asked = (
-            Labelled(unit_ND[: len(self.known)], self.known),
-            Labelled(unit_ND[len(self.known) :], self.asked),
-        )
-        y = asked.classes(self.names)
-        facts = {
-            "task": "intent",
-            "dataset": self.name,
-            "metric": "accuracy",
-            "n": len(y),
-            "seed": self.seed,
-        }
-        found = {
-            k: np.stack([prototype_hits(known, asked, self.names, rows, y) for rows in episodes])
-            for k, episodes in self.episodes.items()
-        }
+
+def _weights(snapshot: Path) -> str:
+    try:
+        return str(orjson.loads((snapshot / "dialtools.json").read_bytes())["weights"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ModelError("not a model directory of dial-train", where=snapshot) from None
+
+
+def job_of(command: str, options: CurveOptions, points: Sequence[Point], precision: str) -> Job:
+    """Return what a resumed job must share with the one it goes on from; snapshots may be others.
+
+    Args:
+        precision: what `auto` came to.
+    """
+    files = [path for path in (options.intent, options.select) if path]
+    facts = {"precision": precision, "snapshots": [point.key for point in points]}
+    return Job(command, options, Inputs(files), facts=facts, pieces=("snapshots",))
+
+
+@dataclass
+class Curve:
+    """The points of some runs, and the tasks that score them."""
+
+    points: Sequence[Point]
+    tasks: Sequence[Prepared]
+
+    def take(self, work: Work, open_model: Callable[[Path], Embed]) -> Iterator[Piece]:
+        """Yield each point once its scores are among the pieces of the job."""
+        for point in self.points:
+            fresh = point.key not in work.pieces
+            if fresh:
+                work.add(point.key, self._scores(open_model(point.path)))
+            yield Piece(fresh, {"step": f"{point.step:,}"})
+
+    def _scores(self, embed: Embed) -> list[Row]:
         return [
-            of_runs(
-                (100.0 * right_RN.mean(1)).tolist(),
-                setting=f"{shots}-shot",
-                each=shares(right_RN.mean(0)),
-                **facts,
-            )
-            for shots, right_RN in found.items()
+            score.record()
+            for task in self.tasks
+            for score in task.scores(embed(task.records, task.fields))
+        ]
+
+    def rows(self, work: Work) -> list[Row]:
+        """Return the score records of all points."""
+        inputs = work.job.inputs.described()
+        return [
+            {
+                **record,
+                "run": point.run,
+                "step": point.step,
+                "model": str(point.path),
+                "inputs": inputs,
+            }
+            for point in self.points
+            for record in work.pieces[point.key]
         ]
 
 
-class Selections:
-    """Responses among those of consecutive rows, as `dial-eval select` has them; attributes as above."""
+def title(row: Row) -> str:
+    """Return what tells a score from the others of its snapshot."""
+    return f"{row['setting']} {row['metric']}" if row["task"] == "intent" else row["metric"]
 
-    def __init__(self, records: Sequence[Record], *, name: str, candidates: int, seed: int) -> None:
-        """Find the queries.
 
-        Raises:
-            DataError: if there are fewer records than candidates, or the first has no query.
-        """
-        self.name, self.seed, self.candidates = name, seed, candidates
-        if len(records) < candidates:
-            raise DataError(
-                f"{len(records)} records, fewer than the {candidates} candidates of a query",
-                where=name,
-                hint="--candidates N",
-            )
-        where, first = records[0]
-        query = next(
-            (field for field in ("context", "history", "query") if first.get(field) is not None),
-            None,
-        )
-        if query is None:
-            raise DataError(
-                f"no field context, history or query; there are {', '.join(first)}", where=where
-            )
-        self.records, self.fields = list(records), (query, "response")
-        self.metrics = (*(f"top-{k}" for k in select.TOP), "mrr")
+def table_rows(rows: Sequence[Row], metrics: Sequence[str]) -> list[list[str]]:
+    """Return a line for each step of each run: both, and the scores."""
+    points: dict[tuple[str, int], dict[str, float]] = {}
+    for row in rows:
+        points.setdefault((row["run"], row["step"]), {})[title(row)] = row["value"]
+    return [
+        [run, f"{step:,}", *(f"{values[metric]:.2f}" for metric in metrics)]
+        for (run, step), values in points.items()
+    ]
 
-    def scores(self, vectors: Mapping[str, np.ndarray]) -> list[Score]:
-        """Return top-1/3/5/10 and MRR, from (N, D) vectors of each field of the records."""
-        query, response = (vectors[field] for field in self.fields)
-        texts = [str(row["response"]) for _, row in self.records]
-        source = Embeddings(
-            {"query_embedding": query, "response_embedding": response},
-            {"response": texts},
-            name=self.name,
-        )
-        options = SelectOptions(inputs=(self.name,), candidates=self.candidates, seed=self.seed)
-        found = select.among_rows(source, options)
-        facts = {
-            "task": "select",
-            "dataset": self.name,
-            "setting": f"1-of-{self.candidates} blocks",
-            "seed": self.seed,
-        }
-        return select.scores(found, options, **facts)
+
+def lines_of(rows: Sequence[Row], metric: str) -> dict[str, np.ndarray]:
+    """Return for each run (K, 4) rows of step, value, low, high; NaN where there is no interval."""
+    lines: dict[str, list[list[float]]] = {}
+    for row in rows:
+        if title(row) == metric:
+            bounds = [row.get(name, float("nan")) for name in ("low", "high")]
+            lines.setdefault(row["run"], []).append([row["step"], row["value"], *bounds])
+    return {name: np.asarray(points, float) for name, points in lines.items()}
+
+
+def read_rows(path: str) -> list[Row]:
+    """Return the score records of a finished curve."""
+    return [orjson.loads(line) for line in Path(path).read_bytes().splitlines()]

@@ -1,0 +1,48 @@
+"""The vectors of some fields of records, for those who need no file between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from dialtools.corpora.turns import Record, column_of_turns
+from dialtools.embed.shard import Settings, encode_turns
+from dialtools.encoder.device import choose_device, choose_precision, default_batch_tokens
+from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.options import EngineOptions
+
+
+def open_model(
+    path: Path, options: EngineOptions, *, max_length: int | None
+) -> Callable[[Sequence[Record], Sequence[str]], dict[str, np.ndarray]]:
+    """Load a model, and return what embeds fields of records with it.
+
+    N records, D dimensions.
+
+    Args:
+        max_length: tokens of a text at most; the model's own without.
+
+    Returns:
+        a function of records and the names of fields, which returns (N, D) float32 vectors of each
+        field, of the length that they have.
+    """
+    device = choose_device(options.device)
+    encoder = Encoder.load(str(path), max_length=max_length).to(device)
+    settings = Settings(
+        max_length=encoder.max_length,
+        normalize=False,
+        float16_round=False,
+        batch_tokens=options.batch_tokens or default_batch_tokens(device),
+        precision=choose_precision(options.precision, device),
+    )
+
+    def embed(records: Sequence[Record], fields: Sequence[str]) -> dict[str, np.ndarray]:
+        columns = {field: column_of_turns(records, field) for field in fields}
+        return {
+            field: encode_turns(encoder, turns, settings, lambda _: None).vectors
+            for field, turns in columns.items()
+        }
+
+    return embed

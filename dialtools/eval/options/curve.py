@@ -1,0 +1,128 @@
+"""dial-eval curve - scores over the steps of training
+
+  dial-eval curve --intent tickets.jsonl run/
+  dial-eval curve --intent tickets.jsonl --select pairs.jsonl run/
+  dial-eval curve --intent tickets.jsonl --plot curve.svg -o curve.jsonl run/
+  dial-eval curve --intent tickets.jsonl --shots 5 --plot c.png run/ other/
+
+A run is a model directory whose training kept snapshots (dial-train
+--snapshot-every), or the MODEL.partial of one that still goes on. Each snapshot
+embeds the records that are needed and is scored as `dial-eval intent` and
+`dial-eval select` score embedding files; the picture has a line for each run,
+of one metric (--metric "5-shot accuracy"), with its interval. With -o FILE each
+finished point is kept in FILE.partial, and --resume scores the others only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dialtools.encoder.options import EngineOptions
+from dialtools.errors import ConfigError, nearest
+from dialtools.options import RunOptions, argument, option
+from dialtools.values import at_least, int_list, picture
+
+SELECT_METRICS = ("top-1", "top-3", "top-5", "top-10", "mrr")
+
+
+@dataclass
+class CurveOptions(EngineOptions, RunOptions):
+    """dial-eval curve - scores over the steps of training
+
+      dial-eval curve --intent tickets.jsonl run/
+      dial-eval curve --intent tickets.jsonl --select pairs.jsonl run/
+      dial-eval curve --intent tickets.jsonl --plot curve.svg -o curve.jsonl run/
+      dial-eval curve --intent tickets.jsonl --shots 5 --plot c.png run/ other/
+
+    A run is a model directory whose training kept snapshots (dial-train
+    --snapshot-every), or the MODEL.partial of one that still goes on. Each snapshot
+    embeds the records that are needed and is scored as `dial-eval intent` and
+    `dial-eval select` score embedding files; the picture has a line for each run,
+    of one metric (--metric "5-shot accuracy"), with its interval. With -o FILE each
+    finished point is kept in FILE.partial, and --resume scores the others only.
+    """
+
+    inputs: tuple[str, ...] = argument(metavar="RUN", help="model directories with snapshots")
+    intent: str | None = option(
+        None, metavar="FILE", help="labelled records with a split: few-shot intents by prototypes"
+    )
+    select: str | None = option(
+        None, metavar="FILE", help="pairs: the response among those of consecutive rows"
+    )
+    shots: tuple[int, ...] = option(
+        (1, 5), metavar="N[,N...]", parse=int_list, help="intent: examples a class"
+    )
+    runs: int = option(
+        10,
+        metavar="N",
+        parse=at_least(1),
+        help="intent: runs, each with examples drawn anew (seeds seed, seed+1, ...)",
+    )
+    without: str | None = option(
+        None, metavar="LABEL", help="intent: leave out rows of this label, e.g. oos"
+    )
+    label: str = option("label", metavar="NAME", help="intent: field of the labels")
+    split: str = option("split", metavar="NAME", help="intent: field that tells train from test")
+    test_split: str = option("test", metavar="NAME", help="intent: its value for test rows")
+    candidates: int = option(100, metavar="N", parse=at_least(2), help="select: candidates a query")
+    max_length: int | None = option(
+        None, metavar="N", parse=at_least(4), help="tokens of a text at most", shown="the model's"
+    )
+    plot: str | None = option(
+        None,
+        metavar="FILE",
+        parse=picture,
+        group="Output",
+        help="draw the curves (.png, .svg, .pdf)",
+        how=True,
+    )
+    metric: str | None = option(
+        None,
+        metavar="NAME",
+        group="Output",
+        help="which score to draw, e.g. '5-shot accuracy' or top-1",
+        shown="the first",
+        how=True,
+    )
+    output: str = option(
+        "-",
+        short="-o",
+        metavar="FILE",
+        group="Output",
+        help="file for the scores; - is stdout",
+        how=True,
+    )
+    json: bool = option(
+        False,
+        group="Output",
+        help="scores as JSONL",
+        shown="when stdout is no terminal",
+        how=True,
+    )
+    overwrite: bool = option(False, group="Output", help="replace outputs that exist", how=True)
+    resume: bool = option(
+        False,
+        group="Output",
+        help="go on where a stopped job left off (with -o FILE); no point is scored again",
+        how=True,
+    )
+
+    def __post_init__(self) -> None:
+        if self.print_config:
+            return
+        if not self.inputs:
+            raise ConfigError("name a run", hint="a model directory of dial-train --snapshot-every")
+        if not (self.intent or self.select):
+            raise ConfigError("nothing to score", hint="--intent FILE, --select FILE, or both")
+        known = self.metrics
+        if self.metric and self.metric not in known:
+            raise ConfigError(
+                f"--metric: no {self.metric!r}",
+                hint=nearest(self.metric, known) or f"choose from {', '.join(known)}",
+            )
+
+    @property
+    def metrics(self) -> list[str]:
+        """The names of the scores, in order."""
+        intent = [f"{shots}-shot accuracy" for shots in self.shots] if self.intent else []
+        return [*intent, *(SELECT_METRICS if self.select else ())]

@@ -1,0 +1,215 @@
+"""Tasks on records whose rows are chosen once, then scored for the vectors of many models.
+
+N records, D dimensions, R runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from dialtools.corpora.read import read_records
+from dialtools.corpora.splits import rows_by_split, rows_of_split
+from dialtools.corpora.turns import Record, field_of
+from dialtools.errors import DataError
+from dialtools.eval.labelled import Labelled
+from dialtools.eval.options.curve import CurveOptions
+from dialtools.eval.options.select import SelectOptions
+from dialtools.eval.score import Score, of_runs, shares
+from dialtools.eval.tasks import select
+from dialtools.eval.tasks.intent import prototype_hits
+from dialtools.metrics.episodes import sample
+from dialtools.metrics.space import unit
+from dialtools.streams.policy import Policy
+from dialtools.streams.vectors import Embeddings
+
+TRAIN = "train"
+"""The split that examples are drawn from."""
+QUERY = ("context", "history", "query")
+"""Fields that are a query, the usual one first."""
+
+
+class Prepared(Protocol):
+    """A task with its rows chosen."""
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """Those that are embedded."""
+        ...
+
+    @property
+    def fields(self) -> Sequence[str]:
+        """What of them is embedded."""
+        ...
+
+    def scores(self, vectors: Mapping[str, np.ndarray]) -> list[Score]:
+        """Return the scores of a model, from (N, D) vectors of each field of the records."""
+        ...
+
+
+def prepare(options: CurveOptions) -> list[Prepared]:
+    """Return the tasks that are asked for, with their rows.
+
+    Raises:
+        DataError: if there is nothing to tell apart, or too little to choose among.
+    """
+    tasks: list[Prepared] = []
+    if options.intent:
+        tasks.append(prepare_intents(options.intent, options))
+    if options.select:
+        tasks.append(prepare_selections(options.select, options))
+    return tasks
+
+
+@dataclass(frozen=True)
+class Intents:
+    """Few-shot intents by prototypes, as `dial-eval intent` has them.
+
+    Attributes:
+        records: those that some episode trains on, then those to be tested on.
+        train_labels, test_labels: of the records.
+        names: the classes.
+        episodes: for each number of shots, the rows that each run trains on.
+    """
+
+    file: str
+    seed: int
+    records: list[Record]
+    train_labels: list[str]
+    test_labels: list[str]
+    names: list[str]
+    episodes: dict[int, list[np.ndarray]]
+    fields: tuple[str, ...] = ("text",)
+
+    def scores(self, vectors: Mapping[str, np.ndarray]) -> list[Score]:
+        """Return the accuracy of each number of shots."""
+        unit_ND = unit(vectors["text"])
+        examples = len(self.train_labels)
+        train = Labelled(unit_ND[:examples], self.train_labels)
+        test = Labelled(unit_ND[examples:], self.test_labels)
+        classes_N = test.classes(self.names)
+
+        def accuracy(shots: int) -> Score:
+            hits_RN = np.stack(
+                [
+                    prototype_hits(train, test, self.names, rows, classes_N)
+                    for rows in self.episodes[shots]
+                ]
+            )
+            return of_runs(
+                (100.0 * hits_RN.mean(1)).tolist(),
+                task="intent",
+                dataset=self.file,
+                setting=f"{shots}-shot",
+                metric="accuracy",
+                n=len(classes_N),
+                seed=self.seed,
+                each=shares(hits_RN.mean(0)),
+            )
+
+        return [accuracy(shots) for shots in self.episodes]
+
+
+def prepare_intents(file: str, options: CurveOptions) -> Intents:
+    """Draw the episodes.
+
+    Raises:
+        DataError: if a record lacks its label or split, or there is nothing to tell apart.
+    """
+    records = _records(file)
+    labels = [str(field_of(where, record, options.label)) for where, record in records]
+    by_split = rows_by_split(field_of(where, record, options.split) for where, record in records)
+
+    def wanted(split: str) -> list[int]:
+        rows = rows_of_split(by_split, split, column=options.split, where=file)
+        return [row for row in rows if labels[row] != options.without]
+
+    train, test = wanted(TRAIN), wanted(options.test_split)
+    names = sorted({labels[row] for row in train})
+    if len(names) < 2 or not test:
+        raise DataError(
+            f"{len(names)} class to learn, {len(test)} rows to test: nothing to tell apart",
+            where=file,
+        )
+
+    train_labels = [labels[row] for row in train]
+    drawn = _draw(train_labels, options)
+    # only what some run trains on is embedded: a few rows of thousands
+    needed = np.unique(np.concatenate([rows for runs in drawn.values() for rows in runs]))
+    episodes = {
+        shots: [np.searchsorted(needed, rows) for rows in runs] for shots, runs in drawn.items()
+    }
+    return Intents(
+        file=file,
+        seed=options.seed,
+        records=[records[row] for row in (*(train[i] for i in needed), *test)],
+        train_labels=[train_labels[i] for i in needed],
+        test_labels=[labels[row] for row in test],
+        names=names,
+        episodes=episodes,
+    )
+
+
+def _draw(labels: list[str], options: CurveOptions) -> dict[int, list[np.ndarray]]:
+    """Return the rows that each run trains on, for each number of shots."""
+    seeds = range(options.seed, options.seed + options.runs)
+    return {
+        shots: [sample(labels, shots, seed=seed).train for seed in seeds] for shots in options.shots
+    }
+
+
+@dataclass(frozen=True)
+class Selections:
+    """Responses among those of consecutive rows, as `dial-eval select` has them."""
+
+    file: str
+    options: SelectOptions
+    records: list[Record]
+    fields: tuple[str, str]
+
+    def scores(self, vectors: Mapping[str, np.ndarray]) -> list[Score]:
+        """Return top-1/3/5/10 and MRR."""
+        query, response = self.fields
+        source = Embeddings(
+            {"query_embedding": vectors[query], "response_embedding": vectors[response]},
+            {"response": [str(record["response"]) for _, record in self.records]},
+            name=self.file,
+        )
+        facts: dict[str, Any] = {
+            "task": "select",
+            "dataset": self.file,
+            "setting": f"1-of-{self.options.candidates} blocks",
+            "seed": self.options.seed,
+        }
+        return select.scores(select.among_rows(source, self.options), self.options, **facts)
+
+
+def prepare_selections(file: str, options: CurveOptions) -> Selections:
+    """Find the queries.
+
+    Raises:
+        DataError: if there are fewer records than candidates, or the first has no query.
+    """
+    records = _records(file)
+    if len(records) < options.candidates:
+        raise DataError(
+            f"{len(records)} records, fewer than the {options.candidates} candidates of a query",
+            where=file,
+            hint="--candidates N",
+        )
+    where, first = records[0]
+    query = next((field for field in QUERY if first.get(field) is not None), None)
+    if query is None:
+        raise DataError(
+            f"no field {', '.join(QUERY[:-1])} or {QUERY[-1]}; there are {', '.join(first)}",
+            where=where,
+        )
+    chosen = SelectOptions(inputs=(file,), candidates=options.candidates, seed=options.seed)
+    return Selections(file, chosen, records, (query, "response"))
+
+
+def _records(file: str) -> list[Record]:
+    return list(read_records([file], format=None, policy=Policy()))
