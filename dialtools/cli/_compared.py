@@ -2,99 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dialtools.cli._grid import Grid, write_table
 from dialtools.cli._run import Run
 from dialtools.eval.options.compare import CompareOptions
 
 if TYPE_CHECKING:
-    from dialtools.eval.compare.compare import Comparison
+    from dialtools.eval.compare.compare import Comparison, Difference, Value
 
-SHOWN = 3
-"""Scores that a message names before it counts."""
+UNKNOWN = "–"
 
 
-def report_comparison(found: Comparison, options: CompareOptions, run: Run) -> None:
+def report_comparison(comparison: Comparison, options: CompareOptions, run: Run) -> None:
     """Write the comparison, say what could not be compared, then check the gate."""
-    from dialtools.eval.compare.compare import check_gate, records
+    from dialtools.eval.compare.compare import check_gate, records, untested_notes
 
     write_table(
-        grid(found),
-        lambda: records(found),
+        grid(comparison),
+        lambda: records(comparison),
         output=options.output,
         to=options.to,
         overwrite=options.overwrite,
         run=run,
     )
-    for line in told(found):
-        run.warn(line)
+    for note in untested_notes(comparison):
+        run.warn(note)
     if options.fail_if_worse is not None:
-        check_gate(found, options.fail_if_worse)
+        check_gate(comparison, options.fail_if_worse)
 
 
-def told(found: Comparison) -> Iterable[str]:
-    """Yield what could not be compared, and why."""
-    from dialtools.eval.compare.columns import say
-    from dialtools.eval.compare.compare import ALIKE
-
-    for (name, why), rows in found.untested.items():
-        named = list(dict.fromkeys(map(say, rows)))
-        more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
-        yield f"not tested: {', '.join(named[:SHOWN])}{more}: {name}: {why}"
-    if not found.differences:
-        yield ALIKE
-    if found.published:
-        yield f"{found.published:,} published numbers left out: nothing is known of their items"
+CORRECTED = {
+    "holm": "after Holm's correction for",
+    "bh": "after Benjamini and Hochberg's correction for",
+    "none": "uncorrected, in",
+}
 
 
-def title(found: Comparison) -> str:
+def title(comparison: Comparison) -> str:
     """Return what the numbers of a table are."""
-    corrected = {
-        "holm": "after Holm's correction for",
-        "bh": "after Benjamini and Hochberg's correction for",
-        "none": "uncorrected, in",
-    }[found.correct]
-    return f"difference to {found.baseline} with 95 % interval, p, * p < 0.05 {corrected} {found.tests} tests"
+    tests = f"{CORRECTED[comparison.correct]} {comparison.tests} tests"
+    return f"difference to {comparison.baseline} with 95 % interval, p, * p < 0.05 {tests}"
 
 
-def grid(found: Comparison) -> Grid:
-    """Return the comparison as text."""
-    others = list(found.columns)[1:]
-    head = [
-        "task",
-        "data set",
-        "score",
-        found.baseline,
-        *(word for name in others for word in (name, "difference", "p")),
-    ]
+def grid(comparison: Comparison) -> Grid:
+    """Return the comparison as text: the baseline, then three columns for each other model."""
+    others = list(comparison.columns)[1:]
+    head = ["task", "data set", "score", comparison.baseline]
+    for name in others:
+        head += [name, "difference", "p"]
     rows = []
-    for row in found.rows:
-        line = [
-            row.task,
-            row.dataset,
-            f"{row.setting} {row.metric}".strip(),
-            _value(found.value(row, found.baseline)),
-        ]
+    for row in comparison.rows:
+        cells = [row.task, row.dataset, f"{row.setting} {row.metric}".strip()]
+        cells.append(_value_cell(comparison.value(row, comparison.baseline)))
         for name in others:
-            line += [
-                _value(found.value(row, name)),
-                *_difference(found.differences.get((row, name))),
-            ]
-        rows.append(line)
-    return Grid(head, rows, title(found), names=3)
+            cells.append(_value_cell(comparison.value(row, name)))
+            cells += _difference_cells(comparison.differences.get((row, name)))
+        rows.append(cells)
+    return Grid(head, rows, title(comparison), names=3)
 
 
-def _value(found: tuple[float, float, int] | None) -> str:
-    if found is None:
-        return "–"
-    return f"{found[0]:.2f}" + (f" ± {found[1]:.2f}" if found[2] > 1 else "")
+def _value_cell(value: Value | None) -> str:
+    if value is None:
+        return UNKNOWN
+    return f"{value.mean:.2f} ± {value.std:.2f}" if value.seeds > 1 else f"{value.mean:.2f}"
 
 
-def _difference(found: Any) -> list[str]:
-    if found is None:
-        return ["–", "–"]
-    interval = f" [{found.low:+.2f}, {found.high:+.2f}]" if found.low == found.low else ""
-    p = "–" if not found.test else "<0.001" if found.adjusted < 0.001 else f"{found.adjusted:.3f}"
-    return [f"{found.points:+.2f}{interval}{'*' * found.significant}", p]
+def _difference_cells(difference: Difference | None) -> list[str]:
+    """Return the difference with its interval, starred if significant, and the p-value."""
+    if difference is None:
+        return [UNKNOWN, UNKNOWN]
+    interval = ""
+    if difference.low == difference.low:
+        interval = f" [{difference.low:+.2f}, {difference.high:+.2f}]"
+    star = "*" if difference.significant else ""
+    return [f"{difference.points:+.2f}{interval}{star}", _p_cell(difference)]
+
+
+def _p_cell(difference: Difference) -> str:
+    if not difference.test:
+        return UNKNOWN
+    return "<0.001" if difference.adjusted < 0.001 else f"{difference.adjusted:.3f}"

@@ -54,23 +54,10 @@ def compare(options: CompareOptions, run: Run) -> None:
     doc=page_of(MtebOptions),
 )
 def mteb(options: MtebOptions, run: Run) -> None:
-    from pathlib import Path
+    from dialtools.eval.compare.mteb import evaluate, write_results
 
-    import orjson
-
-    from dialtools.eval.compare import mteb as task
-    from dialtools.streams.atomic import atomic_file, refuse_existing
-
-    found = task.evaluate(options)
-    folder = Path(options.output)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in found.files:
-        refuse_existing(folder / name, overwrite=options.overwrite)
-    for name, content in found.files.items():
-        with atomic_file(folder / name, overwrite=options.overwrite) as temporary:
-            temporary.write_bytes(
-                orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-            )
-    for what, why in found.refused.items():
+    export = evaluate(options)
+    write_results(export, options.output, overwrite=options.overwrite)
+    for what, why in export.refused.items():
         run.warn(f"refused: {what}: {why}")
-    run.close(f"{options.output}: {', '.join(name for name in found.files)}")
+    run.close(f"{options.output}: {', '.join(export.files)}")

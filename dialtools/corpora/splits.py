@@ -23,7 +23,7 @@ Splits = Mapping[str, Sequence[int]]
 
 
 def rows_by_split(values: Iterable[Any]) -> dict[str, list[int]]:
-    """Return the rows of each value in order of first occurrence; those without a value are ""'s."""
+    """Return the rows of each value in order of first occurrence; those without one are of ""."""
     rows: dict[str, list[int]] = {}
     for row, value in enumerate(values):
         rows.setdefault("" if value is None else str(value), []).append(row)

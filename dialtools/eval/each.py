@@ -29,7 +29,7 @@ Statistic = Sums | Spearman
 
 
 def statistic(metric: str, each: Any) -> Statistic:
-    """Return the statistic of a score record's `each`; it gives shares, the score is 100 times that.
+    """Return the statistic that `each` of a record makes: a share; the score is 100 times that.
 
     Raises:
         ValueError: if it is not such a payload.

@@ -31,7 +31,7 @@ TELLING = (
     "positive",
     "candidates",
 )
-"""Columns that say what an item is, whichever model embedded it; those that a file has are taken."""
+"""Columns that say what an item is, whichever model embedded it; of these, what a file has."""
 
 
 def identity(
@@ -40,7 +40,9 @@ def identity(
     *,
     also: Sequence[str] = (),
 ) -> dict[str, str]:
-    """Return {column: digest of its values in order}: files that kept different columns still share some.
+    """Return {column: digest of its values in order}.
+
+    Files that kept different columns still share some.
 
     Args:
         rows: the rows that are test items, if not all.
@@ -54,7 +56,10 @@ def identity(
 
 
 def differing(first: Mapping[str, str], second: Mapping[str, str]) -> list[str] | None:
-    """Return the columns in which two identities differ: none if the items are the same, None if they share no column."""
+    """Return the columns in which two identities differ: none if the items are the same.
+
+    None if they share no column, so that nothing is known.
+    """
     shared = [name for name in first if name in second]
     return [name for name in shared if first[name] != second[name]] if shared else None
 

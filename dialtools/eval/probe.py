@@ -1,4 +1,4 @@
-"""A probe: one layer trained on frozen embeddings, its hyper-parameters chosen on validation rows (WMDC, DiaEval).
+"""A probe: a layer trained on frozen embeddings, as validation rows choose (WMDC, DiaEval).
 
 N rows, D dimensions, A labels or classes. "One added MLP layer" is read as one linear layer with a
 sigmoid for each label, or a softmax over classes, trained by Adam on cross-entropy; --hidden adds a
@@ -82,42 +82,37 @@ def train(
     options: ProbeOptions,
     advance: Callable[[int], None],
 ) -> Probe:
-    """Train a layer at each point of the grid and return the best.
+    """Train a layer at each point of the grid and return the best, of equal ones the first.
 
     Args:
         targets: of each part (N, A) zeros and ones, or (N,) classes 0..A-1, -1 for one that
             training rows lack.
         quality: from targets and (N, A) probabilities to a number, the higher the better.
-        advance: told of each finished point.
+        advance: called with 1 for each finished point.
     """
     from threadpoolctl import threadpool_limits
 
-    vectors = parts.train.matrix
-    mean_D = vectors.mean(0)
-    scale = float((vectors - mean_D).std()) or 1.0
+    vectors_ND = parts.train.matrix
+    mean_D = vectors_ND.mean(0)
+    scale = float((vectors_ND - mean_D).std()) or 1.0
     rows = Rows(
-        (vectors - mean_D) / scale,
-        targets.train,
-        (parts.validation.matrix - mean_D) / scale,
-        targets.validation,
+        train=(vectors_ND - mean_D) / scale,
+        targets=targets.train,
+        validation=(parts.validation.matrix - mean_D) / scale,
+        validation_targets=targets.validation,
     )
-    best = Probe(None, mean_D, scale)
+    best: Fit | None = None
     with threadpool_limits(1):
-        for hidden, rate, decay in itertools.product(options.hidden, options.rates, options.decays):
-            layer, epoch, score = _fit(
-                rows, quality, options, hidden=hidden, rate=rate, decay=decay
-            )
-            if best.layer is None or score > best.chosen["validation"]:
-                best.layer = layer
-                best.chosen = {
-                    "hidden": hidden,
-                    "rate": rate,
-                    "decay": decay,
-                    "epochs": epoch,
-                    "validation": score,
-                }
+        for point in itertools.starmap(
+            Point, itertools.product(options.hidden, options.rates, options.decays)
+        ):
+            fit = _fit(rows, quality, options, point)
+            if best is None or fit.score > best.score:
+                best = fit
             advance(1)
-    return best
+    assert best is not None, "the grid has a point"
+    chosen = {**best.point._asdict(), "epochs": best.epoch, "validation": best.score}
+    return Probe(best.layer, mean_D, scale, chosen)
 
 
 class Rows(NamedTuple):
@@ -129,49 +124,64 @@ class Rows(NamedTuple):
     validation_targets: np.ndarray
 
 
-def _fit(
-    rows: Rows, quality: Quality, options: ProbeOptions, *, hidden: int, rate: float, decay: float
-) -> tuple[Any, int, float]:
-    """Return the layer at its best epoch, that epoch, and its score.
+class Point(NamedTuple):
+    """Hyper-parameters: units of a hidden layer (0: none), learning rate, L2 penalty."""
 
-    It stops when `patience` epochs lowered neither the validation loss nor raised the score: at the
-    start nothing is above a threshold yet and the score stands still, while the loss already falls.
+    hidden: int
+    rate: float
+    decay: float
+
+
+class Fit(NamedTuple):
+    """A layer at its best epoch, and its score on the validation rows."""
+
+    point: Point
+    layer: Any
+    epoch: int
+    score: float
+
+
+def _fit(rows: Rows, quality: Quality, options: ProbeOptions, point: Point) -> Fit:
+    """Train until `patience` epochs lowered neither the validation loss nor raised the score.
+
+    At the start nothing is above a threshold yet and the score stands still, while the loss already
+    falls.
     """
-    from sklearn.neural_network import MLPClassifier
-
-    size = min(options.batch, len(rows.train))
-    # scikit-learn divides alpha by the size of the batch; times it, a decay means the same for
-    # every --batch
-    layer = MLPClassifier(
-        (hidden,) if hidden else (),
-        learning_rate_init=rate,
-        alpha=decay * size,
-        batch_size=size,
-        random_state=options.seed,
-    )
-    classes = np.arange(
-        rows.targets.shape[1] if rows.targets.ndim == 2 else int(rows.targets.max()) + 1
-    )
-    best, best_epoch, best_score = None, 0, -np.inf
+    layer = _layer(point, min(options.batch, len(rows.train)), options.seed)
+    many = rows.targets.ndim == 2
+    classes = np.arange(rows.targets.shape[1] if many else int(rows.targets.max()) + 1)
+    best = Fit(point, None, 0, float("-inf"))
     lowest, progress = np.inf, 0
     for epoch in range(1, options.epochs + 1):
         layer.partial_fit(rows.train, rows.targets, classes=classes)
         probabilities = layer.predict_proba(rows.validation)
-        score, loss = (
-            quality(rows.validation_targets, probabilities),
-            cross_entropy(rows.validation_targets, probabilities),
-        )
-        if score > best_score or loss < lowest * (1 - LEAST_GAIN):
+        score = quality(rows.validation_targets, probabilities)
+        loss = cross_entropy(rows.validation_targets, probabilities)
+        if score > best.score or loss < lowest * (1 - LEAST_GAIN):
             progress, lowest = epoch, min(lowest, loss)
-        if score > best_score:
-            best, best_epoch, best_score = copy.deepcopy(layer), epoch, score
+        if score > best.score:
+            best = Fit(point, copy.deepcopy(layer), epoch, float(score))
         if epoch - progress >= options.patience:
             break
-    return best, best_epoch, float(best_score)
+    return best
+
+
+def _layer(point: Point, batch: int, seed: int) -> Any:
+    from sklearn.neural_network import MLPClassifier
+
+    # scikit-learn divides alpha by the size of the batch; times it, a decay means the same for
+    # every --batch
+    return MLPClassifier(
+        (point.hidden,) if point.hidden else (),
+        learning_rate_init=point.rate,
+        alpha=point.decay * batch,
+        batch_size=batch,  # pyright: ignore[reportArgumentType]  (a number, or "auto")
+        random_state=seed,
+    )
 
 
 def cross_entropy(targets: np.ndarray, probabilities_NA: np.ndarray) -> float:
-    """Return the mean loss in nats, of each label, or of the true class; rows of class -1 are left out."""
+    """Return the mean loss in nats, of each label or of the true class; class -1 does not count."""
     p = np.clip(probabilities_NA, 1e-7, 1 - 1e-7)
     if targets.ndim == 2:
         return float(-np.where(targets == 1, np.log(p), np.log(1 - p)).mean())

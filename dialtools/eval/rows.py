@@ -89,7 +89,7 @@ def take(part: Embeddings, rows: Sequence[int]) -> Embeddings:
 
 
 def hold_out(part: Embeddings, names: Iterable[Any], share: float, *, seed: int) -> Held:
-    """Return the rows to learn from and those to choose on, a share of the names (`splits.held_out`)."""
+    """Return the rows to learn from, and those of a share of the names to choose on."""
     out_N = np.asarray(splits.held_out(names, share, seed=seed), bool)
     return Held(part.select(np.flatnonzero(~out_N)), part.select(np.flatnonzero(out_N)))
 
@@ -115,7 +115,7 @@ def rows_by_part(source: Embeddings, *, split: str, part: str | None) -> dict[st
 
 
 def groups(part: Embeddings, name: str | None) -> list[int]:
-    """Return the number of each row's group: rows of a dialogue stay together; nothing if all differ.
+    """Return the number of each row's group, so that dialogues stay whole; nothing if all differ.
 
     Args:
         name: the column that tells, else `dialogue_id` if there is one.

@@ -15,11 +15,11 @@ from dialtools.metrics.resample import bootstrap, over_groups, over_runs
 SCHEMA = "dialtools.score/1"
 Each = list[Any] | dict[str, list[Any]]
 DIGITS = 6
-"""Of the numbers in `each`: a mean over them is that of the unrounded ones to within 0.0001 points."""
+"""Of the numbers in `each`: a mean over them misses that of the unrounded ones by 0.0001 points."""
 
 
 def shares(values_N: np.ndarray) -> list[float | int | None]:
-    """Return numbers as JSON has them shortest: rounded, whole ones without a point, NaN as null."""
+    """Return numbers as JSON writes them shortest: rounded, whole ones as integers, NaN as null."""
     rounded = np.round(np.asarray(values_N, np.float64), DIGITS).tolist()
     return [None if v != v else int(v) if v.is_integer() else v for v in rounded]
 

@@ -1,4 +1,6 @@
-"""A benchmark as a file: data sets, tasks, settings, the paper's numbers; run over folders of embedding files.
+"""A benchmark as a file: data sets, tasks, settings, the paper's numbers.
+
+It is run over folders of embedding files.
 
 title = "DiaEval"
 source = "WMDC"                          # where the published numbers are from
@@ -271,7 +273,7 @@ def _scores(suite: Suite, one: Dataset, folder: str, seed: int) -> dict[Row, Sco
 def records(
     suite: Suite, result: Result, *, published: bool, each: bool = True
 ) -> list[dict[str, Any]]:
-    """Return score records: those measured, their averages, and the paper's (which name their source)."""
+    """Return score records: those measured, their averages, and the paper's with their source."""
     found = [score.record(each=each) for score in result.scores]
     for folder, values in result.values.items():
         found += [

@@ -6,7 +6,10 @@ import numpy as np
 
 
 def prototypes(vectors_ND: np.ndarray, classes_N: np.ndarray, count: int) -> np.ndarray:
-    """Return (C, D) class means, not scaled to unit length (DSE's code; METHODS 3.3); a class without rows is zero."""
+    """Return (C, D) class means; a class without rows is zero.
+
+    They are not scaled to unit length, as in DSE's code (METHODS 3.3).
+    """
     sums_CD = np.zeros((count, vectors_ND.shape[1]), np.float64)
     np.add.at(sums_CD, classes_N, vectors_ND)
     sizes_C = np.bincount(classes_N, minlength=count)
@@ -31,13 +34,19 @@ def nearest_rows(
 
 
 def majority(classes_Nk: np.ndarray) -> np.ndarray:
-    """Return (N,) the most frequent class of each row; ties to the one that comes first (the nearer)."""
+    """Return (N,) the most frequent class of each row; of equal ones that which comes first.
+
+    Classes stand in the order of nearness.
+    """
     counts = (classes_Nk[:, :, None] == classes_Nk[:, None, :]).sum(2)
     return classes_Nk[np.arange(len(classes_Nk)), counts.argmax(1)]
 
 
 def placements(scores_N: np.ndarray, positive_N: np.ndarray) -> np.ndarray:
-    """Return (N,) the share of negatives below each positive, and of positives above each negative; ties count half."""
+    """Return (N,) the share of the other kind that each row beats; ties count half.
+
+    A positive beats the negatives below it, a negative the positives above it.
+    """
     both = [np.sort(scores_N[positive_N == kind]) for kind in (False, True)]
     found = np.full(len(scores_N), np.nan)
     for kind, others in ((True, both[0]), (False, both[1])):
@@ -54,7 +63,10 @@ def placements(scores_N: np.ndarray, positive_N: np.ndarray) -> np.ndarray:
 def false_alarms_at_recall(
     scores_N: np.ndarray, positive_N: np.ndarray, recall: float = 0.95
 ) -> np.ndarray:
-    """Return (N,) 1 where a row is at or above the highest threshold that finds `recall` of the positives, else 0."""
+    """Return (N,) 1 where a row is at or above a threshold, else 0.
+
+    The threshold is the highest that finds `recall` of the positives.
+    """
     positives = np.sort(scores_N[positive_N])[::-1]
     if not len(positives):
         return np.full(len(scores_N), np.nan)

@@ -27,7 +27,7 @@ def spearman(x_N: np.ndarray, y_N: np.ndarray) -> float:
 def with_interval(
     correlation: Correlation, x_N: np.ndarray, y_N: np.ndarray, *, seed: int, resamples: int = 1000
 ) -> tuple[float, float, float]:
-    """Return a correlation of N pairs and its 95 % percentile interval over resamples of the pairs."""
+    """Return a correlation of N pairs and its 95 % interval over resamples of the pairs."""
     draw, n = np.random.default_rng(seed), len(x_N)
     again = [
         correlation(x_N[rows], y_N[rows])

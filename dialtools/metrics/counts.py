@@ -1,4 +1,6 @@
-"""Statistics of resampled items: each takes how often every item was drawn, and gives a number for each resample.
+"""Statistics of resampled items: each takes how often every item was drawn.
+
+It gives a number for each resample.
 
 N items, B resamples, P parts. Weights are (B, N): ones are the sample itself, zeros leave items
 out, counts are a bootstrap. All that is a function of sums over the items costs one matrix product.
@@ -45,7 +47,7 @@ def mean(values_N: np.ndarray) -> Sums:
 
 
 def ratio(part_N: np.ndarray, whole_N: np.ndarray) -> Sums:
-    """Return the sum of the parts over the sum of the wholes: a mean over what is kept together in groups."""
+    """Return the sum of the parts over the sum of the wholes: a mean over grouped items."""
     return Sums(np.column_stack([part_N, whole_N]), lambda s: share(s[:, 0], s[:, 1]), part_N)
 
 
@@ -57,7 +59,7 @@ def mean_of_shares(values_NK: np.ndarray) -> Sums:
 
 
 def roc_area(placements_N: np.ndarray, positive_N: np.ndarray) -> Sums:
-    """Return the area under the ROC curve from each item's placement: the share of the other kind that it beats.
+    """Return the area under the ROC curve from placements: the share of the other kind beaten.
 
     Resampled to first order, as DeLong, DeLong and Clarke-Pearson (1988) estimate its variance: the
     mean placement of the positives, plus that of the negatives, less the area of the whole sample.
@@ -99,7 +101,13 @@ class Spearman:
 
 
 class _Order:
-    """What sorts a series: the order, where in it each group of equals begins, and the group of each item."""
+    """What sorts a series of N items.
+
+    Attributes:
+        order: (N,) the items from the lowest on.
+        begins: where in the order each group of equals begins.
+        group: (N,) the group of each item.
+    """
 
     def __init__(self, series_N: np.ndarray) -> None:
         self.order = np.argsort(series_N, kind="stable")
@@ -107,7 +115,7 @@ class _Order:
         self.begins = np.cumsum(sizes) - sizes
 
     def ranks(self, weights_NB: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return (N, B) the rank of each item among the drawn, and (B,) the sum of squared ranks of the drawn.
+        """Return (N, B) ranks among the drawn, and (B,) sums of squared ranks of the drawn.
 
         The rank is what lies below, and the middle of the equals.
         """
@@ -135,7 +143,10 @@ def label_f1(
 
 
 def class_f1(truth_N: np.ndarray, guess_RN: np.ndarray, average: str) -> Sums:
-    """Return F1 of one class an item, averaged over R runs; of the classes that a run's items have or were guessed."""
+    """Return F1 of one class an item, averaged over R runs.
+
+    Of the classes that a run's items have or were guessed.
+    """
     from scipy import sparse
 
     runs = []
@@ -158,7 +169,7 @@ def class_f1(truth_N: np.ndarray, guess_RN: np.ndarray, average: str) -> Sums:
 
 
 def _f1_parts(truth: Sequence[Sequence[int]], guess: Sequence[Sequence[int]], labels: int) -> Any:
-    """Return (N, 3 labels) true positives, false positives and false negatives of each item, sparse."""
+    """Return (N, 3 labels) true positives, false positives and misses of each item, sparse."""
     from scipy import sparse
 
     rows, columns = [], []

@@ -1,4 +1,6 @@
-"""F1 of label sets. N rows, A labels; a label that is neither true nor guessed scores 0 (scikit-learn's zero_division=0).
+"""F1 of label sets. N rows, A labels.
+
+A label that is neither true nor guessed scores 0 (scikit-learn's zero_division=0).
 
 Counts are (..., 3, A): true positives, false positives, false negatives of each label, of one row
 or summed over rows.
@@ -16,7 +18,7 @@ def counts(truth_NA: np.ndarray, guess_NA: np.ndarray) -> np.ndarray:
 
 
 def f1(counts_3: np.ndarray) -> np.ndarray:
-    """Return 2 tp / (2 tp + fp + fn) over the second last axis, 0 where nothing was true or guessed."""
+    """Return 2 tp / (2 tp + fp + fn) over the second last axis, 0 where all three are 0."""
     hits, false, missed = np.moveaxis(counts_3, -2, 0)
     return 2 * hits / np.maximum(2 * hits + false + missed, 1)
 

@@ -1,4 +1,6 @@
-"""Is one model better than another on the same items? Paired bootstrap, sign flips, correction for many tests.
+"""Is one model better than another on the same items?
+
+Paired bootstrap, sign flips, correction for many tests.
 
 N items, B resamples, K statistics or comparisons, M tests. Everything is drawn in blocks of
 resamples, so that memory does not grow with their number.
@@ -17,7 +19,11 @@ BLOCK = 500_000
 
 
 def draws(n: int, resamples: int, *, seed: int, items: int = 0) -> Iterator[np.ndarray]:
-    """Yield blocks (b, N) of how often each of n items, or groups of `items`, is drawn, with replacement, in each resample."""
+    """Yield blocks (b, N) of how often each of n items is drawn, with replacement.
+
+    Args:
+        items: how many items there are, where n is that of their groups.
+    """
     draw, block = np.random.default_rng(seed), max(1, BLOCK // max(n, items))
     for start in range(0, resamples, block):
         size = min(block, resamples - start)
@@ -33,7 +39,7 @@ def bootstrap(
     seed: int,
     groups_N: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return (K, B) each statistic of the same resamples of n items, so that differences of them are paired.
+    """Return (K, B) each statistic of the same resamples of n items: their differences are paired.
 
     Args:
         groups_N: which items belong together, 0 to G - 1; whole groups are drawn.
@@ -60,14 +66,16 @@ def bootstrap(
 
 
 def two_sided(differences_B: np.ndarray) -> float:
-    """Return the p-value of "no difference" from bootstrapped differences: twice the smaller tail, the sample counted in."""
+    """Return the p-value of "no difference": twice the smaller tail, the sample counted in."""
     known = differences_B[~np.isnan(differences_B)]
     tail = min((known <= 0).sum(), (known >= 0).sum())
     return min(1.0, 2 * (1 + float(tail)) / (1 + len(known)))
 
 
 def sign_flips(differences_NK: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
-    """Return (K,) two-sided p-values of paired differences under random swaps of the two models, item by item.
+    """Return (K,) two-sided p-values of paired differences under random swaps of two models.
+
+    They are swapped item by item.
 
     All 2^N swaps where they are no more than the resamples, which makes the test exact. An item
     that does not count (NaN) is no item; sums that differ by rounding alone are equal.
@@ -86,7 +94,10 @@ def sign_flips(differences_NK: np.ndarray, *, resamples: int, seed: int) -> np.n
 
 
 def holm(p_M: np.ndarray) -> np.ndarray:
-    """Return p-values adjusted for M tests so that no true hypothesis is rejected, but for the chosen chance (Holm 1979)."""
+    """Return p-values adjusted so that no true hypothesis is rejected, but for the chosen chance.
+
+    Holm 1979.
+    """
     order, m = np.argsort(p_M, kind="stable"), len(p_M)
     adjusted = np.empty(m)
     adjusted[order] = np.minimum(1, np.maximum.accumulate(p_M[order] * (m - np.arange(m))))
@@ -94,7 +105,10 @@ def holm(p_M: np.ndarray) -> np.ndarray:
 
 
 def benjamini_hochberg(p_M: np.ndarray) -> np.ndarray:
-    """Return p-values adjusted so that the chosen share of the rejected is wrong, in expectation (Benjamini and Hochberg 1995)."""
+    """Return p-values adjusted so that in expectation the chosen share of the rejected is wrong.
+
+    Benjamini and Hochberg 1995.
+    """
     order, m = np.argsort(p_M, kind="stable"), len(p_M)
     steps = p_M[order] * m / np.arange(1, m + 1)
     adjusted = np.empty(m)

@@ -9,7 +9,10 @@ from scipy.special import gammaln
 
 
 def exact_scores(queries_QD: np.ndarray, candidates_CD: np.ndarray) -> np.ndarray:
-    """Return (Q, C) dot products, bit-equal for bit-equal candidates; a matrix product alone does not promise that."""
+    """Return (Q, C) dot products, bit-equal for bit-equal candidates.
+
+    A matrix product alone does not promise that.
+    """
     first: dict[bytes, int] = {}
     place_C = [
         first.setdefault(row.tobytes(), i)
@@ -37,7 +40,7 @@ def ranks(
 
 
 def top_k(beaten_tied_Q2: np.ndarray, k: int, *, ties: str = "average") -> np.ndarray:
-    """Return (Q,) the chance that the truth is among the first k; ties in random order give a share."""
+    """Return (Q,) the chance that the truth is among the first k, ties in random order."""
     beaten, tied = beaten_tied_Q2.T
     if ties == "optimistic":
         return (beaten < k).astype(float)
@@ -66,7 +69,9 @@ def block_ranks(
     *,
     same_N: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return (N, 2) ranks of each response among those of its block of consecutive rows; the last may be shorter.
+    """Return (N, 2) ranks of each response among those of its block of consecutive rows.
+
+    The last block may be shorter.
 
     Args:
         same_N: an integer for each distinct response; those equal to the own one do not count.
@@ -81,7 +86,7 @@ def block_ranks(
 
 
 def average_precision(scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndarray) -> np.ndarray:
-    """Return (Q,) average precision over ragged lists, in expectation over random orders of equal scores.
+    """Return (Q,) average precision over ragged lists, equal scores in random order.
 
     AP = 1/R sum over the ranks k of positives of (positives among the first k)/k, R all positives
     of the list (METHODS 5.6). Where t equal scores with p positives follow a candidates with P
@@ -102,7 +107,9 @@ def average_precision(scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndar
 def first_reciprocal_rank(
     scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndarray
 ) -> np.ndarray:
-    """Return (Q,) 1/rank of the first positive, in expectation over random orders of equal scores; arguments as above.
+    """Return (Q,) 1/rank of the first positive of ragged lists, equal scores in random order.
+
+    Arguments as above.
 
     Among t equal scores with p positives the first of them stands at place j with chance C(t-j,
     p-1) / C(t, p).
@@ -117,7 +124,7 @@ def first_reciprocal_rank(
 
 
 class _Ties(NamedTuple):
-    """Of each candidate in the order of its list: what stands before its equals, and how many they are."""
+    """What stands before each candidate's equals in the order of its list, and how many they are."""
 
     before: np.ndarray
     positives_before: np.ndarray

@@ -43,7 +43,10 @@ _T95 = (
 
 
 def over_runs(values: np.ndarray) -> tuple[float, float, float, float]:
-    """Return mean, 95 % t-interval of the mean, and sample standard deviation; one run has no interval (NaN)."""
+    """Return mean, 95 % t-interval of the mean, and sample standard deviation.
+
+    One run has no interval (NaN).
+    """
     n, mean = len(values), float(np.mean(values))
     if n < 2:
         return mean, float("nan"), float("nan"), float("nan")
@@ -53,7 +56,9 @@ def over_runs(values: np.ndarray) -> tuple[float, float, float, float]:
 
 
 def over_groups(values_N: np.ndarray, groups_N: np.ndarray) -> tuple[float, float, float]:
-    """Return the mean of N values and its 95 % t-interval over whole groups 0 to G - 1; one group has none (NaN).
+    """Return the mean of N values and its 95 % t-interval over whole groups 0 to G - 1.
+
+    One group has none (NaN).
 
     The mean is a ratio, sums by counts of groups: its variance is that of the groups' sums of
     deviations (of groups of one size, the t-interval of their means).
@@ -75,7 +80,7 @@ def _t95(n: int) -> float:
 def bootstrap(
     values: np.ndarray, *, seed: int, resamples: int = 1000
 ) -> tuple[float, float, float]:
-    """Return mean and 95 % percentile interval over resamples of the values (queries, or blocks of them)."""
+    """Return mean and 95 % percentile interval over resamples of the values."""
     draw = np.random.default_rng(seed)
     means = np.array(
         [values[draw.integers(0, len(values), len(values))].mean() for _ in range(resamples)]
@@ -98,7 +103,9 @@ def bootstrap_sums(
     groups_N: np.ndarray | None = None,
     resamples: int = 1000,
 ) -> tuple[float, float, float]:
-    """Return a statistic of the sum of N parts, such as F1 of counts, and its 95 % percentile interval over resamples.
+    """Return a statistic of the sum of N parts, such as F1 of counts, and its 95 % interval.
+
+    The interval holds the middle of its resamples.
 
     Args:
         parts_N: (N, ...) what each query adds.
@@ -117,7 +124,7 @@ def bootstrap_sums(
 
 
 def percentiles(resampled: np.ndarray) -> tuple[float, float]:
-    """Return the 95 % percentile interval of a statistic over resamples; those where it is undefined are left out."""
+    """Return the 95 % interval of a resampled statistic; where it is undefined it is left out."""
     low, high = (
         np.nanpercentile(resampled, [2.5, 97.5])
         if not np.isnan(resampled).all()

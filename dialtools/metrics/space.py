@@ -1,4 +1,4 @@
-"""The shape of a space: N unit vectors of D dimensions, in K classes (TaDSE appendix D; METHODS 6.6)."""
+"""The shape of a space of N unit vectors, D dimensions, K classes (TaDSE app. D; METHODS 6.6)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def unit(vectors_ND: np.ndarray) -> np.ndarray:
 
 
 def uniformity(vectors_ND: np.ndarray, t: float = 2.0) -> float:
-    """Return log of the mean of exp(-t |x - y|^2) over pairs of distinct rows; lower is more even."""
+    """Return log of the mean of exp(-t |x - y|^2) over pairs of rows; lower is more even."""
     n, total = len(vectors_ND), 0.0
     if n < 2:
         return float("nan")
@@ -27,7 +27,7 @@ def uniformity(vectors_ND: np.ndarray, t: float = 2.0) -> float:
 
 
 def alignment(vectors_ND: np.ndarray, classes_N: np.ndarray) -> float:
-    """Return the mean of |x - y|^2 over pairs of one class, divided by the number of those pairs; lower is closer."""
+    """Return the mean of |x - y|^2 over all pairs of one class; lower is closer."""
     sums, sizes = _sums(vectors_ND, classes_N)
     pairs = (sizes * (sizes - 1)).sum() / 2
     lengths = np.bincount(classes_N, (vectors_ND.astype(np.float64) ** 2).sum(1), len(sizes))
@@ -50,7 +50,10 @@ def cosines(
 
 
 def effective_rank(vectors_ND: np.ndarray) -> float:
-    """Return exp of the entropy of the singular values of the centred vectors: D if all matter alike (Roy and Vetterli 2007)."""
+    """Return exp of the entropy of the singular values: D if all directions matter alike.
+
+    Of the centred vectors (Roy and Vetterli 2007).
+    """
     centred = vectors_ND - vectors_ND.mean(0)
     values = np.sqrt(np.maximum(np.linalg.eigvalsh(centred.T.astype(np.float64) @ centred), 0))
     if values.sum() <= 0:
@@ -60,7 +63,10 @@ def effective_rank(vectors_ND: np.ndarray) -> float:
 
 
 def isotropy(vectors_ND: np.ndarray) -> float:
-    """Return min Z(c) / max Z(c), Z(c) = sum of exp(c.x), c the eigenvectors of X'X and their opposites: 1 is the same in all directions (Mu and Viswanath 2018)."""
+    """Return min Z(c) / max Z(c): 1 is the same in all directions (Mu and Viswanath 2018).
+
+    Z(c) is the sum of exp(c.x), c an eigenvector of X'X or its opposite.
+    """
     directions = np.linalg.eigh(vectors_ND.T.astype(np.float64) @ vectors_ND)[1]
     along = vectors_ND.astype(np.float64) @ directions
     found = np.concatenate([np.exp(along).sum(0), np.exp(-along).sum(0)])

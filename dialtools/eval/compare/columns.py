@@ -20,7 +20,9 @@ from dialtools.streams.chunks import read_records
 from dialtools.streams.policy import Policy
 
 SCORES = "dialtools.score/"
-KINDS = {list: "a list", dict: "an object"}
+KINDS: dict[type, str] = {list: "a list", dict: "an object"}
+LISTS: dict[str, tuple[type, ...]] = {"each": (list, dict), "items": (dict,), "groups": (list,)}
+"""Fields of a record that hold more than one thing, and what they may be."""
 
 
 class Seed(NamedTuple):
@@ -35,56 +37,95 @@ Column = dict[Row, list[Seed]]
 
 
 def columns_of(options: CompareOptions) -> tuple[dict[str, Column], int]:
-    """Return the columns by name, the baseline first, and how many published numbers were left out."""
-    columns: dict[str, Column] = {}
-    first_of: dict[str, str] = {}
-    published = _add(columns, first_of, list(dict.fromkeys(options.inputs)))
-    wanted = options.baseline
-    if wanted and wanted not in (*columns, *first_of, *options.names) and _is_operand(wanted):
-        own: dict[str, Column] = {}
-        published += _add(own, first_of, [wanted])
-        if shared := own.keys() & columns.keys():
-            raise ConfigError(f"two columns are named {min(shared)}", hint="NAME=FILE names one")
-        columns = own | columns
+    """Return the columns by name, the baseline first, and how many published numbers were left out.
+
+    Raises:
+        ConfigError: if there are not two, or a name fits none, or two.
+        DataError: for a file that holds no scores, or a column with one score twice.
+    """
+    table = _Table()
+    table.add(list(dict.fromkeys(options.inputs)))
+    baseline = options.baseline
+    if baseline and baseline not in options.names and not table.has(baseline):
+        table.add_baseline(baseline)
     if options.names:
-        if len(options.names) != len(columns) or len(set(options.names)) < len(columns):
-            raise ConfigError(
-                f"--names: name each of the {len(columns)} columns once: {', '.join(columns)}"
-            )
-        renamed = dict(zip(columns, options.names, strict=True))
-        columns = {renamed[old]: column for old, column in columns.items()}
-        first_of = {operand: renamed[old] for operand, old in first_of.items()}
-    if len(columns) < 2:
+        table.rename(options.names)
+    if len(table.columns) < 2:
         raise ConfigError(
             "one model: nothing to compare it with",
             hint="name two score files or more, the baseline first",
         )
-    if wanted:
-        first = wanted if wanted in columns else first_of.get(wanted, wanted)
-        if first not in columns:
+    return table.columns_from(baseline), table.published
+
+
+class _Table:
+    """The columns of some operands.
+
+    Attributes:
+        columns: by name, in order.
+        first_of: the name of the first column of each operand.
+        published: how many published numbers were left out.
+    """
+
+    def __init__(self) -> None:
+        self.columns: dict[str, Column] = {}
+        self.first_of: dict[str, str] = {}
+        self.published = 0
+
+    def has(self, name: str) -> bool:
+        """Tell whether a column, or an operand, is called so."""
+        return name in self.columns or name in self.first_of
+
+    def add(self, operands: Sequence[str]) -> None:
+        """Add the columns of operands."""
+        for operand in operands:
+            name, files = _operand(operand)
+            models, published = _models(files)
+            self.published += published
+            for model, column in models.items():
+                # a file of several models is a column for each, called as its model's folder
+                several = len(models) > 1
+                short, long = (Path(model).name, model) if several else (name, operand)
+                free = [title for title in (short, long) if title and title not in self.columns]
+                if not free:
+                    raise ConfigError(f"two columns are named {long}", hint="NAME=FILE names one")
+                self.columns[free[0]] = column
+                self.first_of.setdefault(operand, free[0])
+
+    def add_baseline(self, operand: str) -> None:
+        """Add the columns of --baseline, if it names files, before the others."""
+        if not _is_operand(operand):
+            return
+        before = _Table()
+        before.add([operand])
+        if shared := before.columns.keys() & self.columns.keys():
+            raise ConfigError(f"two columns are named {min(shared)}", hint="NAME=FILE names one")
+        self.columns = before.columns | self.columns
+        self.first_of = before.first_of | self.first_of
+        self.published += before.published
+
+    def rename(self, names: Sequence[str]) -> None:
+        """Give each column the name of --names."""
+        if len(names) != len(self.columns) or len(set(names)) < len(names):
+            raise ConfigError(
+                f"--names: name each of the {len(self.columns)} columns once: "
+                f"{', '.join(self.columns)}"
+            )
+        new = dict(zip(self.columns, names, strict=True))
+        self.columns = {new[old]: column for old, column in self.columns.items()}
+        self.first_of = {operand: new[old] for operand, old in self.first_of.items()}
+
+    def columns_from(self, baseline: str | None) -> dict[str, Column]:
+        """Return the columns, that of the baseline first."""
+        if not baseline:
+            return self.columns
+        first = baseline if baseline in self.columns else self.first_of.get(baseline, baseline)
+        if first not in self.columns:
             raise ConfigError(
                 f"--baseline: no column {first!r}",
-                hint=nearest(first, list(columns)) or f"there are {', '.join(columns)}",
+                hint=nearest(first, list(self.columns)) or f"there are {', '.join(self.columns)}",
             )
-        columns = {first: columns[first], **columns}
-    return columns, published
-
-
-def _add(columns: dict[str, Column], first_of: dict[str, str], operands: Sequence[str]) -> int:
-    """Add the columns of operands, and the first column of each; return how many published numbers were left out."""
-    left_out = 0
-    for operand in operands:
-        name, files = _operand(operand)
-        models, published = _models(files)
-        left_out += published
-        for model, column in models.items():
-            short, long = (name, operand) if len(models) == 1 else (Path(model).name, model)
-            own = next((one for one in (short, long) if one and one not in columns), None)
-            if own is None:
-                raise ConfigError(f"two columns are named {long}", hint="NAME=FILE names one")
-            columns[own] = column
-            first_of.setdefault(operand, own)
-    return left_out
+        return {first: self.columns[first], **self.columns}
 
 
 def _is_operand(text: str) -> bool:
@@ -93,14 +134,15 @@ def _is_operand(text: str) -> bool:
 
 def _operand(text: str) -> tuple[str, list[str]]:
     """Return the name of a column and its files."""
-    name, given = "", [text]
+    name, parts = "", [text]
     if "=" in text and not Path(text).exists():
         name, _, listed = text.partition("=")
-        given = listed.split(",")
-    files = [path for part in given for path in _files(part)]
+        parts = listed.split(",")
+    files = [path for part in parts for path in _files(part)]
     if not files:
         raise DataError("no such file, and no files of a folder or glob", where=text)
-    return name or (_stem(text).split("*")[0].strip("-_.") or Path(text).parent.name), files
+    # of a glob, what stands before its star, else the folder
+    return name or _stem(text).split("*")[0].strip("-_.") or Path(text).parent.name, files
 
 
 def _files(part: str) -> list[str]:
@@ -124,38 +166,46 @@ def _stem(path: str) -> str:
 
 
 def _models(files: Sequence[str]) -> tuple[dict[str, Column], int]:
-    """Return the columns of some files: one, or one for each model where a file holds a score of several."""
+    """Return the columns of some files, and how many published numbers were left out.
+
+    One column, or one for each model where a file holds a score of several.
+    """
     everything = [list(read_scores([path])) for path in files]
     published = sum("published" in seed.record for seeds in everything for seed in seeds)
-    by_file = [
-        [seed for seed in seeds if "published" not in seed.record and "value" in seed.record]
-        for seeds in everything
-    ]
+    by_file = [[seed for seed in seeds if _is_measured(seed.record)] for seeds in everything]
     if all(len({seed.row for seed in seeds}) == len(seeds) for seeds in by_file):
         return {"": _column(by_file)}, published
-    models = list(
-        dict.fromkeys(str(seed.record.get("model")) for seeds in by_file for seed in seeds)
-    )
-    return {
-        model: _column(
-            [[s for s in seeds if str(s.record.get("model")) == model] for seeds in by_file]
-        )
-        for model in models
-    }, published
+
+    models = dict.fromkeys(_model(seed) for seeds in by_file for seed in seeds)
+    columns = {model: _column([_seeds_of(model, seeds) for seeds in by_file]) for model in models}
+    return columns, published
+
+
+def _is_measured(record: Mapping[str, Any]) -> bool:
+    return "published" not in record and "value" in record
+
+
+def _model(seed: Seed) -> str:
+    return str(seed.record.get("model"))
+
+
+def _seeds_of(model: str, seeds: Sequence[Seed]) -> list[Seed]:
+    return [seed for seed in seeds if _model(seed) == model]
 
 
 def _column(by_file: Sequence[Sequence[Seed]]) -> Column:
     column: Column = {}
     for seeds in by_file:
-        own: dict[Row, Seed] = {}
+        first: dict[Row, Seed] = {}
         for seed in seeds:
-            if seed.row in own:
+            if seed.row in first:
                 raise DataError(
-                    f"{say(seed.row)} is here a second time, first at {own[seed.row].where}",
+                    f"{in_words(seed.row)} is here a second time, first at {first[seed.row].where}",
                     where=seed.where,
-                    hint="seeds are files of their own; data sets of one task need names (dial-eval --name)",
+                    hint="seeds are files of their own; "
+                    "data sets of one task need names (dial-eval --name)",
                 )
-            own[seed.row] = seed
+            first[seed.row] = seed
             column.setdefault(seed.row, []).append(seed)
     return column
 
@@ -179,25 +229,31 @@ def _check(where: Any, record: Mapping[str, Any]) -> None:
     for name in Row._fields:
         if not isinstance(record.get(name), str):
             raise DataError(f"{name}: expected a text", where=where)
-    if isinstance(value := record.get("value", 0.0), bool) or not isinstance(value, int | float):
+    value = record.get("value", 0.0)
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise DataError("value: expected a number", where=where)
-    for name, kinds in {"each": (list, dict), "items": (dict,), "groups": (list,)}.items():
+    for name, kinds in LISTS.items():
         if not isinstance(record.get(name, kinds[0]()), kinds):
-            raise DataError(
-                f"{name}: expected {' or '.join(KINDS[kind] for kind in kinds)}", where=where
-            )
-    if groups := record.get("groups"):
-        known = {n for n in groups if type(n) is int}
-        if (
-            len(groups) != each.size(record.get("each", []))
-            or known != set(range(len(known)))
-            or len(known) < len(set(groups))
-        ):
-            raise DataError("groups: expected a number from 0 on for each item", where=where)
+            expected = " or ".join(KINDS[kind] for kind in kinds)
+            raise DataError(f"{name}: expected {expected}", where=where)
+    if "groups" in record and not _are_groups(record["groups"], record.get("each", [])):
+        raise DataError("groups: expected a number from 0 on for each item", where=where)
+
+
+def _are_groups(groups: Sequence[Any], items: Any) -> bool:
+    """Tell whether every item has a number, and the numbers are 0 to G - 1; none at all will do."""
+    if not groups:
+        return True
+    if len(groups) != each.size(items) or any(type(number) is not int for number in groups):
+        return False
+    return set(groups) == set(range(len(set(groups))))
 
 
 def _row(record: Mapping[str, Any]) -> Row:
-    """Return what a score is of: folders of data sets and a lambda that validation rows chose differ between models."""
+    """Return what a score is of, the same for all models.
+
+    Folders of data sets differ between models, and so does a lambda that validation rows chose.
+    """
     return Row(
         record["task"],
         _stem(record["dataset"]),
@@ -206,6 +262,6 @@ def _row(record: Mapping[str, Any]) -> Row:
     )
 
 
-def say(row: Row) -> str:
+def in_words(row: Row) -> str:
     """Return a row in words."""
     return " ".join(filter(None, row))

@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dialtools.errors import ConfigError, DataError, GateError, nearest
 from dialtools.eval import each
-from dialtools.eval import identity as items
-from dialtools.eval.compare.columns import Column, Seed, columns_of, say
+from dialtools.eval.compare.columns import Column, Seed, columns_of, in_words
+from dialtools.eval.identity import differing
 from dialtools.eval.options.compare import CompareOptions
 from dialtools.eval.suite import AVERAGE, Row
 from dialtools.metrics import paired
-from dialtools.metrics.resample import grouped
+from dialtools.metrics.resample import grouped, percentiles
 
 SCHEMA = "dialtools.comparison/1"
 LEVEL = 0.05
 LOWER_IS_BETTER = ("fpr-at-95-recall", "uniformity", "alignment", "average-cosine", "inter-cosine")
-ALIKE = "scores are told apart by task, data set, setting and metric; dial-eval TASK --name gives a data set its name"
+ALIKE = (
+    "scores are told apart by task, data set, setting and metric; "
+    "dial-eval TASK --name gives a data set its name"
+)
+SHOWN = 3
+"""Scores that a message names before it counts."""
+
 TOLERANCE = 0.01
 """Points by which what the items add up to may miss the score that the record tells."""
 
 
 @dataclass
 class Difference:
-    """Of a model to the baseline in one score: in points, 95 % interval, p-values before and after correction.
+    """Of a model to the baseline in one score, in points.
 
     Attributes:
+        low, high: 95 % interval.
+        p, adjusted: p-value, before and after the correction for all tests.
         test: `permutation`, `bootstrap`, or empty if it cannot be tested.
         gap: how much worse the model is, in points; below zero if it is better.
     """
@@ -45,6 +53,14 @@ class Difference:
     @property
     def significant(self) -> bool:
         return self.adjusted < LEVEL
+
+
+class Value(NamedTuple):
+    """A score of a model: mean and standard deviation over its seeds, and how many there are."""
+
+    mean: float
+    std: float
+    seeds: int
 
 
 @dataclass
@@ -72,16 +88,17 @@ class Comparison:
     def tests(self) -> int:
         return sum(bool(d.test) for d in self.differences.values())
 
-    def value(self, row: Row, name: str) -> tuple[float, float, int] | None:
-        """Return mean and standard deviation over seeds, and how many there are; None without the score."""
+    def value(self, row: Row, name: str) -> Value | None:
+        """Return a score of a column, over its seeds; None without the score."""
         values = [seed.record["value"] for seed in self.columns[name].get(row, ())]
         if not values:
             return None
-        return (
-            float(np.mean(values)),
-            float(np.std(values, ddof=1)) if len(values) > 1 else float("nan"),
-            len(values),
-        )
+        std = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+        return Value(float(np.mean(values)), std, len(values))
+
+    def set_aside(self, row: Row, name: str, why: str) -> None:
+        """Note that a score of a column cannot be paired with the baseline's."""
+        self.untested.setdefault((name, why), []).append(row)
 
 
 def evaluate(options: CompareOptions) -> Comparison:
@@ -99,67 +116,90 @@ def evaluate(options: CompareOptions) -> Comparison:
                 f"--metric: no score has {name!r}",
                 hint=nearest(name, metrics) or f"there are {', '.join(metrics)}",
             )
-    rows = list(
-        dict.fromkeys(
-            row
-            for column in columns.values()
-            for row in column
-            if not options.metric or row.metric in options.metric
-        )
-    )
-    found = Comparison(columns, rows, options.correct, published=published)
-    _test(found, _paired(found), options)
-    tested = [d for d in found.differences.values() if d.test]
-    for difference, adjusted in zip(
-        tested, paired.CORRECTIONS[options.correct](np.asarray([d.p for d in tested])), strict=True
-    ):
+    every_row = dict.fromkeys(row for column in columns.values() for row in column)
+    rows = [row for row in every_row if not options.metric or row.metric in options.metric]
+    comparison = Comparison(columns, rows, options.correct, published=published)
+    for sample, pairs in _pairs_by_sample(comparison).items():
+        _test(comparison, sample, pairs, options)
+
+    tested = [d for d in comparison.differences.values() if d.test]
+    correction = paired.CORRECTIONS[options.correct]
+    corrected = correction(np.asarray([difference.p for difference in tested]))
+    for difference, adjusted in zip(tested, corrected, strict=True):
         difference.adjusted = float(adjusted)
-    return found
+    return comparison
 
 
-Sample = tuple[int, tuple[int, ...]]
-"""How many items there are, and the group of each if they have groups: scores of one sample share their resamples."""
+Pair = tuple[Row, str]
+"""A score, and the column whose score is compared with the baseline's."""
 
 
-def _paired(found: Comparison) -> dict[Sample, list[tuple[Row, str]]]:
-    """Set every difference, say which cannot be tested, and return those that can, by their sample."""
-    by_sample: dict[Sample, list[tuple[Row, str]]] = {}
-    base = found.columns[found.baseline]
-    for row in found.rows:
-        for name in list(found.columns)[1:]:
-            own, theirs = found.columns[name].get(row), base.get(row)
-            if not own or not theirs:
-                found.untested.setdefault(
-                    (name if theirs else found.baseline, "does not have it"), []
-                ).append(row)
-                continue
-            why, comparable = _pairable([*theirs, *own])
-            if comparable:
-                points = found.value(row, name)[0] - found.value(row, found.baseline)[0]  # type: ignore[index]
-                found.differences[row, name] = Difference(
-                    points, points if row.metric in LOWER_IS_BETTER else -points
-                )
-            if why:
-                found.untested.setdefault((name, why), []).append(row)
-            else:
-                record = own[0].record
-                by_sample.setdefault(
-                    (each.size(record["each"]), tuple(record.get("groups", ()))), []
-                ).append((row, name))
+class Sample(NamedTuple):
+    """What scores were measured on: those of one sample share their resamples.
+
+    Attributes:
+        size: how many items there are.
+        groups: the group of each, if they have groups.
+    """
+
+    size: int
+    groups: tuple[int, ...]
+
+    @property
+    def units(self) -> int:
+        """How many items, or groups of them, vary by themselves."""
+        return len(set(self.groups)) if self.groups else self.size
+
+
+def _pairs_by_sample(comparison: Comparison) -> dict[Sample, list[Pair]]:
+    """Set every difference, say which cannot be tested, and return those that can."""
+    by_sample: dict[Sample, list[Pair]] = {}
+    for row in comparison.rows:
+        for name in list(comparison.columns)[1:]:
+            sample = _compared(comparison, row, name)
+            if sample is not None:
+                by_sample.setdefault(sample, []).append((row, name))
     return by_sample
 
 
+def _compared(comparison: Comparison, row: Row, name: str) -> Sample | None:
+    """Set the difference of a column in one score; return its sample if it can be tested."""
+    seeds = comparison.columns[name].get(row, [])
+    base_seeds = comparison.columns[comparison.baseline].get(row, [])
+    value, base = comparison.value(row, name), comparison.value(row, comparison.baseline)
+    if value is None or base is None:
+        lacking = comparison.baseline if base is None else name
+        comparison.set_aside(row, lacking, "does not have it")
+        return None
+
+    why, comparable = _pairable([*base_seeds, *seeds])
+    if comparable:
+        points = value.mean - base.mean
+        gap = points if row.metric in LOWER_IS_BETTER else -points
+        comparison.differences[row, name] = Difference(points, gap)
+    if why:
+        comparison.set_aside(row, name, why)
+        return None
+    record = seeds[0].record
+    return Sample(each.size(record["each"]), tuple(record.get("groups", ())))
+
+
 def _pairable(seeds: Sequence[Seed]) -> tuple[str | None, bool]:
-    """Return why measurements cannot be paired, if so, and whether their scores are of the same items as far as is known."""
+    """Return why measurements cannot be paired, if so, and whether their scores may be compared.
+
+    They may if they are of the same items as far as is known.
+    """
     first = seeds[0].record
-    told = [items.differing(first.get("items", {}), seed.record.get("items", {})) for seed in seeds]
-    if other := next(filter(None, told), None):
-        return f"other test items ({', '.join(other)} differ{'s' * (len(other) == 1)})", False
+    items = first.get("items", {})
+    apart = [differing(items, seed.record.get("items", {})) for seed in seeds]
+    if other := next(filter(None, apart), None):
+        verb = "differs" if len(other) == 1 else "differ"
+        return f"other test items ({', '.join(other)} {verb})", False
     if first["dataset"] == AVERAGE:
         return "an average of data sets", True
     if any(not seed.record.get("each") for seed in seeds):
         return "nothing is known of its items (dial-eval without --no-each keeps that)", True
-    if None in told:
+    if None in apart:
         return "nothing tells which its test items are", True
     if len({each.size(seed.record["each"]) for seed in seeds}) > 1:
         return "another number of test items", False
@@ -169,52 +209,72 @@ def _pairable(seeds: Sequence[Seed]) -> tuple[str | None, bool]:
 
 
 def _test(
-    found: Comparison, by_sample: dict[Sample, list[tuple[Row, str]]], options: CompareOptions
+    comparison: Comparison, sample: Sample, pairs: Sequence[Pair], options: CompareOptions
 ) -> None:
-    """Fill in interval, p-value and test of what can be paired."""
-    for (n, together), pairs in by_sample.items():
-        groups = np.asarray(together) if together else None
-        keys = list(
-            dict.fromkeys((row, name) for row, other in pairs for name in (found.baseline, other))
-        )
-        own = {key: _statistics(found.columns[key[1]][key[0]]) for key in keys}
-        if (len(set(together)) if together else n) < 2:
-            for row, name in pairs:
-                found.untested.setdefault(
-                    (name, "its items are one dialogue, block or item: no spread to judge by"), []
-                ).append(row)
-            continue
-        flat = [statistic for statistics in own.values() for statistic in statistics]
-        values = paired.bootstrap(
-            flat, n, resamples=options.resamples, seed=options.seed, groups_N=groups
-        )
-        ends = np.cumsum([len(statistics) for statistics in own.values()])
-        resampled = {
-            key: 100 * values[end - len(own[key]) : end].mean(0)
-            for key, end in zip(own, ends, strict=True)
-        }
-        means = []
+    """Fill in interval, p-value and test of the pairs of one sample."""
+    cells = dict.fromkeys(
+        (row, column) for row, name in pairs for column in (comparison.baseline, name)
+    )
+    statistics = {
+        (row, column): _statistics(comparison.columns[column][row]) for row, column in cells
+    }
+    if sample.units < 2:
         for row, name in pairs:
-            difference = found.differences[row, name]
-            again = resampled[row, name] - resampled[row, found.baseline]
-            difference.low, difference.high = (
-                (float(v) for v in np.nanpercentile(again, [2.5, 97.5]))
-                if not np.isnan(again).all()
-                else (np.nan, np.nan)
+            comparison.set_aside(
+                row, name, "its items are one dialogue, block or item: no spread to judge by"
             )
-            difference.test, difference.p = "bootstrap", paired.two_sided(again)
-            gaps = _gaps(own[row, name], own[row, found.baseline])
-            if gaps is not None and options.test == "permutation":
-                means.append((difference, gaps))
-        if means:
-            gaps = np.nan_to_num(np.column_stack([gaps for _, gaps in means]))
-            flips = paired.sign_flips(
-                gaps if groups is None else grouped(gaps, groups),
-                resamples=options.resamples,
-                seed=options.seed,
-            )
-            for (difference, _), p in zip(means, flips, strict=True):
-                difference.test, difference.p = "permutation", float(p)
+        return
+    groups_N = np.asarray(sample.groups) if sample.groups else None
+    resampled = _resampled(statistics, sample.size, groups_N, options)
+
+    by_swaps: dict[Pair, np.ndarray] = {}
+    for row, name in pairs:
+        difference = comparison.differences[row, name]
+        base = row, comparison.baseline
+        again_B = resampled[row, name] - resampled[base]
+        difference.low, difference.high = percentiles(again_B)
+        difference.test, difference.p = "bootstrap", paired.two_sided(again_B)
+        gaps_N = _gaps(statistics[row, name], statistics[base])
+        if gaps_N is not None and options.test == "permutation":
+            by_swaps[row, name] = gaps_N
+    if by_swaps:
+        _permute(comparison, by_swaps, groups_N, options)
+
+
+def _resampled(
+    statistics: Mapping[Pair, Sequence[each.Statistic]],
+    size: int,
+    groups_N: np.ndarray | None,
+    options: CompareOptions,
+) -> dict[Pair, np.ndarray]:
+    """Return the score of each cell in every resample, its seeds averaged, in percent."""
+    flat = [statistic for seeds in statistics.values() for statistic in seeds]
+    values_SB = paired.bootstrap(
+        flat, size, resamples=options.resamples, seed=options.seed, groups_N=groups_N
+    )
+    resampled, start = {}, 0
+    for cell, seeds in statistics.items():
+        resampled[cell] = 100 * values_SB[start : start + len(seeds)].mean(0)
+        start += len(seeds)
+    return resampled
+
+
+def _permute(
+    comparison: Comparison,
+    gaps: Mapping[Pair, np.ndarray],
+    groups_N: np.ndarray | None,
+    options: CompareOptions,
+) -> None:
+    """Set the p-values of scores that are means over items, from random swaps of the two models."""
+    gaps_ND = np.nan_to_num(np.column_stack(list(gaps.values())))
+    swaps = paired.sign_flips(
+        gaps_ND if groups_N is None else grouped(gaps_ND, groups_N),
+        resamples=options.resamples,
+        seed=options.seed,
+    )
+    for pair, p in zip(gaps, swaps, strict=True):
+        difference = comparison.differences[pair]
+        difference.test, difference.p = "permutation", float(p)
 
 
 def _statistics(seeds: Sequence[Seed]) -> list[each.Statistic]:
@@ -223,7 +283,7 @@ def _statistics(seeds: Sequence[Seed]) -> list[each.Statistic]:
     Raises:
         DataError: if `each` is no such thing, or does not make the score.
     """
-    found = []
+    statistics = []
     for where, _row, record in seeds:
         try:
             statistic = each.statistic(record["metric"], record["each"])
@@ -234,80 +294,105 @@ def _statistics(seeds: Sequence[Seed]) -> list[each.Statistic]:
             raise DataError(
                 f"each: its items make {again:.3f}, the value is {record['value']:.3f}", where=where
             )
-        found.append(statistic)
-    return found
+        statistics.append(statistic)
+    return statistics
 
 
-def _gaps(own: Sequence[each.Statistic], base: Sequence[each.Statistic]) -> np.ndarray | None:
-    """Return (N,) by how much the model beats the baseline on each item, seeds averaged, if the score is a mean over items."""
-    if any(statistic.values is None for statistic in (*own, *base)):
-        return None
-    both = [np.mean([statistic.values for statistic in side], axis=0) for side in (own, base)]  # type: ignore[misc]
-    return both[0] - both[1]
+def _gaps(ours: Sequence[each.Statistic], base: Sequence[each.Statistic]) -> np.ndarray | None:
+    """Return (N,) by how much the model beats the baseline on each item, seeds averaged.
+
+    None if the score is no mean over items.
+    """
+    means = []
+    for side in (ours, base):
+        values = [statistic.values for statistic in side]
+        if any(value is None for value in values):
+            return None
+        means.append(np.mean([value for value in values if value is not None], axis=0))
+    return means[0] - means[1]
 
 
-def check_gate(found: Comparison, points: float) -> None:
+def check_gate(comparison: Comparison, points: float) -> None:
     """Compare with --fail-if-worse.
 
     Raises:
         GateError: naming the score that is furthest below the baseline's, if by more than `points`.
         DataError: if no score could be compared, which no gate may take for good.
     """
-    if not found.differences:
+    if not comparison.differences:
         raise DataError(
             "--fail-if-worse has no score to judge: none is in the baseline and in another column",
             hint=ALIKE,
         )
-    worst = max(found.differences.items(), key=lambda pair: pair[1].gap, default=None)
-    if worst and worst[1].gap > points:
-        (row, name), difference = worst
-        fails = sum(d.gap > points for d in found.differences.values())
+    (row, name), worst = max(comparison.differences.items(), key=lambda pair: pair[1].gap)
+    if worst.gap > points:
+        fails = sum(difference.gap > points for difference in comparison.differences.values())
         more = f", and {fails - 1} more" if fails > 1 else ""
         raise GateError(
-            f"{name}: {say(row)} is worse than {found.baseline}'s by {difference.gap:.2f}, above {points:g}{more}"
+            f"{name}: {in_words(row)} is worse than {comparison.baseline}'s "
+            f"by {worst.gap:.2f}, above {points:g}{more}"
         )
 
 
-def records(found: Comparison) -> list[dict[str, Any]]:
-    """Return a record for each score of each model but the baseline; what is not known is left out."""
-    rows = []
-    for row in found.rows:
-        for name in list(found.columns)[1:]:
-            own, base, difference = (
-                found.value(row, name),
-                found.value(row, found.baseline),
-                found.differences.get((row, name)),
-            )
-            if own is None:
-                continue
-            facts: dict[str, Any] = {
-                "schema": SCHEMA,
-                **row._asdict(),
-                "model": name,
-                "baseline": found.baseline,
-                "value": own[0],
-                "std": own[1],
-                "seeds": own[2],
-            }
-            facts |= (
-                {"baseline_value": base[0], "baseline_std": base[1], "baseline_seeds": base[2]}
-                if base
-                else {}
-            )
-            if difference:
-                facts |= {
-                    "difference": difference.points,
-                    "low": difference.low,
-                    "high": difference.high,
-                    "p": difference.p,
-                    "adjusted": difference.adjusted,
-                    "test": difference.test,
-                }
-            if difference and difference.test:
-                facts |= {
-                    "correction": found.correct,
-                    "tests": found.tests,
-                    "significant": difference.significant,
-                }
-            rows.append({k: v for k, v in facts.items() if v != "" and v == v})
-    return rows
+def untested_notes(comparison: Comparison) -> Iterator[str]:
+    """Yield what could not be compared, and why, a line each."""
+    for (name, why), rows in comparison.untested.items():
+        scores = list(dict.fromkeys(map(in_words, rows)))
+        more = f" and {len(scores) - SHOWN} more" if len(scores) > SHOWN else ""
+        yield f"not tested: {', '.join(scores[:SHOWN])}{more}: {name}: {why}"
+    if not comparison.differences:
+        yield ALIKE
+    if comparison.published:
+        count = f"{comparison.published:,} published numbers"
+        yield f"{count} left out: nothing is known of their items"
+
+
+def records(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return a record for each score of each model but the baseline, of what is known."""
+    models = list(comparison.columns)[1:]
+    every = [
+        _record(comparison, row, name, value)
+        for row in comparison.rows
+        for name in models
+        if (value := comparison.value(row, name))
+    ]
+    return [
+        {key: value for key, value in record.items() if value != "" and value == value}
+        for record in every
+    ]
+
+
+def _record(comparison: Comparison, row: Row, name: str, value: Value) -> dict[str, Any]:
+    """Return the record of one score; NaN and empty texts are what is not known."""
+    record: dict[str, Any] = {
+        "schema": SCHEMA,
+        **row._asdict(),
+        "model": name,
+        "baseline": comparison.baseline,
+        "value": value.mean,
+        "std": value.std,
+        "seeds": value.seeds,
+    }
+    if base := comparison.value(row, comparison.baseline):
+        record |= {
+            "baseline_value": base.mean,
+            "baseline_std": base.std,
+            "baseline_seeds": base.seeds,
+        }
+    difference = comparison.differences.get((row, name))
+    if difference:
+        record |= {
+            "difference": difference.points,
+            "low": difference.low,
+            "high": difference.high,
+            "p": difference.p,
+            "adjusted": difference.adjusted,
+            "test": difference.test,
+        }
+    if difference and difference.test:
+        record |= {
+            "correction": comparison.correct,
+            "tests": comparison.tests,
+            "significant": difference.significant,
+        }
+    return record

@@ -1,22 +1,33 @@
-"""Scores as result files of the Massive Text Embedding Benchmark, where they were made as its own are."""
+"""Scores as result files of the Massive Text Embedding Benchmark, if they were made as its own."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
+
+import orjson
 
 from dialtools.errors import ConfigError, DataError, nearest
 from dialtools.eval.compare.columns import read_scores
 from dialtools.eval.options.mteb import MtebOptions
+from dialtools.streams.atomic import atomic_file, refuse_existing
 
 ENGLISH = ["eng-Latn"]
 F1 = {"accuracy": "accuracy", "f1": "macro-f1", "f1_weighted": "weighted-f1"}
 """MTEB's name of a metric: ours."""
 
 
-class Task(NamedTuple):
-    """A task of MTEB: our task, revision of its data, subset, rows, and names that the data set goes by here."""
+class MtebTask(NamedTuple):
+    """A task of MTEB.
+
+    Attributes:
+        task: the task of ours that is scored alike.
+        revision, subset: of its data.
+        test, train: how many rows they have; 0 where it has no training rows.
+        known_as: names that the data set goes by here.
+    """
 
     task: str
     revision: str
@@ -27,51 +38,61 @@ class Task(NamedTuple):
 
 
 MTEB_TASKS = {
-    "Banking77Classification": Task(
-        "intent",
-        "0fd18e25b25c072e09e0d92ab615fda904d66300",
-        "default",
-        3080,
-        10003,
-        ("banking77", "bank77"),
+    "Banking77Classification": MtebTask(
+        task="intent",
+        revision="0fd18e25b25c072e09e0d92ab615fda904d66300",
+        subset="default",
+        test=3080,
+        train=10003,
+        known_as=("banking77", "bank77"),
     ),
-    "MassiveIntentClassification": Task(
-        "intent",
-        "4672e20407010da34463acc759c162ca9734bca6",
-        "en",
-        2974,
-        11514,
-        ("massive", "massive-intent"),
+    "MassiveIntentClassification": MtebTask(
+        task="intent",
+        revision="4672e20407010da34463acc759c162ca9734bca6",
+        subset="en",
+        test=2974,
+        train=11514,
+        known_as=("massive", "massive-intent"),
     ),
-    "MassiveScenarioClassification": Task(
-        "intent",
-        "fad2c6e8459f9e1c45d9315f4953d921437d70f8",
-        "en",
-        2974,
-        11514,
-        ("massive-scenario",),
+    "MassiveScenarioClassification": MtebTask(
+        task="intent",
+        revision="fad2c6e8459f9e1c45d9315f4953d921437d70f8",
+        subset="en",
+        test=2974,
+        train=11514,
+        known_as=("massive-scenario",),
     ),
-    "MTOPIntentClassification": Task(
-        "intent",
-        "ae001d0e6b1228650b7bd1c2c65fb50ad11a8aba",
-        "en",
-        4386,
-        15667,
-        ("mtop", "mtop-intent"),
+    "MTOPIntentClassification": MtebTask(
+        task="intent",
+        revision="ae001d0e6b1228650b7bd1c2c65fb50ad11a8aba",
+        subset="en",
+        test=4386,
+        train=15667,
+        known_as=("mtop", "mtop-intent"),
     ),
-    "MTOPDomainClassification": Task(
-        "intent", "d80d48c1eb48d3562165c59d59d0034df9fff0bf", "en", 4386, 15667, ("mtop-domain",)
+    "MTOPDomainClassification": MtebTask(
+        task="intent",
+        revision="d80d48c1eb48d3562165c59d59d0034df9fff0bf",
+        subset="en",
+        test=4386,
+        train=15667,
+        known_as=("mtop-domain",),
     ),
-    "SICK-R": Task(
-        "sts", "20a6d6f312dd54037fe07a32d58e5e168867909d", "default", 9927, 0, ("sick", "sick-r")
+    "SICK-R": MtebTask(
+        task="sts",
+        revision="20a6d6f312dd54037fe07a32d58e5e168867909d",
+        subset="default",
+        test=9927,
+        train=0,
+        known_as=("sick", "sick-r"),
     ),
-    "STSBenchmark": Task(
-        "sts",
-        "b0fddb56ed78048fa8b90373c8a3cfc37b684831",
-        "default",
-        1379,
-        0,
-        ("stsb", "stsbenchmark", "sts-b"),
+    "STSBenchmark": MtebTask(
+        task="sts",
+        revision="b0fddb56ed78048fa8b90373c8a3cfc37b684831",
+        subset="default",
+        test=1379,
+        train=0,
+        known_as=("stsb", "stsbenchmark", "sts-b"),
     ),
 }
 PROTOCOL = {
@@ -95,56 +116,75 @@ def evaluate(options: MtebOptions) -> Export:
         DataError: if none of the scores is MTEB's, or they are of several models.
     """
     named = _named(options)
-    found, models = Export(), {}
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    by_dataset: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for seed in read_scores(options.inputs):
-        groups.setdefault((seed.row.task, seed.row.dataset), []).append(seed.record)
-    for (task, dataset), own in groups.items():
-        name = named.get(dataset) or next(
-            (
-                name
-                for name, t in MTEB_TASKS.items()
-                if dataset.lower() in (name.lower(), *t.known_as) and t.task == task
-            ),
-            None,
-        )
+        by_dataset.setdefault((seed.row.task, seed.row.dataset), []).append(seed.record)
+
+    export = Export()
+    models: dict[str, None] = {}
+    for (task, dataset), records in by_dataset.items():
         try:
-            if name is None or MTEB_TASKS[name].task != task:
-                raise ValueError(
-                    "no task of MTEB is scored so"
-                    if name is None
-                    else f"{name} is scored by dial-eval {MTEB_TASKS[name].task}"
-                )
-            found.files[f"{name}.json"] = result(name, own)
-            models.update({str(record.get("model")): None for record in own})
+            name = _mteb_name(task, dataset, named)
+            export.files[f"{name}.json"] = result(name, records)
+            models |= dict.fromkeys(str(record.get("model")) for record in records)
         except ValueError as error:
-            found.refused[f"{task} {dataset}"] = str(error)
-    if not found.files:
-        raise DataError(
-            "; ".join(f"{what}: {why}" for what, why in found.refused.items()) or "holds no scores",
-            where=", ".join(options.inputs),
-        )
+            export.refused[f"{task} {dataset}"] = str(error)
+
+    where = ", ".join(options.inputs)
+    if not export.files:
+        refused = "; ".join(f"{what}: {why}" for what, why in export.refused.items())
+        raise DataError(refused or "holds no scores", where=where)
     if len(models) > 1 and not options.model_name:
-        raise DataError(
-            f"scores of several models: {', '.join(models)}",
-            where=", ".join(options.inputs),
-            hint="--model-name if they are one",
-        )
-    found.files["model_meta.json"] = meta(
-        options.model_name or next(iter(models)), options.model_revision
-    )
-    return found
+        several = f"scores of several models: {', '.join(models)}"
+        raise DataError(several, where=where, hint="--model-name if they are one")
+    model = options.model_name or next(iter(models))
+    export.files["model_meta.json"] = meta(model, options.model_revision)
+    return export
+
+
+def write_results(export: Export, folder: str, *, overwrite: bool) -> None:
+    """Write the result files; none if one of them exists and may not be replaced."""
+    root = Path(folder)
+    root.mkdir(parents=True, exist_ok=True)
+    for name in export.files:
+        refuse_existing(root / name, overwrite=overwrite)
+    for name, content in export.files.items():
+        with atomic_file(root / name, overwrite=overwrite) as temporary:
+            temporary.write_bytes(
+                orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+            )
 
 
 def _named(options: MtebOptions) -> dict[str, str]:
-    named = dict(text.rpartition("=")[::2] for text in options.task)
-    for name in named.values():
+    """Return {data set: task of MTEB}, as --task says."""
+    named: dict[str, str] = {}
+    for text in options.task:
+        dataset, _, name = text.rpartition("=")
         if name not in MTEB_TASKS:
+            known = list(MTEB_TASKS)
             raise ConfigError(
                 f"--task: no task {name!r}",
-                hint=nearest(name, list(MTEB_TASKS)) or f"choose from {', '.join(MTEB_TASKS)}",
+                hint=nearest(name, known) or f"choose from {', '.join(known)}",
             )
+        named[dataset] = name
     return named
+
+
+def _mteb_name(task: str, dataset: str, named: Mapping[str, str]) -> str:
+    """Return the task of MTEB that a data set is.
+
+    Raises:
+        ValueError: if it is none, or one that another task of ours scores.
+    """
+    if dataset in named:
+        name = named[dataset]
+        if MTEB_TASKS[name].task != task:
+            raise ValueError(f"{name} is scored by dial-eval {MTEB_TASKS[name].task}")
+        return name
+    for name, known in MTEB_TASKS.items():
+        if known.task == task and dataset.lower() in (name.lower(), *known.known_as):
+            return name
+    raise ValueError("no task of MTEB is scored so")
 
 
 def result(name: str, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -154,38 +194,16 @@ def result(name: str, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         ValueError: saying what MTEB does otherwise.
     """
     task = MTEB_TASKS[name]
-    setting = (
-        "8-shot logreg"
-        if task.task == "intent"
-        else next(
-            (
-                s
-                for s in ("test", "", "all")
-                if any(r["setting"] == s and r.get("n") == task.test for r in records)
-            ),
-            "test",
-        )
-    )
-    own = {record["metric"]: record for record in records if record["setting"] == setting}
-    if task.task == "sts" and all(r.get("n") != task.test for r in records):
-        raise ValueError(f"no part has the {task.test:,} rows of {name}")
-    needed = list(F1.values()) if task.task == "intent" else ["spearman", "pearson"]
-    if any(metric not in own for metric in needed):
+    classification = task.task == "intent"
+    setting = "8-shot logreg" if classification else _sts_setting(name, records)
+    by_metric = {record["metric"]: record for record in records if record["setting"] == setting}
+    metrics = list(F1.values()) if classification else ["spearman", "pearson"]
+    if any(metric not in by_metric for metric in metrics):
         raise ValueError(f"{name} is {PROTOCOL[task.task]}")
-    for metric in needed:
-        record = own[metric]
-        if record.get("n") != task.test:
-            raise ValueError(f"{record.get('n', 0):,} test rows, those of {name} are {task.test:,}")
-        rows = ((record.get("data") or {}).get("train") or {}).get("rows", 0)
-        if task.train and rows != task.train:
-            raise ValueError(f"{rows:,} training rows, those of {name} are {task.train:,}")
-        if task.task == "intent" and (
-            record.get("runs"),
-            record.get("seed"),
-            len(record.get("values", ())),
-        ) != (10, 0, 10):
-            raise ValueError(f"{name} is {PROTOCOL['intent']}")
-    scores = _classification(own) if task.task == "intent" else _sts(own)
+    for metric in metrics:
+        _check_protocol(name, by_metric[metric])
+
+    scores = _classification(by_metric) if classification else _sts(by_metric)
     scores |= {"hf_subset": task.subset, "languages": ENGLISH}
     return {
         "dataset_revision": task.revision,
@@ -195,6 +213,28 @@ def result(name: str, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "evaluation_time": None,
         "kg_co2_emissions": None,
     }
+
+
+def _sts_setting(name: str, records: Sequence[Mapping[str, Any]]) -> str:
+    """Return the part that has the rows of MTEB's test split: test, the only one, or all."""
+    size = MTEB_TASKS[name].test
+    if all(record.get("n") != size for record in records):
+        raise ValueError(f"no part has the {size:,} rows of {name}")
+    whole = {record["setting"] for record in records if record.get("n") == size}
+    return next((setting for setting in ("test", "", "all") if setting in whole), "test")
+
+
+def _check_protocol(name: str, record: Mapping[str, Any]) -> None:
+    """Refuse a score of other rows, or, of a classification, of other runs."""
+    task = MTEB_TASKS[name]
+    if record.get("n") != task.test:
+        raise ValueError(f"{record.get('n', 0):,} test rows, those of {name} are {task.test:,}")
+    rows = ((record.get("data") or {}).get("train") or {}).get("rows", 0)
+    if task.train and rows != task.train:
+        raise ValueError(f"{rows:,} training rows, those of {name} are {task.train:,}")
+    runs = record.get("runs"), record.get("seed"), len(record.get("values", ()))
+    if task.task == "intent" and runs != (10, 0, 10):
+        raise ValueError(f"{name} is {PROTOCOL['intent']}")
 
 
 def _classification(own: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dialtools.values import at_least, not_negative, numbers, whole_numbers
 
 @dataclass
 class ProbeOptions(ThreePartOptions):
-    """One layer trained on frozen embeddings; its hyper-parameters are chosen on validation rows."""
+    """One layer trained on frozen embeddings, its hyper-parameters chosen on validation rows."""
 
     hold_out: float = option(
         0.0,

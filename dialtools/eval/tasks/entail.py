@@ -99,7 +99,7 @@ def _note(score: Score) -> str:
 
 
 def triplets(part: Embeddings, options: EntailOptions) -> Triplets:
-    """Return the triplets of a part: its rows, or those that labelled pairs make of each premise."""
+    """Return the triplets of a part: its rows, or what labelled pairs make of each premise."""
     names = [f"{name}_{SUFFIX}" for name in TRIPLET]
     if options.texts or any(name not in part.vectors for name in names):
         return _triplets_of_pairs(part, options)
@@ -162,7 +162,7 @@ def _sides(
 
 
 def _anchor_numbers(part: Embeddings, text: str, vector: str) -> np.ndarray:
-    """Return (R,) a number for each distinct anchor as it comes: by its text, else by its vector."""
+    """Return (R,) a number for each distinct anchor as it comes, by its text, else its vector."""
     values: Sequence[Any] = part.columns.get(text) or [row.tobytes() for row in part.vector(vector)]
     number: dict[str, int] = {}
     return np.fromiter(

@@ -174,7 +174,9 @@ METHODS: dict[str, Callable[[Trial], list[Score]]] = {
 def prototype_hits(
     train: Labelled, test: Labelled, names: list[str], rows: np.ndarray, classes_N: np.ndarray
 ) -> np.ndarray:
-    """Return (N,) whether the class whose mean has the largest dot product is the row's (METHODS 3.3).
+    """Return (N,) whether the class whose mean has the largest dot product is the row's.
+
+    METHODS 3.3.
 
     Args:
         rows: the training rows that the means are of.

@@ -1,4 +1,4 @@
-"""Few-shot classification by logistic regression, as the Massive Text Embedding Benchmark has it (MTEB, mteb 1 and 2).
+"""Few-shot classification by logistic regression, as MTEB has it (mteb 1 and 2).
 
 Each run takes k rows a class and fits scikit-learn's LogisticRegression with 100 iterations at most
 to the vectors as they are. Rows are the first k of each class in a shuffled order; a run shuffles

@@ -1,4 +1,4 @@
-"""Vectors of texts and of their templates, mixed by a lambda that validation rows choose (TaDSE eq. 5)."""
+"""Vectors of texts and templates, mixed by a lambda that validation rows choose (TaDSE eq. 5)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def with_templates(known: Labelled, part: Embeddings) -> Labelled:
 
 
 def rows_to_choose_on(parts: Parts[Embeddings], options: IntentOptions) -> Held:
-    """Return the rows to learn from and those to choose lambda on: validation rows, or a tenth held out.
+    """Return the rows to learn from, and those to choose lambda on: validation rows, or a tenth.
 
     Raises:
         DataError: if there are none.
@@ -62,6 +62,6 @@ def rows_to_choose_on(parts: Parts[Embeddings], options: IntentOptions) -> Held:
 def best(
     weights: tuple[float, ...], accuracy: Callable[[float], float]
 ) -> tuple[float, dict[float, float]]:
-    """Return the lambda of the highest accuracy (of equal ones the smallest), and the accuracy of each."""
+    """Return the lambda of the highest accuracy, of equal ones the smallest; and each one's."""
     accuracies = {weight: accuracy(weight) for weight in weights}
     return min(accuracies, key=lambda weight: (-accuracies[weight], weight)), accuracies

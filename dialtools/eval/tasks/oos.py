@@ -23,7 +23,10 @@ FOUR = ("accuracy", "in-accuracy", "oos-accuracy", "oos-recall")
 
 
 def evaluate(options: OosOptions) -> Scored:
-    """Return DSE's four metrics and their mean at each threshold, AUROC, FPR at 95 % recall, in percent."""
+    """Return DSE's four metrics and their mean at each threshold, AUROC, and FPR at 95 % recall.
+
+    In percent.
+    """
     episodes = Episodes(options)
     parts = read_parts(options)
     train, test = (labelled_rows(part, options.label) for part in (parts.train, parts.test))
@@ -67,7 +70,9 @@ def evaluate(options: OosOptions) -> Scored:
 def one_run(
     train: Labelled, test: Labelled, validation: Labelled | None, names: list[str], rows: np.ndarray
 ) -> dict[tuple[str, str], Found]:
-    """Return {(threshold, metric): what each test row adds} of one episode; the last name is the out-of-scope class.
+    """Return {(threshold, metric): what each test row adds} of one episode.
+
+    The last name is the out-of-scope class.
 
     Scores are similarities to prototypes, each row divided by its length as the reference does ("",
     and "raw" without).
@@ -97,7 +102,10 @@ def one_run(
 def _scored(
     part: Labelled, means_CD: np.ndarray, names: list[str], *, normalised: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return classes, best scores and guesses (N,); the out-of-scope prototype competes too, as in the reference."""
+    """Return (N,) classes, best scores and guesses.
+
+    The out-of-scope prototype competes too, as in the reference.
+    """
     scores_NC = part.vectors @ means_CD.T
     if normalised:
         scores_NC = scores_NC / np.maximum(np.linalg.norm(scores_NC, axis=1, keepdims=True), 1e-12)
@@ -107,7 +115,7 @@ def _scored(
 def four(
     y: np.ndarray, best: np.ndarray, guess: np.ndarray, threshold: float, oos: int
 ) -> dict[str, Found]:
-    """Return what each row adds to accuracy, in-scope accuracy, out-of-scope accuracy and recall, and to their mean.
+    """Return what each row adds to the four metrics of DSE, and to their mean.
 
     It is 1, 0, or NaN where a row does not count.
     """
@@ -143,6 +151,9 @@ def _each(found: list[Found]) -> Any:
 
 
 def chosen_threshold(y: np.ndarray, best: np.ndarray, guess: np.ndarray, oos: int) -> float:
-    """Return the threshold with the best mean of the four metrics on validation rows, of 200 quantiles of their scores."""
+    """Return the threshold with the best mean of the four metrics on validation rows.
+
+    It is one of 200 quantiles of their scores.
+    """
     tried = np.unique(np.quantile(best, np.linspace(0, 1, 201)))
     return float(max(tried, key=lambda t: _value(four(y, best, guess, t, oos)["average"])))

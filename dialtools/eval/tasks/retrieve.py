@@ -26,7 +26,12 @@ GIVEN = ("positives", "negatives")
 
 
 class Lists(NamedTuple):
-    """Candidates of Q queries: the query's row and its number of candidates; row and kind of each candidate."""
+    """Candidates of Q queries.
+
+    Attributes:
+        queries, sizes: (Q,) the row of each query, and how many candidates it has.
+        candidate, positive: the row of each candidate, and its kind, one list after the other.
+    """
 
     queries: np.ndarray
     sizes: np.ndarray
@@ -84,7 +89,9 @@ def similarities(vectors_ND: np.ndarray, lists: Lists) -> np.ndarray:
 
 
 def given_lists(part: Embeddings) -> Lists:
-    """Return the lists of columns `positives` and `negatives`: values of column `id`, else row numbers from 0.
+    """Return the lists of columns `positives` and `negatives`.
+
+    They name values of column `id`, else row numbers from 0.
 
     Rows without lists are candidates only. A query in its own list is left out.
 
@@ -127,7 +134,9 @@ def _rows(ids: Any, row: int, kind: str, place: dict[str, int], part: Embeddings
 
 
 def bm25_lists(part: Embeddings, options: RetrieveOptions) -> Lists:
-    """Return, for each row, the texts that BM25 finds for it: those of its label are positive (DialogueCSE 5.2).
+    """Return the texts that BM25 finds for each row: those of its label are positive.
+
+    DialogueCSE 5.2.
 
     Texts equal to the query's are left out (case and blanks apart), as are positives beyond the
     first --positives. Rows with an empty label are candidates that are never positive, and no

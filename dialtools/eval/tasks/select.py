@@ -41,7 +41,10 @@ def evaluate(options: SelectOptions) -> Scored:
 
 
 def scores(found: np.ndarray, options: SelectOptions, **facts: Any) -> list[Score]:
-    """Return top-1/3/5/10 and MRR of (N, 2) ranks; queries of a block, which share their candidates, stay together."""
+    """Return top-1/3/5/10 and MRR of (N, 2) ranks.
+
+    Queries of a block share their candidates, and stay together.
+    """
     if not options.pool and options.sampling == "blocks":
         facts["groups"] = [row // options.candidates for row in range(len(found))]
     tops = [
@@ -109,20 +112,22 @@ def _draw(draw: np.random.Generator, want: int, n: int, same: np.ndarray, own: i
 
 
 def _text_ids(source: Embeddings, options: SelectOptions, response: np.ndarray) -> np.ndarray:
-    """Return (N,) an integer for each distinct response text, or, without texts, for each distinct vector."""
+    """Return (N,) an integer for each distinct response text; without texts, for each vector."""
     keys: list[Any] = source.columns.get(options.text) or [row.tobytes() for row in response]
     index: dict[Any, int] = {}
     return np.fromiter((index.setdefault(key, len(index)) for key in keys), np.int64, len(keys))
 
 
 def _query(source: Embeddings, options: SelectOptions) -> np.ndarray:
-    """Return the vectors of the queries: those named, else of the field that is one, else the only ones."""
+    """Return the vectors of the queries: those named, else of a field that is one, else the only."""
     found = options.query or next((name for name in QUERY if name in source.vectors), None)
     return source.vector(found) if found else source.matrix
 
 
 def given_lists(source: Embeddings, pool: Embeddings, options: SelectOptions) -> np.ndarray:
-    """Return (N, 2) ranks where each query lists its `candidates`, and its true one, by id or text of the pool.
+    """Return (N, 2) ranks of each query's true candidate among those that it lists.
+
+    It lists them by id or text of the pool.
 
     The true one is a candidate once, whether the list has it or not.
 

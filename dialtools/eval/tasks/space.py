@@ -1,4 +1,4 @@
-"""Geometry of embeddings: uniformity, alignment by label, cosines, isotropy, margins (TaDSE 8.1)."""
+"""Geometry of embeddings: uniformity, alignment, cosines, isotropy, margins (TaDSE 8.1)."""
 
 from __future__ import annotations
 
