@@ -1,4 +1,4 @@
-"""Few-shot intent, several runs: each text embedded once, against the procedure of DSE's evaluation script.
+"""Few-shot intent, several runs: each text embedded once, against DSE's evaluation script.
 
 That one encodes the support and the test set anew for every run, in file order, batches padded to
 their longest text; the row below it does the same through sentence-transformers, which sorts by
@@ -10,123 +10,112 @@ python bench/eval.py [labelled.jsonl]: records with text, label and split (train
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
-from embed import default_model
+from dialtools.metrics.geometry import unit
+from embed import embedded
+from inputs import EXAMPLES, default_model, read_records
+from sentence_transformers import SentenceTransformer
 from side_by_side import compare
 
-from dialtools.embed.shard import Settings, encode_turns
 from dialtools.encoder.encoder import Encoder
 from dialtools.eval.labelled import Labelled
 from dialtools.eval.tasks.intent import prototype_hits
 from dialtools.metrics.episodes import sample
-from dialtools.metrics.space import unit
+
+PEER = "reference procedure"
+SHOTS = (1, 5)
+MAX_LENGTH = 64  # tokens, and
+BATCH = 100  # texts, as the reference has them
+
+Encode = Callable[[list[str]], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Texts and their labels."""
+
+    texts: list[str]
+    labels: list[str]
+
+
+def read_part(path: Path, split: str) -> Part:
+    rows = [row for row in read_records(path) if row.get("split") == split]
+    return Part([row["text"] for row in rows], [row["label"] for row in rows])
+
+
+def ours(train: Part, test: Part, encoder: Encoder, precision: str, episodes: int) -> None:
+    """Embed both parts once, then score all episodes."""
+    names = sorted(set(train.labels))
+    known, asked = (
+        Labelled(embedded(encoder, part.texts, precision, MAX_LENGTH), part.labels)
+        for part in (train, test)
+    )
+    truth = asked.classes(names)
+    for shots in SHOTS:
+        for seed in range(episodes):
+            support = sample(train.labels, shots, seed=seed).train
+            prototype_hits(known, asked, names, support, truth)
+
+
+def reference(train: Part, test: Part, encode: Encode, episodes: int) -> None:
+    """Encode the support and the test set for every episode."""
+    names = sorted(set(train.labels))
+    for shots in SHOTS:
+        for seed in range(episodes):
+            chosen = sample(train.labels, shots, seed=seed).train
+            labels = np.array([train.labels[i] for i in chosen])
+            support = unit(encode([train.texts[i] for i in chosen]))
+            queries = unit(encode(test.texts))
+            prototypes = np.stack([support[labels == name].mean(0) for name in names])
+            (prototypes @ queries.T).argmax(0)
+
+
+def encode_as_published(encoder: Encoder, texts: list[str]) -> np.ndarray:
+    """Encode texts in the order they come, each batch padded to its longest text."""
+    parts = []
+    cut = {"truncation": True, "max_length": MAX_LENGTH}
+    for start in range(0, len(texts), BATCH):
+        some = texts[start : start + BATCH]
+        batch = encoder.tokenizer(some, padding=True, return_tensors="pt", **cut)
+        with torch.no_grad():
+            tokens = encoder.backbone(**batch).last_hidden_state
+        mask = batch["attention_mask"].unsqueeze(-1)
+        parts.append(((tokens * mask).sum(1) / mask.sum(1)).numpy())
+    return np.concatenate(parts)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "labelled",
-        nargs="?",
-        default=Path(__file__).parents[1] / "examples/intents.jsonl.gz",
-        type=Path,
-    )
+    parser.add_argument("labelled", nargs="?", default=EXAMPLES / "intents.jsonl.gz", type=Path)
     parser.add_argument("--model", default=default_model())
     parser.add_argument("--episodes", type=int, default=10)
-    parser.add_argument(
-        "--reference-episodes", type=int, default=2, help="timed runs of the reference, scaled up"
-    )
+    few = "timed episodes of the reference, scaled up"
+    parser.add_argument("--reference-episodes", type=int, default=2, help=few)
     parser.add_argument("--runs", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    from sentence_transformers import SentenceTransformer
+    parts = [read_part(options.labelled, split) for split in ("train", "test")]
+    encoder = Encoder.load(options.model)
+    peer = SentenceTransformer(options.model, device="cpu")
 
-    opened = (
-        gzip.open(options.labelled, "rt")
-        if options.labelled.suffix == ".gz"
-        else options.labelled.open()
-    )
-    rows = [json.loads(line) for line in opened]
-    train, test = ([r for r in rows if r.get("split") == s] for s in ("train", "test"))
-    labels = [r["label"] for r in train]
-    names = sorted(set(labels))
-    encoder, peer = Encoder.load(options.model), SentenceTransformer(options.model, device="cpu")
-
-    def ours(precision: str) -> None:
-        settings = Settings(
-            max_length=64,
-            normalize=True,
-            batch_tokens=1024,
-            precision=precision,
-            float16_round=False,
-        )
-        known, asked = (
-            Labelled(
-                encode_turns(
-                    encoder, [((r["text"],), None) for r in part], settings, lambda n: None
-                ).vectors,
-                [r["label"] for r in part],
-            )
-            for part in (train, test)
-        )
-        for shots in (1, 5):
-            for seed in range(options.episodes):
-                prototype_hits(
-                    known,
-                    asked,
-                    names,
-                    sample(labels, shots, seed=seed).train,
-                    asked.classes(names),
-                )
-
-    def as_published(texts: list[str]) -> np.ndarray:
-        parts = []
-        for start in range(0, len(texts), 100):
-            batch = encoder.tokenizer(
-                texts[start : start + 100],
-                padding=True,
-                truncation=True,
-                max_length=64,
-                return_tensors="pt",
-            )
-            with torch.no_grad():
-                tokens = encoder.backbone(**batch).last_hidden_state
-            mask = batch["attention_mask"].unsqueeze(-1)
-            parts.append(((tokens * mask).sum(1) / mask.sum(1)).numpy())
-        return np.concatenate(parts)
-
-    def reference(encode: Callable[[list[str]], np.ndarray]) -> None:
-        for shots in (1, 5):
-            for seed in range(options.reference_episodes):
-                chosen = sample(labels, shots, seed=seed).train
-                support = unit(encode([train[i]["text"] for i in chosen]))
-                queries = unit(encode([r["text"] for r in test]))
-                np.stack(
-                    [support[[labels[i] == name for i in chosen]].mean(0) for name in names]
-                ) @ queries.T
-
-    factor = options.episodes / options.reference_episodes
-    print(
-        f"times of the first two rows are of {options.reference_episodes} episodes: multiply their ratio to ours by {factor:g}"
-    )
-    compare(
-        {
-            "reference procedure": partial(reference, as_published),
-            "the same, sentence-transformers": partial(
-                reference, partial(peer.encode, batch_size=100)
-            ),
-            "dial-embed + dial-eval": partial(ours, "float32"),
-            "the same, bfloat16": partial(ours, "bfloat16"),
-        },
-        peer="reference procedure",
-        runs=options.runs,
-    )
+    timed = options.reference_episodes
+    as_published = partial(encode_as_published, encoder)
+    sorted_by_length = partial(peer.encode, batch_size=BATCH)
+    rows = {
+        PEER: partial(reference, *parts, as_published, timed),
+        "the same, sentence-transformers": partial(reference, *parts, sorted_by_length, timed),
+        "dial-embed + dial-eval": partial(ours, *parts, encoder, "float32", options.episodes),
+        "the same, bfloat16": partial(ours, *parts, encoder, "bfloat16", options.episodes),
+    }
+    print(f"times of the first two rows are of {timed} episodes:", end=" ")
+    print(f"multiply their ratio to ours by {options.episodes / timed:g}")
+    compare(rows, peer=PEER, runs=options.runs)
 
 
 if __name__ == "__main__":

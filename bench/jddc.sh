@@ -1,37 +1,33 @@
 #!/usr/bin/env bash
-# Chinese: the sentences of JDDC's evaluation sets, a fresh encoder trained on them, both tasks scored.   JDDC=DIR bash bench/jddc.sh OUT
+# Chinese: the sentences of JDDC's evaluation sets, a fresh encoder trained on them, both tasks scored.
+#   JDDC=DIR bash bench/jddc.sh OUT
 # JDDC holds {dev,test}/{select,sts}.txt as published. Labels and lists are not read in training.
 set -euo pipefail
-here=$(cd "$(dirname "$0")" && pwd)
-out=$1 seeds=${SEEDS:-0 1 2}
-mkdir -p "$out" && cd "$out"
-[[ -s sentences.jsonl ]] || cat "$JDDC"/{dev,test}/{select,sts}.txt | python -c '
-import json, sys
-rows = [line.rstrip("\n").split("\t") for line in sys.stdin]
-texts = dict.fromkeys(text for row in rows for text in (row[1:3] if len(row) == 3 else row[1:2]))
-sys.stdout.writelines(json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in texts)' > sentences.jsonl
+source "$(dirname "$0")/lib.sh"
+seeds=${SEEDS:-0 1 2} steps=${STEPS:-1000}
+enter "$1"
 
-# score NAME FLAGS
-score() {
-  local name=scores-$1
+sentences() { cat "$JDDC"/{dev,test}/{select,sts}.txt | python "$bench/sentences.py"; }
+into sentences.jsonl sentences
+
+vectors() {
+  local to=$1
   shift
-  [[ -s $name.jsonl ]] && return
-  mkdir -p "$name"
-  dial-embed -q --max-length 64 --overwrite "$@" --from ecd-sts "$JDDC/test/sts.txt" -o "$name/jddc-sts.parquet"
-  dial-embed -q --max-length 64 --overwrite "$@" --from ecd-select "$JDDC/test/select.txt" -o "$name/jddc-retrieval.parquet"
-  dial-eval suite dialoguecse "$name" -o "$name.jsonl.tmp" --overwrite > /dev/null
-  mv "$name.jsonl.tmp" "$name.jsonl"
-  rm -r "$name"
+  embed() { dial-embed -q --max-length 64 --overwrite "$@"; }
+  embed "$@" --from ecd-sts "$JDDC/test/sts.txt" -o "$to/jddc-sts.parquet"
+  embed "$@" --from ecd-select "$JDDC/test/select.txt" -o "$to/jddc-retrieval.parquet"
 }
-train() { [[ -d $1 ]] || dial-train -q -o "$@" sentences.jsonl > /dev/null; }
+score() { scored "scores-$1" dialoguecse "${@:2}"; }
+train() { trained "$@" sentences.jsonl; }
 
 for seed in $seeds; do
+  from=(--model "start-$seed" --seed "$seed")
   train "start-$seed" --max-steps 0 --seed "$seed"
-  train "words-$seed" --method mlm --model "start-$seed" --lr 1e-3 --batch-size 64 --max-steps "${STEPS:-1000}" --seed "$seed"
-  train "simcse-$seed" --method simcse --pooling mean --model "start-$seed" --lr 3e-4 --max-steps "$((${STEPS:-1000} / 4))" --seed "$seed"
+  train "words-$seed" --method mlm --lr 1e-3 --batch-size 64 --max-steps "$steps" "${from[@]}"
+  train "simcse-$seed" --method simcse --pooling mean --lr 3e-4 --max-steps "$((steps / 4))" "${from[@]}"
   for name in start words simcse; do
     score "$name-$seed" --model "$name-$seed"
     score "$name-whitening-$seed" --model "$name-$seed" --whiten
   done
 done
-python "$here/mean_table.py" scores-*.jsonl
+mean_table

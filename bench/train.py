@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from embed import default_model, read_texts
+from inputs import default_model, read_texts
 from side_by_side import compare
 
 from dialtools.streams.sinks import write_records

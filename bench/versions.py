@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from embed import default_model
+from inputs import default_model
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 ROWS = {

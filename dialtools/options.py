@@ -254,7 +254,7 @@ class RunOptions:
     )
 
 
-DRY_RUN = {
+DRY_RUN: dict[str, Any] = {
     "group": "Run",
     "how": True,
     "help": "read and check everything, print what would be done, write nothing",

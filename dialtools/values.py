@@ -33,6 +33,8 @@ BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
 PICTURES = (".png", ".svg", ".pdf")
 """Suffixes of what matplotlib draws."""
+ON_ERROR = ("fail", "skip", "quarantine=FILE")
+"""What --on-error may say; FILE stands for a name."""
 
 
 def boolean(text: str) -> bool:
@@ -185,7 +187,7 @@ def on_error_policy(text: str) -> str:
     word, _, file = text.partition("=")
     if text in ("fail", "skip") or (word == "quarantine" and file):
         return text
-    raise ValueError("choose from fail, skip, quarantine=FILE")
+    raise ValueError(f"choose from {', '.join(ON_ERROR)}")
 
 
 def file_with_suffix(*suffixes: str) -> Parser[str]:

@@ -1,0 +1,14 @@
+"""Doorways: one module a command, and what all commands share (`_command` and its neighbours).
+
+click and rich live here and nowhere else.
+
+Lazy imports follow one rule, so that `--help` takes less than 0.15 s of CPU and loads neither
+numpy, pyarrow, torch, transformers, spacy nor sklearn (tests/test_floors.py):
+
+1. The standard library, and our own modules that are as light, are imported at the top.
+2. A doorway imports its room inside the command function, in one block at its head.
+3. A module that help does load (options, catalogues, `cli/_*`) imports heavy packages inside
+   functions. Every other module imports what it cannot do without at the top.
+4. Optional extras (matplotlib, openTSNE, tensorboard), and packages that few runs need (sklearn,
+   spacy, duckdb), are imported in the function that needs them.
+"""

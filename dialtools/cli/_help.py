@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shutil import get_terminal_size
-from textwrap import dedent
-from typing import TYPE_CHECKING, Any
+from textwrap import dedent, indent
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -17,82 +19,139 @@ from dialtools.options import Layer, Spec
 if TYPE_CHECKING:
     from dialtools.cli._command import Command, Group
 
+FIRST_GROUP = "Options"
+LAST_GROUPS = ("Input", "Output", "Run")
+"""Groups of options that most commands share stand after the command's own."""
+
+BESIDE_THE_FLAG = 32
+"""Columns of choices that stand beside the flag; more are named in the text."""
 MANY = 16
-GROUP_ORDER = ("Options", "Engine", "Input", "Output", "Run")
+"""Choices that help names; of more it names the first, and the man page all."""
+NAMED = 6
+
+NARROWEST, WIDEST = 60, 100
+"""Columns of a help page, whatever the terminal."""
+FLAG_COLUMNS = 34
 
 
-def sections(doc: str) -> tuple[str, str, list[str], str]:
-    """Split a command's docstring into name, summary, example lines and the rest."""
+class Sections(NamedTuple):
+    """A command's docstring, taken apart."""
+
+    name: str
+    summary: str
+    examples: list[str]
+    rest: str
+
+
+def sections(doc: str) -> Sections:
+    """Take a docstring apart: `name - summary`, indented examples, then all the rest.
+
+    An example that ends a line with a backslash goes on in the next.
+    """
     head, _, body = doc.strip().partition("\n")
     name, _, summary = head.partition(" - ")
     blocks = body.strip("\n").split("\n\n")
-    examples = (
-        [line.strip() for line in blocks[0].splitlines() if line.startswith("  ")] if blocks else []
-    )
-    rest = blocks[1:] if examples else blocks
-    return name.strip(), summary.strip(), examples, dedent("\n\n".join(rest)).strip()
+    has_examples = blocks[0].startswith("  ")
+    examples = re.split(r"(?<!\\)\n", dedent(blocks[0])) if has_examples else []
+    rest = blocks[1:] if has_examples else blocks
+    return Sections(name.strip(), summary.strip(), examples, dedent("\n\n".join(rest)).strip())
 
 
 def default_text(spec: Spec) -> str:
     """Return what help says of the default of an option."""
     value = spec.shown if spec.shown is not None else spec.default
-    if value is None or value is False or value == () or spec.positional:
+    if value is None or value is False or spec.positional:
         return ""
-    if isinstance(value, bool):
+    if value is True:
         return "on"
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def flag_text(spec: Spec) -> str:
-    """Return the left column of help: `-o, --output FILE`."""
+def flag_names(spec: Spec) -> str:
+    """Return e.g. `-o, --output`."""
     flag = f"--[no-]{spec.key}" if spec.negatable else spec.flag
-    names = f"{spec.short}, {flag}" if spec.short else flag
+    return f"{spec.short}, {flag}" if spec.short else flag
+
+
+def value_name(spec: Spec) -> str:
+    """Return what stands for the value: `FILE`, or the choices where they are short; a switch has none."""
     if spec.type is bool:
-        return names
-    words = {int: "N", float: "X"}
-    metavar = (
-        "|".join(spec.choices)
-        if spec.choices and len(spec.choices) <= 4
-        else spec.metavar or words.get(spec.type, "TEXT")
-    )
-    return f"{names} {metavar}"
+        return ""
+    if _choices_beside_flag(spec):
+        return "|".join(spec.choices or ())
+    names = {int: "N", float: "X"}
+    return spec.metavar or names.get(spec.type, "NAME" if spec.choices else "TEXT")
 
 
-def help_text(spec: Spec) -> str:
+def help_text(spec: Spec, *, all_choices: bool = False) -> str:
     """Return the right column of help: the sentence, choices and default."""
-    parts = [spec.help]
-    if spec.choices and len(spec.choices) > MANY:
-        parts.append(f"{', '.join(spec.choices[:6])}, ...; `dialtools formats` lists all")
-    elif spec.choices and len(spec.choices) > 4:
-        parts.append(f"one of {', '.join(spec.choices)}")
-    text, default = "; ".join(parts), default_text(spec)
+    text = spec.help
+    if spec.choices and not _choices_beside_flag(spec):
+        cut = len(spec.choices) > MANY and not all_choices
+        names = [*spec.choices[:NAMED], "..."] if cut else spec.choices
+        text += f"; {'some' if spec.lists else 'one'} of {', '.join(names)}"
+    default = default_text(spec)
     return f"{text} [{default}]" if default else text
+
+
+def _choices_beside_flag(spec: Spec) -> bool:
+    # a list of choices has no room for the bar that parts one choice from the other
+    return bool(spec.choices) and not spec.lists and len("|".join(spec.choices)) <= BESIDE_THE_FLAG
 
 
 def grouped(all_specs: Sequence[Spec]) -> dict[str, list[Spec]]:
     """Return the flags by group, the command's own groups first."""
-    names = dict.fromkeys(s.group for s in all_specs if not s.positional)
-    own = [n for n in names if n not in GROUP_ORDER]
-    order = [n for n in ("Options", *own, "Engine", "Input", "Output", "Run") if n in names]
-    return {name: [s for s in all_specs if s.group == name and not s.positional] for name in order}
+    groups: dict[str, list[Spec]] = {FIRST_GROUP: []}
+    for spec in all_specs:
+        if not spec.positional:
+            groups.setdefault(spec.group, []).append(spec)
+    for name in LAST_GROUPS:
+        if name in groups:
+            groups[name] = groups.pop(name)
+    return {name: members for name, members in groups.items() if members}
 
 
 def page(command: Command) -> str:
     """Return the whole help page."""
-    _, summary, examples, rest = sections(command.doc)
-    out = click.HelpFormatter(width=min(100, max(60, get_terminal_size().columns)))
-    out.write(f"{command.name} - {summary}\n\n" + usage(command) + "\n")
-    if examples:
-        out.write("\nExamples:\n" + "".join(f"  {line}\n" for line in examples))
-    if rest:
-        out.write(f"\n{rest}\n")
+    doc = sections(command.doc)
+    out = _formatter(doc)
+    out.write(f"\n{usage(command)}\n")
+    _write_doc(out, doc)
     for name, members in grouped(command.specs).items():
+        rows = [(f"{flag_names(s)} {value_name(s)}".rstrip(), help_text(s)) for s in members]
         with out.section(name):
-            out.write_dl([(flag_text(s), help_text(s)) for s in members], col_max=34)
+            out.write_dl(rows, col_max=FLAG_COLUMNS)
     with out.section("Exit status"):
         out.write_dl([(str(int(code)), text) for code, text in EXIT_CODES.items()])
-    out.write(f"\nMemory: {command.memory}\n")
+    out.write("\n")
+    out.write_text(f"Memory: {command.memory}")
     return out.getvalue()
+
+
+def group_page(group: Group) -> str:
+    """Return the help page of a command with sub-commands."""
+    doc = sections(group.doc)
+    out = _formatter(doc)
+    out.write(f"\nUsage: {group.name} TASK [OPTIONS] [INPUT]...\n")
+    _write_doc(out, doc)
+    with out.section("Tasks"):
+        out.write_dl([(name, entry.summary) for name, entry in group.table.items()])
+    out.write(f"\n{group.name} TASK --help shows the options of a task.\n")
+    return out.getvalue()
+
+
+def _formatter(doc: Sections) -> click.HelpFormatter:
+    """Return the page of a command with its first line, for the width of the terminal."""
+    out = click.HelpFormatter(width=min(WIDEST, max(NARROWEST, get_terminal_size().columns)))
+    out.write_text(f"{doc.name} - {doc.summary}")
+    return out
+
+
+def _write_doc(out: click.HelpFormatter, doc: Sections) -> None:
+    if doc.examples:
+        out.write("\nExamples:\n" + indent("\n".join(doc.examples), "  ") + "\n")
+    if doc.rest:
+        out.write(f"\n{doc.rest}\n")
 
 
 def usage(command: Command) -> str:
@@ -103,40 +162,24 @@ def usage(command: Command) -> str:
 
 def short_usage(command: Command) -> str:
     """Return what a command says that was called without input on a terminal."""
-    _, _, examples, _ = sections(command.doc)
+    examples = sections(command.doc).examples
     example = examples[0].split("  #")[0] if examples else command.name
     advice = f"Name a file, or pipe records in; {command.name} --help tells more."
     return f"{usage(command)}\n  e.g. {example}\n{advice}\n"
 
 
-def group_page(group: Group) -> str:
-    """Return the help page of a command with sub-commands."""
-    _, summary, examples, rest = sections(group.doc)
-    out = click.HelpFormatter(width=100)
-    out.write(f"{group.name} - {summary}\n\nUsage: {group.name} TASK [OPTIONS] [INPUT]...\n")
-    out.write("\nExamples:\n" + "".join(f"  {line}\n" for line in examples))
-    if rest:
-        out.write(f"\n{rest}\n")
-    with out.section("Tasks"):
-        out.write_dl([(name, entry.summary) for name, entry in group.table.items()])
-    out.write(f"\n{group.name} TASK --help shows the options of a task.\n")
-    return out.getvalue()
-
-
-def toml(all_specs: Sequence[Spec], options: Any, origins: dict[str, str]) -> str:
+def toml(all_specs: Sequence[Spec], options: Any, origins: Mapping[str, str]) -> str:
     """Return the resolved options as TOML, each with the source of its value."""
-    lines = []
+    lines: list[str] = []
     for spec in all_specs:
         value = getattr(options, spec.name)
         if spec.positional or spec.name in ("config", "print_config"):
             continue
-        origin = origins[spec.key]
-        lines.append(
-            f"# {spec.key} is not set"
-            if value is None
-            else f"{spec.key} = {toml_value(value)}  # {origin}"
-        )
-    return "\n".join(lines) + "\n"
+        if value is None:
+            lines.append(f"# {spec.key} is not set\n")
+        else:
+            lines.append(f"{spec.key} = {toml_value(value)}  # {origins[spec.key]}\n")
+    return "".join(lines)
 
 
 def toml_value(value: Any) -> str:
@@ -150,8 +193,6 @@ def read_toml(path: str) -> Layer:
     Raises:
         ConfigError: if it is missing or not TOML.
     """
-    import tomllib
-
     try:
         values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:

@@ -6,14 +6,21 @@ python -m dialtools.cli._man        writes man/ and completions/ of the checkout
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
 from dialtools import __version__
 from dialtools.catalog import Entry
 from dialtools.cli._command import Command, Group
-from dialtools.cli._help import flag_text, grouped, help_text, sections
+from dialtools.cli._help import flag_names, grouped, help_text, sections, value_name
+from dialtools.cli._parser import completion_variable
 from dialtools.cli._records_page import records_page
+from dialtools.cli._roff import bold, definition, header, italic, literal, prose, roff
+from dialtools.cli._surroundings import ENVIRONMENT, FILES, Note, notes_for
 from dialtools.errors import EXIT_CODES
+from dialtools.options import Spec
 
 COMMANDS = {
     "dial-pairs": Entry("dialtools.cli.pairs:main", "dialogues to positive pairs"),
@@ -28,83 +35,113 @@ COMMANDS = {
     "dial-eval": Entry("dialtools.cli.eval:main", "embedding files to scores"),
     "dialtools": Entry("dialtools.cli.dialtools:main", "the formats and corpora that can be read"),
 }
-SHELLS = {"bash": "bash/{0}", "zsh": "zsh/_{0}", "fish": "fish/{0}.fish"}
+OTHER_PAGES = {"dialtools": 7, "dialtools-records": 5, "dialtools-methods": 7}
+"""Pages that are no command's: overview, records, methods."""
+
+SHELLS: dict[str, type[ShellComplete]] = {
+    "bash/{0}": BashComplete,
+    "zsh/_{0}": ZshComplete,
+    "fish/{0}.fish": FishComplete,
+}
 
 
 def man_page(command: Command | Group) -> str:
     """Return the page of a command in roff (man macros)."""
-    name, summary, examples, rest = sections(command.doc)
-    lines = [
-        f'.TH {name.upper()} 1 "" "dialtools {__version__}" "dialtools"',
-        ".SH NAME",
-        _text(f"{name} - {summary}"),
-    ]
-    lines += [".SH SYNOPSIS", *(_synopsis(command))]
-    if examples:
-        lines += [".SH EXAMPLES", ".nf", *map(_text, examples), ".fi"]
-    if rest:
-        lines += [".SH DESCRIPTION", ".nf", *map(_text, rest.splitlines()), ".fi"]
+    doc = sections(command.doc)
+    every = [command] if isinstance(command, Command) else list(command.commands().values())
+    all_specs = list(dict.fromkeys(spec for one in every for spec in one.specs))
+
+    lines = header(doc.name, 1, __version__)
+    lines += [".SH NAME", roff(f"{doc.name} - {doc.summary}")]
+    lines += [".SH SYNOPSIS", _synopsis(command)]
+    lines += (
+        [".SH EXAMPLES", *literal("\n".join(doc.examples).splitlines())] if doc.examples else []
+    )
+    lines += [".SH DESCRIPTION", *prose(doc.rest)] if doc.rest else []
     if isinstance(command, Group):
-        for task, sub in command.commands().items():
-            lines += [
-                f'.SH "{task.upper()}"',
-                _text(sections(sub.doc)[1]),
-                *_options(sub, ".SS"),
-                ".PP",
-                _text(f"Memory: {sub.memory}"),
-            ]
+        lines += _tasks(command)
     else:
-        lines += [*_options(command, ".SH"), ".SH MEMORY", _text(command.memory)]
+        lines += [*_options(command.specs, ".SH"), ".SH MEMORY", roff(command.memory)]
+    lines += [".SH ENVIRONMENT", *_variables(doc.name, all_specs)]
+    lines += [".SH FILES", *_definitions(notes_for(FILES, doc.name, all_specs))]
     lines.append(".SH EXIT STATUS")
     for code, text in EXIT_CODES.items():
-        lines += [".TP", f"\\fB{int(code)}\\fR", _text(text)]
-    others = [f"\\fB{other}\\fR(1)" for other in COMMANDS if other != name]
-    return "\n".join([*lines, ".SH SEE ALSO", ", ".join(others), ""])
+        lines += definition(bold(str(int(code))), text)
+    lines += [".SH SEE ALSO", _see_also(doc.name)]
+    return "".join(f"{line}\n" for line in lines)
 
 
-def _synopsis(command: Command | Group) -> list[str]:
+def _synopsis(command: Command | Group) -> str:
     if isinstance(command, Group):
-        return [f"\\fB{command.name}\\fR \\fITASK\\fR [\\fIOPTIONS\\fR] [\\fIINPUT\\fR]..."]
-    positional = "".join(f" [\\fI{s.metavar}\\fR]..." for s in command.specs if s.positional)
-    return [f"\\fB{command.name}\\fR [\\fIOPTIONS\\fR]{positional}"]
+        inputs = f"[{italic('INPUT')}]..."
+        return f"{bold(command.name)} {italic('TASK')} [{italic('OPTIONS')}] {inputs}"
+    positional = "".join(
+        f" [{italic(spec.metavar or '')}]..." for spec in command.specs if spec.positional
+    )
+    return f"{bold(command.name)} [{italic('OPTIONS')}]{positional}"
 
 
-def _options(command: Command, heading: str) -> list[str]:
-    lines = []
-    for group, members in grouped(command.specs).items():
-        lines.append(f'{heading} "{group.upper()}"')
+def _tasks(group: Group) -> list[str]:
+    """Return a section for each task, and one for the options that all of them have."""
+    tasks = group.commands()
+    shared = set.intersection(*(set(task.specs) for task in tasks.values()))
+    lines: list[str] = []
+    for name, task in tasks.items():
+        doc = sections(task.doc)
+        own = [spec for spec in task.specs if spec not in shared]
+        lines += [f'.SH "{roff(name.upper())}"', roff(doc.summary[:1].upper() + doc.summary[1:])]
+        lines += literal("\n".join(doc.examples).splitlines()) if doc.examples else []
+        lines += prose(doc.rest) if doc.rest else []
+        lines += [*_options(own, ".SS"), ".PP", roff(f"Memory: {task.memory}")]
+    common = [spec for spec in next(iter(tasks.values())).specs if spec in shared]
+    return [*lines, '.SH "OPTIONS OF EVERY TASK"', *_options(common, ".SS")]
+
+
+def _options(all_specs: Sequence[Spec], heading: str) -> list[str]:
+    lines: list[str] = []
+    for group, members in grouped(all_specs).items():
+        lines.append(f'{heading} "{roff(group.upper())}"')
         for spec in members:
-            lines += [".TP", f"\\fB{_text(flag_text(spec))}\\fR", _text(help_text(spec))]
+            value = value_name(spec)
+            term = f"{bold(flag_names(spec))} {italic(value)}" if value else bold(flag_names(spec))
+            lines += definition(term, help_text(spec, all_choices=True))
     return lines
 
 
-def _text(line: str) -> str:
-    escaped = line.replace("\\", "\\e").replace("-", "\\-")
-    return f"\\&{escaped}" if escaped[:1] in ".'" else escaped
+def _variables(name: str, all_specs: Sequence[Spec]) -> list[str]:
+    """Return the variables that set the command's own flags, and those of its surroundings."""
+    prefix = name.upper().replace("-", "_")
+    example = next(spec for spec in all_specs if spec.type is not bool and not spec.positional)
+    variable = f"{prefix}_{example.key.upper().replace('-', '_')}"
+    text = (
+        f"every flag has a variable, such as {variable} for {example.flag}; "
+        "a flag goes before its variable, a variable before --config"
+    )
+    term = f"{bold(f'{prefix}_')}{italic('FLAG')}"
+    notes = notes_for(ENVIRONMENT, name, all_specs)
+    return [*definition(term, text), *_definitions(notes)]
 
 
-def completion(command: Command | Group, shell: str) -> str:
-    """Return the completion script of a command for bash, zsh or fish."""
-    from click.shell_completion import get_completion_class
+def _definitions(notes: Iterable[Note]) -> list[str]:
+    return [line for note in notes for line in definition(bold(note.name), note.text)]
 
-    parser = command.click_command()
-    kind = get_completion_class(shell)
-    script = kind(parser, {}, command.name, f"_{command.name.replace('-', '_').upper()}_COMPLETE")
-    return kind.source_template % script.source_vars()
+
+def _see_also(name: str) -> str:
+    pages = [(other, 1) for other in COMMANDS if other != name] + list(OTHER_PAGES.items())
+    return ",\n".join(f"{bold(page)}({section})" for page, section in pages)
 
 
 def documents() -> dict[str, str]:
     """Return every generated file: its path in the checkout and its text."""
     files = {"man/dialtools-records.5": records_page()}
     for name, entry in COMMANDS.items():
-        loaded = entry.load()
-        files[f"man/{name}.1"] = man_page(loaded)
-        files.update(
-            {
-                f"completions/{path.format(name)}": completion(loaded, shell)
-                for shell, path in SHELLS.items()
-            }
-        )
+        command = entry.load()
+        files[f"man/{name}.1"] = man_page(command)
+        for path, shell in SHELLS.items():
+            script = shell(command.click_command(), {}, name, completion_variable(name))
+            # not script.source(), which asks the bash of this machine for its version
+            text = script.source_template % script.source_vars()
+            files[f"completions/{path.format(name)}"] = text
     return files
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dialtools import __version__
 from dialtools.cli._records import RECORDS, Field, RecordKind
+from dialtools.cli._roff import header, roff
 
 OPENING = """
 A record is a JSON object on a line, or a row of a Parquet or Arrow file.
@@ -24,7 +25,7 @@ labels.
 def records_page() -> str:
     """Return the page in roff (man macros)."""
     head = [
-        f'.TH DIALTOOLS\\-RECORDS 5 "" "dialtools {__version__}" "dialtools"',
+        *header("dialtools-records", 5, __version__),
         ".SH NAME",
         "dialtools\\-records \\- the records that the commands read and write",
         ".SH DESCRIPTION",
@@ -50,10 +51,3 @@ def _section(name: str, kind: RecordKind) -> list[str]:
 def _label(name: str, field: Field) -> str:
     """Return the name in bold where it must be there, in italics where it may be, and its kind."""
     return f"\\f{'B' if field.required else 'I'}{name}\\fR ({field.kind})"
-
-
-def roff(text: str) -> str:
-    """Return text with what roff would take as its own escaped; `code` in bold."""
-    escaped = text.replace("\\", "\\e").replace("-", "\\-")
-    parts = escaped.split("`")
-    return "".join(f"\\fB{part}\\fR" if i % 2 else part for i, part in enumerate(parts))

@@ -60,12 +60,13 @@ from dialtools.pairs.options import PairOptions
 def main(options: PairOptions, run: Run) -> None:
     from dialtools.pairs.job import input_chunks, mine
     from dialtools.pairs.output import Outputs, closing_line
+    from dialtools.streams.formats import FORMATS
     from dialtools.streams.provenance import as_metadata
     from dialtools.streams.sinks import output_format
     from dialtools.streams.tally import Tally
 
     kind, tally = output_format(options.output, options.to), Tally()
-    lines = kind == "jsonl"
+    lines = FORMATS[kind].lines
     metadata = {} if lines else as_metadata(run.provenance())
     with (
         run.policy() as policy,

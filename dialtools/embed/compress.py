@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import torch
 
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.shard import Settings, encode_turns
-from dialtools.embed.sink import matrix
 from dialtools.encoder.alignment import load_alignment
+from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, DataError
 from dialtools.metrics.classify import nearest_rows
 from dialtools.metrics.space import unit
 from dialtools.streams.chunks import read_records
 from dialtools.streams.policy import Policy
-from dialtools.streams.vectors import SUFFIX, embedding_batch
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from dialtools.streams.vectors import SUFFIX, batch_matrix, embedding_batch
 
 TEXT, TEMPLATE = f"text_{SUFFIX}", f"template_{SUFFIX}"
 
@@ -33,8 +31,17 @@ class Compression:
     the record's own. A model with an alignment layer applies it to templates.
     """
 
-    def __init__(self, options: EmbedOptions, encoder: Any, settings: Settings) -> None:
-        self.options, self.names = options, list[str]()
+    def __init__(
+        self, options: EmbedOptions, encoder: Encoder | WordVectors, settings: Settings
+    ) -> None:
+        """Encode the templates.
+
+        Raises:
+            ConfigError: if --align is asked of a model without the layer. DataError: if the file has
+                no templates.
+        """
+        self.options = options
+        self.names: list[str] = []
         directory = Path(options.model)
         layer = load_alignment(directory, encoder.dimension) if directory.is_dir() else None
         if options.align and layer is None:
@@ -44,51 +51,33 @@ class Compression:
             )
         self.layer = None if options.align is False else layer
         if options.templates:
-            records = read_records([options.templates], policy=Policy())
-            self.names = list(
-                dict.fromkeys(
-                    r["template"] for _, r in records if isinstance(r.get("template"), str)
-                )
-            )
-            if not self.names:
-                raise DataError(
-                    'no record has a "template"',
-                    where=options.templates,
-                    hint="dial-augment makes them",
-                )
-            plain = encode_turns(
-                encoder,
-                [((name,), None) for name in self.names],
-                replace(settings, normalize=False),
-                lambda n: None,
-            )
-            self.templates = self._aligned(plain.vectors)
+            self.names = _templates(options.templates)
+            items = [((name,), None) for name in self.names]
+            plain = replace(settings, normalize=False)
+            self.templates = self._aligned(encode_turns(encoder, items, plain, _ignore).vectors)
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return a batch with its vectors mixed, or with those of texts and templates side by side."""
         if not (self.options.templates or self.options.own_templates):
             return batch
-        import pyarrow as pa
-
-        vectors = [name for name in batch.schema.names if name.endswith(SUFFIX)]
-        text = unit(matrix(batch, vectors[0]))
-        columns = {name: batch[name] for name in batch.schema.names if name not in vectors}
+        names = [name for name in batch.schema.names if name.endswith(SUFFIX)]
+        text_ND = unit(batch_matrix(batch, names[0]))
+        columns = {name: batch[name] for name in batch.schema.names if name not in names}
         if self.options.own_templates:
-            template = self._aligned(matrix(batch, vectors[1]))
+            template_ND = self._aligned(batch_matrix(batch, names[1]))
         else:
-            near = nearest_rows(text, self.templates, 1)[:, 0]
-            template, columns["nearest_template"] = (
-                self.templates[near],
-                pa.array([self.names[i] for i in near]),
-            )
+            near_N = nearest_rows(text_ND, self.templates, 1)[:, 0]
+            template_ND = self.templates[near_N]
+            columns["nearest_template"] = pa.array([self.names[i] for i in near_N])
+        vectors = self._mixed(text_ND, template_ND)
+        made = embedding_batch({}, vectors, float16=self.options.dtype == "float16")
+        return pa.RecordBatch.from_pydict(columns | {name: made[name] for name in vectors})
+
+    def _mixed(self, text_ND: np.ndarray, template_ND: np.ndarray) -> dict[str, np.ndarray]:
         share = self.options.compress
-        found = (
-            {TEXT: text, TEMPLATE: template}
-            if share is None
-            else {SUFFIX: share * template + (1 - share) * text}
-        )
-        made = embedding_batch({}, found, float16=self.options.dtype == "float16")
-        return pa.RecordBatch.from_pydict(columns | {name: made[name] for name in found})
+        if share is None:
+            return {TEXT: text_ND, TEMPLATE: template_ND}
+        return {SUFFIX: share * template_ND + (1 - share) * text_ND}
 
     def _aligned(self, vectors_ND: np.ndarray) -> np.ndarray:
         if self.layer is not None:
@@ -96,8 +85,26 @@ class Compression:
                 vectors_ND = self.layer(torch.from_numpy(np.ascontiguousarray(vectors_ND))).numpy()
         return unit(vectors_ND)
 
-    def told(self) -> str:
+    def note(self) -> str:
         """Return what the closing line says of it."""
         if self.options.own_templates:
             return "; with the templates of the records themselves"
         return f"; with the nearest of {len(self.names):,} templates" if self.names else ""
+
+
+def _templates(path: str) -> list[str]:
+    """Return the distinct templates of a file of records, in its order.
+
+    Raises:
+        DataError: if there is none.
+    """
+    records = (record for _, record in read_records([path], policy=Policy()))
+    templates = (record.get("template") for record in records)
+    distinct = dict.fromkeys(template for template in templates if isinstance(template, str))
+    if not distinct:
+        raise DataError('no record has a "template"', where=path, hint="dial-augment makes them")
+    return list(distinct)
+
+
+def _ignore(_texts: int) -> None:
+    """Show no progress: templates are few."""

@@ -58,7 +58,7 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
     )
     pooling: str | None = option(
         None,
-        choices=tuple(POOLINGS),
+        choices=POOLINGS,
         help="how token vectors become one",
         shown="the model's",
     )

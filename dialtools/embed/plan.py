@@ -3,38 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from dialtools.corpora.turns import turns_of
+from dialtools.embed.embedder import Embedder, Record
 from dialtools.embed.fields import vector_name
-from dialtools.embed.job import Job, Record
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.sequences import sequences_of
 
 
-def plan(job: Job, records: Iterable[Record]) -> dict[str, str]:
-    """Read and tokenise every record, encode none; return the plan in lines of a name and what is to be said of it."""
-    rows = shards = distinct = tokens = cut = 0
-    longest = job.settings.max_length
-    for shard in job.shards(records):
-        job.settle(shard)
-        texts = dict.fromkeys(turns_of(record, name) for name in job.fields for _, record in shard)
-        shards, rows, distinct = shards + 1, rows + len(shard), distinct + len(texts)
-        if isinstance(job.encoder, Encoder):
-            sequences, _, too_long = sequences_of(job.encoder, list(texts), longest)
-            tokens, cut = tokens + sum(map(len, sequences)), cut + int(too_long.sum())
-        job.advance(len(texts))
-    vectors = [vector_name(name, job.fields) for name in job.fields]
-    width = 2 if job.options.dtype == "float16" else 4
-    dimensions = job.options.dimensions or job.encoder.dimension
-    size = rows * len(vectors) * dimensions * width
+@dataclass
+class Extent:
+    """How much there is to do."""
+
+    shards: int = 0
+    rows: int = 0
+    distinct: int = 0
+    tokens: int = 0
+    cut: int = 0
+
+
+def plan(embedder: Embedder, records: Iterable[Record]) -> dict[str, str]:
+    """Read and tokenise every record, encode none; return the lines of the plan by their names."""
+    extent = _measured(embedder, records)
+    options = embedder.options
+    vectors = ", ".join(vector_name(name, embedder.fields) for name in embedder.fields)
+    dimensions = options.dimensions or embedder.model.encoder.dimension
+    number_bytes = 2 if options.dtype == "float16" else 4
+    size = extent.rows * len(embedder.fields) * dimensions * number_bytes
+    longest = embedder.model.settings.max_length
     lines = {
-        "rows": f"{rows:,}, in shards of {job.options.shard_rows:,}: {shards:,}",
-        "texts": f"{distinct:,} to encode (distinct within a shard), {tokens:,} tokens, {cut:,} texts cut at {longest}",
-        "vectors": f"{', '.join(vectors)}: {dimensions} dimensions, {job.options.dtype}, {size / 2**20:,.1f} MiB",
-        "carried": ", ".join(job.columns) or "nothing",
+        "rows": f"{extent.rows:,}, in shards of {options.shard_rows:,}: {extent.shards:,}",
+        "texts": (
+            f"{extent.distinct:,} to encode (distinct within a shard), {extent.tokens:,} tokens, "
+            f"{extent.cut:,} texts cut at {longest}"
+        ),
+        "vectors": f"{vectors}: {dimensions} dimensions, {options.dtype}, {size / 2**20:,.1f} MiB",
+        "carried": ", ".join(embedder.columns) or "nothing",
     }
-    return lines | (
-        {"device": f"{job.encoder.device}, {job.settings.precision}"}
-        if isinstance(job.encoder, Encoder)
-        else {}
-    )
+    device = embedder.device_note()
+    return {**lines, "device": device} if device else lines
+
+
+def _measured(embedder: Embedder, records: Iterable[Record]) -> Extent:
+    extent = Extent()
+    encoder = embedder.model.encoder
+    for shard in embedder.shards(records):
+        items = (turns_of(record, name) for name in embedder.fields for _, record in shard)
+        texts = list(dict.fromkeys(items))
+        extent.shards += 1
+        extent.rows += len(shard)
+        extent.distinct += len(texts)
+        if isinstance(encoder, Encoder):
+            sequences, _, too_long = sequences_of(
+                encoder, texts, embedder.model.settings.max_length
+            )
+            extent.tokens += sum(map(len, sequences))
+            extent.cut += int(too_long.sum())
+        embedder.advance(len(texts))
+    return extent

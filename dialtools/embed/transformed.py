@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import orjson
+import pyarrow as pa
 
 from dialtools.embed import transforms
 from dialtools.embed.options import KINDS, EmbedOptions
-from dialtools.embed.sink import matrix
 from dialtools.errors import ConfigError
 from dialtools.metrics.space import unit
 from dialtools.streams.atomic import refuse_existing
-from dialtools.streams.vectors import SUFFIX, read_embeddings
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from dialtools.streams.vectors import SUFFIX, batch_matrix, embedding_batch, read_embeddings
 
 
 class Transform:
     """What --transform asks for; nothing, if it does not."""
 
-    def __init__(self, options: EmbedOptions, space: dict[str, Any]) -> None:
-        self.options, self.space = options, space
+    def __init__(self, options: EmbedOptions, space: dict[str, Any], *, overwrite: bool) -> None:
+        """Load the transform, or fit it to --fit-on.
+
+        Args:
+            overwrite: --save-transform may replace a file.
+
+        Raises:
+            ConfigError: if it is for vectors of another model.
+        """
+        self.options = options
+        self.space = space
+        self.overwrite = overwrite
         self.fitted: transforms.Fitted | None = None
         if options.save_transform:
-            refuse_existing(options.save_transform, overwrite=options.overwrite)
+            refuse_existing(options.save_transform, overwrite=overwrite)
         if options.transform and options.transform not in KINDS:
             self.fitted, _ = transforms.load(options.transform, space)
         elif options.fit_on:
@@ -49,22 +56,18 @@ class Transform:
         """Return a batch with its vectors transformed, scaled to length 1 again if they were."""
         if self.fitted is None:
             return batch
-        import pyarrow as pa
-
-        from dialtools.streams.vectors import embedding_batch
-
         vectors = {name: self.fitted(part) for name, part in _matrices(batch).items()}
-        vectors = {
-            name: unit(part) if self.space["normalize"] else part for name, part in vectors.items()
-        }
-        done = embedding_batch({}, vectors, float16=self.options.dtype == "float16")
+        if self.space["normalize"]:
+            vectors = {name: unit(part) for name, part in vectors.items()}
+        changed = embedding_batch({}, vectors, float16=self.options.dtype == "float16")
         columns = {
-            name: done[name] if name in vectors else batch[name] for name in batch.schema.names
+            name: changed[name] if name in vectors else batch[name] for name in batch.schema.names
         }
         return pa.RecordBatch.from_pydict(columns)
 
     def _fit(self, parts: Iterable[np.ndarray], source: str) -> None:
-        options, kind = self.options, self.options.transform or ""
+        options = self.options
+        kind = options.transform or ""
         self.fitted = transforms.fit(kind, parts, dimensions=options.dimensions, seed=options.seed)
         if options.save_transform and not options.dry_run:
             about = {
@@ -75,7 +78,7 @@ class Transform:
                 "dimensions": options.dimensions,
                 "seed": options.seed,
             }
-            transforms.save(options.save_transform, self.fitted, about, overwrite=options.overwrite)
+            transforms.save(options.save_transform, self.fitted, about, overwrite=self.overwrite)
 
     def _vectors_of(self, path: str) -> Iterator[np.ndarray]:
         source = read_embeddings([path])
@@ -91,4 +94,4 @@ class Transform:
 
 
 def _matrices(batch: pa.RecordBatch) -> dict[str, np.ndarray]:
-    return {name: matrix(batch, name) for name in batch.schema.names if name.endswith(SUFFIX)}
+    return {name: batch_matrix(batch, name) for name in batch.schema.names if name.endswith(SUFFIX)}

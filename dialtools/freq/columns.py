@@ -1,32 +1,67 @@
-"""Normalisation of an Arrow column of T texts, by its bytes where that is enough.
+"""Arrow columns of texts: taken from a batch, and normalised by their bytes where that is enough.
 
 ASCII is lower-cased in one pass over the bytes. A text with anything else to do (other letters, a
 run of blanks, punctuation to drop) is given to the definition in `normalise`; in most corpora those
 are few.
 """
 
+# pyarrow.compute makes its functions when it is imported, so that pyright sees none of them
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from dialtools.freq.normalise import STEPS, normalise
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BLANK = ord(" ")
 
 
+def strings(batch: pa.RecordBatch, name: str) -> pa.Array | None:
+    """Return a column as strings if it is one without gaps."""
+    if batch.schema.names.count(name) != 1 or batch[name].null_count:
+        return None
+    column = batch[name]
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return None
+    return column.cast(pa.string())
+
+
+def integers(batch: pa.RecordBatch, name: str) -> pa.Array | None:
+    """Return a column as 64-bit integers if it is one of integers without gaps."""
+    if batch.schema.names.count(name) != 1 or batch[name].null_count:
+        return None
+    column = batch[name]
+    return column.cast(pa.int64()) if pa.types.is_integer(column.type) else None
+
+
+def is_utf8(texts: pa.Array) -> bool:
+    """Tell whether the bytes of a column of strings are UTF-8, which Arrow does not ask for."""
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def offsets_and_bytes(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Return the (T+1,) offsets of a column of strings, from 0, and its bytes."""
+    every = np.frombuffer(texts.buffers()[1], np.int32)
+    offsets = every[texts.offset : texts.offset + len(texts) + 1]
+    data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
+    return offsets - offsets[0], data[offsets[0] : offsets[-1]]
+
+
 def normalised(texts: pa.Array, steps: Sequence[str]) -> pa.Array:
     """Return the texts (no nulls) under which they are counted."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    rows = _hard_rows(*parts(texts), steps) if steps else ()
+    rows = _hard_rows(*offsets_and_bytes(texts), steps) if steps else ()
     plain = pc.ascii_lower(texts) if "lower" in steps else texts
     if not len(rows):
         return plain
@@ -36,17 +71,11 @@ def normalised(texts: pa.Array, steps: Sequence[str]) -> pa.Array:
     return pc.replace_with_mask(plain, pa.array(mask), pa.array(done, pa.string()))
 
 
-def parts(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (T+1,) offsets of a column of strings, from 0, and its bytes."""
-    offsets = np.frombuffer(texts.buffers()[1], np.int32)[
-        texts.offset : texts.offset + len(texts) + 1
-    ]
-    data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
-    return offsets - offsets[0], data[offsets[0] : offsets[-1]]
-
-
 def _hard_rows(offsets: np.ndarray, data: np.ndarray, steps: Sequence[str]) -> np.ndarray:
-    """Return the rows that the definition must do: with a hard byte, a blank beside another, or one at an end."""
+    """Return the rows that the definition must do.
+
+    Those with a hard byte, with a blank beside another, or with a blank at an end.
+    """
     if set(steps) <= {"lower", "space"}:
         hard = data.view(np.int8) < BLANK  # controls and, negative here, all that is not ASCII
     else:

@@ -13,20 +13,20 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import duckdb
 import numpy as np
+import pyarrow as pa
 
 from dialtools.errors import DataError, DialError
 from dialtools.freq.imbalance import Spectrum
 from dialtools.freq.texts import Texts
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 OURS = 96 << 20
 """Bytes of --memory that are not DuckDB's: the interpreter, its libraries, batches on their way."""
 BATCHES_AHEAD = 4
+"""That wait for DuckDB: enough for parsing and grouping to overlap, and no more memory."""
 ROWS_A_BATCH = 1 << 15
 EACH_TURN_ONCE = "(SELECT DISTINCT text, input, dialogue, turn FROM feed)"
 
@@ -44,9 +44,10 @@ class Counting:
     def __init__(
         self, *, memory: int, threads: int | None = None, by_turn: bool = False, apart: bool = False
     ) -> None:
-        import duckdb
-
-        self.by_turn, self.apart, self.names, self.total, self.distinct = by_turn, apart, {}, 0, 0
+        self.by_turn, self.apart = by_turn, apart
+        self.turns_matter = by_turn
+        self.names: dict[int, str] = {}
+        self.total = self.distinct = 0
         self.folder = tempfile.mkdtemp(prefix="dial-freq-")
         self.connection = duckdb.connect(
             config={
@@ -73,32 +74,30 @@ class Counting:
         self.connection.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def add(self, found: Texts) -> None:
+    def add(self, texts: Texts) -> None:
         """Count the texts of a batch.
 
         Raises:
             DataError: if pairs come after records of another kind.
         """
         if self.thread is None:
-            self._begin(found)
-        elif found.turn is not None and not self.by_turn and self.turns_matter:
+            self._begin(texts)
+        elif texts.turn is not None and not self.by_turn and self.turns_matter:
             raise DataError(
                 "pairs after records of another kind",
-                where=found.name,
+                where=texts.name,
                 hint="count them apart and --merge, or --unit record",
             )
-        self.names.setdefault(found.source, found.name)
-        self._put(self._batch(found))
+        self.names.setdefault(texts.source, texts.name)
+        self._put(self._batch(texts))
 
     def finish(self) -> Counting:
         """Wait for the last group; the results can be asked for from then on."""
-        import pyarrow as pa
-
         if self.thread is None:
             self._begin(Texts(0, "", pa.array([], pa.string())))
         self._end_of_feed()
         if self.failure:
-            raise _told(self.failure)
+            raise _as_ours(self.failure)
         texts = "count(DISTINCT text)" if self.apart else "count(*)"
         self.total, self.distinct = next(
             self._rows(f"SELECT coalesce(sum(n), 0)::BIGINT, {texts} FROM counts")
@@ -106,18 +105,26 @@ class Counting:
         return self
 
     def _begin(self, first: Texts) -> None:
-        """Let DuckDB pull what is added from now on; the first batch tells what there is to group by."""
-        import pyarrow as pa
+        """Let DuckDB pull what is added from now on.
 
-        self.turns_matter = self.by_turn
-        self.by_turn = self.by_turn and first.turn is not None
-        groups = ["text", "input"] if self.apart else ["text"]
+        The first batch tells what there is to group by.
+        """
+        self.by_turn = self.turns_matter and first.turn is not None
         fields: list[tuple[str, pa.DataType]] = [("text", pa.string()), ("input", pa.int32())]
-        fields += [("n", pa.int64())] if first.counts is not None else []
-        fields += [("dialogue", pa.string()), ("turn", pa.int64())] if self.by_turn else []
+        times = "count(*)"
+        if first.counts is not None:
+            fields.append(("n", pa.int64()))
+            times = "sum(n)::BIGINT"
+        if self.by_turn:
+            fields += [("dialogue", pa.string()), ("turn", pa.int64())]
         self.schema = pa.schema(fields)
-        times = "sum(n)::BIGINT" if first.counts is not None else "count(*)"
-        query = f"CREATE TEMP TABLE counts AS SELECT {', '.join(groups)}, {times} AS n FROM {EACH_TURN_ONCE if self.by_turn else 'feed'} WHERE text <> '' GROUP BY {', '.join(groups)}"
+
+        groups = "text, input" if self.apart else "text"
+        rows = EACH_TURN_ONCE if self.by_turn else "feed"
+        query = (
+            f"CREATE TEMP TABLE counts AS SELECT {groups}, {times} AS n "
+            f"FROM {rows} WHERE text <> '' GROUP BY {groups}"
+        )
         feed = pa.RecordBatchReader.from_batches(self.schema, iter(self.batches.get, None))
         self.connection.register("feed", feed)
         self.thread = threading.Thread(target=self._group, args=(query,), daemon=True)
@@ -129,25 +136,21 @@ class Counting:
         except BaseException as error:  # told by whoever adds or finishes
             self.failure = error
 
-    def _batch(self, found: Texts) -> pa.RecordBatch:
-        import pyarrow as pa
-
-        rows = len(found.texts)
+    def _batch(self, texts: Texts) -> pa.RecordBatch:
+        rows = len(texts.texts)
         columns: dict[str, Any] = {
-            "text": found.texts,
-            "input": np.full(rows, found.source, np.int32),
-            "n": found.counts,
+            "text": texts.texts,
+            "input": np.full(rows, texts.source, np.int32),
+            "n": texts.counts,
         }
         if self.by_turn:  # what is no pair is a turn of its own, with a number that no pair has
             alone = -1 - np.arange(self.fed, self.fed + rows)
-            columns["dialogue"] = (
-                pa.nulls(rows, pa.string()) if found.dialogue is None else found.dialogue
-            )
-            columns["turn"] = alone if found.turn is None else found.turn
+            named = texts.dialogue is not None
+            columns["dialogue"] = texts.dialogue if named else pa.nulls(rows, pa.string())
+            columns["turn"] = alone if texts.turn is None else texts.turn
         self.fed += rows
-        return pa.RecordBatch.from_arrays(
-            [pa.array(columns[f.name], f.type) for f in self.schema], schema=self.schema
-        )
+        arrays = [pa.array(columns[field.name], field.type) for field in self.schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _put(self, batch: pa.RecordBatch) -> None:
         assert self.thread is not None
@@ -156,7 +159,7 @@ class Counting:
                 return self.batches.put(batch, timeout=0.2)
             except queue.Full:
                 continue
-        raise _told(self.failure or RuntimeError("counting ended early"))
+        raise _as_ours(self.failure or RuntimeError("counting ended early"))
 
     def _end_of_feed(self) -> None:
         assert self.thread is not None
@@ -170,12 +173,10 @@ class Counting:
             self.thread.join(0.05)
 
     def _results(self, query: str) -> Iterator[pa.RecordBatch]:
-        import duckdb
-
         try:
             yield from self.connection.sql(query).to_arrow_reader(ROWS_A_BATCH)
         except (duckdb.Error, OSError) as error:
-            raise _told(error) from None
+            raise _as_ours(error) from None
 
     def _rows(self, query: str) -> Iterator[tuple[Any, ...]]:
         for batch in self._results(query):
@@ -183,44 +184,39 @@ class Counting:
 
     def ranked(self, limit: int | None = None) -> Iterator[tuple[pa.Array, np.ndarray]]:
         """Yield texts and counts in batches: falling counts, then the texts by code point."""
-        first = "" if limit is None else f"LIMIT {limit}"
-        for batch in self._results(f"SELECT text, n FROM counts ORDER BY n DESC, text {first}"):
+        top = "" if limit is None else f"LIMIT {limit}"
+        for batch in self._results(f"SELECT text, n FROM counts ORDER BY n DESC, text {top}"):
             yield batch["text"], np.asarray(batch["n"])
 
     def unordered(self, limit: int | None = None) -> Iterator[tuple[pa.Array, np.ndarray]]:
         """Yield texts and counts in batches, in no order."""
-        first = "" if limit is None else f"LIMIT {limit}"
-        for batch in self._results(f"SELECT text, n FROM counts {first}"):
+        some = "" if limit is None else f"LIMIT {limit}"
+        for batch in self._results(f"SELECT text, n FROM counts {some}"):
             yield batch["text"], np.asarray(batch["n"])
 
     def spectrum(self, source: int | None = None) -> Spectrum:
         """Return how many texts have each count, in one input or (None) in all."""
-        counts = "counts"
+        table = "counts"
         if source is not None:
-            counts = f"(SELECT n FROM counts WHERE input = {source})"
+            table = f"(SELECT n FROM counts WHERE input = {source})"
         elif self.apart:
-            counts = "(SELECT sum(n)::BIGINT AS n FROM counts GROUP BY text)"
-        rows = list(
-            self._rows(f"SELECT n, count(*) AS texts FROM {counts} GROUP BY n ORDER BY n DESC")
-        )
-        return Spectrum(*np.array(rows, np.int64).reshape(-1, 2).T)
+            table = "(SELECT sum(n)::BIGINT AS n FROM counts GROUP BY text)"
+        query = f"SELECT n, count(*) AS texts FROM {table} GROUP BY n ORDER BY n DESC"
+        counts, texts = np.array(list(self._rows(query)), np.int64).reshape(-1, 2).T
+        return Spectrum(counts, texts)
 
     def lookup(self, texts: pa.Array) -> np.ndarray:
         """Return the count of each text, 0 if it was never added."""
-        import pyarrow as pa
-
-        found = np.zeros(len(texts), np.int64)
+        counts = np.zeros(len(texts), np.int64)
         self.connection.register("asked", pa.table({"row": np.arange(len(texts)), "text": texts}))
         for batch in self._results("SELECT row, n FROM asked JOIN counts USING (text)"):
-            found[np.asarray(batch["row"])] = np.asarray(batch["n"])
+            counts[np.asarray(batch["row"])] = np.asarray(batch["n"])
         self.connection.unregister("asked")
-        return found
+        return counts
 
 
-def _told(error: BaseException) -> BaseException:
-    """Turn DuckDB's errors into ours."""
-    import duckdb
-
+def _as_ours(error: BaseException) -> BaseException:
+    """Return DuckDB's errors as ours, others as they are."""
     text = (str(error).splitlines() or [""])[0]
     if isinstance(error, duckdb.OutOfMemoryException):
         return DialError(

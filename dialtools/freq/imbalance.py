@@ -34,12 +34,16 @@ class Spectrum:
         return int(self.texts.sum())
 
     def curve(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return (K+1,) shares of the texts, the most frequent first, and of the occurrences that they hold.
+        """Return (K+1,) shares of the texts, and (K+1,) of the occurrences that they hold.
 
-        Between two points the curve is straight: the texts there have one count.
+        The most frequent texts come first. Between two points the curve is straight: the texts
+        there have one count.
         """
-        share = lambda values: np.concatenate([[0.0], np.cumsum(values) / max(1, values.sum())])  # noqa: E731
-        return share(self.texts), share(self.counts * self.texts)
+        return _running_shares(self.texts), _running_shares(self.counts * self.texts)
+
+
+def _running_shares(values: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0.0], np.cumsum(values) / max(1, values.sum())])
 
 
 def imbalance(spectrum: Spectrum) -> dict[str, Any]:
@@ -57,7 +61,11 @@ def imbalance(spectrum: Spectrum) -> dict[str, Any]:
 
 
 def top_share(spectrum: Spectrum, top: float = TOP) -> float:
-    """Return the share of the occurrences held by the top share of the texts, at least one text (WMDC figure 1)."""
+    """Return the share of the occurrences that the most frequent texts hold (WMDC figure 1).
+
+    Args:
+        top: which share of the texts; it is one text at least.
+    """
     left, held = max(1, int(spectrum.distinct * top)), 0
     for count, texts in zip(spectrum.counts.tolist(), spectrum.texts.tolist(), strict=True):
         taken = min(left, texts)
@@ -68,7 +76,10 @@ def top_share(spectrum: Spectrum, top: float = TOP) -> float:
 
 
 def gini(spectrum: Spectrum) -> float:
-    """Return the Gini coefficient of the counts: 0 if all texts are as frequent, towards 1 if one holds all."""
+    """Return the Gini coefficient of the counts.
+
+    It is 0 if all texts are as frequent, and goes towards 1 if one holds all.
+    """
     x, y = spectrum.curve()
     area = float(((x[1:] - x[:-1]) * (y[1:] + y[:-1])).sum() / 2)
     return max(0.0, 2 * area - 1)
@@ -81,14 +92,16 @@ def entropy(spectrum: Spectrum) -> float:
 
 
 def zipf_slope(spectrum: Spectrum) -> float | None:
-    """Return the least-squares slope of log count over log rank, -1 under Zipf's law; None below two texts."""
+    """Return the least-squares slope of log count over log rank; None below two texts.
+
+    It is -1 under Zipf's law.
+    """
     v = spectrum.distinct
     if v < 2:
         return None
     ends = np.cumsum(spectrum.texts)
-    below = np.array(
-        [lgamma(end + 1) for end in (0, *ends.tolist())]
-    )  # the sum of log r over r = 1 .. end
+    # the sum of log r over r = 1 .. end
+    below = np.array([lgamma(end + 1) for end in (0, *ends.tolist())])
     y = np.log(spectrum.counts)
     mean_x, mean_y = below[-1] / v, float(y @ spectrum.texts) / v
     squares = sum(

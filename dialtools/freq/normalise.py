@@ -1,4 +1,7 @@
-"""What makes two texts one: the definition, a text at a time. `columns` does whole columns, to the same end."""
+"""What makes two texts one: the definition, a text at a time.
+
+`columns` does whole columns, to the same end.
+"""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from dialtools.corpora.options import CorpusOptions
 from dialtools.errors import ConfigError
 from dialtools.freq.normalise import AS_WMDC, STEPS
+from dialtools.freq.weights import WEIGHTS
 from dialtools.options import RunOptions, option
 from dialtools.streams.options import OutputOptions
 from dialtools.values import (
@@ -20,7 +21,6 @@ from dialtools.values import (
     subset_of,
 )
 
-WEIGHTINGS = ("irf", "inverse", "sqrt", "none")
 LEAST_MEMORY = 256 << 20
 
 
@@ -37,32 +37,38 @@ class FreqOptions(CorpusOptions, OutputOptions, RunOptions):
     normalize: tuple[str, ...] = option(
         AS_WMDC,
         metavar="STEP,...|none",
+        choices=STEPS,
         parse=subset_of(STEPS),
-        help="what makes two texts one: lower (case), punct (punctuation goes), digits (a number is 0), space (a run of blanks is one, none at the ends)",
+        help="what makes two texts one: lower (case), punct (punctuation goes), "
+        "digits (a number is 0), space (a run of blanks is one, none at the ends)",
     )
     unit: str = option(
         "turn",
         choices=("turn", "record"),
-        help="turn: a response counts once, in however many windows it stands (same dialogue_id and turn); record: every record counts",
+        help="turn: a response counts once, in however many windows it stands "
+        "(same dialogue_id and turn); record: every record counts",
     )
     top: int | None = option(
         None, metavar="N", parse=at_least(1), help="only the N most frequent texts"
     )
     rank: bool = option(
         True,
-        help="the most frequent first, each with its rank; --no-rank: in any order, sooner, for shards to --merge",
+        help="the most frequent first, each with its rank; "
+        "--no-rank: in any order, sooner, for shards to --merge",
     )
     merge: bool = option(
         False, help="the inputs are frequency records, of shards say; add up their counts"
     )
     summary: bool = option(
         False,
-        help="instead, how uneven each input is, and all of them: share of the top 1 %, distinct / total, Gini, entropy, Zipf slope",
+        help="instead, how uneven each input is, and all of them: "
+        "share of the top 1 %, distinct / total, Gini, entropy, Zipf slope",
     )
     plot: str | None = option(
         None,
         metavar="FILE",
-        help="draw how much the most frequent texts hold (.png, .svg, .pdf), a curve for each input; implies --summary",
+        help="draw how much the most frequent texts hold (.png, .svg, .pdf), "
+        "a curve for each input; implies --summary",
         how=True,
     )
     json: bool = option(False, help="--summary as JSONL even on a terminal", how=True)
@@ -78,7 +84,7 @@ class FreqOptions(CorpusOptions, OutputOptions, RunOptions):
     )
     weighting: str = option(
         "irf",
-        choices=WEIGHTINGS,
+        choices=WEIGHTS,
         group="Weights",
         help="of frequency f: irf 1/(log f + 1) (WMDC), inverse 1/f, sqrt 1/sqrt f, none 1",
     )
@@ -134,9 +140,8 @@ class FreqOptions(CorpusOptions, OutputOptions, RunOptions):
         if len(chosen) > 1:
             raise ConfigError(f"{' and '.join(chosen)} are runs of their own")
         if self.merge and (self.annotate or self.field):
-            raise ConfigError(
-                f"--merge reads frequency records; {'--annotate' if self.annotate else '--field'} has no meaning there"
-            )
+            flag = "--annotate" if self.annotate else "--field"
+            raise ConfigError(f"--merge reads frequency records; {flag} has no meaning there")
         if self.counts and not self.annotate:
             raise ConfigError(
                 "--counts is what --annotate weighs by", hint="--merge adds up several count files"

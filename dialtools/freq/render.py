@@ -1,25 +1,36 @@
 """Frequency records as JSON lines or Arrow batches, a column at a time."""
 
-from __future__ import annotations
+# pyarrow.compute makes its functions when it is imported, so that pyright sees none of them
+# pyright: reportAttributeAccessIssue=false
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
 import numpy as np
 import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from dialtools.freq import columns
+from dialtools.freq.columns import offsets_and_bytes
 from dialtools.freq.weights import Weighting
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+KINDS = {
+    "text": pa.string(),
+    "count": pa.int64(),
+    "share": pa.float64(),
+    "rank": pa.int64(),
+    "weight": pa.float32(),
+}
 
 
 def as_batch(
     texts: pa.Array, counts: np.ndarray, *, first: int | None, total: int, weighting: Weighting
 ) -> pa.RecordBatch:
-    """Return frequency records as a batch; `first` is the rank of the first text, None leaves ranks out."""
-    import pyarrow as pa
+    """Return frequency records as a batch.
 
+    Args:
+        first: the rank of the first text; None leaves ranks out.
+        total: of all counts, of which each is a share.
+    """
     ranks = {} if first is None else {"rank": np.arange(first, first + len(counts))}
     columns = {
         "text": texts,
@@ -28,55 +39,42 @@ def as_batch(
         **ranks,
         "weight": weighting(counts).astype(np.float32),
     }
-    kinds = {
-        "text": pa.string(),
-        "count": pa.int64(),
-        "share": pa.float64(),
-        "rank": pa.int64(),
-        "weight": pa.float32(),
-    }
-    return pa.RecordBatch.from_pydict(
-        columns, schema=pa.schema({name: kinds[name] for name in columns})
-    )
+    schema = pa.schema({name: KINDS[name] for name in columns})
+    return pa.RecordBatch.from_pydict(columns, schema=schema)
 
 
 def as_lines(
     texts: pa.Array, counts: np.ndarray, *, first: int | None, total: int, weighting: Weighting
 ) -> bytes:
-    """Return frequency records as JSON lines: what depends on the count alone is written once a count."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+    """Return frequency records as JSON lines; see `as_batch`.
 
+    What depends on the count alone is written once a count.
+    """
     distinct, which = np.unique(counts, return_inverse=True)
-    rank = "" if first is None else '"rank":'
-    told = zip(
-        distinct.tolist(), (distinct / total).tolist(), weighting(distinct).tolist(), strict=True
-    )
-    parts = [
-        (
-            f'","count":{n},"share":{_json(share)},{rank}',
-            f'{"" if first is None else ","}"weight":{_json(weight)}}}\n',
-        )
-        for n, share, weight in told
+    shares, weights = (distinct / total).tolist(), weighting(distinct).tolist()
+    rank, comma = ("", "") if first is None else ('"rank":', ",")
+    before = [
+        f'","count":{n},"share":{_json(share)},{rank}'
+        for n, share in zip(distinct.tolist(), shares, strict=True)
     ]
-    before, after = (
-        pa.array(column, pa.string()).take(pa.array(which)) for column in zip(*parts, strict=True)
-    )
-    ranks = (
-        ()
-        if first is None
-        else (pa.array(np.arange(first, first + len(counts))).cast(pa.string()),)
-    )
-    lines = pc.binary_join_element_wise('{"text":"', escaped(texts), before, *ranks, after, "")
-    return columns.parts(lines)[1].tobytes()
+    after = [f'{comma}"weight":{_json(weight)}}}\n' for weight in weights]
+
+    pieces = ['{"text":"', escaped(texts), _of_counts(before, which)]
+    if first is not None:
+        pieces.append(pa.array(np.arange(first, first + len(counts))).cast(pa.string()))
+    pieces.append(_of_counts(after, which))
+    lines = pc.binary_join_element_wise(*pieces, "")
+    return offsets_and_bytes(lines)[1].tobytes()
+
+
+def _of_counts(texts: list[str], which: np.ndarray) -> pa.Array:
+    """Return (T,) the text of each row's count."""
+    return pa.array(texts, pa.string()).take(pa.array(which))
 
 
 def escaped(texts: pa.Array) -> pa.Array:
     """Return the texts as they stand between the quotes of JSON."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    offsets, data = columns.parts(texts)
+    offsets, data = offsets_and_bytes(texts)
     special = np.flatnonzero((data < 32) | (data == ord('"')) | (data == ord("\\")))
     if not len(special):
         return texts

@@ -1,24 +1,33 @@
-"""Records put aside on disk between two passes: what is to be re-emitted, and the texts to look up."""
+"""Records put aside on disk between two passes: what to re-emit, and the texts to look up."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
+
+import pyarrow as pa
 
 from dialtools.freq.texts import Texts
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+
+class _Part(NamedTuple):
+    """A batch that was put aside: its input, and how its payload lies on disk."""
+
+    source: int
+    name: str
+    columnar: bool
+    bytes: int
 
 
 class Spool:
     """Holds on disk what `add` was given, and gives it back in that order."""
 
     def __init__(self) -> None:
-        self.payloads, self.texts = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - closed below
-        self.parts: list[tuple[int, str, bool, int]] = []
+        self.payloads = tempfile.TemporaryFile()  # noqa: SIM115 - closed below
+        self.texts = tempfile.TemporaryFile()  # noqa: SIM115 - closed below
+        self.parts: list[_Part] = []
         self.stream: Any = None
 
     def __enter__(self) -> Spool:
@@ -30,44 +39,34 @@ class Spool:
         self.payloads.close()
         self.texts.close()
 
-    def add(self, found: Texts) -> None:
+    def add(self, texts: Texts) -> None:
         """Put a batch aside."""
-        import pyarrow as pa
-
-        batch = pa.RecordBatch.from_arrays([found.texts], ["text"])
+        batch = pa.RecordBatch.from_arrays([texts.texts], ["text"])
         self.stream = self.stream or pa.ipc.new_stream(self.texts, batch.schema)
         self.stream.write_batch(batch)
-        columnar = not isinstance(found.payload, bytes)
-        payload = _packed(found.payload) if columnar else found.payload
+        assert texts.payload is not None  # what is to be re-emitted was asked for
+        columnar = not isinstance(texts.payload, bytes)
+        payload = _packed(texts.payload) if columnar else texts.payload
         self.payloads.write(payload)
-        self.parts.append((found.source, found.name, columnar, len(payload)))
+        self.parts.append(_Part(texts.source, texts.name, columnar, len(payload)))
 
     def __iter__(self) -> Iterator[Texts]:
-        import pyarrow as pa
-
         if not self.parts:
             return
         self.stream.close()
         self.texts.seek(0)
         self.payloads.seek(0)
-        with pa.ipc.open_stream(self.texts) as texts:
-            for (source, name, columnar, size), batch in zip(self.parts, texts, strict=True):
-                payload: Any = self.payloads.read(size)
-                yield Texts(
-                    source, name, batch["text"], payload=_unpacked(payload) if columnar else payload
-                )
+        with pa.ipc.open_stream(self.texts) as batches:
+            for part, batch in zip(self.parts, batches, strict=True):
+                payload: Any = self.payloads.read(part.bytes)
+                if part.columnar:
+                    payload = pa.ipc.open_stream(payload).read_next_batch()
+                yield Texts(part.source, part.name, batch["text"], payload=payload)
 
 
 def _packed(batch: pa.RecordBatch) -> pa.Buffer:
-    import pyarrow as pa
-
+    """Return a batch as the bytes of a stream of its own."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as stream:
         stream.write_batch(batch)
     return sink.getvalue()
-
-
-def _unpacked(payload: bytes) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    return pa.ipc.open_stream(payload).read_next_batch()

@@ -1,24 +1,57 @@
-"""What a text of some frequency weighs."""
+"""What a text of some frequency weighs.
+
+Help reads the table of weights: numpy is imported where it is used.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import e, log
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def inverse_log(frequency: np.ndarray, base: float) -> np.ndarray:
+    """Return 1 / (log f + 1), the inverse response frequency (WMDC appendix A)."""
+    import numpy as np
+
+    return 1 / (np.log(frequency) / log(base) + 1)
+
+
+def inverse(frequency: np.ndarray, base: float) -> np.ndarray:
+    """Return 1 / f."""
+    return 1 / frequency
+
+
+def inverse_root(frequency: np.ndarray, base: float) -> np.ndarray:
+    """Return 1 / sqrt f."""
+    import numpy as np
+
+    return 1 / np.sqrt(frequency)
+
+
+def equal(frequency: np.ndarray, base: float) -> np.ndarray:
+    """Return 1, whatever the frequency."""
+    import numpy as np
+
+    return np.ones_like(frequency)
+
 
 WEIGHTS: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
-    "irf": lambda frequency, base: 1 / (np.log(frequency) / log(base) + 1),
-    "inverse": lambda frequency, _: 1 / frequency,
-    "sqrt": lambda frequency, _: 1 / np.sqrt(frequency),
-    "none": lambda frequency, _: np.ones_like(frequency),
+    "irf": inverse_log,
+    "inverse": inverse,
+    "sqrt": inverse_root,
+    "none": equal,
 }
+"""The weight of each frequency; the base is that of the logarithm, if there is one."""
 
 
 @dataclass(frozen=True)
 class Weighting:
-    """How frequencies become weights: inverse response frequency, 1 / (log f + 1) (WMDC appendix A), or another."""
+    """How frequencies become weights: inverse response frequency (WMDC appendix A), or another."""
 
     kind: str = "irf"
     base: float = e
@@ -27,6 +60,8 @@ class Weighting:
 
     def __call__(self, counts: np.ndarray) -> np.ndarray:
         """Return the weight of each count; a text that was never seen counts as seen once."""
+        import numpy as np
+
         frequency = np.maximum(np.asarray(counts, np.float64), 1) + self.smooth
         return self.scale * WEIGHTS[self.kind](frequency, self.base)
 
@@ -37,8 +72,9 @@ class Weighting:
             counts: (K,) distinct counts.
             texts: (K,) how many texts have each.
         """
+        import numpy as np
+
         if not len(counts):
             return self
-        return replace(
-            self, scale=self.scale / float(np.average(self(counts), weights=counts * texts))
-        )
+        mean = float(np.average(self(counts), weights=counts * texts))
+        return replace(self, scale=self.scale / mean)

@@ -13,7 +13,7 @@ from dialtools.corpora.read import dialogue_records
 from dialtools.corpora.utterances import BadUtterance, utterance
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.render import Lines, Mined
-from dialtools.streams.chunks import Chunk, records
+from dialtools.streams.chunks import ROWS, Chunk, records
 from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.tally import Tally
 
@@ -61,12 +61,12 @@ def _utterances(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
 ) -> Iterator[Members]:
     """Yield each dialogue as a record a turn; a record that is an utterance stands for itself."""
-    if chunk.format == "text":
+    if chunk.plain:
         yield from _turns(chunk, options, policy, tally)
         return
     for number, record in records(chunk, policy):
         if any(key in record for key in TURN_KEYS):
-            one = Chunk(chunk.name, number, "rows", [record])
+            one = Chunk(chunk.name, number, ROWS, [record])
             yield from _turns(one, options, policy, tally)
             continue
         try:

@@ -10,7 +10,7 @@ from typing import Any
 from dialtools.pairs.job import Piece
 from dialtools.pairs.options import KINDS, RECORDS, PairOptions
 from dialtools.streams.atomic import refuse_existing
-from dialtools.streams.lines_table import table_of_lines
+from dialtools.streams.formats import FORMATS
 from dialtools.streams.sinks import writer
 from dialtools.streams.tally import Tally
 
@@ -48,10 +48,12 @@ class Outputs:
             if path != "-":
                 refuse_existing(path, overwrite=overwrite)
             return lambda payload: None
-        as_table = self.options.kind in RECORDS and self.kind != "jsonl"
-        opened = (table_of_lines if as_table else writer)(
-            path, format=self.kind, overwrite=overwrite, metadata=self.metadata
-        )
+        opener = writer
+        if self.options.kind in RECORDS and not FORMATS[self.kind].lines:
+            from dialtools.streams.lines_table import table_of_lines  # imports pyarrow
+
+            opener = table_of_lines
+        opened = opener(path, format=self.kind, overwrite=overwrite, metadata=self.metadata)
         return opening.enter_context(opened)
 
     def write(self, piece: Piece) -> None:

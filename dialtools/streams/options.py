@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dialtools.options import argument, option
 from dialtools.streams.formats import INPUT_FORMATS, OUTPUT_FORMATS
-from dialtools.values import at_least, on_error_policy
+from dialtools.values import ON_ERROR, at_least, on_error_policy
 
 
 @dataclass
@@ -24,10 +24,10 @@ class InputOptions:
     )
     on_error: str = option(
         "fail",
-        metavar="POLICY",
+        choices=ON_ERROR,
         parse=on_error_policy,
         group="Input",
-        help="a record that cannot be used: fail, skip, or quarantine=FILE",
+        help="what to do with a record that cannot be used",
         how=True,
     )
     limit: int | None = option(

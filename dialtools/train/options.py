@@ -12,7 +12,14 @@ from dialtools.train import recipe
 from dialtools.train.catalog import HEADS, OPTIMISERS, SCHEDULES
 from dialtools.train.losses.catalog import LOSSES
 from dialtools.train.objectives.catalog import OBJECTIVES, OWNERS
-from dialtools.values import at_least, count_or_all, int_list, on_error_policy, steps_or_epoch
+from dialtools.values import (
+    ON_ERROR,
+    at_least,
+    count_or_all,
+    int_list,
+    on_error_policy,
+    steps_or_epoch,
+)
 
 RECIPE = {"shown": "by recipe", "group": "Recipe"}
 
@@ -25,7 +32,7 @@ class TrainOptions(RunOptions):
     method: str = option(
         "dse",
         metavar="RECIPE",
-        choices=tuple(recipe.names()),
+        choices=recipe.names,
         help="the recipe: published values, which flags override",
     )
     model: str | None = option(
@@ -47,10 +54,10 @@ class TrainOptions(RunOptions):
     )
     on_error: str = option(
         "fail",
-        metavar="POLICY",
+        choices=ON_ERROR,
         parse=on_error_policy,
         group="Input",
-        help="a record that cannot be used: fail, skip, or quarantine=FILE",
+        help="what to do with a record that cannot be used",
         how=True,
     )
     limit: int | None = option(
@@ -72,19 +79,19 @@ class TrainOptions(RunOptions):
 
     objective: str | None = option(
         None,
-        choices=tuple(OBJECTIVES),
+        choices=OBJECTIVES,
         help="what is learnt: contrast of contexts and responses, matching through the context, siamese, utterances with their templates, masked words",
         **RECIPE,
     )
-    loss: str | None = option(None, choices=tuple(LOSSES), help="the contrast", **RECIPE)
+    loss: str | None = option(None, choices=LOSSES, help="the contrast", **RECIPE)
     head: str | None = option(
         None,
-        choices=tuple(HEADS),
+        choices=HEADS,
         help="head in training, dropped at the end; window-linear: one for each window size",
         **RECIPE,
     )
     pooling: str | None = option(
-        None, choices=tuple(POOLINGS), help="how token vectors become one", **RECIPE
+        None, choices=POOLINGS, help="how token vectors become one", **RECIPE
     )
     temperature: float | None = option(None, metavar="X", help="temperature of the loss", **RECIPE)
     batch_size: int | None = option(
@@ -121,10 +128,10 @@ class TrainOptions(RunOptions):
         help="by-window: pairs of one window size a batch, sizes in turn",
         **RECIPE,
     )
-    optimizer: str | None = option(None, choices=tuple(OPTIMISERS), help="optimiser", **RECIPE)
+    optimizer: str | None = option(None, choices=OPTIMISERS, help="optimiser", **RECIPE)
     schedule: str | None = option(
         None,
-        choices=tuple(SCHEDULES),
+        choices=SCHEDULES,
         help="learning-rate schedule",
         **RECIPE,
     )

@@ -46,10 +46,8 @@ def test_each_template_is_filled_with_the_most_frequent_values_once(run):
     check(found)
     assert [r["text"] for r in found if not r.get("synthetic")] == [r["text"] for r in data]
     assert [r["text"] for r in found if r.get("synthetic")] == []  # all of them are there already
-    assert (
-        b"6 utterances (6 + 0 made, 1.0 x) from 1 template; 1 entity type, 4 values; dropped 3 copies of others"
-        in done.stderr
-    )
+    assert b"6 utterances (6 + 0 made, 1.0 x) from 1 template; " in done.stderr
+    assert b"; 1 entity type, 4 values; dropped 3 copies of others" in done.stderr
     other = {
         "text": "see lima",
         "label": "look",
@@ -373,7 +371,10 @@ def test_columns_out(run, tmp_path: Path):
 @pytest.mark.shared
 @pytest.mark.parametrize("source", ["eval/snips.jsonl.gz", "raw/snips_iob"])
 def test_snips_has_its_published_size(run, shared: Path, source: str, tmp_path: Path):
-    """METHODS 6.1: 39 types, 11,255 values, 7,140 templates; 25 a template make 164,465 with the originals among them."""
+    """METHODS 6.1: 39 types, 11,255 values, 7,140 templates; 25 a template make 164,465.
+
+    The originals are among them.
+    """
     done = run("-o", "x.jsonl", shared / "data" / source)
     assert (
         b"(13,084 + 163,614 made, 13.5 x) from 7,140 templates; 39 entity types, 11,255 values"

@@ -4,28 +4,52 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+from all_commands import COMMANDS, LOADED
 
 from dialtools.cli import _man
-from dialtools.cli._command import Command, Group
-from dialtools.options import specs
+from dialtools.cli._help import page
+from dialtools.options import environment
 
 ROOT = Path(__file__).resolve().parents[2]
-LOADED = {name: entry.load() for name, entry in _man.COMMANDS.items()}
+DOCUMENTS = _man.documents()
+MAN_PAGES = sorted(path.name for path in (ROOT / "man").iterdir())
 
 
-def commands() -> list[Command]:
-    """Every command, those of a group apart."""
-    groups = [c for c in LOADED.values() if isinstance(c, Group)]
-    subs = [sub for g in groups for sub in g.commands().values()]
-    return [c for c in LOADED.values() if isinstance(c, Command)] + subs
-
-
-@pytest.mark.parametrize("path", sorted(_man.documents()))
+@pytest.mark.parametrize("path", sorted(DOCUMENTS))
 def test_man_pages_and_completions_are_those_of_the_commands(path: str):
-    assert (ROOT / path).read_text(encoding="utf-8") == _man.documents()[path], "run `make man`"
+    assert (ROOT / path).read_text(encoding="utf-8") == DOCUMENTS[path], "run `make man`"
+
+
+def test_the_wheel_installs_every_page_where_man_looks_for_it():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    shared = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
+    installed = {path: target for path, target in shared.items() if path.startswith("man")}
+    assert installed == {f"man/{n}": f"share/man/man{n[-1]}/{n}" for n in MAN_PAGES}
+
+
+@pytest.mark.parametrize("name", LOADED)
+def test_the_variable_that_a_man_page_names_sets_its_flag(name: str):
+    text = DOCUMENTS[f"man/{name}.1"].replace("\\-", "-")
+    variable, flag = re.findall(r"such as (\w+) for (--[\w-]+)", text)[0]
+    command = next(
+        c for title, c in COMMANDS.items() if title.split()[0] == name and flag in page(c)
+    )
+    spec = next(spec for spec in command.specs if spec.flag == flag)
+    value = spec.choices[0] if spec.choices else "7"
+    layer = environment(command.options, name, {variable: value})
+    assert layer.values == {spec.key: value}
+
+
+def test_man_pages_tell_of_colour_the_cache_of_models_and_what_is_left_beside_an_output():
+    for name in ("dial-train", "dial-embed", "dial-eval"):
+        text = DOCUMENTS[f"man/{name}.1"]
+        for word in ("NO_COLOR", "HF_HOME", "OMP_NUM_THREADS", "OUTPUT.partial/", "dialtools.toml"):
+            assert word.replace("-", "\\-") in text, (name, word)
+    assert "HF_HOME" not in DOCUMENTS["man/dial-pairs.1"]
 
 
 def test_every_installed_command_has_a_launcher_and_a_man_page():
@@ -53,21 +77,21 @@ def test_a_flag_means_the_same_in_every_command():
         "device",
     )
     shorts: dict[str, set[str | None]] = {}
-    for command in commands():
-        for spec in specs(command.options):
+    for command in COMMANDS.values():
+        for spec in command.specs:
             if spec.name in shared:
                 shorts.setdefault(spec.name, set()).add(spec.short)
     assert all(len(kinds) == 1 for kinds in shorts.values()), shorts
 
 
 def test_no_two_flags_of_a_command_share_a_letter():
-    for command in commands():
+    for command in COMMANDS.values():
         letters = [s.short for s in command.specs if s.short]
         assert len(letters) == len(set(letters)), command.name
 
 
 def known_flags() -> set[str]:
-    keys = {s.key for c in commands() for s in c.specs}
+    keys = {s.key for c in COMMANDS.values() for s in c.specs}
     return {f"--{key}" for key in keys} | {f"--no-{key}" for key in keys} | {"--help", "--version"}
 
 

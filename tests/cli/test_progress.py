@@ -37,7 +37,7 @@ def test_slow_pieces_are_told_by_their_time_and_what_was_done_before_is_no_speed
 
 
 def on_a_terminal(*command: object) -> str:
-    """Run a command whose stderr is a terminal; return what it showed, without the codes that move the cursor."""
+    """Return what a command shows on a terminal, without the codes that move the cursor."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [str(part) for part in command], stdout=subprocess.DEVNULL, stderr=theirs

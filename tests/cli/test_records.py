@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
+from pair_corpus import as_lines
 
 from dialtools.cli._records import RECORDS
 
-DIALOGUES = """
-{"id": "d1", "split": "train", "turns": [{"speaker": "user", "text": "fly me to rome"}, {"speaker": "system", "text": "which day?"}, {"speaker": "user", "text": "on monday"}]}
-{"id": "d2", "split": "train", "turns": [{"speaker": "user", "text": "fly me to oslo"}, {"speaker": "system", "text": "which day?"}, {"speaker": "user", "text": "thanks"}]}
-"""
-UTTERANCES = """
-{"text": "fly to rome", "label": "flight", "split": "train", "slots": [{"start": 7, "end": 11, "label": "city"}]}
-{"text": "fly to oslo", "label": "flight", "split": "train", "slots": [{"start": 7, "end": 11, "label": "city"}]}
-"""
-MEASURED = """
+
+def dialogue(name: str, *texts: str) -> dict[str, Any]:
+    speakers = itertools.cycle(("user", "system"))
+    turns = [{"speaker": who, "text": text} for who, text in zip(speakers, texts, strict=False)]
+    return {"id": name, "split": "train", "turns": turns}
+
+
+def flight(city: str) -> dict[str, Any]:
+    slots = [{"start": 7, "end": 7 + len(city), "label": "city"}]
+    return {"text": f"fly to {city}", "label": "flight", "split": "train", "slots": slots}
+
+
+DIALOGUES = as_lines(
+    [
+        dialogue("d1", "fly me to rome", "which day?", "on monday"),
+        dialogue("d2", "fly me to oslo", "which day?", "thanks"),
+    ]
+)
+UTTERANCES = as_lines([flight("rome"), flight("oslo")])
+MEASURED = b"""
 {"id": "1", "label": "a", "split": "train", "embedding": [1, 0]}
 {"id": "2", "label": "b", "split": "train", "embedding": [0, 1]}
 {"id": "3", "label": "a", "split": "test", "embedding": [1, 0.1]}
@@ -37,7 +51,7 @@ def test_a_command_writes_the_fields_of_its_page(kind: str, scripts: Path):
     line, stdin = WRITTEN[kind]
     name, *arguments = line.split()
     command = [str(scripts / name), *arguments, "-q"]
-    done = subprocess.run(command, input=stdin.encode(), capture_output=True, check=True)
+    done = subprocess.run(command, input=stdin, capture_output=True, check=True)
     rows = [orjson.loads(row) for row in done.stdout.splitlines()]
 
     fields = RECORDS[kind].fields

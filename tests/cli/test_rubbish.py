@@ -14,7 +14,12 @@ from pathlib import Path
 import pytest
 
 COMMANDS = ("dial-pairs", "dial-augment", "dial-freq", "dial-train", "dial-embed", "dial-eval")
-TALK = b'{"id":"%d","turns":[{"speaker":"user","text":"i need a room %d"},{"speaker":"system","text":"for how many nights %d"},{"speaker":"user","text":"two %d"}]}\n'
+TALK = (
+    b'{"id":"%d","turns":['
+    b'{"speaker":"user","text":"i need a room %d"},'
+    b'{"speaker":"system","text":"for how many nights %d"},'
+    b'{"speaker":"user","text":"two %d"}]}\n'
+)
 
 
 def corpus(n: int) -> bytes:
@@ -28,7 +33,7 @@ def run(scripts: Path, *words, **options) -> subprocess.CompletedProcess:
 
 
 def on_terminal(scripts: Path, *words: str) -> tuple[int, str]:
-    """Run a command with a terminal as stdin, stdout and stderr; return its status and what it said."""
+    """Run a command whose three files are a terminal; return its status and what it said."""
     said = []
 
     def read(fd: int) -> bytes:
@@ -50,7 +55,7 @@ HEAVY = {"torch", "transformers", "numpy", "pyarrow", "duckdb", "sklearn", "rich
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_and_version_come_at_once(installed, command):
-    """By what they import, which tells on any machine; 130 light modules are 0.1 s of an idle core."""
+    """By what they import, which tells on any machine; 130 light modules are 0.1 s of a core."""
     words = [sys.executable, "-X", "importtime", installed / command]
     for flag, begins in (("--help", f"{command} - "), ("--version", command)):
         done = subprocess.run([*words, flag], capture_output=True, text=True, timeout=900)
@@ -150,7 +155,8 @@ def test_a_line_of_50_megabytes_and_an_empty_input_are_no_trouble(scripts, insta
 @pytest.mark.parametrize("to", ["jsonl", "arrow", "parquet"])
 def test_head_ends_the_pipe_in_silence(installed, tmp_path, to):
     (tmp_path / "c.jsonl").write_bytes(corpus(60_000))
-    line = f"{installed}/dial-pairs -q --window 1,2 --to {to} {tmp_path}/c.jsonl | head -c 100; echo ${{PIPESTATUS[0]}} >&2"
+    pairs = f"{installed}/dial-pairs -q --window 1,2 --to {to} {tmp_path}/c.jsonl"
+    line = pairs + " | head -c 100; echo ${PIPESTATUS[0]} >&2"
     done = subprocess.run(["bash", "-c", line], capture_output=True)
     assert len(done.stdout) == 100
     assert done.stderr.decode().split() == ["141"]
@@ -233,9 +239,13 @@ def test_launchers_run_from_a_checkout():
 
 
 def test_without_a_buffer_a_reader_that_goes_away_is_still_noticed():
-    line = "from dialtools.streams.sinks import writer\nwith writer('-', format='jsonl') as write: write(b'x\\n' * 3_000_000)"
+    program = """if True:
+        from dialtools.streams.sinks import writer
+        with writer("-", format="jsonl") as write:
+            write(b"x\\n" * 3_000_000)
+    """
     process = subprocess.Popen(
-        [sys.executable, "-u", "-c", line], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-u", "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert process.stdout.readline() == b"x\n"
     process.stdout.close()

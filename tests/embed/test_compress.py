@@ -1,4 +1,4 @@
-"""Semantic compression (TaDSE eq. 5): the mixture, the nearest template, the record's own, the alignment layer."""
+"""Semantic compression (TaDSE eq. 5): the mixture, its templates, the alignment layer."""
 
 from __future__ import annotations
 

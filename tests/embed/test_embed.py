@@ -202,60 +202,38 @@ def test_what_cannot_be_done_is_said_in_one_line(scripts, minilm, flags, data, c
     assert b"Traceback" not in done.stderr
 
 
-def test_a_dry_run_tells_what_a_run_then_does_and_writes_nothing(scripts, minilm, corpus, tmp_path):
-    flags = [
-        "--model",
-        minilm,
-        *shlex.split("--shard-rows 40 --max-length 9 --keep id"),
-        corpus,
-        "-o",
-        "e.parquet",
-    ]
-    planned = embed(scripts, *flags, "--dry-run", cwd=tmp_path)
+PLANNED = shlex.split("--shard-rows 40 --max-length 9 --keep id")
+
+
+def test_a_dry_run_writes_nothing(scripts, minilm, corpus, tmp_path):
+    planned = embed(
+        scripts, "--model", minilm, *PLANNED, corpus, "-o", "e.parquet", "--dry-run", cwd=tmp_path
+    )
     assert planned.returncode == 0, planned.stderr
     assert not list(tmp_path.iterdir())
-    files = shlex.split(
-        "--on-error quarantine=bad.jsonl --transform center --fit-on fit.parquet "
-        "--save-transform t.safetensors"
-    )
+
     (tmp_path / "in.jsonl").write_text('{"text": "a"}\n{"text": "the bill"}\n{\n')
-    assert (
-        embed(
-            scripts,
-            "--model",
-            minilm,
-            *shlex.split("in.jsonl -o fit.parquet --on-error skip"),
-            cwd=tmp_path,
-        ).returncode
-        == 3
+    fit = shlex.split("in.jsonl -o fit.parquet --on-error skip")
+    assert embed(scripts, "--model", minilm, *fit, cwd=tmp_path).returncode == 3
+    plan = shlex.split(
+        "in.jsonl -o o.parquet --on-error quarantine=bad.jsonl --transform center "
+        "--fit-on fit.parquet --save-transform t.safetensors --dry-run"
     )
-    assert (
-        embed(
-            scripts,
-            "--model",
-            minilm,
-            "in.jsonl",
-            "-o",
-            "o.parquet",
-            *files,
-            "--dry-run",
-            cwd=tmp_path,
-        ).returncode
-        == 3
-    )
+    assert embed(scripts, "--model", minilm, *plan, cwd=tmp_path).returncode == 3
     assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "fit.parquet"}
+
+
+def test_a_dry_run_tells_what_a_run_then_does(scripts, minilm, corpus, tmp_path):
+    flags = ["--model", minilm, *PLANNED, corpus, "-o", "e.parquet"]
+    planned = embed(scripts, *flags, "--dry-run", cwd=tmp_path)
     plan = dict(line.split(maxsplit=1) for line in planned.stdout.decode().splitlines())
     done = embed(scripts, *flags, "--tokens", cwd=tmp_path)
     found = read_embeddings([str(tmp_path / "e.parquet")])
     assert plan["rows"] == "96, in shards of 40: 3" and plan["carried"] == "id"
     assert plan["texts"].startswith("96 to encode") and b"96 texts encoded" in done.stderr
     tokens = sum(min(count, 9) for count in found.columns["tokens"])
-    assert (
-        f", {tokens} tokens, 96 texts cut at 9" in plan["texts"]
-        and b"96 of 96 texts cut at 9 tokens" in done.stderr
-    )
-    assert (
-        plan["vectors"]
-        == f"embedding: 384 dimensions, float32, {found.matrix.nbytes / 2**20:.1f} MiB"
-    )
+    assert f", {tokens} tokens, 96 texts cut at 9" in plan["texts"]
+    assert b"96 of 96 texts cut at 9 tokens" in done.stderr
+    size = found.matrix.nbytes / 2**20
+    assert plan["vectors"] == f"embedding: 384 dimensions, float32, {size:.1f} MiB"
     assert plan["device"] == "cpu, float32" and plan["writes"] == "e.parquet as parquet"

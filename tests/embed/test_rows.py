@@ -1,4 +1,4 @@
-"""What dial-embed makes a row of: records, turns of dialogues, candidates; and which turns a row reads."""
+"""What dial-embed makes a row of: records, turns, candidates; and which turns a row reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transforms of finished vectors: their equations, and what dial-embed does with them; word vectors as a model."""
+"""Transforms of finished vectors: equations, and dial-embed; word vectors as a model."""
 
 from __future__ import annotations
 

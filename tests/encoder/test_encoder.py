@@ -1,4 +1,4 @@
-"""The encoder room: batches, special tokens, pooling, fresh encoders, directories that others read."""
+"""The encoder room: batches, special tokens, pooling, fresh encoders, model directories."""
 
 from __future__ import annotations
 
@@ -124,36 +124,19 @@ def test_a_directory_that_is_no_model_is_told_in_one_line(tmp_path):
 
 @pytest.mark.parametrize("family", ["roberta", "distilbert", "t5", "gpt2"])
 def test_any_family_of_backbone_encodes_and_pads_on_its_side(small, family):
-    from transformers import (
-        DistilBertConfig,
-        DistilBertModel,
-        GPT2Config,
-        GPT2Model,
-        RobertaConfig,
-        RobertaModel,
-        T5Config,
-        T5EncoderModel,
-    )
+    import transformers as t
 
     n = len(small.tokenizer)
+    one_layer = {"vocab_size": n, "hidden_size": 32, "num_hidden_layers": 1}
+    one_layer |= {"num_attention_heads": 2, "intermediate_size": 32, "max_position_embeddings": 66}
+    distil = {"vocab_size": n, "dim": 32, "n_layers": 1, "n_heads": 2, "hidden_dim": 32}
+    t5 = {"vocab_size": n, "d_model": 32, "num_layers": 1, "num_heads": 2, "d_kv": 16, "d_ff": 32}
+    gpt2 = {"vocab_size": n, "n_embd": 32, "n_layer": 1, "n_head": 2}
     backbone = {
-        "roberta": lambda: RobertaModel(
-            RobertaConfig(
-                vocab_size=n,
-                hidden_size=32,
-                num_hidden_layers=1,
-                num_attention_heads=2,
-                intermediate_size=32,
-                max_position_embeddings=66,
-            )
-        ),
-        "distilbert": lambda: DistilBertModel(
-            DistilBertConfig(vocab_size=n, dim=32, n_layers=1, n_heads=2, hidden_dim=32)
-        ),
-        "t5": lambda: T5EncoderModel(
-            T5Config(vocab_size=n, d_model=32, num_layers=1, num_heads=2, d_kv=16, d_ff=32)
-        ),
-        "gpt2": lambda: GPT2Model(GPT2Config(vocab_size=n, n_embd=32, n_layer=1, n_head=2)),
+        "roberta": lambda: t.RobertaModel(t.RobertaConfig(**one_layer)),
+        "distilbert": lambda: t.DistilBertModel(t.DistilBertConfig(**distil)),
+        "t5": lambda: t.T5EncoderModel(t.T5Config(**t5)),
+        "gpt2": lambda: t.GPT2Model(t.GPT2Config(**gpt2)),
     }[family]()
     encoder = Encoder(
         backbone, small.tokenizer, pooling="last" if family == "gpt2" else "mean", max_length=32

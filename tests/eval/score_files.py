@@ -14,20 +14,8 @@ Evaluate = Callable[..., list[Record]]
 Published = Callable[[str], list[Record]]
 
 # `model` too, where the embedding file tells it
-FIELDS = {
-    "schema",
-    "task",
-    "dataset",
-    "setting",
-    "metric",
-    "value",
-    "low",
-    "high",
-    "std",
-    "runs",
-    "n",
-    "seed",
-    "inputs",
+FIELDS = {"schema", "task", "dataset", "setting", "metric", "inputs"} | {
+    *("value", "low", "high", "std", "runs", "n", "seed")
 }
 
 
@@ -65,7 +53,7 @@ def unit(matrix_ND: np.ndarray) -> np.ndarray:
 
 
 class Toy:
-    """Noisy clusters on a sphere: `names` classes of `each` rows, and as many rows to test on, in mixed order."""
+    """Noisy clusters on a sphere: `each` rows of each class, as many to test on, mixed."""
 
     def __init__(
         self, names: Sequence[str], each: int = 12, dimension: int = 8, noise: float = 0.9

@@ -330,53 +330,40 @@ def test_an_average_of_data_sets_is_shown_and_not_tested(command: Command, tmp_p
     assert "an average of data sets" in done.stderr and "worse than a's by 1.50" in done.stderr
 
 
+GOOD_LINE = json.dumps(record([1]))
+LABELS = {"truth": [[0]], "guess": [[1]], "labels": 2}
+# what is wrong with the items of a score: of which metric, and what is said of it
+BAD_ITEMS = [
+    ([1, 0], "accuracy", 90, "its items make 50.000, the value is 90.000"),
+    (["x"], "accuracy", 1, "each: could not convert"),
+    ({"z": [1]}, "accuracy", 1, "each: unknown parts z"),
+    (LABELS | {"truth": [[9]]}, "micro-f1", 1, "bad.jsonl:1: each:"),
+    (LABELS | {"labels": 10**13}, "macro-f1", 1, "each: labels: expected 1 to"),
+    (LABELS, "odd", 1, "bad.jsonl:1: each:"),
+    ({"x": 3, "y": [1]}, "pearson", 1, "each: has no items"),
+    ({"x": [1], "y": [1, 2]}, "pearson", 1, "bad.jsonl:1: each:"),
+    (3, "accuracy", 1, "each: expected a list or an object"),
+]
+TWICE = "bad.jsonl:2: intent one 1-shot accuracy is here a second time"
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [
         ('{"a": 1}', "bad.jsonl:1: no score record"),
         ("nonsense", "bad.jsonl:1"),
-        (json.dumps(record([1, 0], value=90)), "its items make 50.000, the value is 90.000"),
-        (json.dumps(record(["x"], value=1)), "each: could not convert"),
-        (json.dumps(record({"z": [1]}, value=1)), "each: unknown parts z"),
-        (
-            json.dumps(
-                record({"truth": [[9]], "guess": [[1]], "labels": 2}, value=1, metric="micro-f1")
-            ),
-            "bad.jsonl:1: each:",
+        *(
+            (json.dumps(record(each, metric=metric, value=value)), says)
+            for each, metric, value, says in BAD_ITEMS
         ),
-        (
-            json.dumps(
-                record(
-                    {"truth": [[0]], "guess": [[1]], "labels": 10**13}, value=1, metric="macro-f1"
-                )
-            ),
-            "each: labels: expected 1 to",
-        ),
-        (
-            json.dumps(
-                record({"truth": [[0]], "guess": [[1]], "labels": 2}, value=1, metric="odd")
-            ),
-            "bad.jsonl:1: each:",
-        ),
-        (json.dumps(record({"x": 3, "y": [1]}, value=1, metric="pearson")), "each: has no items"),
-        (
-            json.dumps(record({"x": [1], "y": [1, 2]}, value=1, metric="pearson")),
-            "bad.jsonl:1: each:",
-        ),
-        (json.dumps(record(3, value=1)), "each: expected a list or an object"),
         (json.dumps(record([1]) | {"value": "x"}), "value: expected a number"),
-        (
-            json.dumps(record([1])) + "\n" + json.dumps(record([1])),
-            "bad.jsonl:2: intent one 1-shot accuracy is here a second time",
-        ),
+        (f"{GOOD_LINE}\n{GOOD_LINE}", TWICE),
     ],
 )
 def test_rubbish_is_named_in_one_line(command: Command, tmp_path: Path, line: str, says: str):
     (tmp_path / "bad.jsonl").write_text(line + "\n")
     twin = tmp_path / "twin.jsonl"
-    twin.write_text(
-        (line if "here a second" not in says else json.dumps(record([1]))).splitlines()[0] + "\n"
-    )
+    twin.write_text(line.splitlines()[0] + "\n")
     said = command("compare", tmp_path / "bad.jsonl", twin, code=1).stderr
     assert says in said and "defect" not in said and len(said.splitlines()) <= 2
 
@@ -448,46 +435,28 @@ def test_a_person_reads_a_table_and_the_suffix_of_a_file_decides(command: Comman
     assert (tmp_path / "t.tex").read_text().startswith("schema,")
 
 
+def two_tasks(command: Command, folder: Path, add: np.ndarray) -> Path:
+    """The scores of two tasks on the same rows, their vectors with something added."""
+    toy = Toy(["oos", "b", "c"], each=30, noise=0.5)
+    folder.mkdir()
+    parts: list[object] = []
+    for split in ("train", "test"):
+        file = write(folder / f"{split}.jsonl", toy.rows(split), embedding=toy.vectors[split] + add)
+        parts += [f"--{split}", file]
+    lines = ""
+    for task in ("intent", "oos"):
+        command(task, "-q", *parts, "--runs", 3, "-o", folder / f"{task}-scores.jsonl")
+        lines += (folder / f"{task}-scores.jsonl").read_text()
+    folder.with_suffix(".jsonl").write_text(lines)
+    return folder.with_suffix(".jsonl")
+
+
 def test_scores_of_real_runs_are_compared_end_to_end(command: Command, tmp_path: Path):
-    toy, worse = (
-        Toy(["oos", "b", "c"], each=30, noise=0.5),
-        np.random.default_rng(0).normal(size=(90, 8)),
-    )
-    files: list[Path] = []
-    for name, add in (("plain", 0.0), ("noisy", 1.5)):
-        (tmp_path / name).mkdir()
-        train, test = (
-            write(
-                tmp_path / name / f"{s}.jsonl", toy.rows(s), embedding=toy.vectors[s] + add * worse
-            )
-            for s in ("train", "test")
-        )
-        for task in ("intent", "oos"):
-            command(
-                task,
-                "-q",
-                "--train",
-                train,
-                "--test",
-                test,
-                "--runs",
-                3,
-                "-o",
-                tmp_path / name / f"{task}-scores.jsonl",
-            )
-        files += [
-            scores(
-                tmp_path / f"{name}.jsonl",
-                *(
-                    json.loads(line)
-                    for task in ("intent", "oos")
-                    for line in (tmp_path / name / f"{task}-scores.jsonl").read_text().splitlines()
-                ),
-            )
-        ]
-    found: Sequence[Record] = [
-        json.loads(line) for line in command("compare", *files).stdout.splitlines()
-    ]
+    noise = np.random.default_rng(0).normal(size=(90, 8))
+    plain = two_tasks(command, tmp_path / "plain", 0 * noise)
+    noisy = two_tasks(command, tmp_path / "noisy", 1.5 * noise)
+    lines = command("compare", plain, noisy).stdout.splitlines()
+    found: Sequence[Record] = [json.loads(line) for line in lines]
     assert all(r["low"] - 1e-9 <= r["difference"] <= r["high"] + 1e-9 for r in found)
     assert next(r for r in found if r["metric"] == "accuracy")["significant"]
     assert {"auroc", "fpr-at-95-recall", "average", "accuracy", "oos-recall"} <= {

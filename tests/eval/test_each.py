@@ -1,4 +1,4 @@
-"""Scores keep what every test item adds to them, and which the items are; they tell what the rows behind them are."""
+"""Scores keep what every test item adds to them, and which the items are."""
 
 from __future__ import annotations
 
@@ -14,90 +14,79 @@ from score_files import Evaluate, Record, Toy, score, write
 from dialtools.eval import each
 
 Command = Callable[..., subprocess.CompletedProcess]
-TASKS = (
-    "intent",
-    "intent logreg",
-    "intent knn",
-    "oos",
-    "select",
-    "act",
-    "infer",
-    "retrieve",
-    "sts",
-    "entail",
-)
+QUICK = ("--rates", "0.1", "--decays", "0", "--epochs", 5)
+N = 40  # pairs of each task that scores pairs
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[object]]:
-    """A small file for each task, and the line that scores it."""
-    folder, draw = tmp_path_factory.mktemp("each"), np.random.default_rng(0)
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rows of three classes in three splits; those to validate on are those learnt from."""
     toy = Toy(["oos", "book", "greet"], each=10)
-    rows = [
-        {**row, "split": split}
-        for split in ("train", "val", "test")
-        for row in toy.rows("train" if split == "val" else split)
-    ]
-    vectors = np.concatenate([toy.vectors[split] for split in ("train", "train", "test")])
-    labelled = write(folder / "labelled.jsonl", rows, embedding=vectors)
-    acts = [
-        {"labels": sorted({row["label"], ("book", "greet")[i % 2]}), "split": row["split"]}
-        for i, row in enumerate(rows)
-    ]
-    pairs = [{"response": f"r{i % 17}"} for i in range(40)]
-    alike = [{"split": "ab"[i % 2], "score": int(draw.integers(0, 4))} for i in range(40)]
-    quick = ("--rates", "0.1", "--decays", "0", "--epochs", 5)
-    two = {
-        "context_embedding": draw.normal(size=(40, 4)),
-        "response_embedding": draw.normal(size=(40, 4)),
-    }
+    source = {"train": "train", "val": "train", "test": "test"}
+    rows = [{**row, "split": split} for split in source for row in toy.rows(source[split])]
+    vectors = np.concatenate([toy.vectors[part] for part in source.values()])
+    return write(tmp_path_factory.mktemp("each") / "labelled.jsonl", rows, embedding=vectors)
+
+
+def relabelled(labelled: Path, name: str, change: Callable[[int, Record], Record]) -> Path:
+    """The same file with other columns."""
+    rows = [json.loads(line) for line in labelled.read_text().splitlines()]
+    path = labelled.with_name(name)
+    path.write_text("".join(json.dumps(row | change(i, row)) + "\n" for i, row in enumerate(rows)))
+    return path
+
+
+def with_acts(i: int, row: Record) -> Record:
+    return {"labels": sorted({row["label"], ("book", "greet")[i % 2]})}
+
+
+def with_words(i: int, row: Record) -> Record:
+    return {"text": f"text {i % 7} {i % 5} {i}"}
+
+
+@pytest.fixture(scope="module")
+def asked(labelled: Path) -> dict[str, list[object]]:
+    """For each task a line that scores a small file."""
+    draw = np.random.default_rng(0)
+    one, other = draw.normal(size=(2, N, 4))
+    alike = [{"split": "ab"[i % 2], "score": int(draw.integers(0, 4))} for i in range(N)]
+    kinds = ("entailment", "contradiction", "neutral")
+
+    def pairs(name: str, rows: list[Record], **vectors: np.ndarray) -> Path:
+        return write(labelled.with_name(name), rows, **vectors)
+
+    select = pairs(
+        "pairs.jsonl",
+        [{"response": f"r{i % 17}"} for i in range(N)],
+        context_embedding=one,
+        response_embedding=other,
+    )
+    sts = pairs("sts.jsonl", alike, text1_embedding=one, text2_embedding=other)
+    entail = pairs(
+        "nli.jsonl",
+        [{"premise": f"p{i // 4}", "label": kinds[i % 3]} for i in range(N)],
+        premise_embedding=np.repeat(one[: N // 4], 4, 0),
+        hypothesis_embedding=other,
+    )
+    words = relabelled(labelled, "similar.jsonl", with_words)
     return {
         "intent": ["intent", labelled, "--runs", 3, "--shots", "1,2"],
         "intent logreg": ["intent", labelled, "--runs", 3, "--method", "logreg"],
         "intent knn": ["intent", labelled, "--method", "knn"],
         "oos": ["oos", labelled, "--runs", 3, "--shots", "1"],
-        "select": ["select", write(folder / "pairs.jsonl", pairs, **two), "--candidates", 8],
-        "act": ["act", write(folder / "acts.jsonl", acts, embedding=vectors), *quick],
-        "infer": ["infer", labelled, *quick],
-        "retrieve": [
-            "retrieve",
-            "--lists",
-            "bm25",
-            write(
-                folder / "similar.jsonl",
-                [
-                    {**r, "text": "a text of " + "ab"[i % 2]}
-                    | {"text": f"text {i % 7} {i % 5} {i}"}
-                    for i, r in enumerate(rows)
-                ],
-                embedding=vectors,
-            ),
-        ],
-        "sts": [
-            "sts",
-            write(
-                folder / "sts.jsonl",
-                alike,
-                text1_embedding=two["context_embedding"],
-                text2_embedding=two["response_embedding"],
-            ),
-        ],
-        "entail": [
-            "entail",
-            write(
-                folder / "nli.jsonl",
-                [
-                    {
-                        "premise": f"p{i // 4}",
-                        "label": ("entailment", "contradiction", "neutral")[i % 3],
-                    }
-                    for i in range(40)
-                ],
-                premise_embedding=np.repeat(two["context_embedding"][:10], 4, 0),
-                hypothesis_embedding=two["response_embedding"],
-            ),
-        ],
+        "select": ["select", select, "--candidates", 8],
+        "act": ["act", relabelled(labelled, "acts.jsonl", with_acts), *QUICK],
+        "infer": ["infer", labelled, *QUICK],
+        "retrieve": ["retrieve", "--lists", "bm25", words],
+        "sts": ["sts", sts],
+        "entail": ["entail", entail],
     }
+
+
+TASKS = (
+    *("intent", "intent logreg", "intent knn", "oos", "select"),
+    *("act", "infer", "retrieve", "sts", "entail"),
+)
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -42,7 +42,7 @@ def files(
 
 
 def few(runs: dict[str, list[Record]], folder: Path) -> tuple[list[int], Path]:
-    """Return the training rows that episodes draw, and a file of the episodes renumbered for them."""
+    """Return the training rows that episodes draw, and a file of the episodes on them."""
     kept = sorted({i for some in runs.values() for run in some for i in run["train_idx"]})
     place = {row: i for i, row in enumerate(kept)}
     again = {

@@ -273,7 +273,7 @@ def test_the_only_data_set_of_an_episode_file_needs_no_name(
 
 
 def templates(toy: Toy, path: Path) -> Path:
-    """A file of texts and templates: texts are noise, templates the class; a fifth of the training rows is made."""
+    """A file of texts (noise) and templates (the class); a fifth of the training rows is made."""
     draw, rows, text, template = np.random.default_rng(2), [], [], []
     for split, part in (("train", "train"), ("test", "test"), ("val", "train")):
         for i, label in enumerate(toy.label[part]):

@@ -1,4 +1,4 @@
-"""dial-eval intent --method logreg and dial-eval mteb: MTEB's classification, and its result files."""
+"""dial-eval intent --method logreg and dial-eval mteb: MTEB's classification and files."""
 
 from __future__ import annotations
 
@@ -14,18 +14,10 @@ from score_files import Evaluate, Record, Toy, score
 
 Command = Callable[..., subprocess.CompletedProcess]
 # all-MiniLM-L6-v2 on Banking77Classification, run by run, as MTEB 1.12.75 published them
-PUBLISHED = (
-    0.798052,
-    0.801623,
-    0.812987,
-    0.805519,
-    0.791883,
-    0.804870,
-    0.790909,
-    0.788961,
-    0.809091,
-    0.800325,
-)
+PUBLISHED = [
+    *(0.798052, 0.801623, 0.812987, 0.805519, 0.791883),
+    *(0.804870, 0.790909, 0.788961, 0.809091, 0.800325),
+]
 ONE_TEXT = 1 / 3080
 
 

@@ -23,7 +23,7 @@ FAN = np.stack([np.cos(ANGLES), np.sin(ANGLES)], 1)  # the further apart two row
 
 
 def test_map_and_mrr_over_given_lists(evaluate: Evaluate, tmp_path: Path):
-    """Row 0 ranks b+ c- d+: AP (1 + 2/3)/2, RR 1; row 4 ranks d- c- b+: AP 1/3, RR 1/3; the others have no lists."""
+    """Row 0 ranks b+ c- d+: AP (1 + 2/3)/2, RR 1; row 4 ranks d- c- b+: AP and RR 1/3."""
     rows = [{"id": name} for name in "abcde"]
     rows[0] |= {"positives": ["b", "d"], "negatives": ["c"]}
     rows[4] |= {"positives": ["b"], "negatives": ["c", "d", "e"]}  # itself: left out
@@ -71,7 +71,7 @@ def slow_bm25(terms: list[list[str]], query: int) -> list[float]:
 
 @pytest.mark.parametrize(("words", "low", "high"), [(10, 2, 7), (40, 4, 12)])
 def test_bm25_lists_are_those_of_its_formula(words: int, low: int, high: int):
-    """Of few words many texts score alike, at the border of the list, too: the earlier row comes first."""
+    """Texts of few words score alike, at the border of the list too: the earlier comes first."""
     draw = np.random.default_rng(0)
     names = [f"word{i}" for i in range(words)]
     texts = list(

@@ -147,28 +147,25 @@ def test_the_page_in_a_browser(command: Command, file: Path, tmp_path: Path):
         pytest.skip(f"needs a browser: {', '.join(BROWSERS)}")
     command("plot", "--method", "pca", file, "-o", tmp_path / "m.html")
     acts = """<script>
-      const say = (name, value) => document.body.setAttribute("data-" + name, value), told = () => $("output").textContent;
+      const say = (name, value) => document.body.setAttribute("data-" + name, value);
+      const told = () => $("output").textContent;
       say("all", told());
       search.value = "ROME"; search.dispatchEvent(new Event("input")); say("search", told());
       search.value = "حجز"; search.dispatchEvent(new Event("input")); say("arabic", told());
       search.value = ""; search.dispatchEvent(new Event("input"));
-      $("ul").children[0].click(); say("label", $("ul").children[0].textContent + ": " + told()); $("ul").children[0].click();
+      const first = $("ul").children[0];
+      first.click(); say("label", first.textContent + ": " + told()); first.click();
       const box = canvas.getBoundingClientRect(), [x, y] = at(4);
-      canvas.dispatchEvent(new MouseEvent("mousemove", {clientX: box.left + x, clientY: box.top + y}));
+      const point = {clientX: box.left + x, clientY: box.top + y};
+      canvas.dispatchEvent(new MouseEvent("mousemove", point));
       say("tip", tip.hidden ? "hidden" : tip.textContent);
-      say("ink", [...pen.getImageData(0, 0, canvas.width, canvas.height).data].some(v => v) ? "drawn" : "empty");
+      const pixels = [...pen.getImageData(0, 0, canvas.width, canvas.height).data];
+      say("ink", pixels.some(v => v) ? "drawn" : "empty");
     </script></html>"""
     (tmp_path / "t.html").write_text((tmp_path / "m.html").read_text().replace("</html>", acts))
-    line = [
-        browser,
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        f"--user-data-dir={tmp_path / 'profile'}",
-        "--window-size=1000,700",
-        "--dump-dom",
-        (tmp_path / "t.html").as_uri(),
-    ]
+    line = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    line += [f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1000,700"]
+    line += [(tmp_path / "t.html").as_uri()]
     done = subprocess.run(line, capture_output=True, text=True, timeout=300)
     found = dict(re.findall(r'data-(\w+)="([^"]*)"', done.stdout))
     assert (

@@ -90,7 +90,7 @@ def test_what_cannot_be_correlated_is_said(command: Command, tmp_path: Path):
 def test_published_sets_are_read_as_they_are(
     name: str, splits: dict[str, int], evaluate: Evaluate, published: Published, tmp_path: Path
 ):
-    """With counts of characters as vectors: what two texts share tells something in both languages."""
+    """With counts of characters as vectors: shared ones tell something in both languages."""
     rows = published(name)
     common = Counter(c for row in rows for c in row["text1"] + row["text2"]).most_common(300)
     place = {c: i for i, (c, _) in enumerate(common)}

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+import pty
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -171,9 +175,6 @@ def test_published_numbers_come_along_when_asked_and_name_their_source(
 def test_a_person_gets_one_table_with_a_column_for_each_model(
     scripts: Path, mine: Path, folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ):
-    import os
-    import pty
-
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("NO_COLOR", "1")
     said = []
@@ -185,14 +186,8 @@ def test_a_person_gets_one_table_with_a_column_for_each_model(
     stdout = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     try:
-        line = [
-            str(scripts / "dial-eval"),
-            "suite",
-            "-q",
-            "--published",
-            str(mine),
-            *map(str, folders),
-        ]
+        line = [str(scripts / "dial-eval"), "suite", "-q", "--published", str(mine)]
+        line += map(str, folders)
         assert os.waitstatus_to_exitcode(pty.spawn(line, read, lambda fd: b"")) == 0
     finally:
         os.dup2(stdout, 1)
@@ -242,28 +237,23 @@ def test_averages_of_the_published_rows_are_those_that_were_printed(
     assert found == pytest.approx(averages, abs=0.051)
 
 
+def one_set(*changes: str, task: str = "infer", file: str = "one") -> str:
+    """A suite of one set, with lines changed or added."""
+    lines = [f"task='{task}'", "name='a'", f"file='{file}'", "metrics=['accuracy']"]
+    kept = [line for line in lines if not any(c.startswith(line.split("=")[0]) for c in changes)]
+    return "\n".join(["title='x'", "[[set]]", *kept, *changes])
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("title = 'x'", "has no [[set]]"),
         ("[[set]", "not TOML"),
-        (
-            "title='x'\n[[set]]\ntask='infr'\nname='a'\nfile='a'\nmetrics=['accuracy']",
-            "did you mean infer?",
-        ),
-        ("title='x'\n[[set]]\ntask='infer'\nname='a'\nmetrics=['accuracy']", "file"),
-        (
-            "title='x'\n[[set]]\ntask='infer'\nname='a'\nfile='a'\nmetrics=['accuracy']\n[set.published]\nB=[1.0, 2.0]",
-            "B has 2 numbers",
-        ),
-        (
-            "title='x'\n[[set]]\ntask='infer'\nname='a'\nfile='one'\nmetrics=['accuracy']\noptions={ratse=[1.0]}",
-            "did you mean rates",
-        ),
-        (
-            "title='x'\n[[set]]\ntask='infer'\nname='a'\nfile='one'\nmetrics=['acuracy']\noptions={epochs=1}",
-            "there are all accuracy",
-        ),
+        (one_set(task="infr"), "did you mean infer?"),
+        (one_set().replace("file='one'\n", ""), "file"),
+        (one_set("[set.published]", "B=[1.0, 2.0]"), "B has 2 numbers"),
+        (one_set("options={ratse=[1.0]}"), "did you mean rates"),
+        (one_set("metrics=['acuracy']", "options={epochs=1}"), "there are all accuracy"),
     ],
 )
 def test_a_suite_that_cannot_be_run_says_why(
@@ -290,40 +280,29 @@ def test_a_gate_holds_for_the_scores_of_every_set(
 def test_diaeval_runs_on_real_data_from_raw_records_to_scores(
     scripts: Path, evaluate: Evaluate, shared: Path, minilm: str, tmp_path: Path
 ):
-    import gzip
-    import os
-
     def sample(name: str, each: int) -> list[Record]:
-        count: dict[str, int] = {}
+        """The first rows of each split, in the order of the file."""
+        count: Counter[str] = Counter()
         rows = []
-        for line in gzip.decompress(
-            (shared / "data" / "eval" / f"{name}.jsonl.gz").read_bytes()
-        ).splitlines():
-            row = json.loads(line)
-            count[row["split"]] = count.get(row["split"], 0) + 1
-            rows += [row] if count[row["split"]] <= each else []
+        with gzip.open(shared / "data" / "eval" / f"{name}.jsonl.gz") as lines:
+            for row in map(json.loads, lines):
+                count[row["split"]] += 1
+                if count[row["split"]] <= each:
+                    rows.append(row)
         return rows
 
     def embed(name: str, rows: list[Record], *flags: str) -> None:
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        line = [
-            scripts / "dial-embed",
-            "--model",
-            minilm,
-            *flags,
-            tmp_path / f"{name}.jsonl",
-            "-o",
-            tmp_path / "m" / f"{name}.parquet",
-        ]
-        subprocess.run(
-            line, check=True, capture_output=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
-        )
+        texts = tmp_path / f"{name}.jsonl"
+        texts.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        output = tmp_path / "m" / f"{name}.parquet"
+        line = [scripts / "dial-embed", "--model", minilm, *flags, texts, "-o", output]
+        one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
+        subprocess.run(line, check=True, capture_output=True, env=one_thread)
 
     (tmp_path / "m").mkdir()
     embed("dstc2", sample("dstc2_acts", 150), "--field", "history", "--keep", "labels,split")
-    rows = sample(
-        "citod", 200
-    )  # the sample that may be shared has no test split: half of dev stands in
+    rows = sample("citod", 200)
+    # the sample that may be shared has no test split: half of dev stands in
     for i, row in enumerate(rows):
         row["split"] = "test" if row["split"] == "dev" and i % 2 else row["split"]
     embed("ic-tod", rows, "--field", "history+response", "--keep", "qi,hi,split")

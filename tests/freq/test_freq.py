@@ -211,6 +211,13 @@ def test_bad_input_is_named_in_a_line(freq, tmp_path, words, data, says):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_count_of_nothing_is_refused_in_columns_as_in_lines(freq, tmp_path):
+    table = pa.table({"text": ["a", "b"], "count": [2, 0]})
+    pq.write_table(table, tmp_path / "counts.parquet")
+    done = freq("--merge", "counts.parquet", code=1)
+    assert b'counts.parquet:2: "count" must be a whole number above 0' in done.stderr
+
+
 def test_bad_records_are_skipped_on_request(freq):
     done = freq("--on-error", "skip", data=b'{"text":"a"}\n{"x":1}\n{"text":"A"}\n', code=3)
     assert [(r["text"], r["count"]) for r in rows(done.stdout)] == [("a", 2)]

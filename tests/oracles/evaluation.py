@@ -62,7 +62,7 @@ def out_of_scope(
     deviations: float,
     normalise: bool,
 ) -> list[object]:
-    """Return the predicted class of each query: the best one if its score is above the threshold, else `oos`."""
+    """Return the best class of each query if its score is above the threshold, else `oos`."""
     rows = [row / math.sqrt(sum(x * x for x in row)) if normalise else row for row in scores_NC]
     best = [max(row) for row in rows]
     mean = sum(best) / len(best)
@@ -83,7 +83,7 @@ def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
 def false_positive_rate(
     positive: Sequence[float], negative: Sequence[float], recall: float = 0.95
 ) -> float:
-    """Return the least share of negatives taken in by a threshold that takes in `recall` of the positives."""
+    """Return the least share of negatives above a threshold with `recall` of the positives."""
     rates = []
     for threshold in {*positive, *negative}:
         if sum(p >= threshold for p in positive) >= recall * len(positive):
@@ -92,7 +92,7 @@ def false_positive_rate(
 
 
 def truth_first(scores: Sequence[float], truth: int, k: int) -> tuple[float, float]:
-    """Return chance of a hit at k and expected 1/rank, over all orders that sort `scores` downwards."""
+    """Return chance of a hit at k and expected 1/rank, over all orders of falling scores."""
     hits, reciprocals, orders = 0, 0.0, 0
     for order in itertools.permutations(range(len(scores))):
         if all(scores[a] >= scores[b] for a, b in itertools.pairwise(order)):

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def hard_negative(f: np.ndarray, temperature: float) -> np.ndarray:
-    """(2M,) losses of DSE eq. 1-3 as its code computes them (METHODS 2.4); f: 2M unit rows, partners M apart."""
+    """(2M,) losses of DSE eq. 1-3 as coded (METHODS 2.4); f: 2M unit rows, partners M apart."""
     m, losses = len(f) // 2, []
     for i in range(2 * m):
         partner = (i + m) % (2 * m)
@@ -40,6 +40,10 @@ def info_nce(a: np.ndarray, p: np.ndarray, temperature: float) -> np.ndarray:
     return np.array(losses)
 
 
+def cosine(a: np.ndarray, b: np.ndarray) -> float:
+    return float(a @ b) / math.sqrt(float(a @ a) * float(b @ b))
+
+
 def wmdc(
     context: list[np.ndarray],
     response: list[np.ndarray],
@@ -48,13 +52,13 @@ def wmdc(
     heads: dict[int, tuple[np.ndarray, np.ndarray]],
     temperature: float,
 ) -> float:
-    """L of METHODS 4.3: encoder outputs through the head (weight, bias) of their window, contrasted with that window's
-    pairs only, each pair weighted by 1 / (log f + 1) of its response."""
-    cosine = lambda a, b: float(a @ b) / math.sqrt(float(a @ a) * float(b @ b))  # noqa: E731
-    c, r = (
-        [heads[w][0] @ x + heads[w][1] for x, w in zip(side, window, strict=True)]
-        for side in (context, response)
-    )
+    """L of METHODS 4.3.
+
+    Encoder outputs go through the head (weight, bias) of their window and are contrasted with that
+    window's pairs only; each pair is weighted by 1 / (log f + 1) of its response.
+    """
+    c = [heads[w][0] @ x + heads[w][1] for x, w in zip(context, window, strict=True)]
+    r = [heads[w][0] @ x + heads[w][1] for x, w in zip(response, window, strict=True)]
     total = 0.0
     for i, w in enumerate(window):
         mates = [j for j, other in enumerate(window) if other == w]

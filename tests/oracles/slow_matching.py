@@ -1,4 +1,4 @@
-"""DialogueCSE (METHODS 5.3, 5.4), loop by loop in float64, with its matching matrices and its padding."""
+"""DialogueCSE (METHODS 5.3, 5.4), loop by loop in float64, with matrices and padding."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import numpy as np
 
 
 def refined(turn: np.ndarray, response: np.ndarray, rows: int) -> np.ndarray:
-    """Return (rows, d): M R with M = U Rᵀ/√d; rows are tokens of the turn, those beyond it are padding and stay 0."""
+    """Return (rows, d): M R with M = U Rᵀ/√d.
+
+    Rows are tokens of the turn; those beyond it are padding and stay 0.
+    """
     d = turn.shape[1]
     out = np.zeros((rows, d))
     for a in range(len(turn)):
@@ -23,7 +26,10 @@ def refined(turn: np.ndarray, response: np.ndarray, rows: int) -> np.ndarray:
 def similarity(
     turns: Sequence[np.ndarray], response: np.ndarray, weigh: Callable[[np.ndarray], float] | None
 ) -> float:
-    """Return the cosine of the pooled response and the pooled, refined one; turns are averaged (I2) or weighed (I1)."""
+    """Return the cosine of the pooled response and the pooled, refined one.
+
+    Turns are averaged (I2), or weighed (I1).
+    """
     rows = max(len(turn) for turn in turns)
     each = [refined(turn, response, rows) for turn in turns]
     if weigh is None:

@@ -34,7 +34,10 @@ def losses(
     negatives: str,
     templates: list[str] | None = None,
 ) -> list[float]:
-    """The loss of each row; `templates`: rows of one template are no negatives of each other in L^t and L^pair."""
+    """The loss of each row.
+
+    Rows of one of `templates` are no negatives of each other in L^t and L^pair.
+    """
     found = []
     for i in range(len(u)):
         kin = {j for j in range(len(u)) if templates and templates[j] == templates[i]}

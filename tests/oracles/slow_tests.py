@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 
 def exact_permutation(differences: Sequence[float]) -> float:
-    """Return the share of all sign patterns whose sum is at least as far from zero as that of the differences."""
+    """Return the share of sign patterns whose sum is as far from zero as the differences' own."""
     observed = abs(sum(differences))
     patterns = list(itertools.product((1, -1), repeat=len(differences)))
     far = [
@@ -37,7 +37,7 @@ def bootstrap(
 
 
 def holm_rejects(p: Sequence[float], level: float) -> list[bool]:
-    """Step down: the smallest p against level/m, the next against level/(m-1), until one is not below."""
+    """Step down: the smallest p against level/m, the next against level/(m-1), and so on."""
     order = sorted(range(len(p)), key=lambda i: p[i])
     rejected = [False] * len(p)
     for step, i in enumerate(order):

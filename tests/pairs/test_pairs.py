@@ -112,7 +112,7 @@ def test_speakers_are_joined_before_turns_are_counted():
     assert mined([{"turns": turns}], merge_speaker=True, min_turns=3) == []
 
 
-def test_the_published_reader_keeps_the_last_of_two_system_turns_and_repeats_between_two_user_turns():
+def test_the_published_reader_keeps_the_last_of_two_system_turns_and_repeats_one_between_users():
     talk = Dialogue(
         "d",
         ["s0", "u1", "s1", "s2", "u2", "u3", "s9"],

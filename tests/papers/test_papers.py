@@ -1,4 +1,4 @@
-"""papers/: a table of each paper, from corpora to numbers beside the published ones, at SCALE=tiny."""
+"""papers/: a table of each paper, from corpora to numbers beside the published, SCALE=tiny."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,50 +16,63 @@ ROOT = Path(__file__).resolve().parents[2]
 Make = Callable[..., subprocess.CompletedProcess]
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory) -> Path:
-    """A folder with small files under the names of published corpora."""
-    home = tmp_path_factory.mktemp("data")
-    with gzip.open(ROOT / "examples/dialogues.jsonl.gz", "rt") as lines:
-        dialogues = [json.loads(line) for line in lines][:120]
-    with gzip.open(ROOT / "examples/intents.jsonl.gz", "rt") as lines:
-        intents = [json.loads(line) for line in lines]
-    for row in dialogues:
-        row["split"] = "test" if int(row["id"].rpartition("-")[2]) % 4 == 0 else "train"
-    turns = [(d, n) for d in dialogues for n in range(1, len(d["turns"]), 2)]
-    acts = [
+STS = """\
+0.5\tgood morning\tgood evening
+3\tthank you\tthanks
+0\tyes\tmay I see the menu
+"""
+SELECT = """\
+0\tyes\ta\t1\t2
+1\tyes please\ta\t0\t2
+2\tno\tb\t1\t0
+"""
+
+
+def example(name: str) -> list[dict[str, Any]]:
+    """The records of a file of examples/."""
+    with gzip.open(ROOT / f"examples/{name}.jsonl.gz", "rt") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def with_acts(dialogues: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every second turn as a response to its history, labelled with an act."""
+    turns = [(d["turns"], n) for d in dialogues for n in range(1, len(d["turns"]), 2)]
+    return [
         {
-            "history": d["turns"][:n],
-            "response": d["turns"][n]["text"],
+            "history": said[:n],
+            "response": said[n]["text"],
             "split": ("train", "val", "test")[i % 3],
-            "labels": ["ask"] if "?" in d["turns"][n]["text"] else ["tell"],
+            "labels": ["ask"] if "?" in said[n]["text"] else ["tell"],
         }
-        for i, (d, n) in enumerate(turns)
+        for i, (said, n) in enumerate(turns)
     ]
-    slotted = [
+
+
+def with_slots(dialogues: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The utterances of users."""
+    return [
         {"text": t["text"], "label": t["intent"], "slots": t.get("slots", []), "split": d["split"]}
         for d in dialogues
         for t in d["turns"]
         if t["speaker"] == "user"
     ]
-    for name, rows in {
-        "woz": dialogues,
-        "clinc150": intents,
-        "dstc2_acts": acts,
-        "snips": slotted,
-    }.items():
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> Path:
+    """A folder with small files under the names of published corpora."""
+    home = tmp_path_factory.mktemp("data")
+    dialogues = example("dialogues")[:120]
+    for row in dialogues:
+        row["split"] = "test" if int(row["id"].rpartition("-")[2]) % 4 == 0 else "train"
+    corpora = {"woz": dialogues, "clinc150": example("intents")}
+    corpora |= {"dstc2_acts": with_acts(dialogues), "snips": with_slots(dialogues)}
+    for name, rows in corpora.items():
         (home / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    for kind, lines in {
-        "sts": [
-            "0.5\tgood morning\tgood evening",
-            "3\tthank you\tthanks",
-            "0\tyes\tmay I see the menu",
-        ],
-        "select": ["0\tyes\ta\t1\t2", "1\tyes please\ta\t0\t2", "2\tno\tb\t1\t0"],
-    }.items():
-        path = home / f"eval/jddc/test/{kind}.txt"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join(lines) + "\n")
+    test = home / "eval/jddc/test"
+    test.mkdir(parents=True)
+    (test / "sts.txt").write_text(STS)
+    (test / "select.txt").write_text(SELECT)
     return home
 
 
@@ -68,59 +82,44 @@ def make(scripts: Path, data: Path, tmp_path_factory) -> Make:
     out = tmp_path_factory.mktemp("papers")
     env = {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
     dialogues = data / "woz.jsonl"
-    subprocess.run(
-        f"dial-pairs -q {dialogues} | dial-train -q --max-steps 0 --hidden 64 --layers 2 -o {out}/start",
-        shell=True,
-        check=True,
-        env=env,
-        capture_output=True,
-    )
+    start = f"dial-train -q --max-steps 0 --hidden 64 --layers 2 -o {out}/start"
+    line = f"dial-pairs -q {dialogues} | {start}"
+    subprocess.run(line, shell=True, check=True, env=env, capture_output=True)
 
     def run(*words: str) -> subprocess.CompletedProcess:
-        given = [
-            f"DATA={data}",
-            f"EVAL={data}/eval",
-            f"DIALOGUES={dialogues}",
-            f"MODEL={out}/start",
-            f"OUT={out}/out",
-            "SCALE=tiny",
-            "SHARE=0.5",
-        ]
-        return subprocess.run(
-            ["make", "-C", ROOT / "papers", "--no-print-directory", *given, *words],
-            capture_output=True,
-            text=True,
-            env=env,
-        )
+        paths = [f"DATA={data}", f"EVAL={data}/eval", f"DIALOGUES={dialogues}"]
+        paths += [f"MODEL={out}/start", f"OUT={out}/out"]
+        command = ["make", "-C", ROOT / "papers", "--no-print-directory", *paths]
+        command += ["SCALE=tiny", "SHARE=0.5", *words]
+        return subprocess.run(command, capture_output=True, text=True, env=env)
 
     return run
 
 
+# of each table, rows and columns that must be in it
+ROWS = {
+    "dse-table2": ["CLINC150 | 1-shot accuracy", "CLINC150 | 5-shot accuracy"],
+    "wmdc-table2": ["DSTC2 | micro-f1"],
+    "dialoguecse-table2": ["JDDC | spearman"],
+    "tadse-table5": ["SNIPS | 1-nearest accuracy"],
+}
+COLUMNS = {
+    "dse-table2": ["BERT", "DSE-dropout", "TOD-BERT", "PairSupCon †"],
+    "wmdc-table2": ["BERT", "DSE", "WMDC", "TOD-BERT-jnt †"],
+    "dialoguecse-table2": ["BERT-avg", "Siamese-S", "DialogueCSE-I2", "DialogueCSE-I2 †"],
+    "tadse-table5": ["L-u", "L-u-t-pair", "TaDSE", "TaDSE †"],
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("target", "rows", "columns"),
-    [
-        (
-            "dse-table2",
-            ["CLINC150 | 1-shot accuracy", "CLINC150 | 5-shot accuracy"],
-            ["BERT", "DSE-dropout", "TOD-BERT", "PairSupCon †"],
-        ),
-        ("wmdc-table2", ["DSTC2 | micro-f1"], ["BERT", "DSE", "WMDC", "TOD-BERT-jnt †"]),
-        (
-            "dialoguecse-table2",
-            ["JDDC | spearman"],
-            ["BERT-avg", "Siamese-S", "DialogueCSE-I2", "DialogueCSE-I2 †"],
-        ),
-        ("tadse-table5", ["SNIPS | 1-nearest accuracy"], ["L-u", "L-u-t-pair", "TaDSE", "TaDSE †"]),
-    ],
-)
+@pytest.mark.parametrize("target", ROWS)
 def test_a_table_of_each_paper_runs_from_corpora_to_numbers_beside_the_published(
-    make: Make, target: str, rows: list[str], columns: list[str]
+    make: Make, target: str
 ):
+    rows, columns = ROWS[target], COLUMNS[target]
     plan = make("-n", target)
-    assert (
-        plan.returncode == 0 and "dial-train" in plan.stdout and "dial-eval suite" in plan.stdout
-    ), plan.stderr
+    assert plan.returncode == 0, plan.stderr
+    assert "dial-train" in plan.stdout and "dial-eval suite" in plan.stdout
     done = make(target)
     assert done.returncode == 0, done.stderr
     head = next(line for line in done.stdout.splitlines() if "task" in line and "|" in line)

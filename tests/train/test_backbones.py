@@ -1,4 +1,4 @@
-"""T5 encoders and decoder-only backbones: trained, saved, and read by others, through the command line."""
+"""T5 encoders and decoder-only backbones: trained, saved, and read by others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXTS = [
 
 
 def tokenizer(vocabulary: int):
-    """A byte-level tokenizer as GPT-2 has one: no separator, no padding token, padding on the left."""
+    """A byte-level tokenizer like GPT-2's: no separator, no padding token, padding on the left."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -39,7 +39,7 @@ def tokenizer(vocabulary: int):
 
 
 def backbone(family: str, n: int):
-    """A tiny model with random weights; of t5 the whole, of t5-encoder the half that `T5EncoderModel` saves."""
+    """A tiny model with random weights; of t5-encoder the half that `T5EncoderModel` saves."""
     import transformers as t
 
     t5 = t.T5Config(
@@ -71,16 +71,13 @@ def backbone(family: str, n: int):
     }[family]()
 
 
-@pytest.mark.parametrize(
-    ("family", "pooling"),
-    [
-        ("t5", "mean"),
-        ("t5-encoder", "mean"),
-        ("gpt2", "last"),
-        ("qwen2", "last"),
-        ("llama", "last"),
-    ],
+POOLING = {"t5": "mean", "t5-encoder": "mean", "gpt2": "last", "qwen2": "last", "llama": "last"}
+RUN = shlex.split(
+    "--batch-size 16 --max-steps 12 --lr 3e-3 --head-lr-multiplier 1 --threads 1 --device cpu"
 )
+
+
+@pytest.mark.parametrize(("family", "pooling"), POOLING.items())
 def test_a_backbone_trains_and_its_directory_gives_the_same_vectors_everywhere(
     family: str,
     pooling: str,
@@ -91,63 +88,38 @@ def test_a_backbone_trains_and_its_directory_gives_the_same_vectors_everywhere(
     tmp_path: Path,
 ):
     from sentence_transformers import SentenceTransformer
-    from transformers import AutoModel, AutoModelForTextEncoding, AutoTokenizer
 
     words = tokenizer(400)
     words.save_pretrained(tmp_path / "start")
     backbone(family, len(words)).save_pretrained(tmp_path / "start")
     model = tmp_path / "model"
-    train(
-        "--method",
-        "wmdc",
-        "--model",
-        tmp_path / "start",
-        "--pooling",
-        pooling,
-        *shlex.split(
-            "--batch-size 16 --max-steps 12 --lr 3e-3 --head-lr-multiplier 1 --threads 1 "
-            "--device cpu -o"
-        ),
-        model,
-        pairs,
-        small=False,
-    )
+    start = ("--method", "wmdc", "--model", tmp_path / "start", "--pooling", pooling)
+    train(*start, *RUN, "-o", model, pairs, small=False)
     log = steps(model / "train-log.jsonl")
     assert len(log) == 12
     assert log[-1]["loss"] < log[0]["loss"]
 
-    command = [
-        str(scripts / "dial-embed"),
-        "--model",
-        str(model),
-        "--from",
-        "text",
-        "-o",
-        str(tmp_path / "e.npy"),
-    ]
-    done = subprocess.run(
-        command, input="\n".join(TEXTS).encode(), capture_output=True, env=environment
-    )
+    embed = [scripts / "dial-embed", "--model", model, "--from", "text", "-o", tmp_path / "e.npy"]
+    lines = "\n".join(TEXTS).encode()
+    done = subprocess.run(embed, input=lines, capture_output=True, env=environment)
     assert done.returncode == 0, done.stderr.decode()
     ours = np.load(tmp_path / "e.npy")
-    np.testing.assert_allclose(
-        ours, SentenceTransformer(str(model), device="cpu").encode(TEXTS), atol=1e-5
-    )
+    theirs = SentenceTransformer(str(model), device="cpu").encode(TEXTS)
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    np.testing.assert_allclose(ours, alone(family, pooling, model), atol=1e-5)
 
-    saved = (
-        (AutoModelForTextEncoding if family.startswith("t5") else AutoModel)
-        .from_pretrained(model)
-        .eval()
-    )
-    ids = [
-        AutoTokenizer.from_pretrained(model)(text, return_tensors="pt")["input_ids"]
-        for text in TEXTS
-    ]
+
+def alone(family: str, pooling: str, model: Path) -> np.ndarray:
+    """Vectors of each text alone: what it is batched with, and padding, must not matter."""
+    from transformers import AutoModel, AutoModelForTextEncoding, AutoTokenizer
+
+    kind = AutoModelForTextEncoding if family.startswith("t5") else AutoModel
+    saved = kind.from_pretrained(model).eval()
+    tokens = AutoTokenizer.from_pretrained(model)
+    ids = [tokens(text, return_tensors="pt")["input_ids"] for text in TEXTS]
     with torch.no_grad():
         hidden = [saved(input_ids=row).last_hidden_state[0] for row in ids]
-    # Each text alone: what it is batched with, and padding, must not matter.
-    plain = torch.stack([rows[-1] if pooling == "last" else rows.mean(0) for rows in hidden])
-    np.testing.assert_allclose(ours, plain.numpy(), atol=1e-5)
+    return np.stack([(rows[-1] if pooling == "last" else rows.mean(0)).numpy() for rows in hidden])
 
 
 def test_a_tokenizer_of_another_model_is_told(train: Train, pairs: Path, tmp_path: Path):

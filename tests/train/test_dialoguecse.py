@@ -1,4 +1,4 @@
-"""DialogueCSE: the objective beside its transcription, negatives, freezing, and the command end to end."""
+"""DialogueCSE: the objective beside its transcription, negatives, freezing, the command."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def matching(store: Store, words: Words, **options: object) -> Matching:
 def by_hand(
     words: Words, built: Matching, batch: object, candidates: Sequence[Sequence[int]]
 ) -> tuple:
-    """Return contexts and candidates as token matrices, in the order of the sequences of a batch."""
+    """Return contexts and candidates as token matrices, in the order of a batch's sequences."""
     table = words.table.weight.detach().numpy()
     sequences: dict[int, np.ndarray] = {}
     start = 0
@@ -117,7 +117,7 @@ def by_hand(
 def test_loss_and_gradients_are_those_of_the_transcription(
     aggregation: str, negatives: int, store: tuple[Store, Words]
 ):
-    """METHODS 5.3, 5.4: ragged turns, padding poisoned; drawn negatives and all of the batch; gradients by differences."""
+    """METHODS 5.3, 5.4: ragged turns, poisoned padding; gradients by differences."""
     data, words = store
     built = matching(data, words, negatives=negatives, aggregation=aggregation)
     pairs = np.arange(3)

@@ -101,7 +101,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(
 def test_gradient_caching_and_small_micro_batches_leave_the_loss_as_it_is(
     train: Train, pairs: Path, tmp_path: Path
 ):
-    """Dropout differs with the cut into micro-batches, so only --grad-cache is compared step by step."""
+    """Dropout differs with the micro-batches, so only --grad-cache is compared step by step."""
     losses = {}
     for name, flags in {"graph": ("--grad-cache", "off"), "cached": ("--grad-cache", "on")}.items():
         train(*RUN, "--micro-batch-tokens", 128, *flags, "-o", tmp_path / name, pairs)
@@ -136,7 +136,7 @@ def test_every_kind_of_recipe_trains(method: str, train: Train, tmp_path: Path):
 
 
 def test_self_pairs_see_two_dropout_masks(train: Train, tmp_path: Path):
-    """Were a text and itself encoded once, their vectors would be one, and alignment exactly 0 (METHODS 10, 11)."""
+    """Were a text and itself encoded once, alignment would be exactly 0 (METHODS 10, 11)."""
     rows = [
         {**r, "context": [r["response"]], "kind": "self", "window": 1} for r in pair_records(10)
     ]

@@ -1,4 +1,4 @@
-"""Losses: equal to their equations, to the reference's numbers, and finite where the reference is not."""
+"""Losses: equal to their equations and the reference's numbers, finite where that is not."""
 
 from __future__ import annotations
 

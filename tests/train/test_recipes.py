@@ -1,4 +1,4 @@
-"""Recipes: what they hold, what they extend, and what training from a fresh encoder replaces of them."""
+"""Recipes: what they hold, what they extend, what a fresh encoder replaces of them."""
 
 from __future__ import annotations
 

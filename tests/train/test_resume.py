@@ -36,7 +36,7 @@ def unbroken(train: Train, pairs: Path, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture
 def broken(scripts: Path, environment: dict[str, str], pairs: Path) -> Callable[..., int]:
-    """Start a run from a pipe, send it a signal once `after` steps are in its log; return its exit status."""
+    """Start a run from a pipe, signal it once `after` steps are in its log; return its status."""
 
     def run(model: Path, number: int, *, after: int) -> int:
         log = model.with_name("model.partial") / "train-log.jsonl"

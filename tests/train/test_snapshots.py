@@ -112,18 +112,10 @@ def test_kill_and_resume_keep_the_same_snapshots(
     )
 
 
-OPTIONS = (
-    "--shots",
-    "1,2",
-    "--runs",
-    3,
-    *shlex.split("--label intent --split part --test-split dev --without book --candidates"),
-    40,
-    "--device",
-    "cpu",
-    "--threads",
-    1,
+TASK = shlex.split(
+    "--shots 1,2 --runs 3 --label intent --split part --test-split dev --without book"
 )
+OPTIONS = [*TASK, *shlex.split("--candidates 40 --device cpu --threads 1")]
 
 
 def test_a_point_has_the_scores_of_its_snapshots_embedding_files(
@@ -135,40 +127,18 @@ def test_a_point_has_the_scores_of_its_snapshots_embedding_files(
     environment: dict[str, str],
     tmp_path: Path,
 ):
-    curve(
-        *OPTIONS,
-        "--intent",
-        labelled,
-        "--select",
-        pairs,
-        model,
-        "-o",
-        tmp_path / "c.jsonl",
-        "--plot",
-        tmp_path / "c.svg",
-    )
+    files = ("-o", tmp_path / "c.jsonl", "--plot", tmp_path / "c.svg")
+    curve(*OPTIONS, "--intent", labelled, "--select", pairs, model, *files)
     points = read(tmp_path / "c.jsonl")
     assert [p["step"] for p in points if p["metric"] == "mrr"] == [0, 5, 10, 12]
     assert {p["run"] for p in points} == {"model"}
     found = {(p["task"], p["setting"], p["metric"]): p["value"] for p in points if p["step"] == 10}
     for name, file in (("labelled", labelled), ("pairs", pairs)):
-        line = [
-            str(scripts / "dial-embed"),
-            "--model",
-            str(model / "snapshots" / "step-000010"),
-            str(file),
-            "-o",
-            str(tmp_path / f"{name}.parquet"),
-        ]
+        snapshot = model / "snapshots" / "step-000010"
+        line = [scripts / "dial-embed", "--model", snapshot, file]
+        line += ["-o", tmp_path / f"{name}.parquet"]
         subprocess.run(line, check=True, capture_output=True, env=environment)
-    arguments = (
-        "--shots",
-        "1,2",
-        "--runs",
-        3,
-        *shlex.split("--label intent --split part --test-split dev --without book --json"),
-    )
-    apart = curve(*arguments, tmp_path / "labelled.parquet", task="intent").stdout
+    apart = curve(*TASK, "--json", tmp_path / "labelled.parquet", task="intent").stdout
     apart += curve("--candidates", 40, "--json", tmp_path / "pairs.parquet", task="select").stdout
     expected = {
         (p["task"], p["setting"], p["metric"]): p["value"]

@@ -20,7 +20,7 @@ def model(train: Train, pairs: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 
 def list_views(rows: list[dict]) -> pa.RecordBatch:
-    """Return a batch whose contexts are views over turns, as `dial-pairs --to arrow` writes them."""
+    """Return a batch whose contexts are views over turns, as of `dial-pairs --to arrow`."""
     said = {}
     for r in rows:
         turns = zip([*r["context"], r["response"]], r["speakers"], strict=True)

@@ -1,4 +1,4 @@
-"""TaDSE: the objective against its transcription, the slot token, the alignment layer, and the whole at the prompt."""
+"""TaDSE: the objective against its transcription, the slot token, the alignment layer."""
 
 from __future__ import annotations
 

@@ -8,6 +8,8 @@ import random
 import signal
 import subprocess
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from subprocess import PIPE
 from types import SimpleNamespace
@@ -49,10 +51,22 @@ def objective(window: list[int], weight: np.ndarray, head: heads.PerWindow) -> S
     )
 
 
+def difference_quotient(
+    function: Callable[[], float], array: np.ndarray, at: tuple[int, ...]
+) -> float:
+    """Return how fast a function changes with one number of an array."""
+    kept, values = array[at], []
+    for step in (1e-5, -1e-5):
+        array[at] = kept + step
+        values.append(function())
+    array[at] = kept
+    return (values[0] - values[1]) / 2e-5
+
+
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_the_loss_is_that_of_the_paper_in_value_and_gradient(seed: int, mixed: bool):
-    """METHODS 4.3, loop by loop in float64; the gradients, those of the heads included, by finite differences."""
+    """METHODS 4.3, loop by loop in float64; all gradients by finite differences."""
     draw = np.random.default_rng(seed)
     window = draw.integers(1, 4, N).tolist() if mixed else [2] * N
     frequency = draw.integers(1, 6000, N).tolist()
@@ -60,17 +74,14 @@ def test_the_loss_is_that_of_the_paper_in_value_and_gradient(seed: int, mixed: b
     vectors = draw.normal(size=(2 * N, D))
     head = heads.build("window-linear", D, seed=1, windows=(1, 2, 3)).double()
     rows = torch.tensor(vectors, requires_grad=True)
-    batch = SimpleNamespace(
-        place=np.arange(2 * N), about=Rows(np.arange(2 * N), np.arange(2 * N)), pairs=np.arange(N)
-    )
+    every = np.arange(2 * N)
+    batch = SimpleNamespace(place=every, about=Rows(every, every), pairs=np.arange(N))
     loss = Contrast.loss(objective(window, weight, head), rows, batch, {})
     loss.backward()
 
     layers = {int(w): layer for w, layer in head.heads.items()}
-    by_hand = {
-        w: (h.weight.detach().numpy().copy(), h.bias.detach().numpy().copy())
-        for w, h in layers.items()
-    }
+    copy = lambda tensor: tensor.detach().numpy().copy()  # noqa: E731
+    by_hand = {w: (copy(layer.weight), copy(layer.bias)) for w, layer in layers.items()}
 
     def slow() -> float:
         halves = list(vectors[:N]), list(vectors[N:])
@@ -78,14 +89,7 @@ def test_the_loss_is_that_of_the_paper_in_value_and_gradient(seed: int, mixed: b
 
     assert loss.item() == pytest.approx(slow(), rel=1e-4, abs=1e-6)
 
-    def slope(array: np.ndarray, at: tuple[int, ...]) -> float:
-        kept, values = array[at], []
-        for step in (1e-5, -1e-5):
-            array[at] = kept + step
-            values.append(slow())
-        array[at] = kept
-        return (values[0] - values[1]) / 2e-5
-
+    slope = partial(difference_quotient, slow)
     scale = rows.grad.abs().max().item()
     for at in ((0, 0), (3, 2), (N, 1), (2 * N - 1, D - 1)):
         assert rows.grad[at].item() == pytest.approx(slope(vectors, at), abs=1e-3 * scale + 1e-7)
@@ -220,7 +224,7 @@ def test_a_weight_that_is_none_is_refused_in_columns_too(train: Train, tmp_path:
 
 
 def test_annotated_pairs_train_what_plain_ones_do(train: Train, pairs: Path, tmp_path: Path):
-    """Weights in the records, as dial-freq --annotate writes them, are weights counted here: as JSON and as columns."""
+    """Weights in the records, as of dial-freq --annotate, are weights counted here."""
     rows = [orjson.loads(line) for line in pairs.read_bytes().splitlines()]
     once = {(r["dialogue_id"], r["turn"]): r["response"].lower() for r in rows}
     counts: dict[str, int] = {}
@@ -387,7 +391,8 @@ def test_pairs_piped_into_wmdc_need_no_other_flag(
     draw = random.Random(1)
     corpus = [{"id": f"d{i}", "turns": dialogue(i, draw)} for i in range(30)]
     (tmp_path / "corpus.jsonl").write_bytes(as_lines(corpus))
-    line = f"{scripts}/dial-pairs --window 1,2,3 corpus.jsonl | {scripts}/dial-train --method wmdc --max-steps 3"
+    pairs = f"{scripts}/dial-pairs --window 1,2,3 corpus.jsonl"
+    line = f"{pairs} | {scripts}/dial-train --method wmdc --max-steps 3"
     shell = ["bash", "-o", "pipefail", "-c", line]
     done = subprocess.run(shell, cwd=tmp_path, capture_output=True, env=environment, timeout=900)
     assert done.returncode == 0, done.stderr.decode()

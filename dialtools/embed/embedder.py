@@ -1,0 +1,213 @@
+"""Records in shards, shards to batches of vectors.
+
+N rows of a shard, F fields that are embedded, D dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import orjson
+import pyarrow as pa
+
+from dialtools.chance import share
+from dialtools.corpora.turns import Turns, turns_of
+from dialtools.embed.fields import carried, choose_fields, vector_name
+from dialtools.embed.model import Model
+from dialtools.embed.options import EmbedOptions
+from dialtools.embed.rows import HISTORY, expander
+from dialtools.embed.shard import Encoded, encode_turns
+from dialtools.encoder.encoder import Encoder
+from dialtools.errors import DataError
+from dialtools.streams.policy import Policy, Where
+from dialtools.streams.vectors import embedding_batch
+
+Record = tuple[Where, dict[str, Any]]
+
+
+@dataclass
+class Counts:
+    """Rows embedded, distinct texts encoded, and texts cut at the maximal length."""
+
+    rows: int = 0
+    distinct: int = 0
+    cut: int = 0
+
+    def add(self, other: Counts) -> None:
+        self.rows += other.rows
+        self.distinct += other.distinct
+        self.cut += other.cut
+
+
+@dataclass
+class Embedder:
+    """Turns records into batches of vectors; counts what it did.
+
+    Attributes:
+        advance: is told of each encoded text.
+        fields: what is embedded; the first row fixes it.
+        columns: the fields that are carried along; the first shard fixes them.
+        schema: of the batches; the first one fixes it.
+    """
+
+    model: Model
+    options: EmbedOptions
+    policy: Policy
+    advance: Callable[[int], None]
+    counts: Counts = field(default_factory=Counts)
+    fields: tuple[str, ...] = ()
+    columns: list[str] = field(default_factory=list)
+    schema: pa.Schema | None = None
+
+    def __post_init__(self) -> None:
+        self.expand = expander(self.options.per)
+        if self.options.per == "turn" and not self.options.field:
+            self.fields = (HISTORY,)
+
+    def shards(self, records: Iterable[Record]) -> Iterator[list[Record]]:
+        """Cut the records into shards; each record is checked, bad ones go to the policy."""
+        good = islice(self._checked(records), self.options.limit)
+        while shard := list(islice(good, self.options.shard_rows)):
+            self._settle_columns(shard)
+            yield shard
+
+    def _checked(self, records: Iterable[Record]) -> Iterator[Record]:
+        for number, (where, record) in enumerate(records):
+            if not self._is_drawn(number):
+                continue
+            try:
+                rows = [self._row(row) for row in self.expand(where, record)]
+            except ValueError as error:
+                self.policy.reject(where, str(error), orjson.dumps(record, default=str))
+                continue
+            yield from ((where, row) for row in rows)
+
+    def _is_drawn(self, number: int) -> bool:
+        sample = self.options.sample
+        return sample is None or share(str(number), seed=self.options.seed) < sample
+
+    def _row(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Check that the fields of a row can be embedded."""
+        self.fields = self.fields or choose_fields(self.options.field, row)
+        for name in self.fields:
+            turns_of(row, name)
+        return row
+
+    def _settle_columns(self, shard: list[Record]) -> None:
+        if self.columns:
+            return
+        records = [record for _, record in shard]
+        if self.options.per == "turn":
+            # every history again would be quadratic in the length of a dialogue
+            records = [{k: v for k, v in record.items() if k != HISTORY} for record in records]
+        self.columns = carried(records, self.options.keep)
+
+    def take_over(self, schema: pa.Schema, counts: Counts) -> None:
+        """Go on after a shard that an earlier run finished."""
+        self.schema = self.schema or schema.remove_metadata()
+        self.counts.add(counts)
+
+    def batch(self, shard: list[Record]) -> tuple[pa.RecordBatch, Counts]:
+        """Encode a shard; return its rows as a batch, and what it adds to the counts.
+
+        Raises:
+            DataError: if a text is too long and --on-truncate says so, or a carried field is of one
+                type here and of another there.
+        """
+        encoded = self._encoded(shard)
+        self._refuse_cut(encoded, shard)
+        columns = {name: self._column(name, shard) for name in self.columns}
+        if self.options.tokens:
+            columns |= {
+                name.replace("embedding", "tokens"): counts
+                for name, counts in self._by_field(encoded.tokens).items()
+            }
+        float16 = self.options.dtype == "float16"
+        vectors = self._by_field(encoded.vectors)
+        try:
+            batch = embedding_batch(columns, vectors, float16=float16, schema=self.schema)
+        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+            raise DataError(
+                f"a carried field is not of one type: {error}",
+                where=shard[0][0],
+                hint="--keep names the fields to carry",
+            ) from None
+        self.schema = self.schema or batch.schema
+        counts = Counts(len(shard), encoded.distinct, int(encoded.cut.sum()))
+        self.counts.add(counts)
+        return batch, counts
+
+    def _encoded(self, shard: list[Record]) -> Encoded:
+        """Encode all fields of all rows, field by field."""
+        items: list[Turns] = [turns_of(record, name) for name in self.fields for _, record in shard]
+        encoder = self.model.encoder
+        if (
+            not encoder.role_tokens
+        ):  # then who speaks makes no difference, and texts are distinct less
+            items = [(texts, None) for texts, _ in items]
+        return encode_turns(encoder, items, self.model.settings, self.advance)
+
+    def _by_field(self, values: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the values of each field, by the name of its vectors."""
+        parts = np.split(values, len(self.fields))
+        names = (vector_name(name, self.fields) for name in self.fields)
+        return dict(zip(names, parts, strict=True))
+
+    def _refuse_cut(self, encoded: Encoded, shard: list[Record]) -> None:
+        if not encoded.cut.any() or self.options.on_truncate != "error":
+            return
+        first = int(np.argmax(encoded.cut)) % len(shard)
+        raise DataError(
+            f"longer than {self.model.settings.max_length} tokens",
+            where=shard[first][0],
+            hint="--max-length, or --on-truncate warn",
+        )
+
+    def _column(self, name: str, shard: list[Record]) -> list[Any]:
+        """Return the values of a carried field; a column with nested values becomes JSON text."""
+        values = [record.get(name) for _, record in shard]
+        if not self._is_text(name) and not any(map(_nested, values)):
+            return values
+        return [
+            orjson.dumps(value).decode() if isinstance(value, dict | list) else value
+            for value in values
+        ]
+
+    def _is_text(self, name: str) -> bool:
+        """Tell whether an earlier shard made a column text."""
+        if self.schema is None or name not in self.schema.names:
+            return False
+        return str(self.schema.field(name).type) == "string"
+
+    def dimensions(self) -> int:
+        """Return D of the vectors that are written."""
+        whole = self.model.encoder.dimension
+        return min(whole, self.options.dimensions or whole)
+
+    def truncation_note(self) -> str:
+        """Return what is to be said of texts that were cut, or nothing."""
+        if not self.counts.cut or self.options.on_truncate != "warn":
+            return ""
+        texts = self.counts.rows * max(1, len(self.fields))
+        return (
+            f"{self.counts.cut:,} of {texts:,} texts cut at {self.model.settings.max_length} tokens"
+        )
+
+    def device_note(self) -> str:
+        """Return the device and its precision, of an encoder; word vectors need none."""
+        encoder = self.model.encoder
+        if not isinstance(encoder, Encoder):
+            return ""
+        return f"{encoder.device}, {self.model.settings.precision}"
+
+
+def _nested(value: Any) -> bool:
+    """Tell whether a value is more than a text, a number or a list of either."""
+    if isinstance(value, list):
+        texts = all(isinstance(part, str) for part in value)
+        return not texts and not all(type(part) in (int, float) for part in value)
+    return isinstance(value, dict)

@@ -1,0 +1,52 @@
+"""What embeds: a model on its device, or a file of word vectors, and how its texts become vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dialtools.embed.options import EmbedOptions
+from dialtools.embed.shard import Settings
+from dialtools.encoder.device import choose_device, choose_precision, default_batch_tokens
+from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.word_vectors import WordVectors
+
+
+@dataclass(frozen=True)
+class Model:
+    """An encoder and its settings."""
+
+    encoder: Encoder | WordVectors
+    settings: Settings
+
+    def space(self) -> dict[str, Any]:
+        """Return what two files of vectors must share to be compared."""
+        return {
+            "weights": self.encoder.digest(),
+            "pooling": self.encoder.pooling,
+            "normalize": self.settings.normalize,
+        }
+
+
+def load_model(options: EmbedOptions) -> Model:
+    """Load --model onto its device, and settle what the options leave to the model and the machine."""
+    device = choose_device(options.device)
+    encoder: Encoder | WordVectors
+    if Path(options.model).is_file():
+        encoder = WordVectors.load(options.model)
+    else:
+        encoder = Encoder.load(
+            options.model,
+            pooling=options.pooling,
+            max_length=options.max_length,
+            trust_remote_code=options.trust_remote_code,
+        ).to(device)
+    settings = Settings(
+        max_length=encoder.max_length,
+        normalize=encoder.normalize if options.normalize is None else options.normalize,
+        batch_tokens=options.batch_tokens or default_batch_tokens(device),
+        precision=choose_precision(options.precision, device),
+        float16_round=options.float16_round,
+    )
+    return Model(encoder, settings)

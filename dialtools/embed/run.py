@@ -1,0 +1,180 @@
+"""A run of dial-embed: to stdout as it goes, or in shards that a killed run does not embed again.
+
+    embedding = Embedding(options, model, policy, advance)
+    with claim(options.output, embedding.job(name, inputs), resume=..., overwrite=...) as work:
+        for count in embedding.shards(work):
+            ...                              # the caller may stop here: the shard is on the disk
+        embedding.write(work)
+
+In the working folder: `part-000001.arrow`, ..., each bound to the records it was made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from dialtools.corpora.read import read_records
+from dialtools.embed.compress import Compression
+from dialtools.embed.embedder import Counts, Embedder, Record
+from dialtools.embed.model import Model
+from dialtools.embed.options import EmbedOptions
+from dialtools.embed.plan import plan
+from dialtools.embed.transformed import Transform
+from dialtools.streams.atomic import atomic_file
+from dialtools.streams.digests import RecordDigest, hashed_stdin
+from dialtools.streams.formats import EMBEDDING_FORMATS, FORMATS
+from dialtools.streams.job import Job
+from dialtools.streams.policy import Policy
+from dialtools.streams.provenance import Inputs, as_metadata
+from dialtools.streams.resume import Work
+from dialtools.streams.sinks import output_format, writer
+from dialtools.streams.vectors import embedding_lines
+
+
+def embedding_format(options: EmbedOptions) -> str:
+    """Return the format of the output: by --to, by suffix, else Parquet, and Arrow on stdout."""
+    default = "arrow" if options.output == "-" else "parquet"
+    return output_format(
+        options.output,
+        options.to,
+        formats=EMBEDDING_FORMATS,
+        default=default,
+        dry=options.dry_run,
+    )
+
+
+class Embedding:
+    """One run, of one model."""
+
+    def __init__(
+        self,
+        options: EmbedOptions,
+        model: Model,
+        policy: Policy,
+        advance: Callable[[int], None],
+    ) -> None:
+        self.options = options
+        self.format = embedding_format(options)
+        self.policy = policy
+        self.space = model.space()
+        self.embedder = Embedder(model, options, policy, advance)
+
+    def job(self, command: str, inputs: Inputs) -> Job:
+        """Return what the run is a job of."""
+        facts = {"precision": self.embedder.model.settings.precision, **self.space}
+        return Job(command, self.options, inputs, facts)
+
+    def records(self) -> Iterator[Record]:
+        return read_records(self.options.inputs, format=self.options.from_, policy=self.policy)
+
+    def plan(self) -> dict[str, str]:
+        """Return what would be done, in lines by their names."""
+        Transform(self.options, self.space, overwrite=self.options.overwrite)  # for its checks
+        output = "stdout" if self.options.output == "-" else self.options.output
+        lines = plan(self.embedder, self.records())
+        return {**lines, "writes": f"{output} as {self.format}"}
+
+    def _prepare(self, *, overwrite: bool) -> None:
+        """Make ready what is done to vectors, before any are made: mistakes show early.
+
+        Args:
+            overwrite: --save-transform may replace a file.
+        """
+        model = self.embedder.model
+        self.transform = Transform(self.options, self.space, overwrite=overwrite)
+        self.compression = Compression(self.options, model.encoder, model.settings)
+
+    def stream(self, provenance: dict[str, Any]) -> None:
+        """Write each shard to the output as soon as it is embedded."""
+        self._prepare(overwrite=self.options.overwrite)
+        metadata = as_metadata(provenance | self.space)
+        with self._sink(metadata, overwrite=self.options.overwrite) as write:
+            for shard in self.embedder.shards(self.records()):
+                write(self.embedder.batch(shard)[0])
+
+    def shards(self, work: Work) -> Iterator[int]:
+        """Embed shard after shard, those excepted that an earlier run finished; yield their count.
+
+        Raises:
+            OutputError: if an earlier run made a shard of other records.
+        """
+        # what an interrupted run fitted and saved, it may save again
+        self._prepare(overwrite=work.overwrite or work.resumed)
+        seen = RecordDigest()
+        count = 0
+        with hashed_stdin() as stdin:
+            for count, shard in enumerate(self.embedder.shards(seen(self.records())), 1):
+                self._shard(work, _part_name(count), shard, seen.so_far())
+                yield count
+        work.expect("the finished part", len(work.pieces), count)
+        work.note_stdin(stdin.content())
+
+    def _shard(self, work: Work, name: str, shard: list[Record], records: str) -> None:
+        path = work.folder / name
+        piece = work.pieces.get(name)
+        if piece:
+            work.expect(name, piece["records"], records)
+            self.embedder.take_over(_read_part(path).schema, Counts(**piece["counts"]))
+            return
+        batch, counts = self.embedder.batch(shard)
+        with (
+            atomic_file(path, overwrite=True) as temporary,
+            writer(str(temporary), format="arrow", overwrite=True) as write,
+        ):
+            write(batch)
+        work.add(name, {"records": records, "counts": asdict(counts)})
+
+    def write(self, work: Work) -> None:
+        """Transform the shards and write the output; the working folder goes."""
+        names = [_part_name(number) for number in range(1, len(work.pieces) + 1)]
+        if self.transform.waits:
+            self.transform.fit(_read_part(work.folder / name) for name in names)
+        metadata = as_metadata(work.provenance())
+        with self._sink(metadata, overwrite=work.overwrite) as write:
+            for name in names:
+                write(_read_part(work.folder / name))
+        work.finish()
+
+    @contextmanager
+    def _sink(
+        self, metadata: dict[str, str], *, overwrite: bool
+    ) -> Iterator[Callable[[pa.RecordBatch], None]]:
+        """Open the output for batches as they were embedded."""
+        lines = FORMATS[self.format].lines
+        with writer(
+            self.options.output,
+            format=self.format,
+            overwrite=overwrite,
+            metadata=metadata,
+            floats=True,
+        ) as write:
+
+            def finished(batch: pa.RecordBatch) -> None:
+                batch = self.compression(self.transform(batch))
+                write(embedding_lines(batch) if lines else batch)
+
+            yield finished
+
+    def closing_notes(self) -> Iterable[str]:
+        """Return what the closing line says."""
+        counts = self.embedder.counts
+        yield (
+            f"{counts.rows:,} rows, {counts.distinct:,} texts encoded, "
+            f"{self.embedder.dimensions()} dimensions"
+        )
+        yield self.compression.note()
+
+
+def _part_name(number: int) -> str:
+    return f"part-{number:06d}.arrow"
+
+
+def _read_part(path: Path) -> pa.RecordBatch:
+    with pa.OSFile(str(path)) as file:
+        return pa.ipc.open_stream(file).read_next_batch()

@@ -1,0 +1,67 @@
+"""The texts of a record that are to be counted: by its kind, or by the name of a field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dialtools.corpora.dialogues import TEXT_KEYS, TURN_KEYS, dialogue, json_kind
+
+RESPONSE, TEXT, COUNT = "response", "text", "count"
+LARGEST = 1 << 62
+"""Beyond it the sums of 64-bit counts could overflow."""
+
+
+class BadField(ValueError):
+    """A record without the field that is counted, or with something else than text in it."""
+
+
+def field_texts(record: dict[str, Any], name: str | None) -> list[str]:
+    """Return the texts of a field.
+
+    Args:
+        name: None is the response of a pair, the turns of a dialogue, the text of an utterance.
+
+    Raises:
+        BadField: if there is no such field, or it holds something else.
+        BadDialogue: if the turns are none.
+    """
+    if name is None:
+        if RESPONSE in record:
+            name = RESPONSE
+        elif any(key in record for key in TURN_KEYS):
+            return dialogue(record).texts
+        elif TEXT in record:
+            name = TEXT
+        else:
+            raise BadField(f'no "response", "turns" or "text"; there are {_names(record)}')
+    if name not in record:
+        raise BadField(f"no field {name!r}; there are {_names(record)}")
+    value = record[name]
+    if type(value) is list:
+        return [_text(part, f"{name}[{i}]") for i, part in enumerate(value)]
+    return [_text(value, name)]
+
+
+def count_of(record: Mapping[str, Any]) -> int:
+    """Return the count of a frequency record.
+
+    Raises:
+        BadField: if it has none.
+    """
+    count = record.get(COUNT)
+    if type(count) is not int or not 0 < count < LARGEST:
+        raise BadField('"count" must be a whole number above 0')
+    return count
+
+
+def _names(record: Mapping[str, Any]) -> str:
+    return ", ".join(record) or "no fields"
+
+
+def _text(value: Any, where: str) -> str:
+    if type(value) is dict:
+        value = next((value[key] for key in TEXT_KEYS if key in value), value)
+    if type(value) is str:
+        return value
+    raise BadField(f"{where}: expected text, got {json_kind(value)}")

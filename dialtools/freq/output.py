@@ -1,0 +1,73 @@
+"""Frequencies, weighed records and summaries to where the options say."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from itertools import chain, islice
+from typing import Any
+
+from dialtools.freq.annotate import rendered
+from dialtools.freq.imbalance import SCHEMA, Spectrum, imbalance
+from dialtools.freq.job import Freq
+from dialtools.freq.options import FreqOptions
+from dialtools.streams.atomic import refuse_existing
+from dialtools.streams.formats import FORMATS
+from dialtools.streams.provenance import as_metadata
+from dialtools.streams.sinks import output_format, writer
+
+Provenance = Callable[..., dict[str, Any]]
+"""Returns what made the output, with the counts that it is given."""
+
+
+def check_outputs(options: FreqOptions) -> None:
+    """Refuse, before anything is read, outputs that exist or of which the format is unknown."""
+    if options.plot:
+        refuse_existing(options.plot, overwrite=options.overwrite)
+    if options.output != "-":
+        output_format(options.output, options.to)
+        refuse_existing(options.output, overwrite=options.overwrite)
+
+
+def write_frequencies(freq: Freq, provenance: Provenance) -> None:
+    """Count, and write the frequency records."""
+    kind = output_format(freq.options.output, freq.options.to)
+    with freq.counted() as counting:
+        payloads = freq.frequencies(counting, lines=FORMATS[kind].lines)
+        counts = {"total": counting.total, "distinct": counting.distinct}
+        _write(payloads, freq.options, kind, lambda: provenance(counts))
+
+
+def write_annotated(freq: Freq, provenance: Provenance) -> None:
+    """Write the input with its weights.
+
+    The format is that of the input, unless a suffix or --to names another.
+    """
+    options = freq.options
+    with closing(freq.annotated()) as parts:  # whatever happens below, its temporary files go
+        head = list(islice(parts, 1))
+        columns = bool(head) and not head[0].is_lines
+        piped = columns and options.output == "-" and not sys.stdout.isatty()
+        kind = output_format(options.output, options.to or ("arrow" if piped else None))
+        payloads = rendered(chain(head, parts), lines=FORMATS[kind].lines, columns=columns)
+        _write(payloads, options, kind, provenance)
+
+
+def _write(
+    payloads: Iterable[Any], options: FreqOptions, kind: str, provenance: Provenance
+) -> None:
+    metadata = {} if FORMATS[kind].lines else as_metadata(provenance())
+    with writer(
+        options.output, format=kind, overwrite=options.overwrite, metadata=metadata
+    ) as write:
+        for payload in payloads:
+            write(payload)
+
+
+def summaries(spectra: dict[str, Spectrum]) -> list[dict[str, Any]]:
+    """Return a record of figures for each corpus."""
+    return [
+        {"schema": SCHEMA, "corpus": name, **imbalance(spectrum)}
+        for name, spectrum in spectra.items()
+    ]

@@ -1,0 +1,57 @@
+"""Which turn of which dialogue a pair's response is, so that it counts once in all its windows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from dialtools.freq.fields import LARGEST, RESPONSE
+
+PLACE = ("window", "dialogue_id", "turn")
+
+
+class Places:
+    """Tells the turn by dialogue id, or, without one, by the pairs that stand one after another."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.response: tuple[int, str] | None = None
+        self.windows: set[Any] = set()
+
+    def next(self) -> int:
+        """Return a number that no turn has yet."""
+        self.number += 1
+        self.response = None
+        return self.number
+
+    def place(
+        self, record: Mapping[str, Any], name: str | None = None
+    ) -> tuple[str | None, int] | None:
+        """Return dialogue and turn of a pair's response; None if the record is no pair.
+
+        Args:
+            name: the field that is counted, if it was named.
+        """
+        if name not in (None, RESPONSE) or RESPONSE not in record or "window" not in record:
+            return None
+        identity, turn, window = record.get("dialogue_id"), record.get("turn"), record["window"]
+        if type(turn) is not int or abs(turn) >= LARGEST:
+            return None
+        if identity is not None:
+            return str(identity), turn
+
+        # dial-pairs writes the windows of a response one after another: a window again is another
+        if self.response != (turn, record[RESPONSE]) or window in self.windows:
+            self.next()
+            self.response, self.windows = (turn, record[RESPONSE]), set()
+        self.windows.add(window)
+        return None, self.number
+
+    def columns(self, batch: pa.RecordBatch) -> tuple[pa.Array, pa.Array]:
+        """Return (T,) dialogues and turns of a batch of pairs of which some have no id."""
+        names = [name for name in (RESPONSE, *PLACE) if name in batch.schema.names]
+        places = [self.place(row) or (None, self.next()) for row in batch.select(names).to_pylist()]
+        dialogues = pa.array([dialogue for dialogue, _ in places], pa.string())
+        return dialogues, pa.array([turn for _, turn in places], pa.int64())

@@ -1,0 +1,119 @@
+"""Choices come from tables, are shown where a user looks, and are completed."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+from all_commands import COMMANDS, EVERY_OPTION
+
+from dialtools.cli._help import MANY, help_text, value_name
+from dialtools.cli._man import documents
+from dialtools.cli._roff import roff
+from dialtools.errors import ConfigError
+from dialtools.options import Spec, parse_value
+
+PACKAGE = Path(__file__).resolve().parents[2] / "dialtools"
+NONSENSE = "no such value"
+PAGES = documents()
+
+with_choices = pytest.mark.parametrize(
+    ("command", "spec"),
+    [
+        pytest.param(name, spec, id=f"{name} {spec.flag}")
+        for name, spec in EVERY_OPTION
+        if spec.choices
+    ],
+)
+
+
+def test_every_option_with_a_closed_set_of_values_has_choices():
+    for command, spec in EVERY_OPTION:
+        if spec.parse is None or spec.choices:
+            continue
+        try:
+            parse_value(spec, NONSENSE, source=spec.flag)
+        except ConfigError as error:
+            assert "choose from" not in str(error), f"{command} {spec.flag}"
+
+
+@with_choices
+def test_choices_are_named_in_help_and_all_of_them_on_the_man_page(command: str, spec: Spec):
+    page = PAGES[f"man/{command.split()[0]}.1"]
+    assert roff(value_name(spec)) in page
+    shown = f"{value_name(spec)} {help_text(spec)}"
+    printed = f"{value_name(spec)} {help_text(spec, all_choices=True)}"
+    assert spec.choices
+    assert len(spec.choices) > MANY or all(choice in shown for choice in spec.choices)
+    assert all(choice in printed for choice in spec.choices)
+
+
+@with_choices
+def test_choices_are_completed(command: str, spec: Spec):
+    parser = COMMANDS[command].click_command()
+    context = click.Context(parser)
+    parameter = next(p for p in parser.params if p.name == spec.name)
+    words = [item.value for item in parameter.shell_complete(context, "")]
+    assert tuple(words) == spec.choices
+    if spec.lists:
+        begun = f"{words[0]},{words[1][:2]}"
+        assert f"{words[0]},{words[1]}" in [
+            item.value for item in parameter.shell_complete(context, begun)
+        ]
+
+
+def test_a_shell_is_told_the_choices_of_a_task(scripts: Path):
+    asked = {
+        "_DIAL_EVAL_COMPLETE": "bash_complete",
+        "COMP_WORDS": "dial-eval intent --method k",
+        "COMP_CWORD": "3",
+    }
+    answer = subprocess.run(
+        [scripts / "dial-eval"], env={**os.environ, **asked}, capture_output=True, check=True
+    )
+    assert answer.stdout == b"plain,knn\n"
+
+
+def literal_choices() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield where choices are written as names one by one, and the names."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.keyword) or node.arg != "choices":
+                continue
+            if isinstance(node.value, ast.Tuple | ast.List):
+                where = f"{path.relative_to(PACKAGE)}:{node.value.lineno}"
+                yield where, tuple(ast.unparse(name) for name in node.value.elts)
+
+
+def tables() -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the name and the keys of each table of names that some options module can see."""
+    modules = {command.options.__module__ for command in COMMANDS.values()}
+    for module in sorted(modules):
+        for name, value in vars(import_module(module)).items():
+            if isinstance(value, dict) and name.isupper():
+                yield f"{module}.{name}", frozenset(map(repr, value))
+
+
+def test_no_choices_are_written_beside_the_table_that_has_them():
+    keys = {names: table for table, names in tables()}
+    twins = [
+        (where, keys[frozenset(names)])
+        for where, names in literal_choices()
+        if frozenset(names) in keys
+    ]
+    assert twins == []
+
+
+def test_a_flag_shows_its_default():
+    for command, spec in EVERY_OPTION:
+        plain = spec.default not in (None, False, True, (), "")
+        if plain and spec.shown is None:
+            value = spec.default
+            shown = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            assert f"[{shown}]" in help_text(spec), f"{command} {spec.flag}"
