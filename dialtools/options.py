@@ -2,7 +2,7 @@
 
     @dataclass
     class PairOptions(InputOptions, OutputOptions, RunOptions):
-        window: tuple[int, ...] = option((1,), help="window sizes", metavar="N[,N...]", parse=int_list)
+        window: tuple[int, ...] = option((1,), help="window sizes", parse=int_list)
         format: str | None = option(None, help="format of the output", choices=FORMATS)
 
 The flag of field `min_words` is `--min-words`, its key in a TOML file `min-words`, its
@@ -57,6 +57,10 @@ class Spec:
     def flag(self) -> str:
         return f"--{self.key}"
 
+    def variable(self, command: str) -> str:
+        """Return the environment variable that sets the option of a command."""
+        return f"{command}-{self.key}".upper().replace("-", "_")
+
     @property
     def lists(self) -> bool:
         """Whether one text of the option names several values, separated by commas."""
@@ -82,7 +86,8 @@ def option(
         default: the value without the flag; the only place where it stands.
         choices: all values there are: a table (its keys), names, or a function that returns names
             and is first called when a command is built, so that it may look into files.
-        parse: turns the text of the flag into the value; raises ValueError with the reason (`values`).
+        parse: turns the text of the flag into the value (`values`); raises ValueError with the
+            reason.
         multiple: the flag may be given again; the value is a tuple.
         shown: what help says of the default, when the value itself is not plain.
         how: it changes how a run goes or where its results lie, not what it makes; such an option
@@ -112,13 +117,13 @@ def specs(options: type) -> tuple[Spec, ...]:
     """Return the options of a dataclass, those of its own before those it inherits."""
     hints = typing.get_type_hints(options)
     every = [f for f in dataclasses.fields(options) if "help" in f.metadata]
-    own = inspect.get_annotations(options)
-    every.sort(key=lambda f: f.name not in own)
+    declared_here = inspect.get_annotations(options)
+    every.sort(key=lambda f: f.name not in declared_here)
     return tuple(_spec(f, hints[f.name]) for f in every)
 
 
 def settings(options: Any) -> dict[str, Any]:
-    """Return the options that change what a run makes, by TOML key; positional ones are left out."""
+    """Return the options that change what a run makes, by TOML key, without positional ones."""
     return {
         spec.key: getattr(options, spec.name)
         for spec in specs(options.__class__)
@@ -188,40 +193,39 @@ class Layer:
 
 
 def resolve(options: type, layers: Sequence[Layer]) -> tuple[Any, dict[str, str]]:
-    """Return the options object and where each value came from; the first layer that has a key wins.
+    """Return the options object and where each value came from: the first layer that has its key.
 
     Raises:
         ConfigError: for an unknown key, or a value that cannot be read.
     """
-    by_key = {s.key: s for s in specs(options)}
+    by_key = {spec.key: spec for spec in specs(options)}
     for layer in layers:
-        for key in layer.values:
-            if key not in by_key:
-                raise ConfigError(
-                    f"{layer.name}: unknown key {key!r}", hint=nearest(key, list(by_key))
-                )
+        _check_keys(layer, list(by_key))
+
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for key, spec in by_key.items():
         layer = next((layer for layer in layers if layer.values.get(key) is not None), None)
-        origins[key] = layer.name if layer else "default"
-        if layer:
-            source = spec.flag if layer.name == "flag" else f"{layer.name}: {key}"
-            values[spec.name] = parse_value(spec, layer.values[key], source=source)
+        if layer is None:
+            origins[key] = "default"
+            continue
+        origins[key] = layer.name
+        source = spec.flag if layer.name == "flag" else f"{layer.name}: {key}"
+        values[spec.name] = parse_value(spec, layer.values[key], source=source)
     return options(**values), origins
+
+
+def _check_keys(layer: Layer, known: list[str]) -> None:
+    for key in layer.values:
+        if key not in known:
+            raise ConfigError(f"{layer.name}: unknown key {key!r}", hint=nearest(key, known))
 
 
 def environment(options: type, command: str, environ: Mapping[str, str]) -> Layer:
     """Return the layer of `DIAL_<CMD>_<FLAG>` variables."""
-    prefix = command.upper().replace("-", "_")
-    names = {
-        s.key: f"{prefix}_{s.key.upper().replace('-', '_')}"
-        for s in specs(options)
-        if not s.positional
-    }
-    return Layer(
-        "environment", {key: environ[name] for key, name in names.items() if environ.get(name)}
-    )
+    names = {spec.key: spec.variable(command) for spec in specs(options) if not spec.positional}
+    values = {key: environ[name] for key, name in names.items() if environ.get(name)}
+    return Layer("environment", values)
 
 
 @dataclass

@@ -82,7 +82,7 @@ def bounded(
     high: float | None = None,
     below: float | None = None,
 ) -> Parser[float]:
-    """Return a parser of numbers within bounds: `low` and `high` may be reached, `above` and `below` not."""
+    """Return a parser of numbers; `low` and `high` may be reached, `above` and `below` not."""
 
     def parse(text: str) -> float:
         value = number(text)
@@ -116,7 +116,7 @@ def list_of(parser: Parser[T]) -> Parser[tuple[T, ...]]:
 
 
 def either(words: Mapping[str, T], parser: Parser[T]) -> Parser[T]:
-    """Return a parser that reads some words as the values they stand for, and all else by `parser`."""
+    """Return a parser that knows the values of some words, and reads all else by `parser`."""
 
     def parse(text: str) -> T:
         if text in words:
@@ -167,7 +167,7 @@ def two_names(text: str) -> tuple[str, ...]:
 
 
 def subset_of(known: Iterable[str], *, nothing: str = "none") -> Parser[tuple[str, ...]]:
-    """Return a parser of some of the names known, in their order; the word `nothing` is none of them."""
+    """Return a parser of some of the names known, in their order; `nothing` stands for no name."""
     order = tuple(known)
 
     def parse(text: str) -> tuple[str, ...]:
@@ -205,7 +205,7 @@ picture = file_with_suffix(*PICTURES)
 
 
 def byte_size(least: int) -> Parser[int]:
-    """Return a parser of `256MB`, `1.5G`, `2GiB` into bytes, not below `least`; a unit is a power of 1024."""
+    """Return a parser of `256MB`, `1.5G`, `2GiB` into bytes; units are powers of 1024."""
 
     def parse(text: str) -> int:
         size = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", text.strip().upper(), re.ASCII)

@@ -98,7 +98,8 @@ def command(
         name: the command's name; default: the first word of the module's docstring.
         doc: help text; default: the module's docstring.
         recipe: from the values set so far, further layers of defaults.
-        reads_stdin: without a named file the command reads stdin; default: if it has INPUT arguments.
+        reads_stdin: without a named file the command reads stdin; default: if it has INPUT
+            arguments.
     """
 
     def wrap(function: Function) -> Command:

@@ -54,7 +54,7 @@ def _report(name: str, error: DialError, *, debug: bool) -> int:
 
 
 def _message(error: click.UsageError) -> str:
-    """Return click's message in our voice; its suggestions go, for ours stand in a line of their own."""
+    """Return click's message in our voice, without its suggestions: ours stand in the next line."""
     message = error.message[:1].lower() + error.message[1:]
     return message.rstrip(".").split(" (Possible")[0].split(" Did you mean")[0]
 

@@ -46,7 +46,8 @@ class Grid:
         names: the first columns, which name a row: they stand left and are never cut.
         texts: the columns after them that stand left too; all others are numbers and stand right.
 
-    Where rows next to each other begin with the same cell, it is shown once, and a rule parts them from the others.
+    Where rows next to each other begin with the same cell, it is shown once, and a rule parts
+    them from the others.
     """
 
     head: Sequence[str]
@@ -85,7 +86,11 @@ def write_table(
     overwrite: bool,
     run: Run,
 ) -> None:
-    """Write a table as asked for, by the suffix of the file, else for the screen; or its records as JSONL or CSV."""
+    """Write a table, or its records as JSONL or CSV.
+
+    Args:
+        to: the format; default: by the suffix of the file, a table on a terminal, else JSONL.
+    """
     from dialtools.streams.sinks import open_output, write_records
 
     kind = to or SUFFIXES.get(Path(output).suffix, "table" if on_screen(output) else "jsonl")

@@ -74,7 +74,7 @@ def flag_names(spec: Spec) -> str:
 
 
 def value_name(spec: Spec) -> str:
-    """Return what stands for the value: `FILE`, or the choices where they are short; a switch has none."""
+    """Return what stands for the value: `FILE`, or short choices; "" for a switch."""
     if spec.type is bool:
         return ""
     if _choices_beside_flag(spec):

@@ -49,7 +49,7 @@ def man_page(command: Command | Group) -> str:
     """Return the page of a command in roff (man macros)."""
     doc = sections(command.doc)
     every = [command] if isinstance(command, Command) else list(command.commands().values())
-    all_specs = list(dict.fromkeys(spec for one in every for spec in one.specs))
+    all_specs = list(dict.fromkeys(spec for task in every for spec in task.specs))
 
     lines = header(doc.name, 1, __version__)
     lines += [".SH NAME", roff(f"{doc.name} - {doc.summary}")]
@@ -88,11 +88,11 @@ def _tasks(group: Group) -> list[str]:
     lines: list[str] = []
     for name, task in tasks.items():
         doc = sections(task.doc)
-        own = [spec for spec in task.specs if spec not in shared]
+        others = [spec for spec in task.specs if spec not in shared]
         lines += [f'.SH "{roff(name.upper())}"', roff(doc.summary[:1].upper() + doc.summary[1:])]
         lines += literal("\n".join(doc.examples).splitlines()) if doc.examples else []
         lines += prose(doc.rest) if doc.rest else []
-        lines += [*_options(own, ".SS"), ".PP", roff(f"Memory: {task.memory}")]
+        lines += [*_options(others, ".SS"), ".PP", roff(f"Memory: {task.memory}")]
     common = [spec for spec in next(iter(tasks.values())).specs if spec in shared]
     return [*lines, '.SH "OPTIONS OF EVERY TASK"', *_options(common, ".SS")]
 
@@ -112,9 +112,8 @@ def _variables(name: str, all_specs: Sequence[Spec]) -> list[str]:
     """Return the variables that set the command's own flags, and those of its surroundings."""
     prefix = name.upper().replace("-", "_")
     example = next(spec for spec in all_specs if spec.type is not bool and not spec.positional)
-    variable = f"{prefix}_{example.key.upper().replace('-', '_')}"
     text = (
-        f"every flag has a variable, such as {variable} for {example.flag}; "
+        f"every flag has a variable, such as {example.variable(name)} for {example.flag}; "
         "a flag goes before its variable, a variable before --config"
     )
     term = f"{bold(f'{prefix}_')}{italic('FLAG')}"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 FIRST_GAP = 10.0
-"""Seconds to the first line; each gap is twice the one before, so that a log of a long night stays short."""
+"""Seconds to the first line; each gap is twice the last: a log of a long night stays short."""
 
 
 class Progress(Protocol):
@@ -29,7 +29,7 @@ class Silence:
 
 
 class Pace:
-    """How much is done, and how fast: what an earlier run has done counts for the one, not for the other."""
+    """How much is done, and how fast; what an earlier run did is done, but no part of the pace."""
 
     def __init__(self, total: int | None, unit: str) -> None:
         self.total = total

@@ -64,7 +64,7 @@ class Run:
 
     @contextmanager
     def policy(self) -> Iterator[Policy]:
-        """Open the policy of --on-error; what it skips is counted for the closing line and the exit status.
+        """Open the policy of --on-error; what it skips is told by `close` and the exit status.
 
         Under --dry-run nothing is put aside.
         """
@@ -76,7 +76,7 @@ class Run:
         self.skipped = policy.skipped
 
     def close(self, *facts: str) -> None:
-        """Say the one closing line: what came of the run, the bad records skipped, the time it took.
+        """Say the one closing line: what came of the run, the bad records skipped, the time.
 
         Args:
             facts: e.g. `Tally.line("pairs from 12 dialogues")`; empty ones are left out.
@@ -111,7 +111,7 @@ class Run:
 
     @contextmanager
     def graceful(self) -> Iterator[None]:
-        """Turn the first SIGINT or SIGTERM into `stop_requested`; a second one ends the run at once."""
+        """Turn the first SIGINT or SIGTERM into `stop_requested`; a second ends the run at once."""
         numbers = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, self._note) for number in numbers}
         try:

@@ -171,7 +171,7 @@ def report_suite(suite: Suite, result: Result, options: SuiteOptions, run: Run) 
 
 
 def suite_grid(suite: Suite, result: Result, *, published: bool) -> Grid:
-    """Return a row for each score of a suite and a column for each model, the papers' numbers behind."""
+    """Return a row for each score of a suite, a column for each model, papers' numbers behind."""
     papers = suite.published() if published else {}
     rows = []
     for row in suite.rows():

@@ -15,7 +15,7 @@ EVERYWHERE = ("config",)
 
 
 class Note(NamedTuple):
-    """A variable or a file: its name, what it does, and where it matters (names of options or commands)."""
+    """A variable or a file: its name, what it does, and which options or commands it matters to."""
 
     name: str
     text: str

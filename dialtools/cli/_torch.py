@@ -7,8 +7,8 @@ import os
 ENVIRONMENT = {
     # spinning threads starve each other on a busy machine
     "OMP_WAIT_POLICY": "PASSIVE",
-    # kernels are compiled for each shape, about 0.3 MiB apiece, and batches seldom have the same shape twice: a cache
-    # of the default 1,024 grows by hundreds of MiB and saves no time
+    # kernels are compiled for each shape, about 0.3 MiB apiece, and batches seldom have the same
+    # shape twice: a cache of the default 1,024 grows by hundreds of MiB and saves no time
     "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "16",
 }
 

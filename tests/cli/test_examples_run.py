@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from all_commands import COMMANDS, LOADED
 from cli.example_files import MADE_BY_COMMANDS, write_inputs, write_vectors
 
-from dialtools.cli import _man
 from dialtools.cli._command import Group
 from dialtools.cli._help import sections
 
@@ -20,18 +20,18 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def examples() -> list[str]:
-    """The example lines of every command and task, and the shell lines of the README."""
-    loaded = [entry.load() for entry in _man.COMMANDS.values()]
-    groups = [c for c in loaded if isinstance(c, Group)]
-    documents = [c.doc for c in loaded] + [
-        task.doc for c in groups for task in c.commands().values()
+    """The examples of every command and task, and the shell lines of the README."""
+    groups = [
+        entry.load()
+        for group in LOADED.values()
+        if isinstance(group, Group)
+        for entry in group.table.values()
     ]
-    documents += [entry.load().doc for c in groups for entry in c.table.values()]
-    readme = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    lines = [line for block in readme for line in block.splitlines() if line.startswith("dial-")]
-    return list(
-        dict.fromkeys([line for document in documents for line in sections(document)[2]] + lines)
-    )
+    documents = [command.doc for command in (*LOADED.values(), *groups, *COMMANDS.values())]
+    lines = [line for document in documents for line in sections(document).examples]
+    for block in re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL):
+        lines += [line for line in block.splitlines() if line.startswith("dial-")]
+    return list(dict.fromkeys(lines))
 
 
 QUICK = {
