@@ -54,24 +54,19 @@ def ours(options: argparse.Namespace, pairs: list[tuple[str, str]], work: Path, 
     from dialtools.train import prepare
     from dialtools.train.data.spool import spool, tokenise_store
     from dialtools.train.data.store import Store
-    from dialtools.train.options import TrainOptions
+    from dialtools.train.options import recipe_options
 
     work.mkdir()
     write_records(({"context": [a], "response": b} for a, b in pairs), str(work / "pairs.jsonl"))
-    settings = TrainOptions(
+    settings = recipe_options(
+        method="simcse",
         inputs=(str(work / "pairs.jsonl"),),
         model=options.model,
-        loss="simcse",
         head="none",
-        temperature=0.05,
         batch_size=options.batch_size,
         epochs=1.0,
         lr=2e-5,
-        optimizer="adamw",
-        schedule="linear",
         max_length=64,
-        weight_decay=0.0,
-        clip=1.0,
         precision=precision,
         device="cpu",
         grad_cache="off",

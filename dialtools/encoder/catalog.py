@@ -11,3 +11,5 @@ POOLINGS = {
     "max": Entry(f"{_HOME}:maximum", "the largest value of each dimension"),
     "last": Entry(f"{_HOME}:last", "the last real token, for decoders"),
 }
+USUAL_POOLING = "mean"
+"""Of a model that does not say."""

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.catalog import lookup
-from dialtools.encoder.catalog import POOLINGS
+from dialtools.encoder.catalog import POOLINGS, USUAL_POOLING
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.tokens import SPEAKER_TOKENS, SpecialTokens
 from dialtools.errors import ConfigError, ModelError
@@ -187,7 +187,7 @@ class Encoder(nn.Module):
         encoder = cls(
             backbone,
             tokenizer,
-            pooling=pooling or stated.get("pooling", "mean"),
+            pooling=pooling or stated.get("pooling", USUAL_POOLING),
             max_length=length,
             normalize=stated.get("normalize", False),
         )
@@ -219,7 +219,7 @@ def _stated(directory: Path) -> dict[str, Any]:
             config = _json(directory / module["path"] / "config.json")
             stated["pooling"] = next(
                 (new for old, new in OLD_POOLING_KEYS.items() if config.get(old)), None
-            ) or config.get("pooling_mode", "mean")
+            ) or config.get("pooling_mode", USUAL_POOLING)
         stated["normalize"] = stated.get("normalize", False) or kind == "Normalize"
     return stated
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from dialtools.encoder.catalog import USUAL_POOLING
 from dialtools.encoder.encoder import Encoder, quiet_transformers
 from dialtools.encoder.randomness import seeded
 
@@ -50,13 +51,13 @@ def train_tokenizer(texts: Sequence[str], *, vocab_size: int) -> Any:
 def fresh_encoder(
     tokenizer: Any,
     *,
-    hidden: int = 256,
-    layers: int = 4,
+    hidden: int,
+    layers: int,
     max_length: int = 128,
-    pooling: str = "mean",
+    pooling: str | None = None,
     seed: int = 0,
 ) -> Encoder:
-    """Return an untrained BERT of the given size for a tokenizer."""
+    """Return an untrained BERT of the given size for a tokenizer; without a pooling, with the usual one."""
     from transformers import BertConfig, BertModel
 
     config = BertConfig(
@@ -75,4 +76,4 @@ def fresh_encoder(
     ):  # words, not positions, tell texts apart from the start: else all vectors begin as one
         backbone.embeddings.position_embeddings.weight.mul_(0.1)
         backbone.embeddings.token_type_embeddings.weight.zero_()
-    return Encoder(backbone, tokenizer, pooling=pooling, max_length=max_length)
+    return Encoder(backbone, tokenizer, pooling=pooling or USUAL_POOLING, max_length=max_length)

@@ -28,7 +28,7 @@ from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import Inputs, digest
 from dialtools.train.data.spool import spool, tokenise_store, write_json
 from dialtools.train.data.store import COLUMNS, Store, is_finished, placeholders
-from dialtools.train.options import TrainOptions
+from dialtools.train.options import TrainOptions, objective_entry
 from dialtools.train.prepare import describe_fresh, load_encoder
 from dialtools.train.recipe import fresh_note
 
@@ -130,7 +130,7 @@ def cache_key(options: TrainOptions, inputs: Sequence[Mapping[str, Any]]) -> str
         str(options.limit),
         str(options.from_),
         *COLUMNS,
-        str(options.objective == "template"),
+        str(objective_entry(options).templates),
     ]
     return blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
 
@@ -161,7 +161,7 @@ def _spool_inputs(place: Path, options: TrainOptions, policy: Policy) -> None:
         if pairs < 2:
             hint = "dial-pairs makes pairs from dialogues"
             raise DataError(f"{pairs} pairs: nothing to contrast", hint=hint)
-        if options.objective == "template":
+        if objective_entry(options).templates:
             _check_placeholders(len(placeholders(scrap)))
         if stdin:
             write_json(scrap / STDIN, stdin.content())

@@ -14,10 +14,8 @@ from dialtools.encoder.device import autocast
 from dialtools.encoder.randomness import seeded
 from dialtools.errors import ModelError
 from dialtools.train import gradcache, optimiser
-from dialtools.train.data.sampler import ByWindow, Sampler
-from dialtools.train.data.store import Store
+from dialtools.train.hyperparameters import Hyperparameters
 from dialtools.train.objectives.base import Batch, Objective, Part
-from dialtools.train.options import TrainOptions
 
 ACTIVATION_BUDGET = 2 << 30
 LAYER_FLOATS = 34  # activations a layer keeps for backward, in units of the hidden size a token
@@ -52,31 +50,40 @@ class NotFinite(ModelError):
         self.pairs = pairs
 
 
-def build_sampler(pairs: np.ndarray, store: Store, options: TrainOptions) -> Sampler | ByWindow:
-    """Return the batches that the options ask for."""
-    size, seed = options.batch_size or 2, options.seed
-    if options.batches == "by-window":
-        return ByWindow(pairs, store.window[pairs], batch_size=size, seed=seed)
-    return Sampler(pairs, batch_size=size, seed=seed)
-
-
 class Trainer:
-    """Encoder, objective and optimiser, and the step they have reached."""
+    """Encoder, objective and optimiser, and the step they have reached.
 
-    def __init__(self, objective: Objective, *, precision: str) -> None:
-        self.setting, self.objective, self.precision = objective.setting, objective, precision
-        self.encoder, self.options = objective.setting.encoder, objective.setting.options
-        self.sampler = build_sampler(objective.setting.pairs, objective.setting.store, self.options)
-        epochs = self.options.align_epochs if self.options.align else self.options.epochs
-        planned = round((epochs or 0) * self.sampler.per_epoch)
-        self.total = max(1, planned) if self.options.max_steps is None else self.options.max_steps
+    Args:
+        max_steps: take so many steps whatever the epochs; None goes by the epochs.
+        grad_cache: `on`, `off`, or `auto`, which encodes a batch twice if it would need much memory.
+    """
+
+    def __init__(
+        self,
+        objective: Objective[Any],
+        values: Hyperparameters,
+        *,
+        precision: str,
+        grad_cache: str,
+        max_steps: int | None,
+    ) -> None:
+        self.objective = objective
+        self.setting = objective.setting
+        self.encoder = objective.setting.encoder
+        self.values = values
+        self.precision = precision
+        self.grad_cache = grad_cache
+        self.sampler = objective.sampler(values.batch_size)
+        self.total = planned_steps(objective.epochs(values.epochs), self.sampler.per_epoch)
+        if max_steps is not None:
+            self.total = max_steps
         self.optimiser = optimiser.build(
-            self.options.optimizer or "adam",
+            values.optimizer,
             self.encoder,
             objective,
-            lr=self.options.lr or 0.0,
-            head_multiplier=self.options.head_lr_multiplier or 1.0,
-            weight_decay=self.options.weight_decay or 0.0,
+            lr=values.lr,
+            head_multiplier=values.head_lr_multiplier,
+            weight_decay=values.weight_decay,
         )
         self.step = 0
 
@@ -95,16 +102,15 @@ class Trainer:
         batch = self.objective.collate(self.sampler.batch(self.step), self.step)
         rate = optimiser.set_rates(
             self.optimiser,
-            self.options.schedule or "constant",
+            self.values.schedule,
             self.step,
             total=self.total,
-            warmup=self.options.warmup or 0.0,
+            warmup=self.values.warmup,
         )
         self.optimiser.zero_grad(set_to_none=True)
         figures: dict[str, float] = {}
-        with seeded(
-            (self.options.seed << 32) + self.step, self.encoder.device
-        ):  # dropout depends on the step alone
+        # Dropout depends on seed and step alone, so that resume is exact.
+        with seeded((self.setting.seed << 32) + self.step, self.encoder.device):
             loss = gradcache.backward(
                 self._encode,
                 batch.parts,
@@ -115,10 +121,9 @@ class Trainer:
         value = float(loss)
         if not np.isfinite(value):
             raise NotFinite(self.step + 1, batch.pairs)
-        if self.options.clip:
-            nn.utils.clip_grad_norm_(
-                [*self.encoder.parameters(), *self.objective.parameters()], self.options.clip
-            )
+        if self.values.clip:
+            parameters = [*self.encoder.parameters(), *self.objective.parameters()]
+            nn.utils.clip_grad_norm_(parameters, self.values.clip)
         self.optimiser.step()
         self.step += 1
         seconds = time.monotonic() - started
@@ -126,7 +131,7 @@ class Trainer:
             step=self.step,
             epoch=self.step / self.sampler.per_epoch,
             loss=value,
-            lr=(self.options.lr or 0) * rate,
+            lr=self.values.lr * rate,
             tokens=batch.tokens,
             tokens_per_second=batch.tokens / seconds,
             figures=figures,
@@ -141,9 +146,14 @@ class Trainer:
 
     def cached(self, batch: Batch) -> bool:
         """Tell whether a batch is encoded twice, one micro-batch in memory at a time."""
-        if self.options.grad_cache != "auto":
-            return self.options.grad_cache == "on"
+        if self.grad_cache != "auto":
+            return self.grad_cache == "on"
         config = self.encoder.backbone.config
         layers = getattr(config, "num_hidden_layers", 12)
         size = 2 if self.precision == "bfloat16" else 4
         return batch.padded * layers * config.hidden_size * LAYER_FLOATS * size > ACTIVATION_BUDGET
+
+
+def planned_steps(epochs: float, per_epoch: int) -> int:
+    """Return the steps of some passes over the pairs: of a fraction one at least, of none none."""
+    return max(1, round(epochs * per_epoch)) if epochs > 0 else 0

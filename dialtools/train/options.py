@@ -1,36 +1,47 @@
-"""Options of dial-train."""
+"""Options of dial-train.
+
+What belongs to the run as a whole stands here. Values that recipes publish stand in
+`hyperparameters` and beside the objectives that they belong to; TrainOptions is composed of all.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, make_dataclass
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.errors import ConfigError
-from dialtools.options import DRY_RUN, RunOptions, argument, option
+from dialtools.options import (
+    DRY_RUN,
+    Layer,
+    RunOptions,
+    argument,
+    option,
+    resolve,
+    specs,
+)
 from dialtools.streams.formats import RECORD_FORMATS
 from dialtools.train import recipe
-from dialtools.train.catalog import HEADS, OPTIMISERS, SCHEDULES
-from dialtools.train.losses.catalog import LOSSES
-from dialtools.train.objectives.catalog import OBJECTIVES, OWNERS
+from dialtools.train.hyperparameters import Hyperparameters, settled
+from dialtools.train.objectives.catalog import OBJECTIVES, ObjectiveEntry
 from dialtools.values import (
     ON_ERROR,
     at_least,
-    count_or_all,
     int_list,
     on_error_policy,
+    share_below_one,
     steps_or_epoch,
 )
 
-RECIPE = {"shown": "by recipe", "group": "Recipe"}
-
 
 @dataclass
-class TrainOptions(RunOptions):
-    """What is trained, how, and where it goes."""
+class StartOptions:
+    """What is read, what training starts from, and where the model goes."""
 
     inputs: tuple[str, ...] = argument(help="pair files; none or - is stdin")
     method: str = option(
-        "dse",
+        recipe.DEFAULT,
         metavar="RECIPE",
         choices=recipe.names,
         help="the recipe: published values, which flags override",
@@ -42,7 +53,11 @@ class TrainOptions(RunOptions):
         shown="a fresh small encoder",
     )
     output: str = option(
-        "model", short="-o", metavar="DIR", help="model directory to write", how=True
+        "model",
+        short="-o",
+        metavar="DIR",
+        help="model directory to write",
+        how=True,
     )
     from_: str | None = option(
         None,
@@ -77,32 +92,24 @@ class TrainOptions(RunOptions):
         shown="all",
     )
 
+
+@dataclass
+class RecipeOptions:
+    """Of a recipe's values those that may stay unsaid."""
+
     objective: str | None = option(
         None,
         choices=OBJECTIVES,
-        help="what is learnt: contrast of contexts and responses, matching through the context, siamese, utterances with their templates, masked words",
-        **RECIPE,
-    )
-    loss: str | None = option(None, choices=LOSSES, help="the contrast", **RECIPE)
-    head: str | None = option(
-        None,
-        choices=HEADS,
-        help="head in training, dropped at the end; window-linear: one for each window size",
-        **RECIPE,
+        group="Recipe",
+        help="what is learnt from the pairs",
+        shown="by recipe",
     )
     pooling: str | None = option(
-        None, choices=POOLINGS, help="how token vectors become one", **RECIPE
-    )
-    temperature: float | None = option(None, metavar="X", help="temperature of the loss", **RECIPE)
-    batch_size: int | None = option(
         None,
-        metavar="N",
-        parse=at_least(2),
-        help="pairs a batch, which is also the pool of negatives",
-        **RECIPE,
-    )
-    epochs: float | None = option(
-        None, metavar="X", help="passes over the pairs; may be a fraction", **RECIPE
+        choices=POOLINGS,
+        group="Recipe",
+        help="how token vectors become one",
+        shown="by recipe, else the model's own",
     )
     max_steps: int | None = option(
         None,
@@ -110,42 +117,6 @@ class TrainOptions(RunOptions):
         parse=at_least(0),
         group="Recipe",
         help="stop after N steps; 0 saves the start as it is",
-    )
-    lr: float | None = option(None, metavar="X", help="learning rate of the encoder", **RECIPE)
-    head_lr_multiplier: float | None = option(
-        None, metavar="X", help="the head's rate is this many times the encoder's", **RECIPE
-    )
-    weights: str | None = option(
-        None,
-        choices=("none", "given", "irf"),
-        help="none: pairs count alike; given: as the field `weight` says; irf: so, else 1 / (ln f + 1) of the response's frequency",
-        **RECIPE,
-    )
-    weights_mean_one: bool = option(False, group="Recipe", help="scale the weights to a mean of 1")
-    batches: str | None = option(
-        None,
-        choices=("mixed", "by-window"),
-        help="by-window: pairs of one window size a batch, sizes in turn",
-        **RECIPE,
-    )
-    optimizer: str | None = option(None, choices=OPTIMISERS, help="optimiser", **RECIPE)
-    schedule: str | None = option(
-        None,
-        choices=SCHEDULES,
-        help="learning-rate schedule",
-        **RECIPE,
-    )
-    warmup: float | None = option(
-        None, metavar="SHARE", help="share of the steps over which the rate rises", **RECIPE
-    )
-    weight_decay: float | None = option(
-        None, metavar="X", help="weight decay (not on biases and norms)", **RECIPE
-    )
-    clip: float | None = option(
-        None, metavar="X", help="clip gradients at this norm; 0 does not", **RECIPE
-    )
-    max_length: int | None = option(
-        None, metavar="N", parse=at_least(4), help="tokens of a response at most", **RECIPE
     )
     context_max_length: int | None = option(
         None,
@@ -155,89 +126,38 @@ class TrainOptions(RunOptions):
         help="tokens of a context at most; the oldest go first",
         shown="max-length times the longest window",
     )
-    speaker_tokens: bool | None = option(None, help="put [USR] or [SYS] before each turn", **RECIPE)
-    mask_false_negatives: bool | None = option(
-        None,
-        help="same text (or template), or next to it in one dialogue, is no negative",
-        **RECIPE,
-    )
 
-    freeze: int | None = option(
-        None,
-        metavar="N",
-        parse=at_least(0),
-        help="keep the embeddings and the first N layers as they are",
-        **RECIPE,
-    )
-    negatives: int | None = option(
-        None,
-        metavar="N",
-        parse=count_or_all,
-        help="candidates a context beside its response, of other dialogues by the same role; all: the other responses of the batch",
-        **RECIPE,
-    )
-    context_turns: int | None = option(
-        None,
-        metavar="N",
-        parse=at_least(1),
-        help="turns around a response, the nearest (siamese: before it)",
-        **RECIPE,
-    )
-    aggregation: str | None = option(
-        None,
-        choices=("mean", "attention"),
-        help="turns of a context weigh alike (I2), or as a small net says (I1)",
-        **RECIPE,
-    )
-    mask_share: float | None = option(
-        None, metavar="SHARE", help="words hidden in masked-word training", **RECIPE
-    )
-    mask_most: int | None = option(
-        None, metavar="N", parse=at_least(1), help="of a text at most", **RECIPE
-    )
 
-    template_temperature: float | None = option(
-        None,
-        metavar="X",
-        help="temperature of templates against templates; --temperature is that of utterances",
-        **RECIPE,
-    )
-    pair_temperature: float | None = option(
-        None, metavar="X", help="temperature of templates against utterances", **RECIPE
-    )
-    utterance_share: float | None = option(
-        None, metavar="LAMBDA", help="weight of the utterances' loss", **RECIPE
-    )
-    template_share: float | None = option(
-        None, metavar="LAMBDA", help="weight of the templates' loss", **RECIPE
-    )
-    pair_share: float | None = option(
-        None, metavar="LAMBDA", help="weight of the loss of templates against utterances", **RECIPE
-    )
-    pair_negatives: str | None = option(
-        None,
-        choices=("utterances", "templates", "both"),
-        help="a template picks its utterance among utterances (the paper), an utterance its template among templates, or both",
-        **RECIPE,
-    )
-    align: bool = option(
-        False,
-        group="Recipe",
-        help="a layer of its own on templates, kept beside the model (TaDSE's M_A)",
-    )
-    align_epochs: float | None = option(
-        None, metavar="X", help="passes over the pairs with --align", **RECIPE
-    )
+@dataclass
+class FreshOptions:
+    """The encoder that training starts from without --model."""
 
     hidden: int = option(
-        256, metavar="N", parse=at_least(64), group="Fresh encoder", help="width without --model"
+        256,
+        metavar="N",
+        parse=at_least(64),
+        group="Fresh encoder",
+        help="width without --model",
     )
     layers: int = option(
-        2, metavar="N", parse=at_least(1), group="Fresh encoder", help="depth without --model"
+        2,
+        metavar="N",
+        parse=at_least(1),
+        group="Fresh encoder",
+        help="depth without --model",
     )
     vocab_size: int = option(
-        8000, metavar="N", parse=at_least(300), group="Fresh encoder", help="words of its tokenizer"
+        8000,
+        metavar="N",
+        parse=at_least(300),
+        group="Fresh encoder",
+        help="words of its tokenizer",
     )
+
+
+@dataclass
+class ValidationOptions:
+    """What is held out, and when it is looked at."""
 
     validate: str | None = option(
         None,
@@ -246,7 +166,11 @@ class TrainOptions(RunOptions):
         help="pairs for 1-of-100 response selection during training",
     )
     validation_share: float = option(
-        0.0, metavar="SHARE", group="Validation", help="hold out this share of the dialogues for it"
+        0.0,
+        metavar="SHARE",
+        parse=share_below_one,
+        group="Validation",
+        help="hold out this share of the dialogues for it",
     )
     validate_every: int = option(
         0,
@@ -257,11 +181,21 @@ class TrainOptions(RunOptions):
         shown="once an epoch",
     )
     keep_best: bool = option(
-        False, group="Validation", help="save the best checkpoint by validation, not the last"
+        False,
+        group="Validation",
+        help="save the best checkpoint by validation, not the last",
     )
 
+
+@dataclass
+class EngineOptions:
+    """How the run goes on this machine."""
+
     device: str = option(
-        "auto", metavar="NAME", group="Engine", help="auto, cpu, cuda, cuda:1, mps"
+        "auto",
+        metavar="NAME",
+        group="Engine",
+        help="auto, cpu, cuda, cuda:1, mps",
     )
     precision: str = option(
         "auto",
@@ -290,10 +224,13 @@ class TrainOptions(RunOptions):
         "auto",
         choices=("auto", "on", "off"),
         group="Engine",
-        help="encode twice, keep one micro-batch in memory; auto: when a batch would need over 2 GiB",
+        help="encode twice, keep one micro-batch in memory; "
+        "auto: when a batch would need over 2 GiB",
     )
     trust_remote_code: bool = option(
-        False, group="Engine", help="run code that comes with the model"
+        False,
+        group="Engine",
+        help="run code that comes with the model",
     )
     checkpoint_every: int = option(
         200,
@@ -308,7 +245,8 @@ class TrainOptions(RunOptions):
         metavar="N|epoch",
         parse=steps_or_epoch,
         group="Engine",
-        help="keep a model directory of every N steps or of every epoch, of the start and of the end, in snapshots/ of the model directory: dial-eval curve scores them",
+        help="keep a model directory of every N steps or of every epoch, of the start and of the "
+        "end, in snapshots/ of the model directory: dial-eval curve scores them",
         how=True,
     )
     resume: bool = option(
@@ -318,7 +256,10 @@ class TrainOptions(RunOptions):
         how=True,
     )
     overwrite: bool = option(
-        False, group="Engine", help="replace a model directory that exists", how=True
+        False,
+        group="Engine",
+        help="replace a model directory that exists",
+        how=True,
     )
     dry_run: bool = option(False, **DRY_RUN)
     cache: str | None = option(
@@ -336,34 +277,127 @@ class TrainOptions(RunOptions):
         how=True,
     )
 
-    def __post_init__(self) -> None:
-        for name, owners in OWNERS.items():
-            value = getattr(self, name)
-            if (
-                value is not None
-                and value is not False
-                and self.objective
-                and self.objective not in owners
-            ):
-                raise ConfigError(
-                    f"--{name.replace('_', '-')} belongs to --objective {' or '.join(owners)}, not to {self.objective}"
-                )
-        if self.keep_best and not (self.validate or self.validation_share):
-            raise ConfigError("--keep-best needs --validate FILE or --validation-share")
-        if not 0 <= self.validation_share < 1:
-            raise ConfigError("--validation-share: expected a share below 1")
-        for name in ("temperature", "template_temperature", "pair_temperature"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ConfigError(f"--{name.replace('_', '-')}: must be above 0")
-        shares = (self.utterance_share, self.template_share, self.pair_share)
-        if any(share is not None and share < 0 for share in shares) or set(shares) <= {0}:
-            raise ConfigError(
-                "--utterance-share, --template-share and --pair-share must be 0 or more, and one above it"
-            )
-        if self.model and (self.hidden, self.layers, self.vocab_size) != (256, 2, 8000):
-            raise ConfigError(
-                "--hidden, --layers and --vocab-size belong to a fresh encoder, not to --model"
-            )
-        if self.resume and self.overwrite:
-            raise ConfigError("--resume goes on, --overwrite starts over: give one")
+
+def _check(options: TrainOptions) -> None:
+    """Raise ConfigError if options do not agree, whatever their source."""
+    if options.keep_best and not (options.validate or options.validation_share):
+        raise ConfigError("--keep-best needs --validate FILE or --validation-share")
+    if options.model:
+        _refuse_fresh(options)
+    if options.resume and options.overwrite:
+        raise ConfigError("--resume goes on, --overwrite starts over: give one")
+    if options.objective:
+        _check_owners(options)
+        hyperparameters(options)
+        objective_options(options)
+
+
+def _refuse_fresh(options: TrainOptions) -> None:
+    """Raise ConfigError if the size of a fresh encoder was chosen, beside a model."""
+    sizes = specs(FreshOptions)
+    if any(getattr(options, size.name) != size.default for size in sizes):
+        *flags, last = (size.flag for size in sizes)
+        named = f"{', '.join(flags)} and {last}"
+        raise ConfigError(f"{named} belong to a fresh encoder, not to --model")
+
+
+def _check_owners(options: TrainOptions) -> None:
+    """Raise ConfigError for an option that belongs to other objectives than the one chosen."""
+    owners: dict[str, list[str]] = {}
+    for name, entry in OBJECTIVES.items():
+        for each in fields(entry.options):
+            owners.setdefault(each.name, []).append(name)
+    for name, names in owners.items():
+        value = getattr(options, name)
+        # Recipes say `false` of what they do not use, for the reader: that is no choice. A 0 is.
+        chosen = value is not None and value is not False
+        if chosen and options.objective not in names:
+            key, home = name.replace("_", "-"), " or ".join(names)
+            raise ConfigError(f"--{key} belongs to --objective {home}, not to {options.objective}")
+
+
+def _fields(group: type, *, unsaid: bool = False) -> Iterator[tuple[str, Any, Any]]:
+    """Yield name, type and field of each option of a group.
+
+    Args:
+        unsaid: they are a recipe's values; where no flag says them they are None.
+    """
+    hints = get_type_hints(group)
+    for each in fields(group):
+        kind, default = hints[each.name], each.default
+        if unsaid:
+            kind, default = kind | None, None
+        yield each.name, kind, field(default=default, metadata=each.metadata)
+
+
+def _composed() -> type:
+    """Return the dataclass of all options; what several objectives share stands there once."""
+    objectives = [entry.options for entry in OBJECTIVES.values()]
+    options = [
+        *_fields(StartOptions),
+        *_fields(RecipeOptions),
+        *(each for group in (Hyperparameters, *objectives) for each in _fields(group, unsaid=True)),
+        *_fields(FreshOptions),
+        *_fields(ValidationOptions),
+        *_fields(EngineOptions),
+    ]
+    distinct: dict[str, tuple[str, Any, Any]] = {}
+    for each in options:
+        distinct.setdefault(each[0], each)
+    return make_dataclass(
+        "TrainOptions",
+        distinct.values(),
+        bases=(RunOptions,),
+        namespace={
+            "__doc__": "What is trained, how, and where it goes.",
+            "__module__": __name__,
+            "__post_init__": _check,
+        },
+    )
+
+
+if TYPE_CHECKING:
+
+    @dataclass
+    class TrainOptions(
+        StartOptions, RecipeOptions, FreshOptions, ValidationOptions, EngineOptions, RunOptions
+    ):
+        """What is trained, how, and where it goes; recipes' values are read by `settled`."""
+else:
+    TrainOptions = _composed()
+
+
+def recipe_options(**values: Any) -> TrainOptions:
+    """Return the options of a recipe, `method`, with some of its values replaced."""
+    said = {name.replace("_", "-"): value for name, value in values.items()}
+    options, _ = resolve(TrainOptions, [Layer("options", said), *recipe.layers(said)])
+    return options
+
+
+def hyperparameters(options: TrainOptions) -> Hyperparameters:
+    """Return what training needs to know, settled.
+
+    Raises:
+        ConfigError: for a value that neither a flag nor the recipe says.
+    """
+    return settled(Hyperparameters, options)
+
+
+def objective_entry(options: TrainOptions) -> ObjectiveEntry:
+    """Return the entry of the objective.
+
+    Raises:
+        ConfigError: if neither a flag nor the recipe says which.
+    """
+    if not options.objective:
+        raise ConfigError("--objective is not set")
+    return OBJECTIVES[options.objective]
+
+
+def objective_options(options: TrainOptions) -> Any:
+    """Return the options of the objective, settled.
+
+    Raises:
+        ConfigError: for a value that neither a flag nor the recipe says.
+    """
+    return settled(objective_entry(options).options, options)

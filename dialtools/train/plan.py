@@ -31,10 +31,11 @@ def dry_run(options: TrainOptions, *, tell: Callable[[str], None]) -> tuple[dict
         )
         trainer = build_trainer(gathered.encoder, gathered.store, gathered.train, options)
         held_out = len(gathered.validation[1]) if gathered.validation else 0
-        return plan(trainer, held_out) | {"writes": _writes(trainer)}, gathered.skipped
+        lines = plan(trainer, options, held_out) | {"writes": _writes(trainer, options)}
+        return lines, gathered.skipped
 
 
-def plan(trainer: Trainer, held_out: int) -> dict[str, str]:
+def plan(trainer: Trainer, options: TrainOptions, held_out: int) -> dict[str, str]:
     """Return the plan in lines of a name and what is to be said of it.
 
     Args:
@@ -46,7 +47,7 @@ def plan(trainer: Trainer, held_out: int) -> dict[str, str]:
         "pairs": f"{len(trainer.setting.pairs):,} to train on{validated}",
         "texts": f"{store.counts['utterances']:,} distinct, {store.counts['tokens']:,} tokens",
         "encoder": _encoder(trainer),
-        "method": _method(trainer),
+        "method": _method(trainer, options),
         "batch": _batch(trainer),
         "steps": f"{trainer.total:,}, {trainer.sampler.per_epoch:,} an epoch",
         "device": f"{trainer.encoder.device}, {trainer.precision}",
@@ -60,16 +61,16 @@ def _encoder(trainer: Trainer) -> str:
     trained = sum(p.numel() for p in encoder.parameters() if p.requires_grad)
     frozen = f", {trained / 1e6:,.1f} of them trained" if trained < parameters else ""
     return (
-        f"{trainer.options.model or 'fresh'}: {layers} layers x {encoder.dimension}, "
+        f"{trainer.setting.model or 'fresh'}: {layers} layers x {encoder.dimension}, "
         f"{parameters / 1e6:,.1f} million parameters{frozen}, {encoder.pooling} pooling"
     )
 
 
-def _method(trainer: Trainer) -> str:
+def _method(trainer: Trainer, options: TrainOptions) -> str:
     lengths = trainer.setting.lengths
     return (
-        f"{trainer.options.method}: contexts of {lengths.context} tokens at most, "
-        f"responses of {lengths.response}, learning rate {trainer.options.lr:g}"
+        f"{options.method}: contexts of {lengths.context} tokens at most, "
+        f"responses of {lengths.response}, learning rate {trainer.values.lr:g}"
     )
 
 
@@ -82,8 +83,7 @@ def _batch(trainer: Trainer) -> str:
     )
 
 
-def _writes(trainer: Trainer) -> str:
-    options = trainer.options
+def _writes(trainer: Trainer, options: TrainOptions) -> str:
     kept = f"{options.output}, a checkpoint every {options.checkpoint_every:,} steps"
     if options.snapshot_every is None:
         return kept

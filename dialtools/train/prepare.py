@@ -9,14 +9,19 @@ from typing import Any
 import numpy as np
 
 from dialtools.encoder.device import choose_device, choose_precision, default_batch_tokens
-from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.encoder import LONGEST, Encoder
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
+from dialtools.train.data.collate import Lengths
 from dialtools.train.data.store import Store, placeholders, texts
-from dialtools.train.data.weights import pair_weights
 from dialtools.train.loop import Trainer
-from dialtools.train.objectives.base import Lengths, Setting
-from dialtools.train.objectives.catalog import OBJECTIVES
-from dialtools.train.options import TrainOptions
+from dialtools.train.objectives.base import Setting
+from dialtools.train.objectives.catalog import SpeakerOptions
+from dialtools.train.options import (
+    TrainOptions,
+    hyperparameters,
+    objective_entry,
+    objective_options,
+)
 
 TOKENIZER_TEXTS = 300_000
 
@@ -24,64 +29,81 @@ TOKENIZER_TEXTS = 300_000
 def load_encoder(directory: Path, options: TrainOptions) -> Encoder:
     """Load --model, or make a fresh encoder with a tokenizer trained on the spooled texts."""
     if options.model:
-        return _with_slots(
-            Encoder.load(
-                options.model, pooling=options.pooling, trust_remote_code=options.trust_remote_code
-            ),
-            directory,
-            options,
+        encoder = Encoder.load(
+            options.model, pooling=options.pooling, trust_remote_code=options.trust_remote_code
         )
+    else:
+        encoder = _fresh(directory, options)
+    if objective_entry(options).templates:
+        encoder.add_tokens(placeholders(directory))  # what stands for values is one token each
+    return encoder
+
+
+def _fresh(directory: Path, options: TrainOptions) -> Encoder:
     spooled = json.loads((directory / "spool.json").read_text())["utterances"]
     sample = list(texts(directory, every=max(1, spooled // TOKENIZER_TEXTS)))
-    tokenizer = train_tokenizer(sample, vocab_size=options.vocab_size)
-    fresh = fresh_encoder(
-        tokenizer,
+    return fresh_encoder(
+        train_tokenizer(sample, vocab_size=options.vocab_size),
         hidden=options.hidden,
         layers=options.layers,
-        pooling=options.pooling or "mean",
+        pooling=options.pooling,
         seed=options.seed,
     )
-    return _with_slots(fresh, directory, options)
-
-
-def _with_slots(encoder: Encoder, directory: Path, options: TrainOptions) -> Encoder:
-    """Let what stands for values in templates be tokens of their own."""
-    if options.objective == "template":
-        encoder.add_tokens(placeholders(directory))
-    return encoder
 
 
 def build_trainer(
     encoder: Encoder, store: Store, pairs: np.ndarray, options: TrainOptions
 ) -> Trainer:
     """Put encoder and objective on the device, and settle lengths and precision."""
+    values, special = hyperparameters(options), objective_options(options)
     device = choose_device(options.device)
-    if options.speaker_tokens:
+    speakers = isinstance(special, SpeakerOptions) and special.speaker_tokens
+    if speakers:
         encoder.use_speaker_tokens(seed=options.seed)
-    longest = getattr(encoder.backbone.config, "max_position_embeddings", None) or 512
-    response = min(options.max_length or 32, longest)
-    context = min(
-        options.context_max_length or response * store.counts["longest_window"], longest, 512
-    )
-    encoder.max_length = max(encoder.max_length, context, response)
-    if options.freeze:
-        encoder.freeze(options.freeze)
-    encoder.to(device)
-    weights = pair_weights(
-        store, pairs, kind=options.weights or "given", mean_one=options.weights_mean_one
-    )
-    setting = Setting(
+    lengths = settle_lengths(
         encoder,
-        store,
-        pairs,
-        options,
-        weights,
-        Lengths(context, response),
-        max_tokens=options.micro_batch_tokens or default_batch_tokens(device),
-        role_tokens=encoder.role_tokens if options.speaker_tokens else None,
+        response=values.max_length,
+        context=options.context_max_length,
+        turns=store.counts["longest_window"],
     )
-    objective = OBJECTIVES[options.objective or "contrast"].load()(setting).to(device)
-    return Trainer(objective, precision=choose_precision(options.precision, device))
+    encoder.max_length = max(encoder.max_length, lengths.context, lengths.response)
+    if values.freeze:
+        encoder.freeze(values.freeze)
+    encoder.to(device)
+
+    setting = Setting(
+        encoder=encoder,
+        store=store,
+        pairs=pairs,
+        options=special,
+        seed=options.seed,
+        lengths=lengths,
+        max_tokens=options.micro_batch_tokens or default_batch_tokens(device),
+        role_tokens=encoder.role_tokens if speakers else None,
+        model=options.model,
+    )
+    objective = objective_entry(options).load()(setting).to(device)
+    return Trainer(
+        objective,
+        values,
+        precision=choose_precision(options.precision, device),
+        grad_cache=options.grad_cache,
+        max_steps=options.max_steps,
+    )
+
+
+def settle_lengths(encoder: Encoder, *, response: int, context: int | None, turns: int) -> Lengths:
+    """Return the tokens of a context and of a response at most, no more than the encoder has positions for.
+
+    Args:
+        response: as wished.
+        context: as wished; None is room for the response's tokens in each turn.
+        turns: of the longest context.
+    """
+    longest = getattr(encoder.backbone.config, "max_position_embeddings", None) or LONGEST
+    response = min(response, longest)
+    context = response * turns if context is None else context
+    return Lengths(context=min(context, longest, LONGEST), response=response)
 
 
 def describe_fresh(encoder: Encoder) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from dialtools.errors import ConfigError, nearest
 from dialtools.options import Layer
-from dialtools.train.objectives.catalog import RECIPE_OF
+from dialtools.train.objectives.catalog import OBJECTIVES
 
 HOME = Path(__file__).parent / "recipes"
 FRESH = Path(__file__).parent / "fresh.toml"
@@ -82,7 +82,8 @@ def fresh_preset(name: str) -> dict[str, Any]:
 
 def layers(given: dict[str, Any]) -> list[Layer]:
     """Return the layers of defaults under what was given: a recipe, and above it, without --model, the preset."""
-    name = given.get("method") or RECIPE_OF.get(given.get("objective") or "", DEFAULT)
+    objective = OBJECTIVES.get(given.get("objective") or "")
+    name = given.get("method") or (objective.recipe if objective else DEFAULT)
     recipe = recipe_layers(name)
     named = Layer(recipe[0].name, {**recipe[0].values, "method": name})
     fresh = [] if given.get("model") else [Layer("fresh encoder", fresh_preset(name))]

@@ -124,6 +124,7 @@ class Training:
             self.work.final,
             self.folder,
             self.trainer,
+            self.options,
             provenance=self._provenance(),
             figures=self.last,
             config=config,
@@ -181,7 +182,11 @@ class Training:
         every = self.options.snapshot_every or self.trainer.sampler.per_epoch
         if step % every == 0 or step == self.trainer.total:
             save.keep_snapshot(
-                self.folder, self.trainer, provenance=self._provenance(), figures=self.last
+                self.folder,
+                self.trainer,
+                self.options,
+                provenance=self._provenance(),
+                figures=self.last,
             )
 
 

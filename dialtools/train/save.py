@@ -13,6 +13,7 @@ from dialtools.streams.atomic import atomic_directory, link_or_copy
 from dialtools.train import steplog
 from dialtools.train.card import card
 from dialtools.train.loop import Trainer
+from dialtools.train.options import TrainOptions
 
 SNAPSHOTS = "snapshots"
 FIGURES = ("loss", "alignment", "uniformity", "accuracy", "top-1", "top-3")
@@ -31,6 +32,7 @@ def counts(trainer: Trainer) -> dict[str, int]:
 def write_model(
     directory: Path,
     trainer: Trainer,
+    options: TrainOptions,
     *,
     provenance: Mapping[str, Any],
     figures: Mapping[str, float],
@@ -44,7 +46,7 @@ def write_model(
     final = {name: figures[name] for name in FIGURES if name in figures}
     text = card(
         version=__version__,
-        options=trainer.options,
+        options=options,
         encoder=trainer.encoder,
         pairs=len(trainer.sampler.pairs),
         steps=trainer.step,
@@ -58,6 +60,7 @@ def write_model(
 def keep_snapshot(
     work: Path,
     trainer: Trainer,
+    options: TrainOptions,
     *,
     provenance: Mapping[str, Any],
     figures: Mapping[str, float],
@@ -71,13 +74,14 @@ def keep_snapshot(
         return
     snapshot.parent.mkdir(exist_ok=True)
     with atomic_directory(snapshot, overwrite=False) as directory:
-        write_model(directory, trainer, provenance=provenance, figures=figures)
+        write_model(directory, trainer, options, provenance=provenance, figures=figures)
 
 
 def save_run(
     final: Path,
     work: Path,
     trainer: Trainer,
+    options: TrainOptions,
     *,
     provenance: Mapping[str, Any],
     figures: Mapping[str, float],
@@ -90,7 +94,7 @@ def save_run(
         config: text of dialtools.toml, which runs it again.
     """
     with atomic_directory(final, overwrite=overwrite) as directory:
-        write_model(directory, trainer, provenance=provenance, figures=figures)
+        write_model(directory, trainer, options, provenance=provenance, figures=figures)
         shutil.copy(work / steplog.NAME, directory / steplog.NAME)
         (directory / "dialtools.toml").write_text(config, encoding="utf-8")
         snapshots = work / SNAPSHOTS

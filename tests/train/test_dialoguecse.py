@@ -22,12 +22,13 @@ from dialtools.encoder.tokens import SpecialTokens
 from dialtools.errors import DataError
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
+from dialtools.train.data.collate import Lengths
 from dialtools.train.data.spool import spool, tokenise_store
 from dialtools.train.data.store import Store
-from dialtools.train.objectives.base import Lengths, Setting
-from dialtools.train.objectives.matching import Matching, nearest_turns
+from dialtools.train.objectives.base import Setting
+from dialtools.train.objectives.catalog import MatchingOptions
+from dialtools.train.objectives.matching import Matching, Tokens, nearest_turns
 from dialtools.train.objectives.negatives import Negatives
-from dialtools.train.options import TrainOptions
 
 ROWS = [
     {
@@ -87,12 +88,18 @@ def store(tmp_path: Path) -> tuple[Store, Words]:
     return Store(tmp_path / "store"), Words(encoder)
 
 
-def matching(store: Store, words: Words, **options: object) -> Matching:
-    given = TrainOptions(objective="matching", temperature=0.1, context_turns=3, **options)
-    pairs = np.arange(len(store))
+def matching(store: Store, words: Words, *, negatives: int, aggregation: str) -> Matching:
     setting = Setting(
-        words, store, pairs, given, np.ones(len(store), np.float32), Lengths(20, 20), max_tokens=16
-    )  # type: ignore[arg-type]
+        encoder=words,  # type: ignore[arg-type]
+        store=store,
+        pairs=np.arange(len(store)),
+        options=MatchingOptions(
+            temperature=0.1, context_turns=3, negatives=negatives, aggregation=aggregation
+        ),
+        seed=0,
+        lengths=Lengths(20, 20),
+        max_tokens=16,
+    )
     return Matching(setting).double()
 
 
@@ -108,7 +115,7 @@ def by_hand(
         for row, i in enumerate(order[start : start + len(part[0])]):
             sequences[int(i)] = table[part[0][row][part[1][row].bool()].numpy()]
         start += len(part[0])
-    contexts = [[sequences[int(i)] for i in row if i >= 0] for row in batch.about.turns]  # type: ignore[attr-defined]
+    contexts = [[sequences[int(i)] for i in row if i >= 0] for row in batch.extra.turns]  # type: ignore[attr-defined]
     return contexts, [[sequences[int(i)] for i in row] for row in candidates]
 
 
@@ -126,10 +133,9 @@ def test_loss_and_gradients_are_those_of_the_transcription(
 
     def fast() -> torch.Tensor:
         rows = torch.cat([built.encode(part) for part in batch.parts])
-        built_loss = Matching._loss(built, _tokens(rows, batch), batch, {})
-        return built_loss
+        return built.loss_of_tokens(Tokens(rows, batch), batch, {})
 
-    own = batch.about.candidates
+    own = batch.extra.candidates
     if negatives == 0:
         own = np.asarray([[row, *(r for r in own[:, 0] if r != row)] for row in own[:, 0]])
     weigh = None
@@ -154,12 +160,6 @@ def test_loss_and_gradients_are_those_of_the_transcription(
             assert gradient[word, k].item() == pytest.approx(
                 (slopes[0] - slopes[1]) / 2e-6, rel=1e-3, abs=1e-6
             )
-
-
-def _tokens(rows: torch.Tensor, batch: object) -> object:
-    from dialtools.train.objectives.matching import Tokens
-
-    return Tokens(rows, batch)  # type: ignore[arg-type]
 
 
 def test_turns_are_the_nearest_outward_from_the_response():

@@ -98,7 +98,7 @@ def test_the_loss_of_masked_words_counts_hidden_words_alone():
         setting=SimpleNamespace(encoder=SimpleNamespace(backbone=backbone)),
     )
     rows, truth = torch.randn(3, 4), np.array([5, 1, 7])
-    value = MaskedWords.loss(objective, rows, SimpleNamespace(about=truth), {})
+    value = MaskedWords.loss(objective, rows, SimpleNamespace(extra=truth), {})
     probabilities = head(rows, words.weight).softmax(1)
     assert value.item() == pytest.approx(
         -np.mean([np.log(probabilities[i, t].item()) for i, t in enumerate(truth)]), rel=1e-5
@@ -111,9 +111,11 @@ def test_the_siamese_loss_is_the_cross_entropy_of_a_head_over_u_v_and_their_diff
     score = torch.nn.Sequential(
         torch.nn.Linear(9, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1), torch.nn.Flatten(-2)
     )
-    objective = SimpleNamespace(score=score, all=False, tensor=torch.from_numpy)
+    objective = SimpleNamespace(
+        score=score, negatives=SimpleNamespace(of_batch=False), tensor=torch.from_numpy
+    )
     rows, candidates = torch.randn(5, 3), np.array([[2, 3], [4, 2]])
-    batch = SimpleNamespace(place=np.array([3, 0, 4, 1, 2]), pairs=np.arange(2), about=candidates)
+    batch = SimpleNamespace(place=np.array([3, 0, 4, 1, 2]), pairs=np.arange(2), extra=candidates)
     value = Siamese.loss(objective, rows, batch, {})
     by_sequence = rows[batch.place]
     total = 0.0

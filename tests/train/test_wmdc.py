@@ -40,14 +40,17 @@ N, D = 9, 6
 
 def objective(window: list[int], weight: np.ndarray, head: heads.PerWindow) -> SimpleNamespace:
     """What of an objective its loss looks at: N pairs, no encoder."""
-    options = SimpleNamespace(
-        loss="info-nce", mask_false_negatives=False, temperature=0.05, batches="mixed"
-    )
+    options = SimpleNamespace(mask_false_negatives=False, temperature=0.05, batches="mixed")
     setting = SimpleNamespace(
-        options=options, store=SimpleNamespace(window=np.array(window, np.int64)), weights=weight
+        options=options, store=SimpleNamespace(window=np.array(window, np.int64))
     )
     return SimpleNamespace(
-        head=head, setting=setting, loss_function=info_nce, raw=False, tensor=torch.from_numpy
+        head=head,
+        setting=setting,
+        weights=weight,
+        loss_function=info_nce,
+        raw=False,
+        tensor=torch.from_numpy,
     )
 
 
@@ -75,7 +78,7 @@ def test_the_loss_is_that_of_the_paper_in_value_and_gradient(seed: int, mixed: b
     head = heads.build("window-linear", D, seed=1, windows=(1, 2, 3)).double()
     rows = torch.tensor(vectors, requires_grad=True)
     every = np.arange(2 * N)
-    batch = SimpleNamespace(place=every, about=Rows(every, every), pairs=np.arange(N))
+    batch = SimpleNamespace(place=every, extra=Rows(every, every), pairs=np.arange(N))
     loss = Contrast.loss(objective(window, weight, head), rows, batch, {})
     loss.backward()
 

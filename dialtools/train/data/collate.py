@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from dialtools.encoder.tokens import SpecialTokens, assemble
 from dialtools.train.data.store import Store
-from dialtools.train.objectives.base import Lengths
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Tokens of a context and of a response at most."""
+
+    context: int
+    response: int
 
 
 def contexts(

@@ -40,7 +40,7 @@ def similarities(
     return _cosine(refined_NJCD, turn_sizes_NC[:, None], responses_JTD.sum(1), weigh)
 
 
-def own_similarities(
+def candidate_similarities(
     turn_sums_NCD: Tensor, turn_sizes_NC: Tensor, responses_NKTD: Tensor, weigh: Weigh | None = None
 ) -> Tensor:
     """Return (N, K): the same where each context has K candidates of its own, (N, K, T, D)."""
@@ -62,7 +62,7 @@ def _cosine(refined: Tensor, sizes: Tensor, response: Tensor, weigh: Weigh | Non
     return nn.functional.cosine_similarity(refined.sum(-2), response, dim=-1)
 
 
-def contrast(
+def pick_response(
     similarity_NK: Tensor, truth_N: Tensor, *, temperature: float, excluded: Tensor | None = None
 ) -> Tensor:
     """Return (N,) nats: -log softmax of the true response over the candidates of its context (DialogueCSE 4.4).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from dialtools.train.losses.info_nce import one_way
@@ -48,21 +49,18 @@ def template_losses(
         (N,) in nats.
     """
     u, again, t, t_again = views
-    n = len(u)
     excluded = None if same is None else same.repeat(2, 2)
-    terms = []
+    total = u.new_zeros(len(u))
     if share.utterance:
-        terms.append(share.utterance * one_way(u, again, temperature=temperature.utterance))
+        total = total + share.utterance * one_way(u, again, temperature=temperature.utterance)
     if share.template:
-        terms.append(
-            share.template
-            * one_way(t, t_again, temperature=temperature.template, excluded=excluded)
-        )
+        templates = one_way(t, t_again, temperature=temperature.template, excluded=excluded)
+        total = total + share.template * templates
     if share.pair:
-        there, back = (
-            one_way(a, b, temperature=temperature.pair, excluded=excluded)
-            for a, b in ((t, u), (u, t))
-        )
-        pair = {"utterances": there, "templates": back, "both": (there + back) / 2}[negatives]
-        terms.append(share.pair * pair)
-    return sum(terms, u.new_zeros(n))
+        picks = {"utterances": [(t, u)], "templates": [(u, t)], "both": [(t, u), (u, t)]}
+        ways = [
+            one_way(picker, picked, temperature=temperature.pair, excluded=excluded)
+            for picker, picked in picks[negatives]
+        ]
+        total = total + share.pair * torch.stack(ways).mean(0)
+    return total

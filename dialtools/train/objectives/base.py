@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -13,43 +13,46 @@ from torch import Tensor, nn
 
 from dialtools.encoder.batches import pad, token_batches
 from dialtools.encoder.encoder import Encoder
-from dialtools.encoder.tokens import SpecialTokens
+from dialtools.encoder.tokens import SpecialTokens, assemble
+from dialtools.train.data.collate import Lengths
+from dialtools.train.data.sampler import ByWindow, Sampler
 from dialtools.train.data.store import Store
-from dialtools.train.options import TrainOptions
 
 Part = tuple[Tensor, ...]
+OptionsT = TypeVar("OptionsT")
 
 
-@dataclass(frozen=True)
-class Lengths:
-    """Tokens of a context and of a response at most."""
-
-    context: int
-    response: int
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What every objective works with.
+@dataclass(frozen=True, kw_only=True)
+class Setting(Generic[OptionsT]):
+    """What an objective works with.
 
     Attributes:
-        pairs: those to train on; weights: (P,) of all pairs of the store.
+        pairs: those of the store to train on.
+        options: the objective's own, settled.
+        seed: of heads, of what is drawn.
         max_tokens: padded tokens of a micro-batch at most.
         role_tokens: with speaker tokens, the id for an unknown, a user's and a system's turn.
+        model: where the encoder was loaded from; None for a fresh one.
     """
 
     encoder: Encoder
     store: Store
     pairs: np.ndarray
-    options: TrainOptions
-    weights: np.ndarray
+    options: OptionsT
+    seed: int
     lengths: Lengths
     max_tokens: int
     role_tokens: tuple[int, int, int] | None = None
+    model: str | None = None
 
     @property
     def special(self) -> SpecialTokens:
         return self.encoder.special
+
+    def text(self, utterance: int) -> np.ndarray:
+        """Return the tokens of an utterance that stands alone; of a long one, the first."""
+        tokens = [self.store.utterance(utterance)]
+        return assemble(tokens, self.special, max_length=self.lengths.response, newest=False)[0]
 
 
 @dataclass
@@ -60,7 +63,7 @@ class Batch:
         parts: micro-batches (ids_NT, mask_NT, ...), longest first.
         place: where each sequence of the plan stands among the rows of all parts.
         sizes: tokens of each sequence of the plan.
-        about: what the objective's loss wants to know besides.
+        extra: what the objective's loss wants to know besides.
         tokens: real tokens; padded: with padding.
     """
 
@@ -68,7 +71,7 @@ class Batch:
     place: np.ndarray
     sizes: np.ndarray
     pairs: np.ndarray
-    about: Any
+    extra: Any
 
     @property
     def tokens(self) -> int:
@@ -79,12 +82,20 @@ class Batch:
         return sum(part[0].numel() for part in self.parts)
 
 
-class Objective(nn.Module):
-    """An objective; its parameters are those of its head, which is dropped at the end."""
+class Objective(nn.Module, Generic[OptionsT]):
+    """What is learnt; its parameters are those of its head, which is dropped at the end."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting[OptionsT]) -> None:
         super().__init__()
         self.setting = setting
+
+    def sampler(self, batch_size: int) -> Sampler | ByWindow:
+        """Return which pairs each step sees."""
+        return Sampler(self.setting.pairs, batch_size=batch_size, seed=self.setting.seed)
+
+    def epochs(self, planned: float) -> float:
+        """Return the passes over the pairs: those planned, as a rule."""
+        return planned
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Return the sequences of a batch of pairs as micro-batches."""
@@ -101,14 +112,14 @@ class Objective(nn.Module):
     def save(self, directory: Path) -> None:
         """Write what stays of the objective beside the model: nothing, as a rule."""
 
-    def batches(self, sequences: Sequence[np.ndarray], pairs: np.ndarray, about: Any) -> Batch:
+    def batches(self, sequences: Sequence[np.ndarray], pairs: np.ndarray, extra: Any) -> Batch:
         """Return a batch of token sequences, cut into micro-batches of like length."""
         sizes = np.fromiter((len(s) for s in sequences), np.int64, len(sequences))
         groups = token_batches(sizes, max_tokens=self.setting.max_tokens)
         place = np.empty(len(sequences), np.int64)
         place[np.concatenate(groups)] = np.arange(len(sequences))
         parts = [pad([sequences[i] for i in group], self.setting.special) for group in groups]
-        return Batch(parts, place, sizes, pairs, about)
+        return Batch(parts, place, sizes, pairs, extra)
 
     def tensor(self, values: np.ndarray) -> Tensor:
         """Return an array as a tensor on the encoder's device."""

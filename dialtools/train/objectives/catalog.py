@@ -1,58 +1,218 @@
-"""The objectives by name, and the options that belong to some of them only."""
+"""The objectives by name, each with the options that belong to it.
+
+An objective is a module here and an entry in OBJECTIVES: its options, a frozen dataclass of
+`by_recipe` fields, are flags of dial-train by standing there, and belong to whichever objectives
+have them. What several share is a small base. This module loads no torch: help reads it.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 from dialtools.catalog import Entry
+from dialtools.errors import ConfigError
+from dialtools.train.catalog import HEADS
+from dialtools.train.hyperparameters import by_recipe
+from dialtools.train.losses.catalog import LOSSES
+from dialtools.values import at_least, count_or_all, not_negative, positive, share
+
+
+@dataclass(frozen=True)
+class ObjectiveEntry(Entry):
+    """An objective and what belongs to it.
+
+    Attributes:
+        options: frozen dataclass of `by_recipe` fields; the objective gets it settled.
+        recipe: the recipe of --objective where --method names none.
+        templates: it learns from templates, whose placeholders are tokens of their own.
+    """
+
+    options: type[Any]
+    recipe: str
+    templates: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemperatureOptions:
+    """Of objectives with a softmax over similarities."""
+
+    temperature: float = by_recipe(metavar="X", parse=positive, help="temperature of the loss")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadOptions:
+    """Of objectives whose vectors go through a head."""
+
+    head: str = by_recipe(
+        choices=HEADS,
+        help="head in training, dropped at the end; window-linear: one for each window size",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FalseNegativeOptions:
+    """Of objectives that contrast the texts of a batch with each other."""
+
+    mask_false_negatives: bool = by_recipe(
+        help="same text (or template), or next to it in one dialogue, is no negative",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpeakerOptions:
+    """Of objectives that join turns to one sequence."""
+
+    speaker_tokens: bool = by_recipe(
+        default=False,
+        help="put [USR] or [SYS] before each turn",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateOptions:
+    """Of objectives that pick a response among candidates for its context."""
+
+    negatives: int = by_recipe(
+        metavar="N",
+        parse=count_or_all,
+        help="candidates a context beside its response, of other dialogues by the same role; "
+        "all: the other responses of the batch",
+    )
+    context_turns: int = by_recipe(
+        metavar="N",
+        parse=at_least(1),
+        help="turns around a response, the nearest (siamese: before it)",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContrastOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, SpeakerOptions):
+    """Options of --objective contrast."""
+
+    loss: str = by_recipe(choices=LOSSES, help="the contrast")
+    weights: str = by_recipe(
+        default="given",
+        choices=("none", "given", "irf"),
+        help="none: pairs count alike; given: as the field `weight` says; "
+        "irf: so, else 1 / (ln f + 1) of the response's frequency",
+    )
+    weights_mean_one: bool = by_recipe(default=False, help="scale the weights to a mean of 1")
+    batches: str = by_recipe(
+        default="mixed",
+        choices=("mixed", "by-window"),
+        help="by-window: pairs of one window size a batch, sizes in turn",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchingOptions(CandidateOptions, TemperatureOptions):
+    """Options of --objective matching."""
+
+    aggregation: str = by_recipe(
+        choices=("mean", "attention"),
+        help="turns of a context weigh alike (I2), or as a small net says (I1)",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SiameseOptions(CandidateOptions):
+    """Options of --objective siamese."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions):
+    """Options of --objective template."""
+
+    template_temperature: float = by_recipe(
+        metavar="X",
+        parse=positive,
+        help="temperature of templates against templates; --temperature is that of utterances",
+    )
+    pair_temperature: float = by_recipe(
+        metavar="X",
+        parse=positive,
+        help="temperature of templates against utterances",
+    )
+    utterance_share: float = by_recipe(
+        metavar="LAMBDA",
+        help="weight of the utterances' loss",
+    )
+    template_share: float = by_recipe(
+        metavar="LAMBDA",
+        help="weight of the templates' loss",
+    )
+    pair_share: float = by_recipe(
+        metavar="LAMBDA",
+        help="weight of the loss of templates against utterances",
+    )
+    pair_negatives: str = by_recipe(
+        choices=("utterances", "templates", "both"),
+        help="a template picks its utterance among utterances (the paper), "
+        "an utterance its template among templates, or both",
+    )
+    align: bool = by_recipe(
+        default=False,
+        help="a layer of its own on templates, kept beside the model (TaDSE's M_A)",
+    )
+    align_epochs: float = by_recipe(
+        metavar="X",
+        parse=not_negative,
+        help="passes over the pairs with --align",
+    )
+
+    def __post_init__(self) -> None:
+        shares = (self.utterance_share, self.template_share, self.pair_share)
+        if min(shares) < 0 or max(shares) == 0:
+            raise ConfigError(
+                "--utterance-share, --template-share and --pair-share must be 0 or more, "
+                "and one above it"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskedWordsOptions(SpeakerOptions):
+    """Options of --objective mlm."""
+
+    mask_share: float = by_recipe(
+        metavar="SHARE",
+        parse=share,
+        help="words hidden in masked-word training, one of a text at least",
+    )
+    mask_most: int = by_recipe(metavar="N", parse=at_least(1), help="of a text at most")
+
 
 _HOME = "dialtools.train.objectives"
 OBJECTIVES = {
-    "contrast": Entry(
+    "contrast": ObjectiveEntry(
         f"{_HOME}.contrast:Contrast",
         "contexts and responses that belong together (DSE, WMDC, SimCSE, TOD-BERT)",
+        options=ContrastOptions,
+        recipe="dse",
     ),
-    "matching": Entry(
-        f"{_HOME}.matching:Matching", "responses seen through their context (DialogueCSE)"
+    "matching": ObjectiveEntry(
+        f"{_HOME}.matching:Matching",
+        "responses seen through their context (DialogueCSE)",
+        options=MatchingOptions,
+        recipe="dialoguecse",
     ),
-    "siamese": Entry(f"{_HOME}.siamese:Siamese", "a matching head over context and response"),
-    "template": Entry(
-        f"{_HOME}.template:Templates", "utterances, their templates, and the two together (TaDSE)"
+    "siamese": ObjectiveEntry(
+        f"{_HOME}.siamese:Siamese",
+        "a matching head over context and response",
+        options=SiameseOptions,
+        recipe="siamese-m",
     ),
-    "mlm": Entry(f"{_HOME}.mlm:MaskedWords", "masked words (domain adaptation)"),
-}
-RECIPE_OF = {
-    "contrast": "dse",
-    "matching": "dialoguecse",
-    "siamese": "siamese-m",
-    "template": "tadse",
-    "mlm": "mlm",
-}
-"""The recipe of --objective where --method names none."""
-
-OWNERS = {
-    "loss": ("contrast",),
-    "head": ("contrast", "template"),
-    "weights": ("contrast",),
-    "weights_mean_one": ("contrast",),
-    "batches": ("contrast",),
-    "mask_false_negatives": ("contrast", "template"),
-    "temperature": ("contrast", "matching", "template"),
-    "speaker_tokens": ("contrast", "mlm"),
-    "negatives": ("matching", "siamese"),
-    "context_turns": ("matching", "siamese"),
-    "aggregation": ("matching",),
-    "mask_share": ("mlm",),
-    "mask_most": ("mlm",),
-    **dict.fromkeys(
-        (
-            "template_temperature",
-            "pair_temperature",
-            "utterance_share",
-            "template_share",
-            "pair_share",
-            "pair_negatives",
-            "align",
-            "align_epochs",
-        ),
-        ("template",),
+    "template": ObjectiveEntry(
+        f"{_HOME}.template:Templates",
+        "utterances, their templates, and the two together (TaDSE)",
+        options=TemplateOptions,
+        recipe="tadse",
+        templates=True,
+    ),
+    "mlm": ObjectiveEntry(
+        f"{_HOME}.mlm:MaskedWords",
+        "masked words (domain adaptation)",
+        options=MaskedWordsOptions,
+        recipe="mlm",
     ),
 }

@@ -11,8 +11,11 @@ from torch import Tensor, nn
 from dialtools.train import heads, health
 from dialtools.train.data import duplicates
 from dialtools.train.data.collate import contexts, responses
+from dialtools.train.data.sampler import ByWindow, Sampler
+from dialtools.train.data.weights import pair_weights
 from dialtools.train.losses.catalog import LOSSES
 from dialtools.train.objectives.base import Batch, Objective, Setting
+from dialtools.train.objectives.catalog import ContrastOptions
 
 
 class Rows(NamedTuple):
@@ -22,19 +25,32 @@ class Rows(NamedTuple):
     keys: np.ndarray
 
 
-class Contrast(Objective):
+class Contrast(Objective[ContrastOptions]):
     """Pulls a context and its response together, against others of the batch."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting[ContrastOptions]) -> None:
         super().__init__(setting)
         options, store = setting.options, setting.store
-        windows = np.unique(store.window[setting.pairs]).tolist()
         self.head = heads.build(
-            options.head or "none", setting.encoder.dimension, windows=windows, seed=options.seed
+            options.head,
+            setting.encoder.dimension,
+            windows=np.unique(store.window[setting.pairs]).tolist(),
+            seed=setting.seed,
         )
-        loss = LOSSES[options.loss or "hard-negative"]
-        self.raw = loss.raw
+        self.weights = pair_weights(
+            store, setting.pairs, kind=options.weights, mean_one=options.weights_mean_one
+        )
+        loss = LOSSES[options.loss]
         self.loss_function: Callable[..., Tensor] = loss.load()
+        self.raw = loss.raw
+
+    def sampler(self, batch_size: int) -> Sampler | ByWindow:
+        """Batches of one window size each, if so wished."""
+        s = self.setting
+        if s.options.batches == "by-window":
+            windows = s.store.window[s.pairs]
+            return ByWindow(s.pairs, windows, batch_size=batch_size, seed=s.seed)
+        return super().sampler(batch_size)
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Within a side each distinct sequence is encoded once.
@@ -44,7 +60,8 @@ class Contrast(Objective):
         """
         s = self.setting
         sequences: list[np.ndarray] = []
-        rows, keys = [], []
+        rows: list[int] = []
+        keys: list[int] = []
         texts: dict[bytes, int] = {}
         for side in (contexts, responses):
             seen: dict[bytes, int] = {}
@@ -59,28 +76,34 @@ class Contrast(Objective):
 
     def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
         """Return the weighted mean loss of a batch."""
-        options, store, about = self.setting.options, self.setting.store, batch.about
+        options, store = self.setting.options, self.setting.store
         window = self.tensor(np.tile(store.window[batch.pairs], 2))
-        headed = self.head(rows[self.tensor(batch.place[about.sequence])], window)
+        headed = self.head(rows[self.tensor(batch.place[batch.extra.sequence])], window)
         unit = nn.functional.normalize(headed, dim=1)
         anchor, positive = (headed if self.raw else unit).chunk(2)
-        n = len(anchor)
-        false = duplicates.same_text(about.keys[:n], about.keys[n:])
-        if options.mask_false_negatives:
-            false |= duplicates.neighbours(store.dialogue[batch.pairs], store.turn[batch.pairs])
+        false = false_negatives(batch, self.setting)
+
         excluded = self.tensor(false) if options.mask_false_negatives else None
         if isinstance(self.head, heads.PerWindow) and options.batches != "by-window":
-            apart = (
-                window[:, None] != window[None, :]
-            )  # rows of different heads live in different spaces
+            apart = window[:, None] != window[None, :]  # rows of different heads: different spaces
             excluded = apart if excluded is None else excluded | apart
         losses = self.loss_function(
             anchor, positive, temperature=options.temperature, excluded=excluded
         )
+
         first, second = unit.chunk(2)
         figures.update(
             alignment=health.alignment(first, second),
             uniformity=health.uniformity(unit),
             false_negatives=duplicates.rate(false),
         )
-        return (self.tensor(self.setting.weights[batch.pairs]).to(losses) * losses).mean()
+        return (self.tensor(self.weights[batch.pairs]).to(losses) * losses).mean()
+
+
+def false_negatives(batch: Batch, setting: Setting[ContrastOptions]) -> np.ndarray:
+    """Return (2N, 2N) bool: rows of the same text, and, if these are masked, next to each other in a dialogue."""
+    store, keys, n = setting.store, batch.extra.keys, len(batch.pairs)
+    false = duplicates.same_text(keys[:n], keys[n:])
+    if setting.options.mask_false_negatives:
+        false |= duplicates.neighbours(store.dialogue[batch.pairs], store.turn[batch.pairs])
+    return false

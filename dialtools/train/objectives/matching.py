@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.randomness import seeded
-from dialtools.encoder.tokens import assemble
 from dialtools.train import health
 from dialtools.train.losses import matching
 from dialtools.train.objectives.base import Batch, Objective, Part, Setting
-from dialtools.train.objectives.negatives import Negatives, of_batch
+from dialtools.train.objectives.catalog import MatchingOptions
+from dialtools.train.objectives.negatives import Negatives, batch_candidates
 
 
 class Roles(NamedTuple):
@@ -23,25 +23,17 @@ class Roles(NamedTuple):
     candidates: np.ndarray
 
 
-class Matching(Objective):
+class Matching(Objective[MatchingOptions]):
     """Tells the true response from others by how well each survives being seen through the same context."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting[MatchingOptions]) -> None:
         super().__init__(setting)
-        options, dimension = setting.options, setting.encoder.dimension
-        self.all = options.negatives == 0
-        self.negatives = Negatives(
-            setting.store, setting.pairs, count=options.negatives or 0, seed=options.seed
-        )
+        count = setting.options.negatives
+        self.negatives = Negatives(setting.store, setting.pairs, count=count, seed=setting.seed)
         self.weigh: nn.Module | None = None
-        if options.aggregation == "attention":  # I1: two layers, ReLU (METHODS 11, 20)
-            with seeded(options.seed):
-                self.weigh = nn.Sequential(
-                    nn.Linear(dimension, dimension // 2),
-                    nn.ReLU(),
-                    nn.Linear(dimension // 2, 1),
-                    nn.Flatten(-2),
-                )
+        if setting.options.aggregation == "attention":
+            with seeded(setting.seed):
+                self.weigh = attention(setting.encoder.dimension)
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Every distinct utterance of the batch is encoded once, by itself."""
@@ -49,31 +41,21 @@ class Matching(Objective):
         place: dict[int, int] = {}
         sequences: list[np.ndarray] = []
 
-        def of(utterance: int) -> int:
+        def placed(utterance: int) -> int:
             if utterance not in place:
                 place[utterance] = len(sequences)
-                sequences.append(
-                    assemble(
-                        [s.store.utterance(utterance)],
-                        s.special,
-                        max_length=s.lengths.response,
-                        newest=False,
-                    )[0]
-                )
+                sequences.append(s.text(utterance))
             return place[utterance]
 
-        count = s.options.context_turns or 1
+        count = s.options.context_turns
         turns = np.full((len(pairs), count), -1, np.int64)
         for row, pair in enumerate(pairs):
-            near = nearest_turns(
-                s.store.turns[s.store.context(int(pair))],
-                s.store.follow[s.store.after(int(pair))],
-                count,
-            )
-            turns[row, : len(near)] = [of(int(u)) for u in near]
-        true = s.store.response[pairs].astype(np.int64)[:, None]
-        drawn = true if self.all else np.concatenate([true, self.negatives.draw(pairs, step)], 1)
-        candidates = np.asarray([[of(int(u)) for u in row] for row in drawn])
+            before = s.store.turns[s.store.context(int(pair))]
+            after = s.store.follow[s.store.after(int(pair))]
+            near = nearest_turns(before, after, count)
+            turns[row, : len(near)] = [placed(int(turn)) for turn in near]
+        drawn = self.negatives.candidates(pairs, step)
+        candidates = np.asarray([[placed(int(utterance)) for utterance in row] for row in drawn])
         return self.batches(sequences, pairs, Roles(turns, candidates))
 
     def encode(self, part: Part) -> Tensor:
@@ -82,33 +64,48 @@ class Matching(Objective):
 
     def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
         """Return the mean loss of a batch."""
-        return self._loss(Tokens(rows.float(), batch), batch, figures)
+        return self.loss_of_tokens(Tokens(rows.float(), batch), batch, figures)
 
-    def _loss(self, tokens: Tokens, batch: Batch, figures: dict[str, float]) -> Tensor:
-        options, store, (turns, candidates) = self.setting.options, self.setting.store, batch.about
-        sums, sizes = tokens.sums(turns), self.tensor(np.where(turns < 0, 0, batch.sizes[turns]))
+    def loss_of_tokens(self, tokens: Tokens, batch: Batch, figures: dict[str, float]) -> Tensor:
+        """Return the mean loss of a batch from its token vectors, in their precision."""
+        turns, candidates = batch.extra
+        sums = tokens.sums(turns)
+        sizes = self.tensor(np.where(turns < 0, 0, batch.sizes[turns]))
         excluded = None
-        if self.all:
-            distinct, truth, kin = of_batch(candidates[:, 0], store.dialogue[batch.pairs])
+        if self.negatives.of_batch:
+            distinct, truth, kin = batch_candidates(
+                candidates[:, 0], self.setting.store.dialogue[batch.pairs]
+            )
             similarity = matching.similarities(sums, sizes, tokens.padded(distinct), self.weigh)
             excluded = self.tensor(kin)
         else:
             truth = np.zeros(len(candidates), np.int64)
-            similarity = matching.own_similarities(
+            similarity = matching.candidate_similarities(
                 sums, sizes, tokens.padded(candidates), self.weigh
             )
-        losses = matching.contrast(
+        losses = matching.pick_response(
             similarity,
             self.tensor(truth),
-            temperature=options.temperature or 1.0,
+            temperature=self.setting.options.temperature,
             excluded=excluded,
         )
+
         unit = nn.functional.normalize(tokens.sums(candidates[:, 0]), dim=1)
         figures.update(
             uniformity=health.uniformity(unit),
             accuracy=100 * float((similarity.argmax(1) == self.tensor(truth)).float().mean()),
         )
         return losses.mean()
+
+
+def attention(dimension: int) -> nn.Module:
+    """I1: two layers with a ReLU give each turn a score (METHODS 11, 20)."""
+    return nn.Sequential(
+        nn.Linear(dimension, dimension // 2),
+        nn.ReLU(),
+        nn.Linear(dimension // 2, 1),
+        nn.Flatten(-2),
+    )
 
 
 class Tokens:
@@ -124,9 +121,8 @@ class Tokens:
         """Return (..., T, D) the tokens of sequences, zeros after their end; -1 is an empty one."""
         sizes = np.where(sequences < 0, 0, self.sizes[sequences])
         at = np.arange(max(1, int(sizes.max(initial=1))))
-        index = np.where(
-            at < sizes[..., None], self.starts[sequences][..., None] + at, len(self.rows) - 1
-        )
+        zeros = len(self.rows) - 1
+        index = np.where(at < sizes[..., None], self.starts[sequences][..., None] + at, zeros)
         return self.rows[torch.from_numpy(index).to(self.rows.device)]
 
     def sums(self, sequences: np.ndarray) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,18 @@ from torch import Tensor, nn
 from dialtools.encoder.randomness import seeded
 from dialtools.errors import ModelError
 from dialtools.train.data.collate import responses
-from dialtools.train.objectives.base import Batch, Objective, Setting
+from dialtools.train.objectives.base import Batch, Objective, Part, Setting
+from dialtools.train.objectives.catalog import MaskedWordsOptions
 
 KEPT, REPLACED = 0.1, 0.1  # of the chosen words; the others become [MASK] (BERT)
+BERT_EPS = 1e-12  # of a layer norm where a configuration names none
+STREAM = 1 << 41  # of the random numbers of a step; drawn negatives and epochs use others
 
 
 class WordHead(nn.Module):
     """BERT's head over words: a transform, then the input embeddings as output layer, with a bias."""
 
-    def __init__(self, embeddings: nn.Embedding, dimension: int, eps: float = 1e-12) -> None:
+    def __init__(self, embeddings: nn.Embedding, dimension: int, eps: float = BERT_EPS) -> None:
         super().__init__()
         self.transform = nn.Sequential(
             nn.Linear(dimension, dimension), nn.GELU(), nn.LayerNorm(dimension, eps=eps)
@@ -31,62 +35,51 @@ class WordHead(nn.Module):
         return nn.functional.linear(self.transform(hidden_MD), words_VD, self.bias)
 
 
-class MaskedWords(Objective):
+class MaskedWords(Objective[MaskedWordsOptions]):
     """Guesses masked words of each pair's response (of each text, for utterances)."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting[MaskedWordsOptions]) -> None:
         super().__init__(setting)
-        encoder, options = setting.encoder, setting.options
+        encoder, model = setting.encoder, setting.model
         if encoder.tokenizer.mask_token_id is None:
             raise ModelError(
                 "its tokenizer has no mask token",
-                where=options.model,
+                where=model,
                 hint="masked words need an encoder such as BERT",
             )
         words = encoder.backbone.get_input_embeddings()
-        with seeded(options.seed):
-            self.head = WordHead(
-                words, encoder.dimension, getattr(encoder.backbone.config, "layer_norm_eps", 1e-12)
-            )
-        pretrained = pretrained_head(options.model) if options.model else {}
+        eps = getattr(encoder.backbone.config, "layer_norm_eps", BERT_EPS)
+        with seeded(setting.seed):
+            self.head = WordHead(words, encoder.dimension, eps)
+        pretrained = pretrained_head(model) if model else {}
         if pretrained:
             self.head.load_state_dict(pretrained)
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Choose words of each text and hide them; which, depends on seed and step alone."""
-        s, options = self.setting, self.setting.options
-        bits = np.random.Philox(key=[options.seed & (2**64 - 1), step], counter=[0, 0, 0, 1 << 41])
+        s = self.setting
+        bits = np.random.Philox(key=[s.seed & (2**64 - 1), step], counter=[0, 0, 0, STREAM])
         draw = np.random.Generator(bits)
-        sequences, truth = [], []
+        tokenizer = s.encoder.tokenizer
+        sequences: list[np.ndarray] = []
+        truth: list[np.ndarray] = []
         for sequence in responses(s.store, pairs, s.special, s.lengths, s.role_tokens):
             hidden, places = hide(
                 sequence,
                 draw,
-                share=options.mask_share or 0.15,
-                most=options.mask_most or 10,
-                special=s.encoder.tokenizer.all_special_ids,
-                mask=s.encoder.tokenizer.mask_token_id,
-                words=len(s.encoder.tokenizer),
+                share=s.options.mask_share,
+                most=s.options.mask_most,
+                special=tokenizer.all_special_ids,
+                mask=tokenizer.mask_token_id,
+                words=len(tokenizer),
             )
             sequences.append(hidden)
             labels = np.full(len(sequence), -1, np.int64)
             labels[places] = sequence[places]
             truth.append(labels)
-        batch = self.batches(sequences, pairs, None)
-        order = np.argsort(batch.place)
-        start, parts = 0, []
-        for ids, mask in batch.parts:
-            group = order[start : start + len(ids)]
-            start += len(ids)
-            labels = np.full(ids.shape, -1, np.int64)
-            for row, i in enumerate(group):
-                labels[row, : len(truth[i])] = truth[i]
-            parts.append((ids, mask, torch.from_numpy(labels)))
-        batch.parts = parts
-        batch.about = np.concatenate([part[2][part[2] >= 0].numpy() for part in parts])
-        return batch
+        return labelled(self.batches(sequences, pairs, None), truth)
 
-    def encode(self, part: tuple[Tensor, ...]) -> Tensor:
+    def encode(self, part: Part) -> Tensor:
         """Return (M, D) the vectors of the hidden words."""
         ids, mask, labels = part
         return self.setting.encoder.tokens(ids, mask)[labels >= 0]
@@ -94,9 +87,24 @@ class MaskedWords(Objective):
     def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
         """Return the mean cross entropy of the hidden words."""
         words = self.setting.encoder.backbone.get_input_embeddings().weight
-        logits, truth = self.head(rows, words), self.tensor(batch.about)
+        logits, truth = self.head(rows, words), self.tensor(batch.extra)
         figures.update(accuracy=100 * float((logits.argmax(1) == truth).float().mean()))
         return nn.functional.cross_entropy(logits.float(), truth)
+
+
+def labelled(batch: Batch, truth: list[np.ndarray]) -> Batch:
+    """Add to each micro-batch the words that were hidden, -1 where none was; and to the batch all, in their order."""
+    order = np.argsort(batch.place)
+    parts: list[Part] = []
+    start = 0
+    for ids, mask in batch.parts:
+        labels = np.full(ids.shape, -1, np.int64)
+        for row, i in enumerate(order[start : start + len(ids)]):
+            labels[row, : len(truth[i])] = truth[i]
+        start += len(ids)
+        parts.append((ids, mask, torch.from_numpy(labels)))
+    words = np.concatenate([labels[labels >= 0].numpy() for _, _, labels in parts])
+    return replace(batch, parts=parts, extra=words)
 
 
 def hide(
@@ -113,13 +121,15 @@ def hide(
 
     Of these 80 % become [MASK], 10 % another word, 10 % stay (BERT).
     """
-    open_ = np.flatnonzero(~np.isin(sequence, special))
-    if not len(open_):
-        open_ = np.arange(len(sequence))
-    count = min(most, max(1, round(share * len(open_))))
-    places = np.sort(draw.choice(open_, count, replace=False))
-    hidden, luck = sequence.copy(), draw.random(count)
-    masked, replaced = luck >= KEPT + REPLACED, (luck >= KEPT) & (luck < KEPT + REPLACED)
+    candidates = np.flatnonzero(~np.isin(sequence, special))
+    if not len(candidates):
+        candidates = np.arange(len(sequence))
+    count = min(most, max(1, round(share * len(candidates))))
+    places = np.sort(draw.choice(candidates, count, replace=False))
+    hidden = sequence.copy()
+    luck = draw.random(count)
+    masked = luck >= KEPT + REPLACED
+    replaced = (luck >= KEPT) & ~masked
     hidden[places[masked]] = mask
     hidden[places[replaced]] = draw.integers(0, words, int(replaced.sum()))
     return hidden, places
@@ -144,7 +154,7 @@ ROBERTA_HEAD = {
 def pretrained_head(model: str) -> dict[str, Any]:
     """Return the word head that a checkpoint of BERT's or RoBERTa's kind holds, or nothing."""
     from safetensors import safe_open
-    from transformers.utils import cached_file
+    from transformers.utils.hub import cached_file
 
     path = cached_file(
         model,

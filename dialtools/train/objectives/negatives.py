@@ -7,16 +7,33 @@ import numpy as np
 from dialtools.errors import DataError
 from dialtools.train.data.store import Store
 
-TRIES = 50
+TRIES = 50  # rounds of drawing before giving up: a pool of few distinct responses repeats itself
+STREAM = 1 << 40  # of the random numbers of a step; epochs' orders use streams below
 
 
 class Negatives:
-    """Draws K utterances for each pair, anew in each step, as a function of seed and step alone."""
+    """Draws K utterances for each pair, anew in each step, as a function of seed and step alone.
+
+    Attributes:
+        count: K; 0 draws none, and the other responses of the batch serve.
+    """
 
     def __init__(self, store: Store, pairs: np.ndarray, *, count: int, seed: int) -> None:
-        self.store, self.count, self.seed = store, count, seed
+        self.store = store
+        self.count = count
+        self.seed = seed
         role = np.asarray(store.response_role)[pairs]
         self.pools = {int(r): pairs[role == r] for r in np.unique(role)}
+
+    @property
+    def of_batch(self) -> bool:
+        """Whether the other responses of the batch are the negatives."""
+        return self.count == 0
+
+    def candidates(self, pairs: np.ndarray, step: int) -> np.ndarray:
+        """Return (N, 1 + K) utterances: the true response of each pair, then those drawn."""
+        true = self.store.response[pairs].astype(np.int64)[:, None]
+        return true if self.of_batch else np.concatenate([true, self.draw(pairs, step)], 1)
 
     def draw(self, pairs: np.ndarray, step: int) -> np.ndarray:
         """Return (N, K) utterances: those that a pair names, as many as there are, else drawn.
@@ -27,40 +44,42 @@ class Negatives:
         Raises:
             DataError: if the pairs do not have K such responses.
         """
-        bits = np.random.Philox(key=[self.seed & (2**64 - 1), step], counter=[0, 0, 0, 1 << 40])
+        bits = np.random.Philox(key=[self.seed & (2**64 - 1), step], counter=[0, 0, 0, STREAM])
         draw = np.random.Generator(bits)
-        return np.stack([self._of(int(pair), draw) for pair in pairs])
+        return np.stack([self._draw_for(int(pair), draw) for pair in pairs])
 
-    def _of(self, pair: int, draw: np.random.Generator) -> np.ndarray:
+    def _draw_for(self, pair: int, draw: np.random.Generator) -> np.ndarray:
         store = self.store
-        found = dict.fromkeys(store.negatives[store.negative(pair)][: self.count].tolist())
+        chosen = dict.fromkeys(store.negatives[store.negative(pair)][: self.count].tolist())
         pool = self.pools[int(store.response_role[pair])]
-        own = {
+        around = {
             int(store.response[pair]),
             *store.turns[store.context(pair)].tolist(),
             *store.follow[store.after(pair)].tolist(),
         }
         for _ in range(TRIES):
-            if len(found) == self.count:
+            if len(chosen) == self.count:
                 break
-            some = pool[draw.integers(0, len(pool), 2 * (self.count - len(found)))]
+            some = pool[draw.integers(0, len(pool), 2 * (self.count - len(chosen)))]
             some = some[store.dialogue[some] != store.dialogue[pair]]
-            new = [u for u in store.response[some].tolist() if u not in own]
-            found.update(dict.fromkeys(new[: self.count - len(found)]))
-        if len(found) < self.count:
+            new = [u for u in store.response[some].tolist() if u not in around]
+            chosen.update(dict.fromkeys(new[: self.count - len(chosen)]))
+        if len(chosen) < self.count:
             raise DataError(
                 f"fewer than {self.count} responses of other dialogues to contrast a response with",
                 hint="--negatives N asks for fewer",
             )
-        return np.fromiter(found, np.int64, self.count)
+        return np.fromiter(chosen, np.int64, self.count)
 
 
-def of_batch(
+def batch_candidates(
     responses_N: np.ndarray, dialogue_N: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the J distinct responses of a batch, (N,) which of them is each pair's own, and (N, J) those of its dialogue.
+    """Let all responses of a batch be the candidates of each pair.
 
-    The latter are no negatives of it.
+    Returns:
+        (J,) the distinct responses, (N,) which of them is each pair's own, and (N, J) bool, those
+        of its dialogue, which are no negatives of it.
     """
     distinct, truth = np.unique(responses_N, return_inverse=True)
     kin = np.zeros((len(truth), len(distinct)), bool)

@@ -11,61 +11,49 @@ from dialtools.encoder.tokens import assemble
 from dialtools.train import health
 from dialtools.train.losses import matching
 from dialtools.train.objectives.base import Batch, Objective, Setting
-from dialtools.train.objectives.negatives import Negatives, of_batch
+from dialtools.train.objectives.catalog import SiameseOptions
+from dialtools.train.objectives.negatives import Negatives, batch_candidates
 
 
-class Siamese(Objective):
+class Siamese(Objective[SiameseOptions]):
     """One encoder for both sides; the newest turns of the context are one sequence: one turn in S, several in M."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting[SiameseOptions]) -> None:
         super().__init__(setting)
-        options, d = setting.options, setting.encoder.dimension
-        self.all = options.negatives == 0
-        self.negatives = Negatives(
-            setting.store, setting.pairs, count=options.negatives or 0, seed=options.seed
-        )
-        with seeded(options.seed):
+        d, count = setting.encoder.dimension, setting.options.negatives
+        self.negatives = Negatives(setting.store, setting.pairs, count=count, seed=setting.seed)
+        with seeded(setting.seed):
             self.score = nn.Sequential(
                 nn.Linear(3 * d, d), nn.ReLU(), nn.Linear(d, 1), nn.Flatten(-2)
             )
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Each distinct candidate is encoded once; contexts are encoded apart from them."""
-        s, sequences = self.setting, []
-        for pair in pairs:
-            turns = s.store.turns[s.store.context(int(pair))][-(s.options.context_turns or 1) :]
-            sequences.append(
-                assemble(
-                    [s.store.utterance(int(u)) for u in turns],
-                    s.special,
-                    max_length=s.lengths.context,
-                    newest=True,
-                )[0]
-            )
+        s = self.setting
+        sequences = [self._context(int(pair)) for pair in pairs]
         place: dict[int, int] = {}
-        true = s.store.response[pairs].astype(np.int64)[:, None]
-        drawn = true if self.all else np.concatenate([true, self.negatives.draw(pairs, step)], 1)
+        drawn = self.negatives.candidates(pairs, step)
         for utterance in drawn.ravel().tolist():
             if utterance not in place:
                 place[utterance] = len(sequences)
-                sequences.append(
-                    assemble(
-                        [s.store.utterance(utterance)],
-                        s.special,
-                        max_length=s.lengths.response,
-                        newest=False,
-                    )[0]
-                )
+                sequences.append(s.text(utterance))
         candidates = np.asarray([[place[int(u)] for u in row] for row in drawn])
         return self.batches(sequences, pairs, candidates)
+
+    def _context(self, pair: int) -> np.ndarray:
+        """Return the tokens of the newest turns of a context."""
+        s = self.setting
+        turns = s.store.turns[s.store.context(pair)][-s.options.context_turns :]
+        texts = [s.store.utterance(int(turn)) for turn in turns]
+        return assemble(texts, s.special, max_length=s.lengths.context, newest=True)[0]
 
     def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
         """Return the mean cross entropy of the true responses."""
         context = rows[self.tensor(batch.place[: len(batch.pairs)])]
-        candidates = batch.about
+        candidates = batch.extra
         excluded = None
-        if self.all:
-            distinct, truth, kin = of_batch(
+        if self.negatives.of_batch:
+            distinct, truth, kin = batch_candidates(
                 candidates[:, 0], self.setting.store.dialogue[batch.pairs]
             )
             response = rows[self.tensor(batch.place[distinct])].expand(len(context), -1, -1)
@@ -73,14 +61,17 @@ class Siamese(Objective):
         else:
             truth = np.zeros(len(candidates), np.int64)
             response = rows[self.tensor(batch.place[candidates])]
+
         u = context[:, None].expand_as(response)
         scores = self.score(torch.cat([u, response, (u - response).abs()], -1))
-        losses = matching.contrast(scores, self.tensor(truth), temperature=1.0, excluded=excluded)
-        unit = nn.functional.normalize(
-            rows[self.tensor(batch.place[np.unique(candidates[:, 0])])], dim=1
+        # Scores of a net have a scale of their own, so that there is no temperature.
+        losses = matching.pick_response(
+            scores, self.tensor(truth), temperature=1.0, excluded=excluded
         )
+
+        true = rows[self.tensor(batch.place[np.unique(candidates[:, 0])])]
         figures.update(
-            uniformity=health.uniformity(unit),
+            uniformity=health.uniformity(nn.functional.normalize(true, dim=1)),
             accuracy=100 * float((scores.argmax(1) == self.tensor(truth)).float().mean()),
         )
         return losses.mean()

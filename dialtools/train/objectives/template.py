@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.alignment import alignment_layer, save_alignment
-from dialtools.encoder.tokens import assemble
 from dialtools.train import heads, health
 from dialtools.train.losses.template import Terms, Views, template_losses
 from dialtools.train.objectives.base import Batch, Objective, Setting
+from dialtools.train.objectives.catalog import TemplateOptions
 
 
 class Rows(NamedTuple):
@@ -26,28 +26,24 @@ class Rows(NamedTuple):
     keys: np.ndarray
 
 
-class Templates(Objective):
+class Templates(Objective[TemplateOptions]):
     """Utterances and templates in one space; a record without a template is its own."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting[TemplateOptions]) -> None:
         super().__init__(setting)
-        options = setting.options
-        self.head = heads.build(
-            options.head or "none", setting.encoder.dimension, windows=[1], seed=options.seed
-        )
-        self.align = (
-            alignment_layer(setting.encoder.dimension, seed=options.seed) if options.align else None
-        )
-        one = options.temperature or 0.05
+        options, dimension = setting.options, setting.encoder.dimension
+        # One head for all: templates have no windows.
+        self.head = heads.build(options.head, dimension, windows=[1], seed=setting.seed)
+        self.align = alignment_layer(dimension, seed=setting.seed) if options.align else None
         self.temperature = Terms(
-            one, options.template_temperature or one, options.pair_temperature or one
+            options.temperature, options.template_temperature, options.pair_temperature
         )
-        self.share = Terms(
-            *(
-                1.0 if s is None else s
-                for s in (options.utterance_share, options.template_share, options.pair_share)
-            )
-        )
+        self.share = Terms(options.utterance_share, options.template_share, options.pair_share)
+
+    def epochs(self, planned: float) -> float:
+        """The alignment layer learns from nothing, and longer."""
+        options = self.setting.options
+        return options.align_epochs if options.align else planned
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Within a pass each distinct text is encoded once; the passes differ by their dropout alone."""
@@ -56,47 +52,59 @@ class Templates(Objective):
         templates = s.store.template[pairs].astype(np.int64)
         templates = np.where(templates < 0, utterances, templates)
         sequences: list[np.ndarray] = []
-        sides = []
-        for side in (utterances, utterances, templates, templates):
+
+        def added(side: np.ndarray) -> np.ndarray:
             distinct, place = np.unique(side, return_inverse=True)
-            sides.append(len(sequences) + place)
-            sequences += [
-                assemble(
-                    [s.store.utterance(int(u))],
-                    s.special,
-                    max_length=s.lengths.response,
-                    newest=False,
-                )[0]
-                for u in distinct
-            ]
-        return self.batches(sequences, pairs, Rows(*sides, templates))
+            start = len(sequences)
+            sequences.extend(s.text(int(text)) for text in distinct)
+            return start + place
+
+        rows = Rows(
+            utterance=added(utterances),
+            utterance_again=added(utterances),
+            template=added(templates),
+            template_again=added(templates),
+            keys=templates,
+        )
+        return self.batches(sequences, pairs, rows)
 
     def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
         """Return the mean loss of a batch."""
-        options, about = self.setting.options, batch.about
-        window = self.tensor(np.ones(len(rows), np.int64))
-        headed = self.head(rows, window)
-        u, again, t, t_again = (headed[self.tensor(batch.place[side])] for side in about[:4])
-        if self.align is not None:
-            t, t_again = self.align(t), self.align(t_again)
-        views = Views(*(nn.functional.normalize(side, dim=1) for side in (u, again, t, t_again)))
-        same = (about.keys[:, None] == about.keys[None, :]) & ~np.eye(len(u), dtype=bool)
-        excluded = self.tensor(same) if options.mask_false_negatives else None
+        options = self.setting.options
+        views = self._views(rows, batch)
+        keys = batch.extra.keys
+        same = (keys[:, None] == keys[None, :]) & ~np.eye(len(keys), dtype=bool)
         losses = template_losses(
             views,
             temperature=self.temperature,
             share=self.share,
-            negatives=options.pair_negatives or "utterances",
-            same=excluded,
+            negatives=options.pair_negatives,
+            same=self.tensor(same) if options.mask_false_negatives else None,
         )
         both = torch.cat([views.utterance, views.utterance_again])
         figures.update(
             alignment=health.alignment(views.utterance, views.utterance_again),
             uniformity=health.uniformity(both),
             template_alignment=health.alignment(views.template, views.utterance),
-            false_negatives=float(same.sum() / max(1, len(u) * (len(u) - 1))),
+            false_negatives=float(same.sum() / max(1, len(keys) * (len(keys) - 1))),
         )
         return losses.mean()
+
+    def _views(self, rows: Tensor, batch: Batch) -> Views:
+        """Return the unit vectors of both passes of utterances and of templates."""
+        window = self.tensor(np.ones(len(rows), np.int64))
+        headed = self.head(rows, window)
+
+        def unit(side: np.ndarray, layer: nn.Module | None = None) -> Tensor:
+            vectors = headed[self.tensor(batch.place[side])]
+            return nn.functional.normalize(layer(vectors) if layer else vectors, dim=1)
+
+        return Views(
+            utterance=unit(batch.extra.utterance),
+            utterance_again=unit(batch.extra.utterance_again),
+            template=unit(batch.extra.template, self.align),
+            template_again=unit(batch.extra.template_again, self.align),
+        )
 
     def save(self, directory: Path) -> None:
         """Keep the alignment layer: compression applies it to templates (METHODS 11, 31)."""

@@ -1,0 +1,124 @@
+"""Values that recipes publish and flags override: how they are declared, and how they are settled.
+
+A recipe's value stands twice among the options. As a flag it may be unsaid (None), so that the
+recipe speaks; settled, in a frozen dataclass, it has a value or there is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dialtools.errors import ConfigError
+from dialtools.options import option
+from dialtools.train.catalog import OPTIMISERS, SCHEDULES
+from dialtools.values import at_least, not_negative, share
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
+
+
+def by_recipe(
+    *,
+    help: str,
+    default: Any = MISSING,
+    metavar: str | None = None,
+    choices: Iterable[str] | None = None,
+    parse: Callable[[str], Any] | None = None,
+) -> Any:
+    """Return a field of a frozen dataclass whose value a recipe says, unless a flag does.
+
+    Args:
+        default: the value where neither does; without it every recipe that needs it must say it.
+    """
+    flag = option(
+        None,
+        help=help,
+        metavar=metavar,
+        choices=choices,
+        parse=parse,
+        group="Recipe",
+        shown="by recipe",
+    )
+    return field(default=default, metadata=flag.metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hyperparameters:
+    """What training needs to know whatever its objective."""
+
+    batch_size: int = by_recipe(
+        metavar="N",
+        parse=at_least(2),
+        help="pairs a batch, which is also the pool of negatives",
+    )
+    epochs: float = by_recipe(
+        metavar="X",
+        parse=not_negative,
+        help="passes over the pairs; may be a fraction, and 0 saves the start as it is",
+    )
+    lr: float = by_recipe(
+        metavar="X",
+        parse=not_negative,
+        help="learning rate of the encoder",
+    )
+    head_lr_multiplier: float = by_recipe(
+        metavar="X",
+        parse=not_negative,
+        help="the head's rate is this many times the encoder's",
+    )
+    optimizer: str = by_recipe(choices=OPTIMISERS, help="optimiser")
+    schedule: str = by_recipe(choices=SCHEDULES, help="learning-rate schedule")
+    warmup: float = by_recipe(
+        metavar="SHARE",
+        parse=share,
+        help="share of the steps over which the rate rises",
+    )
+    weight_decay: float = by_recipe(
+        metavar="X",
+        parse=not_negative,
+        help="weight decay (not on biases and norms)",
+    )
+    clip: float = by_recipe(
+        metavar="X",
+        parse=not_negative,
+        help="clip gradients at this norm; 0 does not",
+    )
+    max_length: int = by_recipe(
+        metavar="N",
+        parse=at_least(4),
+        help="tokens of a response at most",
+    )
+    freeze: int = by_recipe(
+        default=0,
+        metavar="N",
+        parse=at_least(0),
+        help="keep the embeddings and the first N layers as they are",
+    )
+
+
+def settled(kind: type[T], options: Any) -> T:
+    """Return the values of a frozen dataclass as the options have them.
+
+    Args:
+        kind: dataclass of `by_recipe` fields.
+        options: has an attribute for each field, None where it is unsaid.
+
+    Raises:
+        ConfigError: naming the key that neither a flag, nor the recipe, nor a default says.
+    """
+    values: dict[str, Any] = {}
+    for each in fields(kind):
+        value = getattr(options, each.name)
+        if value is not None:
+            values[each.name] = value
+        elif each.default is MISSING:
+            key = each.name.replace("_", "-")
+            raise ConfigError(
+                f"--{key} is not set",
+                hint=f"recipe {options.method} does not say it for --objective {options.objective}",
+            )
+    return kind(**values)

@@ -1,0 +1,102 @@
+"""Options of training, settled: nothing unsaid, no second default, each objective's own."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import FrozenInstanceError, fields
+from pathlib import Path
+
+import pytest
+from pair_corpus import SMALL, Train, as_lines, pair_records, steps, weights
+
+from dialtools.cli.train import main as dial_train
+from dialtools.errors import ConfigError
+from dialtools.train import recipe
+from dialtools.train.hyperparameters import Hyperparameters
+from dialtools.train.objectives.catalog import OBJECTIVES
+from dialtools.train.options import hyperparameters, objective_options, recipe_options
+
+ROOM = Path(recipe.__file__).parent
+
+
+@pytest.mark.parametrize("name", recipe.names())
+@pytest.mark.parametrize("start", [{}, {"model": "x"}])
+def test_no_value_of_any_recipe_is_unsaid_once_it_is_settled(name: str, start: dict):
+    options = recipe_options(method=name, **start)
+    for values in (hyperparameters(options), objective_options(options)):
+        assert None not in vars(values).values()
+        with pytest.raises(FrozenInstanceError):
+            setattr(values, next(iter(vars(values))), 1)
+
+
+def test_a_value_that_nothing_says_is_named():
+    with pytest.raises(ConfigError, match="--temperature is not set"):
+        dial_train.resolve({"method": "siamese-m", "objective": "matching", "aggregation": "mean"})
+
+
+def test_options_of_one_name_are_one_option():
+    """Objectives share an option by a common base; two of one name would hide each other."""
+    declared: dict[str, object] = {}
+    for entry in OBJECTIVES.values():
+        for each in fields(entry.options):
+            assert declared.setdefault(each.name, each.metadata) == each.metadata, each.name
+
+
+def test_every_objective_names_a_recipe_that_is_its_own():
+    for name, entry in OBJECTIVES.items():
+        assert recipe.published(entry.recipe)["objective"] == name
+
+
+def test_a_default_stands_in_one_place():
+    """`options.temperature or 0.05` would be a second default, and turn a 0 into it."""
+    kinds = [Hyperparameters, *(entry.options for entry in OBJECTIVES.values())]
+    names = {each.name for kind in kinds for each in fields(kind)}
+    again = [
+        f"{path.name}: {ast.unparse(node)}"
+        for path in ROOM.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or)
+        if isinstance(first := node.values[0], ast.Attribute) and first.attr in names
+    ]
+    assert again == []
+
+
+def test_no_epochs_save_the_start_as_no_steps_do(train: Train, pairs: Path, tmp_path: Path):
+    train("--epochs", 0, "-o", tmp_path / "epochs", pairs)
+    train("--max-steps", 0, "-o", tmp_path / "steps", pairs)
+    assert weights(tmp_path / "epochs") == weights(tmp_path / "steps")
+    assert steps(tmp_path / "epochs" / "train-log.jsonl") == []
+
+
+def test_a_fraction_of_an_epoch_is_a_step_at_least(train: Train, pairs: Path, tmp_path: Path):
+    train("--epochs", 0.001, "-o", tmp_path / "model", pairs)
+    assert len(steps(tmp_path / "model" / "train-log.jsonl")) == 1
+
+
+def test_no_share_of_masked_words_hides_one_word_of_each_text(train: Train, tmp_path: Path):
+    rows = as_lines(pair_records(8))
+    run = ("--method", "mlm", "--max-steps", 2)
+    for share in ("0", "0.001", "0.15"):
+        train(*run, "--mask-share", share, "-o", tmp_path / share, stdin=rows)
+    assert weights(tmp_path / "0") == weights(tmp_path / "0.001")
+    assert weights(tmp_path / "0") != weights(tmp_path / "0.15")
+
+
+def test_a_learning_rate_of_0_leaves_the_weights_as_they_are(
+    train: Train, pairs: Path, tmp_path: Path
+):
+    train("--max-steps", 2, "--lr", 0, "--weight-decay", 0, "-o", tmp_path / "still", pairs)
+    train("--max-steps", 0, "-o", tmp_path / "start", pairs)
+    assert weights(tmp_path / "still") == weights(tmp_path / "start")
+
+
+@pytest.mark.parametrize("flag", ["--temperature", "--template-temperature", "--pair-temperature"])
+def test_a_temperature_must_be_above_0(flag: str, train: Train, pairs: Path, tmp_path: Path):
+    done = train("--method", "tadse", flag, 0, "-o", tmp_path / "model", pairs, code=2)
+    assert f"{flag}: '0': must be above 0".encode() in done.stderr
+
+
+def test_the_size_of_a_fresh_encoder_is_refused_beside_a_model(train: Train, pairs: Path):
+    done = train("--model", "x", *SMALL, pairs, code=2, small=False)
+    says = b"--hidden, --layers and --vocab-size belong to a fresh encoder, not to --model"
+    assert says in done.stderr
