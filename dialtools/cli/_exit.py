@@ -8,6 +8,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -18,6 +19,8 @@ from dialtools.errors import ConfigError, DialError, ExitCode, nearest
 def finish(name: str, body: Callable[[], int], *, debug: bool) -> NoReturn:
     """Run the body of a command, show the error that ends it, if one does, and exit."""
     signal.signal(signal.SIGTERM, _terminate)
+    if sys.stdin is None:  # closed by the caller (<&-): there is nothing to read
+        sys.stdin = Path(os.devnull).open()  # noqa: SIM115 - open to the end
     try:
         code = body()
         sys.stdout.flush()

@@ -68,7 +68,7 @@ class Embedding:
     def job(self, command: str, inputs: Inputs) -> Job:
         """Return what the run is a job of."""
         facts = {"precision": self.embedder.model.settings.precision, **self.space}
-        return Job(command, self.options, inputs, facts)
+        return Job(command, self.options, inputs, facts, makes=("part-*",))
 
     def records(self) -> Iterator[Record]:
         return read_records(self.options.inputs, format=self.options.from_, policy=self.policy)

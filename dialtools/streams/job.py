@@ -26,6 +26,8 @@ class Job:
         inputs: the files it reads.
         facts: what else decides the result, by the name that messages give it.
         pieces: keys of options that say only which pieces there are.
+        makes: patterns of the names that the command gives to what it puts into the working folder;
+            nothing else there is ever removed.
     """
 
     command: str
@@ -33,6 +35,7 @@ class Job:
     inputs: Inputs
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
     pieces: Collection[str] = ()
+    makes: Collection[str] = ()
 
     def description(self) -> Description:
         """Return the job as a manifest tells it."""

@@ -22,11 +22,12 @@ on with others, a finished one is another job with others. Inputs are compared b
 not by name.
 
 **The folder** is `OUTPUT.partial`, made with its manifest `job.json` in one rename, and locked while a
-run works there. All of it but `job.json`, `lock` and `pieces.jsonl` is the command's: parts, stores,
-checkpoints go to `work.folder / name`. Names that begin with a dot are scraps of interrupted writing
-(`atomic_file`, `atomic_directory`), removed by the next claim. What is in a folder of that name that
-has no manifest of ours is not ours: nothing of it is touched, whatever the flags. A run that fails
-removes the folder only if it made it and nothing but scraps is in it.
+run works there. Beside `job.json`, `lock` and `pieces.jsonl` lies what the command makes: parts, stores,
+checkpoints go to `work.folder / name`, and `Job.makes` has patterns of their names. `.*.tmp` and
+`.*.old` are scraps of interrupted writing (`atomic_file`, `atomic_directory`), removed by the next
+claim. Nothing else is ever removed: what somebody puts there stays, and a folder of that name without
+a manifest of ours is not ours, whatever the flags. A run that fails removes the folder only if it made
+it and nothing but scraps is in it.
 
 **The finished output** tells its job by its provenance: a model directory in `dialtools.json`, Parquet
 and Arrow in their metadata. Others (JSONL, npy) have it beside them, in `OUTPUT.job.json`, which
@@ -75,6 +76,7 @@ from dialtools.streams.provenance import describe, digest, provenance, read_prov
 MANIFEST = "job.json"
 LOCK = "lock"
 PIECES = "pieces.jsonl"
+SCRAPS = (".*.tmp", ".*.old")
 SCHEMA = "dialtools.job/1"
 BESIDE = ".job.json"
 """After the name of an output that cannot carry its job itself."""
@@ -188,7 +190,7 @@ class Work:
             facts = {**self.provenance(counts), "output": output}
             with atomic_file(beside, overwrite=True) as path:
                 path.write_bytes(orjson.dumps(facts, option=orjson.OPT_INDENT_2, default=str))
-        _remove(self.folder)
+        self._clear()
 
     def _changed_input(self, what: str) -> OutputError:
         hint = "--overwrite starts over with what is there now; another -o leaves this as it is"
@@ -200,7 +202,7 @@ class Work:
             if self.folder.exists() or self.folder.is_symlink():
                 with suppress(FileNotFoundError):  # the other run ended just now
                     self._enter()
-            if self.resumed or self.finished or self._make():
+            if self._lock or self.finished or self._make():
                 return
 
     def _enter(self) -> None:
@@ -216,8 +218,11 @@ class Work:
             self._compare(manifest)
             self._take_up(manifest)
         elif self.overwrite:
-            _remove(self.folder)
-            self._release()
+            self._clear(but=LOCK)
+            if self.folder.exists():
+                _write_manifest(self.folder, self.job, overwrite=True)
+            else:
+                self._release()
         else:
             raise OutputError(
                 "an interrupted run is here",
@@ -238,8 +243,9 @@ class Work:
     def _take_up(self, manifest: Mapping[str, Any]) -> None:
         self.resumed = True
         self.overwrite = bool(manifest.get("overwrite"))
-        for scrap in self.folder.glob(".*"):
-            _remove(scrap)
+        for pattern in SCRAPS:
+            for scrap in self.folder.glob(pattern):
+                _remove(scrap)
         self.pieces, self.skipped = _read_pieces(self.folder / PIECES)
         written = self.final.exists() and not self.overwrite
         if written and not self._differs_from_output():  # killed between writing and tidying up
@@ -298,6 +304,18 @@ class Work:
         if self._lock:
             self._lock.release()
         self._lock = None
+
+    def _clear(self, but: str = "") -> None:
+        """Remove the folder; if somebody put something of theirs there, what is ours, but one name."""
+        patterns = (MANIFEST, LOCK, PIECES, *SCRAPS, *self.job.makes)
+        everything = list(self.folder.iterdir())
+        ours = [path for path in everything if any(path.match(pattern) for pattern in patterns)]
+        if len(ours) == len(everything):
+            _remove(self.folder)
+            return
+        for path in ours:
+            if path.name != but:
+                _remove(path)
 
     def _drop_if_empty(self) -> None:
         """Remove the folder of a failed run if this run made it, and nothing but scraps is in it."""

@@ -33,6 +33,8 @@ from dialtools.train.prepare import describe_fresh, load_encoder
 from dialtools.train.recipe import fresh_note
 
 MOST_PLACEHOLDERS = 1000
+STORE = "store"
+VALIDATION = "validation"
 STDIN = "stdin.json"
 
 
@@ -82,7 +84,7 @@ def gather(
             for line in _fresh_lines(encoder, options):
                 tell(line)
             store = _tokenised(place, encoder)
-        validation = _validation(folder / "validation", options, encoder, policy)
+        validation = _validation(folder / VALIDATION, options, encoder, policy)
     train, held = divide(store, options)
     if validation is None and len(held):
         validation = (store, held)
@@ -106,7 +108,7 @@ def _store_folder(
     """Yield where the store of these pairs is, or is to be made; an entry of --cache is locked."""
     key = cache_key(options, inputs.described()) if options.cache and not options.dry_run else None
     if not key:
-        yield folder / "store"
+        yield folder / STORE
         return
     entry = Path(options.cache or "") / key
     with locked(entry, tell=tell):

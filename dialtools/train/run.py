@@ -25,16 +25,25 @@ from dialtools.errors import ModelError
 from dialtools.streams.job import Job
 from dialtools.streams.provenance import Inputs, digest
 from dialtools.streams.resume import Work
-from dialtools.train import checkpoint, save
+from dialtools.train import checkpoint, gather, save, steplog
 from dialtools.train.data.store import Store
-from dialtools.train.gather import gather
 from dialtools.train.loop import NotFinite, Step, Trainer
 from dialtools.train.options import TrainOptions
 from dialtools.train.prepare import build_trainer
-from dialtools.train.steplog import StepLog
 from dialtools.train.validate import response_selection
 
 NAN_BATCH = "nan-batch.jsonl"
+MAKES = (
+    gather.STORE,
+    gather.VALIDATION,
+    checkpoint.FILE,
+    checkpoint.BEST,
+    steplog.NAME,
+    save.SNAPSHOTS,
+    NAN_BATCH,
+)
+"""What a run puts into its working folder."""
+
 START_FILES = ("config.json", "tokenizer.json", "*.safetensors", "*.bin")
 
 
@@ -46,7 +55,7 @@ def job_of(options: TrainOptions) -> Job:
     settled = replace(options, precision=settled_precision(options))
     start = Path(options.model or "")
     facts = {"start": _content(start)} if options.model and start.is_dir() else {}
-    return Job("dial-train", settled, Inputs(options.inputs), facts)
+    return Job("dial-train", settled, Inputs(options.inputs), facts, makes=MAKES)
 
 
 def _content(model: Path) -> str:
@@ -92,7 +101,9 @@ class Training:
             ModelError: if the loss is no number; the batch is kept.
         """
         reached = self.trainer.step
-        with StepLog(self.folder, upto=reached, tensorboard=self.options.tensorboard) as log:
+        with steplog.StepLog(
+            self.folder, upto=reached, tensorboard=self.options.tensorboard
+        ) as log:
             if reached == 0:
                 self._keep_snapshot()
                 if self.validation:
@@ -196,7 +207,7 @@ def begin(work: Work, options: TrainOptions, *, tell: Callable[[str], None]) -> 
     Args:
         tell: is given what the user should know before the steps begin, a line at a time.
     """
-    gathered = gather(
+    gathered = gather.gather(
         work.folder,
         options,
         work.job.inputs,

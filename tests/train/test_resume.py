@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
+import shlex
+import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Callable
+from hashlib import blake2b
 from pathlib import Path
 from subprocess import PIPE
 
 import pytest
-from pair_corpus import SMALL, Train, steps, weights
+from pair_corpus import SMALL, Train, as_lines, pair_records, steps, weights
 
 RUN = (
     "--batch-size",
@@ -35,26 +40,52 @@ def unbroken(train: Train, pairs: Path, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture
-def broken(scripts: Path, environment: dict[str, str], pairs: Path) -> Callable[..., int]:
-    """Start a run from a pipe, signal it once `after` steps are in its log; return its status."""
+def start(
+    scripts: Path, environment: dict[str, str], pairs: Path
+) -> Callable[..., subprocess.Popen]:
+    """Start a run, from a pipe unless files are named."""
 
-    def run(model: Path, number: int, *, after: int) -> int:
-        log = model.with_name("model.partial") / "train-log.jsonl"
-        command = [str(scripts / "dial-train"), *SMALL, *map(str, RUN), "-o", str(model)]
+    def run(model: Path, *arguments: object) -> subprocess.Popen:
+        command = [scripts / "dial-train", *SMALL, *RUN, *arguments, "-o", model]
         with pairs.open("rb") as stdin:
-            process = subprocess.Popen(
-                command, stdin=stdin, stdout=PIPE, stderr=PIPE, env=environment
+            return subprocess.Popen(
+                list(map(str, command)), stdin=stdin, stdout=PIPE, stderr=PIPE, env=environment
             )
-        deadline = time.monotonic() + 300
-        while process.poll() is None and time.monotonic() < deadline:
-            if log.exists() and log.read_bytes().count(b"\n") >= after:
-                process.send_signal(number)
-                break
-            time.sleep(0.01)
+
+    return run
+
+
+@pytest.fixture
+def broken(start: Callable[..., subprocess.Popen]) -> Callable[..., int]:
+    """Start a run, send it a signal once `after` steps are in its log; return its exit status."""
+
+    def run(model: Path, number: int, *arguments: object, after: int) -> int:
+        process = start(model, *arguments)
+        log = partial(model) / "train-log.jsonl"
+        wait_until(process, lambda: log.exists() and log.read_bytes().count(b"\n") >= after)
+        process.send_signal(number)
         process.communicate(timeout=300)
         return process.returncode
 
     return run
+
+
+def wait_until(process: subprocess.Popen, happened: Callable[[], bool]) -> None:
+    """Wait for something that a process does; it must not end before."""
+    deadline = time.monotonic() + 300
+    while not happened() and time.monotonic() < deadline:
+        assert process.poll() is None, process.stderr and process.stderr.read().decode()
+        time.sleep(0.01)
+
+
+def partial(model: Path) -> Path:
+    return model.with_name("model.partial")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return the bytes of each file, but those of a lock, which holds the process that had it."""
+    files = (file for file in folder.rglob("*") if file.is_file() and file.name != "lock")
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
 
 
 @pytest.mark.parametrize("after", [0, 40, 90])
@@ -66,7 +97,7 @@ def test_kill_9_and_resume_end_in_the_weights_of_an_unbroken_run(
     assert not model.exists()
     train(*RUN, "-o", model, "--resume")
     assert weights(model) == weights(unbroken)
-    assert not model.with_name("model.partial").exists()
+    assert not partial(model).exists()
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -91,3 +122,205 @@ def test_resume_refuses_other_options_and_names_them(
     done = train(*RUN, "--temperature", "0.1", "-o", model, "--resume", code=2)
     assert b"temperature" in done.stderr
     assert not model.exists()
+
+
+@pytest.fixture
+def corpus(pairs: Path, tmp_path: Path) -> Path:
+    """A file of pairs that a test may change."""
+    return Path(shutil.copy(pairs, tmp_path / "corpus.jsonl"))
+
+
+def test_a_bad_line_in_the_input_of_a_resumed_run_leaves_its_checkpoint(
+    train: Train, broken: Callable[..., int], corpus: Path, unbroken: Path, tmp_path: Path
+):
+    model, cached = tmp_path / "model", ("--cache", tmp_path / "cache")
+    broken(model, signal.SIGTERM, *cached, corpus, after=10)
+    before, whole = contents(partial(model)), corpus.read_bytes()
+    assert "checkpoint.safetensors" in before
+    corpus.write_bytes(whole + b"{not json\n")
+    refused = train(*RUN, *cached, "-o", model, "--resume", corpus, code=1)
+    assert b"corpus.jsonl was" in refused.stderr
+    assert contents(partial(model)) == before
+    corpus.write_bytes(whole)
+    train(*RUN, *cached, "-o", model, "--resume", corpus)
+    assert weights(model) == weights(unbroken)
+
+
+def test_a_store_that_cannot_be_spooled_again_leaves_the_checkpoint(
+    train: Train, broken: Callable[..., int], corpus: Path, tmp_path: Path
+):
+    model, cache = tmp_path / "model", tmp_path / "cache"
+    broken(model, signal.SIGTERM, "--cache", cache, corpus, after=10)
+    before = contents(partial(model))
+    shutil.rmtree(cache)
+    cache.write_text("a file, where a folder is needed")
+    train(*RUN, "--cache", cache, "-o", model, "--resume", corpus, code=1)
+    assert contents(partial(model)) == before
+
+
+def test_ctrl_c_before_the_pairs_are_read_leaves_the_checkpoint(
+    start: Callable[..., subprocess.Popen], broken: Callable[..., int], corpus: Path, tmp_path: Path
+):
+    model, cached = tmp_path / "model", ("--cache", tmp_path / "cache")
+    broken(model, signal.SIGTERM, *cached, corpus, after=10)
+    before = contents(partial(model))
+    lock = next((tmp_path / "cache").glob("*.lock"))
+    with lock.open() as held:  # as a run does that makes the store
+        fcntl.flock(held, fcntl.LOCK_EX)
+        process = start(model, *cached, "--resume", corpus)
+        assert process.stderr
+        assert b"waiting for it" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert contents(partial(model)) == before
+
+
+def test_changed_inputs_are_refused_with_both_ways_out(
+    train: Train, broken: Callable[..., int], corpus: Path, tmp_path: Path
+):
+    model = tmp_path / "model"
+    broken(model, signal.SIGTERM, corpus, after=10)
+    corpus.write_bytes(as_lines(pair_records(20)))
+    refused = train(*RUN, "-o", model, "--resume", corpus, code=1).stderr.decode()
+    assert "corpus.jsonl was" in refused
+    assert "--overwrite" in refused
+    assert "another -o" in refused
+    assert (partial(model) / "checkpoint.safetensors").exists()
+
+
+def test_resume_of_stdin_goes_on_with_the_same_and_refuses_other_pairs(
+    train: Train, broken: Callable[..., int], unbroken: Path, pairs: Path, tmp_path: Path
+):
+    model = tmp_path / "model"
+    broken(model, signal.SIGTERM, after=10)
+    other = as_lines(pair_records(20))
+    refused = train(*RUN, "-o", model, "--resume", stdin=other, code=1)
+    assert b"stdin is not what was read of it" in refused.stderr
+    train(*RUN, "-o", model, "--resume", stdin=pairs.read_bytes())
+    assert weights(model) == weights(unbroken)
+
+
+def test_a_closed_stdin_goes_on_with_what_was_read(
+    broken: Callable[..., int],
+    installed: Path,
+    environment: dict[str, str],
+    unbroken: Path,
+    tmp_path: Path,
+):
+    model = tmp_path / "model"
+    broken(model, signal.SIGTERM, after=10)
+    line = shlex.join(map(str, (installed / "dial-train", *SMALL, *RUN, "-o", model, "--resume")))
+    done = subprocess.run(f"{line} <&-", shell=True, capture_output=True, env=environment)
+    assert done.returncode == 0, done.stderr.decode()
+    assert weights(model) == weights(unbroken)
+
+
+def test_the_model_tells_what_it_was_trained_on(
+    train: Train, broken: Callable[..., int], pairs: Path, tmp_path: Path
+):
+    model = tmp_path / "model"
+    broken(model, signal.SIGTERM, after=10)
+    train(*RUN, "-o", model, "--resume")
+    told = json.loads((model / "dialtools.json").read_text())["inputs"]
+    digest = blake2b(pairs.read_bytes(), digest_size=16).hexdigest()
+    assert told == [{"name": "-", "bytes": pairs.stat().st_size, "blake2b": digest}]
+
+
+def test_skipped_records_count_after_a_resume_too(
+    train: Train, broken: Callable[..., int], corpus: Path, tmp_path: Path
+):
+    model = tmp_path / "model"
+    corpus.write_bytes(b'{"context": 1}\n' + corpus.read_bytes())
+    broken(model, signal.SIGTERM, "--on-error", "skip", corpus, after=10)
+    train(*RUN, "--on-error", "skip", "-o", model, "--resume", corpus, code=3)
+    told = json.loads((model / "dialtools.json").read_text())["counts"]
+    assert told["skipped"] == 1
+
+
+def test_skipped_records_of_a_kept_store_count_and_fail_a_run_that_skips_none(
+    train: Train, corpus: Path, tmp_path: Path
+):
+    run = ("--batch-size", 32, "--max-steps", 1, "--cache", tmp_path / "cache", corpus)
+    corpus.write_bytes(b'{"context": 1}\n' + corpus.read_bytes())
+    for name in ("spooled", "kept"):
+        train(*run, "--on-error", "skip", "-o", tmp_path / name, code=3)
+    refused = train(*run, "-o", tmp_path / "strict", code=1)
+    assert b"corpus.jsonl:1" in refused.stderr
+
+
+def test_a_second_run_beside_the_first_is_told_so_in_one_line(
+    train: Train, start: Callable[..., subprocess.Popen], unbroken: Path, tmp_path: Path
+):
+    model = tmp_path / "model"
+    first = start(model)
+    wait_until(first, lambda: (partial(model) / "train-log.jsonl").exists())
+    for flag in ("--resume", "--overwrite"):
+        second = train(*RUN, "-o", model, flag, code=1)
+        assert b"another run is at work here" in second.stderr
+        assert len(second.stderr.splitlines()) == 1
+    first.communicate(timeout=300)
+    assert first.returncode == 0
+    assert weights(model) == weights(unbroken)
+
+
+def test_two_runs_on_one_cache_do_not_mix(
+    start: Callable[..., subprocess.Popen], corpus: Path, unbroken: Path, tmp_path: Path
+):
+    models = [tmp_path / name / "model" for name in ("a", "b")]
+    for model in models:
+        model.parent.mkdir()
+    runs = [start(model, "--cache", tmp_path / "cache", corpus) for model in models]
+    for process, model in zip(runs, models, strict=True):
+        _, stderr = process.communicate(timeout=300)
+        assert process.returncode == 0, stderr.decode()
+        assert weights(model) == weights(unbroken)
+
+
+def test_a_finished_model_of_the_same_job_is_told_and_kept(
+    train: Train, corpus: Path, tmp_path: Path
+):
+    model, run = tmp_path / "model", ("--batch-size", 32, "--max-steps", 3)
+    train(*run, "-o", model, "--resume", corpus)
+    before = contents(model)
+    again = train(*run, "-o", model, "--resume", corpus)
+    assert b"finished already" in again.stderr
+    assert again.stdout.decode().split() == [str(model)]
+    for change in (("--seed", 1, corpus), ("--limit", 100, corpus)):
+        refused = train(*run, "-o", model, "--resume", *change, code=1).stderr.decode()
+        assert "--overwrite" in refused
+        assert "another -o" in refused
+    corpus.write_bytes(as_lines(pair_records(20)))
+    refused = train(*run, "-o", model, "--resume", corpus, code=1).stderr.decode()
+    assert "corpus.jsonl was" in refused
+    assert contents(model) == before
+    assert not partial(model).exists()
+
+
+@pytest.mark.parametrize("flag", [(), ("--resume",), ("--overwrite",)])
+def test_a_folder_of_that_name_without_our_manifest_is_not_ours(
+    flag: tuple[str, ...], train: Train, pairs: Path, tmp_path: Path
+):
+    model = tmp_path / "model"
+    partial(model).mkdir()
+    (partial(model) / "precious").write_text("x")
+    refused = train("--max-steps", 1, "-o", model, *flag, pairs, code=1)
+    assert b"model.partial" in refused.stderr
+    assert contents(partial(model)) == {"precious": b"x"}
+    assert not model.exists()
+
+
+@pytest.mark.parametrize("flag", ["--resume", "--overwrite"])
+def test_what_others_put_into_a_claimed_folder_is_left_there(
+    flag: str, train: Train, broken: Callable[..., int], tmp_path: Path, pairs: Path
+):
+    model = tmp_path / "model"
+    broken(model, signal.SIGTERM, after=10)
+    (partial(model) / "notes.txt").write_text("lr too high?")
+    train(*RUN, "-o", model, flag, stdin=pairs.read_bytes())
+    assert contents(partial(model)) == {"notes.txt": b"lr too high?"}
+
+
+def test_a_run_that_fails_before_its_first_step_leaves_nothing(train: Train, tmp_path: Path):
+    train("-o", tmp_path / "model", stdin=b'{"context": ["a"]}\n', code=1)
+    assert not list(tmp_path.iterdir())
