@@ -32,6 +32,7 @@ from dialtools.cli._run import Run
 def main(options: AugmentOptions, run: Run) -> None:
     from dialtools.augment.job import Augment
     from dialtools.streams.atomic import refuse_existing
+    from dialtools.streams.formats import FORMATS
     from dialtools.streams.provenance import as_metadata
     from dialtools.streams.sinks import output_format, write_records
 
@@ -41,7 +42,7 @@ def main(options: AugmentOptions, run: Run) -> None:
             refuse_existing(path, overwrite=options.overwrite)
     with run.policy() as policy, run.progress(None, "utterances") as progress:
         job = Augment(options, policy, progress.advance)
-        metadata = as_metadata(run.provenance()) if kind != "jsonl" else {}
+        metadata = as_metadata(run.provenance()) if not FORMATS[kind].lines else {}
         write_records(
             job.run(), options.output, to=options.to, overwrite=options.overwrite, metadata=metadata
         )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dialtools.corpora.options import LogOptions
 from dialtools.errors import DataError, nearest
 from dialtools.streams.bytesio import display_name, open_input
-from dialtools.streams.chunks import MAX_LINE_BYTES, Chunk
+from dialtools.streams.chunks import MAX_LINE_BYTES, ROWS, Chunk
 from dialtools.streams.policy import Policy, Where
 
 ROWS_A_CHUNK = 4096
@@ -35,10 +35,10 @@ def row_chunks(path: str, kind: str, column: str | None, policy: Policy) -> Iter
     ):
         held.append(row)
         if len(held) == ROWS_A_CHUNK:
-            yield Chunk(name, first, "rows", held)
+            yield Chunk(name, first, ROWS, held)
             first, held = first + len(held), []
     if held:
-        yield Chunk(name, first, "rows", held)
+        yield Chunk(name, first, ROWS, held)
 
 
 def rows(

@@ -13,7 +13,7 @@ from dialtools.corpora.catalog import CORPORA
 from dialtools.corpora.native.files import ARCHIVES, Files, ends_like
 from dialtools.corpora.native.raw import Unexpected
 from dialtools.errors import DataError
-from dialtools.streams.chunks import Chunk
+from dialtools.streams.chunks import ROWS, Chunk
 from dialtools.streams.formats import FORMATS
 from dialtools.streams.policy import Policy
 
@@ -77,7 +77,7 @@ def corpus_chunks(path: str, name: str, policy: Policy) -> Iterator[Chunk]:
         at = ""
         for raw in reader.raw(files):
             if held and (raw.where.name != at or len(held) == ROWS_A_CHUNK):
-                yield Chunk(at, lines[0], "rows", held, tuple(lines))
+                yield Chunk(at, lines[0], ROWS, held, tuple(lines))
                 held, lines = [], []
             try:
                 record = reader.record(raw)
@@ -88,6 +88,6 @@ def corpus_chunks(path: str, name: str, policy: Policy) -> Iterator[Chunk]:
             held.append(record)
             lines.append(raw.where.line)
         if held:
-            yield Chunk(at, lines[0], "rows", held, tuple(lines))
+            yield Chunk(at, lines[0], ROWS, held, tuple(lines))
     finally:
         files.close()

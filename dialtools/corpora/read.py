@@ -13,9 +13,9 @@ from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import plain_dialogues
 from dialtools.corpora.published import corpus_chunks, corpus_of
 from dialtools.corpora.shape import CHAT, Shaper
-from dialtools.corpora.table import DELIMITED, table_chunks
+from dialtools.corpora.table import table_chunks
 from dialtools.streams.chunks import CHUNK_BYTES, Chunk, read_chunks, records
-from dialtools.streams.formats import input_format
+from dialtools.streams.formats import FORMATS, input_format
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
 
@@ -42,9 +42,9 @@ def dialogue_chunks(
         corpus, kind = corpus_of(path, format), input_format(path, format)
         if corpus:
             yield from corpus_chunks(path, corpus, policy)
-        elif kind in DELIMITED or logs.rows_are_turns:
+        elif FORMATS[kind].columns or logs.rows_are_turns:
             yield from table_chunks(
-                path, kind if kind in DELIMITED else format, logs, policy, tally, keep=keep
+                path, kind if FORMATS[kind].columns else format, logs, policy, tally, keep=keep
             )
         else:
             yield from read_chunks([path], format=format, prompt=prompt)
@@ -63,7 +63,7 @@ def record_chunks(
         corpus, kind = corpus_of(path, format), input_format(path, format)
         if corpus:
             yield from corpus_chunks(path, corpus, policy)
-        elif kind in ("csv", "tsv"):
+        elif FORMATS[kind].columns:
             yield from row_chunks(path, kind, column, policy)
         else:
             yield from read_chunks(
@@ -89,7 +89,7 @@ def dialogues(
         tally: gets the turns that are left out.
         utterances: a record of a text is a dialogue of one turn.
     """
-    if chunk.format == "text":
+    if chunk.plain:
         yield from plain_dialogues(chunk, policy)
         return
     shape = Shaper(logs, tally)
@@ -109,14 +109,14 @@ def dialogue_records(
     chunk: Chunk, policy: Policy, logs: LogOptions, tally: Tally
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield line (or row) number and dialogue record in one shape, with all its other fields."""
-    if chunk.format == "text":
+    if chunk.plain:
         for number, said in plain_dialogues(chunk, policy):
             yield number, {"turns": [{"text": text} for text in said.texts]}
         return
     shape = Shaper(logs, tally)
     for number, record in records(chunk, policy):
         try:
-            yield from [(number, part) for part in shape(record, nulls=chunk.format != "arrow")]
+            yield from [(number, part) for part in shape(record, nulls=not chunk.columnar)]
         except BadDialogue as error:
             _reject(policy, Where(chunk.name, number), error, record)
 

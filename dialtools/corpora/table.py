@@ -18,13 +18,13 @@ from dialtools.corpora.options import LogOptions
 from dialtools.corpora.times import BadTime, rank, seconds
 from dialtools.errors import ConfigError, DataError
 from dialtools.streams.bytesio import display_name
-from dialtools.streams.chunks import Chunk, read_chunks, records
+from dialtools.streams.chunks import ROWS, Chunk, read_chunks, records
+from dialtools.streams.formats import FORMATS
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
 
 DIALOGUES_A_CHUNK = 512
 TURNS_A_CHUNK = 16384
-DELIMITED = ("csv", "tsv")
 NAME_COLUMNS = "name it with --dialogue-column, --text-column, --speaker-column, --order-column"
 NO_COLUMNS = "--from tsv reads it as a table, as Excel's Unicode text is one"
 
@@ -79,31 +79,31 @@ def table_chunks(
         held.append(record)
         turns += len(record["turns"])
         if len(held) == DIALOGUES_A_CHUNK or turns >= TURNS_A_CHUNK:
-            yield Chunk(name, first, "rows", held)
+            yield Chunk(name, first, ROWS, held)
             first, held, turns = first + len(held), [], 0
     if held:
-        yield Chunk(name, first, "rows", held)
+        yield Chunk(name, first, ROWS, held)
 
 
 def _rows(
     path: str, kind: str, columns: Columns, logs: LogOptions, policy: Policy
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    if kind in DELIMITED:
+    if kind in FORMATS and FORMATS[kind].columns:
         yield from delimited.rows(path, kind, columns.named, logs, policy, hint=NAME_COLUMNS)
         return
     checked = False
     for chunk in read_chunks([path], format=kind):
-        if chunk.format not in ("jsonl", "arrow"):
+        if not (chunk.json or chunk.columnar):
             raise ConfigError(
                 f"{chunk.name} is read as {chunk.format}, which has no columns", hint=NO_COLUMNS
             )
-        if chunk.format == "arrow":
+        if chunk.columnar:
             chunk = replace(chunk, data=_in_microseconds(chunk.data))
         found = list(records(chunk, policy))
         if not checked and found:
             known = (
                 chunk.data.schema.names
-                if chunk.format == "arrow"
+                if chunk.columnar
                 else list(dict.fromkeys(k for _, row in found for k in row))
             )
             delimited.check(known, columns.named, Where(chunk.name, chunk.first), NAME_COLUMNS)

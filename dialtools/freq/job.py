@@ -22,7 +22,6 @@ from dialtools.freq.spool import Spool
 from dialtools.freq.texts import Extractor, Texts, count_empty
 from dialtools.freq.weights import Weighting
 from dialtools.streams.ahead import ahead
-from dialtools.streams.allocator import keep_freed_memory
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
@@ -48,7 +47,6 @@ class Freq:
         self.options, self.policy, self.advance = options, policy, advance
         self.tally = Tally()
         self.distinct = self.unseen = 0
-        keep_freed_memory(largest_block=4 * CHUNK_BYTES)
 
     def texts(self) -> Iterator[Texts]:
         """Yield the texts of the inputs, normalised, a chunk at a time."""

@@ -9,7 +9,7 @@ import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from dialtools.streams.allocator import keep_freed_memory
 
@@ -19,23 +19,31 @@ R = TypeVar("R")
 SLOT_BYTES = 16 << 20  # address space; only what is written takes memory
 
 
+class Left(NamedTuple):
+    """What of a value goes through a pipe: the rest of it, and the sizes of its parts in the slot."""
+
+    rest: bytes
+    sizes: list[int]
+
+
 def ordered_map(function: Callable[[T], R], items: Iterable[T], *, jobs: int) -> Iterator[R]:
     """Yield `function(item)` in the order of the items.
+
+    At most `jobs + 2` items are in flight, so memory stays bounded.
 
     Args:
         function: runs in the workers, which inherit it.
         items: picklable, as the results must be; what they pickle out of band travels in shared
             memory.
-        jobs: processes; 1 runs here. At most `jobs + 2` items are in flight, so memory stays
-            bounded.
+        jobs: processes; 1 runs here.
     """
-    keep_freed_memory()
     if jobs <= 1:
         yield from map(function, items)
         return
+    keep_freed_memory()  # of this process, and of the workers, which inherit it
     slots = Slots(jobs + 2)
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), _start, (function, slots))
-    waiting: deque[tuple[int, Future[Any]]] = deque()
+    waiting: deque[tuple[int, Future[Left]]] = deque()
     try:
         for number, item in enumerate(items):
             slot = number % len(slots)
@@ -52,7 +60,12 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], *, jobs: int) ->
 
 
 class Slots:
-    """Memory that parent and workers share, as pipes are slow with megabytes: one slot for each item in flight."""
+    """Memory that parent and workers share, one slot for each item in flight: pipes are slow with megabytes.
+
+    Beside plain pipes `dial-pairs -j 2 --window 1,2,3` as JSONL takes 0.77 of the wall time and 0.87
+    of the CPU time (64 MB of SGD, an idle machine of two cores, medians of 5 to 7 pairs of runs); as
+    Arrow it gains nothing that could be told from noise (0.96).
+    """
 
     def __init__(self, count: int) -> None:
         self.slots = [mmap.mmap(-1, SLOT_BYTES) for _ in range(count)]
@@ -60,39 +73,39 @@ class Slots:
     def __len__(self) -> int:
         return len(self.slots)
 
-    def put(self, slot: int, value: Any) -> tuple[bytes, list[int]]:
-        """Leave a value's large parts in a slot; return the rest of it, and the sizes of those parts."""
+    def put(self, slot: int, value: Any) -> Left:
+        """Leave a value's large parts in a slot; return what is left of it."""
         parts: list[pickle.PickleBuffer] = []
         rest = pickle.dumps(value, protocol=5, buffer_callback=parts.append)
         views = [part.raw() for part in parts]
         if sum(view.nbytes for view in views) > SLOT_BYTES:
-            return pickle.dumps(value, protocol=5), []
+            return Left(pickle.dumps(value, protocol=5), [])
         memory = self.slots[slot]
         memory.seek(0)
         for view in views:
             memory.write(view)
-        return rest, [view.nbytes for view in views]
+        return Left(rest, [view.nbytes for view in views])
 
-    def get(self, slot: int, left: tuple[bytes, list[int]]) -> Any:
+    def get(self, slot: int, left: Left) -> Any:
         """Return a value that `put` left."""
-        rest, sizes = left
         memory = self.slots[slot]
         memory.seek(0)
-        return pickle.loads(rest, buffers=[memory.read(size) for size in sizes])
+        return pickle.loads(left.rest, buffers=[memory.read(size) for size in left.sizes])
 
 
-_worker: tuple[Callable[[Any], Any], Slots]
+# of a worker: what it runs, and the memory that it shares; set once, when it starts
+_function: Callable[[Any], Any]
+_slots: Slots
 
 
 def _start(function: Callable[[Any], Any], slots: Slots) -> None:
-    global _worker
-    _worker = function, slots
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches the whole group; the parent decides
+    global _function, _slots
+    _function = function
+    _slots = slots
+    # Ctrl-C reaches the whole group; the parent decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _work(slot: int, left: tuple[bytes, list[int]]) -> tuple[bytes, list[int]]:
-    function, slots = _worker
-    return slots.put(slot, function(slots.get(slot, left)))
+def _work(slot: int, left: Left) -> Left:
+    return _slots.put(slot, _function(_slots.get(slot, left)))

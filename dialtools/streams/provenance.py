@@ -25,19 +25,6 @@ from dialtools.streams.formats import FORMATS, by_magic, load
 
 KEY = "dialtools"
 SCHEMA = "dialtools.provenance/1"
-HOW_NOT_WHAT = (  # until the last command asks its options' specs
-    "resume",
-    "overwrite",
-    "quiet",
-    "verbose",
-    "debug",
-    "color",
-    "config",
-    "print-config",
-    "dry-run",
-    "jobs",
-    "threads",
-)
 
 
 class Inputs:

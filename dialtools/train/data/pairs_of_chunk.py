@@ -22,7 +22,7 @@ from dialtools.train.data.pairs_of_batch import is_columnar, pairs_of_batch
 
 def read_pairs(chunk: Chunk, policy: Policy) -> ChunkPairs:
     """Return the pairs of a chunk; records that are no pairs go to the policy."""
-    if chunk.format == "arrow" and is_columnar(chunk.data):
+    if chunk.columnar and is_columnar(chunk.data):
         return pairs_of_batch(chunk.data)
     rows = _Rows()
     for line, record in records(chunk, policy):
