@@ -1,21 +1,26 @@
 """dial-augment - entity book, templates, and utterances made by filling them
 
   dial-augment labelled.jsonl > augmented.jsonl
-  dial-augment --top-k 3 --save-book book.json --save-templates templates.jsonl labelled.jsonl -o augmented.jsonl
+  dial-augment --top-k 3 --save-book book.json labelled.jsonl -o augmented.jsonl
+  dial-augment --save-templates t.jsonl labelled.jsonl -o augmented.jsonl
   dial-augment --ner rules --book book.json texts.jsonl > augmented.jsonl
   dial-augment --no-fill --typed labelled.jsonl | head
   dial-augment --from iob snips/ -o snips.parquet
 
-Reads utterances {"text", "slots": [{"start", "end", "label"}], "label", "split"} (MASSIVE's `annot_utt` reads as the same)
-or dialogues whose turns have slots. Values are learnt from the training split: the entity book. A template is an
-utterance with {SLOT} in place of each value. It is filled with every combination of the --top-k most frequent values of
-its slots, or with a seeded sample of --max-per-template of them.
+Reads utterances {"text", "slots": [{"start", "end", "label"}], "label",
+"split"} (MASSIVE's `annot_utt` reads as the same) or dialogues whose turns
+have slots. Values are learnt from the training split: the entity book. A
+template is an utterance with {SLOT} in place of each value. It is filled with
+every combination of the --top-k most frequent values of its slots, or with a
+seeded sample of --max-per-template of them.
 
-Out comes each record with its "template", and after it those made from it, {"synthetic": true, "source_id", "seed"}, their
-slots where they now stand. A template is filled once a label. Made texts that another record has, case and blanks
-apart, are dropped. Of slots that overlap the longest stays, then the first. A made value has the case of its place;
-a/an before it agrees. In a dialogue a value is replaced by the same other one in all turns; where it is not clear
-what a value is, the dialogue is not filled.
+Out comes each record with its "template", and after it those made from it,
+{"synthetic": true, "source_id", "seed"}, their slots where they now stand. A
+template is filled once a label. Made texts that another record has, case and
+blanks apart, are dropped. Of slots that overlap the longest stays, then the
+first. A made value has the case of its place; a/an before it agrees. In a
+dialogue a value is replaced by the same other one in all turns; where it is
+not clear what a value is, the dialogue is not filled.
 """
 
 from __future__ import annotations

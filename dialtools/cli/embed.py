@@ -1,27 +1,32 @@
 """dial-embed - embed text with a model, in batches, resumable
 
   dial-embed --model model/ tickets.jsonl -o tickets.parquet
-  dial-embed --model model/ --field context,response pairs.jsonl -o pairs.parquet
-  dial-embed --model model/ --resume --dtype float16 chats.jsonl.zst -o chats.parquet
+  dial-embed --model model/ --field context,response pairs.jsonl -o p.parquet
+  dial-embed --model model/ --resume chats.jsonl.zst -o chats.parquet
   dial-embed --model model/ --per turn chats.jsonl -o turns.parquet
-  dial-embed --model model/ --whiten --save-transform whiten.safetensors tickets.jsonl -o white.parquet
+  dial-embed --model model/ --whiten --save-transform whiten.safetensors \\
+    tickets.jsonl -o white.parquet
   dial-embed --model glove.txt tickets.jsonl -o glove.parquet
-  dial-embed --model model/ --templates augmented.jsonl --compress 0.2 tickets.jsonl -o compressed.parquet
+  dial-embed --model model/ --compress 0.2 --templates augmented.jsonl \\
+    tickets.jsonl -o compressed.parquet
   dial-embed --model model/ --dry-run tickets.jsonl -o tickets.parquet
   cat lines.txt | dial-embed --model model/ --from text --to jsonl | head
 
-Records come in as JSONL, Parquet or Arrow, or text one a line; fields that are not embedded travel
-along. A list of turns is joined as in training and keeps its newest tokens; --field
-history+response joins two fields so. --per turn makes a row of each turn of a dialogue: its own
-fields (speaker, acts, ...) beside the vector of the history that ends with it. --transform changes
-finished vectors, by what is fitted to them all or, with --fit-on, to other embeddings of the same
-model. A model may be a text file of word vectors: a text is their average. --templates adds to each
-text's vector that of the nearest template (cosine), or mixes the two: lambda t + (1 - lambda) u, of
+Records come in as JSONL, Parquet or Arrow, or text one a line; fields that
+are not embedded travel along. A list of turns is joined as in training and
+keeps its newest tokens; --field history+response joins two fields so. --per
+turn makes a row of each turn of a dialogue: its own fields (speaker, acts,
+...) beside the vector of the history that ends with it. --transform changes
+finished vectors, by what is fitted to them all or, with --fit-on, to other
+embeddings of the same model. A model may be a text file of word vectors: a
+text is their average. --templates adds to each text's vector that of the
+nearest template (cosine), or mixes the two: lambda t + (1 - lambda) u, of
 unit vectors.
 
-FILE appears when all is done; until then finished shards lie in FILE.partial/, and --resume repeats
-none of them: the result has the bytes of an unbroken run. Of a finished FILE of the same inputs and
-options --resume says so, and does nothing; JSONL and npy tell theirs in FILE.job.json.
+FILE appears when all is done; until then finished shards lie in
+FILE.partial/, and --resume repeats none of them: the result has the bytes of
+an unbroken run. Of a finished FILE of the same inputs and options --resume
+says so, and does nothing; JSONL and npy tell theirs in FILE.job.json.
 """
 
 from __future__ import annotations

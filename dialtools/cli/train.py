@@ -2,20 +2,23 @@
 
   dial-pairs --window 1,2,3 corpus.jsonl | dial-train
   dial-train --model bert-base-uncased -o dse/ pairs.arrow
-  dial-pairs --window 1,2,3 corpus.jsonl | dial-train --method wmdc --model bert-base-uncased -o wmdc/
+  dial-train --method wmdc --model bert-base-uncased -o wmdc/ pairs.arrow
   dial-train --method simcse --model minilm/ --batch-size 128 utterances.jsonl
-  dial-train --method dse --loss nt-xent --batch-size 256 --epochs 3 --validation-share 0.02 --keep-best pairs.jsonl
+  dial-train --loss nt-xent --validation-share 0.02 --keep-best pairs.jsonl
   dial-pairs --kind self corpus.jsonl | dial-train --method mlm -o adapted/
-  dial-pairs --window 3 --follow 3 --merge-speaker --min-turns 4 corpus.jsonl | dial-train --method dialoguecse --negatives all -o matched/
+  dial-pairs --window 3 --follow 3 --merge-speaker --min-turns 4 corpus.jsonl \\
+    | dial-train --method dialoguecse --negatives all -o matched/
   dial-train --resume -o dse/ --model bert-base-uncased pairs.arrow
   dial-train --dry-run --model bert-base-uncased pairs.arrow
   dial-train --snapshot-every 200 -o run/ pairs.jsonl
 
-Pairs are {"context": [turns, oldest first], "response"}, as dial-pairs writes them. A recipe holds the published
-values of a method; flags override it, and --print-config shows the result and where each value came from. DialogueCSE
-and the siamese nets also read `follow` (turns after the response) and `negatives`; records of `text` are pairs of a text
-with itself, of which masked words and SimCSE learn. Without
---model a small encoder and its tokenizer are trained from nothing. The model directory loads in dialtools,
+Pairs are {"context": [turns, oldest first], "response"}, as dial-pairs writes
+them. A recipe holds the published values of a method; flags override it, and
+--print-config shows the result and where each value came from. DialogueCSE
+and the siamese nets also read `follow` (turns after the response) and
+`negatives`; records of `text` are pairs of a text with itself, of which
+masked words and SimCSE learn. Without --model a small encoder and its
+tokenizer are trained from nothing. The model directory loads in dialtools,
 transformers and sentence-transformers; its path is printed to stdout.
 """
 

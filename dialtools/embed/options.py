@@ -8,6 +8,7 @@ from pathlib import Path
 from dialtools.corpora.options import AnyRecordOptions
 from dialtools.embed.rows import PER
 from dialtools.encoder.catalog import POOLINGS
+from dialtools.encoder.options import PRECISIONS
 from dialtools.errors import ConfigError, nearest
 from dialtools.options import DRY_RUN, RunOptions, option
 from dialtools.streams.formats import EMBEDDING_FORMATS
@@ -168,7 +169,7 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
     )
     precision: str = option(
         "auto",
-        choices=("auto", "float32", "bfloat16"),
+        choices=PRECISIONS,
         group="Engine",
         help="auto: bfloat16 on CUDA, float32 elsewhere",
     )

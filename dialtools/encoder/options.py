@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from dialtools.options import option
 from dialtools.values import at_least
 
+PRECISIONS = ("auto", "float32", "bfloat16")
+"""Numbers that an encoder calculates with."""
+
 
 @dataclass
 class EngineOptions:
@@ -29,7 +32,7 @@ class EngineOptions:
     )
     precision: str = option(
         "auto",
-        choices=("auto", "float32", "bfloat16"),
+        choices=PRECISIONS,
         group="Engine",
         help="auto: bfloat16 on CUDA, float32 elsewhere",
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, make_dataclass
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from dialtools.encoder.catalog import POOLINGS
+from dialtools.encoder.options import PRECISIONS
 from dialtools.errors import ConfigError
 from dialtools.options import (
     DRY_RUN,
@@ -199,7 +200,7 @@ class EngineOptions:
     )
     precision: str = option(
         "auto",
-        choices=("auto", "float32", "bfloat16"),
+        choices=PRECISIONS,
         group="Engine",
         help="auto: bfloat16 on CUDA, float32 elsewhere",
     )

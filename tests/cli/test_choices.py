@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -98,6 +99,15 @@ def tables() -> Iterator[tuple[str, frozenset[str]]]:
         for name, value in vars(import_module(module)).items():
             if isinstance(value, dict) and name.isupper():
                 yield f"{module}.{name}", frozenset(map(repr, value))
+
+
+def test_no_choices_are_written_twice():
+    """Two words that are opposites (keep, drop) are no list."""
+    places: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for where, names in literal_choices():
+        if len(names) > 2:
+            places[tuple(sorted(names))].append(where)
+    assert {names: found for names, found in places.items() if len(found) > 1} == {}
 
 
 def test_no_choices_are_written_beside_the_table_that_has_them():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -11,7 +13,9 @@ import pytest
 from all_commands import COMMANDS, LOADED
 
 from dialtools.cli import _man
-from dialtools.cli._help import page
+from dialtools.cli._command import Group
+from dialtools.cli._help import group_page, page
+from dialtools.cli._roff import LITERAL_COLUMNS
 from dialtools.options import environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,6 +26,38 @@ MAN_PAGES = sorted(path.name for path in (ROOT / "man").iterdir())
 @pytest.mark.parametrize("path", sorted(DOCUMENTS))
 def test_man_pages_and_completions_are_those_of_the_commands(path: str):
     assert (ROOT / path).read_text(encoding="utf-8") == DOCUMENTS[path], "run `make man`"
+
+
+def rendered(path: Path) -> list[str]:
+    """The lines of a page on a terminal of 80 columns."""
+    groff = ["groff", "-k", "-man", "-Tutf8", "-rLL=80n", "-P-c", str(path)]
+    page = subprocess.run(groff, capture_output=True, check=True, text=True)
+    assert page.stderr == ""
+    return re.sub(r".\x08", "", page.stdout).splitlines()  # bold is a letter twice
+
+
+def literal_lines(path: Path) -> list[str]:
+    """The lines that are shown as they stand, as a reader sees them."""
+    blocks = re.findall(r"^\.nf\n(.*?)^\.fi", path.read_text(encoding="utf-8"), re.M | re.S)
+    text = re.sub(r"\\f[BIR]|\\&", "", "".join(blocks)).replace("\\-", "-").replace("\\e", "\\")
+    return [line for line in text.splitlines() if not line.startswith(".")]
+
+
+@pytest.mark.parametrize("name", MAN_PAGES)
+def test_a_man_page_fits_into_eighty_columns(name: str):
+    path, columns = ROOT / "man" / name, LITERAL_COLUMNS
+    lines = literal_lines(path)
+    if shutil.which("groff"):
+        lines, columns = rendered(path), 80
+    assert [line for line in lines if len(line) > columns] == []
+
+
+@pytest.mark.parametrize("name", sorted({*LOADED, *COMMANDS}))
+def test_help_fits_into_eighty_columns(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    command = COMMANDS.get(name) or LOADED[name]
+    text = group_page(command) if isinstance(command, Group) else page(command)
+    assert [line for line in text.splitlines() if len(line) > 80] == []
 
 
 def test_the_wheel_installs_every_page_where_man_looks_for_it():

@@ -2,7 +2,8 @@
 
   dial-embed --model model/ --field text1,text2 snli.jsonl -o snli.parquet
   dial-eval entail --part test snli.parquet
-  dial-embed --model dse/ --field anchor,entailment,contradiction triplets.jsonl -o triplets.parquet
+  dial-embed --model dse/ --field anchor,entailment,contradiction \\
+    triplets.jsonl -o triplets.parquet
   dial-eval entail triplets.parquet
 
 A triplet is right if the cosine of anchor and entailment is above that of

@@ -1,6 +1,7 @@
 """dial-eval infer - tell whether a dialogue contradicts itself
 
-  dial-embed --model model/ --field history+response --tokens citod.jsonl -o ic-tod.parquet
+  dial-embed --model model/ --field history+response --tokens \\
+    citod.jsonl -o ic-tod.parquet
   dial-eval infer --label qi,hi --test-split dev --hold-out 0.1 ic-tod.parquet
   dial-eval infer --label is_contradiction --under-tokens 256 decode.parquet
 
