@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 from dialtools.cli._run import Run
 from dialtools.errors import GateError
-from dialtools.streams.resume import Work
-
-
-class Piece(Protocol):
-    """A finished piece: whether it was made now, and what progress shows of it."""
-
-    @property
-    def fresh(self) -> bool: ...
-
-    @property
-    def facts(self) -> dict[str, str]: ...
+from dialtools.streams.resume import Piece, Work
 
 
 def take_pieces(

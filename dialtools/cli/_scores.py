@@ -15,7 +15,8 @@ from dialtools.eval.options.suite import SuiteOptions
 
 if TYPE_CHECKING:
     from dialtools.eval.score import Score
-    from dialtools.eval.suite import Result, Suite
+    from dialtools.eval.suite import Suite
+    from dialtools.eval.suite_job import Result
 
 SOURCES = ("train", "test", "validation", "pool", "episodes")
 """Options of tasks that name a file beside the inputs."""
@@ -157,7 +158,7 @@ def _draw_trade_off(spaces: dict[str, dict[str, float]], options: SpaceOptions) 
 def report_suite(suite: Suite, result: Result, options: SuiteOptions, run: Run) -> None:
     """Write one table with a column for each model, or its records; then check the gates."""
     from dialtools.eval.score import check_gates
-    from dialtools.eval.suite import records
+    from dialtools.eval.suite_job import records
 
     write_table(
         suite_grid(suite, result, published=options.published),

@@ -18,17 +18,28 @@ from dialtools.eval.options.suite import SuiteOptions
     doc=page_of(SuiteOptions),
 )
 def suite(options: SuiteOptions, run: Run) -> None:
-    from dialtools.eval import suite as task
+    from dialtools.cli._pieces import finishing, take_pieces
+    from dialtools.eval import suite as suites
+    from dialtools.eval import suite_job as task
+    from dialtools.streams.resume import claim
 
-    benchmark = task.load(options.inputs[0])
+    benchmark = suites.load(options.inputs[0])
     if options.task:
-        benchmark = task.only(benchmark, options.task)
-    folders = list(dict.fromkeys(options.inputs[1:]))
-    with run.progress(len(folders) * len(benchmark.sets), "data sets") as progress:
-        result = task.run(benchmark, folders, seed=options.seed, advance=progress.advance)
-    for folder, name, file in result.missing:
-        run.warn(f"{folder}: {name} is missing: no {file}.parquet, .arrow, .jsonl or .npy")
-    report_suite(benchmark, result, options, run)
+        benchmark = suites.only(benchmark, options.task)
+    places = task.find_places(benchmark, list(dict.fromkeys(options.inputs[1:])))
+    job = task.job_of(run.name, options, benchmark, places)
+    with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
+        if work.finished:
+            return run.close(work.finished)
+        options.overwrite = work.overwrite
+        pieces = task.take(benchmark, places, work, seed=options.seed)
+        take_pieces(pieces, run, total=len(places), unit="data sets", resumable=work.kept)
+        for place in places:
+            if place.missing:
+                files = f"{place.missing}.parquet, .arrow, .jsonl or .npy"
+                run.warn(f"{place.folder}: {place.dataset.name} is missing: no {files}")
+        with finishing(work):
+            report_suite(benchmark, task.result_of(benchmark, places, work), options, run)
 
 
 @command(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -64,6 +64,12 @@ class Score:
     data: dict[str, Any] = field(default_factory=dict)
     model: str | None = None
     inputs: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Score:
+        """Return the score that a record tells of."""
+        facts = {name: value for name, value in record.items() if name != "schema"}
+        return cls(**{**dict.fromkeys(("low", "high", "std"), math.nan), **facts})
 
     def record(self, *, each: bool = True) -> dict[str, Any]:
         """Return the score as a record; what is not known is left out.

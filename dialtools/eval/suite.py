@@ -1,7 +1,5 @@
 """A benchmark as a file: data sets, tasks, settings, the paper's numbers.
 
-It is run over folders of embedding files.
-
 title = "DiaEval"
 source = "WMDC"                          # where the published numbers are from
 
@@ -20,18 +18,15 @@ BERT = [53.1, 10.6]                      # settings x metrics, settings first
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dialtools.errors import ConfigError, DataError, nearest
-from dialtools.eval.score import SCHEMA, Score
+from dialtools.errors import ConfigError, nearest
 from dialtools.eval.tasks.catalog import TASKS
-from dialtools.options import Layer, resolve
 
 HOME = Path(__file__).parent / "suites"
-SUFFIXES = (".parquet", ".arrow", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".npy")
 AVERAGE = "average"
 
 
@@ -162,7 +157,8 @@ def _check(one: Dataset, suite: str) -> None:
     for model, numbers in one.published.items():
         if len(numbers) != len(one.rows()):
             raise ConfigError(
-                f"{one.name}: {model} has {len(numbers)} numbers, settings x metrics are {len(one.rows())}",
+                f"{one.name}: {model} has {len(numbers)} numbers, "
+                f"settings x metrics are {len(one.rows())}",
                 where=suite,
             )
 
@@ -181,112 +177,3 @@ def only(suite: Suite, tasks: Sequence[str]) -> Suite:
                 hint=nearest(task, known) or f"there are {', '.join(known)}",
             )
     return replace(suite, sets=[one for one in suite.sets if one.task in tasks])
-
-
-@dataclass
-class Result:
-    """What a run found.
-
-    Attributes:
-        values: {folder: {row: number}}, averages among them.
-        missing: folder, data set, and the file that is not there.
-    """
-
-    scores: list[Score] = field(default_factory=list)
-    values: dict[str, dict[Row, float]] = field(default_factory=dict)
-    missing: list[tuple[str, str, str]] = field(default_factory=list)
-
-
-def run(
-    suite: Suite, folders: Sequence[str], *, seed: int, advance: Callable[[int], None]
-) -> Result:
-    """Score every data set of the suite that each folder has.
-
-    Raises:
-        DataError: if a folder has none of them.
-    """
-    result = Result()
-    if missing := next((folder for folder in folders if not Path(folder).is_dir()), None):
-        raise DataError("no such folder", where=missing)
-    for folder in folders:
-        values = result.values.setdefault(folder, {})
-        for one in suite.sets:
-            absent = [stem for stem in one.stems if locate(folder, stem) is None]
-            if absent:
-                result.missing.append((folder, one.name, absent[0]))
-            else:
-                scores = _scores(suite, one, folder, seed)
-                values.update({row: score.value for row, score in scores.items()})
-                result.scores += scores.values()
-            advance(1)
-        if not values:
-            raise DataError(
-                f"no data set of {suite.title} is here",
-                where=folder,
-                hint=f"looked for {', '.join(dict.fromkeys(one.file for one in suite.sets))} with {', '.join(SUFFIXES)}",
-            )
-        values.update(suite.averages(values))
-    return result
-
-
-def locate(folder: str, stem: str) -> str | None:
-    """Return the embedding file of that name in a folder, whatever its format."""
-    return next(
-        (str(path) for suffix in SUFFIXES if (path := Path(folder) / f"{stem}{suffix}").is_file()),
-        None,
-    )
-
-
-def _scores(suite: Suite, one: Dataset, folder: str, seed: int) -> dict[Row, Score]:
-    """Run a task with the options of its set and return the wanted scores."""
-    from dialtools.streams.provenance import describe
-
-    task = TASKS[one.task]
-    files = {flag: locate(folder, stem) for flag, stem in one.files.items()}
-    values = {
-        "inputs": (locate(folder, one.file),),
-        "seed": seed,
-        "name": one.name,
-        **one.options,
-        **files,
-    }
-    options, _ = resolve(task.options_class(), [Layer(f"{suite.name}: {one.name}", values)])
-    found = task.load()(options).scores
-    inputs = [describe(path) for path in (*options.inputs, *files.values())]
-    wanted = {}
-    for row in one.rows():
-        score = next(
-            (s for s in found if s.metric == row.metric and row.setting in ("", s.setting)), None
-        )
-        if score is None:
-            known = list(dict.fromkeys(f"{s.setting} {s.metric}" for s in found))
-            raise ConfigError(
-                f"{one.name}: {one.task} has no {row.setting} {row.metric}".replace("  ", " "),
-                where=suite.name,
-                hint=f"there are {', '.join(known)}",
-            )
-        score.model, score.inputs = folder, inputs
-        wanted[row] = score
-    return wanted
-
-
-def records(
-    suite: Suite, result: Result, *, published: bool, each: bool = True
-) -> list[dict[str, Any]]:
-    """Return score records: those measured, their averages, and the paper's with their source."""
-    found = [score.record(each=each) for score in result.scores]
-    for folder, values in result.values.items():
-        found += [
-            _record(row, value, folder) for row, value in values.items() if row.dataset == AVERAGE
-        ]
-    if published:
-        for model, values in suite.published().items():
-            found += [
-                _record(row, value, model) | {"published": suite.source}
-                for row, value in values.items()
-            ]
-    return found
-
-
-def _record(row: Row, value: float, model: str) -> dict[str, Any]:
-    return {"schema": SCHEMA, **row._asdict(), "value": value, "model": model}

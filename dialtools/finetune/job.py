@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from dialtools.finetune.task import Task
 from dialtools.finetune.tune import Tuner, load_encoder
 from dialtools.streams.job import Job
 from dialtools.streams.provenance import Inputs, describe
-from dialtools.streams.resume import Work
+from dialtools.streams.resume import Piece, Work
 
 PIECES = ("model", "shots", "runs", "seed", "models")
 """What says only which runs there are: an interrupted job goes on with others."""
@@ -29,13 +29,6 @@ def job_of(command: str, options: FinetuneOptions) -> Job:
         "models": [describe(model) for model in options.model],
     }
     return Job(command, options, Inputs(files), facts=facts, pieces=PIECES)
-
-
-class Piece(NamedTuple):
-    """A finished run: whether it was made now, and what progress shows of it."""
-
-    fresh: bool
-    facts: dict[str, str]
 
 
 @dataclass(frozen=True)

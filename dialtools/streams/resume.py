@@ -63,7 +63,7 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import orjson
 
@@ -80,6 +80,13 @@ SCRAPS = (".*.tmp", ".*.old")
 SCHEMA = "dialtools.job/1"
 BESIDE = ".job.json"
 """After the name of an output that cannot carry its job itself."""
+
+
+class Piece(NamedTuple):
+    """A finished piece: whether this run has made it, and what progress shows of it."""
+
+    fresh: bool
+    facts: Mapping[str, str] = {}
 
 
 class Work:

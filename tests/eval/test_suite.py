@@ -7,7 +7,10 @@ import json
 import os
 import pty
 import re
+import shutil
+import signal
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -160,6 +163,84 @@ def test_what_a_folder_lacks_is_named(
     assert f"{folders[0]}:" not in said
     nothing = command("suite", mine, tmp_path, code=1).stderr
     assert "no data set of Mine is here" in nothing and "one, two, queries" in nothing
+
+
+SLOW_AT_LAST = """
+title = "Slow"
+
+[[set]]
+task = "select"
+name = "Lists"
+file = "queries"
+files = { pool = "pool" }
+metrics = ["top-1", "mrr"]
+
+[[set]]
+task = "intent"
+name = "Many runs"
+file = "one"
+settings = ["1-shot", "5-shot"]
+metrics = ["accuracy"]
+options = { runs = 3000 }
+"""
+
+
+def test_a_stopped_suite_scores_no_finished_data_set_again(
+    command: Command, scripts: Path, folders: tuple[Path, Path], tmp_path: Path
+):
+    slow, folder, out = tmp_path / "slow.toml", tmp_path / "whole", tmp_path / "scores.jsonl"
+    slow.write_text(SLOW_AT_LAST)
+    shutil.copytree(folders[0], folder)
+    line = ("suite", slow, folder, "-o", out)
+    pieces = tmp_path / "scores.jsonl.partial" / "pieces.jsonl"
+    process = subprocess.Popen(
+        [str(scripts / "dial-eval"), *map(str, line)], stderr=subprocess.PIPE, text=True
+    )
+    end = time.monotonic() + 120
+    while not pieces.exists() and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.002)
+    second = command(*line, "--resume", code=1).stderr
+    assert "another run is at work here" in second and len(second.splitlines()) == 1
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 143
+    assert "stopped after 1 of 2 data sets; --resume goes on" in said
+
+    assert "--resume goes on" in command(*line, code=1).stderr
+    vectors = folder / "one.jsonl"
+    content = vectors.read_bytes()
+    vectors.write_bytes(content + b"\n")
+    refused = command(*line, "--resume", code=1).stderr
+    assert "cannot resume" in refused and "one.jsonl was" in refused
+    assert "--overwrite starts over" in refused and "another -o leaves this as it is" in refused
+    vectors.write_bytes(content)
+
+    piece = json.loads(pieces.read_text())
+    piece["value"][0]["value"] = 12.5  # a finished data set is taken as it stands
+    pieces.write_text(json.dumps(piece) + "\n")
+    command(*line, "--resume")
+    records = [json.loads(text) for text in out.read_text().splitlines()]
+    assert of(records, dataset="Lists", metric="top-1")["value"] == 12.5
+    assert not pieces.parent.exists()
+
+
+def test_a_finished_suite_says_so_and_one_of_other_files_is_refused(
+    command: Command, mine: Path, folders: tuple[Path, Path], tmp_path: Path
+):
+    folder, out = tmp_path / "whole", tmp_path / "scores.jsonl"
+    shutil.copytree(folders[0], folder)
+    line = ("suite", mine, folder, "-o", out, "--resume")
+    command(*line)
+    before = out.read_bytes()
+    command("suite", mine, folder, "-o", tmp_path / "again.jsonl")
+    assert (tmp_path / "again.jsonl").read_bytes() == before
+    assert "finished already, of the same inputs and options" in command(*line).stderr
+
+    (folder / "one.jsonl").write_bytes((folder / "one.jsonl").read_bytes() + b"\n")
+    refused = command(*line, code=1).stderr
+    assert "is finished, of another job" in refused and "one.jsonl was" in refused
+    assert "--overwrite makes it anew; another -o keeps it" in refused
+    assert out.read_bytes() == before
 
 
 def test_published_numbers_come_along_when_asked_and_name_their_source(

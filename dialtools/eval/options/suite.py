@@ -19,7 +19,8 @@ from dial-embed -o FOLDER/NAME.parquet, of records with the fields behind:
 The first four take --max-length 256. What a folder lacks is named and left
 out; an average is shown where all sets of its task are there. --published
 puts the paper's numbers beside, which other texts, lengths and training rows
-may have made.
+may have made. With -o FILE each finished data set is kept in FILE.partial, and
+--resume scores the others only.
 """
 
 from __future__ import annotations
@@ -50,6 +51,13 @@ class SuiteOptions(ScoreOptions):
         group="Output",
         help="format of the output",
         shown="by suffix (.md, .tex, .csv); a table on a terminal, else jsonl",
+    )
+
+    resume: bool = option(
+        False,
+        group="Output",
+        help="go on where a stopped job left off (with -o FILE); no data set is scored again",
+        how=True,
     )
 
     def __post_init__(self) -> None:

@@ -20,7 +20,7 @@ from dialtools.eval.options.curve import CurveOptions
 from dialtools.eval.tasks.prepared import Prepared
 from dialtools.streams.job import Job
 from dialtools.streams.provenance import Inputs
-from dialtools.streams.resume import Work
+from dialtools.streams.resume import Piece, Work
 
 Row = dict[str, Any]
 """A score record that tells its run and step."""
@@ -40,13 +40,6 @@ class Point(NamedTuple):
     def key(self) -> str:
         """What its scores are kept under: the same weights at the same step are scored once."""
         return f"step {self.step} {self.weights}"
-
-
-class Piece(NamedTuple):
-    """A finished point: whether it was scored now, and what progress shows of it."""
-
-    fresh: bool
-    facts: dict[str, str]
 
 
 def find_points(folders: Sequence[str]) -> list[Point]:
