@@ -1,9 +1,9 @@
-"""DialogueCSE: a step with all responses of the batch as negatives, beside K drawn ones (METHODS 5.3).
+"""DialogueCSE: a step with all responses of the batch as negatives, or with K drawn ones.
 
     python bench/negatives.py CORPUS MODEL [--steps N]
 
-Both take turns in one run each, from the same pairs and the same start; prints the median seconds
-of a step and ratios.
+(METHODS 5.3.) Both take turns in one run each, from the same pairs and the same start; prints the
+median seconds of a step and ratios.
 """
 
 from __future__ import annotations
@@ -11,66 +11,44 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from statistics import median
 
-BIN = Path(sys.executable).parent
+from side_by_side import SCRIPTS
+
 KINDS = ("all", "1", "4", "9", "19")
+BATCH = 20
+SIDES = ("--window", "3", "--follow", "3", "--merge-speaker", "--min-turns", "4", "-n", "5000")
+WARM_UP = 2  # steps, in which memory is first asked for
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("corpus")
-    arguments.add_argument("model")
-    arguments.add_argument("--steps", type=int, default=12)
-    given = arguments.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("corpus")
+    parser.add_argument("model")
+    parser.add_argument("--steps", type=int, default=12)
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        flags = [
-            "--window",
-            "3",
-            "--follow",
-            "3",
-            "--merge-speaker",
-            "--min-turns",
-            "4",
-            "-n",
-            "5000",
-        ]
-        subprocess.run(
-            [BIN / "dial-pairs", "-q", *flags, given.corpus, "-o", home / "sides.arrow"], check=True
-        )
-        seconds = {kind: step_seconds(home, given, kind) for kind in KINDS}
-    print(
-        f"batch 20, 3 turns around the response, {given.steps} steps; all: {20 - 1} negatives at most"
-    )
-    for kind, own in seconds.items():
-        print(f"negatives {kind:>3}: {own:7.3f} s a step, {own / seconds['all']:5.2f} x all")
+        pairs = Path(folder) / "sides.arrow"
+        command = [SCRIPTS / "dial-pairs", "-q", *SIDES, options.corpus, "-o", pairs]
+        subprocess.run(command, check=True)
+        seconds = {kind: step_seconds(pairs, options, kind) for kind in KINDS}
+    setting = f"batch {BATCH}, 3 turns around the response, {options.steps} steps"
+    print(f"{setting}; all: {BATCH - 1} negatives at most")
+    for kind, step in seconds.items():
+        print(f"negatives {kind:>3}: {step:7.3f} s a step, {step / seconds['all']:5.2f} x all")
 
 
-def step_seconds(home: Path, given: argparse.Namespace, kind: str) -> float:
-    """Return the median seconds of a step, the first two apart."""
-    train = [
-        BIN / "dial-train",
-        "-q",
-        "--method",
-        "dialoguecse",
-        "--model",
-        given.model,
-        "--freeze",
-        "3",
-        "--negatives",
-        kind,
-    ]
-    subprocess.run(
-        [*train, "--max-steps", str(given.steps), "-o", home / kind, home / "sides.arrow"],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
-    log = [json.loads(line) for line in (home / kind / "train-log.jsonl").read_text().splitlines()]
-    return median(row["tokens"] / row["tokens_per_second"] for row in log[2:])
+def step_seconds(pairs: Path, options: argparse.Namespace, kind: str) -> float:
+    """Return the median seconds of a step after the warm-up."""
+    model = pairs.with_name(kind)
+    train = [SCRIPTS / "dial-train", "-q", "--method", "dialoguecse", "--model", options.model]
+    train += ["--batch-size", str(BATCH), "--freeze", "3", "--negatives", kind]
+    train += ["--max-steps", str(options.steps), "-o", model, pairs]
+    subprocess.run(train, check=True, stdout=subprocess.DEVNULL)
+    log = [json.loads(line) for line in (model / "train-log.jsonl").read_text().splitlines()]
+    return median(row["tokens"] / row["tokens_per_second"] for row in log[WARM_UP:])
 
 
 if __name__ == "__main__":

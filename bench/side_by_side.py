@@ -54,12 +54,22 @@ def command(*words: object, **environment: str) -> Callable[[], float]:
     return work
 
 
-def compare(rows: Mapping[str, Work], *, peer: str, runs: int) -> None:
-    """Run every row `runs` times in turn after a warm-up; print the medians beside the peer's."""
+def compare(
+    rows: Mapping[str, Work],
+    *,
+    peer: str,
+    runs: int,
+    measure: Callable[[Work], Run] = measured,
+) -> None:
+    """Run every row `runs` times in turn after a warm-up; print the medians beside the peer's.
+
+    Args:
+        measure: what a call took; without it, its whole time.
+    """
     taken: dict[str, list[Run]] = {name: [] for name in rows}
     for number in range(runs + 1):
         for name, work in rows.items():
-            run = measured(work)
+            run = measure(work)
             if number:
                 taken[name].append(run)
     base = median(taken[peer])

@@ -1,13 +1,15 @@
-"""dial-train - train a dialogue encoder on positive pairs
+r"""dial-train - train a dialogue encoder on positive pairs
 
   dial-pairs --window 1,2,3 corpus.jsonl | dial-train
   dial-train --model bert-base-uncased -o dse/ pairs.arrow
-  dial-train --method wmdc --model bert-base-uncased -o wmdc/ pairs.arrow
+  dial-pairs --window 1,2,3 corpus.jsonl | \
+    dial-train --method wmdc --model bert-base-uncased -o wmdc/
   dial-train --method simcse --model minilm/ --batch-size 128 utterances.jsonl
-  dial-train --loss nt-xent --validation-share 0.02 --keep-best pairs.jsonl
+  dial-train --method dse --loss nt-xent --batch-size 256 --epochs 3 \
+    --validation-share 0.02 --keep-best pairs.jsonl
   dial-pairs --kind self corpus.jsonl | dial-train --method mlm -o adapted/
-  dial-pairs --window 3 --follow 3 --merge-speaker --min-turns 4 corpus.jsonl \\
-    | dial-train --method dialoguecse --negatives all -o matched/
+  dial-pairs --window 3 --follow 3 --merge-speaker --min-turns 4 corpus.jsonl | \
+    dial-train --method dialoguecse --negatives all -o matched/
   dial-train --resume -o dse/ --model bert-base-uncased pairs.arrow
   dial-train --dry-run --model bert-base-uncased pairs.arrow
   dial-train --snapshot-every 200 -o run/ pairs.jsonl
@@ -20,6 +22,11 @@ and the siamese nets also read `follow` (turns after the response) and
 masked words and SimCSE learn. Without --model a small encoder and its
 tokenizer are trained from nothing. The model directory loads in dialtools,
 transformers and sentence-transformers; its path is printed to stdout.
+
+A run that is stopped leaves what it has done in DIR.partial/, and --resume
+goes on from there: it ends in the weights of an unbroken run. Pairs that came
+through a pipe need not be piped again. Changed inputs or options are refused;
+of a finished model of the same ones --resume says so, and does nothing.
 """
 
 from __future__ import annotations
@@ -57,15 +64,15 @@ def main(options: TrainOptions, run: Run) -> None:
     job = job_of(options)
     with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
         if work.finished:
-            print(options.output)
+            print(work.final)
             return run.close(work.finished)
         training = begin(work, options, tell=run.warn)
         run.skipped = training.skipped
         run.info(training.size())
         _take_steps(training, run)
         training.save(config=run.config())
-    print(options.output)
-    run.close(f"{options.output}: {training.summary()}")
+    print(work.final)
+    run.close(f"{work.final}: {training.summary()}")
 
 
 def _take_steps(training: Training, run: Run) -> None:

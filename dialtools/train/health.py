@@ -1,4 +1,8 @@
-"""Whether the space is healthy: alignment and uniformity of a batch (Wang & Isola 2020), free of charge."""
+"""Whether the space of a batch is healthy: its alignment and uniformity (Wang & Isola 2020).
+
+The same figures as in `metrics.space`, of tensors where they are: a step on a GPU need not wait for
+vectors to come to the CPU.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ def alignment(anchor_ND: Tensor, positive_ND: Tensor) -> float:
 
 @torch.no_grad()
 def uniformity(vectors_ND: Tensor) -> float:
-    """Return log mean exp(-2·squared distance) over distinct rows; unit vectors; near 0 is collapse."""
+    """Return log mean exp(-2·squared distance) over pairs of unit vectors; near 0 is collapse."""
     n = len(vectors_ND)
     if n < 2:
         return 0.0
