@@ -1,6 +1,9 @@
-"""Scores in Markdown, the published ones beside.   python beside.py published/dse-table7.toml scores.jsonl...
+"""Scores in Markdown, the published ones beside.
 
-The TOML file has a title, and a table of numbers by row for each published model; a row is "data set, setting metric".
+    python beside.py published/dse-table7.toml scores.jsonl...
+
+The TOML file has a title, the names of rows ("data set, setting metric"), and for each published model
+a number for each row.
 """
 
 from __future__ import annotations
@@ -9,24 +12,40 @@ import json
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
+
+Cells = dict[str, str]
+
+
+def measured(paths: list[str]) -> dict[str, Cells]:
+    """Return what our models score, by model and row."""
+    models: dict[str, Cells] = {}
+    for path in paths:
+        for score in map(json.loads, Path(path).read_text(encoding="utf-8").splitlines()):
+            setting = score["setting"].split(" fine-tuned")[0]
+            row = f"{score['dataset']}, {setting} {score['metric']}"
+            models.setdefault(Path(score["model"]).name, {})[row] = cell(score)
+    return models
+
+
+def cell(score: dict[str, Any]) -> str:
+    spread = f" ± {score['std']:.1f}" if "std" in score else ""
+    return f"{score['value']:.2f}{spread}"
 
 
 def main() -> None:
     published = tomllib.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    title, rows, models = published["title"], published["rows"], published["models"]
-    ours: dict[str, dict[str, str]] = {}
-    for path in sys.argv[2:]:
-        for line in Path(path).read_text(encoding="utf-8").splitlines():
-            score = json.loads(line)
-            spread = f" ± {score['std']:.1f}" if "std" in score else ""
-            row = f"{score['dataset']}, {score['setting'].split(' fine-tuned')[0]} {score['metric']}"
-            ours.setdefault(Path(score["model"]).name, {})[row] = f"{score['value']:.2f}{spread}"
-    wanted = [row for row in rows if any(row in own for own in ours.values())]
-    print("| |", " | ".join([*ours, *(f"{model} †" for model in models)]), "|\n|---|" + "---:|" * (len(ours) + len(models)))
-    for row in wanted:
-        numbers = [f"{model[rows.index(row)]:.2f}" for model in models.values()]
-        print(f"| {row} |", " | ".join([*(own.get(row, "–") for own in ours.values()), *numbers]), "|")
-    print(f"\n{title}; † as published")
+    ours = measured(sys.argv[2:])
+    theirs = published["models"]
+    heads = [*ours, *(f"{model} †" for model in theirs)]
+    print("| |", " | ".join(heads), "|")
+    print("|---|" + "---:|" * len(heads))
+    for number, row in enumerate(published["rows"]):
+        if any(row in cells for cells in ours.values()):
+            cells = [cells.get(row, "–") for cells in ours.values()]
+            cells += [f"{values[number]:.2f}" for values in theirs.values()]
+            print(f"| {row} |", " | ".join(cells), "|")
+    print(f"\n{published['title']}; † as published")
 
 
 if __name__ == "__main__":
