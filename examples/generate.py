@@ -700,7 +700,7 @@ class Talk:
 
 
 def vary(draw: random.Random, pattern: str) -> str:
-    """Return a stock phrase in one of many dresses, so that repeats are common but not everything."""
+    """Return a stock phrase in one of many dresses: repeats are common but not everything."""
     body, mark = (pattern[:-1], pattern[-1]) if pattern[-1] in ".?!" else (pattern, "")
     before = draw.choice(BEFORE) if draw.random() < 0.7 else ""
     return before + body + (draw.choice(AFTER) if draw.random() < 0.8 or not before else "") + mark

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Print the scores before and after training, side by side: table.py BEFORE AFTER (folders of score files)."""
+"""Print the scores before and after training, side by side.
+
+table.py BEFORE AFTER, two folders of score files.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +27,19 @@ def score(folder: str, file: str, setting: str | None, metric: str) -> tuple[flo
     raise SystemExit(f"{folder}/{file}: no {metric}")
 
 
+def share(value: float, half: float) -> str:
+    return f"{value:.1f} ± {half:.1f}"
+
+
 def main() -> None:
     before, after = sys.argv[1:3]
-    print(
-        f"\n{'percent right (± 95 % interval)':42}{'before':>16}{'after training':>18}{'gain':>8}"
-    )
+    head = "percent right (± 95 % interval)"
+    print(f"\n{head:42}{'before':>16}{'after training':>18}{'gain':>8}")
     for file, setting, metric, name in ROWS:
-        (a, da), (b, db) = score(before, file, setting, metric), score(after, file, setting, metric)
-        print(f"{name:42}{f'{a:.1f} ± {da:.1f}':>16}{f'{b:.1f} ± {db:.1f}':>18}{b - a:>+8.1f}")
-    print(
-        "\nbefore: the same encoder untrained; after: trained on dialogues alone, without one label."
-    )
+        old = score(before, file, setting, metric)
+        new = score(after, file, setting, metric)
+        print(f"{name:42}{share(*old):>16}{share(*new):>18}{new[0] - old[0]:>+8.1f}")
+    print("\nbefore: the same encoder untrained; after: trained on dialogues, without one label.")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
     python beside.py published/dse-table7.toml scores.jsonl...
 
-The TOML file has a title, the names of rows ("data set, setting metric"), and for each published model
-a number for each row.
+The TOML file has a title, the names of rows ("data set, setting metric"), and for each published
+model a number for each row.
 """
 
 from __future__ import annotations

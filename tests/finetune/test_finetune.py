@@ -290,17 +290,8 @@ def finetune(
 
 
 FEW = ("--runs", 1, "--epochs", 1, "--device", "cpu", "--threads", 1, "--json")
-SHORT = (
-    "--shots",
-    "1,2",
-    "--runs",
-    2,
-    "--epochs",
-    6,
-    "--validate-every",
-    2,
-    *shlex.split("--lr 1e-3 --device cpu --threads"),
-    1,
+SHORT = shlex.split(
+    "--shots 1,2 --runs 2 --epochs 6 --validate-every 2 --lr 1e-3 --device cpu --threads 1"
 )
 
 
@@ -322,40 +313,31 @@ def wait_for(path: Path, process: subprocess.Popen) -> None:
         time.sleep(0.002)
 
 
+def kill_after_a_run(line: list[str], out: Path, environment: dict[str, str]) -> Path:
+    """Start a job and kill it once a run of it is kept; return the folder of what is kept."""
+    process = subprocess.Popen(line, stdout=PIPE, stderr=PIPE, env=environment)
+    partial = Path(f"{out}.partial")
+    wait_for(partial / "pieces.jsonl", process)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=120)
+    return partial
+
+
 def test_a_killed_job_repeats_no_finished_run_and_ends_in_the_same_scores(
     finetune, model: Path, intents: Path, tmp_path: Path, scripts: Path, environment: dict[str, str]
 ):
     whole, broken = tmp_path / "whole.jsonl", tmp_path / "broken.jsonl"
-    records = tmp_path / "records.jsonl"
-    records.write_bytes(intents.read_bytes())
-    line = ("intent", *SHORT, "--model", model, records, "-o")
+    line = ("intent", *SHORT, "--model", model, intents, "-o")
     finetune(*line, whole)
     assert not Path(f"{whole}.partial").exists()
-
-    process = subprocess.Popen(
-        job_line(scripts, model, records, broken), stdout=PIPE, stderr=PIPE, env=environment
-    )
-    partial = Path(f"{broken}.partial")
-    pieces = partial / "pieces.jsonl"
-    wait_for(pieces, process)
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=120)
+    partial = kill_after_a_run(job_line(scripts, model, intents, broken), broken, environment)
 
     if not broken.exists():  # the signal was in time
-        assert "--resume goes on" in finetune(*line, broken, code=1).stderr
-        refused = finetune(*line, broken, "--lr", "2e-3", "--resume", code=2)
-        assert "cannot resume: --lr was 0.001, is 0.002" in refused.stderr
-        records.write_bytes(intents.read_bytes() + b"\n")
-        refused = finetune(*line, broken, "--resume", code=1).stderr
-        assert "records.jsonl was" in refused
-        assert "--overwrite starts over" in refused and "another -o leaves this as it is" in refused
-        records.write_bytes(intents.read_bytes())
-
         # a finished run is taken as it stands: what was kept comes out
         kept = {path.name: path.read_bytes() for path in partial.iterdir()}
-        first, *others = scores(pieces)
+        first, *others = scores(partial / "pieces.jsonl")
         first["value"]["figures"]["accuracy"] = 12.5
-        write(pieces, [first, *others])
+        write(partial / "pieces.jsonl", [first, *others])
         finetune(*line, broken, "--resume")
         assert scores(broken)[0]["values"][0] == 12.5
 
@@ -366,10 +348,25 @@ def test_a_killed_job_repeats_no_finished_run_and_ends_in_the_same_scores(
         finetune(*line, broken, "--resume")
     assert broken.read_bytes() == whole.read_bytes()
     assert not partial.exists()
-    assert [(s["setting"], s["runs"], s["n"]) for s in scores(whole)] == [
-        ("1-shot fine-tuned", 2, 32),
-        ("2-shot fine-tuned", 2, 32),
-    ]
+    told = [(s["setting"], s["runs"], s["n"]) for s in scores(whole)]
+    assert told == [("1-shot fine-tuned", 2, 32), ("2-shot fine-tuned", 2, 32)]
+
+
+def test_a_killed_job_goes_on_on_request_and_with_its_own_options_and_records_only(
+    finetune, model: Path, intents: Path, tmp_path: Path, scripts: Path, environment: dict[str, str]
+):
+    records, out = tmp_path / "records.jsonl", tmp_path / "out.jsonl"
+    records.write_bytes(intents.read_bytes())
+    many = ("--runs", 500)  # so that the signal is in time
+    kill_after_a_run(job_line(scripts, model, records, out, *many), out, environment)
+    line = ("intent", *SHORT, *many, "--model", model, records, "-o", out)
+    assert "--resume goes on" in finetune(*line, code=1).stderr
+    refused = finetune(*line, "--lr", "2e-3", "--resume", code=2).stderr
+    assert "cannot resume: --lr was 0.001, is 0.002" in refused
+    records.write_bytes(intents.read_bytes() + b"\n")
+    refused = finetune(*line, "--resume", code=1).stderr
+    assert "records.jsonl was" in refused
+    assert "--overwrite starts over" in refused and "another -o leaves this as it is" in refused
 
 
 def test_a_finished_job_says_so_and_one_of_other_records_or_options_is_refused(
@@ -410,57 +407,52 @@ def test_a_terminated_job_says_how_far_it_came_and_two_runs_do_not_mix(
     assert not out.exists()
 
 
-def test_every_task_runs_over_models_and_reports_by_model(
-    finetune, model: Path, scripts: Path, tmp_path: Path
-):
-    other = tmp_path / "other"
-    other.symlink_to(model)
-    turns = [
+@pytest.fixture(scope="module")
+def turns(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Responses with acts, twelve in each of two splits, four of a dialogue."""
+    rows = [
         {
             "history": [{"speaker": "user", "text": f"a table for {i}"}],
             "response": f"booked {i % 7}",
-            "split": s,
+            "split": split,
             "dialogue_id": i // 4,
             "labels": ["ask", "tell"][: 1 + i % 2],
         }
-        for s in ("train", "test")
+        for split in ("train", "test")
         for i in range(12)
     ]
-    file = write(tmp_path / "turns.jsonl", turns)
-    done = finetune(
-        "select", "--model", model, "--model", other, "--shots", 4, "--candidates", 5, *FEW, file
-    )
+    return write(tmp_path_factory.mktemp("turns") / "turns.jsonl", rows)
+
+
+def test_response_selection_runs_over_models_and_reports_by_model(
+    finetune, model: Path, turns: Path, scripts: Path, tmp_path: Path
+):
+    other = tmp_path / "other"
+    other.symlink_to(model)
+    two_models = ("--model", model, "--model", other)
+    done = finetune("select", *two_models, "--shots", 4, "--candidates", 5, *FEW, turns)
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert [s["model"] for s in found if s["metric"] == "top-1"] == [str(model), str(other)]
     assert {s["metric"] for s in found} == {"top-1", "top-3", "top-5", "top-10", "mrr"}
     assert {s["n"] for s in found} == {10}, "the last two rows are no whole block"
     assert all(s["groups"] == [0] * 5 + [1] * 5 for s in found)
-    (tmp_path / "scores.jsonl").write_text(
-        "".join(line + "\n" for line in done.stdout.splitlines())
-    )
+    (tmp_path / "scores.jsonl").write_text(done.stdout)
     line = [scripts / "dial-eval", "compare", "--to", "jsonl", tmp_path / "scores.jsonl"]
     compared = subprocess.run(line, capture_output=True, text=True, check=True).stdout.splitlines()
     assert {row["p"] for row in map(json.loads, compared)} == {1}  # one model twice
-    for target, cut in (("next", "newest"), ("current", "words")):
-        done = finetune(
-            "act",
-            "--model",
-            model,
-            "--shots",
-            2,
-            "--target",
-            target,
-            "--truncation",
-            cut,
-            *FEW,
-            file,
-        )
-        found = [json.loads(line) for line in done.stdout.splitlines()]
-        assert found[0]["setting"] == f"{target} 2-shot fine-tuned"
-        assert {"micro-f1", "macro-f1"} <= {s["metric"] for s in found}
-        assert all(
-            ("each" in s) == ("groups" in s) and s.get("groups", [0])[-1] in (0, 2) for s in found
-        )
+
+
+@pytest.mark.parametrize(("target", "cut"), [("next", "newest"), ("current", "words")])
+def test_acts_are_learnt_of_the_next_turn_or_the_current_one(
+    finetune, model: Path, turns: Path, target: str, cut: str
+):
+    flags = ("--shots", 2, "--target", target, "--truncation", cut)
+    done = finetune("act", "--model", model, *flags, *FEW, turns)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert found[0]["setting"] == f"{target} 2-shot fine-tuned"
+    assert {"micro-f1", "macro-f1"} <= {s["metric"] for s in found}
+    assert all(("each" in s) == ("groups" in s) for s in found)
+    assert all(s.get("groups", [0])[-1] in (0, 2) for s in found)
 
 
 def test_fine_tuned_models_can_be_compared_and_published_corpora_read(
@@ -475,35 +467,38 @@ def test_fine_tuned_models_can_be_compared_and_published_corpora_read(
     (corpus / "data_full.json").write_text(
         json.dumps({**texts, "oos_train": [], "oos_val": [], "oos_test": [["hm", "oos"]]})
     )
+    flags = [*SHORT, "--model", model, *shlex.split("--from clinc150 --without oos --name c")]
     for name, rate in (("one", "1e-3"), ("two", "1e-5")):
-        finetune(
-            "intent",
-            *SHORT,
-            "--lr",
-            rate,
-            "--model",
-            model,
-            *shlex.split("--from clinc150 --without oos --name c"),
-            corpus,
-            "-o",
-            tmp_path / f"{name}.jsonl",
-        )
+        finetune("intent", *flags, corpus, "--lr", rate, "-o", tmp_path / f"{name}.jsonl")
     score = scores(tmp_path / "one.jsonl")[0]
     assert score["n"] == len(score["each"]) == 12
     assert score["value"] == pytest.approx(100 * sum(score["each"]) / 12)
-    line = [
-        str(scripts / "dial-eval"),
-        "compare",
-        str(tmp_path / "one.jsonl"),
-        str(tmp_path / "two.jsonl"),
-    ]
+    line = [scripts / "dial-eval", "compare", tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
     done = subprocess.run(line, capture_output=True, text=True, check=True)
     assert {row["test"] for row in map(json.loads, done.stdout.splitlines()) if "test" in row} == {
         "permutation"
     }, done.stdout
 
 
-def test_fields_files_and_protocol_can_be_others(finetune, model: Path, tmp_path: Path):
+OTHER = shlex.split(
+    "--lr 1e-4 --batch-size 4 --warmup 0.2 --validate-every 1 --patience 0 --max-length 12 "
+    "--pooling cls --train-seed 3 --precision bfloat16 --batch-tokens 48"
+)
+INTENT = shlex.split("--text said --label kind --without other --dropout 0.3 --shots 2")
+SELECT = shlex.split(
+    "--query said --response answer --response-max-length 8 --candidates 6 --duplicates count "
+    "--rest keep --shots 3"
+)
+ACT = shlex.split(
+    "--history said --response answer --label acts --target current --dropout 0 --shots 2"
+)
+SPLITS = shlex.split("--split part --train-split learn --test-split try")
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files `all`, `learn` and `try` whose fields have other names than ours."""
+    folder = tmp_path_factory.mktemp("parts")
     rows = [
         {
             "said": f"{word} {i} " + "very long " * 9,
@@ -516,91 +511,40 @@ def test_fields_files_and_protocol_can_be_others(finetune, model: Path, tmp_path
         for i in range(5)
         for word in ("eat", "go", "other")
     ]
-    file = write(tmp_path / "all.jsonl", rows)
-    one, two = (
-        write(tmp_path / f"{part}.jsonl", [row for row in rows if row["part"] == part])
-        for part in ("learn", "try")
-    )
-    splits = ("--split", "part", "--train-split", "learn", "--test-split", "try", file)
-    other = (
-        "--lr",
-        "1e-4",
-        "--batch-size",
-        4,
-        "--warmup",
-        0.2,
-        "--validate-every",
-        1,
-        "--patience",
-        0,
-        "--max-length",
-        12,
-        "--pooling",
-        "cls",
-        "--train-seed",
-        3,
-        "--precision",
-        "bfloat16",
-        "--batch-tokens",
-        48,
-        "--model",
-        model,
-    )
-    fields = (
-        *shlex.split("--text said --label kind --without other --dropout"),
-        0.3,
-        "--shots",
-        2,
-    )
-    done = finetune("intent", *fields, *other, *FEW, *splits)
+    write(folder / "all.jsonl", rows)
+    for part in ("learn", "try"):
+        write(folder / f"{part}.jsonl", [row for row in rows if row["part"] == part])
+    return folder
+
+
+def test_fields_files_and_protocol_of_intents_can_be_others(finetune, model: Path, parts: Path):
+    ask = ("intent", *INTENT, *OTHER, "--model", model, *FEW)
+    done = finetune(*ask, *SPLITS, parts / "all.jsonl")
     found = json.loads(done.stdout)
     assert found["n"] == 10
     assert "20 of 20 texts were longer than their maximal length, and cut" in done.stderr
-    again = json.loads(
-        finetune(
-            "intent", *fields, *other, *FEW, "--train", one, "--test", two, "--name", "mine"
-        ).stdout
-    )
-    assert (again["dataset"], again["values"], again["chosen"]) == (
-        "mine",
-        found["values"],
-        found["chosen"],
-    )
-    finetune(
-        "intent",
-        *fields,
-        *other,
-        *FEW,
-        *splits,
-        "--fail-under",
-        "accuracy=101",
-        "-o",
-        tmp_path / "low.jsonl",
-        code=4,
-    )
+
+    files = ("--train", parts / "learn.jsonl", "--test", parts / "try.jsonl")
+    again = json.loads(finetune(*ask, *files, "--name", "mine").stdout)
+    assert again["dataset"] == "mine"
+    assert again["values"] == found["values"]
+    assert again["chosen"] == found["chosen"]
+
+
+def test_a_gate_that_is_not_met_leaves_the_scores(
+    finetune, model: Path, parts: Path, tmp_path: Path
+):
+    ask = ("intent", *INTENT, *OTHER, "--model", model, *FEW, *SPLITS, parts / "all.jsonl")
+    finetune(*ask, "--fail-under", "accuracy=101", "-o", tmp_path / "low.jsonl", code=4)
     left = sorted(path.name for path in tmp_path.glob("low*"))
     assert left == ["low.jsonl", "low.jsonl.job.json"], "the scores are written, and the job done"
-    select = (
-        *shlex.split("--query said --response answer --response-max-length"),
-        8,
-        "--candidates",
-        6,
-        *shlex.split("--duplicates count --rest keep --shots"),
-        3,
-    )
-    assert (
-        json.loads(finetune("select", *select, *other, *FEW, *splits).stdout.splitlines()[0])["n"]
-        == 15
-    )
-    finetune(
-        *shlex.split(
-            "act --history said --response answer --label acts --target current --dropout 0 "
-            "--shots 2"
-        ),
-        *other,
-        *FEW,
-        *splits,
-    )
+
+
+def test_fields_of_responses_and_acts_can_be_others(finetune, model: Path, parts: Path):
+    protocol = (*OTHER, "--model", model, *FEW, *SPLITS, parts / "all.jsonl")
+    selected = finetune("select", *SELECT, *protocol)
+    assert json.loads(selected.stdout.splitlines()[0])["n"] == 15
+    finetune("act", *ACT, *protocol)
 
 
 def test_a_split_of_numbers_is_named_as_text(finetune, model: Path, tmp_path: Path):
