@@ -6,12 +6,13 @@ A recipe that `extends` another says only what differs from it.
 from __future__ import annotations
 
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dialtools.errors import ConfigError, nearest
 from dialtools.options import Layer
-from dialtools.train.objectives.catalog import OBJECTIVES
+from dialtools.train.objectives.catalog import OBJECTIVES, ObjectiveEntry
 
 HOME = Path(__file__).parent / "recipes"
 FRESH = Path(__file__).parent / "fresh.toml"
@@ -87,7 +88,18 @@ def layers(given: dict[str, Any]) -> list[Layer]:
     recipe = recipe_layers(name)
     named = Layer(recipe[0].name, {**recipe[0].values, "method": name})
     fresh = [] if given.get("model") else [Layer("fresh encoder", fresh_preset(name))]
-    return [*fresh, named, *recipe[1:]]
+    defaults = [*fresh, named, *recipe[1:]]
+    if objective and not given.get("method") and published(name)["objective"] != given["objective"]:
+        return [_borrowed(layer, objective) for layer in defaults]
+    return defaults
+
+
+def _borrowed(layer: Layer, objective: ObjectiveEntry) -> Layer:
+    """Return the values of another objective's recipe without those that are its alone."""
+    of_any = {each.name for entry in OBJECTIVES.values() for each in fields(entry.options)}
+    alien = of_any - {each.name for each in fields(objective.options)}
+    values = {k: v for k, v in layer.values.items() if k.replace("-", "_") not in alien}
+    return Layer(layer.name, values)
 
 
 def replaced(options: Any) -> dict[str, Replaced]:

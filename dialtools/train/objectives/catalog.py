@@ -24,7 +24,8 @@ class ObjectiveEntry(Entry):
 
     Attributes:
         options: frozen dataclass of `by_recipe` fields; the objective gets it settled.
-        recipe: the recipe of --objective where --method names none.
+        recipe: the recipe of --objective where --method names none; of one that is another
+            objective's, the values that both have.
         templates: it learns from templates, whose placeholders are tokens of their own.
     """
 
