@@ -57,7 +57,11 @@ def fresh_encoder(
     pooling: str | None = None,
     seed: int = 0,
 ) -> Encoder:
-    """Return an untrained BERT of the given size for a tokenizer; without a pooling, with the usual one."""
+    """Return an untrained BERT of the given size for a tokenizer.
+
+    Args:
+        pooling: None is the usual one.
+    """
     from transformers import BertConfig, BertModel
 
     config = BertConfig(
@@ -71,9 +75,8 @@ def fresh_encoder(
     )
     with seeded(seed):
         backbone = BertModel(config)
-    with (
-        torch.no_grad()
-    ):  # words, not positions, tell texts apart from the start: else all vectors begin as one
+    # Words, not positions, tell texts apart from the start: else all vectors begin as one.
+    with torch.no_grad():
         backbone.embeddings.position_embeddings.weight.mul_(0.1)
         backbone.embeddings.token_type_embeddings.weight.zero_()
     return Encoder(backbone, tokenizer, pooling=pooling or USUAL_POOLING, max_length=max_length)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 BLOCK = 2048
@@ -13,17 +17,26 @@ def unit(vectors_ND: np.ndarray) -> np.ndarray:
     return vectors_ND / np.where(norms_N1 > 0, norms_N1, 1)
 
 
-def uniformity(vectors_ND: np.ndarray, t: float = 2.0) -> float:
-    """Return log of the mean of exp(-t |x - y|^2) over pairs of rows; lower is more even."""
+def uniformity(vectors_ND: Any, t: float = 2.0, *, exp: Callable[[Any], Any] = np.exp) -> float:
+    """Return log of the mean of exp(-t |x - y|^2) over pairs of rows; lower is more even.
+
+    Args:
+        vectors_ND: of numpy, or of torch with its own `exp` (training watches batches with it).
+    """
     n, total = len(vectors_ND), 0.0
     if n < 2:
         return float("nan")
     for start in range(0, n, BLOCK):
         part = vectors_ND[start : start + BLOCK]
-        squared = np.maximum(2 - 2 * (part @ vectors_ND[start:].T).astype(np.float64), 0)
-        kernel = np.exp(-t * squared)
-        total += np.triu(kernel[:, : len(part)], 1).sum() + kernel[:, len(part) :].sum()
-    return float(np.log(total / (n * (n - 1) / 2)))
+        kernel = exp(-t * (2 - 2 * (part @ vectors_ND[start:].T)).clip(min=0))
+        within, rest = kernel[:, : len(part)], kernel[:, len(part) :]
+        total += float(within.sum() - within.diagonal().sum()) / 2 + float(rest.sum())
+    return math.log(total / (n * (n - 1) / 2))
+
+
+def pair_alignment(anchor_ND: Any, positive_ND: Any) -> float:
+    """Return the mean of |x - y|^2 over partners, of numpy or of torch; lower is closer."""
+    return float(((anchor_ND - positive_ND) ** 2).sum(1).mean())
 
 
 def alignment(vectors_ND: np.ndarray, classes_N: np.ndarray) -> float:

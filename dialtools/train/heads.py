@@ -55,7 +55,7 @@ class Shared(nn.Module):
 
 
 class PerWindow(nn.Module):
-    """One head for each window size, on contexts and responses of its pairs alike (WMDC, METHODS 4.2).
+    """A head for each window size, on contexts and responses of its pairs (WMDC, METHODS 4.2).
 
     Args:
         layer: from the encoder's dimension to the head of one window.

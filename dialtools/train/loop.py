@@ -55,7 +55,7 @@ class Trainer:
 
     Args:
         max_steps: take so many steps whatever the epochs; None goes by the epochs.
-        grad_cache: `on`, `off`, or `auto`, which encodes a batch twice if it would need much memory.
+        grad_cache: `on`, `off`, or `auto`: encode a batch twice if it would need much memory.
     """
 
     def __init__(

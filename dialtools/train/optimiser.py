@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -24,21 +24,24 @@ def build(
     head_multiplier: float,
     weight_decay: float,
 ) -> torch.optim.Optimizer:
-    """Return a fused optimiser: encoder at `lr`, head at `head_multiplier` times that; no decay on biases and norms."""
-    groups = []
+    """Return a fused optimiser; nothing decays of biases and norms, which have one dimension.
+
+    Args:
+        lr: of the encoder; the head's is `head_multiplier` times that.
+    """
+    groups: list[dict[str, Any]] = []
     for module, rate in ((encoder, lr), (head, lr * head_multiplier)):
         parameters = [p for p in module.parameters() if p.requires_grad]
-        for members, decay in (
-            ([p for p in parameters if p.ndim > 1], weight_decay),
-            ([p for p in parameters if p.ndim < 2], 0.0),
-        ):
+        matrices = [p for p in parameters if p.ndim > 1]
+        vectors = [p for p in parameters if p.ndim < 2]
+        for members, decay in ((matrices, weight_decay), (vectors, 0.0)):
             if members:
                 groups.append({"params": members, "lr": rate, "base": rate, "weight_decay": decay})
     return OPTIMISERS[name].load()(groups, lr=lr, fused=True)
 
 
 class Pace(NamedTuple):
-    """What the rates are multiplied by at a step, and the first momentum if the schedule moves it."""
+    """What the rates are multiplied by at a step, and the first momentum if it moves too."""
 
     rate: float
     momentum: float | None = None
@@ -60,9 +63,9 @@ def cosine(step: int, *, total: int, warmup: float) -> Pace:
 
 
 def one_cycle(step: int, *, total: int, warmup: float) -> Pace:
-    """The rate rises along a cosine from 1/25 and falls to nothing; the first momentum moves against it.
+    """The rate rises along a cosine from 1/25 and falls to nothing, as torch's OneCycleLR.
 
-    As torch's OneCycleLR, momentum from 0.95 to 0.85 and back.
+    The first momentum moves against it, from 0.95 to 0.85 and back.
     """
     high, low = MOMENTUM
     return Pace(

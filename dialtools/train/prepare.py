@@ -93,7 +93,7 @@ def build_trainer(
 
 
 def settle_lengths(encoder: Encoder, *, response: int, context: int | None, turns: int) -> Lengths:
-    """Return the tokens of a context and of a response at most, no more than the encoder has positions for.
+    """Return the tokens of a context and of a response at most: those the encoder has places for.
 
     Args:
         response: as wished.

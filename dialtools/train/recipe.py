@@ -82,7 +82,7 @@ def fresh_preset(name: str) -> dict[str, Any]:
 
 
 def layers(given: dict[str, Any]) -> list[Layer]:
-    """Return the layers of defaults under what was given: a recipe, and above it, without --model, the preset."""
+    """Return the defaults under what was given: a recipe; over it the preset, without a model."""
     objective = OBJECTIVES.get(given.get("objective") or "")
     name = given.get("method") or (objective.recipe if objective else DEFAULT)
     recipe = recipe_layers(name)
@@ -103,7 +103,7 @@ def _borrowed(layer: Layer, objective: ObjectiveEntry) -> Layer:
 
 
 def replaced(options: Any) -> dict[str, Replaced]:
-    """Return what training from a fresh encoder replaces of the recipe, by TOML key; nothing with --model.
+    """Return what training from a fresh encoder replaces of the recipe, by TOML key.
 
     Values that a flag or a file overrides are the user's, and not among them.
 
@@ -125,4 +125,5 @@ def fresh_note(options: Any) -> str:
     values = ", ".join(f"{key} {pair.fresh}" for key, pair in replaced(options).items())
     if not values:
         return ""
-    return f"no --model: recipe {options.method} with a fresh encoder's {values} (--print-config shows all)"
+    start = f"no --model: recipe {options.method} with a fresh encoder's {values}"
+    return f"{start} (--print-config shows all)"

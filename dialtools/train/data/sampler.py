@@ -12,7 +12,10 @@ def epoch_order(n: int, *, seed: int, epoch: int, stream: int = 0) -> np.ndarray
 
 
 def steps_per_epoch(n: int, batch_size: int) -> int:
-    """Return the batches of an epoch; the last, incomplete one counts unless it is a single pair (no negatives)."""
+    """Return the batches of an epoch.
+
+    The last, incomplete one counts unless it is a single pair, which would have no negatives.
+    """
     full, rest = divmod(n, batch_size)
     return max(1, full + (rest > 1))
 
@@ -21,14 +24,13 @@ class Sampler:
     """Batches of pair indices by step number."""
 
     def __init__(self, pairs: np.ndarray, *, batch_size: int, seed: int, stream: int = 0) -> None:
-        self.pairs, self.batch_size, self.seed, self.stream = (
-            pairs,
-            min(batch_size, len(pairs)),
-            seed,
-            stream,
-        )
+        self.pairs = pairs
+        self.batch_size = min(batch_size, len(pairs))
+        self.seed = seed
+        self.stream = stream
         self.per_epoch = steps_per_epoch(len(pairs), self.batch_size)
-        self._epoch, self._order = -1, np.zeros(0, np.int64)
+        self._epoch = -1
+        self._order = np.zeros(0, np.int64)
 
     def batch(self, step: int) -> np.ndarray:
         """Return the (N,) pairs of a step (0-based)."""
@@ -38,11 +40,12 @@ class Sampler:
             self._order = epoch_order(
                 len(self.pairs), seed=self.seed, epoch=epoch, stream=self.stream
             )
-        return self.pairs[self._order[within * self.batch_size : (within + 1) * self.batch_size]]
+        start = within * self.batch_size
+        return self.pairs[self._order[start : start + self.batch_size]]
 
 
 class ByWindow:
-    """Batches of one window size each, the sizes taking turns in proportion to their batches (WMDC 4.2.2).
+    """Batches of one window size each, sizes in turn, in proportion to their batches (WMDC 4.2.2).
 
     A head belongs to a window, so that logits between windows would compare different spaces.
     """
@@ -53,13 +56,14 @@ class ByWindow:
         self.pairs = pairs
         groups = [(int(window), pairs[windows == window]) for window in np.unique(windows)]
         self.samplers = [
-            Sampler(own, batch_size=batch_size, seed=seed, stream=window)
-            for window, own in groups
-            if len(own) > 1
+            Sampler(members, batch_size=batch_size, seed=seed, stream=window)
+            for window, members in groups
+            if len(members) > 1
         ]
         counts = [sampler.per_epoch for sampler in self.samplers]
         who = np.repeat(np.arange(len(counts)), counts)
         nth = np.concatenate([np.arange(count) for count in counts])
+        # The nth of `count` batches stands at (nth + 1/2) / count of the epoch.
         turn = np.lexsort((who, (nth + 0.5) / np.asarray(counts)[who]))
         self.turns = list(zip(who[turn].tolist(), nth[turn].tolist(), strict=True))
         self.per_epoch = len(self.turns)

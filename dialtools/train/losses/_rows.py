@@ -1,4 +1,4 @@
-"""What contrastive losses share: float32 whatever the autocast, and masks that leave gradients finite.
+"""What contrastive losses share: float32 whatever the autocast, masks with finite gradients.
 
 N pairs; rows are the N anchors, then the N positives.
 """

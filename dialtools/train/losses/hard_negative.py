@@ -15,9 +15,12 @@ def hard_negative(
     temperature: float = 0.05,
     excluded: Tensor | None = None,
 ) -> Tensor:
-    """Contrast each utterance with the 2(N-1) others of its batch, the nearest weighing most (DSE eq. 1-3, as coded).
+    """Contrast each utterance with the 2(N-1) others of its batch, the nearest weighing most.
 
-    With x = similarity/temperature and n negatives, sum(alpha·exp(x)) = n·sum(exp(2x))/sum(exp(x));
+    DSE eq. 1-3, as coded. With x = similarity/temperature and n negatives,
+
+        sum(alpha·exp(x)) = n·sum(exp(2x))/sum(exp(x));
+
     gradients flow through alpha; the positive stands in the denominator once.
 
     Args:

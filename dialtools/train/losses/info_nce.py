@@ -14,7 +14,7 @@ def info_nce(
     temperature: float = 0.05,
     excluded: Tensor | None = None,
 ) -> Tensor:
-    """Symmetric InfoNCE: each anchor picks its positive of N, each positive its anchor (WMDC app. A).
+    """Let each anchor pick its positive of N, and each positive its anchor (WMDC app. A).
 
     Returns:
         (N,) the loss of each pair in nats, averaged over its two directions.
@@ -33,7 +33,7 @@ def one_way(
     temperature: float = 0.05,
     excluded: Tensor | None = None,
 ) -> Tensor:
-    """InfoNCE from anchor to positive only (SimCSE; with raw dot products, TOD-BERT's response contrast).
+    """Let each anchor pick its positive of N (SimCSE; with raw dot products, TOD-BERT).
 
     Returns:
         (N,) the loss of each pair in nats.

@@ -31,8 +31,7 @@ def similarities(
         turn_sizes_NC: tokens of each turn, 0 for a missing one.
         responses_JTD: tokens of the responses, padded with zeros.
         weigh: from (..., C, D) mean-pooled refined turns to (..., C) scores, softmax over which
-            weighs the turns (I1);
-            without it, turns weigh alike (I2).
+            weighs the turns (I1); without it, turns weigh alike (I2).
     """
     turns = turn_sums_NCD if weigh else turn_sums_NCD.sum(1, keepdim=True)
     through = torch.einsum("jtd,ncd->jtnc", responses_JTD, turns)
@@ -51,13 +50,18 @@ def candidate_similarities(
 
 
 def _cosine(refined: Tensor, sizes: Tensor, response: Tensor, weigh: Weigh | None) -> Tensor:
-    """Return the cosine of each response's sum with its refined turns (..., C, D), weighed and summed."""
+    """Return the cosine of each response's sum with its refined turns, weighed and summed.
+
+    Args:
+        refined: (..., C, D).
+        sizes: (..., C) tokens of the turns, 0 for a missing one.
+        response: (..., D).
+    """
     if weigh:
         pooled = refined / (refined.shape[-1] ** 0.5 * sizes.clamp(min=1)[..., None])
         scores = weigh(pooled).masked_fill(sizes == 0, float("-inf"))
-        scores = torch.where(
-            (sizes > 0).any(-1, keepdim=True), scores, 0.0
-        )  # a context without turns
+        has_turns = (sizes > 0).any(-1, keepdim=True)
+        scores = torch.where(has_turns, scores, 0.0)  # else softmax would be of -inf alone: NaN
         refined = refined * scores.softmax(-1)[..., None]
     return nn.functional.cosine_similarity(refined.sum(-2), response, dim=-1)
 
@@ -65,7 +69,7 @@ def _cosine(refined: Tensor, sizes: Tensor, response: Tensor, weigh: Weigh | Non
 def pick_response(
     similarity_NK: Tensor, truth_N: Tensor, *, temperature: float, excluded: Tensor | None = None
 ) -> Tensor:
-    """Return (N,) nats: -log softmax of the true response over the candidates of its context (DialogueCSE 4.4).
+    """Return (N,) nats: -log softmax of the true response over its candidates (DialogueCSE 4.4).
 
     Args:
         truth_N: the column of the true response.
@@ -73,6 +77,6 @@ def pick_response(
     """
     logits = similarity_NK.float() / temperature
     if excluded is not None:
-        own = nn.functional.one_hot(truth_N, logits.shape[1]).bool()
-        logits = logits.masked_fill(excluded & ~own, float("-inf"))
+        true = nn.functional.one_hot(truth_N, logits.shape[1]).bool()
+        logits = logits.masked_fill(excluded & ~true, float("-inf"))
     return nn.functional.cross_entropy(logits, truth_N, reduction="none")

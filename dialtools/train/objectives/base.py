@@ -1,4 +1,4 @@
-"""What an objective is to the loop: which tokens of a step are encoded, how, and the loss of what comes out."""
+"""What an objective is to the loop: which tokens are encoded, how, and the loss of the vectors."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Objective(nn.Module, Generic[OptionsT]):
         return self.setting.encoder(part[0], part[1])
 
     def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
-        """Return the mean loss of a batch from the rows of its parts, and note figures worth logging."""
+        """Return the mean loss of a batch from the rows of its parts; note figures to log."""
         raise NotImplementedError
 
     def save(self, directory: Path) -> None:

@@ -19,7 +19,12 @@ from dialtools.train.objectives.catalog import ContrastOptions
 
 
 class Rows(NamedTuple):
-    """Of 2N rows, the anchors, then the positives: their sequences, and an integer for each distinct text."""
+    """Of 2N rows, the anchors, then the positives.
+
+    Attributes:
+        sequence: the sequence of each row.
+        keys: an integer for each distinct text.
+    """
 
     sequence: np.ndarray
     keys: np.ndarray
@@ -101,7 +106,7 @@ class Contrast(Objective[ContrastOptions]):
 
 
 def false_negatives(batch: Batch, setting: Setting[ContrastOptions]) -> np.ndarray:
-    """Return (2N, 2N) bool: rows of the same text, and, if these are masked, next to each other in a dialogue."""
+    """Return (2N, 2N) bool: rows of the same text; with masking, neighbours in a dialogue too."""
     store, keys, n = setting.store, batch.extra.keys, len(batch.pairs)
     false = duplicates.same_text(keys[:n], keys[n:])
     if setting.options.mask_false_negatives:

@@ -1,4 +1,4 @@
-"""DialogueCSE: a response and its candidates, each matched against the tokens of the context's turns (METHODS 5)."""
+"""DialogueCSE: candidates matched against the tokens of the context's turns (METHODS 5)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,19 @@ from dialtools.train.objectives.negatives import Negatives, batch_candidates
 
 
 class Roles(NamedTuple):
-    """The sequences that are a pair's turns (N, C), -1 where it has fewer, and its candidates (N, K), the true first."""
+    """Which sequences the loss of a batch looks at.
+
+    Attributes:
+        turns: (N, C) of each context, -1 where it has fewer.
+        candidates: (N, K) of each response, the true one first.
+    """
 
     turns: np.ndarray
     candidates: np.ndarray
 
 
 class Matching(Objective[MatchingOptions]):
-    """Tells the true response from others by how well each survives being seen through the same context."""
+    """Tells the true response from others: it survives best being seen through the context."""
 
     def __init__(self, setting: Setting[MatchingOptions]) -> None:
         super().__init__(setting)
@@ -59,7 +64,7 @@ class Matching(Objective[MatchingOptions]):
         return self.batches(sequences, pairs, Roles(turns, candidates))
 
     def encode(self, part: Part) -> Tensor:
-        """Return the vectors of all real tokens, one text after the other; what is padding never leaves the encoder."""
+        """Return the vectors of all real tokens, one text after the other, padding left out."""
         return self.setting.encoder.tokens(part[0], part[1])[part[1].bool()]
 
     def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
@@ -131,7 +136,10 @@ class Tokens:
 
 
 def nearest_turns(before: np.ndarray, after: np.ndarray, count: int) -> list[int]:
-    """Return up to `count` turns around a response, outward from it: previous, next, the one before, ... (METHODS 11)."""
+    """Return up to `count` turns around a response, outward from it (METHODS 11).
+
+    Previous, next, the one before the previous, ...
+    """
     back, ahead = before[::-1].tolist(), after.tolist()
     outward = [
         turn

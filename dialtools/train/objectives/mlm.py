@@ -1,4 +1,4 @@
-"""Masked words: an encoder goes on learning the language of a corpus before it is contrasted (METHODS 5.5)."""
+"""Masked words: an encoder learns the language of a corpus before contrasts (METHODS 5.5)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STREAM = 1 << 41  # of the random numbers of a step; drawn negatives and epochs 
 
 
 class WordHead(nn.Module):
-    """BERT's head over words: a transform, then the input embeddings as output layer, with a bias."""
+    """BERT's head over words: a transform, then the input embeddings as output layer."""
 
     def __init__(self, embeddings: nn.Embedding, dimension: int, eps: float = BERT_EPS) -> None:
         super().__init__()
@@ -93,7 +93,11 @@ class MaskedWords(Objective[MaskedWordsOptions]):
 
 
 def labelled(batch: Batch, truth: list[np.ndarray]) -> Batch:
-    """Add to each micro-batch the words that were hidden, -1 where none was; and to the batch all, in their order."""
+    """Add the words that were hidden: to each micro-batch, -1 where none was, and to the batch.
+
+    Args:
+        truth: of each sequence, the hidden word at each place or -1.
+    """
     order = np.argsort(batch.place)
     parts: list[Part] = []
     start = 0
@@ -117,9 +121,10 @@ def hide(
     mask: int,
     words: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a text with some of its words hidden, and their places: a share of them, one at least, `most` at most.
+    """Return a text with some of its words hidden, and their places.
 
-    Of these 80 % become [MASK], 10 % another word, 10 % stay (BERT).
+    A share of them is hidden, one at least, `most` at most. Of these 80 % become [MASK], 10 %
+    another word, 10 % stay (BERT).
     """
     candidates = np.flatnonzero(~np.isin(sequence, special))
     if not len(candidates):

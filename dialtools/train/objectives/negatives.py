@@ -1,4 +1,4 @@
-"""Negatives drawn for each pair: responses of other dialogues by the same role (DialogueCSE, METHODS 5.1)."""
+"""Negatives drawn for each pair: responses of other dialogues by the same role (METHODS 5.1)."""
 
 from __future__ import annotations
 

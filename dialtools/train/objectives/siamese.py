@@ -1,4 +1,4 @@
-"""Siamese baselines of DialogueCSE: a head scores context and response, softmax over candidates (METHODS 7)."""
+"""Siamese baselines of DialogueCSE: a head scores a context with each candidate (METHODS 7)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dialtools.train.objectives.negatives import Negatives, batch_candidates
 
 
 class Siamese(Objective[SiameseOptions]):
-    """One encoder for both sides; the newest turns of the context are one sequence: one turn in S, several in M."""
+    """One encoder for both sides; the newest turns of the context, one or several, are one text."""
 
     def __init__(self, setting: Setting[SiameseOptions]) -> None:
         super().__init__(setting)

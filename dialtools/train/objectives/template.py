@@ -1,4 +1,4 @@
-"""TaDSE: utterances and their templates, each against its own second pass, and the one against the other (METHODS 6)."""
+"""TaDSE: utterances and templates, each against its second pass and the other (METHODS 6)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ from dialtools.train.objectives.catalog import TemplateOptions
 
 
 class Rows(NamedTuple):
-    """The sequences of N utterances and templates, in each of two passes; an integer for each distinct template."""
+    """The sequences of N utterances and templates, in each of two passes.
+
+    Attributes:
+        keys: an integer for each distinct template.
+    """
 
     utterance: np.ndarray
     utterance_again: np.ndarray
@@ -46,7 +50,7 @@ class Templates(Objective[TemplateOptions]):
         return options.align_epochs if options.align else planned
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
-        """Within a pass each distinct text is encoded once; the passes differ by their dropout alone."""
+        """Within a pass each distinct text is encoded once; passes differ by dropout alone."""
         s = self.setting
         utterances = s.store.response[pairs].astype(np.int64)
         templates = s.store.template[pairs].astype(np.int64)
