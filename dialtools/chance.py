@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 
 def stable_hash(text: str, *, seed: int = 0) -> int:
-    """Return 64 bits that are the same in every process, on every machine, for this text and seed."""
+    """Return 64 bits that depend on the text and the seed alone, on any machine, in any process."""
     digest = blake2b(
         text.encode("utf-8", "surrogatepass"),
         digest_size=8,

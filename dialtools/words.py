@@ -1,4 +1,4 @@
-"""Words of a text in any script: what blanks part, and each character of a script that is written without blanks."""
+"""Words of a text in any script: what blanks part, and each character where a script has none."""
 
 from __future__ import annotations
 
@@ -8,8 +8,18 @@ from functools import cache
 from typing import NamedTuple
 
 WORDS_BY = ("auto", "blanks", "characters")
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff"
-"""Thai, Lao, Burmese, Khmer, kana, bopomofo, Han."""
+_UNSPACED = (
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f"  # Burmese
+    "\u1780-\u17ff"  # Khmer
+    "\u3005-\u3007\u3040-\u30ff"  # iteration marks and zero, kana
+    "\u3100-\u312f"  # bopomofo
+    "\u31f0-\u31ff"  # more kana
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Han
+    "\uff66-\uff9d"  # narrow kana
+    "\U00020000-\U0003ffff"  # more Han
+)
+"""Characters of scripts that are written without blanks, as ranges of a pattern."""
 
 
 class _Patterns(NamedTuple):
@@ -33,9 +43,10 @@ def count_words(text: str, by: str = "auto") -> int:
     """Return how many words a text has.
 
     Args:
-        by: `blanks`: runs between blanks, as the papers' code counts; `characters`: all but blanks; `auto`: as blanks,
-            but a run with characters of a script without blanks (Han, kana, Thai, ...) counts each of them, and each
-            run of other letters and digits in it, as a word; its punctuation and emoji count nothing.
+        by: `blanks`: runs between blanks, as the papers' code counts; `characters`: all but
+            blanks; `auto`: as blanks, but a run with characters of a script without blanks (Han,
+            kana, Thai, ...) counts each of them, and each run of other letters and digits in it, as
+            a word; its punctuation and emoji count nothing.
     """
     runs = text.split()
     if by == "characters":
@@ -47,5 +58,5 @@ def count_words(text: str, by: str = "auto") -> int:
 
 
 def index_terms(text: str) -> list[str]:
-    """Return the lower-cased words of a text without its punctuation, as a search index wants them."""
+    """Return the lower-cased words of a text without punctuation, as a search index wants them."""
     return _patterns().word.findall(text.lower())

@@ -68,7 +68,10 @@ FILES = {
         "",
     ),
 }
-"""Formats of single files: what they hold, and the names that tell them; each may be compressed (.gz, .zst)."""
+"""Formats of single files: what they hold, and the names that tell them.
+
+Each may be compressed (.gz, .zst).
+"""
 
 CORPORA: dict[str, Corpus] = {
     "multiwoz": _corpus(

@@ -1,4 +1,4 @@
-"""CSV and TSV as they come: Excel's delimiters, byte-order marks and `sep=`, fields with line ends, odd rows."""
+"""CSV and TSV as they come: Excel's delimiters, byte-order marks, `sep=`, line ends in fields."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from dialtools.corpora.options import LogOptions
 from dialtools.errors import DataError, nearest
@@ -24,15 +25,17 @@ NOT_UTF8 = "--encoding cp1252 reads what Excel writes on Windows"
 
 
 def row_chunks(path: str, kind: str, column: str | None, policy: Policy) -> Iterator[Chunk]:
-    """Yield chunks of plain records, one a row; `first` is exact as long as no field holds a line end.
+    """Yield chunks of plain records, one a row.
+
+    `first` is exact as long as no field holds a line end.
 
     Raises:
         DataError: if there is no such column.
     """
-    name, first, held = display_name(path), 2, []
-    for _, row in rows(
-        path, kind, (column,) if column else (), LogOptions(), policy, hint="--field NAME names it"
-    ):
+    name, columns = display_name(path), (column,) if column else ()
+    first = 2  # below the header
+    held: list[dict[str, str]] = []
+    for _, row in rows(path, kind, columns, LogOptions(), policy, hint="--field NAME names it"):
         held.append(row)
         if len(held) == ROWS_A_CHUNK:
             yield Chunk(name, first, ROWS, held)
@@ -86,24 +89,26 @@ def check(header: list[str], columns: Iterable[str], where: Where, hint: str) ->
 
 
 class _Lines:
-    """The lines of a file as text, one at a time; `number` is that of the last, `first` that of the row's first.
+    """The lines of a file as text, one at a time.
 
-    `quotes` counts the quotes of the row, of which an odd number leaves the last one open.
+    Attributes:
+        number: that of the last line.
+        first: that of the first line of the row.
+        quotes: how many the row has; an odd number leaves the last one open.
     """
 
     def __init__(
         self, stream: io.BufferedReader, name: str, logs: LogOptions, policy: Policy
     ) -> None:
-        self.name, self.policy, self.number, self.first, self.quotes = name, policy, 0, None, 0
+        self.name, self.policy = name, policy
+        self.number = self.quotes = 0
+        self.first: int | None = None
         bom = stream.peek(2)[:2]
         self.encoding = logs.encoding or UTF16.get(bom, "utf-8")
         self.hint = None if logs.encoding else NOT_UTF8
         self.held: list[str] = []
-        self.lines = (
-            self._wide(stream)
-            if codecs.lookup(self.encoding).name.startswith(WIDE)
-            else self._narrow(stream)
-        )
+        wide = codecs.lookup(self.encoding).name.startswith(WIDE)
+        self.lines = self._wide(stream) if wide else self._narrow(stream)
 
     def __iter__(self) -> _Lines:
         return self
@@ -116,30 +121,27 @@ class _Lines:
 
     def peek(self) -> str | None:
         """Return the next line, and leave it there."""
-        self.held = self.held or [line for line in (next(self.lines, None),) if line is not None]
+        if not self.held:
+            self.held = list(islice(self.lines, 1))
         return self.held[0] if self.held else None
 
     def begin_row(self) -> None:
+        """Count lines and quotes of the next row."""
         self.first, self.quotes = None, 0
 
     def _narrow(self, stream: io.BufferedReader) -> Iterator[str]:
         decode = codecs.getdecoder(self.encoding)
         for self.number, line in enumerate(stream, 1):
+            where = Where(self.name, self.number)
             if b"\0" in line:
-                self.policy.reject(
-                    Where(self.name, self.number), f"NUL at byte {line.index(0) + 1}", line
-                )
+                self.policy.reject(where, f"NUL at byte {line.index(0) + 1}", line)
                 continue
             try:
                 yield decode(line)[0]
             except UnicodeDecodeError as bad:
                 what = "UTF-8" if self.encoding == "utf-8" else self.encoding
-                self.policy.reject(
-                    Where(self.name, self.number),
-                    f"invalid {what} at byte {bad.start + 1}",
-                    line,
-                    self.hint,
-                )
+                reason = f"invalid {what} at byte {bad.start + 1}"
+                self.policy.reject(where, reason, line, self.hint)
 
     def _wide(self, stream: io.BufferedReader) -> Iterator[str]:
         text = io.TextIOWrapper(stream, self.encoding, newline="\n")
@@ -157,17 +159,16 @@ class _Lines:
 def _header(
     lines: _Lines, kind: str, columns: Sequence[str], logs: LogOptions
 ) -> tuple[str, list[str] | None]:
-    """Return the delimiter, by --delimiter, sep= or the first line, and the names of the columns."""
-    line, told = lines.peek(), None
+    """Return the delimiter (by --delimiter, sep= or the first line), and the columns' names."""
+    line, by_sep = lines.peek(), None
     if line is not None and kind == "csv" and (sep := SEP.fullmatch(line)):
-        told = sep[1]
+        by_sep = sep[1]
         next(lines)
         line = lines.peek()
     if line is None:
         return ",", None
-    delimiter = (
-        logs.delimiter or told or max(DELIMITERS[kind], key=lambda d: _suits(line, d, columns))
-    )
+    by_header = max(DELIMITERS[kind], key=lambda d: _suits(line, d, columns))
+    delimiter = logs.delimiter or by_sep or by_header
     return delimiter, next((fields for _, fields in _parsed(lines, delimiter) if fields), None)
 
 
@@ -188,9 +189,8 @@ def _parsed(lines: _Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         try:
             fields = next(reader, None)
         except csv.Error as error:
-            raise DataError(
-                _plain(str(error)), where=Where(lines.name, lines.first or lines.number)
-            ) from None
+            where = Where(lines.name, lines.first or lines.number)
+            raise DataError(_plain(str(error)), where=where) from None
         if fields is None:
             return
         first = lines.first or lines.number
@@ -204,7 +204,6 @@ def _plain(error: str) -> str:
     if error.startswith("field larger"):
         return f"a field is longer than {MAX_LINE_BYTES >> 20} MiB: a quote that never closes?"
     if error.startswith("new-line character"):
-        return (
-            "a carriage return within a field without quotes, or as line end; expected LF or CR LF"
-        )
+        what = "a carriage return within a field without quotes, or as line end"
+        return f"{what}; expected LF or CR LF"
     return error

@@ -1,4 +1,7 @@
-"""Rows that belong together brought together, whatever their order: sorted on disk by DuckDB."""
+"""Rows that belong together brought together, whatever their order: sorted on disk by DuckDB.
+
+DuckDB and pyarrow are imported inside functions: only --unsorted needs them.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,11 @@ import orjson
 
 MEMORY = "256MiB"
 ROWS_A_BATCH = 8192
-IN_ORDER = """SELECT line, dialogue, turn FROM log JOIN (SELECT dialogue, min(n) AS first FROM log GROUP BY dialogue) USING (dialogue)
-              ORDER BY first, n"""
+IN_ORDER = """
+    SELECT line, dialogue, turn
+    FROM log JOIN (SELECT dialogue, min(n) AS first FROM log GROUP BY dialogue) USING (dialogue)
+    ORDER BY first, n
+"""
 
 
 class Row(NamedTuple):
@@ -26,7 +32,10 @@ class Row(NamedTuple):
 
 
 def gathered(rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the rows dialogue by dialogue, in the order in which those begin; holds 256 MiB, and the rest on disk."""
+    """Yield the rows dialogue by dialogue, in the order in which those begin.
+
+    Holds 256 MiB, and the rest on disk.
+    """
     import duckdb
 
     with tempfile.TemporaryDirectory(prefix="dial-") as folder:

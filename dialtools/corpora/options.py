@@ -1,4 +1,7 @@
-"""Where dialogues and utterances come from, and how people's own logs are read: columns, times, sessions, speakers."""
+"""Where dialogues and utterances come from, and how people's own logs are read.
+
+Their columns, times, sessions and speakers.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ EVERY_OTHER = "*"
 
 @dataclass
 class LogOptions:
-    """Own logs; with any flag of a table, JSONL, Parquet and Arrow hold one turn a row as CSV does."""
+    """How own logs are read; a flag of a table says that any input has one turn a row, as CSV."""
 
     dialogue_column: str | None = option(
         None, metavar="NAME", group=TABLE, shown="dialogue_id", help="column of the dialogue's id"
@@ -47,12 +50,14 @@ class LogOptions:
         None,
         metavar="NAME",
         group=TABLE,
-        help="column that orders the turns of a dialogue: numbers, times, else text; what is equal stays as it comes",
+        help="column that orders the turns of a dialogue: numbers, times, else text; "
+        "what is equal stays as it comes",
     )
     unsorted: bool = option(
         False,
         group=TABLE,
-        help="the rows of a dialogue do not stand together: gather them (on disk), dialogues in the order in which they begin",
+        help="the rows of a dialogue do not stand together: gather them (on disk), "
+        "dialogues in the order in which they begin",
     )
     delimiter: str | None = option(
         None,
@@ -76,21 +81,24 @@ class LogOptions:
         parse=either({DAY_FIRST: DAY_FIRST, MONTH_FIRST: MONTH_FIRST}, time_pattern),
         group=SPOKEN,
         shown="ISO 8601, or seconds",
-        help="how times are written: day-first (31/12/2024 14:05), month-first (12/31/2024 2:05 PM), or a pattern such as '%d.%m.%y %H:%M'",
+        help="how times are written: day-first (31/12/2024 14:05), month-first "
+        "(12/31/2024 2:05 PM), or a pattern such as '%d.%m.%y %H:%M'",
     )
     session_gap: str | None = option(
         None,
         metavar="TIME",
         parse=time_span,
         group=SPOKEN,
-        help="a longer pause between turns (30m; s, m, h, d) begins a new dialogue, ID#2 of ID; by --order-column, or the turns' time, timestamp or created_at",
+        help="a longer pause between turns (30m; s, m, h, d) begins a new dialogue, ID#2 of ID; "
+        "by --order-column, or the turns' time, timestamp or created_at",
     )
     speaker_map: tuple[str, ...] = option(
         (),
         metavar="NAME=ROLE,...",
         parse=speaker_roles,
         group=SPOKEN,
-        help="call speakers by their role, such as agent=system,customer=user; capitals do not matter, * is every other name",
+        help="call speakers by their role, such as agent=system,customer=user; "
+        "capitals do not matter, * is every other name",
     )
     drop_speaker: tuple[str, ...] = option(
         (),
@@ -124,7 +132,10 @@ class LogOptions:
         return frozenset(name.casefold() for name in self.drop_speaker)
 
     def uncut(self, identity: str) -> str:
-        """Return the id that a dialogue had before --session-gap cut it: its sessions go to one part of a split."""
+        """Return the id that a dialogue had before --session-gap cut it.
+
+        By it all its sessions go to one part of a split.
+        """
         return re.sub(r"#\d+$", "", identity) if self.session_gap else identity
 
     def check_order(self, where: str) -> None:

@@ -1,4 +1,4 @@
-"""Published corpora by name: which there are, what tells one from another, and their records in chunks."""
+"""Published corpora by name: what tells one from another, and their records in chunks."""
 
 from __future__ import annotations
 
@@ -22,23 +22,26 @@ HINT = "name it with --from; `dialtools formats` lists the corpora that can be r
 
 
 def corpus_of(path: str, given: str | None) -> str | None:
-    """Return the name of the corpus at a path: as given, or as its file names say; None if it is no corpus.
+    """Return the name of the corpus at a path, or None if there is none.
+
+    Args:
+        given: a name of --from; without one the names of the files tell.
 
     Raises:
         DataError: for a folder or an archive of no corpus that is known.
     """
     whole = Path(path).is_dir() or path.endswith(ARCHIVES)
     if given in CORPORA:
-        return (
-            given if whole or given not in FORMATS else None
-        )  # single files of lines are streamed
+        streamed = not whole and given in FORMATS  # single files of lines are
+        return None if streamed else given
     if given or path == "-":
         return None
     if not whole:
         name = Path(path).name.removesuffix(".gz").removesuffix(".zst")
-        return next(
-            (n for n, c in CORPORA.items() if any(ends_like(name, mark) for mark in c.alone)), None
-        )
+        for corpus, about in CORPORA.items():
+            if any(ends_like(name, mark) for mark in about.alone):
+                return corpus
+        return None
     files = Files(path, Policy())
     try:
         return recognised(files)
@@ -71,10 +74,10 @@ def corpus_chunks(path: str, name: str, policy: Policy) -> Iterator[Chunk]:
         DataError: if the files are not those of the corpus.
     """
     reader, files = lookup(CORPORA, name, kind="corpus"), Files(path, policy)
+    held: list[dict[str, Any]] = []
+    lines: list[int] = []
+    at = ""
     try:
-        held: list[dict[str, Any]] = []
-        lines: list[int] = []
-        at = ""
         for raw in reader.raw(files):
             if held and (raw.where.name != at or len(held) == ROWS_A_CHUNK):
                 yield Chunk(at, lines[0], ROWS, held, tuple(lines))

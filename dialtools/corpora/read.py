@@ -39,13 +39,15 @@ def dialogue_chunks(
         keep: the other columns of a table go along with its turns.
     """
     for path in paths or ("-",):
-        corpus, kind = corpus_of(path, format), input_format(path, format)
+        corpus = corpus_of(path, format)
         if corpus:
             yield from corpus_chunks(path, corpus, policy)
-        elif FORMATS[kind].columns or logs.rows_are_turns:
-            yield from table_chunks(
-                path, kind if FORMATS[kind].columns else format, logs, policy, tally, keep=keep
-            )
+            continue
+        kind = input_format(path, format)
+        if FORMATS[kind].columns:
+            yield from table_chunks(path, kind, logs, policy, tally, keep=keep)
+        elif logs.rows_are_turns:
+            yield from table_chunks(path, format, logs, policy, tally, keep=keep)
         else:
             yield from read_chunks([path], format=format, prompt=prompt)
 
@@ -58,12 +60,18 @@ def record_chunks(
     column: str | None = "text",
     chunk_bytes: int = CHUNK_BYTES,
 ) -> Iterator[Chunk]:
-    """Yield the chunks of every input: of a published corpus, of records, of plain lines, or of rows with a column."""
+    """Yield the chunks of every input: of a published corpus, of records, lines, or rows.
+
+    Args:
+        column: that rows of CSV and TSV must have.
+    """
     for path in paths or ("-",):
-        corpus, kind = corpus_of(path, format), input_format(path, format)
+        corpus = corpus_of(path, format)
         if corpus:
             yield from corpus_chunks(path, corpus, policy)
-        elif FORMATS[kind].columns:
+            continue
+        kind = input_format(path, format)
+        if FORMATS[kind].columns:
             yield from row_chunks(path, kind, column, policy)
         else:
             yield from read_chunks(
@@ -110,8 +118,8 @@ def dialogue_records(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield line (or row) number and dialogue record in one shape, with all its other fields."""
     if chunk.plain:
-        for number, said in plain_dialogues(chunk, policy):
-            yield number, {"turns": [{"text": text} for text in said.texts]}
+        for number, talk in plain_dialogues(chunk, policy):
+            yield number, {"turns": [{"text": text} for text in talk.texts]}
         return
     shape = Shaper(logs, tally)
     for number, record in records(chunk, policy):

@@ -1,4 +1,4 @@
-"""Dialogue records in one shape: chat-ML read as chats, speakers mapped and left out, pauses as borders.
+"""Dialogue records in one shape: chat-ML as chats, speakers mapped, pauses as borders.
 
 What is not a turn of the conversation is dropped, with the reason: the instructions and tools of a
 chat-ML list, messages without text, speakers that the user leaves out.
@@ -7,6 +7,7 @@ chat-ML list, messages without text, speakers that the user leaves out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import inf
 from typing import Any
 
 from dialtools.corpora.dialogues import SPEAKER_KEYS, TEXT_KEYS, TURN_KEYS, BadDialogue, json_kind
@@ -30,26 +31,22 @@ class Shaper:
     """Turns any dialogue record into those of one shape.
 
     A list `messages` with an assistant, or in which system speaks at most at the start, is a chat
-        as language models
-    have it: messages of system, developer, tool and function are no turns, and the assistant is the
-        system. A role that
-    --speaker-map names is as it says.
+    as language models have it: messages of system, developer, tool and function are no turns, and
+    the assistant is the system. A role that --speaker-map names is as it says.
     """
 
     def __init__(self, logs: LogOptions, tally: Tally) -> None:
-        self.roles, self.dropped, self.gap, self.style = (
-            logs.roles,
-            logs.dropped_speakers,
-            logs.gap_seconds,
-            logs.time_format,
-        )
+        self.roles = logs.roles
+        self.dropped = logs.dropped_speakers
+        self.gap = logs.gap_seconds
+        self.style = logs.time_format
         self.tally = tally
         self.idle = not self.roles and not self.dropped and not self.gap
 
     def __call__(
         self, record: Mapping[str, Any], *, nulls: bool = True
     ) -> Iterator[dict[str, Any]]:
-        """Yield {"id"?, other fields, "turns": [{"speaker"?, "text", other fields}]}, one a session.
+        """Yield {"id"?, ..., "turns": [{"speaker"?, "text", ...}]}, one a session.
 
         Args:
             nulls: keep fields of turns that are null; columns have them where rows have nothing.
@@ -69,12 +66,11 @@ class Shaper:
         identity = record.get(named)
         about = {k: v for k, v in record.items() if k not in (key, named)}
         for number, session in enumerate(self._sessions(turns, times), 1):
-            given = (
-                {}
-                if identity is None
-                else {"id": str(identity) if number == 1 else f"{identity}#{number}"}
-            )
-            yield {**given, **about, "turns": session}
+            if identity is None:
+                yield {**about, "turns": session}
+                continue
+            name = str(identity) if number == 1 else f"{identity}#{number}"
+            yield {"id": name, **about, "turns": session}
 
     def _turns(self, turns: list[Any], key: str) -> tuple[list[dict[str, Any]], list[float]]:
         """Return the turns that are left, and with a gap the time of each."""
@@ -88,7 +84,8 @@ class Shaper:
                 self.tally.drop(reason)
                 continue
             speaker = self._called(speaker, name, chat)
-            kept.append({**({} if speaker is None else {"speaker": speaker}), "text": text, **rest})
+            said_by = {} if speaker is None else {"speaker": speaker}
+            kept.append({**said_by, "text": text, **rest})
             if self.gap:
                 times.append(_time(turn, where, self.style))
         return kept, times
@@ -114,8 +111,9 @@ class Shaper:
     def _sessions(
         self, turns: list[dict[str, Any]], times: list[float]
     ) -> Iterator[list[dict[str, Any]]]:
-        """Cut where a pause is longer than the gap."""
-        borders = [i for i in range(1, len(times)) if times[i] - times[i - 1] > self.gap]
+        """Cut where a pause is longer than the gap; without one there are no times."""
+        gap = self.gap or inf
+        borders = [i for i in range(1, len(times)) if times[i] - times[i - 1] > gap]
         for start, end in zip([0, *borders], [*borders, len(turns)], strict=True):
             yield turns[start:end]
 
@@ -158,27 +156,24 @@ def _text(content: Any, where: str, *, silent: bool) -> str | None:
         text = part.get("text") if isinstance(part, dict) else part
         if isinstance(text, str):
             texts.append(text)
-        elif (
-            text is not None
-            or not isinstance(part, dict)
-            or "type" not in part
-            or part["type"] == "text"
-        ):
-            raise BadDialogue(
-                f"{where}[{i}]: expected a part with a text, got {json_kind(part if text is None else text)}"
-            )
+        elif text is not None or not _is_picture_or_sound(part):
+            found = json_kind(part if text is None else text)
+            raise BadDialogue(f"{where}[{i}]: expected a part with a text, got {found}")
     return " ".join(texts) if texts else None
+
+
+def _is_picture_or_sound(part: Any) -> bool:
+    """Tell whether a part of a message is of a type that has no text."""
+    return isinstance(part, dict) and "type" in part and part["type"] != "text"
 
 
 def _time(turn: Any, where: str, style: str | None) -> float:
     key = next((k for k in TIME_KEYS if k in turn), None) if isinstance(turn, dict) else None
     if key is None:
-        raise BadDialogue(
-            f"{where}: no {', '.join(TIME_KEYS[:-1])} or {TIME_KEYS[-1]}, which --session-gap needs"
-        )
+        names = f"{', '.join(TIME_KEYS[:-1])} or {TIME_KEYS[-1]}"
+        raise BadDialogue(f"{where}: no {names}, which --session-gap needs")
     try:
         return seconds(turn[key], style)
     except BadTime as error:
-        raise BadDialogue(
-            f"{where}.{key}: {error}" + (f" ({error.hint})" if error.hint else "")
-        ) from None
+        hint = f" ({error.hint})" if error.hint else ""
+        raise BadDialogue(f"{where}.{key}: {error}{hint}") from None

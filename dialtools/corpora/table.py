@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
@@ -38,7 +38,8 @@ class Columns(NamedTuple):
     order: str | None = None
 
     @classmethod
-    def of(cls, logs: LogOptions) -> Columns:
+    def named_by(cls, logs: LogOptions) -> Columns:
+        """Return the columns that the options name."""
         return cls(
             logs.dialogue_column or "dialogue_id",
             logs.text_column or "text",
@@ -48,15 +49,23 @@ class Columns(NamedTuple):
 
     @property
     def named(self) -> tuple[str, ...]:
+        """Those that the table must have."""
         return tuple(column for column in self if column)
 
 
 def table_chunks(
-    path: str, kind: str, logs: LogOptions, policy: Policy, tally: Tally, *, keep: bool = False
+    path: str,
+    kind: str | None,
+    logs: LogOptions,
+    policy: Policy,
+    tally: Tally,
+    *,
+    keep: bool = False,
 ) -> Iterator[Chunk]:
-    """Yield chunks of dialogue records; holds a chunk, one dialogue, and the ids of those that have ended (8 bytes each).
+    """Yield chunks of dialogue records.
 
-    A turn has text, speaker and, from the order column, time.
+    Holds a chunk, one dialogue, and the ids of those that have ended (8 bytes each). A turn has
+    text, speaker and, from the order column, time.
 
     Args:
         tally: gets the rows without text.
@@ -66,16 +75,14 @@ def table_chunks(
         DataError: if a column is missing, or a dialogue goes on after another has begun (but for
         --unsorted).
     """
-    name, columns, first, held, turns = display_name(path), Columns.of(logs), 1, [], 0
+    name, columns = display_name(path), Columns.named_by(logs)
     logs.check_order(name)
     rows = _turns(_rows(path, kind, columns, logs, policy), name, columns, policy, tally, keep=keep)
-    for record in _dialogues(
-        gathered(rows) if logs.unsorted else _together(rows, name, columns),
-        name,
-        columns,
-        logs,
-        policy,
-    ):
+    rows = gathered(rows) if logs.unsorted else _together(rows, name, columns)
+
+    first, turns = 1, 0
+    held: list[dict[str, Any]] = []
+    for record in _dialogues(rows, name, columns, logs, policy):
         held.append(record)
         turns += len(record["turns"])
         if len(held) == DIALOGUES_A_CHUNK or turns >= TURNS_A_CHUNK:
@@ -86,8 +93,9 @@ def table_chunks(
 
 
 def _rows(
-    path: str, kind: str, columns: Columns, logs: LogOptions, policy: Policy
+    path: str, kind: str | None, columns: Columns, logs: LogOptions, policy: Policy
 ) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield number and row of a table that has the columns."""
     if kind in FORMATS and FORMATS[kind].columns:
         yield from delimited.rows(path, kind, columns.named, logs, policy, hint=NAME_COLUMNS)
         return
@@ -99,31 +107,25 @@ def _rows(
             )
         if chunk.columnar:
             chunk = replace(chunk, data=_in_microseconds(chunk.data))
-        found = list(records(chunk, policy))
-        if not checked and found:
-            known = (
-                chunk.data.schema.names
-                if chunk.columnar
-                else list(dict.fromkeys(k for _, row in found for k in row))
-            )
-            delimited.check(known, columns.named, Where(chunk.name, chunk.first), NAME_COLUMNS)
+        rows = list(records(chunk, policy))
+        if not checked and rows:
+            known = dict.fromkeys(key for _, row in rows for key in row)
+            names = chunk.data.schema.names if chunk.columnar else list(known)
+            delimited.check(names, columns.named, Where(chunk.name, chunk.first), NAME_COLUMNS)
             checked = True
-        yield from found
+        yield from rows
 
 
 def _in_microseconds(batch: Any) -> Any:
     """Return a batch without times in nanoseconds, which Python has no type for."""
     import pyarrow as pa
 
-    finest = [
-        pa.timestamp("us", f.type.tz)
-        if pa.types.is_timestamp(f.type) and f.type.unit == "ns"
-        else f.type
-        for f in batch.schema
-    ]
-    columns = [
-        column.cast(kind, safe=False) for column, kind in zip(batch.columns, finest, strict=True)
-    ]
+    columns = []
+    for column in batch.columns:
+        kind = column.type
+        if pa.types.is_timestamp(kind) and kind.unit == "ns":
+            column = column.cast(pa.timestamp("us", kind.tz), safe=False)
+        columns.append(column)
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
@@ -136,44 +138,52 @@ def _turns(
     *,
     keep: bool,
 ) -> Iterator[Row]:
+    """Yield the rows that are turns; those without a dialogue or with no text go to the policy."""
     used = set(columns.named)
     for line, row in rows:
         identity, text = _name(row.get(columns.dialogue)), row.get(columns.text)
+        where = Where(name, line)
         if not identity:
-            policy.reject(
-                Where(name, line),
-                f"{columns.dialogue}: no dialogue id",
-                orjson.dumps(row, default=str),
-            )
+            message = f"{columns.dialogue}: no dialogue id"
+            policy.reject(where, message, orjson.dumps(row, default=str))
         elif not isinstance(text, str | None):
-            policy.reject(
-                Where(name, line),
-                f"{columns.text}: expected a string, got {json_kind(text)}",
-                orjson.dumps(row, default=str),
-            )
+            message = f"{columns.text}: expected a string, got {json_kind(text)}"
+            policy.reject(where, message, orjson.dumps(row, default=str))
         elif not text or text.isspace():
             tally.drop("turns without text")
         else:
-            turn: dict[str, Any] = {}
-            if columns.speaker and (speaker := _name(row.get(columns.speaker))):
-                turn["speaker"] = speaker
-            turn["text"] = text
-            if columns.order and row.get(columns.order) is not None:
-                turn["time"] = row[columns.order]
+            turn = _turn(row, columns)
             if keep:
-                turn |= {
-                    key: value for key, value in row.items() if key not in used and key not in turn
-                }
+                turn |= {k: v for k, v in row.items() if k not in used and k not in turn}
             yield Row(line, identity, turn)
 
 
+def _turn(row: Mapping[str, Any], columns: Columns) -> dict[str, Any]:
+    """Return the turn of a row: its text and, where there are any, its speaker and time."""
+    turn: dict[str, Any] = {}
+    if columns.speaker and (speaker := _name(row.get(columns.speaker))):
+        turn["speaker"] = speaker
+    turn["text"] = row[columns.text]
+    if columns.order and row.get(columns.order) is not None:
+        turn["time"] = row[columns.order]
+    return turn
+
+
 def _name(value: Any) -> str | None:
-    """Return an id or a speaker's name as text; numbers and booleans are names, too, gaps in a column of numbers none."""
+    """Return an id or a speaker's name as text.
+
+    Numbers and booleans are names, too; gaps in a column of numbers are none.
+    """
     if isinstance(value, str) or value is None:
         return value
-    if isinstance(value, float):  # what whole numbers become in a column with gaps
-        return None if math.isnan(value) else str(int(value)) if value.is_integer() else str(value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        if math.isnan(value):
+            return None
+        # whole numbers become these in a column with gaps
+        return str(int(value)) if value.is_integer() else str(value)
+    return str(value)
 
 
 def _together(rows: Iterator[Row], name: str, columns: Columns) -> Iterator[Row]:
@@ -188,7 +198,8 @@ def _together(rows: Iterator[Row], name: str, columns: Columns) -> Iterator[Row]
                 raise DataError(
                     f"dialogue {row.dialogue!r} goes on after another began",
                     where=Where(name, row.line),
-                    hint=f"--unsorted gathers the rows of each dialogue; so does sorting by {columns.dialogue}",
+                    hint="--unsorted gathers the rows of each dialogue; "
+                    f"so does sorting by {columns.dialogue}",
                 )
             current = row.dialogue
         yield row
@@ -212,18 +223,13 @@ def _in_order(
     for row in rows:
         value = row.turn.get("time")
         try:
-            key = (
-                (0, seconds(value, logs.time_format), "")
-                if logs.session_gap
-                else rank(value, logs.time_format)
-            )
+            if logs.session_gap:
+                key = (0, seconds(value, logs.time_format), "")
+            else:
+                key = rank(value, logs.time_format)
         except BadTime as error:
-            policy.reject(
-                Where(name, row.line),
-                f"{order}: {error}",
-                orjson.dumps(row.turn, default=str),
-                error.hint,
-            )
+            raw = orjson.dumps(row.turn, default=str)
+            policy.reject(Where(name, row.line), f"{order}: {error}", raw, error.hint)
         else:
             ranked.append((key, row.turn))
     return [turn for _, turn in sorted(ranked, key=lambda pair: pair[0])]

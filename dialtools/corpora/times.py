@@ -1,4 +1,7 @@
-"""When something was said: ISO 8601, seconds, and what spreadsheets write, as seconds since 1970 (UTC if no zone says else)."""
+"""When something was said, as seconds since 1970: from ISO 8601, numbers, what spreadsheets write.
+
+Times without a zone are UTC.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,7 @@ SPREADSHEET = re.compile(
 NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE)
 ZONE = re.compile(r"\s*(?:(Z|UTC|GMT)|([+-]\d{2}(?::?\d{2})?))$", re.IGNORECASE)
 PER_SECOND = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
-"""From where on a number since 1970 is in ns, us, ms: as seconds it would be after the year 5000."""
-
+"""From where on a number is in ns, us, ms: as seconds it would be after the year 5000."""
 
 EPOCH = datetime(1970, 1, 1)
 
@@ -53,14 +55,13 @@ def seconds(value: Any, style: str | None = None) -> float:
     if isinstance(value, str) and value.strip():
         if style and "%" in style:
             return _by_pattern(value.strip(), style)
-        found = number(value)
-        return _text(value.strip(), style) if found is None else _scaled(found)
-    found = number(value)
-    if found is None:
-        raise BadTime(
-            f"expected a time, got {repr(value) if isinstance(value, str) else json_kind(value)}"
-        )
-    return _scaled(found)
+        count = number(value)
+        return _text(value.strip(), style) if count is None else _scaled(count)
+    count = number(value)
+    if count is None:
+        kind = repr(value) if isinstance(value, str) else json_kind(value)
+        raise BadTime(f"expected a time, got {kind}")
+    return _scaled(count)
 
 
 def rank(value: Any, style: str | None = None) -> tuple[int, float, str]:
@@ -68,19 +69,14 @@ def rank(value: Any, style: str | None = None) -> tuple[int, float, str]:
 
     Raises:
         BadTime: if a date can be read in two ways, or a value is not in the style that was asked
-        for.
+            for.
     """
-    found = None if style and "%" in style else number(value)
-    if found is not None:
-        return (0, found, "")
+    count = None if style and "%" in style else number(value)
+    if count is not None:
+        return (0, count, "")
     try:
-        return (
-            1,
-            _text(value.strip(), None)
-            if isinstance(value, str) and style is None
-            else seconds(value, style),
-            "",
-        )
+        plain = isinstance(value, str) and style is None
+        return (1, _text(value.strip(), None) if plain else seconds(value, style), "")
     except BadTime as error:
         if isinstance(error, Ambiguous) or (style and value not in (None, "")):
             raise
@@ -147,17 +143,26 @@ def _spreadsheet(parts: re.Match[str], text: str, style: str | None) -> float:
         year, month, day = first, second, third
     elif style is None:
         raise Ambiguous(f"{text!r}: day or month first?")
+    elif style == DAY_FIRST:
+        day, month, year = first, second, third
     else:
-        (day, month), year = ((first, second) if style == DAY_FIRST else (second, first)), third
-    full = int(year) if len(year) > 2 else int(year) + (2000 if int(year) < 70 else 1900)
-    clock = int(hour or 0)
+        month, day, year = first, second, third
+
+    hours = int(hour or 0)
     if half:
-        if not 1 <= clock <= 12:
+        if not 1 <= hours <= 12:
             raise BadTime(f"expected a time, got {text!r}")
-        clock = clock % 12 + (12 if half.lower() == "p" else 0)
+        hours = hours % 12 + (12 if half.lower() == "p" else 0)
+    clock = (hours, int(minute or 0), int(second_of or 0))
     try:
-        return _since_1970(
-            datetime(full, int(month), int(day), clock, int(minute or 0), int(second_of or 0))
-        )
+        return _since_1970(datetime(_full_year(year), int(month), int(day), *clock))
     except ValueError as error:
-        raise BadTime(f"{text!r}: {error}" + (f", read {style}" if style else "")) from None
+        read = f", read {style}" if style else ""
+        raise BadTime(f"{text!r}: {error}{read}") from None
+
+
+def _full_year(year: str) -> int:
+    """Return a year with its century; of two digits, one from 1970 to 2069."""
+    if len(year) > 2:
+        return int(year)
+    return int(year) + (2000 if int(year) < 70 else 1900)

@@ -31,10 +31,13 @@ def turns_of(record: Mapping[str, Any], name: str) -> Turns:
     if not isinstance(value, list) or not value:
         raise ValueError(f"{name}: expected a text or a list of turns")
 
-    texts = [turn.get("text") if isinstance(turn, dict) else turn for turn in value]
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"{name}: expected texts")
-    return tuple(map(not_empty, texts)), _roles_of_turns(record, value)
+    texts: list[str] = []
+    for turn in value:
+        text = turn.get("text") if isinstance(turn, dict) else turn
+        if not isinstance(text, str):
+            raise ValueError(f"{name}: expected texts")
+        texts.append(not_empty(text))
+    return tuple(texts), _roles_of_turns(record, value)
 
 
 def _joined(fields: Sequence[Turns]) -> Turns:

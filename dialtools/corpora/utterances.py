@@ -1,4 +1,4 @@
-"""Records to utterances with slots: the dialects of text, label, split and slots, checked field by field.
+"""Records to utterances with slots: the dialects of both, checked field by field.
 
 Offsets count characters; an end is exclusive: text[start:end] is the value.
 """
@@ -41,9 +41,10 @@ class Utterance(NamedTuple):
 
 
 def utterance(record: Mapping[str, Any]) -> Utterance:
-    """Return the utterance of a record: `text`, `slots`; or the `[type : value]` notation of MASSIVE and HWU64.
+    """Return the utterance of a record.
 
-    Its `about` names label and split as dialtools does, whatever the record called them.
+    It has `text` and `slots`, or the `[type : value]` notation of MASSIVE and HWU64. Its `about`
+    names label and split as dialtools does, whatever the record called them.
 
     Raises:
         BadUtterance: naming the field, what was expected and what was found.
@@ -70,32 +71,32 @@ def utterance(record: Mapping[str, Any]) -> Utterance:
     return Utterance(text, spans, about)
 
 
-def slots(given: Any, text: str, name: str = "slots") -> list[Span]:
+def slots(value: Any, text: str, name: str = "slots") -> list[Span]:
     """Return the spans of a list of {"start", "end", "label"}, without the blanks at their ends.
 
     Raises:
         BadUtterance: naming the one that lies outside the text, or is no span.
     """
-    if not isinstance(given, list):
-        raise BadUtterance(f"{name}: expected a list, got {json_kind(given)}")
-    found = []
-    for i, slot in enumerate(given):
-        where = f"{name}[{i}]"
-        if not isinstance(slot, dict):
-            raise BadUtterance(f"{where}: expected an object, got {json_kind(slot)}")
-        start, end, label = slot.get("start"), slot.get("end"), slot.get("label", slot.get("slot"))
-        end = slot.get("exclusive_end") if end is None else end
-        if type(start) is not int or type(end) is not int or not 0 <= start <= end <= len(text):
-            raise BadUtterance(
-                f"{where}: {start!r} to {end!r} is no part of a text of {len(text)} characters"
-            )
-        if not isinstance(label, str) or not label.strip() or set(label) & set("{}"):
-            raise BadUtterance(f"{where}.label: expected a name without braces, got {label!r}")
-        value = text[start:end]
-        start, end = end - len(value.lstrip()), start + len(value.rstrip())
-        if start < end:
-            found.append(Span(start, end, label.strip()))
-    return found
+    if not isinstance(value, list):
+        raise BadUtterance(f"{name}: expected a list, got {json_kind(value)}")
+    spans = (_span(slot, text, f"{name}[{i}]") for i, slot in enumerate(value))
+    return [span for span in spans if span.start < span.end]
+
+
+def _span(slot: Any, text: str, where: str) -> Span:
+    """Return the span of one slot; an empty one if it is of blanks alone."""
+    if not isinstance(slot, dict):
+        raise BadUtterance(f"{where}: expected an object, got {json_kind(slot)}")
+    start, end, label = slot.get("start"), slot.get("end"), slot.get("label", slot.get("slot"))
+    end = slot.get("exclusive_end") if end is None else end
+    if type(start) is not int or type(end) is not int or not 0 <= start <= end <= len(text):
+        raise BadUtterance(
+            f"{where}: {start!r} to {end!r} is no part of a text of {len(text)} characters"
+        )
+    if not isinstance(label, str) or not label.strip() or set(label) & set("{}"):
+        raise BadUtterance(f"{where}.label: expected a name without braces, got {label!r}")
+    value = text[start:end]
+    return Span(end - len(value.lstrip()), start + len(value.rstrip()), label.strip())
 
 
 def bracketed(text: str) -> tuple[str, list[Span]]:
@@ -111,7 +112,10 @@ def bracketed(text: str) -> tuple[str, list[Span]]:
 
 
 def apart(spans: Iterable[Span]) -> list[Span]:
-    """Return spans in order of which none overlaps another: of those that do, the longest stays, then the first."""
+    """Return spans in order of which none overlaps another.
+
+    Of those that do, the longest stays, then the first.
+    """
     kept: list[Span] = []
     for span in sorted(spans, key=lambda s: (s.start - s.end, s.start, s.label)):
         if all(span.end <= other.start or other.end <= span.start for other in kept):

@@ -310,7 +310,7 @@ UNREADABLE = {
 }
 UNUSABLE = {
     "expected a number above 0 and s, m, h or d": "--session-gap '1 hour'",
-    "choose day-first, month-first": "--time-format iso",
+    "or day-first, month-first": "--time-format iso",
 }
 READABLE = [
     (NUMBER_AND_WORD, "", 0, ""),

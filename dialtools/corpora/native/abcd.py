@@ -1,8 +1,9 @@
-"""ABCD, the action-based conversations of a shop's agents and customers: abcd_v1.1.json, an object of three splits.
+"""ABCD, the action-based conversations of a shop's agents and customers.
 
-https://github.com/asappresearch/abcd, MIT. Published: 10,042 dialogues (8,034 / 1,004 / 1,004).
-Texts are those of `original`, `delexed` tells the agents' actions. An action is no utterance: it is
-kept apart, with the number of turns before it.
+The file is abcd_v1.1.json, an object of three splits. https://github.com/asappresearch/abcd, MIT.
+Published: 10,042 dialogues (8,034 / 1,004 / 1,004). Texts are those of `original`, `delexed` tells
+the agents' actions. An action is no utterance: it is kept apart, with the number of turns before
+it.
 """
 
 from __future__ import annotations
@@ -38,30 +39,33 @@ def raw(files: Files) -> Iterator[Raw]:
                     f"{part}: expected a list of conversations, found {json_kind(conversations)}",
                 )
             split = next((split for split, words in SPLITS.items() if part in words), None)
-            place = f"{files.where(name)}:{part}"
+            place = f"{files.shown(name)}:{part}"
             yield from (Raw(Where(place, n), split, one) for n, one in enumerate(conversations, 1))
 
 
 def record(raw: Raw) -> dict[str, Any]:
-    """Return a dialogue, its `actions` and its `subflow`, the customer's intent; its domain is the flow."""
+    """Return a dialogue, its `actions` and its `subflow`, the customer's intent.
+
+    Its domain is the flow.
+    """
     scenario = field(raw.value, "scenario", dict, default={})
     turns: list[dict[str, Any]] = []
     actions: list[dict[str, Any]] = []
-    for line, told in zip_longest(
+    for line, targets in zip_longest(
         field(raw.value, "original", list), field(raw.value, "delexed", list, default=[])
     ):
         speaker, text = _line(line)
         if speaker == "action":
-            actions.append({"turn": len(turns), "text": text} | _action(told))
+            actions.append({"turn": len(turns), "text": text} | _action(targets))
         else:
             turns.append(turn(speaker, text))
-    found = dialogue(
+    talk = dialogue(
         raw,
         turns,
         id=str(field(raw.value, "convo_id", int)),
         domain=field(scenario, "flow", str, default=None),
     )
-    return found | stated(subflow=field(scenario, "subflow", str, default=None), actions=actions)
+    return talk | stated(subflow=field(scenario, "subflow", str, default=None), actions=actions)
 
 
 def _line(line: Any) -> tuple[str, str]:
@@ -74,7 +78,7 @@ def _line(line: Any) -> tuple[str, str]:
     return known(SPEAKERS, line[0], "original: speaker"), line[1]
 
 
-def _action(told: Any) -> dict[str, Any]:
+def _action(line: Any) -> dict[str, Any]:
     """Return name and values of an action: the third and the fourth of its turn's targets."""
-    targets = field(told, "targets", list, default=[]) if told else []
+    targets = field(line, "targets", list, default=[]) if line else []
     return {"name": targets[2], "values": targets[3]} if len(targets) > 3 else {}

@@ -1,9 +1,9 @@
-"""AmazonQA: qa_<Category>.json.gz, a question and its answer a line; the later release has all answers of a question.
+"""AmazonQA: qa_<Category>.json.gz, a question and its answer a line.
 
-https://jmcauley.ucsd.edu/data/amazon/qa, no licence stated. Published: 1.4 million answered
-questions of 21 categories (ParlAI's dump of both releases: 5,334,606 pairs). Lines are written as
-Python writes a dict, or as JSON, some of it with the escape \\' that JSON has not; none of it is
-ever executed.
+The later release has all answers of a question. https://jmcauley.ucsd.edu/data/amazon/qa, no
+licence stated. Published: 1.4 million answered questions of 21 categories (ParlAI's dump of both
+releases: 5,334,606 pairs). Lines are written as Python writes a dict, or as JSON, some of it with
+the escape \\' that JSON has not; none of it is ever executed.
 """
 
 from __future__ import annotations
@@ -30,11 +30,14 @@ def raw(files: Files) -> Iterator[Raw]:
         category = PurePosixPath(name).name.partition("_")[2].partition(".")[0]
         for number, line in files.lines(name):
             where = files.where(name, number)
-            yield from (Raw(where, None, pair, category) for pair in _pairs(line))  # type: ignore[arg-type]
+            yield from (Raw(where, None, pair, category) for pair in _pairs(line))
 
 
 def _pairs(line: str) -> Iterator[Any]:
-    """Yield what stands on a line: itself, or each answer to each question of a product; broken lines as their text."""
+    """Yield what stands on a line: itself, or each answer to each question of a product.
+
+    Broken lines are yielded as their text.
+    """
     value = _value(line)
     questions = value.get("questions") if isinstance(value, dict) else None
     if not isinstance(questions, list):
@@ -52,8 +55,8 @@ def _pairs(line: str) -> Iterator[Any]:
 
 
 def _value(line: str) -> Any:
-    """Return the object that a line writes, as JSON or as Python does, or the line if it writes none."""
-    for text in (line, ESCAPES.sub(lambda found: "'" if found[1] == "'" else found[0], line)):
+    """Return the object of a line, written as JSON or as Python does; a broken line as it is."""
+    for text in (line, ESCAPES.sub(_without_escaped_quote, line)):
         try:
             return orjson.loads(text)
         except orjson.JSONDecodeError:
@@ -63,15 +66,18 @@ def _value(line: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of escapes that Python has not
         try:
-            return orjson.loads(
-                orjson.dumps(ast.literal_eval(line.strip()))
-            )  # what JSON has not is none either
+            # by way of JSON: what that has not (bytes, sets) is a broken line, too
+            return orjson.loads(orjson.dumps(ast.literal_eval(line.strip())))
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return line
 
 
+def _without_escaped_quote(escape: re.Match[str]) -> str:
+    return "'" if escape[1] == "'" else escape[0]
+
+
 def record(raw: Raw) -> dict[str, Any]:
-    """Return the question as history, and the answer as its response; its domain is the category."""
+    """Return the question as history, the answer as its response; its domain is the category."""
     if isinstance(raw.value, str):
         raise Unexpected("neither JSON nor a Python dict")
     question, answer = field(raw.value, "question", str), field(raw.value, "answer", str)

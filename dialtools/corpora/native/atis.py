@@ -1,6 +1,7 @@
-"""ATIS as Rasa's JSON: {"rasa_nlu_data": {"common_examples": [{"text", "intent", "entities": [{"start", "end", ...}]}]}}.
+"""ATIS as Rasa's JSON.
 
-Any file of that layout is read. https://github.com/howl-anderson/ATIS_dataset
+A file is {"rasa_nlu_data": {"common_examples": [{"text", "intent", "entities": [{"start", "end",
+...}]}]}}. Any file of that layout is read. https://github.com/howl-anderson/ATIS_dataset
 (data/standard_format/rasa), ATIS LDC. Published: 4,978 utterances for training, 893 for testing.
 The offsets of a value that begins the text are one too large there; a span whose text is not its
 "value" is moved to the nearest place where that stands.
@@ -33,7 +34,7 @@ def raw(files: Files) -> Iterator[Raw]:
             yield from (
                 Raw(files.where(name, n), split_of_name(name), line, TAGGED)
                 for n, line in files.lines(name)
-            )  # type: ignore[arg-type]
+            )
             continue
         try:
             examples = field(
@@ -42,7 +43,7 @@ def raw(files: Files) -> Iterator[Raw]:
         except Unexpected as error:
             files.fail(name, str(error))
         for number, example in enumerate(examples, 1):
-            yield Raw(files.where(name, number), split_of_name(name), example)  # type: ignore[arg-type]
+            yield Raw(files.where(name, number), split_of_name(name), example)
 
 
 def record(raw: Raw) -> dict[str, Any]:

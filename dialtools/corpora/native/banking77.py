@@ -1,5 +1,6 @@
-"""BANK77, and CLINC150, HWU64 in the same layout: train.csv, val.csv, test.csv of text and category, categories.json beside.
+"""BANK77, and CLINC150, HWU64 in the same layout: text and category.
 
+The files are train.csv, val.csv and test.csv, with categories.json beside.
 https://github.com/PolyAI-LDN/task-specific-datasets (BANK77), github.com/alexa/dialoglue (all
 three), CC BY 4.0. Published: BANK77 10,003 / 3,080 utterances of 77 intents. DialoGLUE's few-shot
 cuts (train_10.csv) are read if named.

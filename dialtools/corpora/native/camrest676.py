@@ -1,10 +1,10 @@
-"""CamRest676: CamRest676.json, a list of dialogues about restaurants; lines with # may stand before it.
+"""CamRest676: CamRest676.json, a list of dialogues about restaurants.
 
-https://www.repository.cam.ac.uk/handle/1810/260970 and https://github.com/shawnwun/NNDIAL,
-Apache-2.0. Published: 676 dialogues, 2,744 turns of two utterances (TOD-BERT, table 1). The copy of
-NNDIAL differs in a few blanks; where both lie in a folder, one is read. Slots are the values that
-the user informs of (up to that turn: acts add up, and are left out) where they stand in the text
-word for word.
+Lines with # may stand before the list. https://www.repository.cam.ac.uk/handle/1810/260970 and
+https://github.com/shawnwun/NNDIAL, Apache-2.0. Published: 676 dialogues, 2,744 turns of two
+utterances (TOD-BERT, table 1). The copy of NNDIAL differs in a few blanks; where both lie in a
+folder, one is read. Slots are the values that the user informs of (up to that turn: acts add up,
+and are left out) where they stand in the text word for word.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def raw(files: Files) -> Iterator[Raw]:
         files.fail(name, f"not JSON: {error}")
     if not isinstance(content, list):
         files.fail(name, f"expected a list of dialogues, found {json_kind(content)}")
-    yield from (Raw(files.where(name, n), None, item) for n, item in enumerate(content, 1))  # type: ignore[arg-type]
+    yield from (Raw(files.where(name, n), None, item) for n, item in enumerate(content, 1))
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -1,5 +1,6 @@
-"""CI-ToD: {calendar,navigate,weather_new}_{train,dev,test}.json: does the last utterance contradict what came before?
+"""CI-ToD: does the last utterance contradict what came before?
 
+The files are {calendar,navigate,weather_new}_{train,dev,test}.json.
 https://github.com/yizhen20133868/CI-ToD, MIT. Published: 2,553 / 319 / 318 dialogues. `qi`, `hi`
 and `kbi`: the response is inconsistent with the question, with the history, with the table beside
 the dialogue. Ids are not unique.
@@ -25,7 +26,10 @@ def raw(files: Files) -> Iterator[Raw]:
 
 
 def record(raw: Raw) -> dict[str, Any]:
-    """Return a response and its history, with the three labels as numbers, and as names of those that hold."""
+    """Return a response and its history, with the three labels as numbers.
+
+    `labels` are the names of those that hold.
+    """
     scenario, said = field(raw.value, "scenario", dict), field(raw.value, "dialogue", list)
     turns = [
         turn(known(SPEAKERS, field(one, "turn", str), "turn"), field(one, "utterance", str))

@@ -1,5 +1,6 @@
-"""CLINC150: data_full.json, or its small, imbalanced and oos_plus cuts: {"train": [[text, intent], ...], "oos_train": ...}.
+"""CLINC150: data_full.json, or its small, imbalanced and oos_plus cuts.
 
+A file is {"train": [[text, intent], ...], "oos_train": ...}.
 https://github.com/clinc/oos-eval, CC BY 3.0. Published: 15,000 / 3,000 / 4,500 utterances of 150
 intents and 100 / 100 / 1,000 out of scope (labelled oos, a domain of its own); oos_plus has 250 for
 training. Of a folder with several cuts the full one is read. The domain of an intent is that of
@@ -20,14 +21,15 @@ SPLITS = ("train", "val", "test")
 
 
 def raw(files: Files) -> Iterator[Raw]:
-    """Yield text and intent of each utterance, in the order of the file, with the domains of intents.
+    """Yield text and intent of each utterance, in the order of the file.
+
+    `more` are the domains of the intents.
 
     Raises:
         DataError: if the file is no object of lists by split.
     """
-    name = (
-        next((found for cut in CUTS for found in files.names(cut)), None) or files.needed(*CUTS)[0]
-    )
+    there = (name for cut in CUTS for name in files.names(cut))
+    name = next(there, None) or files.needed(*CUTS)[0]
     content, domains = files.json(name), {}
     if beside := files.beside(name, "domains.json"):
         domains = _domains(files, beside)
@@ -37,12 +39,10 @@ def raw(files: Files) -> Iterator[Raw]:
     for part, rows in content.items():
         split = part.removeprefix("oos_")
         if split not in SPLITS or not isinstance(rows, list):
-            files.fail(
-                name,
-                f"expected lists train, val, test, oos_train, oos_val, oos_test, found {part!r}, {json_kind(rows)}",
-            )
+            expected = "lists train, val, test, oos_train, oos_val, oos_test"
+            files.fail(name, f"expected {expected}, found {part!r}, {json_kind(rows)}")
         for number, row in enumerate(rows, seen + 1):
-            yield Raw(files.where(name, number), split, row, domains)  # type: ignore[arg-type]
+            yield Raw(files.where(name, number), split, row, domains)
         seen += len(rows)
 
 

@@ -23,7 +23,10 @@ def raw(files: Files) -> Iterator[Raw]:
 
 
 def record(raw: Raw) -> dict[str, Any]:
-    """Return the last utterance as a response to what came before; `evidence` are the turns that it contradicts."""
+    """Return the last utterance as a response to what came before.
+
+    `evidence` are the turns that it contradicts.
+    """
     turns = [
         turn(str(field(given, "agent_id", int)), field(given, "text", str))
         for given in field(raw.value, "turns", list)

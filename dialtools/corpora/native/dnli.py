@@ -1,5 +1,6 @@
-"""Dialogue NLI: dialogue_nli_{train,dev,test}.jsonl, each one list of {"sentence1", "sentence2", "label", ...}.
+"""Dialogue NLI: dialogue_nli_{train,dev,test}.jsonl, pairs of sentences with a label.
 
+Each file is one list of {"sentence1", "sentence2", "label", ...}.
 https://wellecks.com/dialogue_nli, CC BY 4.0. Published: 310,110 / 16,500 / 16,500 pairs, labelled
 positive (entailment), neutral and negative. dialogue_nli_verified_test.jsonl, 12,376 of the test
 pairs, is read if named.
@@ -18,7 +19,7 @@ FILES = ("dialogue_nli_train.jsonl", "dialogue_nli_dev.jsonl", "dialogue_nli_tes
 
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the pairs of each split."""
-    yield from items(files, *FILES, of="pairs")
+    yield from items(files, *FILES, what="pairs")
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -1,9 +1,10 @@
-"""DSTC2, calls to a restaurant line: as published, data/<session>/<call>/{log,label}.json, or in WOZ's layout.
+"""DSTC2, calls to a restaurant line, as published or in WOZ's layout.
 
-As published (https://github.com/matthen/dstc, GPL-3.0) scripts/config/dstc2_{train,dev,test}.flist
-name the calls of each split: 1,612 / 506 / 1,117. In WOZ's layout
-(dstc2_{train,validate,test}_en.json) the acts lie beside it, in acts_{train,valid,test}_data:
-blocks of acts with values, acts, and the system's text, on which they are joined.
+As published they are data/<session>/<call>/{log,label}.json. As published
+(https://github.com/matthen/dstc, GPL-3.0) scripts/config/dstc2_{train,dev,test}.flist name the
+calls of each split: 1,612 / 506 / 1,117. In WOZ's layout (dstc2_{train,validate,test}_en.json) the
+acts lie beside it, in acts_{train,valid,test}_data: blocks of acts with values, acts, and the
+system's text, on which they are joined.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def raw(files: Files) -> Iterator[Raw]:
             splits.get(call),
             files.json(name),
             (call, files.json(label) if label else None),
-        )  # type: ignore[arg-type]
+        )
 
 
 def _acts(files: Files) -> dict[str, list[str]]:

@@ -1,5 +1,6 @@
-"""DSTC7 track 1 on Ubuntu: ubuntu_{train,dev,test}_subtask_1.json, lists of dialogues with 100 candidates to go on with.
+"""DSTC7 track 1 on Ubuntu: dialogues with 100 candidates to go on with.
 
+The files are ubuntu_{train,dev,test}_subtask_1.json, lists of dialogues.
 https://ibm.github.io/dstc-noesis/public/datasets.html, Apache-2.0 code, logs in the public domain.
 Published: 100,000 / 5,000 / 1,000 dialogues. The true response is among the candidates; those of
 the test set stand in ubuntu_responses_subtask_1.tsv beside it (id of the example, id of the
@@ -40,7 +41,7 @@ def raw(files: Files) -> Iterator[Raw]:
         )
         for number, item in enumerate(_items(files, name), 1):
             answer = answers.get(str(item.get("example-id"))) if isinstance(item, dict) else None
-            yield Raw(files.where(name, number), split, item, answer)  # type: ignore[arg-type]
+            yield Raw(files.where(name, number), split, item, answer)
 
 
 def _items(files: Files, name: str) -> Iterator[Any]:

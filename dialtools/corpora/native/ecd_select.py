@@ -1,7 +1,7 @@
-"""The retrieval sets of ECD and JDDC: dev/select.txt and test/select.txt, a query a line with ids of its split.
+"""The retrieval sets of ECD and JDDC: dev/select.txt and test/select.txt.
 
-https://github.com/wangruicn/DialogueCSE, Apache-2.0. Published: ECD 2,373 / 4,243 queries, JDDC
-2,094 / 6,970.
+A line is a query with ids of its split. https://github.com/wangruicn/DialogueCSE, Apache-2.0.
+Published: ECD 2,373 / 4,243 queries, JDDC 2,094 / 6,970.
 """
 
 from __future__ import annotations

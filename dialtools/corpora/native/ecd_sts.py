@@ -1,7 +1,7 @@
-"""The similarity sets of ECD and JDDC: dev/sts.txt and test/sts.txt, score, text and text a line, in Chinese.
+"""The similarity sets of ECD and JDDC, in Chinese: dev/sts.txt and test/sts.txt.
 
-https://github.com/wangruicn/DialogueCSE, Apache-2.0. Published: ECD 500 / 1,000 pairs, JDDC 1,000 /
-2,000.
+A line is a score and two texts. https://github.com/wangruicn/DialogueCSE, Apache-2.0. Published:
+ECD 500 / 1,000 pairs, JDDC 1,000 / 2,000.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def of_lines(files: Files, pattern: str) -> Iterator[Raw]:
     for name in files.needed(pattern):
         yield from (
             Raw(files.where(name, n), split_of_name(name), line) for n, line in files.lines(name)
-        )  # type: ignore[arg-type]
+        )
 
 
 def of_line(raw: Raw, read: Callable[[str], dict[str, Any]]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
-from typing import Any, NoReturn
+from typing import IO, Any, BinaryIO, NoReturn, cast
 
 import orjson
 
@@ -37,6 +37,18 @@ SPLITS = {
     "val": VALIDATION,
     "test": ("test", "tst"),
 }
+NAMES_TOLD = 5
+DAMAGED = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    OSError,
+    EOFError,
+    zlib.error,
+    lzma.LZMAError,
+    RuntimeError,
+    NotImplementedError,
+)
+"""What the libraries of archives raise for one that is broken, encrypted or of an unknown kind."""
 ORDER: dict[str | None, int] = {split: place for place, split in enumerate(SPLITS)}
 
 
@@ -85,15 +97,19 @@ class Files:
         """Whether the corpus is one file, named by the user."""
         return self._archive is None and not Path(self.path).is_dir()
 
-    def where(self, name: str, number: int | None = None) -> Where | str:
-        """Return what messages call a file, or a record of it."""
-        shown = self.path if self.single else f"{self.path.rstrip('/')}/{name}"
-        return shown if number is None else Where(shown, number)
+    def shown(self, name: str) -> str:
+        """Return what messages call a file."""
+        return self.path if self.single else f"{self.path.rstrip('/')}/{name}"
+
+    def where(self, name: str, number: int) -> Where:
+        """Return what messages call a record of a file."""
+        return Where(self.shown(name), number)
 
     def names(self, *patterns: str) -> list[str]:
-        """Return the names, training files first, then by name, of which the end matches a pattern: `dev/*.json` matches `sgd/dev/1.json`.
+        """Return the names of which the end matches a pattern, training files first, then by name.
 
-        A single file matches every pattern: the user has named it.
+        The pattern `dev/*.json` matches `sgd/dev/1.json`. A single file matches every pattern: the
+        user has named it.
         """
         if self.single:
             return [Path(self.path).name]
@@ -112,15 +128,17 @@ class Files:
         """
         found = self.names(*patterns)
         if not found:
-            there = ", ".join(list(self._names)[:5]) or "nothing"
-            raise DataError(
-                f"expected {' or '.join(patterns)}, found {there}{', ...' if len(self._names) > 5 else ''}",
-                where=self.path,
-            )
+            there = ", ".join(list(self._names)[:NAMES_TOLD]) or "nothing"
+            more = ", ..." if len(self._names) > NAMES_TOLD else ""
+            expected = " or ".join(patterns)
+            raise DataError(f"expected {expected}, found {there}{more}", where=self.path)
         return found
 
     def beside(self, name: str, other: str) -> str | None:
-        """Return the name of a file in the same folder, or None; beside a single file it is looked for on disk."""
+        """Return the name of a file in the same folder, or None.
+
+        Beside a single file it is looked for on disk.
+        """
         if self.single:
             file = Path(self.path).with_name(other)
             if file.is_file():
@@ -137,40 +155,25 @@ class Files:
             with open_input(str(member)) as stream:
                 content = stream.read(MAX_FILE_BYTES)
         else:
-            assert self._archive is not None
+            shown = self.shown(name)
             try:
-                self._spool()
-                member_file = (
-                    self._archive.open(member)
-                    if isinstance(self._archive, zipfile.ZipFile)
-                    else self._archive.extractfile(member)
-                )
-                with member_file as raw, opened(raw, str(self.where(name))) as stream:
+                with self._member(member) as raw, opened(cast("BinaryIO", raw), shown) as stream:
                     content = stream.read(MAX_FILE_BYTES)
-            except (
-                zipfile.BadZipFile,
-                tarfile.TarError,
-                OSError,
-                EOFError,
-                zlib.error,
-                lzma.LZMAError,
-                RuntimeError,
-                NotImplementedError,
-            ) as error:
-                raise DataError(f"damaged archive: {error}", where=self.where(name)) from None
+            except DAMAGED as error:
+                raise DataError(f"damaged archive: {error}", where=self.shown(name)) from None
         if len(content) == MAX_FILE_BYTES:
-            raise DataError(f"larger than {MAX_FILE_BYTES >> 30} GiB", where=self.where(name))
+            raise DataError(f"larger than {MAX_FILE_BYTES >> 30} GiB", where=self.shown(name))
         return content.removeprefix(BOM)
 
-    def _spool(self) -> None:
-        """Decompress a tar archive once, on disk: files are read in any order, and a compressed stream has but one."""
-        packed = self._archive.fileobj if isinstance(self._archive, tarfile.TarFile) else None
-        if isinstance(packed, gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile):
-            whole = tempfile.TemporaryFile()  # noqa: SIM115 - close() does
-            packed.seek(0)
-            shutil.copyfileobj(packed, whole, 1 << 20)
-            self._archive.fileobj = whole
-            packed.close()
+    def _member(self, member: Any) -> IO[bytes]:
+        """Open a file of the archive."""
+        if isinstance(self._archive, zipfile.ZipFile):
+            return self._archive.open(member)
+        assert self._archive is not None
+        _decompress(self._archive)
+        file = self._archive.extractfile(member)
+        assert file is not None  # what is no file was left out when it was opened
+        return file
 
     def json(self, name: str, *, encoding: str = "utf-8") -> Any:
         """Return a file's JSON.
@@ -184,26 +187,29 @@ class Files:
         try:
             return orjson.loads(content)
         except orjson.JSONDecodeError as error:
-            raise DataError(f"not JSON: {error}", where=self.where(name)) from None
+            raise DataError(f"not JSON: {error}", where=self.shown(name)) from None
 
     def lines(self, name: str) -> Iterator[tuple[int, str]]:
-        """Yield number and text of the lines that are not empty; those that are no text go to the policy."""
-        shown = str(self.where(name))
+        """Yield number and text of the lines that are not empty.
+
+        Those that are no text go to the policy.
+        """
+        shown = self.shown(name)
         for number, line in enumerate(self.read(name).split(b"\n"), 1):
             if line.strip() and (text := decode(line, Where(shown, number), self.policy, "\r")):
                 yield number, text
 
     def json_lines(self, name: str) -> Iterator[tuple[int, Any]]:
-        """Yield number and content of the lines of a JSON Lines file; those that are no JSON go to the policy."""
+        """Yield number and content of the lines of a JSON Lines file.
+
+        Those that are no JSON go to the policy.
+        """
         for number, line in self.lines(name):
             try:
                 yield number, orjson.loads(line)
             except orjson.JSONDecodeError as error:
-                self.policy.reject(
-                    self.where(name, number),
-                    f"not JSON: {str(error).split(': line')[0]}",
-                    line.encode(),
-                )  # type: ignore[arg-type]
+                reason = f"not JSON: {str(error).split(': line')[0]}"
+                self.policy.reject(self.where(name, number), reason, line.encode())
 
     def rows(
         self, name: str, delimiter: str = ",", *, quoted: bool = True
@@ -228,11 +234,25 @@ class Files:
 
     def fail(self, name: str, message: str, hint: str | None = None) -> NoReturn:
         """Raise what is wrong with a file as a whole."""
-        raise DataError(message, where=self.where(name), hint=hint)
+        raise DataError(message, where=self.shown(name), hint=hint)
 
     def close(self) -> None:
         if self._archive:
             self._archive.close()
+
+
+def _decompress(archive: tarfile.TarFile) -> None:
+    """Decompress a tar archive once, on disk.
+
+    Files are read in any order, and a compressed stream has but one.
+    """
+    packed = archive.fileobj
+    if isinstance(packed, gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile):
+        whole = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the archive
+        packed.seek(0)
+        shutil.copyfileobj(packed, whole, 1 << 20)
+        archive.fileobj = whole
+        packed.close()
 
 
 def ends_like(name: str, pattern: str) -> bool:
@@ -245,18 +265,14 @@ def ends_like(name: str, pattern: str) -> bool:
 
 def _as_utf8(line: bytes, encoding: str) -> bytes:
     try:  # some tools wrote what is beyond U+FFFF as two surrogates
-        return (
-            line.decode("utf-8", "surrogatepass")
-            .encode("utf-16", "surrogatepass")
-            .decode("utf-16")
-            .encode()
-        )
+        units = line.decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass")
+        return units.decode("utf-16").encode()
     except UnicodeError:
         return line.decode(encoding).encode()
 
 
 def split_of_name(name: str) -> str | None:
-    """Return train, val or test where the name of a file, or else of its folders, has such a word."""
+    """Return train, val or test, if the name of a file, or else of its folders, has such a word."""
     for part in reversed(name.split("/")):
         words = "".join(c.lower() if c.isalpha() else " " for c in part).split()
         for split, known in SPLITS.items():

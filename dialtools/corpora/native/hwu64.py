@@ -1,10 +1,11 @@
-"""HWU64: NLU-Data-Home-Domain-Annotated-All.csv, `;` between fields, slots as `[date : today]`; or a fold of it.
+"""HWU64: one table with slots as `[date : today]`, or a fold of it.
 
-A fold is a folder of trainset/<scenario_intent>.csv and testset/csv/<scenario_intent>.csv; KFold_1
-is the usual test set of 1,076. https://github.com/xliuhw/NLU-Evaluation-Data, CC BY 4.0. Published:
-25,716 rows of 68 intents in 18 scenarios; HWU64 are the 64 of the folds, without
-audio_volume_other, cooking_query, general_greet and music_dislikeness. The text is the annotated
-one, its `answer` as it was typed goes along; rows that nobody annotated are left out.
+The table is NLU-Data-Home-Domain-Annotated-All.csv, with `;` between fields. A fold is a folder of
+trainset/<scenario_intent>.csv and testset/csv/<scenario_intent>.csv; KFold_1 is the usual test set
+of 1,076. https://github.com/xliuhw/NLU-Evaluation-Data, CC BY 4.0. Published: 25,716 rows of 68
+intents in 18 scenarios; HWU64 are the 64 of the folds, without audio_volume_other, cooking_query,
+general_greet and music_dislikeness. The text is the annotated one, its `answer` as it was typed
+goes along; rows that nobody annotated are left out.
 """
 
 from __future__ import annotations

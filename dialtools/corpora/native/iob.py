@@ -1,8 +1,8 @@
-"""SNIPS and ATIS as joint tagging has them: seq.in, seq.out (IOB tags) and label, a line each an utterance.
+"""SNIPS and ATIS as joint tagging has them: seq.in, seq.out (IOB tags) and label.
 
-A folder of the three files, or folders train, valid (dev) and test of them;
-github.com/MiuLab/SlotGated-SLU (SNIPS: CC0, ATIS: LDC). Published: 13,084 / 700 / 700 utterances of
-SNIPS, 4,478 / 500 / 893 of ATIS.
+Each file has a line for each utterance. A folder of the three files, or folders train, valid (dev)
+and test of them; github.com/MiuLab/SlotGated-SLU (SNIPS: CC0, ATIS: LDC). Published: 13,084 / 700 /
+700 utterances of SNIPS, 4,478 / 500 / 893 of ATIS.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def raw(files: Files) -> Iterator[Raw]:
                 ),
             )
         for number, row in enumerate(zip(*lines, strict=True), 1):
-            yield Raw(files.where(folder + TEXTS, number), split_of_name(folder), row)  # type: ignore[arg-type]
+            yield Raw(files.where(folder + TEXTS, number), split_of_name(folder), row)
 
 
 def record(raw: Raw) -> dict[str, Any]:
@@ -54,7 +54,10 @@ def record(raw: Raw) -> dict[str, Any]:
 
 
 def spans_of(words: list[str], tags: list[str]) -> list[dict[str, Any]]:
-    """Return the slots of words joined by a blank; an I- that follows no slot of its type begins one."""
+    """Return the slots of words joined by a blank.
+
+    An I- that follows no slot of its type begins one.
+    """
     found: list[dict[str, Any]] = []
     at, before = 0, "O"
     for word, tag in zip_longest(words, tags):

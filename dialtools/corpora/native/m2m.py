@@ -1,5 +1,6 @@
-"""M2M, simulated dialogues about movies and restaurants: sim-M and sim-R (and sim-GEN) with train, dev and test.json.
+"""M2M, simulated dialogues about movies and restaurants.
 
+They are sim-M and sim-R (and sim-GEN), each with train, dev and test.json.
 https://github.com/google-research-datasets/simulated-dialogue, no licence stated. Published: 3,008
 dialogues (768 of sim-M, 2,240 of sim-R). A turn is the system's utterance (the first has none) and
 the user's; offsets count tokens.

@@ -1,5 +1,6 @@
-"""MASSIVE: <locale>.jsonl, with all splits in one file: utt, annot_utt with slots as `[date : today]`, intent, scenario.
+"""MASSIVE: <locale>.jsonl, with all splits in one file.
 
+A line has utt, annot_utt with slots as `[date : today]`, intent and scenario.
 https://github.com/alexa/massive, CC BY 4.0. Published: 11,514 / 2,033 / 2,974 utterances of 60
 intents for each of 51 locales, which go along as `locale`: a folder is all of them, a file is one.
 The text is that of annot_utt.
@@ -23,7 +24,10 @@ def raw(files: Files) -> Iterator[Raw]:
 
 
 def record(raw: Raw) -> dict[str, Any]:
-    """Return an utterance with its slots; without label and slots in the unlabelled evaluation set."""
+    """Return an utterance with its slots.
+
+    The unlabelled evaluation set has neither labels nor slots.
+    """
     given, slots = raw.value, None
     text, marked = field(given, "utt", str), field(given, "annot_utt", str, default=None)
     if marked is not None:

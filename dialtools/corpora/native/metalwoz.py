@@ -1,5 +1,6 @@
-"""MetaLWOZ: dialogues/<DOMAIN>.txt, a JSON object a line, with tasks.txt beside the folder; the bot speaks first.
+"""MetaLWOZ: dialogues/<DOMAIN>.txt, a JSON object a line.
 
+tasks.txt lies beside the folder. The bot speaks first.
 https://www.microsoft.com/en-us/research/project/metalwoz, Microsoft Research Data License: no
 redistribution. Published: 37,884 dialogues, 432,036 utterances (TOD-BERT, table 1).
 """

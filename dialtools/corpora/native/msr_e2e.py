@@ -1,5 +1,6 @@
-"""MSR-E2E: {movie,restaurant,taxi}_all.tsv, a message a row, with as many columns of dialogue acts as it has acts.
+"""MSR-E2E: {movie,restaurant,taxi}_all.tsv, a message a row.
 
+A row has as many columns of dialogue acts as the message has acts.
 https://github.com/xiul-msr/e2e_dialog_challenge, Microsoft's own terms: no redistribution.
 Published: 10,087 dialogues (movie 2,890, restaurant 4,103, taxi 3,094), 74,686 utterances
 (TOD-BERT, table 1). Fields with a comma stand in double quotes, as a spreadsheet writes them. Acts
@@ -44,7 +45,7 @@ def raw(files: Files) -> Iterator[Raw]:
         domain = PurePosixPath(name).name.partition("_")[0]
         for _, session in groupby(rows, key=lambda row: row[1][0]):
             held = list(session)
-            yield Raw(files.where(name, held[0][0]), None, held, domain)  # type: ignore[arg-type]
+            yield Raw(files.where(name, held[0][0]), None, held, domain)
 
 
 def record(raw: Raw) -> dict[str, Any]:
@@ -60,10 +61,9 @@ def record(raw: Raw) -> dict[str, Any]:
 def _turn(row: Row) -> dict[str, Any]:
     line, fields = row
     if len(fields) < 5:
-        raise Unexpected(
-            f"line {line}: expected session, message, time, speaker, text and acts, found {len(fields)} fields"
-        )
-    acts = [found for part in fields[5:] if (found := ACT.fullmatch(part))]
+        expected = "session, message, time, speaker, text and acts"
+        raise Unexpected(f"line {line}: expected {expected}, found {len(fields)} fields")
+    acts = [act for part in fields[5:] if (act := ACT.fullmatch(part))]
     values = [pair for act in acts for pair in _values(act[2])]
     return turn(
         known(SPEAKERS, fields[3], f"line {line}: Message.From"),

@@ -1,10 +1,11 @@
-"""MultiWOZ 2.0 to 2.4: data.json maps a name to {"goal", "log": [{"text", "metadata", "dialog_act", "span_info"}]}.
+"""MultiWOZ 2.0 to 2.4: data.json maps a name to a dialogue.
 
-valListFile and testListFile beside it name the splits; or train.json, val.json and test.json have
-the same shape. https://github.com/budzianowski/multiwoz, MIT. Published: 10,438 dialogues, 1,000
-each of validation and test (TOD-BERT, table 1: 10,420, with 71,410 turns of two utterances). Users
-begin, and speak every other turn. Spans count words (the last one included) of texts that were
-split into words; in texts that were not, their values are looked for.
+A dialogue is {"goal", "log": [{"text", "metadata", "dialog_act", "span_info"}]}. valListFile and
+testListFile beside it name the splits; or train.json, val.json and test.json have the same shape.
+https://github.com/budzianowski/multiwoz, MIT. Published: 10,438 dialogues, 1,000 each of validation
+and test (TOD-BERT, table 1: 10,420, with 71,410 turns of two utterances). Users begin, and speak
+every other turn. Spans count words (the last one included) of texts that were split into words; in
+texts that were not, their values are looked for.
 """
 
 from __future__ import annotations
@@ -28,13 +29,15 @@ from dialtools.corpora.native.raw import (
 
 DOMAINS = ("attraction", "bus", "hospital", "hotel", "police", "restaurant", "taxi", "train")
 LISTS = {"valListFile": "val", "testListFile": "test"}
-GLUED = re.compile(
-    r"\w[.,?!](?=\s|$)|\b(?!n't\b)\w+'\w"
-)  # "here," or "don't" are two words each where texts are split
+GLUED = re.compile(r"\w[.,?!](?=\s|$)|\b(?!n't\b)\w+'\w")
+"""Of texts that are not split into words, where "here," and "don't" are two words each."""
 
 
 def raw(files: Files) -> Iterator[Raw]:
-    """Yield the dialogues of each file with their names; those in neither list are of the training part."""
+    """Yield the dialogues of each file with their names.
+
+    Those in neither list are of the training part.
+    """
     for name in files.needed("data.json", "train.json", "val.json", "dev.json", "test.json"):
         held_out = {
             line.strip(): split
@@ -46,7 +49,7 @@ def raw(files: Files) -> Iterator[Raw]:
             files.fail(name, f"expected an object of dialogues, found {json_kind(content)}")
         for number, (identity, item) in enumerate(content.items(), 1):
             split = held_out.get(identity, "train") if held_out else split_of_name(name)
-            yield Raw(files.where(name, number), split, item, identity)  # type: ignore[arg-type]
+            yield Raw(files.where(name, number), split, item, identity)
 
 
 def _lists(files: Files, name: str) -> Iterator[tuple[str, str]]:
@@ -93,9 +96,8 @@ def slots_of(text: str, spans: list[Any]) -> list[dict[str, Any]]:
             case [str(act), str(name), str(value), int(first), int(last)]:
                 label = f"{act.partition('-')[0]}-{name}".lower()
             case _:
-                raise Unexpected(
-                    f"span_info: expected [act, slot, value, first word, last word], found {str(span)[:80]}"
-                )
+                expected = "[act, slot, value, first word, last word]"
+                raise Unexpected(f"span_info: expected {expected}, found {str(span)[:80]}")
         there = (
             [slot(words[first][0], words[last][1], label)]
             if 0 <= first <= last < len(words)

@@ -1,8 +1,8 @@
-"""MultiWOZ 2.2: folders train, dev and test of dialogues_NNN.json as those of SGD, dialog_acts.json beside them.
+"""MultiWOZ 2.2: folders train, dev and test of dialogues_NNN.json as those of SGD.
 
-https://github.com/budzianowski/multiwoz (data/MultiWOZ_2.2), MIT. Published: 10,437 dialogues,
-143,044 utterances. Without dialog_acts.json a folder cannot be told from SGD and needs its name.
-Holds the acts and one file of dialogues.
+dialog_acts.json lies beside them. https://github.com/budzianowski/multiwoz (data/MultiWOZ_2.2),
+MIT. Published: 10,437 dialogues, 143,044 utterances. Without dialog_acts.json a folder cannot be
+told from SGD and needs its name. Holds the acts and one file of dialogues.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""MultiWOZ 2.2 as text: {train,dev,test}_dialogues_NNN.txt, an utterance a line, [ ] around slot values.
+"""MultiWOZ 2.2 as text: {train,dev,test}_dialogues_NNN.txt, an utterance a line.
 
-Two blank lines end a dialogue; users begin, and speak every other line.
-github.com/budzianowski/multiwoz, MIT. Published: 10,437 dialogues, 143,044 utterances. Brackets are
-no part of the text; of nested ones (there are a few, some without an end) the outermost that is
-closed counts.
+[ ] stand around slot values. Two blank lines end a dialogue; users begin, and speak every other
+line. github.com/budzianowski/multiwoz, MIT. Published: 10,437 dialogues, 143,044 utterances.
+Brackets are no part of the text; of nested ones (there are a few, some without an end) the
+outermost that is closed counts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def raw(files: Files) -> Iterator[Raw]:
             counted[split] = counted.get(split, -1) + 1
             yield Raw(
                 files.where(name, number), split, [text for _, (_, text) in group], counted[split]
-            )  # type: ignore[arg-type]
+            )
 
 
 def record(raw: Raw) -> dict[str, Any]:

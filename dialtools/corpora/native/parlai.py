@@ -1,5 +1,6 @@
-"""ParlAI's text format: an example a line, `text:…<tab>labels:…|…<tab>label_candidates:…|…<tab>episode_done:True`.
+"""ParlAI's text format: an example a line, of fields with tabs between them.
 
+A line is `text:…<tab>labels:…|…<tab>label_candidates:…|…<tab>episode_done:True`.
 https://parl.ai/docs, MIT (the format; data as its source says). Line ends and tabs inside a field
 are written \\n and \\t, a bar inside a text __PIPE__. An episode becomes a dialogue: of each
 example the text is the user's, the first label the system's. `parlai-responses` reads the same
@@ -28,10 +29,10 @@ def raw(files: Files) -> Iterator[Raw]:
         for number, line in files.lines(name):
             held.append((number, example(line)))
             if held[-1][1].get("episode_done") == "True":
-                yield Raw(files.where(name, held[0][0]), split_of_name(name), held)  # type: ignore[arg-type]
+                yield Raw(files.where(name, held[0][0]), split_of_name(name), held)
                 held = []
         if held:
-            yield Raw(files.where(name, held[0][0]), split_of_name(name), held)  # type: ignore[arg-type]
+            yield Raw(files.where(name, held[0][0]), split_of_name(name), held)
 
 
 def example(line: str) -> dict[str, Any]:
@@ -48,7 +49,7 @@ def _plain(value: str) -> str:
 
 
 def record(raw: Raw) -> dict[str, Any]:
-    """Return the dialogue of an episode; candidates stay with the turn that they were candidates for."""
+    """Return the dialogue of an episode; candidates stay with the turn that they were for."""
     turns: list[dict[str, Any]] = []
     for number, given in raw.value:
         text, label = said(number, given)

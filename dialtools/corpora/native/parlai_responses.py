@@ -1,6 +1,7 @@
-"""ParlAI's text format as response selection: of each example the episode so far, its first label and its candidates.
+"""ParlAI's text format as response selection.
 
-https://parl.ai/docs; see `parlai`.
+Of each example: the episode so far, its first label and its candidates. https://parl.ai/docs; see
+`parlai`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What readers of published corpora share: a raw record and its place, and fields taken from it with a clear word."""
+"""What readers of published corpora share: a raw record, its place, and fields taken from it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ KINDS = {
     float: "a number",
     bool: "a boolean",
 }
+NAMES_TOLD = 8
 
 
 class Raw(NamedTuple):
@@ -56,9 +57,8 @@ def field(record: Any, name: str, kind: type, *, default: Any = ...) -> Any:
             return default
         if name in record:
             raise Unexpected(f"{name}: expected {KINDS[kind]}, found null")
-        raise Unexpected(
-            f"expected {name!r}, found {', '.join(map(repr, list(record)[:8])) or 'no field at all'}"
-        )
+        there = ", ".join(map(repr, list(record)[:NAMES_TOLD])) or "no field at all"
+        raise Unexpected(f"expected {name!r}, found {there}")
     if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
         raise Unexpected(f"{name}: expected {KINDS[kind]}, found {json_kind(value)}")
     return value
@@ -88,16 +88,19 @@ def known(table: dict[str, str], value: Any, name: str) -> str:
     return table[value]
 
 
-def items(files: Files, *patterns: str, of: str = "dialogues") -> Iterator[Raw]:
-    """Yield the items of JSON files that are lists, numbered from 1; the split is of the file's name."""
+def items(files: Files, *patterns: str, what: str = "dialogues") -> Iterator[Raw]:
+    """Yield the items of JSON files that are lists, numbered from 1.
+
+    The split is that of the file's name.
+    """
     for name in files.needed(*patterns):
         content = files.json(name)
         if not isinstance(content, list):
-            files.fail(name, f"expected a list of {of}, found {json_kind(content)}")
+            files.fail(name, f"expected a list of {what}, found {json_kind(content)}")
         yield from (
             Raw(files.where(name, n), split_of_name(name), item)
             for n, item in enumerate(content, 1)
-        )  # type: ignore[arg-type]
+        )
 
 
 def lines(files: Files, *patterns: str) -> Iterator[Raw]:
@@ -106,7 +109,7 @@ def lines(files: Files, *patterns: str) -> Iterator[Raw]:
         yield from (
             Raw(files.where(name, n), split_of_name(name), item)
             for n, item in files.json_lines(name)
-        )  # type: ignore[arg-type]
+        )
 
 
 def turn(
@@ -116,13 +119,11 @@ def turn(
     slots: list[dict[str, Any]] | None = None,
     acts: list[str] | None = None,
 ) -> dict[str, Any]:
-    """Return a turn; without slots or acts if nobody marked any (an empty list says that there are none)."""
-    said: dict[str, Any] = {"speaker": speaker, "text": text} if speaker else {"text": text}
-    return (
-        said
-        | ({"slots": slots} if slots is not None else {})
-        | ({"acts": acts} if acts is not None else {})
-    )
+    """Return a turn; without slots or acts if nobody marked any.
+
+    An empty list says that somebody looked, and found none.
+    """
+    return stated(speaker=speaker or None, text=text, slots=slots, acts=acts)
 
 
 def slot(start: int, end: int, label: str) -> dict[str, Any]:
@@ -143,30 +144,27 @@ def stated(**facts: Any) -> dict[str, Any]:
 
 
 def occurrences(text: str, values: dict[str, Any] | list[tuple[str, Any]]) -> list[dict[str, Any]]:
-    """Return the slots of values {label: value}, or pairs of both, where they stand in a text, as whole words, the case apart.
+    """Return the slots of values where they stand in a text, as whole words, the case apart.
 
-    Each value is marked at its first place that is free; of two that overlap the longer one stays.
+    The values are {label: value}, or pairs of both. Each is marked at its first place that is free;
+    of two that overlap the longer one stays.
     """
-    found: list[dict[str, Any]] = []
+    slots: list[dict[str, Any]] = []
     lowered = text.lower()
-    whole = (
-        lowered if len(lowered) == len(text) else text
-    )  # a few letters change their length with their case
-    pairs = (
-        list(values.items())
-        if isinstance(values, dict)
-        else list(dict.fromkeys((k, v) for k, v in values if isinstance(v, str)))
-    )
+    # a few letters change their length with their case, and places in the text must stay
+    whole = lowered if len(lowered) == len(text) else text
+    if isinstance(values, dict):
+        pairs = list(values.items())
+    else:
+        pairs = list(dict.fromkeys((k, v) for k, v in values if isinstance(v, str)))
     for label, value in sorted(pairs, key=lambda item: -len(str(item[1]))):
         if not isinstance(value, str) or not value.strip():
             continue
         for match in re.finditer(rf"(?<!\w){re.escape(value.strip().lower())}(?!\w)", whole):
-            if all(
-                match.end() <= other["start"] or other["end"] <= match.start() for other in found
-            ):
-                found.append(slot(*match.span(), label))
+            if all(match.end() <= s["start"] or s["end"] <= match.start() for s in slots):
+                slots.append(slot(*match.span(), label))
                 break
-    return sorted(found, key=lambda one: one["start"])
+    return sorted(slots, key=lambda s: s["start"])
 
 
 def table(
@@ -188,7 +186,7 @@ def table(
                 names = header if header and not set(header) & set(fields) else fields
                 if names is fields:
                     continue
-            yield Raw(files.where(name, number), split_of_name(name), fields, names)  # type: ignore[arg-type]
+            yield Raw(files.where(name, number), split_of_name(name), fields, names)
 
 
 def columns(raw: Raw) -> dict[str, str]:
@@ -198,9 +196,8 @@ def columns(raw: Raw) -> dict[str, str]:
         Unexpected: if it has more or fewer fields than the header.
     """
     if len(raw.value) != len(raw.more):
-        raise Unexpected(
-            f"expected {len(raw.more)} fields ({', '.join(raw.more[:8])}), found {len(raw.value)}"
-        )
+        names = ", ".join(raw.more[:NAMES_TOLD])
+        raise Unexpected(f"expected {len(raw.more)} fields ({names}), found {len(raw.value)}")
     return dict(zip(raw.more, raw.value, strict=True))
 
 

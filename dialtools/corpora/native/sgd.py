@@ -1,5 +1,6 @@
-"""Schema-Guided Dialogue: folders train, dev and test of dialogues_NNN.json, lists of dialogues; slots by character.
+"""Schema-Guided Dialogue: folders train, dev and test of dialogues_NNN.json.
 
+Each file is a list of dialogues; slots are by character.
 https://github.com/google-research-datasets/dstc8-schema-guided-dialogue, CC BY-SA 4.0. Published:
 22,825 dialogues, 463,284 utterances (TOD-BERT, table 1).
 """
@@ -21,7 +22,10 @@ def raw(files: Files) -> Iterator[Raw]:
 
 
 def record(raw: Raw) -> dict[str, Any]:
-    """Return a dialogue; its id is that of the corpus with its split before it (the splits count alike)."""
+    """Return a dialogue; its id is that of the corpus with its split before it.
+
+    The splits all count from 1.
+    """
     name, domain = field(raw.value, "dialogue_id", str), " ".join(strings(raw.value, "services"))
     turns = [turn_of(given) for given in field(raw.value, "turns", list)]
     return dialogue(

@@ -1,8 +1,9 @@
-"""SICK: SICK.txt, tabs and a header, its split in SemEval_set; or SemEval's SICK_{train,trial,test_annotated}.txt.
+"""SICK: pairs of sentences, how related they are, and whether one entails the other.
 
-http://marcobaroni.org/composes/sick.html, CC BY-NC-SA 3.0. Published: 4,439 / 495 / 4,906 pairs of
-SICK.txt, 4,500 / 500 / 4,927 of SemEval's files. Relatedness is from 1 to 5; the trial set is what
-others call validation.
+The file is SICK.txt, tabs and a header, its split in SemEval_set; or SemEval's
+SICK_{train,trial,test_annotated}.txt. http://marcobaroni.org/composes/sick.html, CC BY-NC-SA 3.0.
+Published: 4,439 / 495 / 4,906 pairs of SICK.txt, 4,500 / 500 / 4,927 of SemEval's files.
+Relatedness is from 1 to 5; the trial set is what others call validation.
 """
 
 from __future__ import annotations
@@ -13,31 +14,22 @@ from typing import Any
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, columns, field, known, number, table, texts
 
+WHOLE = ("SICK.txt",)
+SEMEVAL = ("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt")
 SPLITS = {"TRAIN": "train", "TRIAL": "val", "TEST": "test"}
 
 
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the rows of the one file, or of SemEval's."""
-    whole = () if files.single else files.names("SICK.txt")
-    for row in table(
-        files,
-        *(
-            ["SICK.txt"]
-            if whole
-            else ["SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"]
-        ),
-        delimiter="\t",
-        quoted=False,
-    ):
-        yield (
-            row._replace(split="val")
-            if "trial" in row.where.name.rsplit("/", 1)[-1].lower()
-            else row
-        )
+    whole = not files.single and files.names(*WHOLE)
+    names = WHOLE if whole else SEMEVAL
+    for row in table(files, *names, delimiter="\t", quoted=False):
+        of_trial = "trial" in row.where.name.rsplit("/", 1)[-1].lower()
+        yield row._replace(split="val") if of_trial else row
 
 
 def record(raw: Raw) -> dict[str, Any]:
-    """Return two texts with the score of their relatedness, and entailment, neutral or contradiction."""
+    """Return two texts with their relatedness, and entailment, neutral or contradiction."""
     row = columns(raw)
     if "SemEval_set" in row:
         raw = raw._replace(split=known(SPLITS, row["SemEval_set"].upper(), "SemEval_set"))

@@ -1,5 +1,6 @@
-"""SMD, also KVRET: kvret_{train,dev,test}_public.json, lists of dialogues between a driver and an assistant.
+"""SMD, also KVRET: dialogues between a driver and an assistant.
 
+The files are kvret_{train,dev,test}_public.json, lists of dialogues.
 https://nlp.stanford.edu/blog/a-new-multi-turn-multi-domain-task-oriented-dialogue-dataset, no
 licence stated. Published: 3,031 dialogues, 15,928 utterances (TOD-BERT, table 1). The assistant's
 `slots` are values of the user turn before it, without offsets: they are marked where they stand in

@@ -1,10 +1,11 @@
-"""SNIPS as Sonos published it: train_<Intent>_full.json and validate_<Intent>.json, {"<Intent>": [{"data": [part, ...]}]}.
+"""SNIPS as Sonos published it: train_<Intent>_full.json and validate_<Intent>.json.
 
-A part is {"text"} or {"text", "entity"}; the text of an utterance is its parts joined. A few lines
-are not UTF-8. https://github.com/sonos/nlu-benchmark (2017-06-custom-intent-engines), CC0.
-Published: 13,784 utterances for training, 700 for validation. The usual split (see `iob`) has the
-same 700 for validation and takes its 700 of the test from the training files: never test on those
-what was trained on these. Beside a full file the smaller one is not read.
+A file is {"<Intent>": [{"data": [part, ...]}]}. A part is {"text"} or {"text", "entity"}; the text
+of an utterance is its parts joined. A few lines are not UTF-8.
+https://github.com/sonos/nlu-benchmark (2017-06-custom-intent-engines), CC0. Published: 13,784
+utterances for training, 700 for validation. The usual split (see `iob`) has the same 700 for
+validation and takes its 700 of the test from the training files: never test on those what was
+trained on these. Beside a full file the smaller one is not read.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def raw(files: Files) -> Iterator[Raw]:
         seen = 0
         for intent, rows in content.items():
             for number, row in enumerate(rows, seen + 1):
-                yield Raw(files.where(name, number), split_of_name(name), row, intent)  # type: ignore[arg-type]
+                yield Raw(files.where(name, number), split_of_name(name), row, intent)
             seen += len(rows)
 
 

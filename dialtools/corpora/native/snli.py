@@ -1,5 +1,6 @@
-"""SNLI: snli_1.0_{train,dev,test}.jsonl, or .txt with tabs and a header; or tabs without one: premise, hypothesis, 0 1 2.
+"""SNLI: snli_1.0_{train,dev,test}.jsonl, or .txt with tabs.
 
+A table has a header, or else three columns: premise, hypothesis, and 0, 1 or 2.
 https://nlp.stanford.edu/projects/snli, CC BY-SA 4.0. Published: 550,152 / 10,000 / 10,000 pairs, of
 which 549,367 / 9,842 / 9,824 have a label that most annotators chose; the others are labelled `-`.
 """

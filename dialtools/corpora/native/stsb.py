@@ -1,5 +1,6 @@
-"""STS-B: sts-{train,dev,test}.csv, tabs, no quotes, no header: genre, file, year, id, score (0 to 5), two sentences.
+"""STS-B: sts-{train,dev,test}.csv, pairs of sentences with a score from 0 to 5.
 
+Tabs, no quotes, no header: genre, file, year, id, score and two sentences.
 https://ixa2.si.ehu.eus/stswiki (STS benchmark), licences of its sources. Published: 5,749 / 1,500 /
 1,379 pairs. Some rows of training name their licence after the sentences.
 """

@@ -1,5 +1,6 @@
-"""Ubuntu IRC with hand-made reply links: NAME.ascii.txt, a log, and NAME.annotation.txt, lines `1002 1003 -`.
+"""Ubuntu IRC with hand-made reply links.
 
+NAME.ascii.txt is a log, NAME.annotation.txt has lines `1002 1003 -`.
 https://github.com/jkkummerfeld/irc-disentanglement, CC BY 4.0. Published: 77,563 messages (67,463 /
 2,500 / 5,000 and pilot). Lines are numbered from 0; the first 1,000 are context without links. A
 message that answers another is a response: its history is the chain of messages before it, each the
@@ -42,7 +43,7 @@ def raw(files: Files) -> Iterator[Raw]:
             chain = [said[n] for n in _before(at, parents) if n in said][:LONGEST]
             if chain:
                 said_all = [found.groups() for found in (*reversed(chain), said[at])]
-                yield Raw(files.where(name, at + 1), split_of_name(name), said_all, f"{stem}#{at}")  # type: ignore[arg-type]
+                yield Raw(files.where(name, at + 1), split_of_name(name), said_all, f"{stem}#{at}")
 
 
 def _parents(files: Files, name: str) -> dict[int, int]:
@@ -53,7 +54,7 @@ def _parents(files: Files, name: str) -> dict[int, int]:
         if len(parts) < 2 or not (parts[0].isdecimal() and parts[1].isdecimal()):
             files.policy.reject(
                 files.where(name, number), "expected two numbers of messages", line.encode()
-            )  # type: ignore[arg-type]
+            )
             continue
         first, last = sorted((int(parts[0]), int(parts[1])))
         if first < last:

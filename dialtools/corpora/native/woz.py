@@ -1,8 +1,9 @@
-"""WOZ 2.0: woz_{train,validate,test}_en.json, lists of dialogues about restaurants; of other languages only if named.
+"""WOZ 2.0: woz_{train,validate,test}_en.json, lists of dialogues about restaurants.
 
-https://github.com/nmrksic/neural-belief-tracker, Apache-2.0. Published: 1,200 dialogues, 5,012
-turns of two utterances (TOD-BERT, table 1), of which the first has no system utterance. Slots are
-the values of `turn_label` where they stand in the user's text word for word.
+Files of other languages are read only if named. https://github.com/nmrksic/neural-belief-tracker,
+Apache-2.0. Published: 1,200 dialogues, 5,012 turns of two utterances (TOD-BERT, table 1), of which
+the first has no system utterance. Slots are the values of `turn_label` where they stand in the
+user's text word for word.
 """
 
 from __future__ import annotations
