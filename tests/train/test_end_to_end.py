@@ -90,6 +90,36 @@ def test_transformers_and_sentence_transformers_give_the_same_embeddings(model: 
     np.testing.assert_allclose(ours, plain, atol=2e-6)
 
 
+def test_the_model_tells_where_each_option_came_from_as_print_config_does(
+    train: Train, pairs: Path, tmp_path: Path
+):
+    (tmp_path / "run.toml").write_text("lr = 2e-3\n")
+    run = (*RUN, "--config", tmp_path / "run.toml", "-o", tmp_path / "model", pairs)
+    train(*run)
+    told = (tmp_path / "model" / "dialtools.toml").read_text()
+    assert told == train(*run, "--print-config").stdout.decode()
+    assert "batch-size = 32  # flag\n" in told
+    assert f"lr = 0.002  # {tmp_path}/run.toml\n" in told
+    assert 'optimizer = "adamw"  # fresh encoder\n' in told
+    assert "temperature = 0.05  # recipe dse\n" in told
+    assert "checkpoint-every = 200  # default\n" in told
+
+
+def test_card_and_stderr_say_what_a_fresh_encoder_replaced_of_the_recipe(
+    train: Train, minilm: str, pairs: Path, tmp_path: Path
+):
+    done = train("--max-steps", 0, "--lr", "2e-3", "-o", tmp_path / "fresh", pairs)
+    (line,) = (line for line in done.stderr.splitlines() if b"batch-size" in line)
+    assert b"recipe dse" in line and b"loss nt-xent" in line and b"lr" not in line.split()
+    card = (tmp_path / "fresh" / "README.md").read_text()
+    assert "In place of what the recipe publishes: " in card
+    assert "loss nt-xent (not hard-negative)" in card and "lr 0.002" not in card
+    start = ("--model", minilm, "--max-steps", 0, "--threads", 1, "--device", "cpu")
+    done = train(*start, "-o", tmp_path / "tuned", pairs, small=False)
+    assert b"fresh" not in done.stderr
+    assert "In place of" not in (tmp_path / "tuned" / "README.md").read_text()
+
+
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others(
     train: Train, pairs: Path, tmp_path: Path
 ):

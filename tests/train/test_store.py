@@ -62,6 +62,29 @@ def test_parquet_trains_the_same_model_as_json_lines(train: Train, model: Path, 
     assert weights(tmp_path / "model") == weights(model)
 
 
+@pytest.mark.parametrize(
+    "run",
+    [
+        ("--validation-share", 0.25),  # of dialogues, which are named by numbers here
+        ("--method", "tadse"),  # learns from templates
+    ],
+)
+def test_numbers_as_names_and_templates_are_the_same_through_every_lane(
+    run: tuple[object, ...], train: Train, tmp_path: Path
+):
+    rows = [
+        {**row, "dialogue_id": int(row["dialogue_id"][1:]), "template": f"so {{N}} {number}"}
+        for number, row in enumerate(pair_records(10))
+    ]
+    (tmp_path / "pairs.jsonl").write_bytes(as_lines(rows))
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "pairs.parquet")
+    models = []
+    for file in ("pairs.jsonl", "pairs.parquet"):
+        models.append(tmp_path / f"model-{file}")
+        train(*RUN, *run, "-o", models[-1], tmp_path / file)
+    assert weights(models[0]) == weights(models[1])
+
+
 def test_several_files_are_one_stream(train: Train, model: Path, tmp_path: Path):
     rows = pair_records(40)
     (tmp_path / "a.jsonl").write_bytes(as_lines(rows[:123]))
@@ -104,6 +127,9 @@ def test_a_kept_store_gives_the_same_model_again(
         (b'{"response": "b"}', b"context"),
         (b"[1]", b"object"),
         (b'{"context": ["a\xff"], "response": "b"}', b"UTF-8"),
+        (b'{"context": ["a"], "response": "b", "speakers": 2}', b"speakers"),
+        (b'{"context": ["a"], "response": "b", "turn": "third"}', b"turn"),
+        (b'{"context": ["a"], "response": "b", "follow": 2}', b"follow"),
     ],
 )
 def test_a_bad_pair_is_named_by_file_and_line(

@@ -66,7 +66,7 @@ def _checked(record: dict[str, Any]) -> _Pair:
         speakers=_speakers(record),
         weight=_weight(record.get("weight")),
         dialogue=_dialogue(record),
-        turn=int(record.get("turn") or 0),
+        turn=_turn(record),
     )
 
 
@@ -116,6 +116,13 @@ def _weight(weight: Any) -> float:
     if not is_weight(weight):
         raise ValueError('"weight" must be a number, 0 or more')
     return float("nan") if weight is None else float(weight)
+
+
+def _turn(record: dict[str, Any]) -> int:
+    try:
+        return int(record.get("turn") or 0)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError('"turn" must be a whole number') from None
 
 
 def _dialogue(record: dict[str, Any]) -> str | None:
