@@ -1,0 +1,152 @@
+"""dial-embed --resume, as cron lines and make rules say it: always, and through the real command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dialtools.streams.vectors import read_embeddings
+
+ENV = {**os.environ, "OMP_NUM_THREADS": "1"}
+LINES = [json.dumps({"id": n, "text": f"{n} tickets to leeds"}) for n in range(12)]
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "in.jsonl").write_text("\n".join(LINES) + "\n")
+    return tmp_path
+
+
+@pytest.fixture
+def run(scripts: Path, minilm: str, folder: Path) -> Run:
+    """Run dial-embed in the folder, two rows a shard; check its exit status."""
+
+    def embed(
+        *flags: str, code: int = 0, stdin: bytes = b"", out: str = "e.parquet"
+    ) -> subprocess.CompletedProcess[bytes]:
+        command = [scripts / "dial-embed", "--model", minilm, "--shard-rows", "2", "-o", out]
+        done = subprocess.run(
+            [*command, *flags], cwd=folder, env=ENV, input=stdin, capture_output=True
+        )
+        assert done.returncode == code, done.stderr.decode()
+        return done
+
+    return embed
+
+
+@pytest.fixture
+def interrupt(installed: Path, minilm: str, folder: Path) -> Callable[..., None]:
+    """Start a run whose input comes from a pipe that stays open, and kill it after two shards."""
+
+    def start(*flags: str) -> None:
+        command = [installed / "dial-embed", "--model", minilm, "--shard-rows", "2", *flags]
+        process = subprocess.Popen(
+            [*command, "-o", "e.parquet"], cwd=folder, env=ENV, stdin=subprocess.PIPE
+        )
+        assert process.stdin
+        # a pipe hands on what fills a chunk, so the line that waits for more is a long one
+        process.stdin.write(("\n".join(LINES) + "\n").encode().ljust(1 << 18))
+        process.stdin.flush()
+        pieces = folder / "e.parquet.partial" / "pieces.jsonl"
+        deadline = time.monotonic() + 300
+        while time.monotonic() < deadline:
+            if pieces.exists() and pieces.read_bytes().count(b"\n") >= 2:
+                break
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert pieces.exists()
+
+    return start
+
+
+def said(done: subprocess.CompletedProcess[bytes]) -> str:
+    return done.stderr.decode()
+
+
+def test_a_finished_job_is_told_in_one_line_and_nothing_is_embedded_again(run: Run, folder: Path):
+    for out in ("e.parquet", "e.arrow", "e.jsonl", "e.npy"):
+        run("--resume", "in.jsonl", out=out)
+        before = (folder / out).stat().st_mtime_ns
+        again = run("--resume", "in.jsonl", out=out)
+        assert f"{out}: finished already, of the same inputs and options" in said(again)
+        assert len(said(again).splitlines()) == 1
+        assert (folder / out).stat().st_mtime_ns == before
+    beside = {path.name for path in folder.glob("*.job.json")}
+    assert beside == {"e.jsonl.job.json", "e.npy.job.json"}, "tables tell their job themselves"
+
+
+def test_a_finished_job_of_other_options_or_inputs_is_refused_with_both_ways_out(
+    run: Run, folder: Path
+):
+    run("in.jsonl")
+    options = run("--resume", "--dtype", "float16", "in.jsonl", code=1)
+    assert "--dtype was float32, is float16" in said(options)
+    (folder / "in.jsonl").write_text("\n".join(LINES[:3]) + "\n")
+    inputs = run("--resume", "in.jsonl", code=1)
+    assert "is finished, of another job: in.jsonl was" in said(inputs)
+    for refused in (options, inputs):
+        assert "--overwrite makes it anew; another -o keeps it" in said(refused)
+    run("--overwrite", "in.jsonl")
+    assert len(read_embeddings([str(folder / "e.parquet")])) == 3
+
+
+def test_of_stdin_the_content_counts_not_the_number_of_records(
+    run: Run, interrupt: Callable[..., None], folder: Path
+):
+    interrupt()
+    other = "\n".join(LINES).replace("leeds", "porto").encode()
+    refused = run("--resume", stdin=other, code=1)
+    assert "part-000001.arrow was made of other records than are read now" in said(refused)
+    fewer = run("--resume", stdin="\n".join(LINES[:2]).encode(), code=1)
+    assert "was made of other records than are read now" in said(fewer)
+    whole = "\n".join(LINES).encode()
+    run("--resume", stdin=whole)
+    assert len(read_embeddings([str(folder / "e.parquet")])) == 12
+    assert "finished already" in said(run("--resume", stdin=whole))
+    assert "stdin is not what was read of it" in said(run("--resume", stdin=other, code=1))
+
+
+def test_records_skipped_before_the_interruption_count_after_it_too(
+    run: Run, interrupt: Callable[..., None], folder: Path
+):
+    LINES.insert(1, "not JSON")
+    try:
+        interrupt("--on-error", "skip")
+        whole = "\n".join(LINES).encode()
+    finally:
+        LINES.remove("not JSON")
+    done = run("--resume", "--on-error", "skip", stdin=whole, code=3)
+    assert "1 bad records skipped" in said(done)
+
+
+def test_a_second_run_beside_the_first_ends_in_one_line(
+    run: Run, installed: Path, minilm: str, folder: Path
+):
+    command = [installed / "dial-embed", "--model", minilm, "-o", "e.parquet"]
+    with subprocess.Popen(command, cwd=folder, env=ENV, stdin=subprocess.PIPE) as first:
+        deadline = time.monotonic() + 300
+        while not (folder / "e.parquet.partial").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        for flags in ([], ["--resume"], ["--overwrite"]):
+            second = run(*flags, stdin=b"", code=1)
+            process = f"another run is at work here (process {first.pid})"
+            assert process in said(second) and len(said(second).splitlines()) == 1
+        first.communicate(LINES[0].encode())
+    assert first.returncode == 0 and len(read_embeddings([str(folder / "e.parquet")])) == 1
+
+
+def test_a_folder_that_is_not_ours_is_not_touched(run: Run, folder: Path):
+    (folder / "e.parquet.partial").mkdir()
+    (folder / "e.parquet.partial" / "thesis.tex").write_text("years of work")
+    for flags in ([], ["--resume"], ["--overwrite"]):
+        assert "was made by something else" in said(run(*flags, "in.jsonl", code=1))
+    assert (folder / "e.parquet.partial" / "thesis.tex").read_text() == "years of work"
