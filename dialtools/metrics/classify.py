@@ -20,17 +20,17 @@ def nearest_rows(
     queries_ND: np.ndarray, known_MD: np.ndarray, k: int, *, block: int = 1024
 ) -> np.ndarray:
     """Return (N, k) rows of the k nearest by dot product, best first; ties to the lower row."""
-    found = []
+    rows: list[np.ndarray] = []
     for start in range(0, len(queries_ND), block):
         scores = queries_ND[start : start + block] @ known_MD.T
         if k == 1:
-            found.append(scores.argmax(1)[:, None])
+            rows.append(scores.argmax(1)[:, None])
             continue
         part = np.argpartition(-scores, min(k, scores.shape[1] - 1), axis=1)[:, :k]
         part.sort(axis=1)
         order = np.argsort(-np.take_along_axis(scores, part, 1), axis=1, kind="stable")
-        found.append(np.take_along_axis(part, order, 1))
-    return np.concatenate(found)
+        rows.append(np.take_along_axis(part, order, 1))
+    return np.concatenate(rows)
 
 
 def majority(classes_Nk: np.ndarray) -> np.ndarray:
@@ -47,17 +47,19 @@ def placements(scores_N: np.ndarray, positive_N: np.ndarray) -> np.ndarray:
 
     A positive beats the negatives below it, a negative the positives above it.
     """
-    both = [np.sort(scores_N[positive_N == kind]) for kind in (False, True)]
-    found = np.full(len(scores_N), np.nan)
-    for kind, others in ((True, both[0]), (False, both[1])):
-        own = scores_N[positive_N == kind]
-        below = (
-            (np.searchsorted(others, own, "left") + np.searchsorted(others, own, "right"))
-            / 2
-            / max(len(others), 1)
-        )
-        found[positive_N == kind] = below if kind else 1 - below
-    return found
+    positives, negatives = scores_N[positive_N], scores_N[~positive_N]
+    shares_N = np.full(len(scores_N), np.nan)
+    shares_N[positive_N] = _share_below(positives, negatives)
+    shares_N[~positive_N] = 1 - _share_below(negatives, positives)
+    return shares_N
+
+
+def _share_below(scores_N: np.ndarray, others_M: np.ndarray) -> np.ndarray:
+    """Return (N,) the share of the others that is below each score; equal ones count half."""
+    ordered = np.sort(others_M)
+    below = np.searchsorted(ordered, scores_N, "left")
+    not_above = np.searchsorted(ordered, scores_N, "right")
+    return (below + not_above) / 2 / max(len(others_M), 1)
 
 
 def false_alarms_at_recall(

@@ -1,5 +1,8 @@
 """How well two series agree. N pairs of numbers."""
 
+# pyright: reportMissingTypeStubs=false, reportUnknownVariableType=false
+# (SciPy has no stubs here)
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -21,7 +24,8 @@ def pearson(x_N: np.ndarray, y_N: np.ndarray) -> float:
 
 def spearman(x_N: np.ndarray, y_N: np.ndarray) -> float:
     """Return the correlation of the ranks; equal numbers share the mean of the ranks they hold."""
-    return pearson(rankdata(x_N), rankdata(y_N))
+    ranks_x, ranks_y = np.asarray(rankdata(x_N)), np.asarray(rankdata(y_N))
+    return pearson(ranks_x, ranks_y)
 
 
 def with_interval(
@@ -29,8 +33,8 @@ def with_interval(
 ) -> tuple[float, float, float]:
     """Return a correlation of N pairs and its 95 % interval over resamples of the pairs."""
     draw, n = np.random.default_rng(seed), len(x_N)
-    again = [
-        correlation(x_N[rows], y_N[rows])
-        for rows in (draw.integers(0, n, n) for _ in range(resamples))
-    ]
-    return correlation(x_N, y_N), *percentiles(np.asarray(again))
+    again_B = np.empty(resamples)
+    for resample in range(resamples):
+        rows = draw.integers(0, n, n)
+        again_B[resample] = correlation(x_N[rows], y_N[rows])
+    return correlation(x_N, y_N), *percentiles(again_B)

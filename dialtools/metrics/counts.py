@@ -1,10 +1,11 @@
-"""Statistics of resampled items: each takes how often every item was drawn.
-
-It gives a number for each resample.
+"""Statistics of resampled items: each takes how often every item was drawn, and gives a number.
 
 N items, B resamples, P parts. Weights are (B, N): ones are the sample itself, zeros leave items
 out, counts are a bootstrap. All that is a function of sums over the items costs one matrix product.
 """
+
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# (SciPy has no stubs here)
 
 from __future__ import annotations
 
@@ -24,19 +25,18 @@ class Sums:
 
     Attributes:
         parts: (N, P) what each item adds; dense, or a SciPy sparse matrix.
-        of: from (B, P) sums to (B,) numbers.
+        function: from (B, P) sums to (B,) numbers.
         values: (N,) if only one sum depends on the model (a mean, a share): what the items add to
-            it, NaN where one does
-            not count; else None.
+            it, NaN where one does not count; else None.
     """
 
     parts: Any
-    of: Callable[[np.ndarray], np.ndarray]
+    function: Callable[[np.ndarray], np.ndarray]
     values: np.ndarray | None = None
 
     def __call__(self, weights_BN: np.ndarray) -> np.ndarray:
         """Return (B,) the statistic of each resample."""
-        return self.of(np.asarray(self.parts.T @ weights_BN.T).T)
+        return self.function(np.asarray(self.parts.T @ weights_BN.T).T)
 
 
 def mean(values_N: np.ndarray) -> Sums:
@@ -70,7 +70,7 @@ def roc_area(placements_N: np.ndarray, positive_N: np.ndarray) -> Sums:
             [np.where(positive_N, placements_N, np.nan), np.where(positive_N, np.nan, placements_N)]
         )
     )
-    return Sums(both.parts, lambda s: 2 * both.of(s) - area)
+    return Sums(both.parts, lambda s: 2 * both.function(s) - area)
 
 
 def pearson(x_N: np.ndarray, y_N: np.ndarray) -> Sums:
@@ -149,36 +149,36 @@ def class_f1(truth_N: np.ndarray, guess_RN: np.ndarray, average: str) -> Sums:
     """
     from scipy import sparse
 
-    runs = []
+    parts: list[Any] = []
+    edges = [0]
     for guess_N in guess_RN:
         names, both = np.unique(np.concatenate([truth_N, guess_N]), return_inverse=True)
-        true, said = both[: len(truth_N)], both[len(truth_N) :]
-        runs.append(
-            (_f1_parts(true[:, None].tolist(), said[:, None].tolist(), len(names)), len(names))
-        )
-    edges = np.cumsum([0, *(3 * count for _, count in runs)])
+        true, guess = both[: len(truth_N), None].tolist(), both[len(truth_N) :, None].tolist()
+        parts.append(_f1_parts(true, guess, len(names)))
+        edges.append(edges[-1] + 3 * len(names))
 
-    def of(sums: np.ndarray) -> np.ndarray:
-        found = [
+    def mean_f1(sums: np.ndarray) -> np.ndarray:
+        by_run = [
             f1_of.AVERAGES[average](sums[:, low:high].reshape(len(sums), 3, -1))
             for low, high in pairwise(edges)
         ]
-        return np.mean(found, axis=0)
+        return np.mean(by_run, axis=0)
 
-    return Sums(sparse.hstack([parts for parts, _ in runs]).tocsr(), of)
+    return Sums(sparse.hstack(parts).tocsr(), mean_f1)
 
 
 def _f1_parts(truth: Sequence[Sequence[int]], guess: Sequence[Sequence[int]], labels: int) -> Any:
     """Return (N, 3 labels) true positives, false positives and misses of each item, sparse."""
     from scipy import sparse
 
-    rows, columns = [], []
-    for row, (true, said) in enumerate(zip(truth, guess, strict=True)):
-        true, said = set(true), set(said)
+    rows: list[int] = []
+    columns: list[int] = []
+    for row, (true_labels, guessed_labels) in enumerate(zip(truth, guess, strict=True)):
+        true, guessed = set(true_labels), set(guessed_labels)
         places = [
-            *true & said,
-            *(labels + i for i in said - true),
-            *(2 * labels + i for i in true - said),
+            *(true & guessed),
+            *(labels + label for label in guessed - true),
+            *(2 * labels + label for label in true - guessed),
         ]
         rows += [row] * len(places)
         columns += places

@@ -1,6 +1,4 @@
-"""Is one model better than another on the same items?
-
-Paired bootstrap, sign flips, correction for many tests.
+"""Is one model better than another on the same items? Bootstrap, sign flips, corrections.
 
 N items, B resamples, K statistics or comparisons, M tests. Everything is drawn in blocks of
 resamples, so that memory does not grow with their number.
@@ -44,25 +42,29 @@ def bootstrap(
     Args:
         groups_N: which items belong together, 0 to G - 1; whole groups are drawn.
     """
-    dense = [s for s in statistics if isinstance(s, Sums) and isinstance(s.parts, np.ndarray)]
-    edges = np.cumsum([0, *(s.parts.shape[1] for s in dense)])
-    place = {
-        id(s): slice(low, high) for s, low, high in zip(dense, edges[:-1], edges[1:], strict=True)
+    # parts that are dense lie side by side, so that their sums are one matrix product
+    dense = {
+        row: statistic
+        for row, statistic in enumerate(statistics)
+        if isinstance(statistic, Sums) and isinstance(statistic.parts, np.ndarray)
     }
-    together = np.hstack([s.parts for s in dense]) if dense else None
-    found = np.empty((len(statistics), resamples))
+    together_NP = np.hstack([s.parts for s in dense.values()]) if dense else np.empty((n, 0))
+    values_KB = np.empty((len(statistics), resamples))
+    units = n if groups_N is None else int(groups_N.max()) + 1
     done = 0
-    for drawn in draws(
-        n if groups_N is None else int(groups_N.max()) + 1, resamples, seed=seed, items=n
-    ):
+    for drawn in draws(units, resamples, seed=seed, items=n):
         weights_BN = drawn if groups_N is None else drawn[:, groups_N]
-        sums = weights_BN @ together if together is not None else None
-        for row, s in enumerate(statistics):
-            found[row, done : done + len(weights_BN)] = (
-                s.of(sums[:, place[id(s)]]) if id(s) in place else s(weights_BN)
-            )  # type: ignore[union-attr,index]
+        block = slice(done, done + len(weights_BN))
+        sums_BP, edge = weights_BN @ together_NP, 0
+        for row, statistic in enumerate(statistics):
+            if row in dense:
+                width = dense[row].parts.shape[1]
+                values_KB[row, block] = dense[row].function(sums_BP[:, edge : edge + width])
+                edge += width
+            else:
+                values_KB[row, block] = statistic(weights_BN)
         done += len(weights_BN)
-    return found
+    return values_KB
 
 
 def two_sided(differences_B: np.ndarray) -> float:
@@ -81,11 +83,13 @@ def sign_flips(differences_NK: np.ndarray, *, resamples: int, seed: int) -> np.n
     that does not count (NaN) is no item; sums that differ by rounding alone are equal.
     """
     d = np.nan_to_num(differences_NK, nan=0.0)
-    n, bound = len(d), np.abs(d.sum(0)) - 1e-10 * np.abs(d).sum(0)
+    n = len(d)
+    bound = np.abs(d.sum(0)) - 1e-10 * np.abs(d).sum(0)
     if n < 60 and 2**n <= resamples:
-        signs = 2.0 * (np.arange(2**n)[:, None] >> np.arange(n) & 1) - 1
+        signs = 2.0 * (np.arange(1 << n)[:, None] >> np.arange(n) & 1) - 1
         return (np.abs(signs @ d) >= bound).mean(0)
-    draw, block = np.random.default_rng(seed), max(1, BLOCK // n)
+    draw = np.random.default_rng(seed)
+    block = max(1, BLOCK // n)
     hits = np.zeros(d.shape[1], np.int64)
     for start in range(0, resamples, block):
         signs = draw.integers(0, 2, (min(block, resamples - start), n), dtype=np.int8) * 2.0 - 1

@@ -1,5 +1,8 @@
 """Where the right answer stands among candidates. Q queries, C candidates, D dimensions."""
 
+# pyright: reportMissingTypeStubs=false, reportUnknownVariableType=false
+# (SciPy has no stubs here)
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -56,9 +59,8 @@ def reciprocal_rank(beaten_tied_Q2: np.ndarray, *, ties: str = "average") -> np.
         return 1.0 / (beaten + 1)
     if ties == "pessimistic":
         return 1.0 / (beaten + tied + 1)
-    harmonic = np.concatenate(
-        [[0.0], np.cumsum(1.0 / np.arange(1, (beaten + tied).max(initial=0) + 2))]
-    )
+    most = int((beaten + tied).max(initial=0))
+    harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, most + 2))])
     return (harmonic[beaten + tied + 1] - harmonic[beaten]) / (tied + 1)
 
 
@@ -76,7 +78,7 @@ def block_ranks(
     Args:
         same_N: an integer for each distinct response; those equal to the own one do not count.
     """
-    parts = []
+    parts: list[np.ndarray] = []
     for start in range(0, len(queries_ND), block):
         rows = slice(start, start + block)
         valid = None if same_N is None else same_N[rows, None] != same_N[None, rows]
@@ -124,7 +126,7 @@ def first_reciprocal_rank(
 
 
 class _Ties(NamedTuple):
-    """What stands before each candidate's equals in the order of its list, and how many they are."""
+    """What stands before each candidate's equals in its list, and how many they are."""
 
     before: np.ndarray
     positives_before: np.ndarray
@@ -139,17 +141,18 @@ def _tied(scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndarray) -> _Tie
     ordered, relevant = scores[order], positive[order].astype(np.int64)
     begins = np.ones(len(scores), bool)
     begins[1:] = (query[1:] != query[:-1]) | (ordered[1:] != ordered[:-1])
-    group, first = np.cumsum(begins) - 1, np.flatnonzero(begins)
+    group = np.cumsum(begins) - 1
+    first = np.flatnonzero(begins)
     sums = np.concatenate([[0], np.cumsum(relevant)])
     starts = (np.cumsum(sizes_Q) - sizes_Q)[query]
-    size, positives = np.diff([*first, len(scores)]), np.add.reduceat(relevant, first)
-    before = first[group] - starts
+    size = np.diff(first, append=len(scores))
+    positives = np.add.reduceat(relevant, first)
     return _Ties(
-        before,
-        sums[first[group]] - sums[starts],
-        size[group],
-        positives[group],
-        np.arange(len(scores)) - first[group] + 1,
+        before=first[group] - starts,
+        positives_before=sums[first[group]] - sums[starts],
+        size=size[group],
+        positives=positives[group],
+        place=np.arange(len(scores)) - first[group] + 1,
     )
 
 

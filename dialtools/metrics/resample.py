@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-# two-sided 95 % quantiles of Student's t by degrees of freedom; beyond 30 the normal one is within
-# 4 %
+# two-sided 95 % quantiles of Student's t for 1, 2, ... 30 degrees of freedom; beyond, the normal
+# one is within 4 %
 _T95 = (
     12.706,
     4.303,

@@ -52,14 +52,24 @@ def cosines(
 ) -> tuple[float, float, float]:
     """Return the mean cosine over all pairs, over pairs of one class, and over pairs of two."""
     n = len(vectors_ND)
+    pairs = n * (n - 1)
+    # of sums over pairs, those of a row with itself are taken off
     squares = float((vectors_ND.astype(np.float64) ** 2).sum())
-    total, pairs = float((vectors_ND.sum(0, dtype=np.float64) ** 2).sum()) - squares, n * (n - 1)
+    total = float((vectors_ND.sum(0, dtype=np.float64) ** 2).sum()) - squares
     if classes_N is None:
-        return (total / pairs if pairs else float("nan")), float("nan"), float("nan")
+        return _ratio(total, pairs), float("nan"), float("nan")
     sums, sizes = _sums(vectors_ND, classes_N)
-    inside, own = float((sums**2).sum()) - squares, float((sizes * (sizes - 1)).sum())
-    share = lambda a, b: a / b if b else float("nan")  # noqa: E731
-    return share(total, pairs), share(inside, own), share(total - inside, pairs - own)
+    inside = float((sums**2).sum()) - squares
+    pairs_inside = float((sizes * (sizes - 1)).sum())
+    return (
+        _ratio(total, pairs),
+        _ratio(inside, pairs_inside),
+        _ratio(total - inside, pairs - pairs_inside),
+    )
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else float("nan")
 
 
 def effective_rank(vectors_ND: np.ndarray) -> float:
@@ -82,8 +92,8 @@ def isotropy(vectors_ND: np.ndarray) -> float:
     """
     directions = np.linalg.eigh(vectors_ND.T.astype(np.float64) @ vectors_ND)[1]
     along = vectors_ND.astype(np.float64) @ directions
-    found = np.concatenate([np.exp(along).sum(0), np.exp(-along).sum(0)])
-    return float(found.min() / found.max())
+    partition = np.concatenate([np.exp(along).sum(0), np.exp(-along).sum(0)])
+    return float(partition.min() / partition.max())
 
 
 def _sums(vectors_ND: np.ndarray, classes_N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -26,34 +26,41 @@ AVERAGES = ("macro", "weighted")
 def scores(
     known: Labelled, asked: Labelled, options: IntentOptions, mark: str, facts: dict[str, Any]
 ) -> list[Score]:
-    """Return accuracy and F1 in percent of each shot count."""
+    """Return accuracy and F1 in percent of each shot count.
+
+    Args:
+        mark: what settings end in.
+        facts: what all scores share.
+    """
     names = sorted({*known.labels, *asked.labels})
-    learn, y, found = known.classes(names), asked.classes(names), []
+    learnt_M, truth_N = known.classes(names), asked.classes(names)
+    seed = SEED + options.seed
+    found: list[Score] = []
     for shots in options.shots:
-        drawn = undersamples(known.labels, shots, runs=options.runs, seed=SEED + options.seed)
+        drawn = undersamples(known.labels, shots, runs=options.runs, seed=seed)
         guess_RN = np.stack(
             [
-                predict(known.vectors[rows], learn[rows], asked.vectors, seed=SEED + options.seed)
+                predict(known.vectors[rows], learnt_M[rows], asked.vectors, seed=seed)
                 for rows in drawn
             ]
         )
-        right_RN = guess_RN == y
-        own = {"setting": f"{shots}-shot logreg{mark}", "n": len(y), **facts}
-        found.append(
-            of_runs(
-                (100.0 * right_RN.mean(1)).tolist(),
-                metric="accuracy",
-                each=shares(right_RN.mean(0)),
-                **own,
-            )
-        )
-        each = {"truth": y.tolist(), "guess": guess_RN.tolist()}
-        for average in AVERAGES:
-            values = [
-                100 * float(counts.class_f1(y, guess[None], average)(np.ones((1, len(y))))[0])
-                for guess in guess_RN
-            ]
-            found.append(of_runs(values, metric=f"{average}-f1", each=each, **own))
+        own_facts = {"setting": f"{shots}-shot logreg{mark}", "n": len(truth_N), **facts}
+        found += _scores_of_runs(truth_N, guess_RN, own_facts)
+    return found
+
+
+def _scores_of_runs(
+    truth_N: np.ndarray, guess_RN: np.ndarray, facts: dict[str, Any]
+) -> list[Score]:
+    right_RN = guess_RN == truth_N
+    accuracies = (100.0 * right_RN.mean(1)).tolist()
+    found = [of_runs(accuracies, metric="accuracy", each=shares(right_RN.mean(0)), **facts)]
+    each = {"truth": truth_N.tolist(), "guess": guess_RN.tolist()}
+    everyone = np.ones((1, len(truth_N)))
+    for average in AVERAGES:
+        statistics = [counts.class_f1(truth_N, guess_N[None], average) for guess_N in guess_RN]
+        values = [100 * float(statistic(everyone)[0]) for statistic in statistics]
+        found.append(of_runs(values, metric=f"{average}-f1", each=each, **facts))
     return found
 
 
@@ -80,13 +87,8 @@ def predict(
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
-    with (
-        warnings.catch_warnings(),
-        threadpool_limits(1),
-    ):  # one thread: the same weights on any machine
+    model = LogisticRegression(max_iter=ITERATIONS, random_state=seed)
+    # one thread: the same weights on any machine
+    with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")  # that 100 iterations were not enough is MTEB's choice
-        return (
-            LogisticRegression(max_iter=ITERATIONS, random_state=seed)
-            .fit(train_MD, classes_M)
-            .predict(test_ND)
-        )
+        return model.fit(train_MD, classes_M).predict(test_ND)

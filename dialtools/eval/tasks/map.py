@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dialtools.errors import DataError, MissingExtra
 from dialtools.eval.options.plot import PlotOptions
-from dialtools.eval.rows import rows_by_part
+from dialtools.eval.rows import rows_by_part, sample_of_rows
 from dialtools.metrics.space import unit
 from dialtools.streams.vectors import read_embeddings
 
@@ -36,23 +37,25 @@ def evaluate(options: PlotOptions) -> Map:
     part = source
     if options.part:
         part = rows_by_part(source, split=options.split, part=options.part)[options.part]
-    rows = np.arange(len(part))
-    if options.most and len(part) > options.most:
-        rows = np.sort(
-            np.random.default_rng(options.seed).choice(len(part), options.most, replace=False)
-        )
+    rows = sample_of_rows(len(part), options.most or len(part), seed=options.seed)
     if len(rows) < 3:
         raise DataError(f"{len(rows)} rows: a map has three or more", where=part.name)
-    vectors = unit(part.vector(options.vectors) if options.vectors else part.matrix)[rows]
+    vectors_ND = unit(part.vector(options.vectors) if options.vectors else part.matrix)[rows]
     chosen = part.select(rows)
-    labels = [str(value) for value in chosen.columns.get(options.label, [""] * len(rows))]
-    texts = [
-        " / ".join(value)
-        if isinstance(value, list) and all(isinstance(v, str) for v in value)
-        else str(value)
-        for value in chosen.columns.get(options.text, [""] * len(rows))
-    ]
-    return Map(plane(vectors, options), labels, texts, part.name)
+    nothing = [""] * len(rows)
+    return Map(
+        points=plane(vectors_ND, options),
+        labels=[str(value) for value in chosen.columns.get(options.label, nothing)],
+        texts=[_text(value) for value in chosen.columns.get(options.text, nothing)],
+        title=part.name,
+    )
+
+
+def _text(value: Any) -> str:
+    """Return what hover shows of a text, or of the turns of a history."""
+    if isinstance(value, list) and all(isinstance(turn, str) for turn in value):
+        return " / ".join(value)
+    return str(value)
 
 
 def plane(vectors_ND: np.ndarray, options: PlotOptions) -> np.ndarray:
@@ -60,15 +63,21 @@ def plane(vectors_ND: np.ndarray, options: PlotOptions) -> np.ndarray:
     from sklearn.decomposition import PCA
 
     if options.method == "pca":
-        found = PCA(2, random_state=options.seed).fit_transform(vectors_ND)
-        return found * np.sign(found[np.abs(found).argmax(0), [0, 1]])
+        points_N2 = PCA(2, random_state=options.seed).fit_transform(vectors_ND)
+        return points_N2 * np.sign(points_N2[np.abs(points_N2).argmax(0), [0, 1]])
+    # t-SNE wants fewer neighbours than there are others; three times as many are looked at
     perplexity = min(options.perplexity, (len(vectors_ND) - 1) / 3)
     if len(vectors_ND) <= EXACT_LIMIT:
         from sklearn.manifold import TSNE
 
-        return TSNE(
-            2, perplexity=perplexity, random_state=options.seed, init="pca", metric="cosine"
-        ).fit_transform(vectors_ND)
+        exact = TSNE(
+            2,
+            perplexity=perplexity,
+            random_state=options.seed,
+            init="pca",
+            metric="cosine",
+        )
+        return exact.fit_transform(vectors_ND)
     try:
         import openTSNE
     except ImportError:
@@ -76,8 +85,9 @@ def plane(vectors_ND: np.ndarray, options: PlotOptions) -> np.ndarray:
             f"t-SNE of more than {EXACT_LIMIT:,} points needs openTSNE",
             hint="pip install 'dialtools[plot]', --most N, or --method pca",
         ) from None
-    return np.asarray(
-        openTSNE.TSNE(perplexity=perplexity, random_state=options.seed, metric="cosine").fit(
-            vectors_ND
-        )
+    fast = openTSNE.TSNE(
+        perplexity=perplexity,  # pyright: ignore[reportArgumentType]  (any number)
+        random_state=options.seed,
+        metric="cosine",
     )
+    return np.asarray(fast.fit(vectors_ND))

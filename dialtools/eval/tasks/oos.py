@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,13 +13,14 @@ from dialtools.eval.identity import identity
 from dialtools.eval.labelled import Labelled, labelled_rows
 from dialtools.eval.options.oos import OosOptions
 from dialtools.eval.rows import read_parts
-from dialtools.eval.score import Scored, of_runs, shares
+from dialtools.eval.score import Each, Scored, of_runs, shares
 from dialtools.metrics.classify import false_alarms_at_recall, placements, prototypes
 
 THRESHOLDS = {"mean-std": -1.0, "mean": 0.0, "mean+std": 1.0}
-Found = Any
-"""What each test row adds to a metric: (N,) numbers, or several such by name (`each`)."""
-FOUR = ("accuracy", "in-accuracy", "oos-accuracy", "oos-recall")
+"""Standard deviations of the test scores above their mean."""
+
+Shares = np.ndarray | dict[str, np.ndarray]
+"""What each test row adds to a metric: (N,) numbers, or several such by name (`eval.each`)."""
 
 
 def evaluate(options: OosOptions) -> Scored:
@@ -51,14 +52,13 @@ def evaluate(options: OosOptions) -> Scored:
         drawn = episodes.take(train.labels, shots)
         runs = [one_run(train, test, validation, names, episode.train) for episode in drawn]
         for kind, metric in runs[0]:
-            found = [run[kind, metric] for run in runs]
-            values = [100 * _value(one) for one in found]
+            by_run = [run[kind, metric] for run in runs]
             scores.append(
                 of_runs(
-                    values,
+                    [100 * _value(shares_of_run) for shares_of_run in by_run],
                     setting=f"{shots}-shot {kind}".strip(),
                     metric=metric,
-                    each=_each(found),
+                    each=_mean_shares(by_run),
                     **facts,
                 )
             )
@@ -69,91 +69,112 @@ def evaluate(options: OosOptions) -> Scored:
 
 def one_run(
     train: Labelled, test: Labelled, validation: Labelled | None, names: list[str], rows: np.ndarray
-) -> dict[tuple[str, str], Found]:
+) -> dict[tuple[str, str], Shares]:
     """Return {(threshold, metric): what each test row adds} of one episode.
-
-    The last name is the out-of-scope class.
 
     Scores are similarities to prototypes, each row divided by its length as the reference does ("",
     and "raw" without).
+
+    Args:
+        names: the classes; the last is what is out of scope.
+        rows: the training rows of the episode.
     """
     means_CD = prototypes(train.vectors[rows], train.classes(names)[rows], len(names))
-    figures: dict[tuple[str, str], Found] = {}
-    for kind in ("", "raw "):
-        y, best, guess = _scored(test, means_CD, names, normalised=not kind)
+    figures: dict[tuple[str, str], Shares] = {}
+    for kind, normalised in (("", True), ("raw ", False)):
+        told = _told(test, means_CD, names, normalised=normalised)
         thresholds = {
-            name: best.mean() + sigmas * best.std() for name, sigmas in THRESHOLDS.items()
+            name: told.best.mean() + sigmas * told.best.std() for name, sigmas in THRESHOLDS.items()
         }
         if validation is not None:
-            thresholds["validation"] = chosen_threshold(
-                *_scored(validation, means_CD, names, normalised=not kind), len(names) - 1
-            )
+            known = _told(validation, means_CD, names, normalised=normalised)
+            thresholds["validation"] = chosen_threshold(known)
         for name, threshold in thresholds.items():
-            found = four(y, best, guess, threshold, len(names) - 1)
-            figures |= {(f"{kind}{name}", metric): own for metric, own in found.items()}
-        out = y == len(names) - 1
-        figures[kind.strip(), "auroc"] = {"placement": placements(-best, out), "out": out}
-        figures[kind.strip(), "fpr-at-95-recall"] = np.where(
-            out, np.nan, false_alarms_at_recall(-best, out)
-        )
+            for metric, shares_N in at_threshold(told, threshold).items():
+                figures[f"{kind}{name}", metric] = shares_N
+        out_N = told.classes == told.oos
+        figures[kind.strip(), "auroc"] = {"placement": placements(-told.best, out_N), "out": out_N}
+        alarms_N = false_alarms_at_recall(-told.best, out_N)
+        figures[kind.strip(), "fpr-at-95-recall"] = np.where(out_N, np.nan, alarms_N)
     return figures
 
 
-def _scored(
-    part: Labelled, means_CD: np.ndarray, names: list[str], *, normalised: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (N,) classes, best scores and guesses.
+class Told(NamedTuple):
+    """What prototypes tell of N rows.
 
-    The out-of-scope prototype competes too, as in the reference.
+    Attributes:
+        classes: (N,) their true classes.
+        best, guess: (N,) the highest score, and whose it is.
+        oos: the class of what is out of scope.
     """
+
+    classes: np.ndarray
+    best: np.ndarray
+    guess: np.ndarray
+    oos: int
+
+
+def _told(part: Labelled, means_CD: np.ndarray, names: list[str], *, normalised: bool) -> Told:
+    """Return what prototypes tell; that of out of scope competes too, as in the reference."""
     scores_NC = part.vectors @ means_CD.T
     if normalised:
-        scores_NC = scores_NC / np.maximum(np.linalg.norm(scores_NC, axis=1, keepdims=True), 1e-12)
-    return part.classes(names), scores_NC.max(1), scores_NC.argmax(1)
+        lengths_N1 = np.linalg.norm(scores_NC, axis=1, keepdims=True)
+        scores_NC = scores_NC / np.maximum(lengths_N1, 1e-12)
+    return Told(
+        classes=part.classes(names),
+        best=scores_NC.max(1),
+        guess=scores_NC.argmax(1),
+        oos=len(names) - 1,
+    )
 
 
-def four(
-    y: np.ndarray, best: np.ndarray, guess: np.ndarray, threshold: float, oos: int
-) -> dict[str, Found]:
+def at_threshold(told: Told, threshold: float) -> dict[str, Shares]:
     """Return what each row adds to the four metrics of DSE, and to their mean.
 
     It is 1, 0, or NaN where a row does not count.
     """
-    said, out = np.where(best > threshold, guess, oos), y == oos
-    right, binary = (said == y).astype(float), ((said == oos) == out).astype(float)
-    each = (right, np.where(out, np.nan, right), binary, np.where(out, right, np.nan))
+    said_N = np.where(told.best > threshold, told.guess, told.oos)
+    out_N = told.classes == told.oos
+    right_N = (said_N == told.classes).astype(float)
+    binary_N = ((said_N == told.oos) == out_N).astype(float)
     return {
-        **dict(zip(FOUR, each, strict=True)),
-        "average": {"right": right, "binary": binary, "out": out},
+        "accuracy": right_N,
+        "in-accuracy": np.where(out_N, np.nan, right_N),
+        "oos-accuracy": binary_N,
+        "oos-recall": np.where(out_N, right_N, np.nan),
+        "average": {"right": right_N, "binary": binary_N, "out": out_N},
     }
 
 
-def _value(found: Found) -> float:
-    """Return the share that a metric of one run is."""
-    if isinstance(found, np.ndarray):
-        return float(np.nanmean(found)) if not np.isnan(found).all() else float("nan")
-    out = found["out"].astype(bool)
-    if "placement" in found:
-        return (
-            float(found["placement"][out].mean()) if out.any() and not out.all() else float("nan")
-        )
-    right = found["right"]
-    return float(
-        np.mean([right.mean(), right[~out].mean(), found["binary"].mean(), right[out].mean()])
-    )
+def _value(metric: Shares) -> float:
+    """Return the share that a metric of one run is; NaN where no row counts."""
+    if isinstance(metric, np.ndarray):
+        return float(np.nanmean(metric)) if not np.isnan(metric).all() else float("nan")
+    out_N = metric["out"].astype(bool)
+    if "placement" in metric:
+        both = out_N.any() and not out_N.all()
+        return float(metric["placement"][out_N].mean()) if both else float("nan")
+    right_N, binary_N = metric["right"], metric["binary"]
+    means = [right_N.mean(), right_N[~out_N].mean(), binary_N.mean(), right_N[out_N].mean()]
+    return float(np.mean(means))
 
 
-def _each(found: list[Found]) -> Any:
+def _mean_shares(by_run: list[Shares]) -> Each:
     """Return the mean over runs of what each row adds."""
-    if isinstance(found[0], np.ndarray):
-        return shares(np.mean(found, axis=0))
-    return {name: shares(np.mean([run[name] for run in found], axis=0)) for name in found[0]}
+    named = [run for run in by_run if isinstance(run, dict)]
+    if not named:
+        return shares(np.mean(np.asarray(by_run), axis=0))
+    return {name: shares(np.mean([run[name] for run in named], axis=0)) for name in named[0]}
 
 
-def chosen_threshold(y: np.ndarray, best: np.ndarray, guess: np.ndarray, oos: int) -> float:
+def chosen_threshold(told: Told) -> float:
     """Return the threshold with the best mean of the four metrics on validation rows.
 
     It is one of 200 quantiles of their scores.
     """
-    tried = np.unique(np.quantile(best, np.linspace(0, 1, 201)))
-    return float(max(tried, key=lambda t: _value(four(y, best, guess, t, oos)["average"])))
+
+    def average(threshold: float) -> float:
+        return _value(at_threshold(told, threshold)["average"])
+
+    tried = np.unique(np.quantile(told.best, np.linspace(0, 1, 201)))
+    return float(max(tried, key=average))

@@ -6,6 +6,7 @@ after the other.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from dialtools.errors import DataError
 from dialtools.eval.identity import identity
 from dialtools.eval.options.retrieve import RetrieveOptions
 from dialtools.eval.rows import rows_by_part
-from dialtools.eval.score import Scored, of_queries
+from dialtools.eval.score import Score, Scored, of_queries
 from dialtools.metrics.ranking import average_precision, exact_scores, first_reciprocal_rank
 from dialtools.metrics.space import unit
 from dialtools.streams.vectors import Embeddings, read_embeddings
@@ -39,61 +40,78 @@ class Lists(NamedTuple):
     positive: np.ndarray
 
 
+class Query(NamedTuple):
+    """A row, and the rows that are to come before and after each other when ranked by it."""
+
+    row: int
+    positives: np.ndarray
+    negatives: np.ndarray
+
+
 def evaluate(options: RetrieveOptions) -> Scored:
     """Return MAP and MRR in percent of each part, beside what random order gives.
 
     Raises:
         DataError: if no query has both positives and negatives.
     """
-    source, scores = read_embeddings(options.inputs), []
-    given = options.lists == "given" or (
-        options.lists == "auto" and all(name in source.columns for name in GIVEN)
-    )
-    for setting, part in rows_by_part(source, split=options.split, part=options.part).items():
-        lists = given_lists(part) if given else bm25_lists(part, options)
-        if not len(lists.queries):
-            raise DataError(
-                f"no query has both positives and negatives among its {len(part)} rows",
-                where=part.name,
-            )
-        facts = {
-            "task": "retrieve",
-            "dataset": options.name or source.name,
-            "seed": options.seed,
-            "setting": f"{setting} {'given' if given else 'bm25'}".strip(),
-            "items": identity(part.columns, lists.queries, also=(options.label, options.text)),
-        }
-        cosine = similarities(part.matrix, lists)
-        for metric, function in METRICS.items():
-            score = of_queries(
-                100 * function(cosine, lists.positive, lists.sizes), metric=metric, **facts
-            )
-            score.chance = 100 * float(
-                function(np.zeros_like(cosine), lists.positive, lists.sizes).mean()
-            )
-            scores.append(score)
+    source = read_embeddings(options.inputs)
+    lists = options.lists
+    if lists == "auto":
+        lists = "given" if all(name in source.columns for name in GIVEN) else "bm25"
+    parts = rows_by_part(source, split=options.split, part=options.part)
+    scores = [
+        score
+        for setting, part in parts.items()
+        for score in _scores(part, f"{setting} {lists}".strip(), lists, options)
+    ]
     return Scored(scores, source.metadata)
+
+
+def _scores(part: Embeddings, setting: str, kind: str, options: RetrieveOptions) -> list[Score]:
+    lists = given_lists(part) if kind == "given" else bm25_lists(part, options)
+    if not len(lists.queries):
+        raise DataError(
+            f"no query has both positives and negatives among its {len(part)} rows",
+            where=part.name,
+        )
+    facts: dict[str, Any] = {
+        "task": "retrieve",
+        "dataset": options.name or part.name,
+        "seed": options.seed,
+        "setting": setting,
+        "items": identity(part.columns, lists.queries, also=(options.label, options.text)),
+    }
+    cosine = similarities(part.matrix, lists)
+    scores = []
+    for metric, function in METRICS.items():
+        values_Q = function(cosine, lists.positive, lists.sizes)
+        by_chance_Q = function(np.zeros_like(cosine), lists.positive, lists.sizes)
+        score = of_queries(100 * values_Q, metric=metric, **facts)
+        score.chance = 100 * float(by_chance_Q.mean())
+        scores.append(score)
+    return scores
 
 
 def similarities(vectors_ND: np.ndarray, lists: Lists) -> np.ndarray:
     """Return the cosine of each candidate with its query; equal vectors have equal ones."""
-    vectors, found = unit(vectors_ND), []
-    ends = np.cumsum(lists.sizes)
+    unit_ND = unit(vectors_ND)
+    ends_Q = np.cumsum(lists.sizes)
+    cosines = []
     for start in range(0, len(lists.queries), BLOCK):
+        queries = lists.queries[start : start + BLOCK]
         sizes = lists.sizes[start : start + BLOCK]
-        rows = lists.candidate[ends[start] - sizes[0] : ends[start + len(sizes) - 1]]
-        pool, place = np.unique(rows, return_inverse=True)
-        scores = exact_scores(vectors[lists.queries[start : start + BLOCK]], vectors[pool])
-        found.append(scores[np.repeat(np.arange(len(sizes)), sizes), place])
-    return np.concatenate(found)
+        candidates = lists.candidate[ends_Q[start] - sizes[0] : ends_Q[start + len(sizes) - 1]]
+        pool, place = np.unique(candidates, return_inverse=True)
+        scores = exact_scores(unit_ND[queries], unit_ND[pool])
+        cosines.append(scores[np.repeat(np.arange(len(sizes)), sizes), place])
+    return np.concatenate(cosines)
 
 
 def given_lists(part: Embeddings) -> Lists:
     """Return the lists of columns `positives` and `negatives`.
 
-    They name values of column `id`, else row numbers from 0.
-
-    Rows without lists are candidates only. A query in its own list is left out.
+    They name values of column `id`, else row numbers from 0. Rows without lists are candidates
+    only. A query in its own list is left out.
 
     Raises:
         DataError: for an id that no row has, or that is on both lists.
@@ -106,20 +124,24 @@ def given_lists(part: Embeddings) -> Lists:
             where=part.name,
             hint="is there a split column? --split names it",
         )
-    listed = []
-    for row, (good, bad) in enumerate(zip(*(part.column(name) for name in GIVEN), strict=True)):
-        if good is None and bad is None:
+    queries = []
+    for row, (positives, negatives) in enumerate(
+        zip(part.column("positives"), part.column("negatives"), strict=True)
+    ):
+        if positives is None and negatives is None:
             continue
-        kinds = [
-            _rows(ids, row, kind, place, part) for kind, ids in zip(GIVEN, (good, bad), strict=True)
-        ]
-        both = next(iter(kinds[0].keys() & kinds[1].keys()), None)
-        if both is not None:
-            raise DataError(f"row {row + 1}: {both!r} is positive and negative", where=part.name)
-        listed.append(
-            (row, *(np.asarray([r for r in kind.values() if r != row], np.int64) for kind in kinds))
-        )
-    return _lists(listed)
+        good = _rows(positives, row, "positives", place, part)
+        bad = _rows(negatives, row, "negatives", place, part)
+        if both := good.keys() & bad.keys():
+            raise DataError(
+                f"row {row + 1}: {min(both)!r} is positive and negative", where=part.name
+            )
+        queries.append(Query(row, _without(row, good.values()), _without(row, bad.values())))
+    return _lists(queries)
+
+
+def _without(row: int, rows: Iterable[int]) -> np.ndarray:
+    return np.asarray([other for other in rows if other != row], np.int64)
 
 
 def _rows(ids: Any, row: int, kind: str, place: dict[str, int], part: Embeddings) -> dict[str, int]:
@@ -136,11 +158,9 @@ def _rows(ids: Any, row: int, kind: str, place: dict[str, int], part: Embeddings
 def bm25_lists(part: Embeddings, options: RetrieveOptions) -> Lists:
     """Return the texts that BM25 finds for each row: those of its label are positive.
 
-    DialogueCSE 5.2.
-
-    Texts equal to the query's are left out (case and blanks apart), as are positives beyond the
-    first --positives. Rows with an empty label are candidates that are never positive, and no
-    queries.
+    As in DialogueCSE 5.2. Texts equal to the query's are left out (case and blanks apart), as are
+    positives beyond the first --positives. Rows with an empty label are candidates that are never
+    positive, and no queries.
     """
     import bm25s
 
@@ -149,38 +169,46 @@ def bm25_lists(part: Embeddings, options: RetrieveOptions) -> Lists:
     if odd is not None:
         raise DataError(f"row {odd + 1}: {options.text}: expected a text", where=part.name)
     terms = [index_terms(text) or [""] for text in texts]
-    key = np.unique([" ".join(text.lower().split()) for text in texts], return_inverse=True)[1]
-    kind = np.unique([str(label) for label in labels], return_inverse=True)[1]
+    text_N = np.unique([" ".join(text.lower().split()) for text in texts], return_inverse=True)[1]
+    label_N = np.unique([str(label) for label in labels], return_inverse=True)[1]
     index = bm25s.BM25()
     index.index(terms, show_progress=False)
-    copies = int(np.unique(key, return_counts=True)[1].max())
+
+    # as many as are wanted, and the copies of the query's text that will be left out
+    copies = int(np.unique(text_N, return_counts=True)[1].max())
     depth = min(len(texts), options.candidates + copies)
-    listed = []
+    queries = []
     for row in range(len(texts)):
         if labels[row] is None:
             continue
-        scores = index.get_scores(terms[row])
-        best = np.flatnonzero(
-            scores >= np.partition(scores, len(scores) - depth)[len(scores) - depth]
-        )
-        best = best[
-            np.argsort(-scores[best], kind="stable")
-        ]  # equal scores in the order of the rows
-        best = best[(key[best] != key[row]) & (scores[best] > 0)][: options.candidates]
-        same = kind[best] == kind[row]
-        listed.append((row, best[same][: options.positives], best[~same]))
-    return _lists(listed)
+        scores_N = index.get_scores(terms[row])
+        best = _best(scores_N, depth)
+        best = best[(text_N[best] != text_N[row]) & (scores_N[best] > 0)][: options.candidates]
+        same = label_N[best] == label_N[row]
+        queries.append(Query(row, best[same][: options.positives], best[~same]))
+    return _lists(queries)
 
 
-def _lists(listed: list[tuple[int, np.ndarray, np.ndarray]]) -> Lists:
+def _best(scores_N: np.ndarray, depth: int) -> np.ndarray:
+    """Return the rows of the `depth` highest scores and those equal to the last, best first.
+
+    Equal scores stand in the order of the rows.
+    """
+    lowest = np.partition(scores_N, len(scores_N) - depth)[len(scores_N) - depth]
+    rows = np.flatnonzero(scores_N >= lowest)
+    return rows[np.argsort(-scores_N[rows], kind="stable")]
+
+
+def _lists(queries: list[Query]) -> Lists:
     """Join the lists of queries that have both kinds; the others tell nothing."""
-    told = [(row, good, bad) for row, good, bad in listed if len(good) and len(bad)]
-    candidate = [rows for _, good, bad in told for rows in (good, bad)]
-    kind = [np.full(len(rows), i % 2 == 0) for i, rows in enumerate(candidate)]
-    none = np.zeros(0, np.int64)
+    whole = [query for query in queries if len(query.positives) and len(query.negatives)]
+    candidates, kinds = [np.zeros(0, np.int64)], [np.zeros(0, bool)]
+    for query in whole:
+        candidates += [query.positives, query.negatives]
+        kinds += [np.ones(len(query.positives), bool), np.zeros(len(query.negatives), bool)]
     return Lists(
-        np.asarray([row for row, _, _ in told], np.int64),
-        np.asarray([len(good) + len(bad) for _, good, bad in told], np.int64),
-        np.concatenate([none, *candidate]),
-        np.concatenate([none.astype(bool), *kind]),
+        queries=np.asarray([query.row for query in whole], np.int64),
+        sizes=np.asarray([len(q.positives) + len(q.negatives) for q in whole], np.int64),
+        candidate=np.concatenate(candidates),
+        positive=np.concatenate(kinds),
     )

@@ -6,13 +6,11 @@ import numpy as np
 
 from dialtools.errors import DataError
 from dialtools.eval.options.space import SpaceOptions
-from dialtools.eval.rows import rows_by_part
+from dialtools.eval.rows import rows_by_part, sample_of_rows
 from dialtools.eval.score import Score
 from dialtools.metrics import space
 from dialtools.metrics.space import unit
 from dialtools.streams.vectors import Embeddings, read_embeddings
-
-LABELLED = ("alignment", "intra-cosine", "inter-cosine", "margin")
 
 
 def evaluate(options: SpaceOptions) -> list[Score]:
@@ -24,49 +22,55 @@ def evaluate(options: SpaceOptions) -> list[Score]:
     scores = []
     for path in options.inputs:
         source = read_embeddings([path])
-        scores += [
-            score
-            for setting, part in rows_by_part(
-                source, split=options.split, part=options.part
-            ).items()
-            for score in _scores(part, setting, options)
-        ]
+        parts = rows_by_part(source, split=options.split, part=options.part)
+        for setting, part in parts.items():
+            scores += _scores(part, setting, options)
     return scores
 
 
 def _scores(part: Embeddings, setting: str, options: SpaceOptions) -> list[Score]:
-    rows = _rows(part, options)
+    rows = sample_of_rows(len(part), options.most, seed=options.seed)
     if len(rows) < 2:
         raise DataError(f"{len(rows)} rows: a space has two or more", where=part.name)
-    vectors = unit(part.vector(options.vectors) if options.vectors else part.matrix)[rows]
+    vectors_ND = unit(part.vector(options.vectors) if options.vectors else part.matrix)[rows]
     labels = part.columns.get(options.label)
-    classes = np.unique([str(labels[i]) for i in rows], return_inverse=True)[1] if labels else None
-    average, inside, across = space.cosines(vectors, classes)
-    values = {
-        "uniformity": space.uniformity(vectors),
-        "average-cosine": average,
-        "effective-rank": space.effective_rank(vectors),
-        "isotropy": space.isotropy(vectors),
-    }
-    if classes is not None:
-        values |= dict(
-            zip(
-                LABELLED,
-                (space.alignment(vectors, classes), inside, across, inside - across),
-                strict=True,
-            )
-        )
-    nan = float("nan")
+    classes_N = None
+    if labels:
+        classes_N = np.unique([str(labels[row]) for row in rows], return_inverse=True)[1]
+
     return [
-        Score("space", part.name, setting, metric, value, nan, nan, nan, 1, len(rows), options.seed)
-        for metric, value in values.items()
+        Score(
+            task="space",
+            dataset=part.name,
+            setting=setting,
+            metric=metric,
+            value=value,
+            low=float("nan"),
+            high=float("nan"),
+            std=float("nan"),
+            runs=1,
+            n=len(rows),
+            seed=options.seed,
+        )
+        for metric, value in measures(vectors_ND, classes_N).items()
         if value == value
     ]
 
 
-def _rows(part: Embeddings, options: SpaceOptions) -> np.ndarray:
-    if len(part) <= options.most:
-        return np.arange(len(part))
-    return np.sort(
-        np.random.default_rng(options.seed).choice(len(part), options.most, replace=False)
-    )
+def measures(vectors_ND: np.ndarray, classes_N: np.ndarray | None) -> dict[str, float]:
+    """Return what is known of a space, of its classes too if there are any; NaN is unknown."""
+    average, inside, across = space.cosines(vectors_ND, classes_N)
+    values = {
+        "uniformity": space.uniformity(vectors_ND),
+        "average-cosine": average,
+        "effective-rank": space.effective_rank(vectors_ND),
+        "isotropy": space.isotropy(vectors_ND),
+    }
+    if classes_N is not None:
+        values |= {
+            "alignment": space.alignment(vectors_ND, classes_N),
+            "intra-cosine": inside,
+            "inter-cosine": across,
+            "margin": inside - across,
+        }
+    return values
