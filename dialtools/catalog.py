@@ -36,3 +36,8 @@ def lookup(table: Mapping[str, Entry], name: str, *, kind: str) -> Any:
             hint=nearest(name, known) or f"choose from {', '.join(known)}",
         )
     return table[name].load()
+
+
+def summaries(table: Mapping[str, Entry]) -> str:
+    """Return what help says of the entries of a table: `knn: nearest rows; logreg: ...`."""
+    return "; ".join(f"{name}: {entry.summary}" for name, entry in table.items())

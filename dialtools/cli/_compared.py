@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dialtools.cli._grid import Grid, write_table
 from dialtools.cli._run import Run
 from dialtools.eval.options.compare import CompareOptions
+from dialtools.metrics import CORRECTIONS
 
 if TYPE_CHECKING:
     from dialtools.eval.compare.compare import Comparison, Difference, Value
@@ -32,16 +33,9 @@ def report_comparison(comparison: Comparison, options: CompareOptions, run: Run)
         check_gate(comparison, options.fail_if_worse)
 
 
-CORRECTED = {
-    "holm": "after Holm's correction for",
-    "bh": "after Benjamini and Hochberg's correction for",
-    "none": "uncorrected, in",
-}
-
-
 def title(comparison: Comparison) -> str:
     """Return what the numbers of a table are."""
-    tests = f"{CORRECTED[comparison.correct]} {comparison.tests} tests"
+    tests = f"{CORRECTIONS[comparison.correct].summary} {comparison.tests} tests"
     return f"difference to {comparison.baseline} with 95 % interval, p, * p < 0.05 {tests}"
 
 

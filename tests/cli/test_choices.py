@@ -7,7 +7,6 @@ import os
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -93,12 +92,14 @@ def literal_choices() -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def tables() -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the name and the keys of each table of names that some options module can see."""
-    modules = {command.options.__module__ for command in COMMANDS.values()}
-    for module in sorted(modules):
-        for name, value in vars(import_module(module)).items():
-            if isinstance(value, dict) and name.isupper():
-                yield f"{module}.{name}", frozenset(map(repr, value))
+    """Yield where each table of the package is, and its keys as they are written."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if not isinstance(node, ast.Assign | ast.AnnAssign):
+                continue
+            if isinstance(node.value, ast.Dict):
+                where = f"{path.relative_to(PACKAGE)}:{node.lineno}"
+                yield where, frozenset(ast.unparse(key) for key in node.value.keys if key)
 
 
 def test_no_choices_are_written_twice():

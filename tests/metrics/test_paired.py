@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from oracles import slow_tests as slow
 from scipy import stats
 
-from dialtools.metrics import counts
+from dialtools.metrics import CORRECTIONS, counts
 from dialtools.metrics.paired import (
     BLOCK,
-    CORRECTIONS,
     benjamini_hochberg,
     bootstrap,
     draws,
@@ -110,7 +109,8 @@ def test_adjusted_p_values_reject_what_the_stepwise_procedures_do(p: list[float]
 
 
 def test_a_correction_of_one_test_or_none_changes_nothing():
-    for correct in CORRECTIONS.values():
+    for entry in CORRECTIONS.values():
+        correct = entry.load()
         assert correct(np.array([0.03])).tolist() == [0.03] and correct(np.zeros(0)).tolist() == []
 
 

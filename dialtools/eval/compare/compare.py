@@ -14,7 +14,7 @@ from dialtools.eval.compare.columns import Column, Seed, columns_of, in_words
 from dialtools.eval.identity import differing
 from dialtools.eval.options.compare import CompareOptions
 from dialtools.eval.suite import AVERAGE, Row
-from dialtools.metrics import paired
+from dialtools.metrics import CORRECTIONS, paired
 from dialtools.metrics.resample import grouped, percentiles
 
 SCHEMA = "dialtools.comparison/1"
@@ -123,7 +123,7 @@ def evaluate(options: CompareOptions) -> Comparison:
         _test(comparison, sample, pairs, options)
 
     tested = [d for d in comparison.differences.values() if d.test]
-    correction = paired.CORRECTIONS[options.correct]
+    correction = CORRECTIONS[options.correct].load()
     corrected = correction(np.asarray([difference.p for difference in tested]))
     for difference, adjusted in zip(tested, corrected, strict=True):
         difference.adjusted = float(adjusted)

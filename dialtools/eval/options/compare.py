@@ -28,6 +28,7 @@ from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
 from dialtools.eval.options.base import TABLE_FORMATS
+from dialtools.metrics import CORRECTIONS
 from dialtools.options import RunOptions, argument, option
 from dialtools.values import at_least, name_list, not_negative
 
@@ -71,7 +72,7 @@ class CompareOptions(RunOptions):
     )
     correct: str = option(
         "holm",
-        choices=("holm", "bh", "none"),
+        choices=CORRECTIONS,
         help=(
             "for many tests at once: Holm (no false finding), Benjamini-Hochberg (few "
             "among the findings)"

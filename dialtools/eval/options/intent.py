@@ -30,10 +30,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dialtools.catalog import Entry, summaries
 from dialtools.errors import ConfigError
 from dialtools.eval.options.labelled import LabelledOptions
 from dialtools.options import option
 from dialtools.values import int_list, shares
+
+METHODS = {
+    "prototype": Entry(
+        "dialtools.eval.tasks.intent:prototype_scores",
+        "few-shot class means",
+    ),
+    "knn": Entry(
+        "dialtools.eval.tasks.intent:neighbour_scores",
+        "nearest of all training rows",
+    ),
+    "logreg": Entry(
+        "dialtools.eval.tasks.intent:regression_scores",
+        "few-shot logistic regression as in MTEB",
+    ),
+}
 
 
 @dataclass
@@ -42,11 +58,8 @@ class IntentOptions(LabelledOptions):
 
     method: str = option(
         "prototype",
-        choices=("prototype", "knn", "logreg"),
-        help=(
-            "prototype: few-shot class means; knn: nearest of all training rows; logreg: "
-            "few-shot logistic regression as in MTEB"
-        ),
+        choices=METHODS,
+        help=summaries(METHODS),
     )
     shots: tuple[int, ...] = option(
         (), metavar="N[,N...]", parse=int_list, help="examples a class", shown="1,5; logreg: 8"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from dialtools.eval import sanity
 from dialtools.eval.episodes import Episodes
 from dialtools.eval.identity import identity
 from dialtools.eval.labelled import Labelled, labelled_rows, without_label
-from dialtools.eval.options.intent import IntentOptions
+from dialtools.eval.options.intent import METHODS, IntentOptions
 from dialtools.eval.rows import read_parts
 from dialtools.eval.score import Score, Scored, of_queries, of_runs, shares
 from dialtools.eval.tasks import logreg, mixed
@@ -104,7 +103,7 @@ def _scores(
             f"{len(trial.names)} class to learn, {len(asked.labels)} rows to test: "
             "nothing to tell apart"
         )
-    scores = METHODS[options.method](trial)
+    scores = METHODS[options.method].load()(trial)
     sanity.check(scores, train, test, known.labels[: len(train)], asked.labels)
     return scores
 
@@ -119,7 +118,7 @@ def _vectors(part: Embeddings, options: IntentOptions, weight: float | None) -> 
     )
 
 
-def _prototype_scores(trial: Trial) -> list[Score]:
+def prototype_scores(trial: Trial) -> list[Score]:
     """Return the accuracy of each shot count: the class whose mean has the largest dot product."""
     classes_N, scores = trial.asked.classes(trial.names), []
     for shots in trial.options.shots:
@@ -143,7 +142,7 @@ def _prototype_scores(trial: Trial) -> list[Score]:
     return scores
 
 
-def _neighbour_scores(trial: Trial) -> list[Score]:
+def neighbour_scores(trial: Trial) -> list[Score]:
     """Return the accuracy of each number of neighbours: the class that most of them have."""
     classes_N = trial.asked.classes(trial.names)
     most = min(max(trial.options.neighbours), len(trial.known.labels))
@@ -160,15 +159,9 @@ def _neighbour_scores(trial: Trial) -> list[Score]:
     ]
 
 
-def _regression_scores(trial: Trial) -> list[Score]:
+def regression_scores(trial: Trial) -> list[Score]:
+    """Return the scores of logistic regression on a few rows a class, as MTEB draws them."""
     return logreg.scores(trial.known, trial.asked, trial.options, trial.setting, trial.facts)
-
-
-METHODS: dict[str, Callable[[Trial], list[Score]]] = {
-    "prototype": _prototype_scores,
-    "knn": _neighbour_scores,
-    "logreg": _regression_scores,
-}
 
 
 def prototype_hits(
