@@ -1,4 +1,4 @@
-"""A value that takes another's place keeps the case of the place, and the article before it agrees."""
+"""A value that takes another's place keeps the case of the place; the article before it agrees."""
 
 from __future__ import annotations
 
@@ -28,14 +28,19 @@ def takes_an(value: str) -> bool:
 
 
 def with_article(before: str, old: str, new: str) -> str:
-    """Return the text before a value with its article made to agree, if it agreed with the old value."""
-    found = ARTICLE.search(before)
-    if not found or (found[1].lower() == "an") != takes_an(old) or takes_an(new) == takes_an(old):
+    """Return the text before a value with an article that agrees, if one agreed with the old."""
+    place = ARTICLE.search(before)
+    if not place or takes_an(new) == takes_an(old):
+        return before
+    word = place[1]
+    if (word.lower() == "an") != takes_an(old):
         return before
     article = "an" if takes_an(new) else "a"
-    article = article.upper() if found[1].isupper() and len(found[1]) > 1 else article
-    article = article.capitalize() if found[1][0].isupper() and not article.isupper() else article
-    return before[: found.start(1)] + article + found[2]
+    if word.isupper() and len(word) > 1:  # of A alone one cannot tell
+        article = article.upper()
+    elif word[0].isupper():
+        article = article.capitalize()
+    return before[: place.start(1)] + article + place[2]
 
 
 def in_case(value: str, before: str, old: str, *, lower: bool, upper: bool) -> str:

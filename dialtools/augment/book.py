@@ -14,6 +14,7 @@ from dialtools.errors import DataError
 from dialtools.streams.atomic import atomic_file
 
 SCHEMA = "dialtools.book/1"
+REPORTED = 5
 
 
 def key(value: str) -> str:
@@ -42,7 +43,10 @@ class Book:
                     self.add(label, form, count)
 
     def values(self, label: str) -> list[tuple[str, int]]:
-        """Return the values of a type and their counts, the most frequent first, then in the order of first use."""
+        """Return the values of a type and their counts, the most frequent first.
+
+        Of equal counts, those come first that were used first.
+        """
         values = [
             (max(forms, key=forms.__getitem__), sum(forms.values()))
             for forms in self.types.get(label, {}).values()
@@ -57,7 +61,11 @@ class Book:
         max_words: int | None = None,
         top: int | None = None,
     ) -> Book:
-        """Return the book of some types only, without rare and long values, and no more than the most frequent."""
+        """Return the book of some types only, without rare and long values.
+
+        Args:
+            top: how many of a type at most, the most frequent.
+        """
         kept, wanted = Book(), set(types)
         for label in self.types:
             if wanted and label not in wanted:
@@ -72,31 +80,31 @@ class Book:
         return kept
 
     def report(self) -> Iterator[dict[str, Any]]:
-        """Yield what each type holds, the largest first: values, mentions, the commonest, and hints at noise.
+        """Yield what each type holds, the largest first: values, mentions, and hints at noise.
 
         `once` is the share of values seen a single time, `shared` how many values other types have
         too.
         """
         for label in sorted(self.types, key=lambda label: (-len(self.types[label]), label)):
             values = self.values(label)
-            others = {
-                other: len(self.types[label].keys() & self.types[other].keys())
-                for other in self.types
-                if other != label
-            }
-            shared = dict(
-                sorted(
-                    ((o, n) for o, n in others.items() if n), key=lambda pair: (-pair[1], pair[0])
-                )[:5]
-            )
             yield {
                 "type": label,
                 "values": len(values),
                 "mentions": sum(n for _, n in values),
-                "top": [v for v, _ in values[:5]],
+                "top": [v for v, _ in values[:REPORTED]],
                 "once": sum(n == 1 for _, n in values) / len(values),
-                "shared": shared,
+                "shared": self._shared(label),
             }
+
+    def _shared(self, label: str) -> dict[str, int]:
+        """Return the types with which one has most values in common, and how many."""
+        shared = [
+            (other, len(self.types[label].keys() & values.keys()))
+            for other, values in self.types.items()
+            if other != label
+        ]
+        most = sorted(shared, key=lambda pair: (-pair[1], pair[0]))[:REPORTED]
+        return {other: n for other, n in most if n}
 
     @property
     def size(self) -> int:
@@ -114,38 +122,42 @@ class Book:
 
     @classmethod
     def load(cls, path: str) -> Book:
-        """Read a book: {"types": {type: {value: count}}}, or only the inner part; a list of values counts each once.
+        """Read a book: {"types": {type: {value: count}}}, or only the inner part.
+
+        In a list of values each counts once.
 
         Raises:
             DataError: naming the type and the value that is none.
         """
         book = cls()
         try:
-            given: Any = json.loads(Path(path).read_text(encoding="utf-8"))
+            content: Any = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise DataError(error.strerror or str(error), where=path) from None
         except ValueError as error:
             raise DataError(f"not a book: {error}", where=path) from None
-        types = given.get("types", given) if isinstance(given, dict) else None
+        types = content.get("types", content) if isinstance(content, dict) else None
         if not isinstance(types, dict):
             raise DataError('not a book: expected {"types": {type: {value: count}}}', where=path)
         for label, values in types.items():
-            pairs = (
-                values.items()
-                if isinstance(values, dict)
-                else ((v, 1) for v in values)
-                if isinstance(values, list)
-                else None
-            )
-            if pairs is None or not label.strip() or set(label) & set("{}"):
-                raise DataError(
-                    f"{label!r}: expected a name without braces, and its values with their counts",
-                    where=path,
-                )
-            for value, count in pairs:
-                if not isinstance(value, str) or type(count) is not int or count < 1:
-                    raise DataError(
-                        f"{label}: {value!r}: expected a text and a count above 0", where=path
-                    )
+            for value, count in _counts(values, label, where=path):
                 book.add(label, value, count)
         return book
+
+
+def _counts(values: Any, label: str, *, where: str) -> Iterator[tuple[str, int]]:
+    """Yield the values of a type and their counts, as a file has them."""
+    if isinstance(values, list):
+        pairs = [(value, 1) for value in values]
+    elif isinstance(values, dict):
+        pairs = list(values.items())
+    else:
+        pairs = None
+    if pairs is None or not label.strip() or set(label) & set("{}"):
+        expected = "a name without braces, and its values with their counts"
+        raise DataError(f"{label!r}: expected {expected}", where=where)
+    for value, count in pairs:
+        if not isinstance(value, str) or type(count) is not int or count < 1:
+            message = f"{label}: {value!r}: expected a text and a count above 0"
+            raise DataError(message, where=where)
+        yield value, count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dialtools.augment.book import key
@@ -13,7 +13,7 @@ from dialtools.augment.templates import template
 from dialtools.corpora.utterances import Span
 
 SPARE = 4
-"""Combinations looked at for each that is asked for: those that give two values one replacement are passed over."""
+"""Combinations tried for each asked for: some give two values one replacement, and are no use."""
 
 
 class Ambiguous(ValueError):
@@ -32,8 +32,7 @@ def named(turns: Sequence[Turn]) -> Named:
 
     Raises:
         Ambiguous: if one value has two types; if a mention cuts into another value; if a value
-            without a letter (6)
-            stands somewhere without a mark: it may be anything.
+            without a letter (6) stands somewhere without a mark: it may be anything.
     """
     number: dict[str, int] = {}
     entities: list[tuple[str, str]] = []
@@ -47,26 +46,32 @@ def named(turns: Sequence[Turn]) -> Named:
                 raise Ambiguous(f"{value!r} is {entities[place][0]} and {span.label}")
     if not entities:
         return Named([], [[] for _ in turns])
-    longest = sorted(
-        (value.split() for _, value in entities), key=lambda words: -len(" ".join(words))
-    )
-    either = "|".join(r"\s+".join(map(re.escape, words)) for words in longest)
-    pattern = re.compile(rf"(?<!\w)(?:{either})(?!\w)", re.IGNORECASE)
-    marks = []
-    for turn in turns:
-        found = [(span, number[key(turn.text[span.start : span.end])]) for span in turn.spans]
-        for match in pattern.finditer(turn.text):
-            over = [
-                span for span in turn.spans if span.start < match.end() and match.start() < span.end
-            ]
-            if any(span.start <= match.start() and match.end() <= span.end for span in over):
-                continue
-            place = number.get(key(match[0]))
-            if over or place is None or not any(map(str.isalpha, match[0])):
-                raise Ambiguous(f"{match[0]!r} may be a value or not")
-            found.append((Span(match.start(), match.end(), entities[place][0]), place))
-        marks.append(sorted(found))
-    return Named(entities, marks)
+    pattern = _either(value for _, value in entities)
+    return Named(entities, [_mentions(turn, pattern, number, entities) for turn in turns])
+
+
+def _either(values: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern of whole words that is any of the values; the longest is tried first."""
+    words = sorted((value.split() for value in values), key=lambda words: -len(" ".join(words)))
+    either = "|".join(r"\s+".join(map(re.escape, value)) for value in words)
+    return re.compile(rf"(?<!\w)(?:{either})(?!\w)", re.IGNORECASE)
+
+
+def _mentions(
+    turn: Turn, pattern: re.Pattern[str], number: dict[str, int], entities: list[tuple[str, str]]
+) -> list[tuple[Span, int]]:
+    """Return where entities stand in a turn, marked or not, and the number of each."""
+    marks = [(span, number[key(turn.text[span.start : span.end])]) for span in turn.spans]
+    for match in pattern.finditer(turn.text):
+        start, end = match.span()
+        over = [span for span in turn.spans if span.start < end and start < span.end]
+        if any(span.start <= start and end <= span.end for span in over):
+            continue
+        place = number.get(key(match[0]))
+        if over or place is None or not any(map(str.isalpha, match[0])):
+            raise Ambiguous(f"{match[0]!r} may be a value or not")
+        marks.append((Span(start, end, entities[place][0]), place))
+    return sorted(marks)
 
 
 def variants(
@@ -77,7 +82,9 @@ def variants(
     articles: bool,
     seed: int,
 ) -> Iterator[list[Turn]]:
-    """Yield the turns of a dialogue with other values, each replaced everywhere, two values never by one.
+    """Yield the turns of a dialogue with other values, each replaced everywhere.
+
+    Two values are never replaced by one.
 
     Raises:
         Ambiguous: see `named`.

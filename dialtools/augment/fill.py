@@ -1,4 +1,4 @@
-"""Filling: every combination of the most frequent values, or a seeded sample of them (TaDSE 5.1)."""
+"""Filling: every combination of the most frequent values, or a sample of them (TaDSE 5.1)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dialtools.corpora.utterances import Span
 
 
 def combinations(sizes: Sequence[int], most: int | None, *, seed: int) -> Iterator[tuple[int, ...]]:
-    """Yield which value each slot takes: all combinations from left to right, or `most` of them in random order.
+    """Yield which value each slot takes: all combinations, or `most` of them in random order.
 
     What is cut is never enumerated: numbers are drawn below the product of the sizes and written in
     its mixed radix.
@@ -60,7 +60,7 @@ class Filler:
         return total if self.most is None else min(total, self.most)
 
     def __call__(self, template: Template, old: Sequence[str]) -> Iterator[tuple[str, list[Span]]]:
-        """Yield the texts of a template that held the values `old`, and where their values stand."""
+        """Yield the texts of a template that held the values `old`, and where values stand."""
         choices = [
             self.values.get(label) or [value]
             for label, value in zip(template.labels, old, strict=True)
@@ -78,9 +78,13 @@ class Filler:
 def put(
     template: Template, old: Sequence[str], new: Sequence[str], *, articles: bool
 ) -> tuple[str, list[Span]]:
-    """Return the text with new values for old ones, in the case of their places and with articles that agree."""
+    """Return the text with new values for old ones, and where they stand.
+
+    They are in the case of their places, and articles agree.
+    """
     whole = "".join(template.around) + "".join(old)
-    lower, upper = whole == whole.lower() != whole.upper(), whole == whole.upper() != whole.lower()
+    lower = whole == whole.lower() != whole.upper()
+    upper = whole == whole.upper() != whole.lower()
     around, values, before = list(template.around), [], ""
     for i, (was, value) in enumerate(zip(old, new, strict=True)):
         if articles and not upper:

@@ -26,7 +26,7 @@ class Turn(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A record: its place, its fields but for the texts, and its turns; an utterance is a single one."""
+    """A record: its place, its fields but for the texts, and its turns; an utterance is one."""
 
     where: Where
     about: dict[str, Any]
@@ -68,7 +68,9 @@ def items(
     tag: Tagger | None,
     marked: dict[str, list[dict[str, Any]]] | None,
 ) -> Iterator[Item]:
-    """Yield the records of the inputs with their values marked; holds a chunk, and a batch of the tagger.
+    """Yield the records of the inputs with their values marked.
+
+    Holds a chunk, and a batch of the tagger.
 
     Args:
         tag: marks texts that come without slots.
@@ -108,40 +110,33 @@ def _item(
         return Item(
             where, {name: value for name, value in record.items() if name != key}, turns, True
         )
-    text, spans, about = utterance(record)
+    text, own, about = utterance(record)
+    spans: Any = own  # None where nobody marked any: a tagger may fill them in
     if marked is not None:
         spans = slots(marked.get(str(about.get("id", where.line)), []), text, "spans")
-    return Item(where, about, [Turn(text, spans, {})], False)  # type: ignore[arg-type] - a tagger may fill None in
+    return Item(where, about, [Turn(text, spans, {})], False)
 
 
 def _turn(turn: Any, text: str, number: int) -> Turn:
+    spans: Any = None  # nobody marked any: a tagger may fill them in
     if isinstance(turn, str):
-        return Turn(turn, None, {})  # type: ignore[arg-type]
-    text = next(
-        turn[name] for name in TEXT_KEYS if name in turn
-    )  # offsets count from its first blank
-    spans = (
-        None if turn.get("slots") is None else slots(turn["slots"], text, f"turns[{number}].slots")
-    )
-    return Turn(
-        text,
-        spans,
-        {name: value for name, value in turn.items() if name not in (*TEXT_KEYS, "slots")},
-    )  # type: ignore[arg-type]
+        return Turn(turn, spans, {})
+    # the text as it came: offsets count from its first blank
+    text = next(turn[name] for name in TEXT_KEYS if name in turn)
+    if turn.get("slots") is not None:
+        spans = slots(turn["slots"], text, f"turns[{number}].slots")
+    about = {name: value for name, value in turn.items() if name not in (*TEXT_KEYS, "slots")}
+    return Turn(text, spans, about)
 
 
 def _tagged(part: list[Item], tag: Tagger) -> list[Item]:
     """Fill in the values of texts in which nobody has marked any."""
-    found = iter(tag([turn.text for item in part for turn in item.turns if turn.spans is None]))
-    return [
-        item._replace(
-            turns=[
-                turn if turn.spans is not None else turn._replace(spans=next(found))
-                for turn in item.turns
-            ]
-        )
-        for item in part
-    ]
+    new = iter(tag([turn.text for item in part for turn in item.turns if turn.spans is None]))
+
+    def marked(turn: Turn) -> Turn:
+        return turn if turn.spans is not None else turn._replace(spans=next(new))
+
+    return [item._replace(turns=[marked(turn) for turn in item.turns]) for item in part]
 
 
 def _chosen(turn: Turn, options: AugmentOptions) -> Turn:

@@ -1,4 +1,4 @@
-"""Two passes over the records: the first learns the entity book, the second tells templates and fills them."""
+"""Two passes over the records: one learns the entity book, one makes templates and fills them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dialtools.chance import stable_hash
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally
 
-FULL = "copies of others"
+COPY = "copies of others"
 
 
 class Augment:
@@ -53,7 +53,7 @@ class Augment:
         with tempfile.TemporaryFile() as spool:
             self.learn(spool)
             for line in spool:
-                for record in self._told(Item.unpacked(line)):
+                for record in self._records(Item.unpacked(line)):
                     if limit is not None and self.tally.kept == limit:
                         return
                     self.tally.keep()
@@ -92,7 +92,8 @@ class Augment:
     def _trains(self, item: Item) -> bool:
         return item.about.get("split", self.options.train_split) == self.options.train_split
 
-    def _told(self, item: Item) -> Iterator[dict[str, Any]]:
+    def _records(self, item: Item) -> Iterator[dict[str, Any]]:
+        """Yield a record with its templates, and those made from it."""
         yield self._record(item)
         if not self._trains(item):
             self.passed += 1
@@ -120,7 +121,7 @@ class Augment:
         number, options = 0, self.options
         for turns in self._filled(item):
             if not _add(self.seen, _digest(turns)):
-                self.tally.drop(FULL)
+                self.tally.drop(COPY)
                 continue
             number += 1
             self.synthetic += 1
@@ -185,12 +186,21 @@ class Augment:
     def line(self) -> str:
         """Return the closing line: the figures of the paper's table 1."""
         total = self.originals + self.synthetic
-        text = f"{total:,} {'dialogues' if self.dialogues else 'utterances'} ({self.originals:,} + {self.synthetic:,} made{f', {total / self.originals:.1f} x' if self.originals else ''})"
-        text += f" from {_count(len(self.templates), 'template')}; {_count(len(self.book.types), 'entity type')}, {_count(self.book.size, 'value')}"
-        text += f"; {self.passed:,} of other splits passed on" if self.passed else ""
-        text += f"; {self.ambiguous:,} dialogues ambiguous, not filled" if self.ambiguous else ""
+        unit = "dialogues" if self.dialogues else "utterances"
+        growth = f", {total / self.originals:.1f} x" if self.originals else ""
+        templates = _count(len(self.templates), "template")
+        types = _count(len(self.book.types), "entity type")
+        values = _count(self.book.size, "value")
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in self.tally.dropped.most_common())
-        return text + (f"; dropped {reasons}" if reasons else "")
+        facts = [
+            f"{total:,} {unit} ({self.originals:,} + {self.synthetic:,} made{growth}) "
+            f"from {templates}",
+            f"{types}, {values}",
+            f"{self.passed:,} of other splits passed on" if self.passed else "",
+            f"{self.ambiguous:,} dialogues ambiguous, not filled" if self.ambiguous else "",
+            f"dropped {reasons}" if reasons else "",
+        ]
+        return "; ".join(filter(None, facts))
 
 
 def _digest(turns: list[Turn]) -> bytes:

@@ -12,6 +12,7 @@ from dialtools.streams.options import OutputOptions
 from dialtools.values import at_least, count_or_all, name_list
 
 RULES = "rules"
+SLOTLESS = ("keep", "skip")
 
 
 @dataclass
@@ -22,7 +23,8 @@ class AugmentOptions(CorpusOptions, OutputOptions, RunOptions):
         None,
         metavar="NAME|DIR|rules",
         group="Entities",
-        help="mark records without slots: with an installed spaCy pipeline, or with the values of --book",
+        help="mark records without slots: with an installed spaCy pipeline, "
+        "or with the values of --book",
     )
     spans: str | None = option(
         None,
@@ -99,12 +101,13 @@ class AugmentOptions(CorpusOptions, OutputOptions, RunOptions):
         None,
         metavar="FILE",
         group="Entity book",
-        help="write what each type holds, and what hints at noise: values seen once, values that other types have too",
+        help="write what each type holds, and what hints at noise: values seen once, "
+        "values that other types have too",
         how=True,
     )
     slotless: str = option(
         "keep",
-        choices=("keep", "skip"),
+        choices=SLOTLESS,
         group="Templates",
         help="records without slots: their own template, or left out",
     )
@@ -124,7 +127,8 @@ class AugmentOptions(CorpusOptions, OutputOptions, RunOptions):
         "train",
         metavar="NAME",
         group="Filling",
-        help="records of other splits are passed on: neither learnt from nor filled, and their texts never made",
+        help="records of other splits are passed on: neither learnt from nor filled, "
+        "and their texts never made",
     )
 
     def __post_init__(self) -> None:

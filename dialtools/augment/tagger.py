@@ -1,4 +1,4 @@
-"""Who marks the values of texts that come without slots: a spaCy pipeline, the entity book, or another program's file."""
+"""Who marks the values of texts without slots: spaCy, the entity book, or a file of others."""
 
 from __future__ import annotations
 
@@ -52,9 +52,8 @@ def _pipeline(name: str) -> Language:
             hint=f"python -m spacy download {name}, a directory, or --ner rules with a --book",
         ) from None
     if not {"ner", "entity_ruler", "span_ruler"} & set(nlp.pipe_names):
-        raise ConfigError(
-            f"the pipeline {name!r} finds no entities; it has {', '.join(nlp.pipe_names) or 'nothing'}"
-        )
+        parts = ", ".join(nlp.pipe_names) or "nothing"
+        raise ConfigError(f"the pipeline {name!r} finds no entities; it has {parts}")
     return nlp
 
 
