@@ -26,17 +26,26 @@ def backward(
         loss: from the vectors of all parts, in order, to a scalar.
         device: where `encode` computes.
         cached: keep no graph; after the loss encode each part again, with the same dropout, for its
-            gradients.
-            Memory is then that of one part. Gradients are the same.
+            gradients. Memory is then that of one part. Gradients are the same.
 
     Returns:
         the loss, detached; gradients are added to the parameters.
     """
-    if not cached:
-        total = loss(torch.cat([encode(part) for part in parts]))
-        total.backward()
-        return total.detach()
-    states, vectors = [], []
+    if cached:
+        return _backward_twice(encode, parts, loss, device)
+    total = loss(torch.cat([encode(part) for part in parts]))
+    total.backward()
+    return total.detach()
+
+
+def _backward_twice(
+    encode: Callable[[Any], Tensor],
+    parts: Sequence[Any],
+    loss: Callable[[Tensor], Tensor],
+    device: torch.device,
+) -> Tensor:
+    states: list[Any] = []
+    vectors: list[Tensor] = []
     with torch.no_grad():
         for part in parts:
             states.append(random_state(device))
@@ -46,9 +55,8 @@ def backward(
     total = loss(leaves)
     total.backward()
     assert leaves.grad is not None
-    for part, state, gradient in zip(
-        parts, states, leaves.grad.split([len(v) for v in vectors]), strict=True
-    ):
+    gradients = leaves.grad.split([len(rows) for rows in vectors])
+    for part, state, gradient in zip(parts, states, gradients, strict=True):
         set_random_state(device, state)
         encode(part).backward(gradient)
     set_random_state(device, end)

@@ -17,7 +17,8 @@ def gradients(cached: bool) -> tuple[float, list[torch.Tensor]]:
     parts = torch.randn(12, 6, dtype=torch.float64).split([5, 4, 3])
 
     def loss(vectors: torch.Tensor) -> torch.Tensor:
-        return hard_negative(*nn.functional.normalize(vectors, dim=1).chunk(2)).mean()
+        anchor, positive = nn.functional.normalize(vectors, dim=1).chunk(2)
+        return hard_negative(anchor, positive, temperature=0.05).mean()
 
     torch.manual_seed(1)
     value = gradcache.backward(model, parts, loss, device=torch.device("cpu"), cached=cached)

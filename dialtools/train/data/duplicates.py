@@ -17,7 +17,7 @@ def same_text(anchor_N: np.ndarray, positive_N: np.ndarray) -> np.ndarray:
     text = np.concatenate([anchor_N, positive_N])
     partner = np.concatenate([positive_N, anchor_N])
     same = (text[:, None] == text[None, :]) | (partner[:, None] == text[None, :])
-    return _without_own(same, len(anchor_N))
+    return _without_self_and_partner(same, len(anchor_N))
 
 
 def neighbours(dialogue_N: np.ndarray, turn_N: np.ndarray) -> np.ndarray:
@@ -25,10 +25,11 @@ def neighbours(dialogue_N: np.ndarray, turn_N: np.ndarray) -> np.ndarray:
     dialogue = np.tile(dialogue_N, 2)
     turn = np.concatenate([turn_N - 1, turn_N])
     near = (dialogue[:, None] == dialogue[None, :]) & (np.abs(turn[:, None] - turn[None, :]) <= 1)
-    return _without_own(near, len(dialogue_N))
+    return _without_self_and_partner(near, len(dialogue_N))
 
 
-def _without_own(mask: np.ndarray, n: int) -> np.ndarray:
+def _without_self_and_partner(mask: np.ndarray, n: int) -> np.ndarray:
+    """Clear in place where a row meets itself or its partner."""
     rows = np.arange(2 * n)
     mask[rows, rows] = False
     mask[rows, (rows + n) % (2 * n)] = False

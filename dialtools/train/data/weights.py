@@ -15,8 +15,8 @@ def pair_weights(store: Store, pairs: np.ndarray, *, kind: str, mean_one: bool) 
 
     Args:
         kind: `none` 1 for all; `given` what the records say, 1 where they say nothing; `irf` what
-            the records say, else
-            1 / (ln f + 1), f the frequency of the response (WMDC, METHODS 4.3).
+            the records say, else 1 / (ln f + 1), f the frequency of the response (WMDC,
+            METHODS 4.3).
         mean_one: scale so that the mean over `pairs` is 1.
     """
     if kind == "none":

@@ -20,12 +20,12 @@ def similarity(left: Tensor, right: Tensor, temperature: float) -> Tensor:
 def cross_entropy_of_diagonal(logits_NN: Tensor, excluded_NN: Tensor | None) -> Tensor:
     """Return (N,) -log softmax of the diagonal, without the excluded negatives."""
     if excluded_NN is not None:
-        own = torch.eye(len(logits_NN), dtype=torch.bool, device=logits_NN.device)
-        logits_NN = logits_NN.masked_fill(excluded_NN & ~own, MASKED)
+        diagonal = torch.eye(len(logits_NN), dtype=torch.bool, device=logits_NN.device)
+        logits_NN = logits_NN.masked_fill(excluded_NN & ~diagonal, MASKED)
     return torch.logsumexp(logits_NN, 1) - logits_NN.diagonal()
 
 
 def negatives(n: int, excluded: Tensor | None, device: torch.device) -> Tensor:
     """Return (2N, 2N) bool: all rows but oneself, one's partner, and the excluded."""
-    own = torch.eye(n, dtype=torch.bool, device=device).repeat(2, 2)
-    return ~own if excluded is None else ~(own | excluded)
+    self_or_partner = torch.eye(n, dtype=torch.bool, device=device).repeat(2, 2)
+    return ~self_or_partner if excluded is None else ~(self_or_partner | excluded)

@@ -12,7 +12,7 @@ def hard_negative(
     anchor_ND: Tensor,
     positive_ND: Tensor,
     *,
-    temperature: float = 0.05,
+    temperature: float,
     excluded: Tensor | None = None,
 ) -> Tensor:
     """Contrast each utterance with the 2(N-1) others of its batch, the nearest weighing most.

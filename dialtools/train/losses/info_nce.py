@@ -11,7 +11,7 @@ def info_nce(
     anchor_ND: Tensor,
     positive_ND: Tensor,
     *,
-    temperature: float = 0.05,
+    temperature: float,
     excluded: Tensor | None = None,
 ) -> Tensor:
     """Let each anchor pick its positive of N, and each positive its anchor (WMDC app. A).
@@ -30,7 +30,7 @@ def one_way(
     anchor_ND: Tensor,
     positive_ND: Tensor,
     *,
-    temperature: float = 0.05,
+    temperature: float,
     excluded: Tensor | None = None,
 ) -> Tensor:
     """Let each anchor pick its positive of N (SimCSE; with raw dot products, TOD-BERT).

@@ -42,7 +42,11 @@ def similarities(
 def candidate_similarities(
     turn_sums_NCD: Tensor, turn_sizes_NC: Tensor, responses_NKTD: Tensor, weigh: Weigh | None = None
 ) -> Tensor:
-    """Return (N, K): the same where each context has K candidates of its own, (N, K, T, D)."""
+    """Return (N, K): as `similarities`, where each context has K candidates for itself alone.
+
+    Args:
+        responses_NKTD: tokens of the candidates, padded with zeros.
+    """
     turns = turn_sums_NCD if weigh else turn_sums_NCD.sum(1, keepdim=True)
     through = torch.einsum("nktd,ncd->nktc", responses_NKTD, turns)
     refined_NKCD = torch.einsum("nktd,nktc->nkcd", responses_NKTD, through)

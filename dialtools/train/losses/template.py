@@ -32,7 +32,7 @@ def template_losses(
     *,
     temperature: Terms,
     share: Terms,
-    negatives: str = "utterances",
+    negatives: str,
     same: Tensor | None = None,
 ) -> Tensor:
     """L = lambda_u L^u + lambda_t L^t + lambda_pair L^pair (equation 4).
