@@ -1,7 +1,8 @@
 """dial-eval finetune - fine-tune an encoder on a few examples, and test it
 
   dial-eval finetune intent --model model/ tickets.jsonl
-  dial-eval finetune select --shots 100 --model model/ dstc2_acts.jsonl
+  dial-eval finetune select --model model/ --shots 500 \\
+    --train pairs.jsonl --test heldout.jsonl
   dial-eval finetune act --target current --model model/ dstc2_acts.jsonl
 
 Reads records, not embeddings, and trains: all of the encoder and a small head,

@@ -1,8 +1,8 @@
 """dial-eval finetune act - acts of a turn, learnt from a few examples
 
   dial-eval finetune act --model model/ dstc2_acts.jsonl
-  dial-eval finetune act --target current --model model/ dstc2_acts.jsonl
-  dial-eval finetune act --truncation words --model dse/ dstc2_acts.jsonl
+  dial-eval finetune act --target current --truncation words --shots 10,20 \\
+    --model model/ dstc2_acts.jsonl
 
 Records of `history`, the `response` to it and the acts of that response in
 `labels`. `next` reads the history alone, `current` the response too, which is

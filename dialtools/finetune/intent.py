@@ -1,9 +1,10 @@
 """dial-eval finetune intent - intents, learnt from a few examples
 
   dial-eval finetune intent --model model/ tickets.jsonl
-  dial-eval finetune intent --model model/ --model dse/ tickets.jsonl
-  dial-eval finetune intent --model dse/ --without oos tickets.jsonl
-  dial-eval finetune intent --resume --model dse/ tickets.jsonl -o dse.jsonl
+  dial-eval finetune intent --model bert-base-uncased --model dse/ \\
+    --shots 1,5 --without oos tickets.jsonl -o scores.jsonl
+  dial-eval finetune intent --resume --model dse/ \\
+    --train tickets.jsonl --test tickets.jsonl -o dse.jsonl
 
 Records of `text`, `label` and `split`, or --train FILE and --test FILE. A run
 draws k examples a class to train on and k to validate on, as `dial-eval intent`

@@ -1,8 +1,9 @@
 """dial-eval finetune select - responses, learnt from a few pairs
 
-  dial-eval finetune select --model model/ dstc2_acts.jsonl
-  dial-eval finetune select --shots 100 --model model/ dstc2_acts.jsonl
-  dial-eval finetune select --candidates 20 --model dse/ dstc2_acts.jsonl
+  dial-eval finetune select --model model/ \\
+    --train pairs.jsonl --test heldout.jsonl
+  dial-eval finetune select --model model/ --shots 100 --candidates 20 \\
+    dstc2_acts.jsonl
 
 Records of a query (`context`, `history`, `query` or `question`: a text, or a
 list of turns), its `response`, which is to be found among candidates, and

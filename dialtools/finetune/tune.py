@@ -34,7 +34,7 @@ SPREAD = 0.02
 
 @dataclass
 class Result:
-    """How a run went: what a ledger keeps of it.
+    """How a run went: what the job keeps of it.
 
     Attributes:
         figures: scores on the test rows, in percent.

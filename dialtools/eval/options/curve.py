@@ -1,16 +1,17 @@
 """dial-eval curve - scores over the steps of training
 
   dial-eval curve --intent tickets.jsonl run/
-  dial-eval curve --intent tickets.jsonl --select pairs.jsonl run/
-  dial-eval curve --intent tickets.jsonl --plot curve.svg -o curve.jsonl run/
-  dial-eval curve --intent tickets.jsonl --shots 5 --plot c.png run/ other/
+  dial-eval curve --intent tickets.jsonl --select pairs.jsonl \\
+    --plot curve.svg -o curve.jsonl run/
+  dial-eval curve --intent tickets.jsonl --shots 5 \\
+    --metric "5-shot accuracy" --plot curve.png run/ other/
 
 A run is a model directory whose training kept snapshots (dial-train
 --snapshot-every), or the MODEL.partial of one that still goes on. Each snapshot
 embeds the records that are needed and is scored as `dial-eval intent` and
 `dial-eval select` score embedding files; the picture has a line for each run,
-of one metric (--metric "5-shot accuracy"), with its interval. With -o FILE each
-finished point is kept in FILE.partial, and --resume scores the others only.
+of one metric, with its interval. With -o FILE each finished point is kept in
+FILE.partial, and --resume scores the others only.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class CurveOptions(EngineOptions, RunOptions):
     --snapshot-every), or the MODEL.partial of one that still goes on. Each snapshot
     embeds the records that are needed and is scored as `dial-eval intent` and
     `dial-eval select` score embedding files; the picture has a line for each run,
-    of one metric (--metric "5-shot accuracy"), with its interval. With -o FILE each
+    of one metric, with its interval. With -o FILE each
     finished point is kept in FILE.partial, and --resume scores the others only.
     """
 
