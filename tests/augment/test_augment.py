@@ -9,6 +9,7 @@ from pathlib import Path
 import orjson
 import pyarrow.parquet as pq
 import pytest
+from written import json_value
 
 from dialtools.augment.book import Book
 
@@ -111,8 +112,7 @@ def test_a_book_is_written_edited_merged_and_read_back(run, tmp_path: Path):
     (tmp_path / "c.json").write_text('{"city": ["Kyiv", "Łódź"]}')
     found = rows(
         run(
-            *shlex.split("-q --book b.json --book c.json --top-k 2 --save-book d.json"),
-            data=data,
+            *shlex.split("-q --book b.json --book c.json --top-k 2 --save-book d.json"), data=data
         ).stdout
     )
     assert [r["text"] for r in found if r.get("synthetic")] == [
@@ -149,24 +149,12 @@ def test_a_report_hints_at_noise(run, tmp_path: Path):
     ]
     done = run("--report", "r.jsonl", "--no-fill", "--slotless", "skip", data=data)
     assert len(rows(done.stdout)) == 4 and b"dropped 1 without slots" in done.stderr
-    assert rows((tmp_path / "r.jsonl").read_bytes()) == [
-        {
-            "type": "city",
-            "values": 2,
-            "mentions": 3,
-            "top": ["rome", "oslo"],
-            "once": 0.5,
-            "shared": {"person": 1},
-        },
-        {
-            "type": "person",
-            "values": 1,
-            "mentions": 1,
-            "top": ["Oslo"],
-            "once": 1.0,
-            "shared": {"city": 1},
-        },
-    ]
+    assert rows((tmp_path / "r.jsonl").read_bytes()) == json_value("""
+        [{"type": "city", "values": 2, "mentions": 3, "top": ["rome", "oslo"], "once": 0.5,
+          "shared": {"person": 1}},
+         {"type": "person", "values": 1, "mentions": 1, "top": ["Oslo"], "once": 1.0,
+          "shared": {"city": 1}}]
+    """)
 
 
 def test_templates_may_be_typed_and_are_counted(run, tmp_path: Path):

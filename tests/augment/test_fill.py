@@ -110,49 +110,22 @@ def test_case_and_articles_agree_with_the_place(text: str, old: str, new: str, m
     assert put(cut, [old], [new], articles=False)[0].lower() == text.replace(old, new).lower()
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "hour",
-        "honest man",
-        "Orlando",
-        "8 pm",
-        "80",
-        "8,000",
-        "11",
-        "18th",
-        "11:30",
-        "MRI",
-        "x-ray".upper(),
-        "umbrella",
-        "uninsured",
-        "unimportant",
-    ],
+BEFORE_AN = (
+    *("hour", "honest man", "Orlando", "8 pm", "80", "8,000", "11", "18th", "11:30", "MRI"),
+    *("X-RAY", "umbrella", "uninsured", "unimportant"),
 )
+BEFORE_A = (
+    *("week", "university", "European city", "user", "one-way", "US city", "UFO", "10", "110"),
+    *("1,100", "9 am", "house", "UK trip", "unit", ""),
+)
+
+
+@pytest.mark.parametrize("value", BEFORE_AN)
 def test_an(value: str):
     assert takes_an(value)
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "week",
-        "university",
-        "European city",
-        "user",
-        "one-way",
-        "US city",
-        "UFO",
-        "10",
-        "110",
-        "1,100",
-        "9 am",
-        "house",
-        "UK trip",
-        "unit",
-        "",
-    ],
-)
+@pytest.mark.parametrize("value", BEFORE_A)
 def test_a(value: str):
     assert not takes_an(value)
 

@@ -10,20 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from written import json_value
 
-TALK = {
-    "id": "d1",
-    "split": "train",
-    "turns": [
-        {"speaker": "user", "text": "hello"},
-        {"speaker": "system", "text": "what food?", "acts": ["request"]},
-        {
-            "speaker": "user",
-            "text": "thai please",
-            "slots": [{"start": 0, "end": 4, "label": "food"}],
-        },
-    ],
-}
+TALK = json_value("""
+    {"id": "d1", "split": "train",
+     "turns": [{"speaker": "user", "text": "hello"},
+      {"speaker": "system", "text": "what food?", "acts": ["request"]},
+      {"speaker": "user", "text": "thai please",
+       "slots": [{"start": 0, "end": 4, "label": "food"}]}]}
+""")
 ASK = {
     "history": [{"speaker": "a", "text": "who has rar?"}],
     "response": "try unrar",

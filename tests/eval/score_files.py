@@ -39,6 +39,11 @@ def write_npy(path: Path, rows: Sequence[Record], matrix_ND: np.ndarray) -> Path
     return path
 
 
+def halves(files: Sequence[Path]) -> list[object]:
+    """Return the flags that name a training and a test file."""
+    return ["--train", files[0], "--test", files[1]]
+
+
 def score(records: Sequence[Record], metric: str, setting: str | None = None) -> Record:
     """Return the one record of a metric, in a setting if several have it."""
     found = [r for r in records if r["metric"] == metric and setting in (None, r["setting"])]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from score_files import Evaluate, Record, Toy, score, write
+from score_files import Evaluate, Record, Toy, halves, score, write
 
 from dialtools.eval import each
 
@@ -161,7 +161,7 @@ def test_classes_are_counted_and_test_texts_that_training_rows_repeat_are_found(
         write(tmp_path / "train.jsonl", train, embedding=axes),
         write(tmp_path / "test.jsonl", test, embedding=axes),
     )
-    done = command("intent", "--method", "knn", "--train", files[0], "--test", files[1], "--json")
+    done = command("intent", "--method", "knn", *halves(files), "--json")
     record = json.loads(done.stdout)
     about = record["data"]["train"]
     assert (
@@ -175,10 +175,7 @@ def test_classes_are_counted_and_test_texts_that_training_rows_repeat_are_found(
     # neighbours are the rows of the same number: right, wrong (hello is `pay` in training), right
     assert record["value"] == pytest.approx(200 / 3) and record["unleaked"] == 100
     assert "2 of 3 test rows occur in training (1 letter by letter); `unleaked`" in done.stderr
-    assert (
-        command("intent", "--method", "knn", "--train", files[0], "--test", files[1], "-q").stderr
-        == ""
-    )
+    assert command("intent", "--method", "knn", *halves(files), "-q").stderr == ""
 
 
 def test_without_texts_leakage_is_not_known_and_histories_are_texts_too(

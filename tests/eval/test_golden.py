@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from score_files import Evaluate, Record, score, write_npy
+from score_files import Evaluate, Record, halves, score, write_npy
 
 pytestmark = [pytest.mark.shared, pytest.mark.slow]
 
@@ -76,9 +76,7 @@ def test_five_shots_and_nearest_neighbours_in_the_whole_training_set(
 ):
     # no --episodes: the sampler has to draw what the reference drew
     bank77 = files(tmp_path, rows, embed, "bank77")
-    records = evaluate(
-        "intent", "--train", bank77[0], "--test", bank77[1], "--shots", "1,5", "--runs", 10
-    )
+    records = evaluate("intent", *halves(bank77), "--shots", "1,5", "--runs", 10)
     for shots in (1, 5):
         expected = golden("metrics.json")["intent"][f"bank77|{shots}"]["per_seed"]
         assert score(records, "accuracy", f"{shots}-shot")["values"] == pytest.approx(
@@ -86,7 +84,7 @@ def test_five_shots_and_nearest_neighbours_in_the_whole_training_set(
         )
     # of the golden majority votes (k = 3, 5, 10) ties went to the lowest label id; ours go to the
     # nearer class
-    records = evaluate("intent", "--train", bank77[0], "--test", bank77[1], "--method", "knn")
+    records = evaluate("intent", *halves(bank77), "--method", "knn")
     expected = golden("knn.json")["bank77"]["accuracy"]
     assert score(records, "accuracy")["value"] == pytest.approx(expected, abs=POINTS_OF_ACCURACY)
 
@@ -100,17 +98,7 @@ def test_episodes_are_those_of_the_reference_row_by_row(
         write_npy(tmp_path / f"{half}.npy", some, np.ones((len(some), 1), np.float32))
         for half, some in (("train", rows(f"{dataset}_train")), ("test", rows(f"{dataset}_test")))
     ]
-    command(
-        "intent",
-        "--train",
-        paths[0],
-        "--test",
-        paths[1],
-        "--shots",
-        "1,5",
-        "--export-episodes",
-        tmp_path / "e.json",
-    )
+    command("intent", *halves(paths), "--shots", "1,5", "--export-episodes", tmp_path / "e.json")
     drawn = json.loads((tmp_path / "e.json").read_text())
     for shots, expected in golden("splits.json")[dataset]["shots"].items():
         for run, other in zip(drawn["shots"][shots], expected, strict=True):

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from oracles.evaluation import few_shot, prototypes
-from score_files import FIELDS, Evaluate, Toy, score, unit, write
+from score_files import FIELDS, Evaluate, Toy, halves, score, unit, write
 
 Command = Callable[..., subprocess.CompletedProcess]
 T_95_OF_10_RUNS = 2.262  # Student's t, 9 degrees of freedom
@@ -32,9 +32,7 @@ def accuracy(toy: Toy, support: list[int]) -> float:
 def test_each_run_is_the_slow_transcription_of_the_reference(
     evaluate: Evaluate, toy: Toy, toy_files: tuple[Path, Path]
 ):
-    records = evaluate(
-        "intent", "--train", toy_files[0], "--test", toy_files[1], "--shots", "1,5", "--runs", 10
-    )
+    records = evaluate("intent", *halves(toy_files), "--shots", "1,5", "--runs", 10)
     for shots in (1, 5):
         found = score(records, "accuracy", f"{shots}-shot")
         expected = [
@@ -54,9 +52,7 @@ def test_each_run_is_the_slow_transcription_of_the_reference(
 def test_every_score_record_has_the_fields_of_the_schema(
     evaluate: Evaluate, toy_files: tuple[Path, Path]
 ):
-    records = evaluate(
-        "intent", "--train", toy_files[0], "--test", toy_files[1], "--shots", "2", "--runs", 3
-    )
+    records = evaluate("intent", *halves(toy_files), "--shots", "2", "--runs", 3)
     assert records and all(set(r) >= FIELDS and r["schema"] == "dialtools.score/1" for r in records)
     assert all(r["task"] == "intent" for r in records)
 
@@ -70,9 +66,7 @@ def test_one_file_with_splits_scores_like_two_files(
         rows,
         embedding=np.concatenate([toy.vectors["test"], toy.vectors["train"]]),
     )
-    apart = evaluate(
-        "intent", "--train", toy_files[0], "--test", toy_files[1], "--shots", "1", "--runs", 4
-    )
+    apart = evaluate("intent", *halves(toy_files), "--shots", "1", "--runs", 4)
     together = evaluate("intent", both, "--shots", "1", "--runs", 4)
     assert (
         score(together, "accuracy", "1-shot")["values"]
@@ -83,7 +77,7 @@ def test_one_file_with_splits_scores_like_two_files(
 def test_exported_episodes_give_the_same_scores_when_they_are_read(
     evaluate: Evaluate, toy: Toy, toy_files: tuple[Path, Path], tmp_path: Path
 ):
-    files = ("intent", "--train", toy_files[0], "--test", toy_files[1])
+    files = ("intent", *halves(toy_files))
     drawn = evaluate(
         *files, "--shots", "1,2", "--runs", 3, "--export-episodes", tmp_path / "episodes.json"
     )
@@ -112,17 +106,7 @@ def test_five_shot_prototypes_are_means_and_not_made_unit_again(evaluate: Evalua
     )
     episode = {"shots": {"2": [{"seed": 0, "train_idx": [0, 1, 2, 3], "val_idx": []}]}}
     (tmp_path / "e.json").write_text(json.dumps(episode))
-    ask = (
-        "intent",
-        "--train",
-        files[0],
-        "--test",
-        files[1],
-        "--shots",
-        "2",
-        "--episodes",
-        tmp_path / "e.json",
-    )
+    ask = ("intent", *halves(files), "--shots", "2", "--episodes", tmp_path / "e.json")
     assert score(evaluate(*ask), "accuracy", "2-shot")["value"] == 100
 
 
@@ -139,43 +123,21 @@ def test_a_single_neighbour_votes_alone_and_more_neighbours_by_majority(
                 count, best = votes.get(names[i], (0, -2.0))
                 votes[names[i]] = (count + 1, max(best, float(row[i])))
             right += max(votes, key=votes.__getitem__) == label
-        ask = (
-            "intent",
-            "--train",
-            toy_files[0],
-            "--test",
-            toy_files[1],
-            "--method",
-            "knn",
-            "--neighbours",
-            k,
-        )
+        ask = ("intent", *halves(toy_files), "--method", "knn", "--neighbours", k)
         assert score(evaluate(*ask), "accuracy")["value"] == pytest.approx(100 * right / 60)
 
 
 def test_a_label_can_be_left_out_of_training_and_test(
     evaluate: Evaluate, toy: Toy, toy_files: tuple[Path, Path]
 ):
-    ask = (
-        "intent",
-        "--train",
-        toy_files[0],
-        "--test",
-        toy_files[1],
-        "--shots",
-        "1",
-        "--runs",
-        2,
-        "--without",
-        "greet",
-    )
+    ask = ("intent", *halves(toy_files), *shlex.split("--shots 1 --runs 2 --without greet"))
     assert score(evaluate(*ask), "accuracy", "1-shot")["n"] == 48
 
 
 def test_a_gate_that_is_not_met_exits_4_and_says_which(
     command: Command, toy_files: tuple[Path, Path]
 ):
-    files = ("intent", "--train", toy_files[0], "--test", toy_files[1], "--shots", "1", "--runs", 2)
+    files = ("intent", *halves(toy_files), "--shots", "1", "--runs", 2)
     command(*files, "--fail-under", "accuracy=1")
     failed = command(*files, "--fail-under", "accuracy=99.9", code=4)
     assert "intent 1-shot accuracy" in failed.stderr and "below 99.9" in failed.stderr
@@ -187,16 +149,7 @@ def test_a_gate_that_is_not_met_exits_4_and_says_which(
 def test_an_unknown_metric_of_a_gate_is_a_usage_error_that_lists_the_known(
     command: Command, toy_files: tuple[Path, Path]
 ):
-    failed = command(
-        "intent",
-        "--train",
-        toy_files[0],
-        "--test",
-        toy_files[1],
-        "--fail-under",
-        "acuracy=1",
-        code=2,
-    )
+    failed = command("intent", *halves(toy_files), "--fail-under", "acuracy=1", code=2)
     assert "accuracy" in failed.stderr and "Traceback" not in failed.stderr
 
 
@@ -256,17 +209,7 @@ def test_the_only_data_set_of_an_episode_file_needs_no_name(
     (tmp_path / "e.json").write_text(
         json.dumps({"toy": {"shots": {"1": [{"seed": 0, "train_idx": [0, 1, 2, 3, 4]}]}}})
     )
-    files = (
-        "intent",
-        "--train",
-        toy_files[0],
-        "--test",
-        toy_files[1],
-        "--shots",
-        "1",
-        "--episodes",
-        tmp_path / "e.json",
-    )
+    files = ("intent", *halves(toy_files), "--shots", "1", "--episodes", tmp_path / "e.json")
     command(*files)
     (tmp_path / "e.json").write_text(json.dumps({"one": {}, "two": {}}))
     assert "one, two" in command(*files, code=2).stderr
@@ -341,9 +284,7 @@ def test_templates_may_be_references_and_made_rows_only_on_request(
 
 
 def test_template_references_need_neighbours(command: Command, toy_files: tuple[Path, Path]):
-    failed = command(
-        "intent", "--train", toy_files[0], "--test", toy_files[1], "--template-references", code=2
-    )
+    failed = command("intent", *halves(toy_files), "--template-references", code=2)
     assert "--template-references goes with --method knn" in failed.stderr
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from score_files import Evaluate, Record, Toy, score
+from score_files import Evaluate, Record, Toy, halves, score
+from written import json_value
 
 Command = Callable[..., subprocess.CompletedProcess]
 # all-MiniLM-L6-v2 on Banking77Classification, run by run, as MTEB 1.12.75 published them
@@ -53,17 +54,7 @@ def slow_runs(toy: Toy, shots: int, runs: int, seed: int) -> list[tuple[float, f
 def test_regression_is_that_of_mteb_run_by_run(
     evaluate: Evaluate, toy: Toy, toy_files: tuple[Path, Path], seed: int
 ):
-    ask = (
-        "intent",
-        "--train",
-        toy_files[0],
-        "--test",
-        toy_files[1],
-        "--method",
-        "logreg",
-        "--seed",
-        seed,
-    )
+    ask = ("intent", *halves(toy_files), "--method", "logreg", "--seed", seed)
     records = evaluate(*ask, "--shots", 3, "--runs", 4)
     expected = np.array(slow_runs(toy, 3, 4, 42 + seed)).T * 100
     for metric, values in zip(("accuracy", "macro-f1", "weighted-f1"), expected, strict=True):
@@ -75,30 +66,18 @@ def test_regression_is_that_of_mteb_run_by_run(
 
 def test_given_episodes_are_for_prototypes(command: Command, toy_files: tuple[Path, Path]):
     failed = command(
-        "intent",
-        "--train",
-        toy_files[0],
-        "--test",
-        toy_files[1],
-        *shlex.split("--method logreg --episodes e.json"),
-        code=2,
+        "intent", *halves(toy_files), *shlex.split("--method logreg --episodes e.json"), code=2
     )
     assert "go with --method prototype" in failed.stderr
 
 
 def banking(**facts: object) -> list[Record]:
     """Score records as `intent --method logreg` makes of BANK77."""
-    shared = {
-        "schema": "dialtools.score/1",
-        "task": "intent",
-        "dataset": "banking77.parquet",
-        "setting": "8-shot logreg",
-        "n": 3080,
-        "runs": 10,
-        "seed": 0,
-        "model": "models/mine",
-        "data": {"train": {"rows": 10003}},
-    }
+    shared = json_value("""
+        {"schema": "dialtools.score/1", "task": "intent", "dataset": "banking77.parquet",
+         "setting": "8-shot logreg", "n": 3080, "runs": 10, "seed": 0, "model": "models/mine",
+         "data": {"train": {"rows": 10003}}}
+    """)
     return [
         {**shared, "metric": m, "value": v, "values": [v] * 10, **facts}
         for m, v in (("accuracy", 80.0), ("macro-f1", 79.0), ("weighted-f1", 78.0))

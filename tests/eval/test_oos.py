@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from oracles.evaluation import auroc, false_positive_rate, four_metrics, out_of_scope, prototypes
-from score_files import Evaluate, Toy, score, unit, write
+from score_files import Evaluate, Toy, halves, score, unit, write
 
 THRESHOLDS = {"mean-std": -1, "mean": 0, "mean+std": 1}
 
@@ -38,9 +38,7 @@ def scores(
 ):
     path = tmp_path_factory.mktemp("episodes") / "episodes.json"
     path.write_text(json.dumps({"shots": {"1": [{"seed": 0, "train_idx": support}]}}))
-    return evaluate(
-        "oos", "--train", files[0], "--test", files[1], "--shots", "1", "--episodes", path
-    )
+    return evaluate("oos", *halves(files), "--shots", "1", "--episodes", path)
 
 
 def similar(scope: Toy, support: list[int]) -> tuple[np.ndarray, list[str]]:
@@ -113,9 +111,7 @@ def test_a_threshold_from_validation_data_does_not_look_at_the_test_set(
 
 
 def test_averages_are_means_of_runs(evaluate: Evaluate, files: tuple[Path, Path]):
-    records = evaluate(
-        "oos", "--train", files[0], "--test", files[1], "--shots", "1,5", "--runs", 4
-    )
+    records = evaluate("oos", *halves(files), "--shots", "1,5", "--runs", 4)
     for shots in ("1-shot", "5-shot"):
         found = score(records, "oos-recall", f"{shots} mean")
         assert len(found["values"]) == found["runs"] == 4

@@ -17,15 +17,8 @@ from oracles import slow_counts
 from dialtools.freq.normalise import normalise
 
 REPLIES = (
-    "Yes.",
-    "yes",
-    " yes ",
-    "Thank  you",
-    "thank you",
-    "什么 时候",
-    "ÄPFEL",
-    'a "quote" \\ and\ttab',
-    "okay",
+    *("Yes.", "yes", " yes ", "Thank  you", "thank you"),
+    *("什么 时候", "ÄPFEL", 'a "quote" \\ and\ttab', "okay"),
 )
 
 

@@ -15,6 +15,7 @@ from oracles import slow_matching
 from pair_corpus import Train, as_lines, steps
 from safetensors.numpy import load_file
 from torch import nn
+from written import json_value
 
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
@@ -30,36 +31,17 @@ from dialtools.train.objectives.catalog import MatchingOptions
 from dialtools.train.objectives.matching import Matching, Tokens, nearest_turns
 from dialtools.train.objectives.negatives import Negatives
 
-ROWS = [
-    {
-        "context": ["hello", "a table for two please"],
-        "response": "for which day",
-        "follow": ["on friday", "done"],
-        "dialogue_id": "a",
-        "speakers": ["user", "system", "system"],
-    },
-    {
-        "context": ["i need a taxi"],
-        "response": "where to",
-        "follow": [],
-        "dialogue_id": "b",
-        "speakers": ["user", "system"],
-    },
-    {
-        "context": ["my train is late", "sorry"],
-        "response": "may i help",
-        "follow": ["no"],
-        "dialogue_id": "c",
-        "speakers": ["user", "system", "system"],
-    },
-    {
-        "context": ["where to"],
-        "response": "to the station on the hill",
-        "follow": ["ok"],
-        "dialogue_id": "b",
-        "speakers": ["system", "user"],
-    },
-]
+ROWS = json_value("""
+    [{"context": ["hello", "a table for two please"], "response": "for which day",
+      "follow": ["on friday", "done"], "dialogue_id": "a",
+      "speakers": ["user", "system", "system"]},
+     {"context": ["i need a taxi"], "response": "where to", "follow": [], "dialogue_id": "b",
+      "speakers": ["user", "system"]},
+     {"context": ["my train is late", "sorry"], "response": "may i help", "follow": ["no"],
+      "dialogue_id": "c", "speakers": ["user", "system", "system"]},
+     {"context": ["where to"], "response": "to the station on the hill", "follow": ["ok"],
+      "dialogue_id": "b", "speakers": ["system", "user"]}]
+""")
 
 
 class Words(nn.Module):
@@ -201,18 +183,8 @@ def test_negatives_are_of_other_dialogues_and_the_same_role_and_drawn_anew(
 
 def dialogues(n: int) -> bytes:
     topics = (
-        "taxi",
-        "hotel",
-        "train",
-        "museum",
-        "doctor",
-        "pizza",
-        "flight",
-        "concert",
-        "dentist",
-        "garage",
-        "parcel",
-        "printer",
+        *("taxi", "hotel", "train", "museum", "doctor", "pizza"),
+        *("flight", "concert", "dentist", "garage", "parcel", "printer"),
     )
     rows = []
     for i in range(n):
@@ -311,30 +283,15 @@ def test_frozen_layers_stay_and_the_others_learn(train: Train, sides: Path, tmp_
 
 
 def test_an_option_of_another_method_names_its_owner(train: Train, sides: Path, tmp_path: Path):
+    contrast, matching = ("--method", "dse"), ("--method", "dialoguecse")
+    negatives = b"--negatives belongs to --objective matching or siamese, not to contrast"
+    tokens = b"--speaker-tokens belongs to --objective contrast or mlm, not to matching"
+    loss = b"--loss belongs to --objective contrast, not to matching"
     for flags, says in {
-        (
-            "--method",
-            "dse",
-            "--negatives",
-            3,
-        ): b"--negatives belongs to --objective matching or siamese, not to contrast",
-        (
-            "--method",
-            "dse",
-            "--negatives",
-            "all",
-        ): b"--negatives belongs to --objective matching or siamese, not to contrast",
-        (
-            "--method",
-            "dialoguecse",
-            "--speaker-tokens",
-        ): b"--speaker-tokens belongs to --objective contrast or mlm, not to matching",
-        (
-            "--method",
-            "dialoguecse",
-            "--loss",
-            "dot",
-        ): b"--loss belongs to --objective contrast, not to matching",
+        (*contrast, "--negatives", 3): negatives,
+        (*contrast, "--negatives", "all"): negatives,
+        (*matching, "--speaker-tokens"): tokens,
+        (*matching, "--loss", "dot"): loss,
         (*RUN, "--freeze", 2): b"the encoder has 2 layers",
     }.items():
         assert says in train(*flags, "-o", tmp_path / "model", sides, code=2).stderr

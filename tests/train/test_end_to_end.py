@@ -251,13 +251,7 @@ def test_a_dry_run_tells_what_a_run_then_does_and_writes_nothing(
     train: Train, pairs: Path, tmp_path: Path
 ):
     run = (
-        "--batch-size",
-        32,
-        "--epochs",
-        2,
-        "--validation-share",
-        0.2,
-        "-o",
+        *shlex.split("--batch-size 32 --epochs 2 --validation-share 0.2 -o"),
         tmp_path / "model",
         pairs,
     )

@@ -17,18 +17,7 @@ from subprocess import PIPE
 import pytest
 from pair_corpus import SMALL, Train, as_lines, pair_records, steps, weights
 
-RUN = (
-    "--batch-size",
-    32,
-    "--max-steps",
-    150,
-    "--epochs",
-    50,
-    "--lr",
-    "1e-3",
-    "--checkpoint-every",
-    7,
-)
+RUN = shlex.split("--batch-size 32 --max-steps 150 --epochs 50 --lr 1e-3 --checkpoint-every 7")
 
 
 @pytest.fixture(scope="module")

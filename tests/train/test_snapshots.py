@@ -16,17 +16,8 @@ from typing import Any
 import pytest
 from pair_corpus import SMALL, Train, weights
 
-RUN = (
-    "--batch-size",
-    32,
-    "--max-steps",
-    12,
-    "--lr",
-    "1e-3",
-    "--snapshot-every",
-    5,
-    "--checkpoint-every",
-    4,
+RUN = shlex.split(
+    "--batch-size 32 --max-steps 12 --lr 1e-3 --snapshot-every 5 --checkpoint-every 4"
 )
 Curve = Callable[..., subprocess.CompletedProcess]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import shlex
 import signal
 import subprocess
 import time
@@ -353,17 +354,8 @@ def test_gradient_caching_leaves_the_loss_as_it_is(train: Train, pairs: Path, tm
 def test_kill_9_and_resume_end_in_the_weights_of_an_unbroken_run(
     train: Train, scripts: Path, environment: dict[str, str], pairs: Path, tmp_path: Path
 ):
-    run = (
-        "--method",
-        "wmdc",
-        "--batch-size",
-        32,
-        "--max-steps",
-        60,
-        "--epochs",
-        50,
-        "--checkpoint-every",
-        7,
+    run = shlex.split(
+        "--method wmdc --batch-size 32 --max-steps 60 --epochs 50 --checkpoint-every 7"
     )
     train(*run, "-o", tmp_path / "whole", stdin=pairs.read_bytes())
     log = tmp_path / "model.partial" / "train-log.jsonl"
