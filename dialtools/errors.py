@@ -6,6 +6,7 @@ the person who must act, `where` names the place, `hint` the next step.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from enum import IntEnum
 
 
@@ -86,7 +87,5 @@ class GateError(DialError):
 
 def nearest(word: str, known: list[str]) -> str | None:
     """Return a hint that names the closest known words, or None if nothing is close."""
-    from difflib import get_close_matches
-
     close = get_close_matches(word, known, n=2, cutoff=0.6)
     return f"did you mean {' or '.join(close)}?" if close else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from dialtools.cli._command import command
 from dialtools.cli._run import Run
 from dialtools.eval.options.base import page_of
@@ -35,8 +37,6 @@ def space(options: SpaceOptions, run: Run) -> None:
     doc=page_of(PlotOptions),
 )
 def plot(options: PlotOptions, run: Run) -> None:
-    from pathlib import Path
-
     from dialtools.eval.tasks import map as task
     from dialtools.plots.map import draw_map, write_page
     from dialtools.streams.atomic import refuse_existing
