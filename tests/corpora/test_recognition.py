@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -108,3 +109,9 @@ def test_a_file_alone_is_told_by_its_name_also_if_it_is_compressed():
         corpus_of(name, None)
         for name in ("data.json", "dialogues.json", "train.jsonl", "calendar_dev.json")
     } == {None}
+
+
+def test_readme_tells_how_many_corpora_there_are():
+    readme = Path(__file__).resolve().parents[2] / "README.md"
+    numbers = re.findall(r"(\d+) published corpora", readme.read_text())
+    assert set(map(int, numbers)) == {len(CORPORA)}
