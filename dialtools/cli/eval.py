@@ -1,4 +1,4 @@
-"""dial-eval - score embedding files: intent, out of scope, response selection, actions, inference, retrieval, similarity
+"""dial-eval - score embedding files: intent, response selection, acts, similarity, ...
 
   dial-eval intent --train train.parquet --test test.parquet --shots 1,5
   dial-eval intent --method knn clinc.parquet
