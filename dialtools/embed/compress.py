@@ -37,7 +37,8 @@ class Compression:
         """Encode the templates.
 
         Raises:
-            ConfigError: if --align is asked of a model without the layer. DataError: if the file has
+            ConfigError: if --align is asked of a model without the layer. DataError: if the file
+            has
                 no templates.
         """
         self.options = options
@@ -57,7 +58,7 @@ class Compression:
             self.templates = self._aligned(encode_turns(encoder, items, plain, _ignore).vectors)
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return a batch with its vectors mixed, or with those of texts and templates side by side."""
+        """Return a batch with its vectors mixed, or with both of text and template side by side."""
         if not (self.options.templates or self.options.own_templates):
             return batch
         names = [name for name in batch.schema.names if name.endswith(SUFFIX)]

@@ -120,7 +120,7 @@ class Embedder:
         """
         encoded = self._encoded(shard)
         self._refuse_cut(encoded, shard)
-        columns = {name: self._column(name, shard) for name in self.columns}
+        columns: dict[str, Any] = {name: self._column(name, shard) for name in self.columns}
         if self.options.tokens:
             columns |= {
                 name.replace("embedding", "tokens"): counts

@@ -41,7 +41,7 @@ def choose_fields(given: Sequence[str], first: Mapping[str, Any]) -> tuple[str, 
 
 
 def vector_name(name: str, fields: Sequence[str]) -> str:
-    """Return the column of a field's vectors: `embedding`, or `context_embedding`, … for several."""
+    """Return the column of a field's vectors: `embedding`, or `context_embedding`, ..."""
     return "embedding" if len(fields) == 1 else f"{name}_embedding"
 
 

@@ -1,5 +1,6 @@
-"""BERT-flow: an invertible map of sentence vectors to a Gaussian, learnt without labels (Li et al. 2020; METHODS 7).
+"""BERT-flow: an invertible map of sentence vectors to a Gaussian, learnt without labels.
 
+Li et al. 2020; METHODS 7.
 A Glow on vectors: levels of steps; a step is actnorm, a fixed permutation and an additive coupling;
 after each level but the last, half of the dimensions are done.
 """
@@ -7,7 +8,9 @@ after each level but the last, half of the dimensions are done.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
@@ -24,33 +27,33 @@ CONSTANT = 1e-4
 class Step(nn.Module):
     """Actnorm, permutation, additive coupling."""
 
+    order: Tensor
+
     def __init__(self, dimension: int) -> None:
         super().__init__()
-        self.half = dimension // 2
-        self.shift, self.log_scale = (
-            nn.Parameter(torch.zeros(dimension)),
-            nn.Parameter(torch.zeros(dimension)),
-        )
+        self.passed = dimension // 2
+        self.shift = nn.Parameter(torch.zeros(dimension))
+        self.log_scale = nn.Parameter(torch.zeros(dimension))
         self.register_buffer("order", torch.randperm(dimension))
         self.coupling = nn.Sequential(
-            nn.Linear(self.half, WIDTH),
+            nn.Linear(self.passed, WIDTH),
             nn.ReLU(),
             nn.Linear(WIDTH, WIDTH),
             nn.ReLU(),
-            nn.Linear(WIDTH, dimension - self.half),
+            nn.Linear(WIDTH, dimension - self.passed),
         )
-        nn.init.zeros_(self.coupling[-1].weight)
-        nn.init.zeros_(self.coupling[-1].bias)
+        last = cast("nn.Linear", self.coupling[-1])  # at first a coupling changes nothing
+        nn.init.zeros_(last.weight)
+        nn.init.zeros_(last.bias)
 
     def forward(self, x_ND: Tensor) -> Tensor:
         x = ((x_ND + self.shift) * self.log_scale.exp())[:, self.order]
-        return torch.cat(
-            [x[:, : self.half], x[:, self.half :] + self.coupling(x[:, : self.half])], 1
-        )
+        passed, changed = x[:, : self.passed], x[:, self.passed :]
+        return torch.cat([passed, changed + self.coupling(passed)], 1)
 
     @torch.no_grad()
     def settle(self, x_ND: Tensor) -> Tensor:
-        """Make the first batch leave actnorm with mean 0 and variance 1, and return what leaves the step.
+        """Make a first batch leave actnorm with mean 0 and variance 1; return what leaves the step.
 
         A dimension that never varies (MiniLM has one) stays 0: scaled up, the least step away from
         it would be a leap.
@@ -76,9 +79,9 @@ class Flow(nn.Module):
 
     def forward(self, x_ND: Tensor, *, settle: bool = False) -> Tensor:
         """Return (N, D) latent vectors."""
-        done = []
-        for level, steps in enumerate(self.levels):
-            for step in steps:
+        done: list[Tensor] = []
+        for level in range(LEVELS):
+            for step in self._steps(level):
                 x_ND = step.settle(x_ND) if settle else step(x_ND)
             if level + 1 < LEVELS:
                 keep = self.sizes[level + 1]
@@ -86,11 +89,15 @@ class Flow(nn.Module):
                 x_ND = x_ND[:, :keep]
         return torch.cat([x_ND, *reversed(done)], 1)
 
+    def _steps(self, level: int) -> Iterable[Step]:
+        return cast("Iterable[Step]", self.levels[level])
+
     def bits(self, x_ND: Tensor) -> Tensor:
         """Return the mean negative log likelihood, in bits a dimension."""
         z = self(x_ND)
         gauss = 0.5 * (z.pow(2).sum(1) + self.dimension * math.log(2 * math.pi))
-        volume = sum(step.log_scale.sum() for steps in self.levels for step in steps)
+        steps = (step for level in range(LEVELS) for step in self._steps(level))
+        volume = sum((step.log_scale.sum() for step in steps), torch.zeros(()))
         return (gauss.mean() - volume) / (math.log(2) * self.dimension)
 
 
@@ -120,10 +127,8 @@ class FittedFlow:
 def fit_flow(vectors_ND: np.ndarray, *, seed: int) -> FittedFlow:
     """Learn a flow from vectors: one pass, batches of 64, Adam at 1e-3."""
     with seeded(seed):
-        flow, rows = (
-            Flow(vectors_ND.shape[1]),
-            torch.from_numpy(np.ascontiguousarray(vectors_ND, np.float32)),
-        )
+        flow = Flow(vectors_ND.shape[1])
+        rows = torch.from_numpy(np.ascontiguousarray(vectors_ND, np.float32))
         order = torch.randperm(len(rows))
         flow(rows[order[: max(BATCH, 1024)]], settle=True)
         optimiser = torch.optim.Adam(flow.parameters(), RATE)

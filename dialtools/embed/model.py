@@ -1,4 +1,4 @@
-"""What embeds: a model on its device, or a file of word vectors, and how its texts become vectors."""
+"""What embeds: a model on its device, or a file of word vectors, with its settings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Model:
 
 
 def load_model(options: EmbedOptions) -> Model:
-    """Load --model onto its device, and settle what the options leave to the model and the machine."""
+    """Load --model onto its device, and settle what options leave to the model and the machine."""
     device = choose_device(options.device)
     encoder: Encoder | WordVectors
     if Path(options.model).is_file():

@@ -24,7 +24,9 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
     model: str = option(
         "",
         metavar="DIR",
-        help="encoder: a model directory, a name in the local cache, or a text file of word vectors",
+        help=(
+            "encoder: a model directory, a name in the local cache, or a text file of word vectors"
+        ),
     )
     field: tuple[str, ...] = option(
         (),
@@ -36,7 +38,10 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
     per: str = option(
         "record",
         choices=PER,
-        help="a row for each record; each turn of a dialogue, embedded with the history before it; each distinct text in `candidates`",
+        help=(
+            "a row for each record; each turn of a dialogue, embedded with the history before it; "
+            "each distinct text in `candidates`"
+        ),
     )
     sample: float | None = option(
         None,
@@ -75,7 +80,10 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
         None,
         metavar="KIND|FILE",
         group="Transform",
-        help="center, top (all but the top directions), whiten or flow, fitted to the input or to --fit-on; or a file of --save-transform",
+        help=(
+            "center, top (all but the top directions), whiten or flow, fitted to the input or to "
+            "--fit-on; or a file of --save-transform"
+        ),
     )
     whiten: bool = option(False, group="Transform", help="the same as --transform whiten")
     dimensions: int | None = option(
@@ -109,7 +117,10 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
     own_templates: bool = option(
         False,
         group="Compression",
-        help="add that of each record's own template: it knows the slots of the text, of test texts too",
+        help=(
+            "add that of each record's own template: it knows the slots of the text, of test "
+            "texts too"
+        ),
     )
     compress: float | None = option(
         None,
@@ -221,7 +232,7 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
         if self.transform and not fitted and not Path(self.transform).is_file():
             raise ConfigError(
                 f"--transform: neither a kind nor a file: {self.transform!r}",
-                hint=nearest(self.transform, KINDS) or f"choose from {', '.join(KINDS)}",
+                hint=nearest(self.transform, list(KINDS)) or f"choose from {', '.join(KINDS)}",
             )
         for flag, used in {
             "--fit-on": self.fit_on,
@@ -233,6 +244,7 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
             raise ConfigError("--dimensions goes with --transform whiten")
         if fitted and not self.fit_on and self.output == "-":
             raise ConfigError(
-                f"--transform {self.transform} is fitted to the whole input before any of it is written",
+                f"--transform {self.transform} is fitted to the whole input "
+                "before any of it is written",
                 hint="name -o FILE, or --fit-on FILE",
             )

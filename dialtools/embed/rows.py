@@ -1,4 +1,4 @@
-"""What becomes a row of an embedding file: a record, a turn of a dialogue, or a candidate response."""
+"""What becomes a row of an embedding file: a record, a turn of a dialogue, or a candidate."""
 
 from __future__ import annotations
 
@@ -29,27 +29,28 @@ def _itself(_where: Where, record: Row) -> Iterator[Row]:
 
 
 def turns(where: Where, record: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield a row for each turn of a dialogue: fields of that very turn, and the `history` that ends with it.
+    """Yield a row for each turn of a dialogue: its own fields, and the `history` that ends with it.
 
     Raises:
         BadDialogue: if the record is no dialogue.
     """
-    said = dialogue(record)
+    talk = dialogue(record)
     key, given = field_of_turns(record)
-    gone = (key, "id", "dialogue_id", *((RESPONSE, "speaker") if key == HISTORY else ()))
-    about = {k: v for k, v in record.items() if k not in gone}
-    about["dialogue_id"] = said.id if said.id is not None else str(where)
-    spoken = [
-        {"speaker": who, "text": text} for who, text in zip(said.speakers, said.texts, strict=True)
+    # beside a history, the response and its speaker are the last turn, not facts of the dialogue
+    last_turn = (RESPONSE, "speaker") if key == HISTORY else ()
+    shared = {k: v for k, v in record.items() if k not in (key, "id", "dialogue_id", *last_turn)}
+    shared["dialogue_id"] = talk.id if talk.id is not None else str(where)
+    history = [
+        {"speaker": who, "text": text} for who, text in zip(talk.speakers, talk.texts, strict=True)
     ]
     for i, turn in enumerate(given):
-        own = turn if isinstance(turn, dict) else {}
-        facts = {k: v for k, v in own.items() if k not in (*TEXT_KEYS, *SPEAKER_KEYS)}
-        yield {**about, "turn": i, **spoken[i], **facts, HISTORY: spoken[: i + 1]}
+        fields = turn if isinstance(turn, dict) else {}
+        facts = {k: v for k, v in fields.items() if k not in (*TEXT_KEYS, *SPEAKER_KEYS)}
+        yield {**shared, "turn": i, **history[i], **facts, HISTORY: history[: i + 1]}
 
 
 class Candidates:
-    """Yields each distinct text that records list in `candidates`, or name as `positive` or `response`; holds them."""
+    """Yields each distinct text that records list in `candidates`, or name as true; holds them."""
 
     def __init__(self) -> None:
         self.seen: set[str] = set()

@@ -28,7 +28,14 @@ class Settings:
 
 @dataclass
 class Encoded:
-    """(N, D) float32 vectors of N items, their tokens before any cut, which were cut, and how many were distinct."""
+    """What encoding N items gives.
+
+    Attributes:
+        vectors: (N, D) float32.
+        tokens: (N,) of each, before any cut.
+        cut: (N,) whether it was.
+        distinct: how many of the items differ.
+    """
 
     vectors: np.ndarray
     tokens: np.ndarray

@@ -1,5 +1,6 @@
-"""What may be done to finished vectors: centring, all-but-the-top, whitening, a flow; fitted once, kept in a file.
+"""What may be done to finished vectors: centring, all-but-the-top, whitening, a flow.
 
+A transform is fitted once and kept in a file.
 N rows, D dimensions in, K out.
 """
 
@@ -18,7 +19,10 @@ from dialtools.streams.atomic import atomic_file
 
 SCHEMA = "dialtools.transform/1"
 SMALLEST = 1e-6
-"""Of the largest variance: directions below it are noise, which whitening would blow up; they are left at 0."""
+"""Of the largest variance: directions below it are noise, which whitening would blow up.
+
+They are left at 0.
+"""
 
 
 class Fitted(Protocol):
@@ -42,17 +46,14 @@ class Moments:
     products: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def add(self, vectors_ND: np.ndarray) -> None:
-        rows = vectors_ND.astype(np.float64)
+        rows_ND = vectors_ND.astype(np.float64)
         if not self.n:
-            self.total, self.products = (
-                np.zeros(rows.shape[1]),
-                np.zeros((rows.shape[1], rows.shape[1])),
-            )
-        self.n, self.total, self.products = (
-            self.n + len(rows),
-            self.total + rows.sum(0),
-            self.products + rows.T @ rows,
-        )
+            dimensions = rows_ND.shape[1]
+            self.total = np.zeros(dimensions)
+            self.products = np.zeros((dimensions, dimensions))
+        self.n += len(rows_ND)
+        self.total = self.total + rows_ND.sum(0)
+        self.products = self.products + rows_ND.T @ rows_ND
 
     @property
     def mean(self) -> np.ndarray:
@@ -85,13 +86,19 @@ def center(moments: Moments, dimensions: int | None, seed: int) -> Affine:
 
 
 def all_but_the_top(moments: Moments, dimensions: int | None, seed: int) -> Affine:
-    """Take off the mean and the directions of most variance, one in a hundred (Mu and Viswanath 2018)."""
+    """Take off the mean and the directions of most variance, one in a hundred.
+
+    Mu and Viswanath 2018.
+    """
     top = moments.spectrum()[1][:, : max(1, len(moments.mean) // 100)]
     return Affine(moments.mean, np.eye(len(moments.mean)) - top @ top.T)
 
 
 def whiten(moments: Moments, dimensions: int | None, seed: int) -> Affine:
-    """y = (x - mean) U S^(-1/2), cov = U S Uᵀ: no direction matters more than another; the first K are kept (METHODS 7)."""
+    """Make no direction matter more than another, and keep the first K (METHODS 7).
+
+    y = (x - mean) U S^(-1/2), where cov = U S Uᵀ.
+    """
     variance, directions = moments.spectrum()
     kept = min(dimensions or len(variance), len(variance))
     safe = variance > SMALLEST * variance[0]
@@ -104,7 +111,7 @@ AFFINE: dict[str, Callable[[Moments, int | None, int], Affine]] = {
     "top": all_but_the_top,
     "whiten": whiten,
 }
-FLOW_ROWS = 200_000
+FLOW_ROWS = 200_000  # held in memory: 600 MB at 768 dimensions
 
 
 def fit(kind: str, parts: Iterable[np.ndarray], *, dimensions: int | None, seed: int) -> Fitted:
@@ -113,18 +120,16 @@ def fit(kind: str, parts: Iterable[np.ndarray], *, dimensions: int | None, seed:
     Raises:
         DataError: if there are fewer than two distinct vectors.
     """
-    moments, kept = Moments(), []
+    moments = Moments()
+    kept: list[np.ndarray] = []
     for part in parts:
         if kind == "flow" and moments.n < FLOW_ROWS:
             kept.append(part[: FLOW_ROWS - moments.n])
         if len(part):
             moments.add(part)
     if moments.n < 2 or moments.spectrum()[0][0] <= 0:
-        raise DataError(
-            f"{moments.n} vectors, all equal: nothing to fit {kind} to"
-            if moments.n
-            else "no vectors to fit to"
-        )
+        equal = f"{moments.n} vectors, all equal: nothing to fit {kind} to"
+        raise DataError(equal if moments.n else "no vectors to fit to")
     if kind == "flow":
         from dialtools.embed.flow import fit_flow
 
@@ -150,11 +155,8 @@ def differs(about: dict[str, Any], space: dict[str, Any]) -> str | None:
     if about.get("pooling") != space["pooling"]:
         return f"another pooling ({about.get('pooling')}, not {space['pooling']})"
     if about.get("normalize") != space["normalize"]:
-        return (
-            "length 1, unlike these"
-            if about.get("normalize")
-            else "any length, unlike these of length 1"
-        )
+        unit_length = "length 1, unlike these"
+        return unit_length if about.get("normalize") else "any length, unlike these of length 1"
     return None
 
 

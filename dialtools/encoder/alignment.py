@@ -44,7 +44,7 @@ def load_alignment(directory: Path, dimension: int) -> nn.Module | None:
     try:
         layer.load_state_dict(load_file(path))
     except (OSError, SafetensorError, RuntimeError) as error:
-        raise ModelError(
-            f"not the alignment layer of this model: {str(error).splitlines()[0]}", where=path
-        ) from None
+        reason = str(error).splitlines()[0]
+        message = f"not the alignment layer of this model: {reason}"
+        raise ModelError(message, where=path) from None
     return layer.eval()

@@ -1,4 +1,4 @@
-"""Sequences to batches of like length under a token budget: no padding waste, the maths unchanged."""
+"""Sequences to batches of like length under a token budget: little padding, the same numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from dialtools.encoder.tokens import SpecialTokens
 
 
 def token_batches(lengths: np.ndarray, *, max_tokens: int) -> list[np.ndarray]:
-    """Cut the rows, sorted by length, into batches of `max_tokens` padded tokens or fewer (one row at least).
+    """Cut the rows, sorted by length, into batches of at most `max_tokens` padded tokens.
+
+    A row that is longer alone is a batch alone.
 
     Args:
         lengths: (N,) tokens of each sequence.
@@ -21,7 +23,8 @@ def token_batches(lengths: np.ndarray, *, max_tokens: int) -> list[np.ndarray]:
         index arrays, longest first, that together hold each row once.
     """
     order = np.argsort(-lengths, kind="stable")
-    batches, start = [], 0
+    batches: list[np.ndarray] = []
+    start = 0
     while start < len(order):
         rows = max(1, max_tokens // max(1, int(lengths[order[start]])))
         batches.append(order[start : start + rows])
@@ -30,7 +33,7 @@ def token_batches(lengths: np.ndarray, *, max_tokens: int) -> list[np.ndarray]:
 
 
 def pad(sequences: Sequence[np.ndarray], special: SpecialTokens) -> tuple[Tensor, Tensor]:
-    """Return (N, T) int64 ids and (N, T) int64 mask, padded on the right, whatever the tokenizer prefers.
+    """Return (N, T) int64 ids and (N, T) int64 mask, padded on the right always.
 
     There no real token of a decoder sees padding, and positions count from the first real token: a
     text's vector does not depend on what it is batched with.

@@ -24,23 +24,27 @@ def choose_device(name: str) -> torch.device:
         device = torch.device(name)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise ConfigError(
-            f"--device {name}: not available here ({str(error).splitlines()[0]})"
-        ) from None
+        reason = str(error).splitlines()[0]
+        raise ConfigError(f"--device {name}: not available here ({reason})") from None
     return device
 
 
 def choose_precision(name: str, device: torch.device) -> str:
     """Return float32 or bfloat16; `auto` is bfloat16 on CUDA, float32 elsewhere."""
-    return ("bfloat16" if device.type == "cuda" else "float32") if name == "auto" else name
+    if name != "auto":
+        return name
+    return "bfloat16" if device.type == "cuda" else "float32"
 
 
 def settled_precision(options: Any) -> str:
-    """Return the precision that `device` and `precision` of some options come to here: a resumed run must share it."""
+    """Return the precision that `device` and `precision` of some options come to on this machine.
+
+    A resumed run must share it.
+    """
     return choose_precision(options.precision, choose_device(options.device))
 
 
-def autocast(device: torch.device, precision: str) -> AbstractContextManager:
+def autocast(device: torch.device, precision: str) -> AbstractContextManager[object]:
     """Return the context in which the encoder runs."""
     if precision == "float32":
         return nullcontext()

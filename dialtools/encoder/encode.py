@@ -31,7 +31,8 @@ def encode(
     """
     lengths = np.fromiter((len(s) for s in sequences), np.int64, len(sequences))
     vectors_ND = np.empty((len(sequences), encoder.dimension), np.float32)
-    device, was_training = encoder.device, encoder.training
+    device = encoder.device
+    was_training = encoder.training
     encoder.eval()
     with torch.inference_mode(), autocast(device, precision):
         for rows in token_batches(lengths, max_tokens=batch_tokens):

@@ -27,6 +27,8 @@ OLD_POOLING_KEYS = {
 LONGEST = 512
 ENCODER_HALVES = ("t5", "mt5", "umt5", "t5gemma")
 """Kinds of which only the encoder is loaded; a saved half does not say that it is one."""
+POSITIONS_AFTER_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet")
+"""Kinds whose positions begin behind that of padding, so that two of them are never a token's."""
 HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 
 
@@ -50,11 +52,13 @@ class Encoder(nn.Module):
     ) -> None:
         super().__init__()
         lookup(POOLINGS, pooling, kind="pooling")  # an unknown one is told before any work
-        self.backbone, self.tokenizer, self.pooling = backbone, tokenizer, pooling
-        self.max_length, self.normalize = max_length, normalize
-        tokenizer.padding_side = (
-            "right"  # in the saved directory too: on the left, GPT-2's positions would shift
-        )
+        self.backbone = backbone
+        self.tokenizer = tokenizer
+        self.pooling = pooling
+        self.max_length = max_length
+        self.normalize = normalize
+        # in the saved directory too: on the left, GPT-2's positions would shift
+        tokenizer.padding_side = "right"
         if tokenizer.pad_token_id is None and tokenizer.eos_token_id is not None:
             tokenizer.pad_token = tokenizer.eos_token
         self.special = SpecialTokens.of(tokenizer)
@@ -86,11 +90,13 @@ class Encoder(nn.Module):
         Raises:
             ConfigError: if nothing would be left to train.
         """
-        named = [
-            (name, m) for name, m in self.backbone.named_modules() if isinstance(m, nn.ModuleList)
-        ]
         depth = self.backbone.config.num_hidden_layers
-        stack = next((name for name, module in named if len(module) == depth), None)
+        lists = (
+            (name, module)
+            for name, module in self.backbone.named_modules()
+            if isinstance(module, nn.ModuleList)
+        )
+        stack = next((name for name, module in lists if len(module) == depth), None)
         if stack is None or layers >= depth:
             raise ConfigError(
                 f"--freeze {layers}: the encoder has {depth} layers",
@@ -110,7 +116,10 @@ class Encoder(nn.Module):
         return total.hexdigest()
 
     def add_tokens(self, tokens: list[str]) -> None:
-        """Make sure that each is a single token, which no normalisation changes; new ones begin as the mean of all others."""
+        """Make sure that each is a single token, which no normalisation changes.
+
+        New ones begin as the mean of all others.
+        """
         known = len(self.tokenizer)
         if not self.tokenizer.add_special_tokens(
             {"extra_special_tokens": tokens}, replace_extra_special_tokens=False
@@ -123,7 +132,9 @@ class Encoder(nn.Module):
             weight[known : len(self.tokenizer)] = weight[:known].mean(0)
 
     def use_speaker_tokens(self, *, seed: int = 0) -> None:
-        """Make sure that [USR] and [SYS] are single tokens, and put them before turns from now on (TOD-BERT).
+        """Make sure that [USR] and [SYS] are single tokens, and put them before turns from now on.
+
+        As TOD-BERT does.
 
         Args:
             seed: of their embeddings, if they are new; torch seeds itself otherwise in every
@@ -157,43 +168,57 @@ class Encoder(nn.Module):
         Raises:
             ModelError: if it is not there, or is damaged.
         """
-        quiet_transformers()
-        from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding, AutoTokenizer
-
+        backbone, tokenizer = _parts(name, trust_remote_code=trust_remote_code)
         stated = _stated(Path(name))
-        local = {"local_files_only": True, "trust_remote_code": trust_remote_code}
-        try:
-            config = AutoConfig.from_pretrained(name, **local)
-            kind = AutoModelForTextEncoding if config.model_type in ENCODER_HALVES else AutoModel
-            config.use_cache = False  # decoders would keep keys and values of every batch
-            backbone = kind.from_pretrained(
-                name, config=config, dtype=torch.float32, use_safetensors=True, **local
-            )
-            tokenizer = AutoTokenizer.from_pretrained(name, **local)
-        except Exception as error:
-            raise _not_loaded(name, error) from None
-        rows = backbone.get_input_embeddings().num_embeddings
-        if len(tokenizer) > rows:
-            raise ModelError(
-                f"{name}: the tokenizer has {len(tokenizer):,} tokens, the model knows {rows:,}",
-                hint="is the tokenizer that of another model?",
-            )
-        longest = getattr(config, "max_position_embeddings", LONGEST) or LONGEST
-        longest -= 2 if config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet") else 0
-        length = min(
-            max_length or stated.get("max_length") or min(tokenizer.model_max_length, LONGEST),
-            longest,
-        )
+        usual = min(tokenizer.model_max_length, LONGEST)
         encoder = cls(
             backbone,
             tokenizer,
             pooling=pooling or stated.get("pooling", USUAL_POOLING),
-            max_length=length,
+            max_length=min(
+                max_length or stated.get("max_length") or usual, _positions(backbone.config)
+            ),
             normalize=stated.get("normalize", False),
         )
-        if (_json(Path(name) / "dialtools.json").get("options") or {}).get("speaker-tokens"):
+        training_options = _json(Path(name) / "dialtools.json").get("options") or {}
+        if training_options.get("speaker-tokens"):
             encoder.use_speaker_tokens()
         return encoder
+
+
+def _parts(name: str, *, trust_remote_code: bool) -> tuple[Any, Any]:
+    """Load backbone and tokenizer.
+
+    Raises:
+        ModelError: if they are not there, are damaged, or do not belong together.
+    """
+    quiet_transformers()
+    from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding, AutoTokenizer
+
+    local: Any = {"local_files_only": True, "trust_remote_code": trust_remote_code}
+    try:
+        config = AutoConfig.from_pretrained(name, **local)
+        kind = AutoModelForTextEncoding if config.model_type in ENCODER_HALVES else AutoModel
+        config.use_cache = False  # decoders would keep keys and values of every batch
+        backbone = kind.from_pretrained(
+            name, config=config, dtype=torch.float32, use_safetensors=True, **local
+        )
+        tokenizer = AutoTokenizer.from_pretrained(name, **local)
+    except Exception as error:  # transformers raises whatever its files raise
+        raise _not_loaded(name, error) from None
+    rows = backbone.get_input_embeddings().num_embeddings
+    if len(tokenizer) > rows:
+        raise ModelError(
+            f"{name}: the tokenizer has {len(tokenizer):,} tokens, the model knows {rows:,}",
+            hint="is the tokenizer that of another model?",
+        )
+    return backbone, tokenizer
+
+
+def _positions(config: Any) -> int:
+    """Return the longest sequence that a backbone has positions for."""
+    positions = getattr(config, "max_position_embeddings", LONGEST) or LONGEST
+    return positions - 2 if config.model_type in POSITIONS_AFTER_PADDING else positions
 
 
 def quiet_transformers() -> None:
@@ -210,17 +235,15 @@ def _stated(directory: Path) -> dict[str, Any]:
     modules = _json(directory / "modules.json")
     if not isinstance(modules, list):
         return {}
+    paths = {module["type"].rsplit(".", 1)[-1]: module["path"] for module in modules}
     stated: dict[str, Any] = {
-        "max_length": _json(directory / "sentence_bert_config.json").get("max_seq_length")
+        "max_length": _json(directory / "sentence_bert_config.json").get("max_seq_length"),
+        "normalize": "Normalize" in paths,
     }
-    for module in modules:
-        kind = module["type"].rsplit(".", 1)[-1]
-        if kind == "Pooling":
-            config = _json(directory / module["path"] / "config.json")
-            stated["pooling"] = next(
-                (new for old, new in OLD_POOLING_KEYS.items() if config.get(old)), None
-            ) or config.get("pooling_mode", USUAL_POOLING)
-        stated["normalize"] = stated.get("normalize", False) or kind == "Normalize"
+    if "Pooling" in paths:
+        config = _json(directory / paths["Pooling"] / "config.json")
+        old_names = (new for old, new in OLD_POOLING_KEYS.items() if config.get(old))
+        stated["pooling"] = next(old_names, None) or config.get("pooling_mode", USUAL_POOLING)
     return stated
 
 
@@ -233,16 +256,15 @@ def _json(path: Path) -> Any:
 
 def not_here(name: str) -> ModelError:
     """Return the error for a model that is neither a directory nor in the local cache."""
-    advice = (
-        f"give a directory, or fetch it first: hf download {name}"
-        if HUB_NAME.fullmatch(name)
-        else "give a directory with a config.json"
-    )
-    return ModelError(f"no model {name!r} on this machine", hint=advice)
+    hint = "give a directory with a config.json"
+    if HUB_NAME.fullmatch(name):
+        hint = f"give a directory, or fetch it first: hf download {name}"
+    return ModelError(f"no model {name!r} on this machine", hint=hint)
 
 
 def _not_loaded(name: str, error: Exception) -> ModelError:
     if not Path(name).is_dir():
         return not_here(name)
-    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    lines = str(error).strip().splitlines()
+    reason = lines[0] if lines else type(error).__name__
     return ModelError(f"not a model that transformers can load: {reason}", where=name)

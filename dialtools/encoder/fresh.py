@@ -29,12 +29,11 @@ def train_tokenizer(texts: Sequence[str], *, vocab_size: int) -> Any:
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    counts = Counter(
-        c for text in texts for c in tokenizer.normalizer.normalize_str(text) if not c.isspace()
-    )
+    normalised = map(tokenizer.normalizer.normalize_str, texts)
+    counts = Counter(c for text in normalised for c in text if not c.isspace())
     alphabet = sorted(sorted(counts, key=lambda c: (-counts[c], c))[:ALPHABET])
-    # The trainer (tokenizers 0.23) numbers "##c" in the order of a hash map; given first, they keep
-    # ours.
+    # the trainer (tokenizers 0.23) numbers "##c" in the order of a hash map; given first, they
+    # keep ours
     fixed = [*SPECIAL, *(f"##{c}" for c in alphabet)]
     trainer = trainers.WordPieceTrainer(
         vocab_size=max(vocab_size, len(fixed) + len(alphabet)),

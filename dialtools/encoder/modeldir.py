@@ -13,7 +13,7 @@ MODULES = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"
 
 
 def save(encoder: Encoder, directory: Path, *, provenance: dict[str, Any], card: str) -> None:
-    """Write weights (safetensors), tokenizer, pooling, length, provenance (dialtools.json) and card.
+    """Write weights, tokenizer, pooling, length, provenance (dialtools.json) and card.
 
     Args:
         directory: exists and is empty; wrap it in `atomic_directory`.

@@ -13,18 +13,18 @@ def mean(hidden_NTD: Tensor, mask_NT: Tensor) -> Tensor:
 
 
 def first(hidden_NTD: Tensor, mask_NT: Tensor) -> Tensor:
-    """The first real token: [CLS], whichever side the padding is on."""
-    return hidden_NTD[torch.arange(len(hidden_NTD), device=hidden_NTD.device), mask_NT.argmax(1)]
+    """Take the first real token: [CLS], whichever side the padding is on."""
+    row_N = torch.arange(len(hidden_NTD), device=hidden_NTD.device)
+    return hidden_NTD[row_N, mask_NT.argmax(1)]
 
 
 def maximum(hidden_NTD: Tensor, mask_NT: Tensor) -> Tensor:
-    """The largest value of each dimension over real tokens."""
+    """Take the largest value of each dimension over real tokens."""
     return hidden_NTD.masked_fill(mask_NT.unsqueeze(-1) == 0, float("-inf")).amax(1)
 
 
 def last(hidden_NTD: Tensor, mask_NT: Tensor) -> Tensor:
-    """The last real token, for decoders."""
+    """Take the last real token, for decoders."""
+    row_N = torch.arange(len(hidden_NTD), device=hidden_NTD.device)
     position_T = torch.arange(mask_NT.shape[1], device=mask_NT.device)
-    return hidden_NTD[
-        torch.arange(len(hidden_NTD), device=hidden_NTD.device), (mask_NT * position_T).argmax(1)
-    ]
+    return hidden_NTD[row_N, (mask_NT * position_T).argmax(1)]

@@ -12,17 +12,21 @@ CPU = torch.device("cpu")
 
 
 def random_state(device: torch.device) -> list[Tensor]:
-    """Return the states of the generators that work on `device` draws from: the CPU's, and its own if it is another."""
-    if device.type == "cpu":
-        return [torch.get_rng_state()]
-    return [torch.get_rng_state(), torch.get_device_module(device).get_rng_state(*_of(device))]
+    """Return the states of the generators that work on `device` draws from.
+
+    They are the CPU's, and the device's own if it is another.
+    """
+    states = [torch.get_rng_state()]
+    if device.type != "cpu":
+        states.append(torch.get_device_module(device).get_rng_state(*_named(device)))
+    return states
 
 
 def set_random_state(device: torch.device, state: list[Tensor]) -> None:
     """Draw on from `state`."""
     torch.set_rng_state(state[0])
-    for own in state[1:]:
-        torch.get_device_module(device).set_rng_state(own, *_of(device))
+    for own_state in state[1:]:
+        torch.get_device_module(device).set_rng_state(own_state, *_named(device))
 
 
 @contextmanager
@@ -36,7 +40,6 @@ def seeded(seed: int, device: torch.device = CPU) -> Iterator[None]:
         set_random_state(device, state)
 
 
-def _of(device: torch.device) -> tuple[torch.device, ...]:
-    return (
-        () if device.type == "mps" else (device,)
-    )  # there is one, and torch.mps takes no name of it
+def _named(device: torch.device) -> tuple[torch.device, ...]:
+    """Return the device as an argument; of mps there is one, and torch.mps takes no name of it."""
+    return () if device.type == "mps" else (device,)

@@ -16,7 +16,9 @@ from dialtools.encoder.tokens import assemble, tokenise
 def sequences_of(
     encoder: Encoder, items: Sequence[Turns], max_length: int
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """Turn items into sequences of tokens; a list of turns keeps its newest tokens, a single text its first.
+    """Turn items into sequences of tokens.
+
+    A list of turns keeps its newest tokens, a single text its first.
 
     Returns:
         N sequences of `max_length` tokens or fewer, (N,) the tokens of each before any cut, (N,)
@@ -29,7 +31,8 @@ def sequences_of(
     ids, ends = tokenise(encoder.tokenizer, list(utterances))
     tokens = [ids[a:b] for a, b in pairwise(ends)]
     sequences: list[Any] = []
-    counts, cut = np.zeros(len(items), np.int64), np.zeros(len(items), bool)
+    counts = np.zeros(len(items), np.int64)
+    cut = np.zeros(len(items), bool)
     special = encoder.special
     for i, (texts, roles) in enumerate(items):
         spoken = [encoder.role_tokens[r] for r in roles] if encoder.role_tokens and roles else None

@@ -1,4 +1,4 @@
-"""Texts to token ids, each text once; turns to sequences, with the tokenizer's own special tokens."""
+"""Texts to token ids, each text once; turns to sequences, with the tokenizer's special tokens."""
 
 from __future__ import annotations
 
@@ -23,20 +23,22 @@ class SpecialTokens:
     @classmethod
     def of(cls, tokenizer: Any) -> SpecialTokens:
         """Find what a tokenizer puts around a text, by asking it."""
-        bare, dressed = _ids(tokenizer, "a", special=False), _ids(tokenizer, "a", special=True)
+        bare = _ids(tokenizer, "a", special=False)
+        dressed = _ids(tokenizer, "a", special=True)
         at = next((i for i in range(len(dressed)) if dressed[i : i + len(bare)] == bare), 0)
-        between = (
-            tokenizer.sep_token_id if tokenizer.sep_token_id is not None else tokenizer.eos_token_id
+        between = _first_of(tokenizer.sep_token_id, tokenizer.eos_token_id)
+        # a tokenizer without either (some decoders') ends a line instead
+        separator = _ids(tokenizer, "\n", special=False) if between is None else [between]
+        return cls(
+            prefix=np.asarray(dressed[:at], np.int32),
+            suffix=np.asarray(dressed[at + len(bare) :], np.int32),
+            separator=np.asarray(separator, np.int32),
+            pad=_first_of(tokenizer.pad_token_id, tokenizer.eos_token_id) or 0,
         )
-        separator = [between] if between is not None else _ids(tokenizer, "\n", special=False)
-        pad = next(
-            (i for i in (tokenizer.pad_token_id, tokenizer.eos_token_id) if i is not None), 0
-        )
-        arrays = (
-            np.asarray(ids, np.int32)
-            for ids in (dressed[:at], dressed[at + len(bare) :], separator)
-        )
-        return cls(*arrays, pad=pad)
+
+
+def _first_of(*ids: int | None) -> int | None:
+    return next((i for i in ids if i is not None), None)
 
 
 def _ids(tokenizer: Any, text: str, *, special: bool) -> list[int]:
@@ -53,10 +55,8 @@ def tokenise(tokenizer: Any, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarr
     if backend is not None:
         backend.no_truncation()
         backend.no_padding()
-        rows = [
-            encoding.ids
-            for encoding in backend.encode_batch_fast(list(texts), add_special_tokens=False)
-        ]
+        encodings = backend.encode_batch_fast(list(texts), add_special_tokens=False)
+        rows = [encoding.ids for encoding in encodings]
     else:
         rows = [_ids(tokenizer, text, special=False) for text in texts]
     offsets = np.zeros(len(rows) + 1, np.int64)
@@ -73,7 +73,9 @@ def assemble(
     newest: bool = True,
     roles: Sequence[int] | None = None,
 ) -> tuple[np.ndarray, bool]:
-    """Join turns into one sequence: [CLS] t1 [SEP] t2 [SEP], or [CLS] [USR] t1 [SYS] t2 [SEP] with roles.
+    """Join turns into one sequence: [CLS] t1 [SEP] t2 [SEP].
+
+    With roles it is [CLS] [USR] t1 [SYS] t2 [SEP].
 
     Args:
         turns: token ids of each turn, oldest first.

@@ -1,4 +1,7 @@
-"""Word vectors from a text file, one word a line: a text is the average of its words' (GloVe, word2vec, fastText)."""
+"""Word vectors from a text file, one word a line (GloVe, word2vec, fastText).
+
+A text is the average of its words; V words, D dimensions.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,20 @@ WORDS = re.compile(r"\w+|[^\w\s]")
 
 
 class WordVectors:
-    """V words of D dimensions; a text's words are lower-cased, those that are not known are skipped."""
+    """An encoder of averages; a text's words are lower-cased, those that are not known are skipped.
+
+    Attributes:
+        max_length, pooling, normalize, role_tokens: as `Encoder` has them.
+    """
+
+    max_length = 1 << 30
+    pooling = "mean"
+    normalize = False
+    role_tokens = None
 
     def __init__(self, words: dict[str, int], matrix_VD: np.ndarray) -> None:
-        self.words, self.matrix = words, matrix_VD
-        self.max_length, self.pooling, self.normalize, self.role_tokens = (
-            1 << 30,
-            "mean",
-            False,
-            None,
-        )
+        self.words = words
+        self.matrix = matrix_VD
 
     @property
     def dimension(self) -> int:
@@ -38,11 +45,13 @@ class WordVectors:
         return total.hexdigest()
 
     def encode(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return (N, D) averages, zeros where no word is known, and (N,) the number of words of each text."""
-        vectors, counts = (
-            np.zeros((len(texts), self.dimension), np.float32),
-            np.zeros(len(texts), np.int64),
-        )
+        """Return averages and numbers of words of N texts.
+
+        Returns:
+            (N, D) float32, zeros where no word is known, and (N,) words of each text.
+        """
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        counts = np.zeros(len(texts), np.int64)
         for i, text in enumerate(texts):
             words = WORDS.findall(text.lower())
             known = [self.words[word] for word in words if word in self.words]
@@ -53,7 +62,7 @@ class WordVectors:
 
     @classmethod
     def load(cls, path: str) -> WordVectors:
-        """Read `word number number ...` a line, plain, .gz or .zst; a first line of two numbers is a header.
+        """Read `word number number ...` a line; a first line of two numbers is a header.
 
         Raises:
             ModelError: if it is not such a file, naming the line.
@@ -67,12 +76,8 @@ class WordVectors:
                 if number == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
                     continue
                 width = width or len(fields) - 1
-                try:
-                    row = np.asarray(fields[len(fields) - width :], np.float32)
-                    word = b" ".join(fields[: len(fields) - width]).decode("utf-8")
-                except (ValueError, UnicodeDecodeError):
-                    row, word = np.zeros(0, np.float32), ""
-                if not word or len(row) != width or not np.isfinite(row).all():
+                word, row_D = _word(fields, width)
+                if not word:
                     raise ModelError(
                         f"line {number}: expected a word and {width or 'its'} numbers",
                         where=path,
@@ -80,7 +85,19 @@ class WordVectors:
                     )
                 if word not in words:
                     words[word] = len(rows)
-                    rows.append(row)
+                    rows.append(row_D)
         if not rows:
             raise ModelError("holds no word vectors", where=path)
         return cls(words, np.stack(rows))
+
+
+def _word(fields: list[bytes], width: int) -> tuple[str, np.ndarray]:
+    """Return a word, which may have blanks in it, and its numbers; "" if the line is none."""
+    border = len(fields) - width
+    try:
+        row_D = np.asarray(fields[border:], np.float32)
+        word = b" ".join(fields[:border]).decode("utf-8")
+    except (ValueError, UnicodeDecodeError):
+        return "", np.zeros(0, np.float32)
+    usable = len(row_D) == width and np.isfinite(row_D).all()
+    return (word, row_D) if usable else ("", row_D)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,7 +12,10 @@ from dialtools.errors import OutputError
 
 
 def refuse_existing(path: str | Path, *, overwrite: bool) -> None:
-    """Raise OutputError if the output exists and may not be replaced; a device or a pipe is written to, never replaced."""
+    """Raise OutputError if the output exists and may not be replaced.
+
+    A device or a pipe is written to, never replaced.
+    """
     if Path(path).exists() and not is_special(path) and not overwrite:
         raise OutputError("exists already", where=path, hint="--overwrite replaces it")
 
@@ -24,7 +27,7 @@ def is_special(path: str | Path) -> bool:
 
 
 @contextmanager
-def atomic_file(path: str | Path, *, overwrite: bool) -> Iterator[Path]:
+def atomic_file(path: str | Path, *, overwrite: bool) -> Generator[Path]:
     """Yield a temporary path in the same directory that becomes `path` when the block ends well.
 
     A link stays one: what it points to is replaced. A device or a pipe (/dev/null, a FIFO) is
@@ -53,8 +56,11 @@ def atomic_file(path: str | Path, *, overwrite: bool) -> Iterator[Path]:
 
 
 @contextmanager
-def atomic_directory(path: str | Path, *, overwrite: bool) -> Iterator[Path]:
-    """Yield a temporary directory that becomes `path` when the block ends well; what was there goes only then."""
+def atomic_directory(path: str | Path, *, overwrite: bool) -> Generator[Path]:
+    """Yield a temporary directory that becomes `path` when the block ends well.
+
+    What was there goes only then.
+    """
     final = Path(path)
     refuse_existing(final, overwrite=overwrite)
     check_parent(final)

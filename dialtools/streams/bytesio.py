@@ -6,10 +6,10 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 from dialtools.errors import DataError
 
@@ -24,8 +24,10 @@ def display_name(path: str) -> str:
 
 
 @contextmanager
-def open_input(path: str) -> Iterator[io.BufferedReader]:
-    """Open a file, or `-` for stdin; decompress what begins like gzip or zstd; strip a UTF-8 byte-order mark.
+def open_input(path: str) -> Generator[io.BufferedReader]:
+    """Open a file, or `-` for stdin.
+
+    What begins like gzip or zstd is decompressed, a UTF-8 byte-order mark is stripped.
 
     Raises:
         DataError: if the file cannot be opened, or its compressed data is cut or damaged.
@@ -45,13 +47,13 @@ def open_input(path: str) -> Iterator[io.BufferedReader]:
 
 
 @contextmanager
-def opened(raw: BinaryIO, name: str) -> Iterator[io.BufferedReader]:
+def opened(raw: BinaryIO, name: str) -> Generator[io.BufferedReader]:
     """Yield what an open file holds, decompressed, without a UTF-8 byte-order mark.
 
     Raises:
         DataError: if its compressed data is cut or damaged.
     """
-    with _told(name):
+    with _damage(name):
         stream = _decompressed(raw)
         if stream.peek(3)[:3] == BOM:
             stream.read(3)
@@ -59,28 +61,36 @@ def opened(raw: BinaryIO, name: str) -> Iterator[io.BufferedReader]:
 
 
 def _decompressed(raw: BinaryIO) -> io.BufferedReader:
-    buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)  # type: ignore[arg-type]
+    buffered = cast("io.BufferedReader", raw) if hasattr(raw, "peek") else _buffered(raw)
     head = buffered.peek(4)[:4]
     if head[:2] == GZIP:
-        return io.BufferedReader(gzip.GzipFile(fileobj=buffered), 1 << 20)  # type: ignore[arg-type]
+        return _buffered(gzip.GzipFile(fileobj=buffered))
     if head == ZSTD:
-        return io.BufferedReader(_Zstd(buffered), 1 << 20)
+        return _buffered(_Zstd(buffered))
     return buffered
 
 
+def _buffered(raw: Any) -> io.BufferedReader:
+    """Return a reader that can peek; its type says less than it takes."""
+    return io.BufferedReader(raw, 1 << 20)
+
+
 class _Zstd(io.RawIOBase):
-    """Reads frame after frame, and tells a cut frame from the end (zstandard's own reader does not)."""
+    """Reads frame after frame, and tells a cut frame from the end (zstandard's reader does not)."""
 
     def __init__(self, source: io.BufferedReader) -> None:
         import zstandard
 
-        self.source, self.fresh = source, zstandard.ZstdDecompressor
-        self.decoder, self.pending, self.inside = None, b"", False
+        self.source = source
+        self.fresh: Callable[[], Any] = zstandard.ZstdDecompressor
+        self.decoder: Any = None
+        self.pending = b""
+        self.inside = False
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, target: bytearray) -> int:  # type: ignore[override]
+    def readinto(self, target: Any) -> int:
         while not self.pending:
             block = self.source.read1(1 << 17)
             if not block:
@@ -93,10 +103,11 @@ class _Zstd(io.RawIOBase):
         return n
 
     def _decode(self, block: bytes) -> bytes:
-        parts = []
+        parts: list[bytes] = []
         while block:
             if not self.inside:
-                self.decoder, self.inside = self.fresh().decompressobj(), True
+                self.decoder = self.fresh().decompressobj()
+                self.inside = True
             parts.append(self.decoder.decompress(block))
             block = self.decoder.unused_data if self.decoder.eof else b""
             self.inside = not self.decoder.eof
@@ -104,7 +115,7 @@ class _Zstd(io.RawIOBase):
 
 
 @contextmanager
-def _told(name: str) -> Iterator[None]:
+def _damage(name: str) -> Generator[None]:
     """Turn a decompressor's error into one that names the file."""
     try:
         yield

@@ -40,8 +40,8 @@ Numbered = Iterator[tuple[int, dict[str, Any]]]
 class Chunk:
     """Part of an input: `data` is whole lines, an Arrow batch, or records.
 
-    Records that span several lines have `lines`, where each begins; else they follow one another from
-    `first` on.
+    Records that span several lines have `lines`, where each begins; else they follow one another
+    from `first` on.
     """
 
     name: str

@@ -1,13 +1,13 @@
-"""What was read, by content: of stdin, which has no size and cannot be read again, and of records."""
+"""What was read, by content: of stdin, which cannot be read again, and of records."""
 
 from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import orjson
 
@@ -23,8 +23,9 @@ class StreamDigest(io.RawIOBase):
         ended: whether the stream was read to its end.
     """
 
-    def __init__(self, source: io.BufferedIOBase) -> None:
-        self.source = source
+    def __init__(self, source: BinaryIO) -> None:
+        # a file of bytes that is buffered can hand on what it has, before a block is full
+        self.read1 = getattr(source, "read1", source.read)
         self.bytes = 0
         self.ended = False
         self._total = blake2b(digest_size=16)
@@ -33,7 +34,7 @@ class StreamDigest(io.RawIOBase):
         return True
 
     def readinto(self, target: Any) -> int:
-        block = self.source.read1(len(target))
+        block: bytes = self.read1(len(target))
         target[: len(block)] = block
         self._total.update(block)
         self.bytes += len(block)
@@ -47,7 +48,7 @@ class StreamDigest(io.RawIOBase):
 
 
 @contextmanager
-def hashed_stdin() -> Iterator[StreamDigest]:
+def hashed_stdin() -> Generator[StreamDigest]:
     """Hash what readers read of stdin in this block; they need not know."""
     before = sys.stdin
     watched = StreamDigest(before.buffer)
@@ -59,7 +60,7 @@ def hashed_stdin() -> Iterator[StreamDigest]:
 
 
 def stdin_is(content: Mapping[str, Any]) -> bool:
-    """Tell whether stdin is the stream that `StreamDigest.content` told of; reads as much as it did.
+    """Tell whether stdin is the stream of this content (`StreamDigest.content`); reads as much.
 
     A stream without a byte is no answer but none: what was read before is not given again.
     """

@@ -1,4 +1,7 @@
-"""The tab-separated files of DialogueCSE, as published with its data sets ECD and JDDC (METHODS 5.2, 5.6)."""
+"""The tab-separated files of DialogueCSE, as published with its data sets ECD and JDDC.
+
+METHODS 5.2 and 5.6 tell of them.
+"""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Job:
     def files(self) -> dict[str, dict[str, Any]]:
         """Return size and digest of each file that an option names, by the option's key."""
         described: dict[str, dict[str, Any]] = {}
-        for spec in specs(type(self.options)):
+        for spec in specs(self.options.__class__):
             path = getattr(self.options, spec.name)
             names_file = "FILE" in (spec.metavar or "") and not spec.how
             if names_file and isinstance(path, str) and Path(path).is_file():
@@ -74,7 +74,8 @@ def changes(before: Description, now: Description, *, free: Collection[str] = ()
 
     Stdin, where the content it had is known, is read and compared.
     """
-    then, today = before.get("options") or {}, now["options"]
+    then: dict[str, Any] = before.get("options") or {}
+    today: dict[str, Any] = now["options"]
     settings = [
         f"--{key} was {_shown(then.get(key))}, is {_shown(today.get(key))}"
         for key in dict.fromkeys([*today, *then])
@@ -85,7 +86,8 @@ def changes(before: Description, now: Description, *, free: Collection[str] = ()
         for key, value in now.items()
         if key not in ("options", "inputs", "files", *free) and before.get(key) != value
     ]
-    files, files_now = before.get("files") or {}, now["files"]
+    files: dict[str, Any] = before.get("files") or {}
+    files_now: dict[str, Any] = now["files"]
     shared = [key for key in files_now if key in files]  # others show in the options
     inputs = [
         *_changed_inputs(before.get("inputs") or [], now["inputs"]),

@@ -2,12 +2,12 @@
 
 # pyarrow has no stubs, so that all it returns is unknown to the type checker.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, BinaryIO
@@ -22,8 +22,8 @@ from dialtools.streams.sinks import BATCH_ROWS, schema_of, writer
 @contextmanager
 def table_of_lines(
     output: str, *, format: str, overwrite: bool, metadata: dict[str, str]
-) -> Iterator[Callable[[bytes], None]]:
-    """Open an output; the yielded function takes blobs of JSON lines. Holds a batch; the lines are on disk.
+) -> Generator[Callable[[bytes], None]]:
+    """Open an output; the yielded function takes blobs of JSON lines, which wait on the disk.
 
     Raises:
         DataError: if a field is of one kind here and of another there.
@@ -61,8 +61,8 @@ def _batches(spool: BinaryIO, schema: pa.Schema | None) -> Iterator[pa.RecordBat
 
 
 @contextmanager
-def _misfits() -> Iterator[None]:
-    """Turn what pyarrow says of records that no table can hold into an error that names the way out."""
+def _misfits() -> Generator[None]:
+    """Turn what pyarrow says of records that no table holds into an error with the way out."""
     try:
         yield
     except (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -62,8 +62,8 @@ class Lock:
 @contextmanager
 def locked(
     folder: str | Path, *, wait: bool = True, tell: Callable[[str], None] = lambda _: None
-) -> Iterator[None]:
-    """Be the only run that works in a folder; the lock is the file `FOLDER.lock` beside it, which stays.
+) -> Generator[None]:
+    """Be the only run in a folder; the lock is the file `FOLDER.lock` beside it, which stays.
 
     Beside it, so that the folder itself may be made, emptied and replaced under the lock.
 

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
@@ -24,7 +24,7 @@ HEADER_BYTES = 128
 
 
 class _Matrix:
-    """A .npy file that grows by rows; its header, which tells the shape, is written again at the end."""
+    """A .npy file that grows by rows; its header, which tells the shape, is written last."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
@@ -57,8 +57,8 @@ class _Matrix:
 @contextmanager
 def npy_writer(
     output: str, *, overwrite: bool, metadata: Mapping[str, str], floats: bool
-) -> Iterator[Write]:
-    """Open FILE.npy for batches with one column of vectors; the others go to FILE.npy.columns.jsonl."""
+) -> Generator[Write]:
+    """Open FILE.npy for batches of one column of vectors; FILE.npy.columns.jsonl takes the rest."""
     del metadata, floats
     with (
         atomic_file(output, overwrite=overwrite) as path,

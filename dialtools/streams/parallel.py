@@ -20,7 +20,7 @@ SLOT_BYTES = 16 << 20  # address space; only what is written takes memory
 
 
 class Left(NamedTuple):
-    """What of a value goes through a pipe: the rest of it, and the sizes of its parts in the slot."""
+    """What of a value goes through a pipe: the rest of it, and the sizes of parts in the slot."""
 
     rest: bytes
     sizes: list[int]
@@ -60,11 +60,12 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], *, jobs: int) ->
 
 
 class Slots:
-    """Memory that parent and workers share, one slot for each item in flight: pipes are slow with megabytes.
+    """Memory that parent and workers share, one slot for each item in flight.
 
-    Beside plain pipes `dial-pairs -j 2 --window 1,2,3` as JSONL takes 0.77 of the wall time and 0.87
-    of the CPU time (64 MB of SGD, an idle machine of two cores, medians of 5 to 7 pairs of runs); as
-    Arrow it gains nothing that could be told from noise (0.96).
+    Pipes are slow with megabytes.
+    Beside plain pipes `dial-pairs -j 2 --window 1,2,3` as JSONL takes 0.77 of the wall time and
+    0.87 of the CPU time (64 MB of SGD, an idle machine of two cores, medians of 5 to 7 pairs of
+    runs); as Arrow it gains nothing that could be told from noise (0.96).
     """
 
     def __init__(self, count: int) -> None:

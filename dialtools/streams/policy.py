@@ -30,7 +30,10 @@ class Rejected(NamedTuple):
 
 
 class Policy:
-    """--on-error: `fail` raises, `skip` counts, `quarantine=FILE` keeps file, line, error and raw text (counts, if `dry`)."""
+    """--on-error: `fail` raises, `skip` counts, `quarantine=FILE` counts and puts aside.
+
+    What is put aside: file, line, error and raw text, as JSON lines; in a `dry` run nothing.
+    """
 
     def __init__(self, on_error: str = "fail", *, dry: bool = False) -> None:
         self.fails = on_error == "fail"

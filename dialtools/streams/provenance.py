@@ -1,7 +1,7 @@
 """What made a file: version, command line, options, inputs, counts.
 
-Inputs are described once, by what was there when the run began; a file that changes while it is read
-is an error, never described as if it had been read so.
+Inputs are described once, by what was there when the run began; a file that changes while it is
+read is an error, never described as if it had been read so.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -28,7 +28,7 @@ SCHEMA = "dialtools.provenance/1"
 
 
 class Inputs:
-    """The files a run reads: their sizes and times noted at once, their digests taken when first asked for."""
+    """The files a run reads: sizes and times noted at once, digests taken when first asked for."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         self.paths = tuple(paths) or ("-",)
@@ -66,7 +66,7 @@ def _files(path: str) -> list[Path]:
 
 
 def _stamp(file: Path) -> tuple[int, int] | None:
-    """Return what changes when a file is written to, size and time in ns; None of what is no file."""
+    """Return what changes when a file is written to: size, time in ns; None of what is no file."""
     try:
         status = file.stat()
     except OSError:
@@ -83,14 +83,14 @@ def provenance(
 ) -> dict[str, Any]:
     """Return what a file needs to tell to be made again.
 
-    There is no time of day in it, nor an option that changes how a run goes: the same work gives the
-    same bytes, broken off and resumed or not.
+    There is no time of day in it, nor an option that changes how a run goes: the same work gives
+    the same bytes, broken off and resumed or not.
     """
     return {
         "schema": SCHEMA,
         "version": __version__,
         "command": command,
-        "argv": argv_of_result(sys.argv[1:], specs(type(options))),
+        "argv": argv_of_result(sys.argv[1:], specs(options.__class__)),
         "options": plain_settings(options),
         "inputs": inputs.described(),
         "counts": dict(counts or {}),
@@ -128,7 +128,7 @@ def _names(spec: Spec) -> list[str]:
 
 
 def describe(path: str) -> dict[str, Any]:
-    """Return name, size and digest of an input, of a folder those of its files; stdin has a name only."""
+    """Return name, size and digest of an input, of a folder over its files; of a pipe the name."""
     file = Path(path)
     if file.is_dir():
         return {"name": path, **_folder(file)}
@@ -171,7 +171,7 @@ def read_provenance(path: Path) -> dict[str, Any] | None:
         facts = orjson.loads(text)
     except (OSError, ValueError, DataError):
         return None
-    return facts if isinstance(facts, dict) else None
+    return cast("dict[str, Any]", facts) if isinstance(facts, dict) else None
 
 
 def _metadata(path: Path) -> bytes:

@@ -1,11 +1,11 @@
-"""One way to take up a long job again: what it is a job of, its working folder, what it has finished.
+"""One way to take up a long job again: its identity, its working folder, its finished pieces.
 
 A command that can be resumed says `claim`, and asks the claim:
 
     job = Job(run.name, options, Inputs(options.inputs), facts={"weights": encoder.digest()})
     with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
         if work.finished:
-            return run.close(work.finished)              # one line, exit status 0, nothing is done again
+            return run.close(work.finished)              # one line, exit status 0
         for key in wanted:
             if key not in work.pieces:
                 work.add(key, compute(key), skipped=n)   # on the disk when `add` returns
@@ -14,24 +14,25 @@ A command that can be resumed says `claim`, and asks the claim:
         write(options.output, work.pieces, overwrite=work.overwrite, metadata=metadata)
         work.finish(counts)                              # the output is written: the folder goes
 
-**The job** is every option that changes the result (`option(..., how=True)` marks those that do not),
-the inputs by size and digest, each other file that an option names (metavar FILE) likewise, and
-`facts`: what else decides, such as the digest of weights or the precision that `auto` came to. Keys in
-`pieces` are options that only say which pieces there are (--shots, --runs): an interrupted job may go
-on with others, a finished one is another job with others. Inputs are compared by content and order,
-not by name.
+**The job** is every option that changes the result (`option(..., how=True)` marks those that do
+not), the inputs by size and digest, each other file that an option names (metavar FILE) likewise,
+and `facts`: what else decides, such as the digest of weights or the precision that `auto` came to.
+Keys in `pieces` are options that only say which pieces there are (--shots, --runs): an interrupted
+job may go on with others, a finished one is another job with others. Inputs are compared by
+content and order, not by name.
 
-**The folder** is `OUTPUT.partial`, made with its manifest `job.json` in one rename, and locked while a
-run works there. Beside `job.json`, `lock` and `pieces.jsonl` lies what the command makes: parts, stores,
-checkpoints go to `work.folder / name`, and `Job.makes` has patterns of their names. `.*.tmp` and
-`.*.old` are scraps of interrupted writing (`atomic_file`, `atomic_directory`), removed by the next
-claim. Nothing else is ever removed: what somebody puts there stays, and a folder of that name without
-a manifest of ours is not ours, whatever the flags. A run that fails removes the folder only if it made
-it and nothing but scraps is in it.
+**The folder** is `OUTPUT.partial`, made with its manifest `job.json` in one rename, and locked
+while a run works there. Beside `job.json`, `lock` and `pieces.jsonl` lies what the command makes:
+parts, stores, checkpoints go to `work.folder / name`, and `Job.makes` has patterns of their names.
+`.*.tmp` and `.*.old` are scraps of interrupted writing (`atomic_file`, `atomic_directory`),
+removed by the next claim. Nothing else is ever removed: what somebody puts there stays, and a
+folder of that name without a manifest of ours is not ours, whatever the flags. A run that fails
+removes the folder only if it made it and nothing but scraps is in it.
 
-**The finished output** tells its job by its provenance: a model directory in `dialtools.json`, Parquet
-and Arrow in their metadata. Others (JSONL, npy) have it beside them, in `OUTPUT.job.json`, which
-`finish` writes, together with the output's own digest, so that it never speaks for another file.
+**The finished output** tells its job by its provenance: a model directory in `dialtools.json`,
+Parquet and Arrow in their metadata. Others (JSONL, npy) have it beside them, in `OUTPUT.job.json`,
+which `finish` writes, together with the output's own digest, so that it never speaks for another
+file.
 
 | OUTPUT.partial | OUTPUT | neither flag | --resume | --overwrite |
 |---|---|---|---|---|
@@ -44,15 +45,15 @@ and Arrow in their metadata. Others (JSONL, npy) have it beside them, in `OUTPUT
 | another run in it | any | refused, 1 | refused, 1 | refused, 1 |
 | not ours | any | refused, 1 | refused, 1 | refused, 1 |
 
-A run that began with --overwrite may be resumed without it, and replaces the output as it was allowed
-to. Stdout, devices and pipes have nothing beside them: pieces are kept in memory, `work.folder` is a
-temporary folder, --resume of stdout is a usage error.
+A run that began with --overwrite may be resumed without it, and replaces the output as it was
+allowed to. Stdout, devices and pipes have nothing beside them: pieces are kept in memory,
+`work.folder` is a temporary folder, --resume of stdout is a usage error.
 
-**Stdin** is known by content once it is read. Wrap the reading in `hashed_stdin()` and hand what it
-saw to `work.note_stdin(seen.content())`, with `keep=True` if no later run needs to read it again (a
-spool that is finished): from then on --resume compares what stdin brings with what was read, and takes
-an empty stdin for "as it was". A job that reads stdin again on resume binds its pieces to what they
-were made of, and asks `work.expect`.
+**Stdin** is known by content once it is read. Wrap the reading in `hashed_stdin()` and hand what
+it saw to `work.note_stdin(seen.content())`, with `keep=True` if no later run needs to read it
+again (a spool that is finished): from then on --resume compares what stdin brings with what was
+read, and takes an empty stdin for "as it was". A job that reads stdin again on resume binds its
+pieces to what they were made of, and asks `work.expect`.
 """
 
 from __future__ import annotations
@@ -119,8 +120,8 @@ class Work:
         """Claim the folder.
 
         Raises:
-            OutputError: if another run is at work there, or what is there may be neither gone on with
-            nor replaced. ConfigError: if an interrupted job had other options.
+            OutputError: if another run is at work there, or what is there may be neither gone on
+            with nor replaced. ConfigError: if an interrupted job had other options.
         """
         if not self.kept:
             self.folder = Path(tempfile.mkdtemp(prefix="dialtools-"))
@@ -216,8 +217,8 @@ class Work:
         """Lock the folder that is there, and take it up, or remove it.
 
         Raises:
-            OutputError: if it is not ours, another run is in it, or it may be neither gone on with nor
-            replaced. ConfigError: if it is that of another job.
+            OutputError: if it is not ours, another run is in it, or it may be neither gone on with
+            nor replaced. ConfigError: if it is that of another job.
         """
         manifest = _read_manifest(self.folder)
         self._lock = Lock(self.folder / LOCK)
@@ -260,7 +261,7 @@ class Work:
             self._tell_finished()
 
     def _make(self) -> bool:
-        """Make the folder, locked and with its manifest, in one rename; tell whether no other run was faster."""
+        """Make the folder, locked and with its manifest, in one rename; false if it is there."""
         fresh = self.folder.with_name(f".{self.folder.name}.{os.getpid()}.tmp")
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir()
@@ -280,7 +281,7 @@ class Work:
         return True
 
     def _differs_from_output(self) -> str:
-        """Return how the job of the finished output differs from this one, or nothing if it does not."""
+        """Return how the job of the finished output differs from this one, or nothing."""
         before = _job_of(self.final)
         if before is None or "options" not in before:
             return "it does not tell which"
@@ -313,7 +314,7 @@ class Work:
         self._lock = None
 
     def _clear(self, but: str = "") -> None:
-        """Remove the folder; if somebody put something of theirs there, what is ours, but one name."""
+        """Remove the folder; with something of others in it, only what is ours, but one name."""
         patterns = (MANIFEST, LOCK, PIECES, *SCRAPS, *self.job.makes)
         everything = list(self.folder.iterdir())
         ours = [path for path in everything if any(path.match(pattern) for pattern in patterns)]
@@ -325,7 +326,7 @@ class Work:
                 _remove(path)
 
     def _drop_if_empty(self) -> None:
-        """Remove the folder of a failed run if this run made it, and nothing but scraps is in it."""
+        """Remove the folder of a failed run if this run made it and only scraps are in it."""
         if self.resumed or self._lock is None or not self.folder.is_dir():
             return
         names = {path.name for path in self.folder.iterdir() if not path.name.startswith(".")}
@@ -334,7 +335,7 @@ class Work:
 
 
 def claim(output: str, job: Job, *, resume: bool, overwrite: bool) -> Work:
-    """Return the claim of an output's working folder, to be entered with `with`; see the module's docstring.
+    """Return the claim of an output's working folder, for `with`; see the module's docstring.
 
     Raises:
         ConfigError: if both flags are given, or stdout is to be resumed.
@@ -372,7 +373,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _read_pieces(path: Path) -> tuple[dict[str, Any], int]:
-    """Return the finished pieces and their bad records; cut off a line that a kill left half written."""
+    """Return the finished pieces and their bad records; a line that is half written goes."""
     lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
     if lines and not lines[-1].endswith(b"\n"):
         lines.pop()
@@ -383,7 +384,7 @@ def _read_pieces(path: Path) -> tuple[dict[str, Any], int]:
 
 
 def _job_of(final: Path) -> Description | None:
-    """Return the job that a finished output tells of, or None if it does not, or was changed since."""
+    """Return the job that a finished output tells of; None if it is mute, or changed since."""
     beside = _beside(final)
     if not beside.is_file():
         return read_provenance(final)

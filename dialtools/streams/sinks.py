@@ -13,7 +13,7 @@ import gzip
 import io
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -50,7 +50,8 @@ def output_format(
         dry: nothing will be written, so a terminal is no obstacle.
 
     Raises:
-        ConfigError: if it cannot be written here: stdout is a terminal and the format binary, or the
+        ConfigError: if it cannot be written here: stdout is a terminal and the format binary, or
+        the
             format cannot be streamed.
     """
     kind = to or by_suffix(path) or default
@@ -72,8 +73,8 @@ def writer(
     overwrite: bool = False,
     metadata: Mapping[str, str] | None = None,
     floats: bool = False,
-) -> Iterator[Write]:
-    """Open an output; the yielded function takes blobs of JSON lines, or Arrow batches, as the format has it.
+) -> Generator[Write]:
+    """Open an output; the yielded function takes what the format has: blobs of lines, or batches.
 
     Args:
         metadata: key-value metadata of a table.
@@ -86,8 +87,8 @@ def writer(
 
 
 @contextmanager
-def open_output(path: str, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """Open stdout for `-`, or a file that appears whole or not at all; compress for `.gz` and `.zst`."""
+def open_output(path: str, *, overwrite: bool) -> Generator[BinaryIO]:
+    """Open stdout for `-`, or a file that appears whole or not at all, compressed by suffix."""
     if path == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -101,7 +102,7 @@ def open_output(path: str, *, overwrite: bool) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _compressed(raw: BinaryIO, path: str) -> Iterator[BinaryIO]:
+def _compressed(raw: BinaryIO, path: str) -> Generator[BinaryIO]:
     if path.endswith(".gz"):
         # neither name nor time in the header: same content, same bytes
         with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0, compresslevel=6) as file:
@@ -128,7 +129,7 @@ def write_whole(file: BinaryIO, blob: Any) -> None:
 @contextmanager
 def line_writer(
     output: str, *, overwrite: bool, metadata: Mapping[str, str], floats: bool
-) -> Iterator[Write]:
+) -> Generator[Write]:
     """Open an output for blobs of whole JSON lines, which carry no metadata."""
     del metadata, floats
     with open_output(output, overwrite=overwrite) as file:
@@ -147,7 +148,7 @@ def line_writer(
 @contextmanager
 def arrow_writer(
     output: str, *, overwrite: bool, metadata: Mapping[str, str], floats: bool
-) -> Iterator[Write]:
+) -> Generator[Write]:
     """Open an output for batches: an Arrow IPC stream, begun with its first batch."""
     import pyarrow as pa
 
@@ -170,7 +171,7 @@ def arrow_writer(
 @contextmanager
 def parquet_writer(
     output: str, *, overwrite: bool, metadata: Mapping[str, str], floats: bool
-) -> Iterator[Write]:
+) -> Generator[Write]:
     """Open an output for batches: a Parquet file (zstd), begun with its first batch."""
     import pyarrow as pa
     import pyarrow.parquet as pq

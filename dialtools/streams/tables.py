@@ -2,13 +2,13 @@
 
 # pyarrow has no stubs, so that all it returns is unknown to the type checker.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 
 from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -26,7 +26,7 @@ FILE_MAGIC = b"ARROW1"
 
 
 def parquet_batches(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of a Parquet file, which is spooled to the disk unless it lies there as it is.
+    """Yield the batches of a Parquet file; it is spooled to the disk unless it lies there already.
 
     Raises:
         DataError: if it is damaged.
@@ -66,7 +66,7 @@ def arrow_metadata(path: str) -> dict[bytes, bytes]:
 
 
 @contextmanager
-def _spooled(stream: io.BufferedReader) -> Iterator[BinaryIO]:
+def _spooled(stream: io.BufferedReader) -> Generator[BinaryIO]:
     """Copy a stream to the disk, for readers that begin at the end."""
     with tempfile.TemporaryFile() as spool:
         while block := stream.read(SPOOL_BYTES):
@@ -76,7 +76,7 @@ def _spooled(stream: io.BufferedReader) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _damage(kind: str, path: str) -> Iterator[None]:
+def _damage(kind: str, path: str) -> Generator[None]:
     """Turn what pyarrow says of a damaged file into an error that names it."""
     try:
         yield

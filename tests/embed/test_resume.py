@@ -1,4 +1,4 @@
-"""dial-embed --resume, as cron lines and make rules say it: always, and through the real command line."""
+"""dial-embed --resume, as cron lines and make rules say it: always."""
 
 from __future__ import annotations
 

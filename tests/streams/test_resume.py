@@ -1,4 +1,4 @@
-"""What a job is, who may work in its folder, what is taken up again and what is refused: a specification."""
+"""What a job is, who may work in its folder, what is taken up again and what is refused."""
 
 from __future__ import annotations
 
