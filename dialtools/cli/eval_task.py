@@ -45,7 +45,7 @@ def _run(task: Task, options: Any, run: Run) -> None:
     evaluate = task.load()
     if task.counts:
         with run.progress(options.points, task.counts) as progress:
-            found = evaluate(options, progress.advance)
+            scored = evaluate(options, progress.advance)
     else:
-        found = evaluate(options)
-    report(found.scores, found.metadata, options, run, notes=found.notes)
+        scored = evaluate(options)
+    report(scored.scores, scored.metadata, options, run, notes=scored.notes)

@@ -44,20 +44,22 @@ def plot(options: PlotOptions, run: Run) -> None:
 
     for path in filter(None, (options.output, options.coordinates)):
         refuse_existing(path, overwrite=options.overwrite)
-    found = task.evaluate(options)
+    picture = task.evaluate(options)
     if Path(options.output).suffix == ".html":
         write_page(
-            found.points,
-            found.labels,
-            found.texts,
+            picture.points,
+            picture.labels,
+            picture.texts,
             options.output,
-            title=found.title,
+            title=picture.title,
             overwrite=options.overwrite,
         )
     else:
-        draw_map(found.points, found.labels, options.output, overwrite=options.overwrite)
+        draw_map(picture.points, picture.labels, options.output, overwrite=options.overwrite)
     if options.coordinates:
-        rows = zip(found.points.tolist(), found.labels, found.texts, strict=True)
+        rows = zip(picture.points.tolist(), picture.labels, picture.texts, strict=True)
         records = ({"x": x, "y": y, "label": label, "text": text} for (x, y), label, text in rows)
         write_records(records, options.coordinates, overwrite=options.overwrite)
-    run.close(f"{options.output}: {len(found.points):,} points, {len(set(found.labels)):,} labels")
+    run.close(
+        f"{options.output}: {len(picture.points):,} points, {len(set(picture.labels)):,} labels"
+    )

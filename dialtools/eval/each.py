@@ -58,10 +58,11 @@ def _grouped(_metric: str, right: Sequence[Any], of: Sequence[Any]) -> Sums:
 
 
 def _four(_metric: str, right: Sequence[Any], binary: Sequence[Any], out: Sequence[Any]) -> Sums:
-    hit, told, outside = _numbers(right), _numbers(binary), _numbers(out) == 1
+    hit, detected = _numbers(right), _numbers(binary)
+    outside = _numbers(out) == 1
     inside = np.where(outside, np.nan, hit)
     return counts.mean_of_shares(
-        np.column_stack([hit, inside, told, np.where(outside, hit, np.nan)])
+        np.column_stack([hit, inside, detected, np.where(outside, hit, np.nan)])
     )
 
 

@@ -102,8 +102,8 @@ def texts(part: Embeddings, fields: Sequence[str]) -> list[str] | None:
 
 def _turns(value: Any) -> list[str]:
     values = value if isinstance(value, list) else [value]
-    said = [turn.get("text") if isinstance(turn, dict) else turn for turn in values]
-    return [text for text in said if isinstance(text, str)]
+    texts = [turn.get("text") if isinstance(turn, dict) else turn for turn in values]
+    return [text for text in texts if isinstance(text, str)]
 
 
 def folded(text: str) -> str:

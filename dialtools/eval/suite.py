@@ -77,39 +77,36 @@ class Suite:
 
     def rows(self) -> list[Row]:
         """Return all numbers in order; after the sets of a task, their averages."""
-        found: list[Row] = []
-        for task in dict.fromkeys(one.task for one in self.sets):
-            own = [one for one in self.sets if one.task == task]
-            found += [row for one in own for row in one.rows()]
-            shared = [
-                row
-                for row in own[0].rows()
-                if all(row._replace(dataset=one.name) in one.rows() for one in own)
-            ]
-            found += [row._replace(dataset=AVERAGE) for row in shared if len(own) > 1]
-        return found
+        rows: list[Row] = []
+        for task in dict.fromkeys(dataset.task for dataset in self.sets):
+            by_set = [dataset.rows() for dataset in self._sets_of(task)]
+            rows += [row for rows_of_set in by_set for row in rows_of_set]
+            if len(by_set) > 1:
+                averages = [[row._replace(dataset=AVERAGE) for row in each] for each in by_set]
+                rows += [row for row in averages[0] if all(row in each for each in averages)]
+        return rows
+
+    def _sets_of(self, task: str) -> list[Dataset]:
+        return [dataset for dataset in self.sets if dataset.task == task]
 
     def published(self) -> dict[str, dict[Row, float]]:
         """Return {model: {row: number}} of the paper, averages computed as ours are."""
         models: dict[str, dict[Row, float]] = {}
-        for one in self.sets:
-            for model, numbers in one.published.items():
-                models.setdefault(model, {}).update(zip(one.rows(), numbers, strict=True))
+        for dataset in self.sets:
+            for model, numbers in dataset.published.items():
+                models.setdefault(model, {}).update(zip(dataset.rows(), numbers, strict=True))
         return {model: values | self.averages(values) for model, values in models.items()}
 
     def averages(self, values: Mapping[Row, float]) -> dict[Row, float]:
         """Return the mean over the sets of each task, where every set has a number."""
-        found = {}
+        averages: dict[Row, float] = {}
         for row in self.rows():
-            if row.dataset == AVERAGE:
-                each = [
-                    values.get(row._replace(dataset=one.name))
-                    for one in self.sets
-                    if one.task == row.task
-                ]
-                if None not in each:
-                    found[row] = sum(each) / len(each)  # type: ignore[arg-type]
-        return found
+            if row.dataset != AVERAGE:
+                continue
+            rows = [row._replace(dataset=dataset.name) for dataset in self._sets_of(row.task)]
+            if all(row_of_set in values for row_of_set in rows):
+                averages[row] = sum(values[row_of_set] for row_of_set in rows) / len(rows)
+        return averages
 
 
 def load(name: str) -> Suite:
@@ -128,7 +125,7 @@ def load(name: str) -> Suite:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"not TOML: {error}", where=name) from None
     try:
-        sets = [Dataset(**one) for one in content.pop("set")]
+        sets = [Dataset(**table) for table in content.pop("set")]
         suite = Suite(sets=sets, name=str(path), **content)
     except KeyError:
         raise ConfigError("has no [[set]]", where=name) from None
@@ -139,26 +136,26 @@ def load(name: str) -> Suite:
             .replace("Suite.__init__()", "a suite"),
             where=name,
         ) from None
-    for one in sets:
-        _check(one, name)
+    for dataset in sets:
+        _check(dataset, name)
     return suite
 
 
-def _check(one: Dataset, suite: str) -> None:
-    if one.task not in TASKS:
+def _check(dataset: Dataset, suite: str) -> None:
+    if dataset.task not in TASKS:
         raise ConfigError(
-            f"{one.name}: no task {one.task!r}",
+            f"{dataset.name}: no task {dataset.task!r}",
             where=suite,
-            hint=nearest(one.task, list(TASKS)) or f"choose from {', '.join(TASKS)}",
+            hint=nearest(dataset.task, list(TASKS)) or f"choose from {', '.join(TASKS)}",
         )
     for name in ("metrics", "settings"):
-        if not isinstance(getattr(one, name), list):
-            raise ConfigError(f"{one.name}: {name}: expected a list", where=suite)
-    for model, numbers in one.published.items():
-        if len(numbers) != len(one.rows()):
+        if not isinstance(getattr(dataset, name), list):
+            raise ConfigError(f"{dataset.name}: {name}: expected a list", where=suite)
+    for model, numbers in dataset.published.items():
+        if len(numbers) != len(dataset.rows()):
             raise ConfigError(
-                f"{one.name}: {model} has {len(numbers)} numbers, "
-                f"settings x metrics are {len(one.rows())}",
+                f"{dataset.name}: {model} has {len(numbers)} numbers, "
+                f"settings x metrics are {len(dataset.rows())}",
                 where=suite,
             )
 
@@ -169,11 +166,11 @@ def only(suite: Suite, tasks: Sequence[str]) -> Suite:
     Raises:
         ConfigError: if the suite has no such task.
     """
-    known = list(dict.fromkeys(one.task for one in suite.sets))
+    known = list(dict.fromkeys(dataset.task for dataset in suite.sets))
     for task in tasks:
         if task not in known:
             raise ConfigError(
                 f"--task: {suite.title} has no task {task!r}",
                 hint=nearest(task, known) or f"there are {', '.join(known)}",
             )
-    return replace(suite, sets=[one for one in suite.sets if one.task in tasks])
+    return replace(suite, sets=[dataset for dataset in suite.sets if dataset.task in tasks])

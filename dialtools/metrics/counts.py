@@ -119,12 +119,12 @@ class _Order:
 
         The rank is what lies below, and the middle of the equals.
         """
-        own = weights_NB[self.order]
-        if len(self.begins) < len(own):
-            own = np.add.reduceat(own, self.begins, axis=0)
-        middle = np.cumsum(own, axis=0)
-        middle -= (own - 1) / 2
-        return middle[self.group], np.einsum("gb,gb,gb->b", own, middle, middle)
+        drawn_NB = weights_NB[self.order]
+        if len(self.begins) < len(drawn_NB):
+            drawn_NB = np.add.reduceat(drawn_NB, self.begins, axis=0)
+        middle = np.cumsum(drawn_NB, axis=0)
+        middle -= (drawn_NB - 1) / 2
+        return middle[self.group], np.einsum("gb,gb,gb->b", drawn_NB, middle, middle)
 
 
 def label_f1(

@@ -30,8 +30,8 @@ def sample_sets(labels: Sequence[Sequence[Hashable]], shots: int, *, seed: int) 
     labels, those that an earlier label has drawn are left out before a label's rows are halved.
     """
     by_label: dict[Hashable, list[int]] = {}
-    for row, own in enumerate(labels):
-        for label in own:
+    for row, row_labels in enumerate(labels):
+        for label in row_labels:
             by_label.setdefault(label, []).append(row)
     draw = random.Random(seed)
     taken: set[int] = set()

@@ -237,16 +237,19 @@ def _check_protocol(name: str, record: Mapping[str, Any]) -> None:
         raise ValueError(f"{name} is {PROTOCOL['intent']}")
 
 
-def _classification(own: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _classification(by_metric: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     runs = [
-        {theirs: own[ours]["values"][i] / 100 for theirs, ours in F1.items()} for i in range(10)
+        {theirs: by_metric[ours]["values"][run] / 100 for theirs, ours in F1.items()}
+        for run in range(10)
     ]
-    means = {theirs: own[ours]["value"] / 100 for theirs, ours in F1.items()}
+    means = {theirs: by_metric[ours]["value"] / 100 for theirs, ours in F1.items()}
     return {**means, "main_score": means["accuracy"], "scores_per_experiment": runs}
 
 
-def _sts(own: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    values = {f"cosine_{metric}": own[metric]["value"] / 100 for metric in ("pearson", "spearman")}
+def _sts(by_metric: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    values = {
+        f"cosine_{metric}": by_metric[metric]["value"] / 100 for metric in ("pearson", "spearman")
+    }
     return {**values, "main_score": values["cosine_spearman"]}
 
 

@@ -54,15 +54,15 @@ def evaluate(options: EntailOptions) -> Scored:
 
 
 def _score(part: Embeddings, setting: str, options: EntailOptions) -> Score:
-    found = triplets(part, options)
-    if not len(found.anchor):
+    cosines = triplets(part, options)
+    if not len(cosines.anchor):
         raise DataError(
             f"no anchor has both an entailment and a contradiction among its {len(part)} rows",
             where=part.name,
             hint=f"--labels names the labels of the two, here {','.join(options.labels)}",
         )
-    right_N = (found.entailment > found.contradiction).astype(np.int64)
-    right_A, size_A = np.bincount(found.anchor, right_N), np.bincount(found.anchor)
+    right_N = (cosines.entailment > cosines.contradiction).astype(np.int64)
+    right_A, size_A = np.bincount(cosines.anchor, right_N), np.bincount(cosines.anchor)
     sums_A2 = np.column_stack([right_A, size_A]).astype(np.int64)
     value, low, high = bootstrap_sums(sums_A2, lambda s: s[..., 0] / s[..., 1], seed=options.seed)
     return Score(
@@ -78,12 +78,12 @@ def _score(part: Embeddings, setting: str, options: EntailOptions) -> Score:
         n=len(right_N),
         seed=options.seed,
         each={"right": sums_A2[:, 0].tolist(), "of": sums_A2[:, 1].tolist()},
-        items=identity(part.columns, found.rows, also=(options.label,)),
+        items=identity(part.columns, cosines.rows, also=(options.label,)),
         data={
             "anchors": len(sums_A2),
             "triplets": len(right_N),
-            "dropped": found.dropped,
-            "ties": int((found.entailment == found.contradiction).sum()),
+            "dropped": cosines.dropped,
+            "ties": int((cosines.entailment == cosines.contradiction).sum()),
         },
     )
 

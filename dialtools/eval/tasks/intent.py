@@ -59,8 +59,8 @@ def evaluate(options: IntentOptions) -> Scored:
             return float(np.mean([s.value for s in scores if s.metric == "accuracy"]))
 
         weight, accuracies = mixed.best(options.sweep_compress, accuracy)
-        told = {f"{tried:g}": value for tried, value in accuracies.items()}
-        chosen = {"lambda": weight, "validation": told}
+        tried = {f"{weight:g}": value for weight, value in accuracies.items()}
+        chosen = {"lambda": weight, "validation": tried}
 
     train = mixed.without_made(parts.train, options)
     scores = _scores(train, parts.test, options, weight, episodes, name)

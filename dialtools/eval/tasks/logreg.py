@@ -35,7 +35,7 @@ def scores(
     names = sorted({*known.labels, *asked.labels})
     learnt_M, truth_N = known.classes(names), asked.classes(names)
     seed = SEED + options.seed
-    found: list[Score] = []
+    measured: list[Score] = []
     for shots in options.shots:
         drawn = undersamples(known.labels, shots, runs=options.runs, seed=seed)
         guess_RN = np.stack(
@@ -45,8 +45,8 @@ def scores(
             ]
         )
         own_facts = {"setting": f"{shots}-shot logreg{mark}", "n": len(truth_N), **facts}
-        found += _scores_of_runs(truth_N, guess_RN, own_facts)
-    return found
+        measured += _scores_of_runs(truth_N, guess_RN, own_facts)
+    return measured
 
 
 def _scores_of_runs(
@@ -54,14 +54,14 @@ def _scores_of_runs(
 ) -> list[Score]:
     right_RN = guess_RN == truth_N
     accuracies = (100.0 * right_RN.mean(1)).tolist()
-    found = [of_runs(accuracies, metric="accuracy", each=shares(right_RN.mean(0)), **facts)]
+    measured = [of_runs(accuracies, metric="accuracy", each=shares(right_RN.mean(0)), **facts)]
     each = {"truth": truth_N.tolist(), "guess": guess_RN.tolist()}
     everyone = np.ones((1, len(truth_N)))
     for average in AVERAGES:
         statistics = [counts.class_f1(truth_N, guess_N[None], average) for guess_N in guess_RN]
         values = [100 * float(statistic(everyone)[0]) for statistic in statistics]
-        found.append(of_runs(values, metric=f"{average}-f1", each=each, **facts))
-    return found
+        measured.append(of_runs(values, metric=f"{average}-f1", each=each, **facts))
+    return measured
 
 
 def undersamples(

@@ -13,7 +13,7 @@ from dialtools.eval.identity import identity
 from dialtools.eval.labelled import Labelled, labelled_rows
 from dialtools.eval.options.oos import OosOptions
 from dialtools.eval.rows import read_parts
-from dialtools.eval.score import Each, Scored, of_runs, shares
+from dialtools.eval.score import Each, Score, Scored, of_runs, shares
 from dialtools.metrics.classify import false_alarms_at_recall, placements, prototypes
 
 THRESHOLDS = {"mean-std": -1.0, "mean": 0.0, "mean+std": 1.0}
@@ -39,7 +39,7 @@ def evaluate(options: OosOptions) -> Scored:
             )
     validation = labelled_rows(parts.validation, options.label) if len(parts.validation) else None
     names = [*sorted(set(train.labels) - {options.oos_label}), options.oos_label]
-    facts: dict[str, Any] = {
+    facts = {
         "task": "oos",
         "dataset": options.name or parts.train.name,
         "seed": options.seed,
@@ -47,24 +47,33 @@ def evaluate(options: OosOptions) -> Scored:
         "items": identity(parts.test.columns, also=(options.label,)),
     }
 
-    scores = []
+    scores: list[Score] = []
     for shots in options.shots:
         drawn = episodes.take(train.labels, shots)
         runs = [one_run(train, test, validation, names, episode.train) for episode in drawn]
-        for kind, metric in runs[0]:
-            by_run = [run[kind, metric] for run in runs]
-            scores.append(
-                of_runs(
-                    [100 * _value(shares_of_run) for shares_of_run in by_run],
-                    setting=f"{shots}-shot {kind}".strip(),
-                    metric=metric,
-                    each=_mean_shares(by_run),
-                    **facts,
-                )
-            )
+        scores += _scores_of_runs(runs, f"{shots}-shot", facts)
     episodes.export()
     sanity.check(scores, parts.train, parts.test, train.labels, test.labels)
     return Scored(scores, parts.train.metadata, [sanity.note_on_rows(scores[0].data)])
+
+
+def _scores_of_runs(
+    runs: list[dict[tuple[str, str], Shares]], setting: str, facts: dict[str, Any]
+) -> list[Score]:
+    """Return the scores of each threshold, or of none."""
+    scores = []
+    for kind, metric in runs[0]:
+        by_run = [run[kind, metric] for run in runs]
+        scores.append(
+            of_runs(
+                [100 * _value(run) for run in by_run],
+                setting=f"{setting} {kind}".strip(),
+                metric=metric,
+                each=_mean_shares(by_run),
+                **facts,
+            )
+        )
+    return scores
 
 
 def one_run(
@@ -82,25 +91,29 @@ def one_run(
     means_CD = prototypes(train.vectors[rows], train.classes(names)[rows], len(names))
     figures: dict[tuple[str, str], Shares] = {}
     for kind, normalised in (("", True), ("raw ", False)):
-        told = _told(test, means_CD, names, normalised=normalised)
+        verdict = _verdict(test, means_CD, names, normalised=normalised)
         thresholds = {
-            name: told.best.mean() + sigmas * told.best.std() for name, sigmas in THRESHOLDS.items()
+            name: verdict.best.mean() + sigmas * verdict.best.std()
+            for name, sigmas in THRESHOLDS.items()
         }
         if validation is not None:
-            known = _told(validation, means_CD, names, normalised=normalised)
+            known = _verdict(validation, means_CD, names, normalised=normalised)
             thresholds["validation"] = chosen_threshold(known)
         for name, threshold in thresholds.items():
-            for metric, shares_N in at_threshold(told, threshold).items():
+            for metric, shares_N in at_threshold(verdict, threshold).items():
                 figures[f"{kind}{name}", metric] = shares_N
-        out_N = told.classes == told.oos
-        figures[kind.strip(), "auroc"] = {"placement": placements(-told.best, out_N), "out": out_N}
-        alarms_N = false_alarms_at_recall(-told.best, out_N)
+        out_N = verdict.classes == verdict.oos
+        figures[kind.strip(), "auroc"] = {
+            "placement": placements(-verdict.best, out_N),
+            "out": out_N,
+        }
+        alarms_N = false_alarms_at_recall(-verdict.best, out_N)
         figures[kind.strip(), "fpr-at-95-recall"] = np.where(out_N, np.nan, alarms_N)
     return figures
 
 
-class Told(NamedTuple):
-    """What prototypes tell of N rows.
+class Verdict(NamedTuple):
+    """What prototypes say of N rows.
 
     Attributes:
         classes: (N,) their true classes.
@@ -114,13 +127,15 @@ class Told(NamedTuple):
     oos: int
 
 
-def _told(part: Labelled, means_CD: np.ndarray, names: list[str], *, normalised: bool) -> Told:
-    """Return what prototypes tell; that of out of scope competes too, as in the reference."""
+def _verdict(
+    part: Labelled, means_CD: np.ndarray, names: list[str], *, normalised: bool
+) -> Verdict:
+    """Return what prototypes say; that of out of scope competes too, as in the reference."""
     scores_NC = part.vectors @ means_CD.T
     if normalised:
         lengths_N1 = np.linalg.norm(scores_NC, axis=1, keepdims=True)
         scores_NC = scores_NC / np.maximum(lengths_N1, 1e-12)
-    return Told(
+    return Verdict(
         classes=part.classes(names),
         best=scores_NC.max(1),
         guess=scores_NC.argmax(1),
@@ -128,15 +143,15 @@ def _told(part: Labelled, means_CD: np.ndarray, names: list[str], *, normalised:
     )
 
 
-def at_threshold(told: Told, threshold: float) -> dict[str, Shares]:
+def at_threshold(verdict: Verdict, threshold: float) -> dict[str, Shares]:
     """Return what each row adds to the four metrics of DSE, and to their mean.
 
     It is 1, 0, or NaN where a row does not count.
     """
-    said_N = np.where(told.best > threshold, told.guess, told.oos)
-    out_N = told.classes == told.oos
-    right_N = (said_N == told.classes).astype(float)
-    binary_N = ((said_N == told.oos) == out_N).astype(float)
+    said_N = np.where(verdict.best > threshold, verdict.guess, verdict.oos)
+    out_N = verdict.classes == verdict.oos
+    right_N = (said_N == verdict.classes).astype(float)
+    binary_N = ((said_N == verdict.oos) == out_N).astype(float)
     return {
         "accuracy": right_N,
         "in-accuracy": np.where(out_N, np.nan, right_N),
@@ -167,14 +182,14 @@ def _mean_shares(by_run: list[Shares]) -> Each:
     return {name: shares(np.mean([run[name] for run in named], axis=0)) for name in named[0]}
 
 
-def chosen_threshold(told: Told) -> float:
+def chosen_threshold(verdict: Verdict) -> float:
     """Return the threshold with the best mean of the four metrics on validation rows.
 
     It is one of 200 quantiles of their scores.
     """
 
     def average(threshold: float) -> float:
-        return _value(at_threshold(told, threshold)["average"])
+        return _value(at_threshold(verdict, threshold)["average"])
 
-    tried = np.unique(np.quantile(told.best, np.linspace(0, 1, 201)))
+    tried = np.unique(np.quantile(verdict.best, np.linspace(0, 1, 201)))
     return float(max(tried, key=average))
