@@ -50,15 +50,6 @@ class Filler:
     ) -> None:
         self.values, self.most, self.articles, self.seed = values, most, articles, seed
 
-    def sizes(self, template: Template) -> list[int]:
-        """Return how many values each slot has to choose from."""
-        return [len(self.values.get(label, ())) or 1 for label in template.labels]
-
-    def count(self, template: Template) -> int:
-        """Return how many combinations a template is filled with."""
-        total = prod(self.sizes(template))
-        return total if self.most is None else min(total, self.most)
-
     def __call__(self, template: Template, old: Sequence[str]) -> Iterator[tuple[str, list[Span]]]:
         """Yield the texts of a template that held the values `old`, and where values stand."""
         choices = [

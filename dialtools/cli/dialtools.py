@@ -15,8 +15,9 @@ from typing import Any
 from dialtools.catalog import Entry
 from dialtools.cli._command import command, group
 from dialtools.cli._run import Run
-from dialtools.corpora.catalog import CORPORA, FILES
+from dialtools.corpora.catalog import CORPORA
 from dialtools.options import RunOptions, option
+from dialtools.streams.formats import FORMATS, RECORD_FORMATS
 
 
 def kinds() -> list[str]:
@@ -65,8 +66,14 @@ def formats(options: FormatOptions, run: Run) -> None:
 def format_records() -> list[dict[str, Any]]:
     """Return all that is known of each format and corpus."""
     records: list[dict[str, Any]] = [
-        {"name": name, "kind": "files", "what": what, "told by": told}
-        for name, (what, told) in FILES.items()
+        {
+            "name": name,
+            "kind": "files",
+            "what": FORMATS[name].summary,
+            "told by": FORMATS[name].marks,
+        }
+        for name in RECORD_FORMATS
+        if name not in CORPORA  # some are both, a file's and a folder's: listed once, as corpora
     ]
     for name, corpus in CORPORA.items():
         marks = [*corpus.alone, *(" + ".join(together) for together in corpus.marks)]

@@ -1,4 +1,4 @@
-"""The corpora that can be read as they were published, and how each is told.
+"""The corpora that can be read as they were published, and what tells one from another.
 
 A corpus is a module of `corpora.native` with two functions: `raw(files)` yields its raw records
 (`shape.Raw`), in order, and `record(raw)` returns the record of one, a dialogue {"id", "split",
@@ -52,26 +52,9 @@ class Corpus(Entry):
         return import_module(self.target)
 
 
-def _corpus(module: str, summary: str, **about: object) -> Corpus:
-    return Corpus(f"{NATIVE}.{module}", summary, **about)  # type: ignore[arg-type]
+def _corpus(module: str, summary: str, **fields: object) -> Corpus:
+    return Corpus(f"{NATIVE}.{module}", summary, **fields)  # type: ignore[arg-type]
 
-
-FILES = {
-    "jsonl": ("a JSON record a line", "*.jsonl, *.ndjson, *.json"),
-    "csv": ("a table; chat logs have one turn a row", "*.csv"),
-    "tsv": ("the same, tab-separated", "*.tsv"),
-    "text": ("an utterance a line, a blank line between dialogues", "*.txt"),
-    "parquet": ("a table of records", "*.parquet, or content"),
-    "arrow": ("the same, as a stream or a file", "*.arrow, or content"),
-    "ecd": (
-        "DialogueCSE's training files (ECD, JDDC): contexts, responses, negatives; dial-train",
-        "",
-    ),
-}
-"""Formats of single files: what they hold, and the names that tell them.
-
-Each may be compressed (.gz, .zst).
-"""
 
 CORPORA: dict[str, Corpus] = {
     "multiwoz": _corpus(

@@ -16,6 +16,7 @@ from dialtools.errors import DataError
 BOM = b"\xef\xbb\xbf"
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 STDIN = "<stdin>"
+BUFFER_BYTES = 1 << 20
 
 
 def display_name(path: str) -> str:
@@ -33,17 +34,16 @@ def open_input(path: str) -> Generator[io.BufferedReader]:
         DataError: if the file cannot be opened, or its compressed data is cut or damaged.
     """
     name = display_name(path)
-    raw: BinaryIO
+    if path == "-":
+        with opened(sys.stdin.buffer, name) as stream:
+            yield stream
+        return
     try:
-        raw = sys.stdin.buffer if path == "-" else Path(path).open("rb", buffering=1 << 20)  # noqa: SIM115 - closed below
+        raw = Path(path).open("rb", buffering=BUFFER_BYTES)  # noqa: SIM115 - closed below
     except OSError as error:
         raise DataError((error.strerror or str(error)).lower(), where=name) from None
-    try:
-        with opened(raw, name) as stream:
-            yield stream
-    finally:
-        if path != "-":
-            raw.close()
+    with raw, opened(raw, name) as stream:
+        yield stream
 
 
 @contextmanager
@@ -72,7 +72,7 @@ def _decompressed(raw: BinaryIO) -> io.BufferedReader:
 
 def _buffered(raw: Any) -> io.BufferedReader:
     """Return a reader that can peek; its type says less than it takes."""
-    return io.BufferedReader(raw, 1 << 20)
+    return io.BufferedReader(raw, BUFFER_BYTES)
 
 
 class _Zstd(io.RawIOBase):

@@ -18,10 +18,10 @@ from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.formats import FORMATS, input_format, load
 from dialtools.streams.policy import Policy, Where
 
-CHUNK_BYTES = (
-    1 << 17
-)  # read with one call; large enough to drown the cost of handing it to a worker
+CHUNK_BYTES = 1 << 17
+"""Read with one call, and enough work to drown the cost of handing it to a worker."""
 MAX_LINE_BYTES = 64 << 20
+"""A longer line is taken for a damaged file, or one that is no text, before it fills memory."""
 HEAD_BYTES = 6  # the longest magic
 BATCH = "arrow"
 """The format of chunks that are an Arrow batch, whichever table they are of."""
@@ -142,7 +142,7 @@ def _blank_line(held: bytes) -> int:
 
 
 def records(chunk: Chunk, policy: Policy) -> Numbered:
-    """Yield line (or row) number and record; lines that are no record go to the policy."""
+    """Yield the number and the record of each line or row; what is no record goes to the policy."""
     if chunk.columnar:
         rows = enumerate(chunk.data.to_pylist(), chunk.first)
         return ((n, {k: v for k, v in row.items() if v is not None}) for n, row in rows)
@@ -179,8 +179,8 @@ def json_records(chunk: Chunk, policy: Policy) -> Numbered:
 
 def _hint(line: bytes, number: int) -> str | None:
     """Return what to do about a file that begins like one JSON document over several lines."""
-    begins = line.strip()
-    opens = begins.startswith(b"[") or begins.endswith((b"{", b"[", b","))
+    text = line.strip()
+    opens = text.startswith(b"[") or text.endswith((b"{", b"[", b","))
     return WHOLE_DOCUMENT if number == 1 and opens else None
 
 

@@ -22,7 +22,7 @@ class Format:
     """One format of records.
 
     Attributes:
-        summary: what one line of help says of it.
+        summary: what `dialtools formats` says of it.
         suffixes: of the names of its files.
         magic: how its files begin.
         lines: it is text: readers cut it at the ends of lines, and its writer takes blobs of JSON
@@ -50,25 +50,36 @@ class Format:
     seeks: bool = False
     metadata: str = ""
 
+    @property
+    def marks(self) -> str:
+        """What tells its files without --from, for people."""
+        names = [f"*{suffix}" for suffix in self.suffixes]
+        return ", ".join([*names, "or content"] if self.magic else names)
+
 
 FORMATS = {
     "jsonl": Format(
-        "JSON Lines: a record a line",
+        "JSON Lines: a JSON record a line",
         suffixes=(".jsonl", ".ndjson", ".json"),
         lines=True,
         reader="dialtools.streams.chunks:json_records",
         writer="dialtools.streams.sinks:line_writer",
     ),
-    "csv": Format("comma-separated values", suffixes=(".csv",), lines=True, columns=True),
-    "tsv": Format("tab-separated values", suffixes=(".tsv",), lines=True, columns=True),
+    "csv": Format(
+        "a table, comma-separated; chat logs have one turn a row",
+        suffixes=(".csv",),
+        lines=True,
+        columns=True,
+    ),
+    "tsv": Format("the same, tab-separated", suffixes=(".tsv",), lines=True, columns=True),
     "text": Format(
-        "plain text: a turn or a text a line",
+        "plain text: an utterance a line, a blank line between dialogues",
         suffixes=(".txt",),
         lines=True,
         reader="dialtools.streams.chunks:text_records",
     ),
     "parquet": Format(
-        "Parquet",
+        "Parquet: a table of records",
         suffixes=(".parquet",),
         magic=(b"PAR1",),
         reader="dialtools.streams.tables:parquet_batches",
@@ -76,7 +87,7 @@ FORMATS = {
         metadata="dialtools.streams.tables:parquet_metadata",
     ),
     "arrow": Format(
-        "Arrow IPC: a stream, the fast lane between commands, or a file",
+        "Arrow IPC, the same: a stream, the fast lane between commands, or a file",
         suffixes=(".arrow",),
         magic=(b"ARROW1", b"\xff\xff\xff\xff"),
         reader="dialtools.streams.tables:arrow_batches",
@@ -91,7 +102,7 @@ FORMATS = {
         seeks=True,
     ),
     "ecd": Format(
-        "training pairs as published with DialogueCSE",
+        "DialogueCSE's training files (ECD, JDDC): contexts, responses, negatives; dial-train",
         lines=True,
         reader="dialtools.streams.ecd:training_records",
         data_set=True,
@@ -140,6 +151,6 @@ def by_magic(head: bytes) -> str | None:
     return next((name for name, f in FORMATS.items() if head.startswith(f.magic)), None)
 
 
-def input_format(path: str, given: str | None, head: bytes = b"") -> str:
+def input_format(path: str, chosen: str | None, head: bytes = b"") -> str:
     """Return the format by --from, else by suffix, else by magic bytes, else JSONL."""
-    return given or by_suffix(path) or by_magic(head) or DEFAULT
+    return chosen or by_suffix(path) or by_magic(head) or DEFAULT

@@ -20,7 +20,7 @@ SLOT_BYTES = 16 << 20  # address space; only what is written takes memory
 
 
 class Left(NamedTuple):
-    """What of a value goes through a pipe: the rest of it, and the sizes of parts in the slot."""
+    """What a pipe takes of a value whose large parts lie in a slot: the rest, and their sizes."""
 
     rest: bytes
     sizes: list[int]

@@ -38,11 +38,8 @@ class Policy:
     def __init__(self, on_error: str = "fail", *, dry: bool = False) -> None:
         self.fails = on_error == "fail"
         self.skipped = 0
-        self.path = (
-            Path(on_error.partition("=")[2])
-            if on_error.startswith("quarantine=") and not dry
-            else None
-        )
+        word, _, file = on_error.partition("=")
+        self.path = Path(file) if word == "quarantine" and not dry else None
         self._file: BinaryIO | None = None
 
     def reject(self, where: Where, message: str, raw: bytes = b"", hint: str | None = None) -> None:

@@ -64,23 +64,27 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, cast
-
-import orjson
+from typing import Any, NamedTuple
 
 from dialtools.errors import ConfigError, OutputError
-from dialtools.streams.atomic import atomic_file, check_parent, is_special, refuse_existing, sync
-from dialtools.streams.job import Description, Job, changes
+from dialtools.streams.atomic import check_parent, is_special, refuse_existing
+from dialtools.streams.job import Job, changes
+from dialtools.streams.job_files import (
+    LOCK,
+    MANIFEST,
+    PIECES,
+    SCRAPS,
+    add_piece,
+    beside,
+    job_of_output,
+    read_manifest,
+    read_pieces,
+    remove,
+    write_beside,
+    write_manifest,
+)
 from dialtools.streams.locks import Lock
-from dialtools.streams.provenance import describe, digest, provenance, read_provenance
-
-MANIFEST = "job.json"
-LOCK = "lock"
-PIECES = "pieces.jsonl"
-SCRAPS = (".*.tmp", ".*.old")
-SCHEMA = "dialtools.job/1"
-BESIDE = ".job.json"
-"""After the name of an output that cannot carry its job itself."""
+from dialtools.streams.provenance import provenance, read_provenance
 
 
 class Piece(NamedTuple):
@@ -121,7 +125,8 @@ class Work:
 
         Raises:
             OutputError: if another run is at work there, or what is there may be neither gone on
-            with nor replaced. ConfigError: if an interrupted job had other options.
+                with nor replaced.
+            ConfigError: if an interrupted job had other options.
         """
         if not self.kept:
             self.folder = Path(tempfile.mkdtemp(prefix="dialtools-"))
@@ -153,11 +158,7 @@ class Work:
         self.pieces[key] = value
         self.skipped += skipped
         if self.kept:
-            row = {"key": key, "value": value, "skipped": skipped}
-            with (self.folder / PIECES).open("ab") as file:
-                file.write(orjson.dumps(row, default=str) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
+            add_piece(self.folder, key, value, skipped=skipped)
 
     def expect(self, name: str, before: Any, now: Any) -> None:
         """Check that a finished piece was made of what is read now.
@@ -172,7 +173,7 @@ class Work:
         """Take over what was read of stdin, for provenance; with `keep` for the manifest too."""
         self.job.inputs.note_stdin(content)
         if keep and self.kept:
-            _write_manifest(self.folder, self.job, overwrite=self.overwrite)
+            write_manifest(self.folder, self.job, overwrite=self.overwrite)
 
     def provenance(self, counts: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return what the output needs to tell, the job among it.
@@ -181,23 +182,19 @@ class Work:
             DataError: if an input changed while it was read.
         """
         job = self.job
-        told = provenance(
+        of_every_output = provenance(
             command=job.command, options=job.options, inputs=job.inputs, counts=counts
         )
-        return {**told, "files": job.files(), **job.facts}
+        return {**of_every_output, "files": job.files(), **job.facts}
 
     def finish(self, counts: Mapping[str, Any] | None = None) -> None:
         """Let the written output tell its job, and remove the folder."""
         if not self.kept:
             return
-        beside = _beside(self.final)
-        if read_provenance(self.final) is not None:
-            beside.unlink(missing_ok=True)  # of a file of another kind that was replaced
-        else:
-            output = describe(str(self.final))
-            facts = {**self.provenance(counts), "output": output}
-            with atomic_file(beside, overwrite=True) as path:
-                path.write_bytes(orjson.dumps(facts, option=orjson.OPT_INDENT_2, default=str))
+        if read_provenance(self.final) is None:
+            write_beside(self.final, self.provenance(counts))
+        else:  # a file of another kind may have been replaced, which had its job beside it
+            beside(self.final).unlink(missing_ok=True)
         self._clear()
 
     def _changed_input(self, what: str) -> OutputError:
@@ -217,10 +214,11 @@ class Work:
         """Lock the folder that is there, and take it up, or remove it.
 
         Raises:
-            OutputError: if it is not ours, another run is in it, or it may be neither gone on with
-            nor replaced. ConfigError: if it is that of another job.
+            OutputError: if it is not ours, another run is in it, or it may be neither gone on
+                with nor replaced.
+            ConfigError: if it is that of another job.
         """
-        manifest = _read_manifest(self.folder)
+        manifest = read_manifest(self.folder)
         self._lock = Lock(self.folder / LOCK)
         if self.resume:
             self._compare(manifest)
@@ -228,7 +226,7 @@ class Work:
         elif self.overwrite:
             self._clear(but=LOCK)
             if self.folder.exists():
-                _write_manifest(self.folder, self.job, overwrite=True)
+                write_manifest(self.folder, self.job, overwrite=True)
             else:
                 self._release()
         else:
@@ -253,8 +251,8 @@ class Work:
         self.overwrite = bool(manifest.get("overwrite"))
         for pattern in SCRAPS:
             for scrap in self.folder.glob(pattern):
-                _remove(scrap)
-        self.pieces, self.skipped = _read_pieces(self.folder / PIECES)
+                remove(scrap)
+        self.pieces, self.skipped = read_pieces(self.folder)
         written = self.final.exists() and not self.overwrite
         if written and not self._differs_from_output():  # killed between writing and tidying up
             self.finish()
@@ -266,7 +264,7 @@ class Work:
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir()
         try:
-            _write_manifest(fresh, self.job, overwrite=self.overwrite)
+            write_manifest(fresh, self.job, overwrite=self.overwrite)
             self._lock = Lock(fresh / LOCK)
             fresh.rename(self.folder)
         except OSError:
@@ -282,7 +280,7 @@ class Work:
 
     def _differs_from_output(self) -> str:
         """Return how the job of the finished output differs from this one, or nothing."""
-        before = _job_of(self.final)
+        before = job_of_output(self.final)
         if before is None or "options" not in before:
             return "it does not tell which"
         return str(changes(before, self.job.description()))
@@ -319,11 +317,11 @@ class Work:
         everything = list(self.folder.iterdir())
         ours = [path for path in everything if any(path.match(pattern) for pattern in patterns)]
         if len(ours) == len(everything):
-            _remove(self.folder)
+            remove(self.folder)
             return
         for path in ours:
             if path.name != but:
-                _remove(path)
+                remove(path)
 
     def _drop_if_empty(self) -> None:
         """Remove the folder of a failed run if this run made it and only scraps are in it."""
@@ -331,7 +329,7 @@ class Work:
             return
         names = {path.name for path in self.folder.iterdir() if not path.name.startswith(".")}
         if names <= {MANIFEST, LOCK}:
-            _remove(self.folder)
+            remove(self.folder)
 
 
 def claim(output: str, job: Job, *, resume: bool, overwrite: bool) -> Work:
@@ -345,65 +343,3 @@ def claim(output: str, job: Job, *, resume: bool, overwrite: bool) -> Work:
     if resume and output == "-":
         raise ConfigError("--resume needs -o FILE; stdout cannot be resumed")
     return Work(output, job, resume=resume, overwrite=overwrite)
-
-
-def _write_manifest(folder: Path, job: Job, *, overwrite: bool) -> None:
-    facts = {"schema": SCHEMA, "overwrite": overwrite, "job": job.description()}
-    with atomic_file(folder / MANIFEST, overwrite=True) as path:
-        path.write_bytes(orjson.dumps(facts, option=orjson.OPT_INDENT_2))
-
-
-def _read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a working folder.
-
-    Raises:
-        OutputError: if there is none of ours.
-    """
-    with suppress(FileNotFoundError, NotADirectoryError, ValueError):
-        manifest = orjson.loads((folder / MANIFEST).read_bytes())
-        if isinstance(manifest, dict) and cast("Any", manifest).get("schema") == SCHEMA:
-            return cast("dict[str, Any]", manifest)
-    if not folder.exists():
-        raise FileNotFoundError(folder)
-    raise OutputError(
-        "is needed to work in, but was made by something else",
-        where=folder,
-        hint="nothing in it was touched: move it away, or give another -o",
-    )
-
-
-def _read_pieces(path: Path) -> tuple[dict[str, Any], int]:
-    """Return the finished pieces and their bad records; a line that is half written goes."""
-    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
-    if lines and not lines[-1].endswith(b"\n"):
-        lines.pop()
-        os.truncate(path, sum(map(len, lines)))
-        sync(path)
-    rows = [orjson.loads(line) for line in lines]
-    return {row["key"]: row["value"] for row in rows}, sum(row["skipped"] for row in rows)
-
-
-def _job_of(final: Path) -> Description | None:
-    """Return the job that a finished output tells of; None if it is mute, or changed since."""
-    beside = _beside(final)
-    if not beside.is_file():
-        return read_provenance(final)
-    with suppress(ValueError, KeyError, TypeError):
-        facts = orjson.loads(beside.read_bytes())
-        if facts["output"]["blake2b"] == digest(final):
-            return facts
-    return None
-
-
-def _beside(final: Path) -> Path:
-    return final.with_name(final.name + BESIDE)
-
-
-def _remove(path: Path) -> None:
-    """Remove a folder so that none ever sees half of it; or a file."""
-    if path.is_dir():
-        aside = path.with_name(f".{path.name.lstrip('.')}.{os.getpid()}.old")
-        path.rename(aside)
-        shutil.rmtree(aside, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)

@@ -4,8 +4,9 @@ pyarrow is imported inside functions: light commands write lines, and should not
 """
 
 # pyarrow has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false
 
 from __future__ import annotations
 
@@ -51,8 +52,7 @@ def output_format(
 
     Raises:
         ConfigError: if it cannot be written here: stdout is a terminal and the format binary, or
-        the
-            format cannot be streamed.
+            the format cannot be streamed.
     """
     kind = to or by_suffix(path) or default
     if kind not in formats:
@@ -158,9 +158,9 @@ def arrow_writer(
 
         def write(batch: pa.RecordBatch) -> None:
             nonlocal stream
-            schema = batch.schema.with_metadata({**(batch.schema.metadata or {}), **metadata})
-            stream = stream or pa.ipc.new_stream(_Bytes(file), schema)
-            stream.write_batch(batch.replace_schema_metadata(schema.metadata))
+            batch = batch.replace_schema_metadata(_merged(batch.schema, metadata))
+            stream = stream or pa.ipc.new_stream(_Bytes(file), batch.schema)
+            stream.write_batch(batch)
 
         yield write
         if stream is None:  # a table without rows, which readers can open
@@ -248,7 +248,16 @@ def _plain_schema(schema: pa.Schema, metadata: Mapping[str, str]) -> pa.Schema:
     import pyarrow as pa
 
     fields = [pa.field(f.name, _storable(f.type)) for f in schema]
-    return pa.schema(fields, {**(schema.metadata or {}), **metadata})
+    return pa.schema(fields, _merged(schema, metadata))
+
+
+def _merged(schema: pa.Schema, metadata: Mapping[str, str]) -> dict[bytes, bytes]:
+    """Return the metadata of an output: its own in place of what its input had under that key.
+
+    Arrow gives keys back as bytes; beside them the same key as text would be a second entry.
+    """
+    fresh = {key.encode(): value.encode() for key, value in metadata.items()}
+    return {**(schema.metadata or {}), **fresh}
 
 
 def _storable(kind: pa.DataType) -> pa.DataType:

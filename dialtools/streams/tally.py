@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 NAMES = 1000
+"""Names that are told apart; of free text as speakers there may be as many as turns."""
 
 
 class Tally:
@@ -37,9 +38,9 @@ class Tally:
 
     def miss(self, name: str, n: int = 1) -> None:
         """Count a name that a map does not have; of the names, a thousand are told apart."""
-        self.unmapped[
-            name if name in self.unmapped or len(self.unmapped) < NAMES else "others"
-        ] += n
+        if name not in self.unmapped and len(self.unmapped) >= NAMES:
+            name = "others"
+        self.unmapped[name] += n
 
     def line(self, unit: str) -> str:
         """Return e.g. `1,252,902 pairs; dropped 3,112: 2,900 short, 212 repeated`."""
@@ -51,7 +52,5 @@ class Tally:
 
     def counts(self) -> dict[str, int]:
         """Return the counts as a flat table for provenance."""
-        return {
-            "kept": self.kept,
-            **{f"dropped: {reason}": n for reason, n in self.dropped.most_common()},
-        }
+        dropped = {f"dropped: {reason}": n for reason, n in self.dropped.most_common()}
+        return {"kept": self.kept, **dropped}

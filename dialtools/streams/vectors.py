@@ -4,14 +4,16 @@ N rows, D dimensions. In memory an embedding is a row of an N×D matrix, never a
 """
 
 # pyarrow has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false
 
 from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -78,10 +80,9 @@ class Embeddings:
 
     def select(self, rows: np.ndarray) -> Embeddings:
         """Return the rows of an index array."""
-        columns = {k: [v[i] for i in rows] for k, v in self.columns.items()}
-        return Embeddings(
-            {k: v[rows] for k, v in self.vectors.items()}, columns, self.metadata, self.name
-        )
+        vectors = {name: matrix_ND[rows] for name, matrix_ND in self.vectors.items()}
+        columns = {name: [values[i] for i in rows] for name, values in self.columns.items()}
+        return Embeddings(vectors, columns, self.metadata, self.name)
 
 
 def embedding_batch(
@@ -137,10 +138,12 @@ def read_embeddings(paths: Sequence[str]) -> Embeddings:
             raise DataError(f"its vectors are not those of {first.name}", where=part.name)
     shared = [name for name in first.columns if all(name in part.columns for part in parts)]
     return Embeddings(
-        {name: np.concatenate([part.vectors[name] for part in parts]) for name in first.vectors},
-        {name: [value for part in parts for value in part.columns[name]] for name in shared},
-        first.metadata,
-        ", ".join(part.name for part in parts),
+        vectors={
+            name: np.concatenate([part.vectors[name] for part in parts]) for name in first.vectors
+        },
+        columns={name: list(chain(*(part.columns[name] for part in parts))) for name in shared},
+        metadata=first.metadata,
+        name=", ".join(part.name for part in parts),
     )
 
 
@@ -184,19 +187,17 @@ def _read_table(path: str) -> Embeddings:
     table = pa.Table.from_batches(batches)
     names = [name for name in table.column_names if name.endswith(SUFFIX)]
     if not names:
-        message = (
-            f"has no column named embedding or *_embedding, but {', '.join(table.column_names)}"
-        )
-        raise DataError(message, where=path)
+        columns = ", ".join(table.column_names)
+        raise DataError(f"has no column named embedding or *_embedding, but {columns}", where=path)
     return Embeddings(
         {name: _checked(_matrix(table[name], path), path) for name in names},
         {name: table[name].to_pylist() for name in table.column_names if name not in names},
-        _own_metadata(table.schema),
+        _text_metadata(table.schema),
         path,
     )
 
 
-def _own_metadata(schema: pa.Schema) -> dict[str, str]:
+def _text_metadata(schema: pa.Schema) -> dict[str, str]:
     """Return the metadata that a writer gave, without what pyarrow adds."""
     metadata = (schema.metadata or {}).items()
     return {key.decode(): value.decode() for key, value in metadata if key != b"ARROW:schema"}
@@ -216,7 +217,10 @@ def _matrix(column: pa.ChunkedArray, path: str) -> np.ndarray:
 
 
 def _read_lines(stream: io.BufferedReader, path: str) -> Embeddings:
-    """Read embeddings of which each is a line of JSON; a number is a float32 at once."""
+    """Read embeddings of which each is a line of JSON.
+
+    Each vector becomes float32 as it is read: as lists of floats all of them would fill memory.
+    """
     vectors: dict[str, list[np.ndarray]] = {}
     rows: list[dict[str, Any]] = []
     for number, record in records(Chunk(path, 1, DEFAULT, stream.read()), Policy()):
@@ -227,13 +231,13 @@ def _read_lines(stream: io.BufferedReader, path: str) -> Embeddings:
         rows.append(record)
     if not vectors:
         raise DataError("holds no embeddings (a field named embedding or *_embedding)", where=path)
-    for name, given in vectors.items():
-        if len(given) < len(rows):
-            missing = len(rows) - len(given)
+    for name, of_rows in vectors.items():
+        if len(of_rows) < len(rows):
+            missing = len(rows) - len(of_rows)
             raise DataError(f"{missing} of {len(rows)} rows have no {name}", where=path)
-        if len({vector.shape for vector in given}) > 1:
+        if len({vector.shape for vector in of_rows}) > 1:
             raise DataError("vectors differ in length", where=path)
-    matrices = {name: _checked(np.stack(given), path) for name, given in vectors.items()}
+    matrices = {name: _checked(np.stack(of_rows), path) for name, of_rows in vectors.items()}
     return Embeddings(matrices, _by_column(rows), {}, path)
 
 

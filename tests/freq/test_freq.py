@@ -123,6 +123,19 @@ def test_annotate_gives_the_input_back_in_its_order_with_its_weights(freq, scrip
     )
 
 
+@pytest.mark.parametrize("to", ["arrow", "parquet"])
+def test_a_weighed_table_tells_its_own_making_not_that_of_the_pairs_it_was_made_of(
+    freq, scripts, tmp_path, to
+):
+    (tmp_path / "pairs.arrow").write_bytes(pairs_of(scripts, talks(4), "--to", "arrow"))
+    freq("-q", "--annotate", "pairs.arrow", "-o", f"weighed.{to}")
+    weighed = tmp_path / f"weighed.{to}"
+    read = pq.read_schema if to == "parquet" else lambda path: pa.ipc.open_stream(path).schema
+    making = orjson.loads(read(weighed).metadata[b"dialtools"])
+    assert making["command"] == "dial-freq"
+    assert weighed.read_bytes().count(b"dialtools.provenance/") == 1
+
+
 def test_annotate_replaces_a_weight_and_touches_nothing_else(freq):
     data = (
         b'{"x": 1.50, "text":"a","weight":9}\n{"text":"\\u0061"}\n{"text":"b", "y":{"weight":1}}\n'

@@ -1,0 +1,111 @@
+"""The files that a job leaves: in its working folder, and beside a finished output.
+
+What they mean, and when they come and go, is told in `streams.resume`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+import orjson
+
+from dialtools.errors import OutputError
+from dialtools.streams.atomic import atomic_file, sync
+from dialtools.streams.job import Description, Job
+from dialtools.streams.provenance import describe, digest, read_provenance
+
+MANIFEST = "job.json"
+LOCK = "lock"
+PIECES = "pieces.jsonl"
+SCRAPS = (".*.tmp", ".*.old")
+"""What `atomic_file` and `atomic_directory` leave when they are killed."""
+SCHEMA = "dialtools.job/1"
+BESIDE = ".job.json"
+"""After the name of an output that cannot carry its job itself."""
+
+
+def write_manifest(folder: Path, job: Job, *, overwrite: bool) -> None:
+    """Write what the folder is for: the job, and whether its output may replace another."""
+    facts = {"schema": SCHEMA, "overwrite": overwrite, "job": job.description()}
+    with atomic_file(folder / MANIFEST, overwrite=True) as path:
+        path.write_bytes(orjson.dumps(facts, option=orjson.OPT_INDENT_2))
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a working folder.
+
+    Raises:
+        OutputError: if there is none of ours.
+        FileNotFoundError: if the folder is gone.
+    """
+    with suppress(FileNotFoundError, NotADirectoryError, ValueError):
+        manifest = orjson.loads((folder / MANIFEST).read_bytes())
+        if isinstance(manifest, dict) and cast("Any", manifest).get("schema") == SCHEMA:
+            return cast("dict[str, Any]", manifest)
+    if not folder.exists():
+        raise FileNotFoundError(folder)
+    raise OutputError(
+        "is needed to work in, but was made by something else",
+        where=folder,
+        hint="nothing in it was touched: move it away, or give another -o",
+    )
+
+
+def add_piece(folder: Path, key: str, value: Any, *, skipped: int) -> None:
+    """Write a finished piece and its bad records; they are on the disk when this returns."""
+    row = {"key": key, "value": value, "skipped": skipped}
+    with (folder / PIECES).open("ab") as file:
+        file.write(orjson.dumps(row, default=str) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_pieces(folder: Path) -> tuple[dict[str, Any], int]:
+    """Return the finished pieces and their bad records; a line that is half written goes."""
+    path = folder / PIECES
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    if lines and not lines[-1].endswith(b"\n"):
+        lines.pop()
+        os.truncate(path, sum(map(len, lines)))
+        sync(path)
+    rows = [orjson.loads(line) for line in lines]
+    return {row["key"]: row["value"] for row in rows}, sum(row["skipped"] for row in rows)
+
+
+def job_of_output(final: Path) -> Description | None:
+    """Return the job that a finished output tells of; None if it is mute, or changed since."""
+    note = beside(final)
+    if not note.is_file():
+        return read_provenance(final)
+    with suppress(ValueError, KeyError, TypeError):
+        facts = orjson.loads(note.read_bytes())
+        if facts["output"]["blake2b"] == digest(final):
+            return facts
+    return None
+
+
+def write_beside(final: Path, facts: Mapping[str, Any]) -> None:
+    """Write beside a finished output what made it, and the digest of the output it speaks for."""
+    facts = {**facts, "output": describe(str(final))}
+    with atomic_file(beside(final), overwrite=True) as path:
+        path.write_bytes(orjson.dumps(facts, option=orjson.OPT_INDENT_2, default=str))
+
+
+def beside(final: Path) -> Path:
+    """Return the file in which an output that cannot carry its job has it."""
+    return final.with_name(final.name + BESIDE)
+
+
+def remove(path: Path) -> None:
+    """Remove a folder so that none ever sees half of it; or a file."""
+    if path.is_dir():
+        aside = path.with_name(f".{path.name.lstrip('.')}.{os.getpid()}.old")
+        path.rename(aside)
+        shutil.rmtree(aside, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
