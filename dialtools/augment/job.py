@@ -17,7 +17,7 @@ from dialtools.augment.tagger import spans_by_id, tagger
 from dialtools.augment.templates import SLOT, template
 from dialtools.chance import stable_hash
 from dialtools.streams.policy import Policy
-from dialtools.streams.tally import Tally
+from dialtools.streams.tally import Tally, counted
 
 COPY = "copies of others"
 
@@ -186,18 +186,20 @@ class Augment:
     def line(self) -> str:
         """Return the closing line: the figures of the paper's table 1."""
         total = self.originals + self.synthetic
-        unit = "dialogues" if self.dialogues else "utterances"
+        noun = "dialogue" if self.dialogues else "utterance"
         growth = f", {total / self.originals:.1f} x" if self.originals else ""
-        templates = _count(len(self.templates), "template")
-        types = _count(len(self.book.types), "entity type")
-        values = _count(self.book.size, "value")
+        templates = counted(len(self.templates), "template")
+        types = counted(len(self.book.types), "entity type")
+        values = counted(self.book.size, "value")
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in self.tally.dropped.most_common())
         facts = [
-            f"{total:,} {unit} ({self.originals:,} + {self.synthetic:,} made{growth}) "
+            f"{counted(total, noun)} ({self.originals:,} + {self.synthetic:,} made{growth}) "
             f"from {templates}",
             f"{types}, {values}",
             f"{self.passed:,} of other splits passed on" if self.passed else "",
-            f"{self.ambiguous:,} dialogues ambiguous, not filled" if self.ambiguous else "",
+            f"{counted(self.ambiguous, 'dialogue')} ambiguous, not filled"
+            if self.ambiguous
+            else "",
             f"dropped {reasons}" if reasons else "",
         ]
         return "; ".join(filter(None, facts))
@@ -208,10 +210,6 @@ def _digest(turns: list[Turn]) -> bytes:
     return blake2b(
         "\0".join(key(turn.text) for turn in turns).encode("utf-8", "surrogatepass"), digest_size=8
     ).digest()
-
-
-def _count(number: int, unit: str) -> str:
-    return f"{number:,} {unit}{'' if number == 1 else 's'}"
 
 
 def _add(seen: set[bytes], digest: bytes) -> bool:

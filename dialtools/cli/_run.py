@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 from dialtools.cli._progress import Heartbeat, Pace, Progress, Silence, bar
 from dialtools.errors import ExitCode
 from dialtools.options import Spec
+from dialtools.streams.tally import counted
 
 if TYPE_CHECKING:
     from dialtools.streams.policy import Policy
@@ -79,9 +80,9 @@ class Run:
         """Say the one closing line: what came of the run, the bad records skipped, the time.
 
         Args:
-            facts: e.g. `Tally.line("pairs from 12 dialogues")`; empty ones are left out.
+            facts: e.g. `Tally.line("pair", " from 12 dialogues")`; empty ones are left out.
         """
-        skipped = f"{self.skipped:,} bad records skipped" if self.skipped else ""
+        skipped = f"{counted(self.skipped, 'bad record')} skipped" if self.skipped else ""
         seconds = time.monotonic() - self.started
         self.warn(f"{'; '.join(filter(None, (*facts, skipped)))} ({seconds:.1f} s)")
 

@@ -12,9 +12,10 @@ from dialtools.errors import DataError
 from dialtools.eval.options.base import ReportOptions, ScoreOptions
 from dialtools.eval.options.space import SpaceOptions
 from dialtools.eval.options.suite import SuiteOptions
+from dialtools.streams.tally import counted
 
 if TYPE_CHECKING:
-    from dialtools.eval.score import Score
+    from dialtools.eval.score import Score, Scored
     from dialtools.eval.suite import Suite
     from dialtools.eval.suite_job import Result
 
@@ -22,27 +23,21 @@ SOURCES = ("train", "test", "validation", "pool", "episodes")
 """Options of tasks that name a file beside the inputs."""
 
 
-def report(
-    scores: list[Score],
-    metadata: dict[str, str],
-    options: ReportOptions,
-    run: Run,
-    *,
-    notes: Sequence[str] = (),
-) -> None:
+def report(scored: Scored, options: ReportOptions, run: Run) -> None:
     """Print a table for a person or JSONL for a machine, then the notes; then check the gates."""
     import orjson
 
     from dialtools.eval.score import check_gates
 
-    provenance = orjson.loads(metadata.get("dialtools", "{}"))
+    scores = scored.scores
+    provenance = orjson.loads(scored.metadata.get("dialtools", "{}"))
     inputs = _inputs(options)
     for score in scores:
         score.model = score.model or (provenance.get("options") or {}).get("model")
         score.inputs = inputs
     records = [score.record(each=options.each) for score in scores]
     _write(score_grid(scores), records, options, run)
-    for note in notes:
+    for note in scored.notes:
         run.warn(note)
     check_gates(scores, options.fail_under)
 
@@ -94,7 +89,8 @@ def score_grid(scores: list[Score]) -> Grid:
         numbers.append(Column("unleaked", lambda s: _two_digits(s.unleaked)))
 
     columns = [*names, *numbers]
-    size = f"{scores[0].n:,} texts, " if len({score.n for score in scores}) == 1 else ""
+    same_size = len({score.n for score in scores}) == 1
+    size = f"{counted(scores[0].n, 'text')}, " if same_size else ""
     return Grid(
         head=[column.name for column in columns],
         rows=[[column.cell(score) for column in columns] for score in scores],

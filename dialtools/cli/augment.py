@@ -1,7 +1,8 @@
 """dial-augment - entity book, templates, and utterances made by filling them
 
   dial-augment labelled.jsonl > augmented.jsonl
-  dial-augment --top-k 3 --save-book book.json labelled.jsonl -o augmented.jsonl
+  dial-augment --top-k 3 --save-book book.json \\
+    labelled.jsonl -o augmented.jsonl
   dial-augment --save-templates t.jsonl labelled.jsonl -o augmented.jsonl
   dial-augment --ner rules --book book.json texts.jsonl > augmented.jsonl
   dial-augment --no-fill --typed labelled.jsonl | head

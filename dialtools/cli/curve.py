@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from dialtools.cli._command import command
 from dialtools.cli._run import Run
 from dialtools.eval.options.base import page_of
 from dialtools.eval.options.curve import CurveOptions
+from dialtools.streams.tally import counted
 
 
 @command(
@@ -19,6 +19,7 @@ from dialtools.eval.options.curve import CurveOptions
     doc=page_of(CurveOptions),
 )
 def main(options: CurveOptions, run: Run) -> None:
+    from dialtools.cli._curves import draw_curves, report_curves
     from dialtools.cli._pieces import take_pieces
     from dialtools.cli._torch import start_torch
     from dialtools.eval.tasks import curve as task
@@ -36,7 +37,7 @@ def main(options: CurveOptions, run: Run) -> None:
     job = task.job_of(run.name, options, points, settled_precision(options))
     with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
         if work.finished:
-            _draw(task.read_rows(options.output), options, overwrite=True)
+            draw_curves(task.read_rows(options.output), options, overwrite=True)
             return run.close(work.finished)
         if options.plot:
             refuse_existing(options.plot, overwrite=work.overwrite)
@@ -47,39 +48,9 @@ def main(options: CurveOptions, run: Run) -> None:
         with run.graceful():
             take_pieces(pieces, run, total=len(points), unit="snapshots", resumable=work.kept)
         rows = curve.rows(work)
-        _report(rows, options, run, overwrite=work.overwrite)
-        _draw(rows, options, overwrite=work.overwrite)
+        report_curves(rows, options, run, overwrite=work.overwrite)
+        draw_curves(rows, options, overwrite=work.overwrite)
         work.finish()
 
     where = "" if options.output == "-" else f"{options.output}: "
-    run.close(f"{where}{len(points):,} points of {len(options.inputs):,} runs")
-
-
-def _report(
-    rows: list[dict[str, Any]], options: CurveOptions, run: Run, *, overwrite: bool
-) -> None:
-    """Print a line for each snapshot, or write JSONL."""
-    from dialtools.cli._grid import Grid, on_screen, show
-    from dialtools.eval.tasks.curve import table_rows
-    from dialtools.streams.sinks import write_records
-
-    if options.json or not on_screen(options.output):
-        write_records(rows, options.output, to="jsonl", overwrite=overwrite)
-    else:
-        head = ["run", "step", *options.metrics]
-        show(Grid(head, table_rows(rows, options.metrics), title="percent"), run)
-
-
-def _draw(rows: list[dict[str, Any]], options: CurveOptions, *, overwrite: bool) -> None:
-    """Draw a line for each run, if a picture is asked for."""
-    from dialtools.eval.tasks.curve import lines_of
-    from dialtools.plots.curve import draw_scores
-
-    if options.plot:
-        metric = options.metric or options.metrics[0]
-        draw_scores(
-            lines_of(rows, metric),
-            options.plot,
-            y_label=f"{metric}, percent",
-            overwrite=overwrite,
-        )
+    run.close(f"{where}{counted(len(points), 'point')} of {counted(len(options.inputs), 'run')}")

@@ -34,6 +34,7 @@ from __future__ import annotations
 from dialtools.cli._command import command
 from dialtools.cli._run import Run
 from dialtools.embed.options import EmbedOptions
+from dialtools.streams.tally import counted
 
 
 @command(EmbedOptions, memory="the model, and one shard of rows (--shard-rows) with its vectors")
@@ -66,8 +67,7 @@ def main(options: EmbedOptions, run: Run) -> None:
                 with run.graceful():
                     for count in embedding.shards(work):
                         if run.stop_requested:
-                            shards = f"{count:,} shard{'s' * (count != 1)}"
-                            run.warn(f"stopped after {shards}; --resume goes on")
+                            run.warn(f"stopped after {counted(count, 'shard')}; --resume goes on")
                             run.interrupted()
                 embedding.write(work)
     if options.dry_run:

@@ -48,4 +48,4 @@ def _run(task: Task, options: Any, run: Run) -> None:
             scored = evaluate(options, progress.advance)
     else:
         scored = evaluate(options)
-    report(scored.scores, scored.metadata, options, run, notes=scored.notes)
+    report(scored, options, run)

@@ -9,6 +9,7 @@ from dialtools.cli._run import Run
 from dialtools.eval.options.base import page_of
 from dialtools.eval.options.plot import PlotOptions
 from dialtools.eval.options.space import SpaceOptions
+from dialtools.streams.tally import counted
 
 MEMORY = "the embedding files: 4 bytes a number"
 
@@ -60,6 +61,5 @@ def plot(options: PlotOptions, run: Run) -> None:
         rows = zip(picture.points.tolist(), picture.labels, picture.texts, strict=True)
         records = ({"x": x, "y": y, "label": label, "text": text} for (x, y), label, text in rows)
         write_records(records, options.coordinates, overwrite=options.overwrite)
-    run.close(
-        f"{options.output}: {len(picture.points):,} points, {len(set(picture.labels)):,} labels"
-    )
+    points = counted(len(picture.points), "point")
+    run.close(f"{options.output}: {points}, {counted(len(set(picture.labels)), 'label')}")

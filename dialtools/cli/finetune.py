@@ -23,10 +23,9 @@ from dialtools.cli._progress import duration
 from dialtools.cli._run import Run
 from dialtools.eval.options.base import ReportOptions, page_of
 from dialtools.finetune.catalog import TASKS
+from dialtools.streams.tally import counted
 
 if TYPE_CHECKING:
-    from dialtools.eval.score import Score
-    from dialtools.finetune.job import Runs
     from dialtools.finetune.task import Task
 
 MEMORY = (
@@ -52,6 +51,7 @@ def evaluate(task_class: type[Task[Any]], options: Any, run: Run) -> None:
     from dialtools.cli._torch import start_torch
 
     start_torch(options.threads)
+    from dialtools.cli._finetuned import scored
     from dialtools.cli._pieces import finishing, take_pieces
     from dialtools.cli._scores import report
     from dialtools.finetune.job import Runs, job_of
@@ -65,28 +65,11 @@ def evaluate(task_class: type[Task[Any]], options: Any, run: Run) -> None:
         runs = Runs(task_class(options), options, work, tell=run.warn)
         take_pieces(runs.take(), run, total=runs.total, unit="runs", resumable=work.kept)
         with finishing(work):
-            report(_scores(runs, options), {}, options, run)
+            report(scored(runs, options), options, run)
 
     where = "" if options.output == "-" else f"{options.output}: "
-    each = f"{duration(runs.mean_seconds)} and {runs.mean_steps:,} steps each"
-    run.close(f"{where}{runs.total:,} runs, {each}")
-
-
-def _scores(runs: Runs, options: Any) -> list[Score]:
-    from dialtools.eval.identity import identity
-    from dialtools.eval.score import of_runs, shares
-
-    items = identity(runs.task.columns, also=(runs.task.label_field,))
-    dataset = options.name or options.test or ", ".join(options.inputs)
-    return [
-        of_runs(
-            metric.values,
-            each=[] if metric.each is None else shares(metric.each),
-            items=items,
-            **metric.facts,
-        )
-        for metric in runs.measured(dataset)
-    ]
+    each = f"{duration(runs.mean_seconds)} and {counted(runs.mean_steps, 'step')} each"
+    run.close(f"{where}{counted(runs.total, 'run')}, {each}")
 
 
 main = group(

@@ -22,26 +22,9 @@ Arrow out, unless -o or --to says else.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from dialtools.cli._command import command
-from dialtools.cli._grid import Grid, on_screen, show
 from dialtools.cli._run import Run
 from dialtools.freq.options import FreqOptions
-
-if TYPE_CHECKING:
-    from dialtools.freq.job import Freq
-
-COLUMNS = {
-    "texts": ("total", ","),
-    "distinct": ("distinct", ","),
-    "distinct / texts": ("distinct_share", ".1%"),
-    "in the top 1 %": ("top_1_percent_share", ".1%"),
-    "Gini": ("gini", ".3f"),
-    "entropy (bits)": ("entropy_bits", ".2f"),
-    "Zipf slope": ("zipf_slope", ".2f"),
-}
-"""Columns of the summary: field of the record, and how its number is written."""
 
 
 @command(
@@ -50,6 +33,7 @@ COLUMNS = {
     "as does the input under --annotate",
 )
 def main(options: FreqOptions, run: Run) -> None:
+    from dialtools.cli._imbalance import report_imbalance
     from dialtools.freq.job import Freq
     from dialtools.freq.output import check_outputs, write_annotated, write_frequencies
 
@@ -59,45 +43,7 @@ def main(options: FreqOptions, run: Run) -> None:
         if options.annotate:
             write_annotated(freq, run.provenance)
         elif options.summary:
-            _summarise(freq, run)
+            report_imbalance(freq, run)
         else:
             write_frequencies(freq, run.provenance)
     run.close(freq.closing_line())
-
-
-def _summarise(freq: Freq, run: Run) -> None:
-    """Draw the curves, and print a table for a person or JSONL for a machine."""
-    from dialtools.freq.imbalance import TOP
-    from dialtools.freq.job import spectra
-    from dialtools.freq.output import summaries
-    from dialtools.plots.curve import draw_shares
-    from dialtools.streams.sinks import write_records
-
-    options = freq.options
-    with freq.counted() as counting:
-        by_corpus = spectra(counting)
-    if options.plot:
-        draw_shares(
-            {name: spectrum.curve() for name, spectrum in by_corpus.items()},
-            options.plot,
-            x_label="share of the distinct utterances, the most frequent first",
-            y_label="share of all utterances",
-            mark=TOP,
-            overwrite=options.overwrite,
-        )
-    records = summaries(by_corpus)
-    if on_screen(options.output) and not options.json:
-        show(_table(records), run)
-    else:
-        write_records(records, options.output, to=options.to, overwrite=options.overwrite)
-
-
-def _table(records: list[dict[str, Any]]) -> Grid:
-    rows = []
-    for record in records:
-        cells = [
-            "" if record[name] is None else format(record[name], style)
-            for name, style in COLUMNS.values()
-        ]
-        rows.append([record["corpus"], *cells])
-    return Grid(head=["corpus", *COLUMNS], rows=rows)

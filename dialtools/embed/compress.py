@@ -19,6 +19,7 @@ from dialtools.metrics.classify import nearest_rows
 from dialtools.metrics.space import unit
 from dialtools.streams.chunks import read_records
 from dialtools.streams.policy import Policy
+from dialtools.streams.tally import counted
 from dialtools.streams.vectors import SUFFIX, batch_matrix, embedding_batch
 
 TEXT, TEMPLATE = f"text_{SUFFIX}", f"template_{SUFFIX}"
@@ -89,8 +90,8 @@ class Compression:
     def note(self) -> str:
         """Return what the closing line says of it."""
         if self.options.own_templates:
-            return "; with the templates of the records themselves"
-        return f"; with the nearest of {len(self.names):,} templates" if self.names else ""
+            return "with the templates of the records themselves"
+        return f"with the nearest of {counted(len(self.names), 'template')}" if self.names else ""
 
 
 def _templates(path: str) -> list[str]:

@@ -34,6 +34,7 @@ from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import Inputs, as_metadata
 from dialtools.streams.resume import Work
 from dialtools.streams.sinks import output_format, writer
+from dialtools.streams.tally import counted
 from dialtools.streams.vectors import embedding_lines
 
 
@@ -165,7 +166,7 @@ class Embedding:
         """Return what the closing line says."""
         counts = self.embedder.counts
         yield (
-            f"{counts.rows:,} rows, {counts.distinct:,} texts encoded, "
+            f"{counted(counts.rows, 'row')}, {counted(counts.distinct, 'text')} encoded, "
             f"{self.embedder.dimensions()} dimensions"
         )
         yield self.compression.note()

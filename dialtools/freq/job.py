@@ -25,7 +25,7 @@ from dialtools.streams.ahead import ahead
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
-from dialtools.streams.tally import Tally
+from dialtools.streams.tally import Tally, counted
 
 CHUNK_BYTES = 1 << 20
 """Eight times the usual chunk: here columns are made of it at once, and a batch costs the same."""
@@ -161,9 +161,9 @@ class Freq:
     def closing_line(self) -> str:
         """Return what was counted, or weighed."""
         if not self.options.annotate:
-            return self.tally.line(f"texts, {self.distinct:,} distinct")
+            return self.tally.line("text", f", {self.distinct:,} distinct")
         unseen = f"; {self.unseen:,} not in --counts" if self.unseen else ""
-        return f"{self.tally.kept:,} records weighed{unseen}"
+        return f"{counted(self.tally.kept, 'record')} weighed{unseen}"
 
 
 def spectra(counting: Counting) -> dict[str, Spectrum]:

@@ -15,18 +15,18 @@ from dialtools.words import WORDS_BY
 
 
 class Kind(NamedTuple):
-    """What comes out, and what it is made of (nothing else, if empty)."""
+    """What comes out, and what it is made of (nothing else, if empty); nouns in the singular."""
 
     unit: str
-    sources: str
+    source: str
 
 
 KINDS = {
-    "consecutive": Kind("pairs", "dialogues"),
-    "self": Kind("pairs", "records"),
-    "entailment": Kind("pairs", "records"),
-    "dialogue": Kind("dialogues", ""),
-    "utterance": Kind("utterances", "records"),
+    "consecutive": Kind("pair", "dialogue"),
+    "self": Kind("pair", "record"),
+    "entailment": Kind("pair", "record"),
+    "dialogue": Kind("dialogue", ""),
+    "utterance": Kind("utterance", "record"),
 }
 RECORDS = ("dialogue", "utterance")
 """Kinds that are records of the corpus itself."""

@@ -12,7 +12,7 @@ from dialtools.pairs.options import KINDS, RECORDS, PairOptions
 from dialtools.streams.atomic import refuse_existing
 from dialtools.streams.formats import FORMATS
 from dialtools.streams.sinks import writer
-from dialtools.streams.tally import Tally
+from dialtools.streams.tally import Tally, counted
 
 NAMES_TOLD = 5
 
@@ -73,10 +73,12 @@ class Outputs:
 def closing_line(options: PairOptions, tally: Tally) -> str:
     """Return what came of how many dialogues, and under -v the speakers that have no role."""
     kind = KINDS[options.kind]
-    made_of = f" from {tally.sources:,} {kind.sources}" if kind.sources else ""
-    line = tally.line(f"{kind.unit}{made_of}")
+    made_of = f" from {counted(tally.sources, kind.source)}" if kind.source else ""
+    line = tally.line(kind.unit, made_of)
     if not (options.verbose and tally.unmapped):
         return line
-    names = [f"{n:,} turns of {name}" for name, n in tally.unmapped.most_common(NAMES_TOLD)]
+    names = [
+        f"{counted(n, 'turn')} of {name}" for name, n in tally.unmapped.most_common(NAMES_TOLD)
+    ]
     more = ", ..." if len(tally.unmapped) > NAMES_TOLD else ""
     return f"{line}; speakers not in --speaker-map: {', '.join(names)}{more}"

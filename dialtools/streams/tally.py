@@ -8,6 +8,11 @@ NAMES = 1000
 """Names that are told apart; of free text as speakers there may be as many as turns."""
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with what it counts: `1 pair`, `1,200 pairs`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 class Tally:
     """Counts of a filter's work; the one place for the figures of the closing line.
 
@@ -42,9 +47,14 @@ class Tally:
             name = "others"
         self.unmapped[name] += n
 
-    def line(self, unit: str) -> str:
-        """Return e.g. `1,252,902 pairs; dropped 3,112: 2,900 short, 212 repeated`."""
-        text = f"{self.kept:,} {unit}"
+    def line(self, noun: str, rest: str = "") -> str:
+        """Return e.g. `1,252,902 pairs; dropped 3,112: 2,900 short, 212 repeated`.
+
+        Args:
+            noun: what was kept, in the singular.
+            rest: what follows it, e.g. " from 12 dialogues".
+        """
+        text = f"{counted(self.kept, noun)}{rest}"
         if not self.dropped:
             return text
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in self.dropped.most_common())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dialtools.encoder.encoder import Encoder
+from dialtools.streams.tally import counted
 from dialtools.train.options import TrainOptions
 from dialtools.train.recipe import replaced
 
@@ -60,7 +61,7 @@ def card(
         method=options.method,
         start=f"`{options.model}`" if options.model else "a fresh encoder",
         replaced=_replaced(options),
-        learnt=f"{pairs:,} pairs, {steps:,} steps",
+        learnt=f"{counted(pairs, 'pair')}, {counted(steps, 'step')}",
         rows="\n".join(f"| {name} | {value} |" for name, value in figures.items()),
         dimension=encoder.dimension,
         pooling=encoder.pooling,

@@ -25,6 +25,7 @@ from dialtools.errors import ModelError
 from dialtools.streams.job import Job
 from dialtools.streams.provenance import Inputs, digest
 from dialtools.streams.resume import Work
+from dialtools.streams.tally import counted
 from dialtools.train import checkpoint, gather, save, steplog
 from dialtools.train.data.store import Store
 from dialtools.train.loop import NotFinite, Step, Trainer
@@ -147,13 +148,15 @@ class Training:
         """Return the size of what is learnt from, in words."""
         counts = self.trainer.setting.store.counts
         return (
-            f"{counts['pairs']:,} pairs, {counts['utterances']:,} distinct utterances, "
-            f"{counts['tokens']:,} tokens"
+            f"{counted(counts['pairs'], 'pair')}, "
+            f"{counted(counts['utterances'], 'distinct utterance')}, "
+            f"{counted(counts['tokens'], 'token')}"
         )
 
     def summary(self) -> str:
         """Return the figures of the closing line."""
-        parts = [f"{self.trainer.step:,} steps, {len(self.trainer.sampler.pairs):,} pairs"]
+        steps = counted(self.trainer.step, "step")
+        parts = [steps, counted(len(self.trainer.sampler.pairs), "pair")]
         if "loss" in self.last:
             parts.append(f"loss {self.last['loss']:.3f}")
         if "top-1" in self.last:

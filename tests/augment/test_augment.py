@@ -287,7 +287,7 @@ def test_a_value_is_replaced_in_all_turns_of_a_dialogue(run):
 )
 def test_a_dialogue_in_which_a_value_is_ambiguous_is_not_filled(run, turns: tuple):
     done = run(data=[talk(*turns), talk(("oslo for 2", {"oslo": "city", "2": "people"}))])
-    assert b"1 dialogues ambiguous, not filled" in done.stderr
+    assert b"1 dialogue ambiguous, not filled" in done.stderr
     assert [r["turns"][0]["text"] for r in rows(done.stdout)][:1] == [turns[0][0]]
     assert all(len(r["turns"]) == 1 for r in rows(done.stdout) if r.get("synthetic"))
 
@@ -325,7 +325,7 @@ def test_what_cannot_be_is_said(
 
 def test_bad_records_are_skipped_on_request_and_nothing_is_no_trouble(run):
     done = run("--on-error", "skip", data=[{"words": 1}, flight("rome")], code=3)
-    assert len(rows(done.stdout)) == 1 and b"1 bad records skipped" in done.stderr
+    assert len(rows(done.stdout)) == 1 and b"1 bad record skipped" in done.stderr
     assert b"0 utterances (0 + 0 made) from 0 templates" in run().stderr
     assert rows(run("-q", "-n", 1, data=[flight("rome"), flight("oslo")]).stdout) == rows(
         run("-q", data=[flight("rome")]).stdout

@@ -136,7 +136,7 @@ def test_bad_records_can_be_skipped_and_the_status_tells(scripts, tmp_path):
     )
     assert done.returncode == 3
     assert len(done.stdout.splitlines()) == 4
-    assert b"1 bad records skipped" in done.stderr
+    assert b"1 bad record skipped" in done.stderr
     assert b'"raw":"oops"' in (tmp_path / "bad.jsonl").read_bytes()
 
 

@@ -125,7 +125,7 @@ def test_records_skipped_before_the_interruption_count_after_it_too(
     finally:
         LINES.remove("not JSON")
     done = run("--resume", "--on-error", "skip", stdin=whole, code=3)
-    assert "1 bad records skipped" in said(done)
+    assert "1 bad record skipped" in said(done)
 
 
 def test_a_second_run_beside_the_first_ends_in_one_line(

@@ -39,7 +39,7 @@ def test_only_a_strictly_larger_cosine_is_right_and_ties_are_told(command: Comma
     record = json.loads(done.stdout)
     assert (record["value"], record["n"]) == (25, 4)  # right, wrong, tie, wrong
     assert record["data"] == {"anchors": 3, "triplets": 4, "dropped": 0, "ties": 1}
-    assert "1 ties count as wrong" in done.stderr
+    assert "1 tie counted as wrong" in done.stderr
     assert record["each"] == {"right": [1, 0, 0], "of": [2, 1, 1]}, (
         "an anchor's triplets stay together"
     )
@@ -78,7 +78,7 @@ def test_labelled_pairs_make_the_triplets_of_each_premise(
     assert every["value"] == pytest.approx(100 * 2 / 5) and every["data"]["dropped"] == 1
     first = score(evaluate("entail", "--triplets", "first", path), "accuracy")
     assert first["value"] == 100 and first["data"]["triplets"] == 2
-    assert "1 anchors without both sides left out" in command("entail", path).stderr
+    assert "1 anchor without both sides left out" in command("entail", path).stderr
 
 
 def test_other_columns_and_labels_can_be_named(

@@ -79,7 +79,7 @@ def test_what_cannot_be_correlated_is_said(command: Command, tmp_path: Path):
     ):
         assert says in command("sts", write(tmp_path / name, rows, **both), code=1).stderr
     single = write(tmp_path / "single.jsonl", [{"score": i} for i in range(3)], embedding=vectors)
-    assert "has vectors of 1 texts" in command("sts", single, code=1).stderr
+    assert "has vectors of 1 text" in command("sts", single, code=1).stderr
 
 
 @pytest.mark.shared

@@ -227,7 +227,7 @@ def test_a_count_of_nothing_is_refused_in_columns_as_in_lines(freq, tmp_path):
 def test_bad_records_are_skipped_on_request(freq):
     done = freq("--on-error", "skip", data=b'{"text":"a"}\n{"x":1}\n{"text":"A"}\n', code=3)
     assert [(r["text"], r["count"]) for r in rows(done.stdout)] == [("a", 2)]
-    assert b"1 bad records skipped" in done.stderr
+    assert b"1 bad record skipped" in done.stderr
 
 
 def test_nothing_and_one_record_are_no_trouble(freq, tmp_path):

@@ -346,3 +346,19 @@ def test_utterances_alone_or_among_dialogues_are_pairs_of_themselves(tmp_path: P
         ("d", "4"),
     ]
     assert run.returncode == 3, "two texts are no utterance"
+
+
+@pytest.mark.parametrize(
+    ("dialogues", "closing"),
+    [
+        (b'{"turns": ["hi", "hello"]}\n', b"1 pair from 1 dialogue ("),
+        (b'{"turns": ["hi", "hello"]}\n[]\n', b"1 pair from 1 dialogue; 1 bad record skipped ("),
+        (b'{"turns": ["a", "b", "c"]}\n' * 2, b"4 pairs from 2 dialogues"),
+    ],
+)
+def test_the_closing_line_counts_one_in_the_singular(
+    scripts: Path, dialogues: bytes, closing: bytes
+):
+    command = [str(scripts / "dial-pairs"), "--on-error", "skip"]
+    done = subprocess.run(command, input=dialogues, capture_output=True)
+    assert b"dial-pairs: " + closing in done.stderr

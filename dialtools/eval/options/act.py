@@ -1,4 +1,4 @@
-"""dial-eval act - predict the acts of the next system turn, or tell those of the current one
+"""dial-eval act - predict the acts of the next turn, or tell those of this one
 
   dial-embed --model model/ --per turn chats.jsonl -o turns.parquet
   dial-eval act --target next turns.parquet

@@ -1,22 +1,24 @@
-"""dial-eval compare - which differences between models would be there again with other test items
+"""dial-eval compare - which differences between models would be there again
 
   dial-eval compare before.jsonl after.jsonl
-  dial-eval compare --metric accuracy --fail-if-worse 1 before.jsonl after.jsonl
+  dial-eval compare --metric accuracy --fail-if-worse 1 \\
+    before.jsonl after.jsonl
   dial-eval compare 'dse=seeds/dse-1.jsonl,seeds/dse-2.jsonl' minilm.jsonl
   dial-eval compare --baseline minilm 'seeds/wmdc-*.jsonl' minilm.jsonl
   dial-eval compare --test bootstrap before.jsonl after.jsonl -o table.tex
 
-Reads score records as the tasks and suites write them with -o; scores of the
-same task, data set (--name, else the name of its file), setting and metric
-are compared with the baseline's, item by item; turns of one dialogue
-(--group), and queries that share a block of candidates, stay together.
-Intervals are of a paired bootstrap of the test items. p-values are of a
-paired permutation test (the two models are swapped at random on each item)
-for scores that are means over items, and of the bootstrap for F1,
-correlations and areas; they are corrected for all tests of the table. Of
-several seeds the mean counts, with its standard deviation beside. What the
-test items say is of these items: few-shot examples and thresholds stay as
-they were drawn. For FPR, uniformity and alignment lower is better.
+Which differences would be there again with other test items? Reads score
+records as the tasks and suites write them with -o; scores of the same task,
+data set (--name, else the name of its file), setting and metric are compared
+with the baseline's, item by item; turns of one dialogue (--group), and
+queries that share a block of candidates, stay together. Intervals are of a
+paired bootstrap of the test items. p-values are of a paired permutation test
+(the two models are swapped at random on each item) for scores that are means
+over items, and of the bootstrap for F1, correlations and areas; they are
+corrected for all tests of the table. Of several seeds the mean counts, with
+its standard deviation beside. What the test items say is of these items: few-
+shot examples and thresholds stay as they were drawn. For FPR, uniformity and
+alignment lower is better.
 
 What has other test items, or kept none, is named and not tested.
 --fail-if-worse looks at the difference alone.

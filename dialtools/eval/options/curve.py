@@ -7,11 +7,11 @@
     --metric "5-shot accuracy" --plot curve.png run/ other/
 
 A run is a model directory whose training kept snapshots (dial-train
---snapshot-every), or the MODEL.partial of one that still goes on. Each snapshot
-embeds the records that are needed and is scored as `dial-eval intent` and
-`dial-eval select` score embedding files; the picture has a line for each run,
-of one metric, with its interval. With -o FILE each finished point is kept in
-FILE.partial, and --resume scores the others only.
+--snapshot-every), or the MODEL.partial of one that still goes on. Each
+snapshot embeds the records that are needed and is scored as `dial-eval intent`
+and `dial-eval select` score embedding files; the picture has a line for each
+run, of one metric, with its interval. With -o FILE each finished point is kept
+in FILE.partial, and --resume scores the others only.
 """
 
 from __future__ import annotations
@@ -28,20 +28,7 @@ SELECT_METRICS = ("top-1", "top-3", "top-5", "top-10", "mrr")
 
 @dataclass
 class CurveOptions(EngineOptions, RunOptions):
-    """dial-eval curve - scores over the steps of training
-
-      dial-eval curve --intent tickets.jsonl run/
-      dial-eval curve --intent tickets.jsonl --select pairs.jsonl run/
-      dial-eval curve --intent tickets.jsonl --plot curve.svg -o curve.jsonl run/
-      dial-eval curve --intent tickets.jsonl --shots 5 --plot c.png run/ other/
-
-    A run is a model directory whose training kept snapshots (dial-train
-    --snapshot-every), or the MODEL.partial of one that still goes on. Each snapshot
-    embeds the records that are needed and is scored as `dial-eval intent` and
-    `dial-eval select` score embedding files; the picture has a line for each run,
-    of one metric, with its interval. With -o FILE each
-    finished point is kept in FILE.partial, and --resume scores the others only.
-    """
+    """Options of `dial-eval curve`."""
 
     inputs: tuple[str, ...] = argument(metavar="RUN", help="model directories with snapshots")
     intent: str | None = option(

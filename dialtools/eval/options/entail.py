@@ -1,4 +1,4 @@
-"""dial-eval entail - is a text nearer to what it entails than to what contradicts it
+"""dial-eval entail - is a text nearer to its entailment than to its contradiction
 
   dial-embed --model model/ --field text1,text2 snli.jsonl -o snli.parquet
   dial-eval entail --part test snli.parquet

@@ -1,7 +1,8 @@
 """dial-eval intent - few-shot intent classification
 
   dial-eval intent --train train.parquet --test test.parquet --shots 1,5
-  dial-eval intent --episodes splits.json --episode-set bank77 banking77.parquet
+  dial-eval intent --episodes splits.json --episode-set bank77 \\
+    banking77.parquet
   dial-eval intent --method knn --neighbours 1,3,5 banking77.parquet
   dial-eval intent --method knn --sweep-compress 0,0.1,0.5 templates.parquet
   dial-eval intent --method logreg --name banking77 banking77.parquet

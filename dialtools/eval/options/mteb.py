@@ -1,4 +1,4 @@
-"""dial-eval mteb - scores as result files of MTEB, where the protocol is the same
+"""dial-eval mteb - scores as result files of MTEB, if made as its own
 
   dial-eval intent --method logreg banking77.parquet -o scores.jsonl
   dial-eval mteb scores.jsonl -o results/ --model-name me/mine

@@ -1,7 +1,8 @@
 """dial-eval plot - embeddings on a plane, coloured by label
 
   dial-eval plot --part test clinc150.parquet -o clinc150.png
-  dial-eval plot --method pca clinc.parquet -o clinc.svg --coordinates xy.jsonl
+  dial-eval plot --method pca --coordinates xy.jsonl \\
+    clinc.parquet -o clinc.svg
   dial-eval plot clinc150.parquet -o clinc150.html
 
 A picture has a legend of up to 20 labels; more are written where their points

@@ -2,7 +2,8 @@
 
   dial-eval select heldout.parquet
   dial-eval select --sampling random --seed 7 --candidates 50 heldout.parquet
-  dial-eval select queries.parquet --pool candidates.parquet --duplicates count
+  dial-eval select --pool candidates.parquet --duplicates count \\
+    queries.parquet
 
 Candidates are the responses of N consecutive rows (the last incomplete block
 is dropped), N - 1 drawn ones, or given lists: records of `history`,

@@ -1,4 +1,4 @@
-"""dial-eval space - the shape of spaces: how even, how close the texts of one label
+"""dial-eval space - the shape of spaces: how even, how close texts of a label
 
   dial-eval space clinc150.parquet
   dial-eval space --plot space.svg clinc150.parquet banking77.parquet

@@ -17,6 +17,7 @@ from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score, Scored
 from dialtools.metrics.resample import bootstrap_sums
 from dialtools.metrics.space import unit
+from dialtools.streams.tally import counted
 from dialtools.streams.vectors import SUFFIX, Embeddings, read_embeddings
 
 TRIPLET = ("anchor", "entailment", "contradiction")
@@ -92,9 +93,9 @@ def _note(score: Score) -> str:
     counts = score.data
     return (
         f"{score.setting or score.dataset}: "
-        f"{counts['triplets']:,} triplets of {counts['anchors']:,} anchors; "
-        f"{counts['dropped']:,} anchors without both sides left out; "
-        f"{counts['ties']:,} ties count as wrong"
+        f"{counted(counts['triplets'], 'triplet')} of {counted(counts['anchors'], 'anchor')}; "
+        f"{counted(counts['dropped'], 'anchor')} without both sides left out; "
+        f"{counted(counts['ties'], 'tie')} counted as wrong"
     )
 
 
@@ -118,7 +119,7 @@ def _triplets_of_pairs(part: Embeddings, options: EntailOptions) -> Triplets:
     texts = options.texts or tuple(name.removesuffix(f"_{SUFFIX}") for name in part.vectors)
     if len(texts) != 2:
         raise DataError(
-            f"has vectors of {len(texts)} texts: {', '.join(part.vectors)}",
+            f"has vectors of {counted(len(texts), 'text')}: {', '.join(part.vectors)}",
             where=part.name,
             hint="anchor, entailment and contradiction, or premise and hypothesis: "
             "dial-embed --field A,B embeds two, --texts A,B names them",

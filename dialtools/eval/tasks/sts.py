@@ -13,6 +13,7 @@ from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score, Scored, shares
 from dialtools.metrics.correlation import pearson, spearman, with_interval
 from dialtools.metrics.space import unit
+from dialtools.streams.tally import counted
 from dialtools.streams.vectors import SUFFIX, Embeddings, read_embeddings
 
 
@@ -85,7 +86,7 @@ def cosines(part: Embeddings, options: StsOptions) -> np.ndarray:
     names = [f"{text}_{SUFFIX}" for text in options.texts] or list(part.vectors)
     if len(names) != 2:
         raise DataError(
-            f"has vectors of {len(names)} texts: {', '.join(names)}",
+            f"has vectors of {counted(len(names), 'text')}: {', '.join(names)}",
             where=part.name,
             hint="dial-embed --field text1,text2 embeds two, --texts A,B names them",
         )

@@ -1,0 +1,30 @@
+"""Runs of fine-tuning as scores: the two rooms know nothing of each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dialtools.eval.score import Score, Scored
+    from dialtools.finetune.job import Measured, Runs
+
+
+def scored(runs: Runs, options: Any) -> Scored:
+    """Return the scores of all runs; each names its model, for the records have no metadata.
+
+    Args:
+        options: those of the task with those of the report (`cli.finetune.TaskCommand`).
+    """
+    from dialtools.eval.identity import identity
+    from dialtools.eval.score import Scored
+
+    items = identity(runs.task.columns, also=(runs.task.label_field,))
+    dataset = options.name or options.test or ", ".join(options.inputs)
+    return Scored([_score(metric, items) for metric in runs.measured(dataset)], metadata={})
+
+
+def _score(metric: Measured, items: dict[str, str]) -> Score:
+    from dialtools.eval.score import of_runs, shares
+
+    each = [] if metric.each is None else shares(metric.each)
+    return of_runs(metric.values, each=each, items=items, **metric.facts)
