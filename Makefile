@@ -1,11 +1,12 @@
-# dialtools: make demo | test | test-all | lint | man | bench | clean
+# dialtools: make demo | test | test-all | lint | types | man | bench | clean
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(abspath $(VENV))/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint man bench clean
+.PHONY: help demo test test-all lint types man bench clean
+PAGES := dialtools tests bench examples papers
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -24,8 +25,9 @@ $(VENV)/.ready-tests: pyproject.toml constraints.txt | $(BIN)/python
 demo: $(VENV)/.ready ## corpus -> pairs -> train -> embed -> eval, and a table before and after
 	PATH="$(BIN):$$PATH" bash examples/demo.sh
 
-test: $(VENV)/.ready-tests ## lint and run every test
-	$(BIN)/ruff check dialtools tests bench examples
+test: $(VENV)/.ready-tests types ## lint, check types and run every test
+	$(BIN)/ruff format --check --quiet $(PAGES)
+	$(BIN)/ruff check $(PAGES)
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
@@ -33,9 +35,12 @@ test-all: $(VENV)/.ready-tests ## the exhaustive tests too
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m ''
 
 lint: $(VENV)/.ready-tests ## format and check
-	$(BIN)/ruff format dialtools tests bench examples
-	$(BIN)/ruff check --fix dialtools tests bench examples
+	$(BIN)/ruff format $(PAGES)
+	$(BIN)/ruff check --fix $(PAGES)
 	$(BIN)/lint-imports --no-cache
+
+types: $(VENV)/.ready-tests ## check types (basedpyright: pyright as one package, with its own node)
+	$(BIN)/basedpyright --pythonpath $(BIN)/python --warnings
 
 man: $(VENV)/.ready ## regenerate man pages and completions
 	$(BIN)/python -m dialtools.cli._man
