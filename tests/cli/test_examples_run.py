@@ -88,12 +88,15 @@ def test_the_example_runs(folder, tmp_path, line: str):
 @pytest.mark.slow
 def test_the_first_hour_runs_from_top_to_bottom(folder, tmp_path):
     made, env = folder
-    home = tmp_path / "home"
-    shutil.copytree(made, home, symlinks=True)
+    env = {name: value for name, value in env.items() if not name.endswith("_OVERWRITE")}
+    for name in ("log.csv", "chats.jsonl", "tickets.jsonl"):
+        shutil.copy(made / name, tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     page = (ROOT / "man/dialtools.7").read_text(encoding="utf-8")
     blocks = re.findall(r"^\.nf\n(dial\\-.*?)^\.fi", page, re.DOTALL | re.MULTILINE)
     script = "".join(blocks).replace("\\-", "-").replace("\\e", "\\").replace("=10", "=0")
     command = ["bash", "-eu", "-c", script]
-    done = subprocess.run(command, cwd=home, env=env, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    assert "not tested" not in done.stderr
     assert script.count("dial-") > 15

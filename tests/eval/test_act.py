@@ -272,7 +272,7 @@ def test_an_empty_file_and_a_misspelt_grid_are_said(command: Command, tmp_path: 
     (tmp_path / "empty.jsonl").write_text("")
     assert "holds no embeddings" in command("act", tmp_path / "empty.jsonl", code=1).stderr
     assert (
-        "expected numbers"
+        "expected a number"
         in command("act", tmp_path / "empty.jsonl", "--rates", "fast", code=2).stderr
     )
     assert "above 0" in command("act", tmp_path / "empty.jsonl", "--rates", "0", code=2).stderr
