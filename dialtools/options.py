@@ -107,6 +107,18 @@ def option(
     return field(default=default, metadata=metadata)
 
 
+def restated(group: type, name: str, *, default: Any = dataclasses.MISSING, **changes: Any) -> Any:
+    """Return an option of a group of options anew, for a class that inherits all but a part of it.
+
+    Args:
+        default: another default; without it, that of the group.
+        changes: of `option`, what is different.
+    """
+    inherited = next(f for f in dataclasses.fields(group) if f.name == name)
+    kept = inherited.default if default is dataclasses.MISSING else default
+    return field(default=kept, metadata={**inherited.metadata, **changes})
+
+
 def argument(default: Any = (), *, help: str, metavar: str = "INPUT") -> Any:
     """Return a dataclass field that is the list of positional arguments."""
     return field(default=default, metadata={"help": help, "metavar": metavar, "positional": True})

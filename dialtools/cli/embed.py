@@ -31,10 +31,16 @@ says so, and does nothing; JSONL and npy tell theirs in FILE.job.json.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dialtools.cli._command import command
 from dialtools.cli._run import Run
 from dialtools.embed.options import EmbedOptions
 from dialtools.streams.tally import counted
+
+if TYPE_CHECKING:
+    from dialtools.embed.run import Embedding
+    from dialtools.streams.resume import Work
 
 
 @command(EmbedOptions, memory="the model, and one shard of rows (--shard-rows) with its vectors")
@@ -45,33 +51,45 @@ def main(options: EmbedOptions, run: Run) -> None:
     from dialtools.embed.model import load_model
     from dialtools.embed.run import Embedding, embedding_format
     from dialtools.streams.atomic import refuse_existing
-    from dialtools.streams.resume import claim
 
     embedding_format(options)  # before a model is loaded in vain
     if options.output != "-" and not options.resume:
         refuse_existing(options.output, overwrite=options.overwrite)
     model = load_model(options)
+    plan: dict[str, str] = {}
     with run.policy() as policy, run.progress(None, "texts") as progress:
         embedding = Embedding(options, model, policy, progress.advance)
-        lines: dict[str, str] = {}
         if options.dry_run:
-            lines = embedding.plan()
+            plan = embedding.plan()
         elif options.output == "-":
             embedding.stream(run.provenance())
-        else:
-            job = embedding.job(run.name, run.inputs)
-            flags = {"resume": options.resume, "overwrite": options.overwrite}
-            with claim(options.output, job, **flags) as work:
-                if work.finished:
-                    return run.close(work.finished)
-                with run.graceful():
-                    for count in embedding.shards(work):
-                        if run.stop_requested:
-                            run.warn(f"stopped after {counted(count, 'shard')}; --resume goes on")
-                            run.interrupted()
-                embedding.write(work)
-    if options.dry_run:
-        return run.tell_plan(lines)
+        elif finished := _write_file(embedding, run):
+            return run.close(finished)
+
+    if plan:
+        return run.tell_plan(plan)
     if note := embedding.embedder.truncation_note():
         run.warn(note)
     run.close(*embedding.closing_notes())
+
+
+def _write_file(embedding: Embedding, run: Run) -> str:
+    """Embed into --output; return what tells that an earlier run has done so, or nothing."""
+    from dialtools.streams.resume import claim
+
+    options = embedding.options
+    job = embedding.job(run.name, run.inputs)
+    with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
+        if not work.finished:
+            with run.graceful():
+                _embed_shards(embedding, work, run)
+            embedding.write(work)
+    return work.finished
+
+
+def _embed_shards(embedding: Embedding, work: Work, run: Run) -> None:
+    """Embed all shards; after Ctrl-C or SIGTERM finish one, and end with the signal's status."""
+    for count in embedding.shards(work):
+        if run.stop_requested:
+            run.warn(f"stopped after {counted(count, 'shard')}; --resume goes on")
+            run.interrupted()

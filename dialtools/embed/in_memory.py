@@ -11,11 +11,11 @@ from dialtools.corpora.turns import Record, column_of_turns
 from dialtools.embed.shard import Settings, encode_turns
 from dialtools.encoder.device import choose_device, choose_precision, default_batch_tokens
 from dialtools.encoder.encoder import Encoder
-from dialtools.encoder.options import EngineOptions
+from dialtools.encoder.options import PieceOptions
 
 
 def open_model(
-    path: Path, options: EngineOptions, *, max_length: int | None
+    path: Path, options: PieceOptions, *, max_length: int | None
 ) -> Callable[[Sequence[Record], Sequence[str]], dict[str, np.ndarray]]:
     """Load a model, and return what embeds fields of records with it.
 

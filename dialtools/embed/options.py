@@ -8,7 +8,7 @@ from pathlib import Path
 from dialtools.corpora.options import AnyRecordOptions
 from dialtools.embed.rows import PER
 from dialtools.encoder.catalog import POOLINGS
-from dialtools.encoder.options import PRECISIONS
+from dialtools.encoder.options import BatchOptions, DeviceOptions, RemoteCodeOptions
 from dialtools.errors import ConfigError, nearest
 from dialtools.options import DRY_RUN, RunOptions, option
 from dialtools.streams.formats import EMBEDDING_FORMATS
@@ -18,7 +18,7 @@ KINDS = ("center", "top", "whiten", "flow")
 
 
 @dataclass
-class EmbedOptions(AnyRecordOptions, RunOptions):
+class EmbedOptions(AnyRecordOptions, RemoteCodeOptions, DeviceOptions, BatchOptions, RunOptions):
     """What is embedded, with what, and where the vectors go."""
 
     model: str = option(
@@ -167,35 +167,6 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
         group="Engine",
         help="rows a shard: the unit of resumption; within one each distinct text is encoded once",
     )
-    batch_tokens: int = option(
-        0,
-        metavar="N",
-        parse=at_least(0),
-        group="Engine",
-        help="padded tokens a batch",
-        shown="1024 on CPU, 32768 on CUDA",
-    )
-    device: str = option(
-        "auto", metavar="NAME", group="Engine", help="auto, cpu, cuda, cuda:1, mps"
-    )
-    precision: str = option(
-        "auto",
-        choices=PRECISIONS,
-        group="Engine",
-        help="auto: bfloat16 on CUDA, float32 elsewhere",
-    )
-    threads: int = option(
-        0,
-        metavar="N",
-        parse=at_least(0),
-        group="Engine",
-        help="CPU threads",
-        shown="the cores there are",
-        how=True,
-    )
-    trust_remote_code: bool = option(
-        False, group="Engine", help="run code that comes with the model"
-    )
     dry_run: bool = option(False, **DRY_RUN)
 
     def __post_init__(self) -> None:
@@ -219,10 +190,8 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
         if self.own_templates:
             self.field = self.field or ("text", "template")
         if chosen and len(self.field) > 1 + self.own_templates:
-            raise ConfigError(
-                "templates go with one --field of texts"
-                + (", and that of the templates" if self.own_templates else "")
-            )
+            theirs = ", and that of the templates" if self.own_templates else ""
+            raise ConfigError(f"templates go with one --field of texts{theirs}")
 
     def _check_transform(self) -> None:
         if self.whiten and self.transform not in (None, "whiten"):
@@ -234,11 +203,9 @@ class EmbedOptions(AnyRecordOptions, RunOptions):
                 f"--transform: neither a kind nor a file: {self.transform!r}",
                 hint=nearest(self.transform, list(KINDS)) or f"choose from {', '.join(KINDS)}",
             )
-        for flag, used in {
-            "--fit-on": self.fit_on,
-            "--save-transform": self.save_transform,
-        }.items():
-            if used and not fitted:
+        of_kinds = {"--fit-on": self.fit_on, "--save-transform": self.save_transform}
+        for flag, value in of_kinds.items():
+            if value and not fitted:
                 raise ConfigError(f"{flag} goes with --transform {'|'.join(KINDS)}")
         if self.dimensions and self.transform != "whiten":
             raise ConfigError("--dimensions goes with --transform whiten")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
 
 import torch
 
+from dialtools.encoder.options import DeviceOptions
 from dialtools.errors import ConfigError
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -36,7 +36,7 @@ def choose_precision(name: str, device: torch.device) -> str:
     return "bfloat16" if device.type == "cuda" else "float32"
 
 
-def settled_precision(options: Any) -> str:
+def settled_precision(options: DeviceOptions) -> str:
     """Return the precision that `device` and `precision` of some options come to on this machine.
 
     A resumed run must share it.

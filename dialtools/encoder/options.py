@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dialtools.options import option
+from dialtools.options import option, restated
 from dialtools.values import at_least
 
 PRECISIONS = ("auto", "float32", "bfloat16")
@@ -12,23 +12,17 @@ PRECISIONS = ("auto", "float32", "bfloat16")
 
 
 @dataclass
-class EngineOptions:
-    """Where an encoder runs, and how."""
+class DeviceOptions:
+    """Where an encoder runs, and how exactly.
 
-    batch_tokens: int = option(
-        0,
-        metavar="N",
-        parse=at_least(0),
-        group="Engine",
-        help="padded tokens a batch",
-        shown="1024 on CPU, 32768 on CUDA",
-    )
+    Devices round differently: what is resumed goes on where it began.
+    """
+
     device: str = option(
         "auto",
         metavar="NAME",
         group="Engine",
         help="auto, cpu, cuda, cuda:1, mps",
-        how=True,
     )
     precision: str = option(
         "auto",
@@ -44,4 +38,36 @@ class EngineOptions:
         help="CPU threads",
         shown="the cores there are",
         how=True,
+    )
+
+
+@dataclass
+class BatchOptions:
+    """How much an encoder takes at once where it does not learn."""
+
+    batch_tokens: int = option(
+        0,
+        metavar="N",
+        parse=at_least(0),
+        group="Engine",
+        help="padded tokens a batch",
+        shown="1024 on CPU, 32768 on CUDA",
+    )
+
+
+@dataclass
+class PieceOptions(DeviceOptions, BatchOptions):
+    """Of a job whose pieces stand each for itself: it may go on on another device."""
+
+    device: str = restated(DeviceOptions, "device", how=True)
+
+
+@dataclass
+class RemoteCodeOptions:
+    """Whether a model may bring code of its own."""
+
+    trust_remote_code: bool = option(
+        False,
+        group="Engine",
+        help="run code that comes with the model",
     )

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from typing import Any
 
 from dialtools.corpora.catalog import CORPORA
 from dialtools.encoder.catalog import POOLINGS
-from dialtools.encoder.options import EngineOptions
+from dialtools.encoder.options import PieceOptions, RemoteCodeOptions
 from dialtools.errors import ConfigError
-from dialtools.options import RunOptions, argument, option
+from dialtools.options import RunOptions, argument, option, restated
 from dialtools.streams.formats import RECORD_FORMATS
 from dialtools.values import at_least, int_list, positive, share_below_one
 
 
 @dataclass
-class FinetuneOptions(EngineOptions, RunOptions):
+class FinetuneOptions(RemoteCodeOptions, PieceOptions, RunOptions):
     """What is fine-tuned, on how few rows, and when it is compared."""
 
     inputs: tuple[str, ...] = argument(
@@ -111,9 +111,6 @@ class FinetuneOptions(EngineOptions, RunOptions):
         help="seed of head, order and dropout, the same in every run",
     )
 
-    trust_remote_code: bool = option(
-        False, group="Engine", help="run code that comes with the model"
-    )
     resume: bool = option(
         False,
         group="Engine",
@@ -124,15 +121,13 @@ class FinetuneOptions(EngineOptions, RunOptions):
     def __post_init__(self) -> None:
         if not self.model and not self.print_config:
             raise ConfigError("--model DIR is needed", hint="dial-train makes one")
-        if bool(self.inputs) == bool(self.train or self.test) or bool(self.train) != bool(
-            self.test
-        ):
+        both = bool(self.train and self.test)
+        either = bool(self.train or self.test)
+        if both != either or either == bool(self.inputs):
             raise ConfigError("name --train FILE and --test FILE, or one file with a split field")
         self.model = tuple(dict.fromkeys(self.model))
 
 
-def other_default(name: str, default: Any, *, help: str | None = None) -> Any:
-    """Return an option of all tasks with the default of one, and help of its own if it has any."""
-    shared = next(shared for shared in fields(FinetuneOptions) if shared.name == name)
-    metadata = {**shared.metadata, "help": help or shared.metadata["help"]}
-    return field(default=default, metadata=metadata)
+def other_default(name: str, default: Any, **changes: Any) -> Any:
+    """Return an option of all tasks with another default, or another help text."""
+    return restated(FinetuneOptions, name, default=default, **changes)

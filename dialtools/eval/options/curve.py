@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dialtools.encoder.options import EngineOptions
+from dialtools.encoder.options import PieceOptions
 from dialtools.errors import ConfigError, nearest
 from dialtools.options import RunOptions, argument, option
 from dialtools.values import at_least, int_list, picture
@@ -27,7 +27,7 @@ SELECT_METRICS = ("top-1", "top-3", "top-5", "top-10", "mrr")
 
 
 @dataclass
-class CurveOptions(EngineOptions, RunOptions):
+class CurveOptions(PieceOptions, RunOptions):
     """Options of `dial-eval curve`."""
 
     inputs: tuple[str, ...] = argument(metavar="RUN", help="model directories with snapshots")

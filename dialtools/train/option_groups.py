@@ -1,0 +1,242 @@
+"""Options of dial-train that belong to the run as a whole, in groups of one subject each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dialtools.encoder.catalog import POOLINGS
+from dialtools.options import DRY_RUN, argument, option
+from dialtools.streams.formats import RECORD_FORMATS
+from dialtools.train import recipe
+from dialtools.train.objectives.catalog import OBJECTIVES
+from dialtools.values import (
+    ON_ERROR,
+    at_least,
+    int_list,
+    on_error_policy,
+    share_below_one,
+    steps_or_epoch,
+)
+
+
+@dataclass
+class StartOptions:
+    """What is read, what training starts from, and where the model goes."""
+
+    inputs: tuple[str, ...] = argument(help="pair files; none or - is stdin")
+    method: str = option(
+        recipe.DEFAULT,
+        metavar="RECIPE",
+        choices=recipe.names,
+        help="the recipe: published values, which flags override",
+    )
+    model: str | None = option(
+        None,
+        metavar="DIR",
+        help="encoder to start from: a directory, or a name in the local cache",
+        shown="a fresh small encoder",
+    )
+    output: str = option(
+        "model",
+        short="-o",
+        metavar="DIR",
+        help="model directory to write",
+        how=True,
+    )
+    from_: str | None = option(
+        None,
+        metavar="FORMAT",
+        choices=RECORD_FORMATS,
+        group="Input",
+        help="format of the input",
+        shown="by suffix, else by content",
+    )
+    on_error: str = option(
+        "fail",
+        choices=ON_ERROR,
+        parse=on_error_policy,
+        group="Input",
+        help="what to do with a record that cannot be used",
+        how=True,
+    )
+    limit: int | None = option(
+        None,
+        short="-n",
+        metavar="N",
+        parse=at_least(0),
+        group="Input",
+        help="use the first N pairs only",
+    )
+    window: tuple[int, ...] = option(
+        (),
+        metavar="N[,N...]",
+        parse=int_list,
+        group="Input",
+        help="use pairs of these window sizes only",
+        shown="all",
+    )
+
+
+@dataclass
+class RecipeOptions:
+    """Of a recipe's values those that may stay unsaid."""
+
+    objective: str | None = option(
+        None,
+        choices=OBJECTIVES,
+        group="Recipe",
+        help="what is learnt from the pairs",
+        shown="by recipe",
+    )
+    pooling: str | None = option(
+        None,
+        choices=POOLINGS,
+        group="Recipe",
+        help="how token vectors become one",
+        shown="by recipe, else the model's own",
+    )
+    max_steps: int | None = option(
+        None,
+        metavar="N",
+        parse=at_least(0),
+        group="Recipe",
+        help="stop after N steps; 0 saves the start as it is",
+    )
+    context_max_length: int | None = option(
+        None,
+        metavar="N",
+        parse=at_least(4),
+        group="Recipe",
+        help="tokens of a context at most; the oldest go first",
+        shown="max-length times the longest window",
+    )
+
+
+@dataclass
+class FreshOptions:
+    """The encoder that training starts from without --model."""
+
+    hidden: int = option(
+        256,
+        metavar="N",
+        parse=at_least(64),
+        group="Fresh encoder",
+        help="width without --model",
+    )
+    layers: int = option(
+        2,
+        metavar="N",
+        parse=at_least(1),
+        group="Fresh encoder",
+        help="depth without --model",
+    )
+    vocab_size: int = option(
+        8000,
+        metavar="N",
+        parse=at_least(300),
+        group="Fresh encoder",
+        help="words of its tokenizer",
+    )
+
+
+@dataclass
+class ValidationOptions:
+    """What is held out, and when it is looked at."""
+
+    validate: str | None = option(
+        None,
+        metavar="FILE",
+        group="Validation",
+        help="pairs for 1-of-100 response selection during training",
+    )
+    validation_share: float = option(
+        0.0,
+        metavar="SHARE",
+        parse=share_below_one,
+        group="Validation",
+        help="hold out this share of the dialogues for it",
+    )
+    validate_every: int = option(
+        0,
+        metavar="N",
+        parse=at_least(0),
+        group="Validation",
+        help="steps between validations",
+        shown="once an epoch",
+    )
+    keep_best: bool = option(
+        False,
+        group="Validation",
+        help="save the best checkpoint by validation, not the last",
+    )
+
+
+@dataclass
+class MemoryOptions:
+    """How much is encoded at once, and how a batch fits into memory."""
+
+    micro_batch_tokens: int = option(
+        0,
+        metavar="N",
+        parse=at_least(0),
+        group="Engine",
+        help="padded tokens encoded at once",
+        shown="1024 on CPU, 32768 on CUDA",
+    )
+    grad_cache: str = option(
+        "auto",
+        choices=("auto", "on", "off"),
+        group="Engine",
+        help="encode twice, keep one micro-batch in memory; "
+        "auto: when a batch would need over 2 GiB",
+    )
+
+
+@dataclass
+class ProgressOptions:
+    """What is kept on the way, and how a run begins, goes on and is watched."""
+
+    checkpoint_every: int = option(
+        200,
+        metavar="N",
+        parse=at_least(1),
+        group="Engine",
+        help="steps between checkpoints",
+        how=True,
+    )
+    snapshot_every: int | None = option(
+        None,
+        metavar="N|epoch",
+        parse=steps_or_epoch,
+        group="Engine",
+        help="keep a model directory of every N steps or of every epoch, of the start and of the "
+        "end, in snapshots/ of the model directory: dial-eval curve scores them",
+        how=True,
+    )
+    resume: bool = option(
+        False,
+        group="Engine",
+        help="go on from the checkpoint of a run that was stopped",
+        how=True,
+    )
+    overwrite: bool = option(
+        False,
+        group="Engine",
+        help="replace a model directory that exists",
+        how=True,
+    )
+    dry_run: bool = option(False, **DRY_RUN)
+    cache: str | None = option(
+        None,
+        metavar="DIR",
+        group="Engine",
+        help="keep the tokenised pairs here for the next run",
+        how=True,
+    )
+    tensorboard: str | None = option(
+        None,
+        metavar="DIR",
+        group="Engine",
+        help="also log for TensorBoard",
+        how=True,
+    )
