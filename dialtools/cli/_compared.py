@@ -10,14 +10,14 @@ from dialtools.eval.options.compare import CompareOptions
 from dialtools.metrics import CORRECTIONS
 
 if TYPE_CHECKING:
-    from dialtools.eval.compare.compare import Comparison, Difference, Value
+    from dialtools.eval.compare.comparison import Comparison, Difference, Value
 
 UNKNOWN = "–"
 
 
 def report_comparison(comparison: Comparison, options: CompareOptions, run: Run) -> None:
     """Write the comparison, say what could not be compared, then check the gate."""
-    from dialtools.eval.compare.compare import check_gate, records, untested_notes
+    from dialtools.eval.compare.outcome import check_gate, records, untested_notes
 
     write_table(
         grid(comparison),

@@ -5,100 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
 from dialtools.errors import ConfigError, DataError, nearest
 from dialtools.eval.compare.columns import read_scores
+from dialtools.eval.compare.mteb_tasks import MTEB_TASKS, PROTOCOL
 from dialtools.eval.options.mteb import MtebOptions
 from dialtools.streams.atomic import atomic_file, refuse_existing
 
 ENGLISH = ["eng-Latn"]
 F1 = {"accuracy": "accuracy", "f1": "macro-f1", "f1_weighted": "weighted-f1"}
 """MTEB's name of a metric: ours."""
-
-
-class MtebTask(NamedTuple):
-    """A task of MTEB.
-
-    Attributes:
-        task: the task of ours that is scored alike.
-        revision, subset: of its data.
-        test, train: how many rows they have; 0 where it has no training rows.
-        known_as: names that the data set goes by here.
-    """
-
-    task: str
-    revision: str
-    subset: str
-    test: int
-    train: int
-    known_as: tuple[str, ...]
-
-
-MTEB_TASKS = {
-    "Banking77Classification": MtebTask(
-        task="intent",
-        revision="0fd18e25b25c072e09e0d92ab615fda904d66300",
-        subset="default",
-        test=3080,
-        train=10003,
-        known_as=("banking77", "bank77"),
-    ),
-    "MassiveIntentClassification": MtebTask(
-        task="intent",
-        revision="4672e20407010da34463acc759c162ca9734bca6",
-        subset="en",
-        test=2974,
-        train=11514,
-        known_as=("massive", "massive-intent"),
-    ),
-    "MassiveScenarioClassification": MtebTask(
-        task="intent",
-        revision="fad2c6e8459f9e1c45d9315f4953d921437d70f8",
-        subset="en",
-        test=2974,
-        train=11514,
-        known_as=("massive-scenario",),
-    ),
-    "MTOPIntentClassification": MtebTask(
-        task="intent",
-        revision="ae001d0e6b1228650b7bd1c2c65fb50ad11a8aba",
-        subset="en",
-        test=4386,
-        train=15667,
-        known_as=("mtop", "mtop-intent"),
-    ),
-    "MTOPDomainClassification": MtebTask(
-        task="intent",
-        revision="d80d48c1eb48d3562165c59d59d0034df9fff0bf",
-        subset="en",
-        test=4386,
-        train=15667,
-        known_as=("mtop-domain",),
-    ),
-    "SICK-R": MtebTask(
-        task="sts",
-        revision="20a6d6f312dd54037fe07a32d58e5e168867909d",
-        subset="default",
-        test=9927,
-        train=0,
-        known_as=("sick", "sick-r"),
-    ),
-    "STSBenchmark": MtebTask(
-        task="sts",
-        revision="b0fddb56ed78048fa8b90373c8a3cfc37b684831",
-        subset="default",
-        test=1379,
-        train=0,
-        known_as=("stsb", "stsbenchmark", "sts-b"),
-    ),
-}
-PROTOCOL = {
-    "intent": "intent --method logreg with 8 shots, 10 runs and --seed 0",
-    "sts": "sts, Spearman and Pearson of the test part",
-}
+RUNS = 10
+"""Of MTEB's classification: each draws its own examples."""
+NOT_KNOWN_HERE = (
+    "release_date",
+    "languages",
+    "n_parameters",
+    "max_tokens",
+    "embed_dim",
+    "license",
+    "open_weights",
+    "public_training_code",
+    "reference",
+    "use_instructions",
+    "training_datasets",
+    "adapted_from",
+    "superseded_by",
+    "loader",
+)
+"""Fields of model_meta.json that stay null: embeddings do not tell them."""
 
 
 @dataclass
@@ -125,7 +63,7 @@ def evaluate(options: MtebOptions) -> Export:
     for (task, dataset), records in by_dataset.items():
         try:
             name = _mteb_name(task, dataset, named)
-            export.files[f"{name}.json"] = result(name, records)
+            export.files[f"{name}.json"] = result_file(name, records)
             models |= dict.fromkeys(str(record.get("model")) for record in records)
         except ValueError as error:
             export.refused[f"{task} {dataset}"] = str(error)
@@ -138,7 +76,7 @@ def evaluate(options: MtebOptions) -> Export:
         several = f"scores of several models: {', '.join(models)}"
         raise DataError(several, where=where, hint="--model-name if they are one")
     model = options.model_name or next(iter(models))
-    export.files["model_meta.json"] = meta(model, options.model_revision)
+    export.files["model_meta.json"] = meta_file(model, options.model_revision)
     return export
 
 
@@ -187,7 +125,7 @@ def _mteb_name(task: str, dataset: str, named: Mapping[str, str]) -> str:
     raise ValueError("no task of MTEB is scored so")
 
 
-def result(name: str, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def result_file(name: str, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the content of a result file.
 
     Raises:
@@ -233,14 +171,14 @@ def _check_protocol(name: str, record: Mapping[str, Any]) -> None:
     if task.train and rows != task.train:
         raise ValueError(f"{rows:,} training rows, those of {name} are {task.train:,}")
     runs = record.get("runs"), record.get("seed"), len(record.get("values", ()))
-    if task.task == "intent" and runs != (10, 0, 10):
+    if task.task == "intent" and runs != (RUNS, 0, RUNS):
         raise ValueError(f"{name} is {PROTOCOL['intent']}")
 
 
 def _classification(by_metric: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     runs = [
         {theirs: by_metric[ours]["values"][run] / 100 for theirs, ours in F1.items()}
-        for run in range(10)
+        for run in range(RUNS)
     ]
     means = {theirs: by_metric[ours]["value"] / 100 for theirs, ours in F1.items()}
     return {**means, "main_score": means["accuracy"], "scores_per_experiment": runs}
@@ -253,28 +191,12 @@ def _sts(by_metric: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {**values, "main_score": values["cosine_spearman"]}
 
 
-def meta(name: str, revision: str) -> dict[str, Any]:
+def meta_file(name: str, revision: str) -> dict[str, Any]:
     """Return the content of model_meta.json: name and revision; the rest is not known here."""
-    unknown = (
-        "release_date",
-        "languages",
-        "n_parameters",
-        "max_tokens",
-        "embed_dim",
-        "license",
-        "open_weights",
-        "public_training_code",
-        "reference",
-        "use_instructions",
-        "training_datasets",
-        "adapted_from",
-        "superseded_by",
-        "loader",
-    )
     return {
         "name": name,
         "revision": revision,
-        **dict.fromkeys(unknown),
+        **dict.fromkeys(NOT_KNOWN_HERE),
         "framework": [],
         "similarity_fn_name": "cosine",
     }

@@ -1,0 +1,106 @@
+"""What is told of a comparison: its records, what was not tested, and the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dialtools.errors import DataError, GateError
+from dialtools.eval.compare.columns import in_words
+from dialtools.eval.compare.comparison import Comparison, Value
+from dialtools.eval.suite import Row
+from dialtools.streams.tally import counted
+
+SCHEMA = "dialtools.comparison/1"
+ALIKE = (
+    "scores are told apart by task, data set, setting and metric; "
+    "dial-eval TASK --name gives a data set its name"
+)
+SHOWN = 3
+"""Scores that a message names before it counts."""
+
+
+def check_gate(comparison: Comparison, points: float) -> None:
+    """Compare with --fail-if-worse.
+
+    Raises:
+        GateError: naming the score that is furthest below the baseline's, if by more than `points`.
+        DataError: if no score could be compared, which no gate may take for good.
+    """
+    if not comparison.differences:
+        raise DataError(
+            "--fail-if-worse has no score to judge: none is in the baseline and in another column",
+            hint=ALIKE,
+        )
+    (row, name), worst = max(comparison.differences.items(), key=lambda pair: pair[1].gap)
+    if worst.gap > points:
+        fails = sum(difference.gap > points for difference in comparison.differences.values())
+        more = f", and {fails - 1} more" if fails > 1 else ""
+        raise GateError(
+            f"{name}: {in_words(row)} is worse than {comparison.baseline}'s "
+            f"by {worst.gap:.2f}, above {points:g}{more}"
+        )
+
+
+def untested_notes(comparison: Comparison) -> Iterator[str]:
+    """Yield what could not be compared, and why, a line each."""
+    for (name, why), rows in comparison.untested.items():
+        scores = list(dict.fromkeys(map(in_words, rows)))
+        more = f" and {len(scores) - SHOWN} more" if len(scores) > SHOWN else ""
+        yield f"not tested: {', '.join(scores[:SHOWN])}{more}: {name}: {why}"
+    if not comparison.differences:
+        yield ALIKE
+    if comparison.published:
+        count = counted(comparison.published, "published number")
+        yield f"{count} left out: nothing is known of their items"
+
+
+def records(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return a record for each score of each model but the baseline, of what is known."""
+    models = list(comparison.columns)[1:]
+    every = [
+        _record(comparison, row, name, value)
+        for row in comparison.rows
+        for name in models
+        if (value := comparison.value(row, name))
+    ]
+    return [
+        {key: value for key, value in record.items() if value != "" and value == value}
+        for record in every
+    ]
+
+
+def _record(comparison: Comparison, row: Row, name: str, value: Value) -> dict[str, Any]:
+    """Return the record of one score; NaN and empty texts are what is not known."""
+    record: dict[str, Any] = {
+        "schema": SCHEMA,
+        **row._asdict(),
+        "model": name,
+        "baseline": comparison.baseline,
+        "value": value.mean,
+        "std": value.std,
+        "seeds": value.seeds,
+    }
+    if base := comparison.value(row, comparison.baseline):
+        record |= {
+            "baseline_value": base.mean,
+            "baseline_std": base.std,
+            "baseline_seeds": base.seeds,
+        }
+    difference = comparison.differences.get((row, name))
+    if difference:
+        record |= {
+            "difference": difference.points,
+            "low": difference.low,
+            "high": difference.high,
+            "p": difference.p,
+            "adjusted": difference.adjusted,
+            "test": difference.test,
+        }
+    if difference and difference.test:
+        record |= {
+            "correction": comparison.correct,
+            "tests": comparison.tests,
+            "significant": difference.significant,
+        }
+    return record

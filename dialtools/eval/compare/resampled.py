@@ -1,0 +1,140 @@
+"""Intervals and p-values of differences, from resamples of the test items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dialtools.errors import DataError
+from dialtools.eval import each
+from dialtools.eval.compare.columns import Seed
+from dialtools.eval.compare.comparison import Comparison, Pair
+from dialtools.eval.options.compare import CompareOptions
+from dialtools.metrics import paired
+from dialtools.metrics.resample import grouped, percentiles
+
+TOLERANCE = 0.01
+"""Points by which what the items add up to may miss the score that the record tells."""
+
+
+class Sample(NamedTuple):
+    """What scores were measured on: those of one sample share their resamples.
+
+    Attributes:
+        size: how many items there are.
+        groups: the group of each, if they have groups.
+    """
+
+    size: int
+    groups: tuple[int, ...]
+
+    @property
+    def units(self) -> int:
+        """How many items, or groups of them, vary by themselves."""
+        return len(set(self.groups)) if self.groups else self.size
+
+
+def judge_pairs(
+    comparison: Comparison, sample: Sample, pairs: Sequence[Pair], options: CompareOptions
+) -> None:
+    """Fill in interval, p-value and test of the pairs of one sample."""
+    cells = dict.fromkeys(
+        (row, column) for row, name in pairs for column in (comparison.baseline, name)
+    )
+    statistics = {
+        (row, column): _statistics(comparison.columns[column][row]) for row, column in cells
+    }
+    if sample.units < 2:
+        for row, name in pairs:
+            comparison.set_aside(
+                row, name, "its items are one dialogue, block or item: no spread to judge by"
+            )
+        return
+    groups_N = np.asarray(sample.groups) if sample.groups else None
+    resampled = _resampled(statistics, sample.size, groups_N, options)
+
+    by_swaps: dict[Pair, np.ndarray] = {}
+    for row, name in pairs:
+        difference = comparison.differences[row, name]
+        base = row, comparison.baseline
+        again_B = resampled[row, name] - resampled[base]
+        difference.low, difference.high = percentiles(again_B)
+        difference.test, difference.p = "bootstrap", paired.two_sided(again_B)
+        gaps_N = _gaps(statistics[row, name], statistics[base])
+        if gaps_N is not None and options.test == "permutation":
+            by_swaps[row, name] = gaps_N
+    if by_swaps:
+        _permute(comparison, by_swaps, groups_N, options)
+
+
+def _resampled(
+    statistics: Mapping[Pair, Sequence[each.Statistic]],
+    size: int,
+    groups_N: np.ndarray | None,
+    options: CompareOptions,
+) -> dict[Pair, np.ndarray]:
+    """Return the score of each cell in every resample, its seeds averaged, in percent."""
+    flat = [statistic for seeds in statistics.values() for statistic in seeds]
+    values_SB = paired.bootstrap(
+        flat, size, resamples=options.resamples, seed=options.seed, groups_N=groups_N
+    )
+    resampled, start = {}, 0
+    for cell, seeds in statistics.items():
+        resampled[cell] = 100 * values_SB[start : start + len(seeds)].mean(0)
+        start += len(seeds)
+    return resampled
+
+
+def _permute(
+    comparison: Comparison,
+    gaps: Mapping[Pair, np.ndarray],
+    groups_N: np.ndarray | None,
+    options: CompareOptions,
+) -> None:
+    """Set the p-values of scores that are means over items, from random swaps of the two models."""
+    gaps_ND = np.nan_to_num(np.column_stack(list(gaps.values())))
+    swaps = paired.sign_flips(
+        gaps_ND if groups_N is None else grouped(gaps_ND, groups_N),
+        resamples=options.resamples,
+        seed=options.seed,
+    )
+    for pair, p in zip(gaps, swaps, strict=True):
+        difference = comparison.differences[pair]
+        difference.test, difference.p = "permutation", float(p)
+
+
+def _statistics(seeds: Sequence[Seed]) -> list[each.Statistic]:
+    """Return the statistic of each seed.
+
+    Raises:
+        DataError: if `each` is no such thing, or does not make the score.
+    """
+    statistics = []
+    for where, _row, record in seeds:
+        try:
+            statistic = each.statistic(record["metric"], record["each"])
+            again = 100 * float(statistic(np.ones((1, each.size(record["each"]))))[0])
+        except (ValueError, KeyError) as error:
+            raise DataError(f"each: {error}", where=where) from None
+        if not abs(again - record["value"]) <= TOLERANCE:
+            raise DataError(
+                f"each: its items make {again:.3f}, the value is {record['value']:.3f}", where=where
+            )
+        statistics.append(statistic)
+    return statistics
+
+
+def _gaps(ours: Sequence[each.Statistic], base: Sequence[each.Statistic]) -> np.ndarray | None:
+    """Return (N,) by how much the model beats the baseline on each item, seeds averaged.
+
+    None if the score is no mean over items.
+    """
+    means = []
+    for side in (ours, base):
+        values = [statistic.values for statistic in side]
+        if any(value is None for value in values):
+            return None
+        means.append(np.mean([value for value in values if value is not None], axis=0))
+    return means[0] - means[1]
