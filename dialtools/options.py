@@ -147,14 +147,14 @@ def _spec(f: dataclasses.Field[Any], hint: Any) -> Spec:
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         hint = next(a for a in typing.get_args(hint) if a is not type(None))
     kind = typing.get_origin(hint) or hint
-    given = dict(f.metadata)
-    given["choices"] = _names(given.get("choices"))
+    facts = dict(f.metadata)
+    facts["choices"] = _names(facts.get("choices"))
     return Spec(
         name=f.name,
         type=kind,
         default=f.default,
         negatable=kind is bool and f.default is not False,
-        **given,
+        **facts,
     )
 
 

@@ -29,13 +29,14 @@ class _Patterns(NamedTuple):
 
 @cache
 def _patterns() -> _Patterns:
+    # combining marks belong to the letter before them, and are no words
     marks = "".join(
         chr(c) for c in range(0x300, 0x20D0) if unicodedata.category(chr(c)) in ("Mn", "Mc")
     )
-    one = f"[{_UNSPACED}][{marks}]*"
+    character = f"[{_UNSPACED}][{marks}]*"
     return _Patterns(
-        re.compile(f"[{_UNSPACED}]"),
-        re.compile(f"(?![{marks}]){one}|(?:[^\\W{_UNSPACED}]|[{marks}])+"),
+        unspaced=re.compile(f"[{_UNSPACED}]"),
+        word=re.compile(f"(?![{marks}]){character}|(?:[^\\W{_UNSPACED}]|[{marks}])+"),
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from dialtools.streams.atomic import atomic_file
 
 SCHEMA = "dialtools.book/1"
 REPORTED = 5
+"""Values, and other types, that the report names of each type."""
 
 
 def key(value: str) -> str:
@@ -70,10 +72,11 @@ class Book:
         for label in self.types:
             if wanted and label not in wanted:
                 continue
+            longest = inf if max_words is None else max_words
             good = [
-                (v, n)
-                for v, n in self.values(label)
-                if n >= min_count and (max_words is None or len(v.split()) <= max_words)
+                (value, count)
+                for value, count in self.values(label)
+                if count >= min_count and len(value.split()) <= longest
             ]
             for value, count in good[:top]:
                 kept.add(label, value, count)
@@ -114,11 +117,9 @@ class Book:
     def save(self, path: str, *, overwrite: bool) -> None:
         """Write the book as JSON that can be edited by hand."""
         types = {label: dict(self.values(label)) for label in sorted(self.types)}
+        content = json.dumps({"schema": SCHEMA, "types": types}, ensure_ascii=False, indent=1)
         with atomic_file(path, overwrite=overwrite) as temporary:
-            temporary.write_text(
-                json.dumps({"schema": SCHEMA, "types": types}, ensure_ascii=False, indent=1) + "\n",
-                encoding="utf-8",
-            )
+            temporary.write_text(f"{content}\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str) -> Book:

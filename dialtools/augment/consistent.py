@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dialtools.augment.book import key
@@ -31,7 +31,7 @@ def named(turns: Sequence[Turn]) -> Named:
     """Return the entities of a dialogue and every mention of them, marked or not.
 
     Raises:
-        Ambiguous: if one value has two types; if a mention cuts into another value; if a value
+        Ambiguous: if a value has two types; if a mention cuts into another value; if a value
             without a letter (6) stands somewhere without a mark: it may be anything.
     """
     number: dict[str, int] = {}
@@ -90,17 +90,14 @@ def variants(
         Ambiguous: see `named`.
     """
     entities, marks = named(turns)
-    own = {key(value) for _, value in entities}
-    choices = [
-        [v for v in values.get(label, ()) if key(v) not in own or key(v) == key(value)] or [value]
-        for label, value in entities
-    ]
+    old = [key(value) for _, value in entities]
+    choices = [_choices(values.get(label, ()), value, old) for label, value in entities]
+    sizes = [len(choice) for choice in choices]
     made = 0
-    for chosen in combinations([len(c) for c in choices], most and most * SPARE, seed=seed):
-        new = [values[i] for values, i in zip(choices, chosen, strict=True)]
-        if len({key(value) for value in new}) < len(new) or all(
-            key(n) == key(o) for n, (_, o) in zip(new, entities, strict=True)
-        ):
+    for chosen in combinations(sizes, most and most * SPARE, seed=seed):
+        new = [choice[i] for choice, i in zip(choices, chosen, strict=True)]
+        keys = [key(value) for value in new]
+        if keys == old or len(set(keys)) < len(keys):
             continue
         yield [
             _put(turn, mark, new, articles=articles)
@@ -111,10 +108,15 @@ def variants(
             return
 
 
+def _choices(values: Iterable[str], value: str, present: Collection[str]) -> list[str]:
+    """Return what may take the place of a value: no other that the dialogue has, lest they mix."""
+    others = [other for other in values if key(other) == key(value) or key(other) not in present]
+    return others or [value]
+
+
 def _put(turn: Turn, marks: list[tuple[Span, int]], new: Sequence[str], *, articles: bool) -> Turn:
     spans = [span for span, _ in marks]
     old = [turn.text[span.start : span.end] for span in spans]
-    text, at = put(
-        template(turn.text, spans), old, [new[place] for _, place in marks], articles=articles
-    )
+    values = [new[place] for _, place in marks]
+    text, at = put(template(turn.text, spans), old, values, articles=articles)
     return turn._replace(text=text, spans=at)

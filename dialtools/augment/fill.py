@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
 from dialtools.augment.agreement import in_case, with_article
@@ -19,7 +19,10 @@ def combinations(sizes: Sequence[int], most: int | None, *, seed: int) -> Iterat
     its mixed radix.
     """
     total = prod(sizes)
-    for number in range(total) if most is None or total <= most else _distinct(total, most, seed):
+    numbers: Iterable[int] = range(total)
+    if most is not None and most < total:
+        numbers = _distinct(total, most, seed)
+    for number in numbers:
         digits = []
         for size in reversed(sizes):
             number, digit = divmod(number, size)
@@ -28,7 +31,8 @@ def combinations(sizes: Sequence[int], most: int | None, *, seed: int) -> Iterat
 
 
 def _distinct(total: int, most: int, seed: int) -> Iterator[int]:
-    draw, seen = random.Random(seed), set[int]()
+    draw = random.Random(seed)
+    seen: set[int] = set()
     while len(seen) < most:
         number = draw.randrange(total)
         if number not in seen:
@@ -48,7 +52,10 @@ class Filler:
     def __init__(
         self, values: dict[str, list[str]], *, most: int | None, articles: bool, seed: int
     ) -> None:
-        self.values, self.most, self.articles, self.seed = values, most, articles, seed
+        self.values = values
+        self.most = most
+        self.articles = articles
+        self.seed = seed
 
     def __call__(self, template: Template, old: Sequence[str]) -> Iterator[tuple[str, list[Span]]]:
         """Yield the texts of a template that held the values `old`, and where values stand."""
@@ -57,13 +64,10 @@ class Filler:
             for label, value in zip(template.labels, old, strict=True)
         ]
         seed = stable_hash(template.typed(), seed=self.seed)
-        for chosen in combinations([len(values) for values in choices], self.most, seed=seed):
-            yield put(
-                template,
-                old,
-                [values[i] for values, i in zip(choices, chosen, strict=True)],
-                articles=self.articles,
-            )
+        sizes = [len(values) for values in choices]
+        for chosen in combinations(sizes, self.most, seed=seed):
+            new = [values[i] for values, i in zip(choices, chosen, strict=True)]
+            yield put(template, old, new, articles=self.articles)
 
 
 def put(
@@ -76,7 +80,9 @@ def put(
     whole = "".join(template.around) + "".join(old)
     lower = whole == whole.lower() != whole.upper()
     upper = whole == whole.upper() != whole.lower()
-    around, values, before = list(template.around), [], ""
+    around = list(template.around)
+    values: list[str] = []
+    before = ""
     for i, (was, value) in enumerate(zip(old, new, strict=True)):
         if articles and not upper:
             around[i] = with_article(around[i], was, value)

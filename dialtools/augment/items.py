@@ -18,25 +18,25 @@ from dialtools.streams.policy import Policy, Where
 
 
 class Turn(NamedTuple):
-    """A text, the values in it (in order, apart), and what else its record says of it."""
+    """A text, the values in it (in order, apart), and the other fields of its record."""
 
     text: str
     spans: list[Span]
-    about: dict[str, Any]
+    fields: dict[str, Any]
 
 
 class Item(NamedTuple):
     """A record: its place, its fields but for the texts, and its turns; an utterance is one."""
 
     where: Where
-    about: dict[str, Any]
+    fields: dict[str, Any]
     turns: list[Turn]
     dialogue: bool
 
     def packed(self) -> bytes:
         """Return the item as a line of a spool."""
         return orjson.dumps(
-            [self.where, self.about, self.turns, self.dialogue],
+            [self.where, self.fields, self.turns, self.dialogue],
             default=_plain,
             option=orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_APPEND_NEWLINE,
         )
@@ -44,18 +44,14 @@ class Item(NamedTuple):
     @classmethod
     def unpacked(cls, line: bytes) -> Item:
         """Return the item of a line of a spool."""
-        where, about, turns, several = orjson.loads(line)
-        return cls(
-            Where(*where),
-            about,
-            [Turn(text, [Span(*s) for s in spans], rest) for text, spans, rest in turns],
-            several,
-        )
+        where, fields, rows, dialogue = orjson.loads(line)
+        turns = [Turn(text, [Span(*s) for s in spans], rest) for text, spans, rest in rows]
+        return cls(Where(*where), fields, turns, dialogue)
 
     @property
     def source_id(self) -> str:
         """What a synthetic record names as its source: the id, else the place."""
-        return str(self.about.get("id", self.where))
+        return str(self.fields.get("id", self.where))
 
 
 def _plain(value: Any) -> Any:
@@ -76,13 +72,12 @@ def items(
         tag: marks texts that come without slots.
         marked: slots by record id that take the place of the records' own.
     """
-    found = _items(options, policy, marked)
-    for part in iter(lambda: list(islice(found, BATCH)), []):
+    every = _items(options, policy, marked)
+    while part := list(islice(every, BATCH)):
         if tag is not None:
             part = _tagged(part, tag)
-        yield from (
-            item._replace(turns=[_chosen(turn, options) for turn in item.turns]) for item in part
-        )
+        for item in part:
+            yield item._replace(turns=[_chosen(turn, options) for turn in item.turns])
 
 
 def _items(
@@ -103,18 +98,15 @@ def _item(
     key = next((name for name in TURN_KEYS if name in record), None)
     if key is not None:
         texts = dialogue(record).texts  # checks the turns
-        turns = [
-            _turn(turn, text, i)
-            for i, (turn, text) in enumerate(zip(record[key], texts, strict=True))
-        ]
-        return Item(
-            where, {name: value for name, value in record.items() if name != key}, turns, True
-        )
-    text, own, about = utterance(record)
-    spans: Any = own  # None where nobody marked any: a tagger may fill them in
+        pairs = zip(record[key], texts, strict=True)
+        turns = [_turn(turn, text, i) for i, (turn, text) in enumerate(pairs)]
+        rest = {name: value for name, value in record.items() if name != key}
+        return Item(where, rest, turns, dialogue=True)
+    text, slots_of_record, fields = utterance(record)
+    spans: Any = slots_of_record  # None where nobody marked any: a tagger may fill them in
     if marked is not None:
-        spans = slots(marked.get(str(about.get("id", where.line)), []), text, "spans")
-    return Item(where, about, [Turn(text, spans, {})], False)
+        spans = slots(marked.get(str(fields.get("id", where.line)), []), text, "spans")
+    return Item(where, fields, [Turn(text, spans, {})], dialogue=False)
 
 
 def _turn(turn: Any, text: str, number: int) -> Turn:
@@ -125,8 +117,8 @@ def _turn(turn: Any, text: str, number: int) -> Turn:
     text = next(turn[name] for name in TEXT_KEYS if name in turn)
     if turn.get("slots") is not None:
         spans = slots(turn["slots"], text, f"turns[{number}].slots")
-    about = {name: value for name, value in turn.items() if name not in (*TEXT_KEYS, "slots")}
-    return Turn(text, spans, about)
+    rest = {name: value for name, value in turn.items() if name not in (*TEXT_KEYS, "slots")}
+    return Turn(text, spans, rest)
 
 
 def _tagged(part: list[Item], tag: Tagger) -> list[Item]:
@@ -143,6 +135,6 @@ def _chosen(turn: Turn, options: AugmentOptions) -> Turn:
     spans = turn.spans or []
     if options.short_types:
         spans = [span._replace(label=span.label.rpartition(".")[2]) for span in spans]
-    return turn._replace(
-        spans=apart(span for span in spans if not options.types or span.label in options.types)
-    )
+    if options.types:
+        spans = [span for span in spans if span.label in options.types]
+    return turn._replace(spans=apart(spans))

@@ -39,8 +39,11 @@ class Augment:
         policy: Policy,
         advance: Callable[[int], None] = lambda n: None,
     ) -> None:
-        self.options, self.policy, self.advance = options, policy, advance
-        self.book, self.tally = Book(), Tally()
+        self.options = options
+        self.policy = policy
+        self.advance = advance
+        self.book = Book()
+        self.tally = Tally()
         self.originals = self.synthetic = self.passed = self.ambiguous = 0
         self.dialogues = False
         self.templates: Counter[str] = Counter()
@@ -62,10 +65,11 @@ class Augment:
 
     def learn(self, spool: IO[bytes]) -> None:
         """Read the inputs once: their values go into the book, the records aside."""
-        options, given = self.options, Book()
+        options = self.options
+        book = Book()
         for path in options.book:
-            given.merge(Book.load(path))
-        tag = tagger(options, given if options.book else None)
+            book.merge(Book.load(path))
+        tag = tagger(options, book if options.book else None)
         marked = spans_by_id(options.spans) if options.spans else None
         for item in items(options, self.policy, tag, marked):
             if options.slotless == "skip" and not any(turn.spans for turn in item.turns):
@@ -76,9 +80,9 @@ class Augment:
             if not options.book and self._trains(item):
                 for turn in item.turns:
                     for span in turn.spans:
-                        given.add(span.label, turn.text[span.start : span.end])
+                        book.add(span.label, turn.text[span.start : span.end])
         spool.seek(0)
-        self.book = given.filtered(
+        self.book = book.filtered(
             types=options.types, min_count=options.min_count, max_words=options.max_words
         )
         values = {
@@ -90,7 +94,7 @@ class Augment:
         )
 
     def _trains(self, item: Item) -> bool:
-        return item.about.get("split", self.options.train_split) == self.options.train_split
+        return item.fields.get("split", self.options.train_split) == self.options.train_split
 
     def _records(self, item: Item) -> Iterator[dict[str, Any]]:
         """Yield a record with its templates, and those made from it."""
@@ -107,31 +111,26 @@ class Augment:
             self.templates[typed] += 1
             self.single[typed] = cut.single()
             if not item.dialogue:
-                filled = f"{typed}\0{item.about.get('label')}"
-                new = _add(
-                    self.seen,
-                    blake2b(
-                        filled.encode("utf-8", "surrogatepass"), digest_size=8, person=b"template"
-                    ).digest(),
-                )
+                filled = f"{typed}\0{item.fields.get('label')}"
+                new = _add(self.seen, _hash(filled, person=b"template"))
         if self.options.fill and new:
             yield from self._synthetic(item)
 
     def _synthetic(self, item: Item) -> Iterator[dict[str, Any]]:
-        number, options = 0, self.options
+        number = 0
         for turns in self._filled(item):
             if not _add(self.seen, _digest(turns)):
                 self.tally.drop(COPY)
                 continue
             number += 1
             self.synthetic += 1
-            about = {name: value for name, value in item.about.items() if name != "id"}
-            identity = {"id": f"{item.source_id}#{number}"} if "id" in item.about else {}
-            made = item._replace(about=identity | about, turns=turns)
+            rest = {name: value for name, value in item.fields.items() if name != "id"}
+            identity = {"id": f"{item.source_id}#{number}"} if "id" in item.fields else {}
+            made = item._replace(fields=identity | rest, turns=turns)
             yield self._record(made) | {
                 "synthetic": True,
                 "source_id": item.source_id,
-                "seed": options.seed,
+                "seed": self.options.seed,
             }
 
     def _filled(self, item: Item) -> Iterator[list[Turn]]:
@@ -139,10 +138,8 @@ class Augment:
             (turn,) = item.turns
             if turn.spans:
                 old = [turn.text[span.start : span.end] for span in turn.spans]
-                yield from (
-                    [turn._replace(text=text, spans=at)]
-                    for text, at in self.filler(template(turn.text, turn.spans), old)
-                )
+                for text, spans in self.filler(template(turn.text, turn.spans), old):
+                    yield [turn._replace(text=text, spans=spans)]
             return
         seed = stable_hash(item.source_id, seed=self.options.seed)
         try:
@@ -157,13 +154,13 @@ class Augment:
             self.ambiguous += 1
 
     def _record(self, item: Item) -> dict[str, Any]:
-        told = [self._turn(turn) for turn in item.turns]
-        return item.about | ({"turns": told} if item.dialogue else told[0])
+        turns = [self._turn(turn) for turn in item.turns]
+        return item.fields | ({"turns": turns} if item.dialogue else turns[0])
 
     def _turn(self, turn: Turn) -> dict[str, Any]:
         cut = template(turn.text, turn.spans)
         slots = [span._asdict() for span in turn.spans]
-        return turn.about | {
+        return turn.fields | {
             "text": turn.text,
             "slots": slots,
             "template": cut.typed() if self.options.typed else cut.single(),
@@ -207,9 +204,12 @@ class Augment:
 
 def _digest(turns: list[Turn]) -> bytes:
     """Return what is equal for records that say the same, case and blanks apart."""
-    return blake2b(
-        "\0".join(key(turn.text) for turn in turns).encode("utf-8", "surrogatepass"), digest_size=8
-    ).digest()
+    return _hash("\0".join(key(turn.text) for turn in turns))
+
+
+def _hash(text: str, *, person: bytes = b"") -> bytes:
+    """Return 8 bytes of a text; `person` keeps texts of different kinds apart in one set."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, person=person).digest()
 
 
 def _add(seen: set[bytes], digest: bytes) -> bool:

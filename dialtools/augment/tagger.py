@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
 BATCH = 256
+NOT_NEEDED = ("tagger", "parser", "lemmatizer", "attribute_ruler", "textcat")
+"""Parts of a pipeline that find no entities, and take most of its time."""
 Tagger = Callable[[Sequence[str]], Iterable[list[Span]]]
 
 
@@ -23,9 +25,10 @@ def tagger(options: AugmentOptions, book: Book | None) -> Tagger | None:
     """Return what marks texts, if --ner asks for it."""
     if not options.ner:
         return None
-    nlp = (
-        _rules(book, options.language) if options.ner == RULES and book else _pipeline(options.ner)
-    )
+    if options.ner == RULES and book:
+        nlp = _rules(book, options.language)
+    else:
+        nlp = _pipeline(options.ner)
 
     def tag(texts: Sequence[str]) -> Iterator[list[Span]]:
         for doc in nlp.pipe(texts, batch_size=BATCH):
@@ -43,9 +46,7 @@ def _pipeline(name: str) -> Language:
     import spacy
 
     try:
-        nlp = spacy.load(
-            name, exclude=["tagger", "parser", "lemmatizer", "attribute_ruler", "textcat"]
-        )
+        nlp = spacy.load(name, exclude=NOT_NEEDED)
     except OSError:
         raise MissingExtra(
             f"no spaCy pipeline {name!r}",
@@ -66,13 +67,12 @@ def _rules(book: Book, language: str) -> Language:
     except ImportError as error:
         raise ConfigError(f"--language {language}: {str(error).splitlines()[0]}") from None
     ruler: Any = nlp.add_pipe("entity_ruler", config={"phrase_matcher_attr": "LOWER"})
-    ruler.add_patterns(
-        [
-            {"label": label, "pattern": value}
-            for label in book.types
-            for value, _ in book.values(label)
-        ]
-    )
+    patterns = [
+        {"label": label, "pattern": value}
+        for label in book.types
+        for value, _ in book.values(label)
+    ]
+    ruler.add_patterns(patterns)
     return nlp
 
 
@@ -82,9 +82,9 @@ def spans_by_id(path: str) -> dict[str, list[dict[str, Any]]]:
     Raises:
         DataError: for a record without an id.
     """
-    found: dict[str, list[dict[str, Any]]] = {}
+    spans: dict[str, list[dict[str, Any]]] = {}
     for where, record in read_records([path], policy=Policy()):
         if record.get("id") is None:
             raise DataError("expected {id, start, end, label}; there is no id", where=where)
-        found.setdefault(str(record["id"]), []).append(record)
-    return found
+        spans.setdefault(str(record["id"]), []).append(record)
+    return spans

@@ -27,7 +27,9 @@ class Template(NamedTuple):
 
     def filled(self, values: Sequence[str]) -> tuple[str, list[Span]]:
         """Return the text with values in its slots, and where they stand in it."""
-        parts, spans, at = [self.around[0]], [], len(self.around[0])
+        parts = [self.around[0]]
+        spans: list[Span] = []
+        at = len(self.around[0])
         for value, label, after in zip(values, self.labels, self.around[1:], strict=True):
             spans.append(Span(at, at + len(value), label))
             parts += [value, after]
@@ -37,8 +39,9 @@ class Template(NamedTuple):
 
 def template(text: str, spans: Sequence[Span]) -> Template:
     """Cut the values out of a text; the spans are in order and apart."""
-    starts, ends = [*(span.start for span in spans), len(text)], [0, *(span.end for span in spans)]
+    ends = [0, *(span.end for span in spans)]
+    starts = [*(span.start for span in spans), len(text)]
     return Template(
-        tuple(text[end:start] for end, start in zip(ends, starts, strict=True)),
-        tuple(span.label for span in spans),
+        around=tuple(text[end:start] for end, start in zip(ends, starts, strict=True)),
+        labels=tuple(span.label for span in spans),
     )

@@ -17,6 +17,7 @@ from dialtools.streams.policy import Policy, Where
 
 ROWS_A_CHUNK = 4096
 DELIMITERS = {"csv": ",;\t", "tsv": "\t"}
+"""What may stand between fields; spreadsheets write `;` where the comma is the decimal sign."""
 SEP = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE | re.DOTALL)
 UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 WIDE = ("utf-16", "utf-32")
@@ -32,7 +33,8 @@ def row_chunks(path: str, kind: str, column: str | None, policy: Policy) -> Iter
     Raises:
         DataError: if there is no such column.
     """
-    name, columns = display_name(path), (column,) if column else ()
+    name = display_name(path)
+    columns = (column,) if column else ()
     first = 2  # below the header
     held: list[dict[str, str]] = []
     for _, row in rows(path, kind, columns, LogOptions(), policy, hint="--field NAME names it"):
@@ -160,7 +162,8 @@ def _header(
     lines: _Lines, kind: str, columns: Sequence[str], logs: LogOptions
 ) -> tuple[str, list[str] | None]:
     """Return the delimiter (by --delimiter, sep= or the first line), and the columns' names."""
-    line, by_sep = lines.peek(), None
+    line = lines.peek()
+    by_sep = None
     if line is not None and kind == "csv" and (sep := SEP.fullmatch(line)):
         by_sep = sep[1]
         next(lines)

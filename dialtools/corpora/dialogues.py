@@ -39,9 +39,9 @@ def dialogue(record: Mapping[str, Any]) -> Dialogue:
         )
     except (KeyError, TypeError, AttributeError):
         pairs = [_turn(turn, f"{key}[{i}]") for i, turn in enumerate(turns)]
-        return Dialogue(
-            _identity(identity), [text for text, _ in pairs], [speaker for _, speaker in pairs]
-        )
+        texts = [text for text, _ in pairs]
+        speakers = [speaker for _, speaker in pairs]
+        return Dialogue(_identity(identity), texts, speakers)
 
 
 def field_of_turns(record: Mapping[str, Any]) -> tuple[str, list[Any]]:
@@ -52,10 +52,9 @@ def field_of_turns(record: Mapping[str, Any]) -> tuple[str, list[Any]]:
     Raises:
         BadDialogue: if it has none, or something else than a list.
     """
-    key = next(
-        (k for k in (*TURN_KEYS, HISTORY) if k in record and (k != HISTORY or RESPONSE in record)),
-        None,
-    )
+    key = next((key for key in TURN_KEYS if key in record), None)
+    if key is None and HISTORY in record and RESPONSE in record:
+        key = HISTORY
     if key is None:
         raise BadDialogue('no "turns"')
     turns = record[key]

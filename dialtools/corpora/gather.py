@@ -45,6 +45,7 @@ def gathered(rows: Iterable[Row]) -> Iterator[Row]:
             "threads": min(4, os.cpu_count() or 1),
         }
         with duckdb.connect(Path(folder) / "log.duckdb", config=limits) as connection:
+            # DuckDB draws a bar of its own on a terminal, through ours
             connection.execute("SET enable_progress_bar = false")
             connection.execute(
                 "CREATE TABLE log (n BIGINT, line BIGINT, dialogue VARCHAR, turn VARCHAR)"

@@ -11,7 +11,8 @@ from dialtools.streams.policy import Policy, Where
 
 def plain_dialogues(chunk: Chunk, policy: Policy) -> Iterator[tuple[int, Dialogue]]:
     """Yield the line where each dialogue begins, and the dialogue."""
-    start, texts = chunk.first, []
+    start = chunk.first
+    texts: list[str] = []
     for number, line in enumerate(chunk.data.split(b"\n"), chunk.first):
         if line.strip():
             start = start if texts else number

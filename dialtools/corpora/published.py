@@ -1,4 +1,4 @@
-"""Published corpora by name: what tells one from another, and their records in chunks."""
+"""Published corpora by name: which one lies at a path, and its records in chunks."""
 
 from __future__ import annotations
 
@@ -18,29 +18,30 @@ from dialtools.streams.formats import FORMATS
 from dialtools.streams.policy import Policy
 
 ROWS_A_CHUNK = 512
+"""Of dialogues, as a rule: work enough for a worker, and few megabytes."""
 HINT = "name it with --from; `dialtools formats` lists the corpora that can be read"
 
 
-def corpus_of(path: str, given: str | None) -> str | None:
+def corpus_of(path: str, chosen: str | None) -> str | None:
     """Return the name of the corpus at a path, or None if there is none.
 
     Args:
-        given: a name of --from; without one the names of the files tell.
+        chosen: a name of --from; without one the names of the files tell.
 
     Raises:
         DataError: for a folder or an archive of no corpus that is known.
     """
     whole = Path(path).is_dir() or path.endswith(ARCHIVES)
-    if given in CORPORA:
-        streamed = not whole and given in FORMATS  # single files of lines are
-        return None if streamed else given
-    if given or path == "-":
+    if chosen in CORPORA:
+        streamed = not whole and chosen in FORMATS  # single files of lines are
+        return None if streamed else chosen
+    if chosen or path == "-":
         return None
     if not whole:
-        name = Path(path).name.removesuffix(".gz").removesuffix(".zst")
-        for corpus, about in CORPORA.items():
-            if any(ends_like(name, mark) for mark in about.alone):
-                return corpus
+        file = Path(path).name.removesuffix(".gz").removesuffix(".zst")
+        for name, corpus in CORPORA.items():
+            if any(ends_like(file, mark) for mark in corpus.alone):
+                return name
         return None
     files = Files(path, Policy())
     try:
@@ -50,7 +51,7 @@ def corpus_of(path: str, given: str | None) -> str | None:
 
 
 def recognised(files: Files) -> str:
-    """Return the first corpus of the table of which all marks of a kind are among the files.
+    """Return the name of the first corpus of which all marks of a set are among the files.
 
     Raises:
         DataError: if none is.

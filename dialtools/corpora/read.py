@@ -19,7 +19,7 @@ from dialtools.streams.formats import FORMATS, input_format
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
 
-ALONE = "--kind self makes pairs of utterances"
+HINT_OF_UTTERANCES = "--kind self makes pairs of utterances"
 
 
 def dialogue_chunks(
@@ -91,7 +91,7 @@ def read_records(
 def dialogues(
     chunk: Chunk, policy: Policy, logs: LogOptions, tally: Tally, *, utterances: bool = False
 ) -> Iterator[tuple[int, Dialogue]]:
-    """Yield line (or row) number and dialogue; what is no dialogue goes to the policy.
+    """Yield each dialogue with the number of its line or row; what is none goes to the policy.
 
     Args:
         tally: gets the turns that are left out.
@@ -116,7 +116,7 @@ def dialogues(
 def dialogue_records(
     chunk: Chunk, policy: Policy, logs: LogOptions, tally: Tally
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line (or row) number and dialogue record in one shape, with all its other fields."""
+    """Yield each dialogue record in one shape, with its other fields, and its line or row."""
     if chunk.plain:
         for number, talk in plain_dialogues(chunk, policy):
             yield number, {"turns": [{"text": text} for text in talk.texts]}
@@ -134,9 +134,5 @@ def _is_utterance(record: dict[str, Any]) -> bool:
 
 
 def _reject(policy: Policy, where: Where, error: BadDialogue, record: dict[str, Any]) -> None:
-    policy.reject(
-        where,
-        str(error),
-        orjson.dumps(record, default=str),
-        ALONE if _is_utterance(record) else None,
-    )
+    hint = HINT_OF_UTTERANCES if _is_utterance(record) else None
+    policy.reject(where, str(error), orjson.dumps(record, default=str), hint)

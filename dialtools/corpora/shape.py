@@ -64,28 +64,29 @@ class Shaper:
             turns = [{k: v for k, v in turn.items() if v is not None} for turn in turns]
         named = "id" if record.get("id") is not None else "dialogue_id"
         identity = record.get(named)
-        about = {k: v for k, v in record.items() if k not in (key, named)}
+        rest = {k: v for k, v in record.items() if k not in (key, named)}
         for number, session in enumerate(self._sessions(turns, times), 1):
             if identity is None:
-                yield {**about, "turns": session}
+                yield {**rest, "turns": session}
                 continue
             name = str(identity) if number == 1 else f"{identity}#{number}"
-            yield {"id": name, **about, "turns": session}
+            yield {"id": name, **rest, "turns": session}
 
     def _turns(self, turns: list[Any], key: str) -> tuple[list[dict[str, Any]], list[float]]:
         """Return the turns that are left, and with a gap the time of each."""
         chat = key == CHAT and _is_chat([_role(turn) for turn in turns])
-        kept, times = [], []
+        kept: list[dict[str, Any]] = []
+        times: list[float] = []
         for i, turn in enumerate(turns):
             where = f"{key}[{i}]"
-            text, speaker, rest = _parts(turn, where, chat=chat)
+            text, speaker, rest = _taken_apart(turn, where, chat=chat)
             name = (speaker or "").strip().casefold()
             if reason := self._why_not(name, text, chat):
                 self.tally.drop(reason)
                 continue
             speaker = self._called(speaker, name, chat)
-            said_by = {} if speaker is None else {"speaker": speaker}
-            kept.append({**said_by, "text": text, **rest})
+            known = {} if speaker is None else {"speaker": speaker}
+            kept.append({**known, "text": text, **rest})
             if self.gap:
                 times.append(_time(turn, where, self.style))
         return kept, times
@@ -127,22 +128,25 @@ def _is_chat(roles: list[str | None]) -> bool:
     return ASSISTANT in roles or SYSTEM not in roles[1:]
 
 
-def _parts(turn: Any, where: str, *, chat: bool) -> tuple[str | None, str | None, dict[str, Any]]:
+def _taken_apart(
+    turn: Any, where: str, *, chat: bool
+) -> tuple[str | None, str | None, dict[str, Any]]:
     """Return text (None: a chat's message that says nothing), speaker, and the other fields."""
     if isinstance(turn, str):
         return turn, None, {}
     if not isinstance(turn, dict):
         raise BadDialogue(f"{where}: expected a string or an object, got {json_kind(turn)}")
-    said = next((k for k in TEXT_KEYS if k in turn), None)
+    text_key = next((k for k in TEXT_KEYS if k in turn), None)
     silent = chat and _role(turn) in (ASSISTANT, *NO_TURNS)  # it may call a tool, and say nothing
-    if said is None and not silent:
+    if text_key is None and not silent:
         raise BadDialogue(f'{where}: no "text"')
-    by = next((k for k in SPEAKER_KEYS if k in turn), None)
-    speaker = turn[by] if by else None
+    speaker_key = next((k for k in SPEAKER_KEYS if k in turn), None)
+    speaker = turn[speaker_key] if speaker_key else None
     if not isinstance(speaker, str | None):
-        raise BadDialogue(f"{where}.{by}: expected a string, got {json_kind(speaker)}")
-    text = _text(turn.get(said), f"{where}.{said}", silent=silent)
-    return text, speaker, {k: v for k, v in turn.items() if k not in (said, by)}
+        raise BadDialogue(f"{where}.{speaker_key}: expected a string, got {json_kind(speaker)}")
+    text = _text(turn.get(text_key), f"{where}.{text_key}", silent=silent)
+    rest = {k: v for k, v in turn.items() if k not in (text_key, speaker_key)}
+    return text, speaker, rest
 
 
 def _text(content: Any, where: str, *, silent: bool) -> str | None:
@@ -157,8 +161,8 @@ def _text(content: Any, where: str, *, silent: bool) -> str | None:
         if isinstance(text, str):
             texts.append(text)
         elif text is not None or not _is_picture_or_sound(part):
-            found = json_kind(part if text is None else text)
-            raise BadDialogue(f"{where}[{i}]: expected a part with a text, got {found}")
+            kind = json_kind(part if text is None else text)
+            raise BadDialogue(f"{where}[{i}]: expected a part with a text, got {kind}")
     return " ".join(texts) if texts else None
 
 

@@ -25,6 +25,7 @@ from dialtools.streams.tally import Tally
 
 DIALOGUES_A_CHUNK = 512
 TURNS_A_CHUNK = 16384
+"""A chunk ends with either: a help desk's log has few dialogues of many turns."""
 NAME_COLUMNS = "name it with --dialogue-column, --text-column, --speaker-column, --order-column"
 NO_COLUMNS = "--from tsv reads it as a table, as Excel's Unicode text is one"
 
@@ -75,19 +76,22 @@ def table_chunks(
         DataError: if a column is missing, or a dialogue goes on after another has begun (but for
         --unsorted).
     """
-    name, columns = display_name(path), Columns.named_by(logs)
+    name = display_name(path)
+    columns = Columns.named_by(logs)
     logs.check_order(name)
     rows = _turns(_rows(path, kind, columns, logs, policy), name, columns, policy, tally, keep=keep)
     rows = gathered(rows) if logs.unsorted else _together(rows, name, columns)
 
-    first, turns = 1, 0
+    first = 1
+    turns = 0
     held: list[dict[str, Any]] = []
     for record in _dialogues(rows, name, columns, logs, policy):
         held.append(record)
         turns += len(record["turns"])
         if len(held) == DIALOGUES_A_CHUNK or turns >= TURNS_A_CHUNK:
             yield Chunk(name, first, ROWS, held)
-            first, held, turns = first + len(held), [], 0
+            first += len(held)
+            held, turns = [], 0
     if held:
         yield Chunk(name, first, ROWS, held)
 
@@ -141,7 +145,8 @@ def _turns(
     """Yield the rows that are turns; those without a dialogue or with no text go to the policy."""
     used = set(columns.named)
     for line, row in rows:
-        identity, text = _name(row.get(columns.dialogue)), row.get(columns.text)
+        identity = _name(row.get(columns.dialogue))
+        text = row.get(columns.text)
         where = Where(name, line)
         if not identity:
             message = f"{columns.dialogue}: no dialogue id"
@@ -223,7 +228,7 @@ def _in_order(
     for row in rows:
         value = row.turn.get("time")
         try:
-            if logs.session_gap:
+            if logs.session_gap:  # pauses are measured, so nothing but a time will do
                 key = (0, seconds(value, logs.time_format), "")
             else:
                 key = rank(value, logs.time_format)

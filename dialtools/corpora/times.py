@@ -85,7 +85,8 @@ def rank(value: Any, style: str | None = None) -> tuple[int, float, str]:
 
 def number(value: Any) -> float | None:
     """Return a finite number, or the one that a text is; whole numbers keep all their digits."""
-    if type(value) not in (int, float) and not (isinstance(value, str) and NUMBER.fullmatch(value)):
+    is_text_of_number = isinstance(value, str) and NUMBER.fullmatch(value)
+    if type(value) not in (int, float) and not is_text_of_number:
         return None
     try:
         whole = int(value) if type(value) is not float else value
@@ -136,7 +137,7 @@ def _text(text: str, style: str | None) -> float:
 
 
 def _spreadsheet(parts: re.Match[str], text: str, style: str | None) -> float:
-    first, _, second, third, hour, minute, second_of, half = parts.groups()
+    first, _, second, third, hour, minute, second_of_time, half = parts.groups()
     if len(first) < 4 and len(third) not in (2, 4):  # 1.2.3 is no date
         raise BadTime(f"expected a time, got {text!r}")
     if len(first) > 2:
@@ -153,12 +154,12 @@ def _spreadsheet(parts: re.Match[str], text: str, style: str | None) -> float:
         if not 1 <= hours <= 12:
             raise BadTime(f"expected a time, got {text!r}")
         hours = hours % 12 + (12 if half.lower() == "p" else 0)
-    clock = (hours, int(minute or 0), int(second_of or 0))
+    clock = (hours, int(minute or 0), int(second_of_time or 0))
     try:
         return _since_1970(datetime(_full_year(year), int(month), int(day), *clock))
     except ValueError as error:
-        read = f", read {style}" if style else ""
-        raise BadTime(f"{text!r}: {error}{read}") from None
+        manner = f", read {style}" if style else ""
+        raise BadTime(f"{text!r}: {error}{manner}") from None
 
 
 def _full_year(year: str) -> int:

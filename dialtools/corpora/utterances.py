@@ -37,14 +37,14 @@ class Utterance(NamedTuple):
 
     text: str
     spans: list[Span] | None
-    about: dict[str, Any]
+    fields: dict[str, Any]
 
 
 def utterance(record: Mapping[str, Any]) -> Utterance:
     """Return the utterance of a record.
 
-    It has `text` and `slots`, or the `[type : value]` notation of MASSIVE and HWU64. Its `about`
-    names label and split as dialtools does, whatever the record called them.
+    It has `text` and `slots`, or the `[type : value]` notation of MASSIVE and HWU64. Its `fields`
+    name label and split as dialtools does, whatever the record called them.
 
     Raises:
         BadUtterance: naming the field, what was expected and what was found.
@@ -61,14 +61,13 @@ def utterance(record: Mapping[str, Any]) -> Utterance:
         text, spans = bracketed(text)
     elif record.get("slots") is not None:
         spans = slots(record["slots"], text)
-    about = {
-        name: value for name, value in record.items() if name not in (*ANNOTATED, key, "slots")
-    }
-    for name, others in NAMES.items():
-        found = next((other for other in others if other in about), None)
-        if found is not None and found != name:
-            about[name] = about.pop(found)
-    return Utterance(text, spans, about)
+    taken = {*ANNOTATED, key, "slots"}
+    fields = {name: value for name, value in record.items() if name not in taken}
+    for name, dialects in NAMES.items():
+        present = next((dialect for dialect in dialects if dialect in fields), None)
+        if present is not None and present != name:
+            fields[name] = fields.pop(present)
+    return Utterance(text, spans, fields)
 
 
 def slots(value: Any, text: str, name: str = "slots") -> list[Span]:
@@ -87,8 +86,9 @@ def _span(slot: Any, text: str, where: str) -> Span:
     """Return the span of one slot; an empty one if it is of blanks alone."""
     if not isinstance(slot, dict):
         raise BadUtterance(f"{where}: expected an object, got {json_kind(slot)}")
-    start, end, label = slot.get("start"), slot.get("end"), slot.get("label", slot.get("slot"))
+    start, end = slot.get("start"), slot.get("end")
     end = slot.get("exclusive_end") if end is None else end
+    label = slot.get("label", slot.get("slot"))
     if type(start) is not int or type(end) is not int or not 0 <= start <= end <= len(text):
         raise BadUtterance(
             f"{where}: {start!r} to {end!r} is no part of a text of {len(text)} characters"
@@ -101,13 +101,17 @@ def _span(slot: Any, text: str, where: str) -> Span:
 
 def bracketed(text: str) -> tuple[str, list[Span]]:
     """Return `wake me at [time : nine am]` as a text and its spans."""
-    parts, spans, at, length = [], [], 0, 0
+    parts: list[str] = []
+    spans: list[Span] = []
+    at = 0
+    length = 0  # of the text without the notation, so far
     for match in BRACKETED.finditer(text):
         before = text[at : match.start()]
         parts += [before, match[2]]
         length += len(before)
         spans.append(Span(length, length + len(match[2]), match[1]))
-        length, at = length + len(match[2]), match.end()
+        length += len(match[2])
+        at = match.end()
     return "".join([*parts, text[at:]]), spans
 
 

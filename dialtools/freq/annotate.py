@@ -89,8 +89,9 @@ def as_lines(part: Weighed) -> bytes:
     payload, weights = part
     if not isinstance(payload, bytes):
         option = orjson.OPT_APPEND_NEWLINE
-        return b"".join([orjson.dumps(row, option=option, default=str) for row in as_records(part)])
-    distinct, which = np.unique(weights, return_inverse=True)
+        rows = as_records(part)
+        return b"".join([orjson.dumps(row, option=option, default=str) for row in rows])
+    distinct, which = np.unique(weights, return_inverse=True)  # each is written as text once
     ends = [b',"weight":%b}\n' % orjson.dumps(weight) for weight in distinct.tolist()]
     # not strict: after the last line end comes nothing, which is no line
     lines = zip(payload.split(b"\n"), which.tolist(), strict=False)
@@ -122,8 +123,9 @@ def as_batch(part: Weighed) -> pa.RecordBatch:
 
     Views and dictionaries stay.
     """
-    batch, column = part.payload, pa.array(part.weights.astype(np.float32))
+    batch = part.payload
     assert not isinstance(batch, bytes)
+    column = pa.array(part.weights.astype(np.float32))
     if WEIGHT in batch.schema.names:
         return batch.set_column(batch.schema.get_field_index(WEIGHT), WEIGHT, column)
     return batch.append_column(WEIGHT, column)

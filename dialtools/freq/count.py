@@ -110,6 +110,7 @@ class Counting:
         The first batch tells what there is to group by.
         """
         self.by_turn = self.turns_matter and first.turn is not None
+        # the same in all batches: DuckDB reads them as one table
         fields: list[tuple[str, pa.DataType]] = [("text", pa.string()), ("input", pa.int32())]
         times = "count(*)"
         if first.counts is not None:

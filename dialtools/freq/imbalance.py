@@ -13,7 +13,9 @@ import numpy as np
 
 SCHEMA = "dialtools.imbalance/1"
 TOP = 0.01
+"""The 1 % of the texts that WMDC's figure 1 tells of."""
 RANKS_A_STEP = 1 << 20
+"""Of which logarithms are taken at once: there may be more texts than memory has room for."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,12 @@ def top_share(spectrum: Spectrum, top: float = TOP) -> float:
     Args:
         top: which share of the texts; it is one text at least.
     """
-    left, held = max(1, int(spectrum.distinct * top)), 0
+    left = max(1, int(spectrum.distinct * top))
+    held = 0
     for count, texts in zip(spectrum.counts.tolist(), spectrum.texts.tolist(), strict=True):
         taken = min(left, texts)
-        held, left = held + taken * count, left - taken
+        held += taken * count
+        left -= taken
         if not left:
             break
     return held / spectrum.total
@@ -104,9 +108,9 @@ def zipf_slope(spectrum: Spectrum) -> float | None:
     below = np.array([lgamma(end + 1) for end in (0, *ends.tolist())])
     y = np.log(spectrum.counts)
     mean_x, mean_y = below[-1] / v, float(y @ spectrum.texts) / v
-    squares = sum(
-        float((np.log(np.arange(a, min(a + RANKS_A_STEP, v + 1))) ** 2).sum())
-        for a in range(1, v + 1, RANKS_A_STEP)
-    )
+    squares = 0.0
+    for first in range(1, v + 1, RANKS_A_STEP):
+        ranks = np.arange(first, min(first + RANKS_A_STEP, v + 1))
+        squares += float((np.log(ranks) ** 2).sum())
     covariance = float(y @ np.diff(below)) / v - mean_x * mean_y
     return covariance / (squares / v - mean_x**2)

@@ -30,6 +30,7 @@ from dialtools.streams.tally import Tally, counted
 CHUNK_BYTES = 1 << 20
 """Eight times the usual chunk: here columns are made of it at once, and a batch costs the same."""
 ALL = "all"
+"""The name of all inputs together, in summaries and plots."""
 
 
 class Freq:
@@ -59,13 +60,14 @@ class Freq:
             keep=options.annotate,
         )
         for source, path in enumerate(options.inputs or ("-",)):
-            for chunk in record_chunks(
+            chunks = record_chunks(
                 [path],
                 format=options.from_,
                 policy=self.policy,
                 column=options.field or TEXT,
                 chunk_bytes=CHUNK_BYTES,
-            ):
+            )
+            for chunk in chunks:
                 part = extract(chunk, source)
                 part.name = display_name(path)
                 if not options.merge:  # those were normalised when they were counted
@@ -118,16 +120,16 @@ class Freq:
         The most frequent come first, unless --no-rank.
         """
         draw = render.as_lines if lines else render.as_batch
-        about = {"total": counting.total, "weighting": self.weighting(counting)}
+        shared = {"total": counting.total, "weighting": self.weighting(counting)}
         rank = 1 if self.options.rank else None
         if not lines:  # a table has its columns even without a row
-            yield draw(pa.array([], pa.string()), np.zeros(0, np.int64), first=rank, **about)
+            yield draw(pa.array([], pa.string()), np.zeros(0, np.int64), first=rank, **shared)
 
         bounds = [n for n in (self.options.top, self.options.limit) if n is not None]
         rows = counting.ranked if self.options.rank else counting.unordered
         for texts, counts in ahead(rows(min(bounds, default=None))):
             if len(counts):
-                yield draw(texts, counts, first=rank, **about)
+                yield draw(texts, counts, first=rank, **shared)
                 rank = rank and rank + len(counts)
 
     def annotated(self) -> Generator[Weighed]:

@@ -58,9 +58,8 @@ def _write(
     payloads: Iterable[Any], options: FreqOptions, kind: str, provenance: Provenance
 ) -> None:
     metadata = {} if FORMATS[kind].lines else as_metadata(provenance())
-    with writer(
-        options.output, format=kind, overwrite=options.overwrite, metadata=metadata
-    ) as write:
+    overwrite = options.overwrite
+    with writer(options.output, format=kind, overwrite=overwrite, metadata=metadata) as write:
         for payload in payloads:
             write(payload)
 

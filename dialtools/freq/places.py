@@ -36,7 +36,9 @@ class Places:
         """
         if name not in (None, RESPONSE) or RESPONSE not in record or "window" not in record:
             return None
-        identity, turn, window = record.get("dialogue_id"), record.get("turn"), record["window"]
+        identity = record.get("dialogue_id")
+        turn = record.get("turn")
+        window = record["window"]
         if type(turn) is not int or abs(turn) >= LARGEST:
             return None
         if identity is not None:
@@ -45,7 +47,8 @@ class Places:
         # dial-pairs writes the windows of a response one after another: a window again is another
         if self.response != (turn, record[RESPONSE]) or window in self.windows:
             self.next()
-            self.response, self.windows = (turn, record[RESPONSE]), set()
+            self.response = (turn, record[RESPONSE])
+            self.windows = set()
         self.windows.add(window)
         return None, self.number
 

@@ -51,7 +51,8 @@ def as_lines(
     What depends on the count alone is written once a count.
     """
     distinct, which = np.unique(counts, return_inverse=True)
-    shares, weights = (distinct / total).tolist(), weighting(distinct).tolist()
+    shares = (distinct / total).tolist()
+    weights = weighting(distinct).tolist()
     rank, comma = ("", "") if first is None else ('"rank":', ",")
     before = [
         f'","count":{n},"share":{_json(share)},{rank}'
@@ -75,16 +76,16 @@ def _of_counts(texts: list[str], which: np.ndarray) -> pa.Array:
 def escaped(texts: pa.Array) -> pa.Array:
     """Return the texts as they stand between the quotes of JSON."""
     offsets, data = offsets_and_bytes(texts)
+    # all that JSON asks to escape; the rest of Unicode may stand as it is
     special = np.flatnonzero((data < 32) | (data == ord('"')) | (data == ord("\\")))
     if not len(special):
         return texts
     rows = np.zeros(len(texts), bool)
     rows[np.searchsorted(offsets, special, side="right") - 1] = True
-    quoted = [
-        orjson.dumps(text).decode()[1:-1] for text in texts.filter(pa.array(rows)).to_pylist()
-    ]
+    these = texts.filter(pa.array(rows)).to_pylist()
+    quoted = [_json(text)[1:-1] for text in these]
     return pc.replace_with_mask(texts, pa.array(rows), pa.array(quoted, pa.string()))
 
 
-def _json(number: float) -> str:
-    return orjson.dumps(number).decode()
+def _json(value: float | str) -> str:
+    return orjson.dumps(value).decode()

@@ -99,7 +99,8 @@ class Extractor:
 
     def _columns(self, chunk: Chunk, source: int) -> Texts | None:
         """Take whole columns, or return None if this batch must be read row by row."""
-        batch, names = chunk.data, set(chunk.data.schema.names)
+        batch = chunk.data
+        names = set(batch.schema.names)
         wanted = self._column_name(names)
         column = strings(batch, wanted)
         counts = integers(batch, COUNT) if self.merge else None
@@ -135,7 +136,8 @@ class Extractor:
                 texts = self.texts_of(record)
                 count = count_of(record) if self.merge else 1
             except (BadField, BadDialogue) as error:
-                where, raw = Where(chunk.name, number), orjson.dumps(record, default=str)
+                where = Where(chunk.name, number)
+                raw = orjson.dumps(record, default=str)
                 self.policy.reject(where, str(error), raw, self._hint(record))
                 continue
             rows.texts += texts

@@ -11,7 +11,7 @@ import numpy as np
 from dialtools.chance import split_of
 from dialtools.corpora.dialogues import Dialogue
 from dialtools.corpora.read import dialogues
-from dialtools.pairs.filters import identity, kept
+from dialtools.pairs.filters import id_or_text, kept
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.reader import READERS
 from dialtools.pairs.render import Mined, as_batch, as_lines
@@ -29,31 +29,31 @@ POSITIVE = ("entailment", "positive")
 
 def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
     """Return the pairs of one chunk; runs in a worker."""
-    policy, tally = Collecting(), Tally()
+    policy = Collecting()
+    tally = Tally()
     turns, pairs = _PAIRS[options.kind](chunk, options, policy, tally)
     tally.sources = len(turns.sizes)
     pairs = kept(pairs, turns, options, tally)
 
     render = as_lines if lines else as_batch
-    payloads, digests = {}, {}
-    for part, members in _parts(pairs, turns, options, tally):
+    payloads: dict[str, Any] = {}
+    digests: dict[str, list[bytes]] = {}
+    for part, members in _by_part(pairs, turns, options, tally):
         payloads[part] = render(members, turns, options.kind, options.follow)
         if options.dedupe or options.kind == "self":
             digests[part] = _digests(members, turns)
     return Mined(payloads, digests, tally, policy.rejected)
 
 
-def _parts(
+def _by_part(
     pairs: Pairs, turns: FlatTurns, options: PairOptions, tally: Tally
 ) -> Iterator[tuple[str, Pairs]]:
     """Yield the parts of the split (one, "", without), and the pairs of each."""
     if not options.split:
         yield "", pairs
         return
-    names = [
-        split_of(options.uncut(identity(turns, d)), options.shares, seed=options.seed) or ""
-        for d in range(len(turns.sizes))
-    ]
+    dialogues = (options.uncut(id_or_text(turns, d)) for d in range(len(turns.sizes)))
+    names = [split_of(name, options.shares, seed=options.seed) or "" for name in dialogues]
     part = np.asarray(names, object)[pairs.dialogue]
     tally.drop("outside the split", int((part == "").sum()))
     yield from ((name, pairs.where(part == name)) for name in options.shares)
@@ -72,11 +72,12 @@ def _digests(pairs: Pairs, turns: FlatTurns) -> list[bytes]:
 def _from_dialogues(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
 ) -> tuple[FlatTurns, Pairs]:
-    turns, read = FlatTurns(), READERS[options.reader]
+    turns = FlatTurns()
+    reader = READERS[options.reader]
     alone = options.kind == "self"
     for line, dialogue in dialogues(chunk, policy, options, tally, utterances=alone):
         if options.reader != "plain":
-            dialogue = read(dialogue)
+            dialogue = reader(dialogue)
         if options.merge_speaker:
             dialogue = merged(dialogue)
         if options.lower:

@@ -24,7 +24,8 @@ Members = tuple[str, list[Record]]
 
 def convert_chunk(chunk: Chunk, *, options: PairOptions) -> Mined:
     """Return the dialogues, or the turns, of one chunk; runs in a worker."""
-    policy, tally = Collecting(), Tally()
+    policy = Collecting()
+    tally = Tally()
     lines: dict[str, list[bytes]] = {part: [] for part in options.shares or ("",)}
     for identity, members in _KINDS[options.kind](chunk, options, policy, tally):
         tally.sources += 1
@@ -33,12 +34,19 @@ def convert_chunk(chunk: Chunk, *, options: PairOptions) -> Mined:
             part = split_of(options.uncut(identity), options.shares, seed=options.seed)
         if part is None:
             tally.drop("outside the split", len(members))
-        elif options.sample and share(f"{identity}\tdialogue", seed=options.seed) >= options.sample:
+        elif not _is_sampled(identity, options):
             tally.drop("not sampled", len(members))
         else:
             lines[part] += map(_line, members)
     payloads = {part: Lines(b"".join(members), len(members)) for part, members in lines.items()}
     return Mined(payloads, {}, tally, policy.rejected)
+
+
+def _is_sampled(identity: str, options: PairOptions) -> bool:
+    if options.sample is None:
+        return True
+    # a name of its own, so that the draw does not depend on that of --split
+    return share(f"{identity}\tdialogue", seed=options.seed) < options.sample
 
 
 def _line(record: Record) -> bytes:
@@ -66,25 +74,25 @@ def _utterances(
         return
     for number, record in records(chunk, policy):
         if any(key in record for key in TURN_KEYS):
-            one = Chunk(chunk.name, number, ROWS, [record])
-            yield from _turns(one, options, policy, tally)
+            alone = Chunk(chunk.name, number, ROWS, [record])
+            yield from _turns(alone, options, policy, tally)
             continue
         try:
-            text, spans, about = utterance(record)
+            text, spans, fields = utterance(record)
         except BadUtterance as error:
             policy.reject(Where(chunk.name, number), str(error), orjson.dumps(record, default=str))
         else:
             marked = {} if spans is None else {"slots": [span._asdict() for span in spans]}
-            yield str(about.get("id", text)), [{"text": text, **marked, **about}]
+            yield str(fields.get("id", text)), [{"text": text, **marked, **fields}]
 
 
 def _turns(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> Iterator[Members]:
     """Yield the turns of each dialogue with the fields that the dialogue has."""
     for identity, (talk,) in _dialogues(chunk, options, policy, tally):
-        about = {key: value for key, value in talk.items() if key not in ("id", "turns")}
+        shared = {key: value for key, value in talk.items() if key not in ("id", "turns")}
         if "id" in talk:
-            about["dialogue_id"] = talk["id"]
-        yield identity, [{**about, "turn": i, **turn} for i, turn in enumerate(talk["turns"])]
+            shared["dialogue_id"] = talk["id"]
+        yield identity, [{**shared, "turn": i, **turn} for i, turn in enumerate(talk["turns"])]
 
 
 _KINDS = {"dialogue": _dialogues, "utterance": _utterances}

@@ -86,7 +86,7 @@ def _sampled(turns: FlatTurns, size: float, *, seed: int) -> Mask:
     """Keep a share of the pairs, drawn by what each is known by: dialogue, turn and window."""
 
     def mask(pairs: Pairs) -> np.ndarray:
-        names = [identity(turns, d) for d in range(len(turns.sizes))]
+        names = [id_or_text(turns, d) for d in range(len(turns.sizes))]
         turn = pairs.response - turns.starts[pairs.dialogue]
         columns = (pairs.dialogue.tolist(), turn.tolist(), pairs.window.tolist())
         drawn = (
@@ -98,7 +98,7 @@ def _sampled(turns: FlatTurns, size: float, *, seed: int) -> Mask:
     return mask
 
 
-def identity(turns: FlatTurns, dialogue: int) -> str:
+def id_or_text(turns: FlatTurns, dialogue: int) -> str:
     """Return a dialogue's id, or, if it has none, its text: same text, same split."""
     name = turns.ids[dialogue]
     if name is not None:

@@ -13,21 +13,24 @@ from collections.abc import Callable
 from dialtools.corpora.dialogues import Dialogue
 from dialtools.roles import is_user
 
+Turn = tuple[str, str | None]
+"""A text, and who said it."""
+
 
 def tod_bert_turns(dialogue: Dialogue) -> Dialogue:
     """Return the dialogue as TOD-BERT's readers give it.
 
     Those of SGD, MultiWOZ, WOZ, MSR-E2E, SMD, Frames and Taskmaster are alike.
     """
-    history: list[tuple[str, str | None]] = []
-    said: tuple[str, str | None] = ("", None)
-    last: list[tuple[str, str | None]] = []
+    history: list[Turn] = []
+    of_system: Turn = ("", None)
+    last: list[Turn] = []
     for text, speaker in zip(dialogue.texts, dialogue.speakers, strict=True):
         if not is_user(speaker):
-            said = (text, speaker)
+            of_system = (text, speaker)
             continue
         history += last
-        last = [said, (text, speaker)]
+        last = [of_system, (text, speaker)]
     return _closed(dialogue, history, last)
 
 
@@ -40,9 +43,7 @@ def camrest_turns(dialogue: Dialogue) -> Dialogue:
     return _closed(dialogue, [("", None), *turns[:-2]], turns[:-3:-1])
 
 
-def _closed(
-    dialogue: Dialogue, history: list[tuple[str, str | None]], last: list[tuple[str, str | None]]
-) -> Dialogue:
+def _closed(dialogue: Dialogue, history: list[Turn], last: list[Turn]) -> Dialogue:
     """Drop the history's first slot; append the last turn unless its first text was said before."""
     kept = history[1:]
     if last and last[0][0].lower() not in {text.lower() for text, _ in kept}:

@@ -38,7 +38,8 @@ class Mined:
 
 def as_dicts(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> Iterator[dict[str, Any]]:
     """Yield pair records."""
-    texts, speakers, ids, starts = turns.texts, turns.speakers, turns.ids, turns.starts.tolist()
+    texts, speakers, ids = turns.texts, turns.speakers, turns.ids
+    starts = turns.starts.tolist()
     known = kind == "consecutive" and any(speakers)
     columns = zip(
         pairs.start.tolist(),
@@ -72,9 +73,8 @@ def as_dicts(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> Iterator
         if known:
             row["speakers"] = speakers[start : response + 1]
         if follow:
-            row["follow"] = texts[
-                response + 1 : min(response + 1 + follow, starts[d] + turns.sizes[d])
-            ]
+            end_of_dialogue = starts[d] + turns.sizes[d]
+            row["follow"] = texts[response + 1 : min(response + 1 + follow, end_of_dialogue)]
         yield row
 
 
@@ -97,10 +97,8 @@ class Lines:
 def as_lines(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> Lines:
     """Return a JSON line for each pair."""
     dumps, newline = orjson.dumps, orjson.OPT_APPEND_NEWLINE
-    return Lines(
-        b"".join([dumps(row, option=newline) for row in as_dicts(pairs, turns, kind, follow)]),
-        len(pairs),
-    )
+    rows = as_dicts(pairs, turns, kind, follow)
+    return Lines(b"".join([dumps(row, option=newline) for row in rows]), len(pairs))
 
 
 def as_batch(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> pa.RecordBatch:
@@ -108,7 +106,8 @@ def as_batch(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> pa.Recor
     import pyarrow as pa
 
     pairs, turns = _without_idle_dialogues(pairs, turns)
-    texts, start = pa.array(turns.texts, pa.string()), pa.array(pairs.start, pa.int32())
+    texts = pa.array(turns.texts, pa.string())
+    start = pa.array(pairs.start, pa.int32())
     kinds = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(pairs), np.int8)), [kind])
     sizes = np.asarray(turns.sizes, np.int64)
     arrays = {
@@ -146,4 +145,10 @@ def _without_idle_dialogues(pairs: Pairs, turns: FlatTurns) -> tuple[Pairs, Flat
         smaller.lines.append(turns.lines[d])
         smaller.sizes.append(turns.sizes[d])
     shift = (smaller.starts - starts[used])[place] if len(used) else np.zeros(0, np.int64)
-    return Pairs(pairs.start + shift, pairs.end + shift, pairs.response + shift, place), smaller
+    moved = Pairs(
+        start=pairs.start + shift,
+        end=pairs.end + shift,
+        response=pairs.response + shift,
+        dialogue=place,
+    )
+    return moved, smaller

@@ -133,7 +133,6 @@ def test_a(value: str):
 def test_a_type_without_values_keeps_its_own():
     fill = Filler({"city": ["rome", "oslo"]}, most=None, articles=True, seed=0)
     cut = template("to rome at noon", [Span(3, 7, "city"), Span(11, 15, "time")])
-    assert fill.count(cut) == 2
     assert [text for text, _ in fill(cut, ["rome", "noon"])] == [
         "to rome at noon",
         "to oslo at noon",
