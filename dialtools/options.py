@@ -119,9 +119,20 @@ def restated(group: type, name: str, *, default: Any = dataclasses.MISSING, **ch
     return field(default=kept, metadata={**inherited.metadata, **changes})
 
 
-def argument(default: Any = (), *, help: str, metavar: str = "INPUT") -> Any:
-    """Return a dataclass field that is the list of positional arguments."""
-    return field(default=default, metadata={"help": help, "metavar": metavar, "positional": True})
+def argument(
+    default: Any = (),
+    *,
+    help: str,
+    metavar: str = "INPUT",
+    choices: Choices | None = None,
+) -> Any:
+    """Return a dataclass field that is the list of positional arguments.
+
+    Args:
+        choices: names that completion offers beside files; others are allowed.
+    """
+    metadata = {"help": help, "metavar": metavar, "positional": True, "choices": choices}
+    return field(default=default, metadata=metadata)
 
 
 @cache
@@ -191,17 +202,22 @@ def _parse(spec: Spec, value: Any) -> Any:
 def _parse_text(spec: Spec, text: str) -> Any:
     if spec.parse:
         return spec.parse(text)
-    if spec.choices and text not in spec.choices:
+    if spec.choices and not spec.positional and text not in spec.choices:
         raise ValueError(f"choose from {', '.join(spec.choices)}")
     return PARSERS.get(spec.type, str)(text)
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One source of values: its name for messages and origins, and raw values by TOML key."""
+    """One source of values: its name for origins, raw values by TOML key, and where these stand."""
 
     name: str
     values: Mapping[str, Any]
+    places: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def source(self, key: str) -> str:
+        """Return where the value of a key stands, for messages."""
+        return self.places.get(key, f"{self.name}: {key}")
 
 
 def resolve(options: type, layers: Sequence[Layer]) -> tuple[Any, dict[str, str]]:
@@ -222,7 +238,7 @@ def resolve(options: type, layers: Sequence[Layer]) -> tuple[Any, dict[str, str]
             origins[key] = "default"
             continue
         origins[key] = layer.name
-        source = spec.flag if layer.name == "flag" else f"{layer.name}: {key}"
+        source = spec.flag if layer.name == "flag" else layer.source(key)
         values[spec.name] = parse_value(spec, layer.values[key], source=source)
     return options(**values), origins
 
@@ -237,7 +253,7 @@ def environment(options: type, command: str, environ: Mapping[str, str]) -> Laye
     """Return the layer of `DIAL_<CMD>_<FLAG>` variables."""
     names = {spec.key: spec.variable(command) for spec in specs(options) if not spec.positional}
     values = {key: environ[name] for key, name in names.items() if environ.get(name)}
-    return Layer("environment", values)
+    return Layer("environment", values, places=names)
 
 
 @dataclass

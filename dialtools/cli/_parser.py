@@ -81,6 +81,16 @@ class _Choices(click.ParamType):
         return [CompletionItem(f"{before}{comma}{word}") for word in matching]
 
 
+class _NamesAndPaths(_Choices):
+    """Completes names of our own, and files as the shell does."""
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        paths = CompletionItem(incomplete, type="file")
+        return [*super().shell_complete(ctx, param, incomplete), paths]
+
+
 def _parameter(spec: Spec) -> click.Parameter:
     kind = _kind(spec)
     if spec.positional:
@@ -93,6 +103,8 @@ def _parameter(spec: Spec) -> click.Parameter:
 
 
 def _kind(spec: Spec) -> click.ParamType:
+    if spec.choices and spec.positional:
+        return _NamesAndPaths(spec.choices, several=False)
     if spec.choices:
         return _Choices(spec.choices, several=spec.lists)
     if spec.positional or spec.metavar in PATHS:

@@ -109,13 +109,18 @@ class Suite:
         return averages
 
 
+def names() -> list[str]:
+    """Return the names of the shipped suites."""
+    return sorted(path.stem for path in HOME.glob("*.toml"))
+
+
 def load(name: str) -> Suite:
     """Read a suite: a shipped one by name, or a TOML file.
 
     Raises:
         ConfigError: if there is none, or it is not one.
     """
-    known = sorted(path.stem for path in HOME.glob("*.toml"))
+    known = names()
     path = HOME / f"{name}.toml" if name in known else Path(name)
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))

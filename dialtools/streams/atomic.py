@@ -26,6 +26,18 @@ def is_special(path: str | Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
+def check_kind(path: str | Path, *, directory: bool) -> None:
+    """Raise OutputError if a file is to stand where a directory is, or a directory elsewhere.
+
+    Said before any work, and whatever the flags: a directory never replaces a file or a device.
+    """
+    path = Path(path)
+    if path.is_dir() and not directory:
+        raise OutputError("is a directory", where=path)
+    if directory and path.exists() and not path.is_dir():
+        raise OutputError("is no directory", where=path, hint="a directory is written: another -o")
+
+
 @contextmanager
 def atomic_file(path: str | Path, *, overwrite: bool) -> Generator[Path]:
     """Yield a temporary path in the same directory that becomes `path` when the block ends well.
@@ -39,11 +51,10 @@ def atomic_file(path: str | Path, *, overwrite: bool) -> Generator[Path]:
     """
     final = Path(path)
     refuse_existing(final, overwrite=overwrite)
+    check_kind(final, directory=False)
     if is_special(final):
         yield final
         return
-    if final.is_dir():
-        raise OutputError("is a directory", where=final)
     final = final.resolve() if final.is_symlink() else final
     temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")
     check_parent(final)
@@ -59,10 +70,16 @@ def atomic_file(path: str | Path, *, overwrite: bool) -> Generator[Path]:
 def atomic_directory(path: str | Path, *, overwrite: bool) -> Generator[Path]:
     """Yield a temporary directory that becomes `path` when the block ends well.
 
-    What was there goes only then.
+    What was there goes only then. A link stays one: what it points to is replaced.
+
+    Raises:
+        OutputError: if `path` exists (and may not be replaced), is no directory, or its directory
+        cannot be written.
     """
     final = Path(path)
     refuse_existing(final, overwrite=overwrite)
+    check_kind(final, directory=True)
+    final = final.resolve() if final.is_symlink() else final
     check_parent(final)
     temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")
     old = final.with_name(f".{final.name}.{os.getpid()}.old")

@@ -28,6 +28,7 @@ class Job:
         pieces: keys of options that say only which pieces there are.
         makes: patterns of the names that the command gives to what it puts into the working folder;
             nothing else there is ever removed.
+        directory: whether the output is a directory, not a file.
     """
 
     command: str
@@ -36,6 +37,7 @@ class Job:
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
     pieces: Collection[str] = ()
     makes: Collection[str] = ()
+    directory: bool = False
 
     def description(self) -> Description:
         """Return the job as a manifest tells it."""

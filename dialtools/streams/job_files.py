@@ -47,7 +47,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         manifest = orjson.loads((folder / MANIFEST).read_bytes())
         if isinstance(manifest, dict) and cast("Any", manifest).get("schema") == SCHEMA:
             return cast("dict[str, Any]", manifest)
-    if not folder.exists():
+    if not (folder.exists() or folder.is_symlink()):  # a link into nothing is somebody's
         raise FileNotFoundError(folder)
     raise OutputError(
         "is needed to work in, but was made by something else",

@@ -67,7 +67,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dialtools.errors import ConfigError, OutputError
-from dialtools.streams.atomic import check_parent, is_special, refuse_existing
+from dialtools.streams.atomic import check_kind, check_parent, is_special, refuse_existing
 from dialtools.streams.job import Job, changes
 from dialtools.streams.job_files import (
     LOCK,
@@ -125,9 +125,11 @@ class Work:
 
         Raises:
             OutputError: if another run is at work there, or what is there may be neither gone on
-                with nor replaced.
+                with nor replaced, or a directory is to stand where a file or a device is.
             ConfigError: if an interrupted job had other options.
         """
+        if str(self.final) != "-":
+            check_kind(self.final, directory=self.job.directory)
         if not self.kept:
             self.folder = Path(tempfile.mkdtemp(prefix="dialtools-"))
             return self

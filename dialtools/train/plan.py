@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from dialtools.streams.atomic import refuse_existing
+from dialtools.streams.atomic import check_kind, refuse_existing
 from dialtools.streams.provenance import Inputs
 from dialtools.train.gather import gather
 from dialtools.train.loop import Trainer
@@ -21,6 +21,7 @@ def dry_run(options: TrainOptions, *, tell: Callable[[str], None]) -> tuple[dict
         the plan, by name; the bad records that were left out.
     """
     refuse_existing(options.output, overwrite=options.overwrite or options.resume)
+    check_kind(options.output, directory=True)
     with tempfile.TemporaryDirectory(prefix="dial-train-") as folder:
         gathered = gather(
             Path(folder),

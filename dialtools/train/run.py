@@ -56,7 +56,8 @@ def job_of(options: TrainOptions) -> Job:
     settled = replace(options, precision=settled_precision(options))
     start = Path(options.model or "")
     facts = {"start": _content(start)} if options.model and start.is_dir() else {}
-    return Job("dial-train", settled, Inputs(options.inputs), facts, makes=MAKES)
+    inputs = Inputs(options.inputs)
+    return Job("dial-train", settled, inputs, facts, makes=MAKES, directory=True)
 
 
 def _content(model: Path) -> str:

@@ -80,6 +80,18 @@ def test_a_shell_is_told_the_choices_of_a_task(scripts: Path):
     assert answer.stdout == b"plain,knn\n"
 
 
+def test_a_shell_is_told_the_shipped_suites_and_left_to_complete_files(scripts: Path):
+    asked = {
+        "_DIAL_EVAL_COMPLETE": "bash_complete",
+        "COMP_WORDS": "dial-eval suite ds",
+        "COMP_CWORD": "2",
+    }
+    answer = subprocess.run(
+        [scripts / "dial-eval"], env={**os.environ, **asked}, capture_output=True, check=True
+    )
+    assert answer.stdout == b"plain,dse\nfile,ds\n"
+
+
 def literal_choices() -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield where choices are written as names one by one, and the names."""
     for path in sorted(PACKAGE.rglob("*.py")):

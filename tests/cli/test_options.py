@@ -33,6 +33,12 @@ def test_the_first_layer_that_has_a_key_wins_and_is_named():
     )
 
 
+def test_a_wrong_value_of_a_variable_is_told_by_the_name_of_the_variable():
+    variables = environment(Options, "dial-pairs", {"DIAL_PAIRS_WINDOW": "wide"})
+    with pytest.raises(ConfigError, match=r"^DIAL_PAIRS_WINDOW: 'wide'"):
+        resolve(Options, [variables])
+
+
 def test_environment_variables_carry_the_name_of_the_command():
     layer = environment(
         Options,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dialtools.errors import OutputError
-from dialtools.streams.atomic import atomic_file
+from dialtools.streams.atomic import atomic_directory, atomic_file
 
 
 def test_a_block_that_fails_leaves_what_was_there(tmp_path: Path):
@@ -47,3 +47,24 @@ def test_a_link_stays_one(tmp_path: Path):
     with atomic_file(tmp_path / "link", overwrite=True) as path:
         path.write_text("new")
     assert (tmp_path / "link").is_symlink() and (tmp_path / "real").read_text() == "new"
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_directory_never_takes_the_place_of_a_device_or_a_pipe(tmp_path: Path, overwrite: bool):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with (
+        pytest.raises(OutputError, match="is no directory"),
+        atomic_directory(pipe, overwrite=overwrite),
+    ):
+        pass
+    assert pipe.is_fifo() and list(tmp_path.iterdir()) == [pipe]
+
+
+def test_a_link_to_a_directory_stays_one(tmp_path: Path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "model").symlink_to("disk")
+    with atomic_directory(tmp_path / "model", overwrite=True) as directory:
+        (directory / "weights").write_text("new")
+    assert (tmp_path / "model").is_symlink()
+    assert (tmp_path / "disk" / "weights").read_text() == "new"

@@ -216,6 +216,23 @@ def test_a_folder_that_is_not_ours_is_never_touched(output, options, flags):
     assert {path.name for path in folder.iterdir()} == {"thesis.tex", "job.json"}
 
 
+@pytest.mark.parametrize("flags", [{}, {"resume": True}, {"overwrite": True}])
+def test_a_directory_is_refused_as_a_file_before_any_work(output, options, flags):
+    output.mkdir()
+    with pytest.raises(OutputError, match="is a directory"):
+        work_on(output, options, **flags).__enter__()
+    assert [path.name for path in output.parent.glob("*.partial")] == []
+
+
+@pytest.mark.parametrize("flags", [{}, {"resume": True}, {"overwrite": True}])
+def test_a_link_into_nothing_is_not_ours_either(output, options, flags):
+    link = output.with_name("out.jsonl.partial")
+    link.symlink_to("a-disk-that-is-not-mounted")
+    with pytest.raises(OutputError, match="was made by something else"):
+        work_on(output, options, **flags).__enter__()
+    assert link.is_symlink()
+
+
 def test_a_failing_run_removes_its_folder_only_if_nothing_worth_keeping_is_in_it(output, options):
     with pytest.raises(ValueError, match="no such label"), work_on(output, options) as work:
         (work.folder / ".store.tmp").write_text("half a store")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import shlex
 import subprocess
@@ -204,6 +205,15 @@ def test_a_model_that_exists_is_kept_unless_told_otherwise(
     train(*RUN, "--overwrite", "-o", tmp_path / "model", pairs)
     assert {"model.safetensors", "modules.json"} <= {p.name for p in (tmp_path / "model").iterdir()}
     assert not (tmp_path / "model" / "precious").exists()
+
+
+@pytest.mark.parametrize("flag", ["--resume", "--overwrite", "--dry-run", "-q"])
+def test_a_pipe_given_as_the_model_stays_a_pipe(
+    train: Train, pairs: Path, tmp_path: Path, flag: str
+):
+    os.mkfifo(tmp_path / "pipe")
+    assert b"is no directory" in train(*RUN, flag, "-o", tmp_path / "pipe", pairs, code=1).stderr
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_validation_keeps_whole_dialogues_apart_and_logs_its_accuracy(

@@ -4,10 +4,10 @@
   dial-eval suite --published diaeval minilm/
   dial-eval suite mine.toml before/ after/ -o scores.jsonl
 
-A suite names data sets, tasks, their flags and metrics: a shipped one
-(diaeval, dse), or a TOML file like them. A folder holds the embedding files
-of a model, each under the name that its suite gives it; those of diaeval come
-from dial-embed -o FOLDER/NAME.parquet, of records with the fields behind:
+A suite names data sets, tasks, their flags and metrics: a shipped one (TAB
+completes their names), or a TOML file like them. A folder holds the embedding
+files of a model, each under the name that its suite gives it; those of diaeval
+come from dial-embed -o FOLDER/NAME.parquet, of records with the fields behind:
 
   dstc2              --field history           history, labels, split
   gsim               --field history           history, labels, split
@@ -28,6 +28,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
+from dialtools.eval import suite
 from dialtools.eval.options.base import TABLE_FORMATS, ScoreOptions
 from dialtools.options import argument, option
 from dialtools.values import name_list
@@ -38,7 +39,9 @@ class SuiteOptions(ScoreOptions):
     """Options of `dial-eval suite`."""
 
     inputs: tuple[str, ...] = argument(
-        help="a suite, then a folder of embedding files for each model", metavar="SUITE DIR"
+        help="a suite, then a folder of embedding files for each model",
+        metavar="SUITE DIR",
+        choices=suite.names,
     )
     task: tuple[str, ...] = option(
         (), metavar="NAMES", parse=name_list, help="only these tasks of the suite", shown="all"
