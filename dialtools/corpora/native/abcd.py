@@ -29,18 +29,16 @@ def raw(files: Files) -> Iterator[Raw]:
     for name in files.needed("abcd_v1.*.json", "abcd_v1.*.json.gz"):
         content = files.json(name)
         if not isinstance(content, dict) or not content.keys() & {"train", "dev", "test"}:
-            files.fail(
-                name, f"expected an object with train, dev and test, found {json_kind(content)}"
-            )
+            kind = json_kind(content)
+            files.fail(name, f"expected an object with train, dev and test, found {kind}")
         for part, conversations in content.items():
             if not isinstance(conversations, list):
-                files.fail(
-                    name,
-                    f"{part}: expected a list of conversations, found {json_kind(conversations)}",
-                )
+                kind = json_kind(conversations)
+                files.fail(name, f"{part}: expected a list of conversations, found {kind}")
             split = next((split for split, words in SPLITS.items() if part in words), None)
             place = f"{files.shown(name)}:{part}"
-            yield from (Raw(Where(place, n), split, one) for n, one in enumerate(conversations, 1))
+            for number, conversation in enumerate(conversations, 1):
+                yield Raw(Where(place, number), split, conversation)
 
 
 def record(raw: Raw) -> dict[str, Any]:

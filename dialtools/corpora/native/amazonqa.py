@@ -81,5 +81,5 @@ def record(raw: Raw) -> dict[str, Any]:
     if isinstance(raw.value, str):
         raise Unexpected("neither JSON nor a Python dict")
     question, answer = field(raw.value, "question", str), field(raw.value, "answer", str)
-    about = stated(domain=raw.more or None, asin=field(raw.value, "asin", str, default=None))
-    return {"history": [turn("user", question)], "speaker": "system", "response": answer} | about
+    fields = stated(domain=raw.more or None, asin=field(raw.value, "asin", str, default=None))
+    return {"history": [turn("user", question)], "speaker": "system", "response": answer} | fields

@@ -64,12 +64,14 @@ def _tagged(raw: Raw) -> dict[str, Any]:
     words, _, tags = (part.split() for part in raw.value.partition("\t"))
     if len(words) != len(tags) or len(words) < 3:
         raise Unexpected(f"{len(words)} words but {len(tags)} tags, expected as many")
-    words, tags, intent = words[1:-1], tags[1:-1], tags[-1]
-    return utterance(raw, " ".join(words), intent, slots=spans_of(words, tags))
+    # BOS and EOS stand around the words; the tag of EOS is the intent
+    inner, intent = words[1:-1], tags[-1]
+    return utterance(raw, " ".join(inner), intent, slots=spans_of(inner, tags[1:-1]))
 
 
 def _slot(text: str, entity: Any) -> dict[str, Any]:
-    start, end, value = field(entity, "start", int), field(entity, "end", int), entity.get("value")
+    start, end = field(entity, "start", int), field(entity, "end", int)
+    value = entity.get("value")
     if isinstance(value, str) and value.strip() and text[start:end] != value:
         places = [match.start() for match in re.finditer(re.escape(value), text)]
         if places:  # a value that stands nowhere is a synonym of what does

@@ -38,12 +38,12 @@ def raw(files: Files) -> Iterator[Raw]:
 
 def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue."""
-    turns = [said for given in field(raw.value, "dial", list) for said in _turns(given)]
+    turns = [each for entry in field(raw.value, "dial", list) for each in _turns(entry)]
     return dialogue(raw, turns, id=str(field(raw.value, "dialogue_id", int)), domain="restaurant")
 
 
-def _turns(given: Any) -> Iterator[dict[str, Any]]:
-    user, system = field(given, "usr", dict), field(given, "sys", dict)
+def _turns(entry: Any) -> Iterator[dict[str, Any]]:
+    user, system = field(entry, "usr", dict), field(entry, "sys", dict)
     text = field(user, "transcript", str)
     acts = field(user, "slu", list, default=[])
     values = dict(

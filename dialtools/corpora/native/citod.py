@@ -30,18 +30,18 @@ def record(raw: Raw) -> dict[str, Any]:
 
     `labels` are the names of those that hold.
     """
-    scenario, said = field(raw.value, "scenario", dict), field(raw.value, "dialogue", list)
+    scenario, spoken = field(raw.value, "scenario", dict), field(raw.value, "dialogue", list)
     turns = [
-        turn(known(SPEAKERS, field(one, "turn", str), "turn"), field(one, "utterance", str))
-        for one in said
+        turn(known(SPEAKERS, field(entry, "turn", str), "turn"), field(entry, "utterance", str))
+        for entry in spoken
     ]
     if len(turns) < 2:
         raise Unexpected(f"dialogue: expected a history and a response, found {len(turns)} turns")
-    about, _, part = PurePosixPath(raw.where.name).name.partition(".")[0].rpartition("_")
+    subject, _, part = PurePosixPath(raw.where.name).name.partition(".")[0].rpartition("_")
     facts = {name: int(known(FLAGS, str(scenario.get(name)), name)) for name in LABELS}
     return {
-        "id": f"{about}-{part}-{field(raw.value, 'id', int)}",
-        "domain": about.partition("_")[0],
+        "id": f"{subject}-{part}-{field(raw.value, 'id', int)}",
+        "domain": subject.partition("_")[0],
         "history": turns[:-1],
         "response": turns[-1]["text"],
         "kb": field(field(scenario, "kb", dict), "items", list, default=[]),

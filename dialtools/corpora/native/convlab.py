@@ -24,19 +24,19 @@ def raw(files: Files) -> Iterator[Raw]:
 def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue; acts are `domain-intent`."""
     split = field(raw.value, "data_split", str, default=None)
-    turns = [_turn(given) for given in field(raw.value, "turns", list)]
+    turns = [_turn(entry) for entry in field(raw.value, "turns", list)]
     named, domain = field(raw.value, "dialogue_id", str), " ".join(strings(raw.value, "domains"))
     return dialogue(
         raw._replace(split=SPLITS.get(split, split)), turns, id=named, domain=domain or None
     )
 
 
-def _turn(given: Any) -> dict[str, Any]:
+def _turn(entry: Any) -> dict[str, Any]:
     speaker, text = (
-        known(SPEAKERS, field(given, "speaker", str), "speaker"),
-        field(given, "utterance", str),
+        known(SPEAKERS, field(entry, "speaker", str), "speaker"),
+        field(entry, "utterance", str),
     )
-    kinds = field(given, "dialogue_acts", dict, default=None)
+    kinds = field(entry, "dialogue_acts", dict, default=None)
     if kinds is None:
         return turn(speaker, text)
     acts = [act for kind in kinds for act in field(kinds, kind, list)]

@@ -28,8 +28,8 @@ def record(raw: Raw) -> dict[str, Any]:
     `evidence` are the turns that it contradicts.
     """
     turns = [
-        turn(str(field(given, "agent_id", int)), field(given, "text", str))
-        for given in field(raw.value, "turns", list)
+        turn(str(field(entry, "agent_id", int)), field(entry, "text", str))
+        for entry in field(raw.value, "turns", list)
     ]
     if len(turns) < 2:
         raise Unexpected(f"turns: expected a history and a response, found {len(turns)}")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw, field, items, texts
+from dialtools.corpora.native.raw import Raw, field, items, two_texts
 
 FILES = ("dialogue_nli_train.jsonl", "dialogue_nli_dev.jsonl", "dialogue_nli_test.jsonl")
 
@@ -24,10 +24,10 @@ def raw(files: Files) -> Iterator[Raw]:
 
 def record(raw: Raw) -> dict[str, Any]:
     """Return two texts with their label."""
-    given = raw.value
-    return texts(
+    entry = raw.value
+    return two_texts(
         raw,
-        field(given, "sentence1", str),
-        field(given, "sentence2", str),
-        label=field(given, "label", str),
+        field(entry, "sentence1", str),
+        field(entry, "sentence2", str),
+        label=field(entry, "label", str),
     )

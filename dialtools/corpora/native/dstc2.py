@@ -34,7 +34,7 @@ def raw(files: Files) -> Iterator[Raw]:
     logs = [name for name in files.needed(WOZ_LIKE, LOG) if ends_like(name, LOG)]
     if not logs:
         acts = _acts(files)
-        yield from (one._replace(more=acts) for one in items(files, WOZ_LIKE))
+        yield from (each._replace(more=acts) for each in items(files, WOZ_LIKE))
         return
     lists = [] if files.single else files.names("*.flist")
     splits = {line.strip(): split_of_name(name) for name in lists for _, line in files.lines(name)}
@@ -53,15 +53,16 @@ def raw(files: Files) -> Iterator[Raw]:
 
 def _acts(files: Files) -> dict[str, list[str]]:
     """Return the acts of each system text."""
-    found: dict[str, list[str]] = {}
-    for name in filter(
-        None, [files.beside(files.needed(WOZ_LIKE)[0], f"acts_{part}_data") for part in PARTS]
-    ):
+    acts_by_text: dict[str, list[str]] = {}
+    first = files.needed(WOZ_LIKE)[0]
+    names = [files.beside(first, f"acts_{part}_data") for part in PARTS]
+    for name in filter(None, names):
         for block in files.read(name).decode("utf-8", "replace").split("\n\n"):
             _, _, rest = block.strip().partition("\n")
             acts, _, text = rest.partition("\n")
-            found[text.strip()] = list(dict.fromkeys(act.partition("(")[0] for act in acts.split()))
-    return found
+            kinds = dict.fromkeys(act.partition("(")[0] for act in acts.split())
+            acts_by_text[text.strip()] = list(kinds)
+    return acts_by_text
 
 
 def record(raw: Raw) -> dict[str, Any]:
@@ -71,10 +72,11 @@ def record(raw: Raw) -> dict[str, Any]:
     call, label = raw.more
     if label is None:
         raise Unexpected("no label.json beside log.json")
-    said, heard = field(raw.value, "turns", list), field(label, "turns", list)
-    if len(said) != len(heard):
-        raise Unexpected(f"{len(said)} turns in log.json but {len(heard)} in label.json")
-    turns = [one for log, user in zip(said, heard, strict=True) for one in _turns(log, user)]
+    log_turns, label_turns = field(raw.value, "turns", list), field(label, "turns", list)
+    if len(log_turns) != len(label_turns):
+        raise Unexpected(f"{len(log_turns)} turns in log.json but {len(label_turns)} in label.json")
+    pairs = zip(log_turns, label_turns, strict=True)
+    turns = [each for log, user in pairs for each in _turns(log, user)]
     return dialogue(raw, turns, id=call or None, domain="restaurant")
 
 

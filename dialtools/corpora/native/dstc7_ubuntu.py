@@ -29,19 +29,20 @@ def raw(files: Files) -> Iterator[Raw]:
     for name in files.needed(
         *(f"ubuntu_{part}_subtask_1.json" for part in ("train", "dev", "test"))
     ):
-        told = files.beside(name, ANSWERS) if (split := split_of_name(name)) == "test" else None
-        answers = (
-            {
-                fields[0]: fields[-1]
-                for _, line in files.lines(told)
-                if len(fields := line.split("\t")) == 3
-            }
-            if told
-            else {}
-        )
+        split = split_of_name(name)
+        answers = _answers(files, name) if split == "test" else {}
         for number, item in enumerate(_items(files, name), 1):
             answer = answers.get(str(item.get("example-id"))) if isinstance(item, dict) else None
             yield Raw(files.where(name, number), split, item, answer)
+
+
+def _answers(files: Files, name: str) -> dict[str, str]:
+    """Return the response of each test example, of the file that has them, if it is there."""
+    answers_file = files.beside(name, ANSWERS)
+    if not answers_file:
+        return {}
+    rows = (line.split("\t") for _, line in files.lines(answers_file))
+    return {row[0]: row[-1] for row in rows if len(row) == 3}
 
 
 def _items(files: Files, name: str) -> Iterator[Any]:

@@ -74,8 +74,8 @@ class Files:
     def _open(self, path: str) -> dict[str, Any]:
         """Return what each name stands for: a path, or a member of the archive."""
         if Path(path).is_dir():
-            found = (Path(folder) / name for folder, _, names in os.walk(path) for name in names)
-            return {file.relative_to(path).as_posix(): file for file in sorted(found)}
+            paths = (Path(folder) / name for folder, _, names in os.walk(path) for name in names)
+            return {file.relative_to(path).as_posix(): file for file in sorted(paths)}
         if path.endswith(ARCHIVES):
             if path.endswith(".zip"):
                 self._archive = zipfile.ZipFile(path)
@@ -113,12 +113,12 @@ class Files:
         """
         if self.single:
             return [Path(self.path).name]
-        found = [
+        matching = [
             name
             for name in self._names
             if not patterns or any(ends_like(name, pattern) for pattern in patterns)
         ]
-        return sorted(found, key=lambda name: (ORDER.get(split_of_name(name), len(ORDER)), name))
+        return sorted(matching, key=lambda name: (ORDER.get(split_of_name(name), len(ORDER)), name))
 
     def needed(self, *patterns: str) -> list[str]:
         """Return the names that match.
@@ -126,13 +126,13 @@ class Files:
         Raises:
             DataError: if none does, naming what is there.
         """
-        found = self.names(*patterns)
-        if not found:
+        matching = self.names(*patterns)
+        if not matching:
             there = ", ".join(list(self._names)[:NAMES_TOLD]) or "nothing"
             more = ", ..." if len(self._names) > NAMES_TOLD else ""
             expected = " or ".join(patterns)
             raise DataError(f"expected {expected}, found {there}{more}", where=self.path)
-        return found
+        return matching
 
     def beside(self, name: str, other: str) -> str | None:
         """Return the name of a file in the same folder, or None.

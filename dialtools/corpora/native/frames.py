@@ -23,16 +23,16 @@ def raw(files: Files) -> Iterator[Raw]:
 
 def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue."""
-    turns = [_turn(given) for given in field(raw.value, "turns", list)]
+    turns = [_turn(entry) for entry in field(raw.value, "turns", list)]
     return dialogue(raw, turns, id=field(raw.value, "id", str, default=None))
 
 
-def _turn(given: Any) -> dict[str, Any]:
+def _turn(entry: Any) -> dict[str, Any]:
     speaker, text = (
-        known(SPEAKERS, field(given, "author", str), "author"),
-        field(given, "text", str),
+        known(SPEAKERS, field(entry, "author", str), "author"),
+        field(entry, "text", str),
     )
-    acts = field(field(given, "labels", dict, default={}), "acts", list, default=[])
+    acts = field(field(entry, "labels", dict, default={}), "acts", list, default=[])
     names = dict.fromkeys(field(act, "name", str) for act in acts)
     pairs = [
         (field(arg, "key", str), arg.get("val"))

@@ -63,7 +63,7 @@ def record(raw: Raw) -> dict[str, Any]:
     text, spans = bracketed(field(row, "answer_annotation", str))
     scenario, intent = field(row, "scenario", str), field(row, "intent", str)
     typed = row.get("answer", row.get("answer_from_user"))
-    about = {"id": row.get("answerid"), "domain": scenario, "answer": typed}
+    fields = {"id": row.get("answerid"), "domain": scenario, "answer": typed}
     return utterance(
-        raw, text, f"{scenario}_{intent}", **about, slots=[slot(*span) for span in spans]
+        raw, text, f"{scenario}_{intent}", **fields, slots=[slot(*span) for span in spans]
     )

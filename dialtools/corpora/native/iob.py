@@ -48,9 +48,9 @@ def record(raw: Raw) -> dict[str, Any]:
     words, tags = words.split(), tags.split()
     if len(words) != len(tags):
         raise Unexpected(f"{len(words)} words but {len(tags)} tags")
-    found: dict[str, Any] = {"text": " ".join(words), "slots": spans_of(words, tags)}
-    about = {"label": labels[0] if labels else "", "split": raw.split}
-    return found | {name: value for name, value in about.items() if value}
+    facts: dict[str, Any] = {"text": " ".join(words), "slots": spans_of(words, tags)}
+    rest = {"label": labels[0] if labels else "", "split": raw.split}
+    return facts | {name: value for name, value in rest.items() if value}
 
 
 def spans_of(words: list[str], tags: list[str]) -> list[dict[str, Any]]:
@@ -58,13 +58,13 @@ def spans_of(words: list[str], tags: list[str]) -> list[dict[str, Any]]:
 
     An I- that follows no slot of its type begins one.
     """
-    found: list[dict[str, Any]] = []
+    spans: list[dict[str, Any]] = []
     at, before = 0, "O"
     for word, tag in zip_longest(words, tags):
         kind, _, label = tag.partition("-")
         if kind == "I" and before.partition("-")[2] == label:
-            found[-1]["end"] = at + len(word)
+            spans[-1]["end"] = at + len(word)
         elif kind in ("B", "I"):
-            found.append(slot(at, at + len(word), label))
+            spans.append(slot(at, at + len(word), label))
         at, before = at + len(word) + 1, tag
-    return found
+    return spans

@@ -35,24 +35,25 @@ def record(raw: Raw) -> dict[str, Any]:
     turns = [
         _turn(
             speaker,
-            field(given, f"{speaker}_utterance", dict),
-            field(given, f"{speaker}_acts", list, default=[]),
+            field(entry, f"{speaker}_utterance", dict),
+            field(entry, f"{speaker}_acts", list, default=[]),
         )
-        for given in field(raw.value, "turns", list)
+        for entry in field(raw.value, "turns", list)
         for speaker in ("system", "user")
-        if speaker == "user" or field(given, "system_utterance", dict, default=None)
+        if speaker == "user" or field(entry, "system_utterance", dict, default=None)
     ]
     return dialogue(raw, turns, id=name, domain=name.partition("_")[0])
 
 
-def _turn(speaker: str, given: Any, acts: list[Any]) -> dict[str, Any]:
-    text, slots = field(given, "text", str), []
-    places = token_spans(text, field(given, "tokens", list))
-    for found in field(given, "slots", list, default=[]):
-        first, end = field(found, "start", int), field(found, "exclusive_end", int)
+def _turn(speaker: str, entry: Any, acts: list[Any]) -> dict[str, Any]:
+    text = field(entry, "text", str)
+    slots: list[dict[str, Any]] = []
+    places = token_spans(text, field(entry, "tokens", list))
+    for mark in field(entry, "slots", list, default=[]):
+        first, end = field(mark, "start", int), field(mark, "exclusive_end", int)
         if not 0 <= first < end <= len(places):
             raise Unexpected(f"slots: expected tokens of {len(places)}, found {first} to {end}")
-        slots.append(slot(places[first][0], places[end - 1][1], field(found, "slot", str)))
+        slots.append(slot(places[first][0], places[end - 1][1], field(mark, "slot", str)))
     return turn(
         speaker,
         text,

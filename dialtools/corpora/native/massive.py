@@ -28,17 +28,16 @@ def record(raw: Raw) -> dict[str, Any]:
 
     The unlabelled evaluation set has neither labels nor slots.
     """
-    given, slots = raw.value, None
-    text, marked = field(given, "utt", str), field(given, "annot_utt", str, default=None)
+    entry = raw.value
+    text = field(entry, "utt", str)
+    slots = None
+    marked = field(entry, "annot_utt", str, default=None)
     if marked is not None:
         text, spans = bracketed(marked)
         slots = [slot(*span) for span in spans]
-    about = {name: field(given, name, str, default=None) for name in ("id", "locale")}
-    part, domain = (
-        field(given, "partition", str, default=None),
-        field(given, "scenario", str, default=None),
-    )
+    fields = {name: field(entry, name, str, default=None) for name in ("id", "locale")}
+    domain = field(entry, "scenario", str, default=None)
+    part = field(entry, "partition", str, default=None)
+    intent = field(entry, "intent", str, default=None)
     raw = raw._replace(split=part and known(SPLITS, part, "partition"))
-    return utterance(
-        raw, text, field(given, "intent", str, default=None), domain=domain, **about, slots=slots
-    )
+    return utterance(raw, text, intent, domain=domain, **fields, slots=slots)

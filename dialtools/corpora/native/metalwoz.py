@@ -28,8 +28,8 @@ def record(raw: Raw) -> dict[str, Any]:
     for text in turns:
         if not isinstance(text, str):
             raise Unexpected(f"turns: expected strings, found {json_kind(text)}")
-    said = [turn(SPEAKERS[i % 2], text) for i, text in enumerate(turns)]
-    about = {name: field(raw.value, name, str, default=None) for name in ("id", "domain")}
-    return dialogue(raw, said, **about) | stated(
+    spoken = [turn(SPEAKERS[i % 2], text) for i, text in enumerate(turns)]
+    fields = {name: field(raw.value, name, str, default=None) for name in ("id", "domain")}
+    return dialogue(raw, spoken, **fields) | stated(
         task=field(raw.value, "task_id", str, default=None)
     )

@@ -64,17 +64,17 @@ def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue; its domains are those of the user's goal."""
     goal = field(raw.value, "goal", dict, default={})
     turns = [
-        _turn(given, ("user", "system")[i % 2])
-        for i, given in enumerate(field(raw.value, "log", list))
+        _turn(entry, ("user", "system")[i % 2])
+        for i, entry in enumerate(field(raw.value, "log", list))
     ]
     return dialogue(
         raw, turns, id=raw.more, domain=" ".join(d for d in DOMAINS if goal.get(d)) or None
     )
 
 
-def _turn(given: Any, speaker: str) -> dict[str, Any]:
-    text, acts = field(given, "text", str), field(given, "dialog_act", dict, default=None)
-    spans = field(given, "span_info", list, default=None)
+def _turn(entry: Any, speaker: str) -> dict[str, Any]:
+    text, acts = field(entry, "text", str), field(entry, "dialog_act", dict, default=None)
+    spans = field(entry, "span_info", list, default=None)
     return turn(
         speaker,
         text,
@@ -89,7 +89,7 @@ def slots_of(text: str, spans: list[Any]) -> list[dict[str, Any]]:
     The words there are the value; else the value is looked for in the text; else (one for 1, say)
     the words are believed, unless the text is not split into words as those of the spans were.
     """
-    found: list[dict[str, Any]] = []
+    marked: list[dict[str, Any]] = []
     words = token_spans(text, text.split())
     for span in spans:
         match span:
@@ -105,8 +105,8 @@ def slots_of(text: str, spans: list[Any]) -> list[dict[str, Any]]:
         )
         if not there or _joined(text[there[0]["start"] : there[0]["end"]]) != _joined(value):
             there = occurrences(text, {label: value}) or ([] if GLUED.search(text) else there)
-        found += [one for one in there if one not in found]
-    return found
+        marked += [each for each in there if each not in marked]
+    return marked
 
 
 def _joined(text: str) -> str:

@@ -26,21 +26,21 @@ def raw(files: Files) -> Iterator[Raw]:
         if not isinstance(content, dict):
             files.fail(name, f"expected an object of dialogues, found {json_kind(content)}")
         acts |= content
-    for one in items(files, "dialogues_[0-9]*.json"):
-        yield one._replace(more=acts)
+    for each in items(files, "dialogues_[0-9]*.json"):
+        yield each._replace(more=acts)
 
 
 def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue; acts are such as Hotel-Inform."""
     named, domain = field(raw.value, "dialogue_id", str), " ".join(strings(raw.value, "services"))
-    turns = [_turn(given, raw.more.get(named)) for given in field(raw.value, "turns", list)]
+    turns = [_turn(entry, raw.more.get(named)) for entry in field(raw.value, "turns", list)]
     return dialogue(raw, turns, id=named, domain=domain or None)
 
 
-def _turn(given: Any, acts: Any) -> dict[str, Any]:
-    said = sgd.turn_of(given)
-    del said["acts"]  # the frames have none
+def _turn(entry: Any, acts: Any) -> dict[str, Any]:
+    spoken = sgd.turn_of(entry)
+    del spoken["acts"]  # the frames have none
     if acts is None:
-        return said
-    there = field(acts, field(given, "turn_id", str), dict, default={})
-    return said | {"acts": list(field(there, "dialog_act", dict, default={}))}
+        return spoken
+    there = field(acts, field(entry, "turn_id", str), dict, default={})
+    return spoken | {"acts": list(field(there, "dialog_act", dict, default={}))}

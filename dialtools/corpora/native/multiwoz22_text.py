@@ -39,15 +39,16 @@ def record(raw: Raw) -> dict[str, Any]:
 
 
 def _turn(line: str, speaker: str) -> dict[str, Any]:
-    text, slots, opened = "", [], []
+    text = ""
+    slots: list[dict[str, Any]] = []
+    opened: list[int] = []
     for part in BRACKET.split(line):
         if part == "[":
             opened.append(len(text))
         elif part == "]" and opened:
             start = opened.pop()
-            slots = [one for one in slots if one["start"] < start] + [
-                slot(start, len(text), "value")
-            ]
+            before = [each for each in slots if each["start"] < start]  # the outermost stays
+            slots = [*before, slot(start, len(text), "value")]
         elif part != "]":
             text += part
     return turn(speaker, text, slots=slots)

@@ -39,7 +39,7 @@ def example(line: str) -> dict[str, Any]:
     """Return the fields of a line; labels and candidates are lists."""
     parts = (part.partition(":") for part in line.rstrip("\t ").split("\t") if part)
     return {
-        name: [_plain(one) for one in value.split("|")] if name in LISTS else _plain(value)
+        name: [_plain(each) for each in value.split("|")] if name in LISTS else _plain(value)
         for name, _, value in parts
     }
 
@@ -51,24 +51,24 @@ def _plain(value: str) -> str:
 def record(raw: Raw) -> dict[str, Any]:
     """Return the dialogue of an episode; candidates stay with the turn that they were for."""
     turns: list[dict[str, Any]] = []
-    for number, given in raw.value:
-        text, label = said(number, given)
+    for number, entry in raw.value:
+        text, label = text_and_label(number, entry)
         turns += [turn("user", text)] if text.strip() else []
         if label.strip():
-            listed = {"candidates": given[CANDIDATES]} if given.get(CANDIDATES) else {}
+            listed = {"candidates": entry[CANDIDATES]} if entry.get(CANDIDATES) else {}
             turns.append(turn("system", label) | listed)
     return dialogue(raw, turns, id=raw.value[0][1].get("id"))
 
 
-def said(number: int, given: dict[str, Any]) -> tuple[str, str]:
+def text_and_label(number: int, entry: dict[str, Any]) -> tuple[str, str]:
     """Return text and first label of an example; either may be empty.
 
     Raises:
         Unexpected: if it has neither.
     """
-    label = next((given[name][0] for name in LABELS if name in given), None)
-    if label is None and "text" not in given:
+    label = next((entry[name][0] for name in LABELS if name in entry), None)
+    if label is None and "text" not in entry:
         raise Unexpected(
-            f"line {number}: expected text: and labels:, found {', '.join(list(given)[:4])[:80]!r}"
+            f"line {number}: expected text: and labels:, found {', '.join(list(entry)[:4])[:80]!r}"
         )
-    return given.get("text", ""), label or ""
+    return entry.get("text", ""), label or ""

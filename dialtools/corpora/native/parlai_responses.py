@@ -27,10 +27,10 @@ def record(raw: Raw) -> dict[str, Any]:
     """Return history, response and candidates, if there are any."""
     *before, (number, last) = raw.value
     turns = parlai.record(raw._replace(value=before))["turns"] if before else []
-    text, label = parlai.said(number, last)
+    text, label = parlai.text_and_label(number, last)
     if not label.strip():
         raise Unexpected(f"line {number}: expected labels:, the response")
-    history = [{k: v for k, v in one.items() if k != "candidates"} for one in turns]
+    history = [{k: v for k, v in each.items() if k != "candidates"} for each in turns]
     history += [turn("user", text)] if text.strip() else []
     return stated(
         split=raw.split,

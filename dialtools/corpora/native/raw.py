@@ -207,16 +207,16 @@ def utterance(
     label: str | None,
     *,
     slots: list[dict[str, Any]] | None = None,
-    **about: str | None,
+    **rest: str | None,
 ) -> dict[str, Any]:
     """Return an utterance record; what is not known is left out, slots if nobody marked any."""
-    facts = {"label": label, "split": raw.split, **about, "slots": slots}
+    facts = {"label": label, "split": raw.split, **rest, "slots": slots}
     return {"text": text} | {name: value for name, value in facts.items() if value is not None}
 
 
-def texts(raw: Raw, first: str, second: str, **about: str | float | None) -> dict[str, Any]:
+def two_texts(raw: Raw, first: str, second: str, **rest: str | float | None) -> dict[str, Any]:
     """Return a record of two texts with a label or a score; what is not known is left out."""
-    facts = {"text1": first, "text2": second, **about, "split": raw.split}
+    facts = {"text1": first, "text2": second, **rest, "split": raw.split}
     return {name: value for name, value in facts.items() if value is not None}
 
 
@@ -227,8 +227,8 @@ def number(value: str, name: str) -> float:
         Unexpected: if it is none.
     """
     try:
-        if isfinite(found := float(value)):
-            return found
+        if isfinite(parsed := float(value)):
+            return parsed
     except ValueError:
         pass
     raise Unexpected(f"{name}: expected a number, found {value!r}")
@@ -240,22 +240,23 @@ def token_spans(text: str, tokens: list[Any]) -> list[tuple[int, int]]:
     Raises:
         Unexpected: if the text has not all of them in that order.
     """
-    found, end = [], 0
+    places: list[tuple[int, int]] = []
+    end = 0
     for token in tokens:
         start = text.find(token, end) if isinstance(token, str) else -1
         if start < 0:
             raise Unexpected(f"tokens: {token!r} is not in the text after character {end}")
         end = start + len(token)
-        found.append((start, end))
-    return found
+        places.append((start, end))
+    return places
 
 
-def name_and_value(given: Any, name: str) -> tuple[str, Any]:
+def name_and_value(entry: Any, name: str) -> tuple[str, Any]:
     """Return a pair that is a list of two.
 
     Raises:
         Unexpected: if it is another thing.
     """
-    if isinstance(given, list) and len(given) == 2 and isinstance(given[0], str):
-        return given[0], given[1]
-    raise Unexpected(f"{name}: expected [slot, value], found {str(given)[:80]}")
+    if isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str):
+        return entry[0], entry[1]
+    raise Unexpected(f"{name}: expected [slot, value], found {str(entry)[:80]}")

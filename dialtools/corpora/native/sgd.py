@@ -27,25 +27,24 @@ def record(raw: Raw) -> dict[str, Any]:
     The splits all count from 1.
     """
     name, domain = field(raw.value, "dialogue_id", str), " ".join(strings(raw.value, "services"))
-    turns = [turn_of(given) for given in field(raw.value, "turns", list)]
+    turns = [turn_of(entry) for entry in field(raw.value, "turns", list)]
     return dialogue(
         raw, turns, id=f"{raw.split}/{name}" if raw.split else name, domain=domain or None
     )
 
 
-def turn_of(given: Any) -> dict[str, Any]:
+def turn_of(entry: Any) -> dict[str, Any]:
     """Return a turn with the slots and acts of its frames."""
-    text, slots, acts = field(given, "utterance", str), [], {}
-    for frame in field(given, "frames", list, default=[]):
-        for found in field(frame, "slots", list, default=[]):
-            start = field(found, "start", int, default=None)
+    text = field(entry, "utterance", str)
+    slots: list[dict[str, Any]] = []
+    acts: dict[str, None] = {}  # in order, each once
+    for frame in field(entry, "frames", list, default=[]):
+        for mark in field(frame, "slots", list, default=[]):
+            start = field(mark, "start", int, default=None)
             if start is not None:  # those without offsets are lists of values that stand nowhere
-                slots.append(
-                    slot(start, field(found, "exclusive_end", int), field(found, "slot", str))
-                )
-        acts |= {
-            field(action, "act", str): None for action in field(frame, "actions", list, default=[])
-        }
-    return turn(
-        known(SPEAKERS, field(given, "speaker", str), "speaker"), text, slots=slots, acts=list(acts)
-    )
+                end = field(mark, "exclusive_end", int)
+                slots.append(slot(start, end, field(mark, "slot", str)))
+        actions = field(frame, "actions", list, default=[])
+        acts |= dict.fromkeys(field(action, "act", str) for action in actions)
+    speaker = known(SPEAKERS, field(entry, "speaker", str), "speaker")
+    return turn(speaker, text, slots=slots, acts=list(acts))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw, columns, field, known, number, table, texts
+from dialtools.corpora.native.raw import Raw, columns, field, known, number, table, two_texts
 
 WHOLE = ("SICK.txt",)
 SEMEVAL = ("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt")
@@ -35,7 +35,7 @@ def record(raw: Raw) -> dict[str, Any]:
         raw = raw._replace(split=known(SPLITS, row["SemEval_set"].upper(), "SemEval_set"))
     label = row.get("entailment_label") or field(row, "entailment_judgment", str)
     score = number(field(row, "relatedness_score", str), "relatedness_score")
-    return texts(
+    return two_texts(
         raw,
         field(row, "sentence_A", str),
         field(row, "sentence_B", str),

@@ -27,9 +27,9 @@ def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue; its domain is the scenario's intent."""
     scenario = field(raw.value, "scenario", dict)
     turns: list[dict[str, Any]] = []
-    for given in field(raw.value, "dialogue", list):
-        data = field(given, "data", dict)
-        speaker = known(SPEAKERS, field(given, "turn", str), "turn")
+    for entry in field(raw.value, "dialogue", list):
+        data = field(entry, "data", dict)
+        speaker = known(SPEAKERS, field(entry, "turn", str), "turn")
         if speaker == "system" and turns and turns[-1]["speaker"] == "user":
             turns[-1]["slots"] = occurrences(
                 turns[-1]["text"], field(data, "slots", dict, default={})

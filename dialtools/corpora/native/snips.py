@@ -50,8 +50,8 @@ def record(raw: Raw) -> dict[str, Any]:
     """Return an utterance with its slots."""
     text, slots = "", []
     for part in field(raw.value, "data", list):
-        said, label = field(part, "text", str), field(part, "entity", str, default=None)
+        piece, label = field(part, "text", str), field(part, "entity", str, default=None)
         if label is not None:
-            slots.append(slot(len(text), len(text) + len(said), label))
-        text += said
+            slots.append(slot(len(text), len(text) + len(piece), label))
+        text += piece
     return utterance(raw, text, raw.more, slots=slots)

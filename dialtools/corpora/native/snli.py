@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw, columns, field, known, lines, table, texts
+from dialtools.corpora.native.raw import Raw, columns, field, known, lines, table, two_texts
 
 BARE = ("sentence1", "sentence2", "label")
 DIGITS = {"0": "entailment", "1": "neutral", "2": "contradiction"}
@@ -33,14 +33,14 @@ def pairs(files: Files, *stems: str) -> Iterator[Raw]:
 
 def record(raw: Raw) -> dict[str, Any]:
     """Return two texts with their label and, of MNLI, their genre."""
-    given = columns(raw) if raw.more else raw.value
-    label = field(given, "gold_label", str, default=None)
+    entry = columns(raw) if raw.more else raw.value
+    label = field(entry, "gold_label", str, default=None)
     if label is None:
-        label = known(DIGITS, field(given, "label", str), "label")
-    about = {
-        name: field(given, key, str, default=None)
+        label = known(DIGITS, field(entry, "label", str), "label")
+    fields = {
+        name: field(entry, key, str, default=None)
         for name, key in {"id": "pairID", "genre": "genre"}.items()
     }
-    return texts(
-        raw, field(given, "sentence1", str), field(given, "sentence2", str), label=label, **about
+    return two_texts(
+        raw, field(entry, "sentence1", str), field(entry, "sentence2", str), label=label, **fields
     )

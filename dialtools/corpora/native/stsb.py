@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw, columns, field, number, table, texts
+from dialtools.corpora.native.raw import Raw, columns, field, number, table, two_texts
 
 COLUMNS = ("genre", "file", "year", "id", "score", "sentence1", "sentence2")
 
@@ -33,7 +33,7 @@ def record(raw: Raw) -> dict[str, Any]:
     """Return two texts with the score of their similarity."""
     row = columns(raw._replace(value=raw.value[: len(raw.more)]))
     score = number(field(row, "score", str), "score")
-    return texts(
+    return two_texts(
         raw,
         field(row, "sentence1", str),
         field(row, "sentence2", str),

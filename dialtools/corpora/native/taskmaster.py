@@ -36,9 +36,9 @@ def raw(files: Files) -> Iterator[Raw]:
         if path.parent.name == "ontology":  # it has files of the same names
             continue
         domain = path.stem if path.stem in SECOND else None
-        for one in items(files, name):
-            known_by = one.value.get("conversation_id") if isinstance(one.value, dict) else None
-            yield one._replace(split=splits.get(known_by), more=domain)
+        for each in items(files, name):
+            known_by = each.value.get("conversation_id") if isinstance(each.value, dict) else None
+            yield each._replace(split=splits.get(known_by), more=domain)
 
 
 def _splits(files: Files) -> dict[Any, str | None]:
@@ -49,7 +49,7 @@ def _splits(files: Files) -> dict[Any, str | None]:
 
 def record(raw: Raw) -> dict[str, Any]:
     """Return a dialogue; its domain is the vertical, the file's name, or the instructions'."""
-    turns = [_turn(given) for given in field(raw.value, "utterances", list)]
+    turns = [_turn(entry) for entry in field(raw.value, "utterances", list)]
     domain = field(raw.value, "vertical", str, default=raw.more)
     if domain is None:
         domain = (
@@ -59,18 +59,18 @@ def record(raw: Raw) -> dict[str, Any]:
     return dialogue(raw, turns, id=field(raw.value, "conversation_id", str), domain=domain)
 
 
-def _turn(given: Any) -> dict[str, Any]:
-    speaker, text = field(given, "speaker", str), field(given, "text", str)
-    return turn(known(SPEAKERS, speaker.lower(), "speaker"), text, slots=_slots(given, text))
+def _turn(entry: Any) -> dict[str, Any]:
+    speaker, text = field(entry, "speaker", str), field(entry, "text", str)
+    return turn(known(SPEAKERS, speaker.lower(), "speaker"), text, slots=_slots(entry, text))
 
 
-def _slots(given: Any, text: str) -> list[dict[str, Any]]:
+def _slots(entry: Any, text: str) -> list[dict[str, Any]]:
     """Return the segments as slots, once each (two annotators marked them).
 
     Offsets that give another text are left out.
     """
     places: dict[tuple[int, int, str], None] = {}
-    for segment in field(given, "segments", list, default=[]):
+    for segment in field(entry, "segments", list, default=[]):
         start, end = _offset(segment, "start_index"), _offset(segment, "end_index")
         if text[start:end] == field(segment, "text", str, default=text[start:end]):
             labels = (

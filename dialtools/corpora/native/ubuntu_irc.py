@@ -32,23 +32,23 @@ def raw(files: Files) -> Iterator[Raw]:
         links = files.beside(name, name.split("/")[-1].removesuffix(LOG) + LINKS)
         if links is None:
             files.fail(name, f"no {LINKS} beside it")
-        said = {
-            n - 1: found
+        messages = {
+            n - 1: message
             for n, line in files.lines(name)
-            if (found := MESSAGE.fullmatch(line.rstrip("\r")))
+            if (message := MESSAGE.fullmatch(line.rstrip("\r")))
         }
         parents = _parents(files, links)
         stem = name.split("/")[-1].removesuffix(LOG)
-        for at in sorted(parents.keys() & said.keys()):
-            chain = [said[n] for n in _before(at, parents) if n in said][:LONGEST]
+        for at in sorted(parents.keys() & messages.keys()):
+            chain = [messages[n] for n in _before(at, parents) if n in messages][:LONGEST]
             if chain:
-                said_all = [found.groups() for found in (*reversed(chain), said[at])]
-                yield Raw(files.where(name, at + 1), split_of_name(name), said_all, f"{stem}#{at}")
+                spoken = [message.groups() for message in (*reversed(chain), messages[at])]
+                yield Raw(files.where(name, at + 1), split_of_name(name), spoken, f"{stem}#{at}")
 
 
 def _parents(files: Files, name: str) -> dict[int, int]:
     """Return the latest message that each one answers."""
-    found: dict[int, int] = defaultdict(lambda: -1)
+    latest: dict[int, int] = defaultdict(lambda: -1)
     for number, line in files.lines(name):
         parts = line.split()
         if len(parts) < 2 or not (parts[0].isdecimal() and parts[1].isdecimal()):
@@ -58,8 +58,8 @@ def _parents(files: Files, name: str) -> dict[int, int]:
             continue
         first, last = sorted((int(parts[0]), int(parts[1])))
         if first < last:
-            found[last] = max(found[last], first)
-    return dict(found)
+            latest[last] = max(latest[last], first)
+    return dict(latest)
 
 
 def _before(at: int, parents: dict[int, int]) -> Iterator[int]:

@@ -38,20 +38,20 @@ def record(raw: Raw, acts: dict[str, list[str]] | None = None) -> dict[str, Any]
     """
     number = field(raw.value, "dialogue_idx", int)
     turns = [
-        said for given in field(raw.value, "dialogue", list) for said in _turns(given, acts or {})
+        each for entry in field(raw.value, "dialogue", list) for each in _turns(entry, acts or {})
     ]
     return dialogue(
         raw, turns, id=f"{raw.split}-{number}" if raw.split else str(number), domain="restaurant"
     )
 
 
-def _turns(given: Any, acts: dict[str, list[str]]) -> Iterator[dict[str, Any]]:
-    system, user = field(given, "system_transcript", str), field(given, "transcript", str)
+def _turns(entry: Any, acts: dict[str, list[str]]) -> Iterator[dict[str, Any]]:
+    system, user = field(entry, "system_transcript", str), field(entry, "transcript", str)
     if system.strip():
         yield turn("system", system, acts=acts.get(system.strip()))
     values = dict(
         name_and_value(label, "turn_label")
-        for label in field(given, "turn_label", list, default=[])
+        for label in field(entry, "turn_label", list, default=[])
     )
     values.pop(REQUEST, None)
     if user.strip():
