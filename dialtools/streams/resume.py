@@ -32,7 +32,8 @@ removes the folder only if it made it and nothing but scraps is in it.
 **The finished output** tells its job by its provenance: a model directory in `dialtools.json`,
 Parquet and Arrow in their metadata. Others (JSONL, npy) have it beside them, in `OUTPUT.job.json`,
 which `finish` writes, together with the output's own digest, so that it never speaks for another
-file.
+file. A run that is killed in the moment between the two leaves an output that nobody can tell from
+a stranger's: --resume then ends in "exists already", and --overwrite makes it anew.
 
 | OUTPUT.partial | OUTPUT | neither flag | --resume | --overwrite |
 |---|---|---|---|---|
