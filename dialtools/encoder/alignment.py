@@ -22,10 +22,9 @@ def save_alignment(layer: nn.Module, directory: Path) -> None:
     """Write the layer into a model directory."""
     from safetensors.torch import save_file
 
-    save_file(
-        {name: value.detach().cpu().contiguous() for name, value in layer.state_dict().items()},
-        directory / NAME,
-    )
+    state = layer.state_dict()
+    tensors = {name: value.detach().cpu().contiguous() for name, value in state.items()}
+    save_file(tensors, directory / NAME)
 
 
 def load_alignment(directory: Path, dimension: int) -> nn.Module | None:

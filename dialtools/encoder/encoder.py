@@ -24,7 +24,9 @@ OLD_POOLING_KEYS = {
     "pooling_mode_lasttoken": "last",
     "pooling_mode_mean_tokens": "mean",
 }
+"""Booleans by which older sentence-transformers states a pooling; the first that is set counts."""
 LONGEST = 512
+"""Tokens of a text at most where neither model nor tokenizer states fewer: BERT's positions."""
 ENCODER_HALVES = ("t5", "mt5", "umt5", "t5gemma")
 """Kinds of which only the encoder is loaded; a saved half does not say that it is one."""
 POSITIONS_AFTER_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet")
@@ -75,14 +77,16 @@ class Encoder(nn.Module):
 
     def forward(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
         """Return (N, D) float32 pooled vectors."""
-        return POOLINGS[self.pooling].load()(self.tokens(ids_NT, mask_NT).float(), mask_NT)
+        pool = POOLINGS[self.pooling].load()
+        hidden_NTD = self.tokens(ids_NT, mask_NT)
+        return pool(hidden_NTD.float(), mask_NT)
 
     def tokens(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
         """Return (N, T, D) token vectors; those of padding mean nothing."""
-        full = bool(mask_NT.all()) if mask_NT.device.type == "cpu" else False
-        return self.backbone(
-            input_ids=ids_NT, attention_mask=None if full else mask_NT
-        ).last_hidden_state
+        # Attention without a mask is faster; a GPU would have to be waited for to know of it.
+        is_full = mask_NT.device.type == "cpu" and bool(mask_NT.all())
+        mask = None if is_full else mask_NT
+        return self.backbone(input_ids=ids_NT, attention_mask=mask).last_hidden_state
 
     def freeze(self, layers: int) -> None:
         """Keep the embeddings and the first layers (1 or more) as they are from now on.
@@ -91,12 +95,12 @@ class Encoder(nn.Module):
             ConfigError: if nothing would be left to train.
         """
         depth = self.backbone.config.num_hidden_layers
-        lists = (
-            (name, module)
+        stacks = (
+            name
             for name, module in self.backbone.named_modules()
-            if isinstance(module, nn.ModuleList)
+            if isinstance(module, nn.ModuleList) and len(module) == depth
         )
-        stack = next((name for name, module in lists if len(module) == depth), None)
+        stack = next(stacks, None)  # what it is called depends on the kind of model
         if stack is None or layers >= depth:
             raise ConfigError(
                 f"--freeze {layers}: the encoder has {depth} layers",
@@ -121,9 +125,10 @@ class Encoder(nn.Module):
         New ones begin as the mean of all others.
         """
         known = len(self.tokenizer)
-        if not self.tokenizer.add_special_tokens(
+        added = self.tokenizer.add_special_tokens(
             {"extra_special_tokens": tokens}, replace_extra_special_tokens=False
-        ):
+        )
+        if not added:
             return
         rows = self.backbone.get_input_embeddings().num_embeddings
         self.backbone.resize_token_embeddings(max(rows, len(self.tokenizer)), mean_resizing=False)
@@ -137,8 +142,7 @@ class Encoder(nn.Module):
         As TOD-BERT does.
 
         Args:
-            seed: of their embeddings, if they are new; torch seeds itself otherwise in every
-            process.
+            seed: of their embeddings, if they are new; without it each process would draw others.
         """
         added = self.tokenizer.add_special_tokens(
             {"extra_special_tokens": list(SPEAKER_TOKENS.values())}
@@ -149,7 +153,7 @@ class Encoder(nn.Module):
         user, system = (
             self.tokenizer.convert_tokens_to_ids(token) for token in SPEAKER_TOKENS.values()
         )
-        self.role_tokens = (system, user, system)
+        self.role_tokens = (system, user, system)  # who is unknown speaks as the system does
 
     @classmethod
     def load(
@@ -168,25 +172,24 @@ class Encoder(nn.Module):
         Raises:
             ModelError: if it is not there, or is damaged.
         """
-        backbone, tokenizer = _parts(name, trust_remote_code=trust_remote_code)
-        stated = _stated(Path(name))
+        backbone, tokenizer = _load_pretrained(name, trust_remote_code=trust_remote_code)
+        stated = _stated_settings(Path(name))
         usual = min(tokenizer.model_max_length, LONGEST)
+        wished = max_length or stated.get("max_length") or usual
         encoder = cls(
             backbone,
             tokenizer,
             pooling=pooling or stated.get("pooling", USUAL_POOLING),
-            max_length=min(
-                max_length or stated.get("max_length") or usual, _positions(backbone.config)
-            ),
+            max_length=min(wished, _positions(backbone.config)),
             normalize=stated.get("normalize", False),
         )
-        training_options = _json(Path(name) / "dialtools.json").get("options") or {}
+        training_options = _read_json(Path(name) / "dialtools.json").get("options") or {}
         if training_options.get("speaker-tokens"):
             encoder.use_speaker_tokens()
         return encoder
 
 
-def _parts(name: str, *, trust_remote_code: bool) -> tuple[Any, Any]:
+def _load_pretrained(name: str, *, trust_remote_code: bool) -> tuple[Any, Any]:
     """Load backbone and tokenizer.
 
     Raises:
@@ -218,7 +221,9 @@ def _parts(name: str, *, trust_remote_code: bool) -> tuple[Any, Any]:
 def _positions(config: Any) -> int:
     """Return the longest sequence that a backbone has positions for."""
     positions = getattr(config, "max_position_embeddings", LONGEST) or LONGEST
-    return positions - 2 if config.model_type in POSITIONS_AFTER_PADDING else positions
+    if config.model_type in POSITIONS_AFTER_PADDING:
+        return positions - 2
+    return positions
 
 
 def quiet_transformers() -> None:
@@ -230,24 +235,25 @@ def quiet_transformers() -> None:
     transformers.logging.disable_progress_bar()
 
 
-def _stated(directory: Path) -> dict[str, Any]:
+def _stated_settings(directory: Path) -> dict[str, Any]:
     """Return what a sentence-transformers directory states of pooling, length and normalisation."""
-    modules = _json(directory / "modules.json")
+    modules = _read_json(directory / "modules.json")
     if not isinstance(modules, list):
         return {}
     paths = {module["type"].rsplit(".", 1)[-1]: module["path"] for module in modules}
     stated: dict[str, Any] = {
-        "max_length": _json(directory / "sentence_bert_config.json").get("max_seq_length"),
+        "max_length": _read_json(directory / "sentence_bert_config.json").get("max_seq_length"),
         "normalize": "Normalize" in paths,
     }
     if "Pooling" in paths:
-        config = _json(directory / paths["Pooling"] / "config.json")
+        config = _read_json(directory / paths["Pooling"] / "config.json")
         old_names = (new for old, new in OLD_POOLING_KEYS.items() if config.get(old))
         stated["pooling"] = next(old_names, None) or config.get("pooling_mode", USUAL_POOLING)
     return stated
 
 
-def _json(path: Path) -> Any:
+def _read_json(path: Path) -> Any:
+    """Return the value of a JSON file, an empty table without the file."""
     try:
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     except ValueError as error:

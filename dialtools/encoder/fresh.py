@@ -13,6 +13,8 @@ from dialtools.encoder.encoder import Encoder, quiet_transformers
 from dialtools.encoder.randomness import seeded
 
 ALPHABET = 6000
+"""Characters of a tokenizer at most, the most frequent; others are [UNK]."""
+POSITIONS = 512
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
@@ -31,7 +33,8 @@ def train_tokenizer(texts: Sequence[str], *, vocab_size: int) -> Any:
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     normalised = map(tokenizer.normalizer.normalize_str, texts)
     counts = Counter(c for text in normalised for c in text if not c.isspace())
-    alphabet = sorted(sorted(counts, key=lambda c: (-counts[c], c))[:ALPHABET])
+    by_frequency = sorted(counts, key=lambda c: (-counts[c], c))
+    alphabet = sorted(by_frequency[:ALPHABET])
     # the trainer (tokenizers 0.23) numbers "##c" in the order of a hash map; given first, they
     # keep ours
     fixed = [*SPECIAL, *(f"##{c}" for c in alphabet)]
@@ -44,7 +47,7 @@ def train_tokenizer(texts: Sequence[str], *, vocab_size: int) -> Any:
     )
     tokenizer.train_from_iterator(texts, trainer)
     vocab = tokenizer.get_vocab(with_added_tokens=True)
-    return BertTokenizer(vocab=vocab, do_lower_case=True, model_max_length=512)
+    return BertTokenizer(vocab=vocab, do_lower_case=True, model_max_length=POSITIONS)
 
 
 def fresh_encoder(
@@ -69,7 +72,7 @@ def fresh_encoder(
         num_hidden_layers=layers,
         num_attention_heads=max(1, hidden // 64),
         intermediate_size=4 * hidden,
-        max_position_embeddings=512,
+        max_position_embeddings=POSITIONS,
         pad_token_id=tokenizer.pad_token_id,
     )
     with seeded(seed):

@@ -10,6 +10,7 @@ from dialtools import __version__
 from dialtools.encoder.encoder import OLD_POOLING_KEYS, Encoder
 
 MODULES = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
+"""What sentence-transformers runs through, by folder; the last only of models that normalise."""
 
 
 def save(encoder: Encoder, directory: Path, *, provenance: dict[str, Any], card: str) -> None:
@@ -20,20 +21,11 @@ def save(encoder: Encoder, directory: Path, *, provenance: dict[str, Any], card:
     """
     encoder.backbone.save_pretrained(directory, safe_serialization=True)
     encoder.tokenizer.save_pretrained(directory)
-    paths = [p for p in MODULES if p != "2_Normalize" or encoder.normalize]
-    modules = [
-        {"idx": i, "name": str(i), "path": p, "type": f"sentence_transformers.models.{MODULES[p]}"}
-        for i, p in enumerate(paths)
-    ]
-    _write(directory / "modules.json", modules)
-    _write(
-        directory / "sentence_bert_config.json",
-        {"max_seq_length": encoder.max_length, "do_lower_case": False},
-    )
-    _write(
-        directory / "config_sentence_transformers.json",
-        {"similarity_fn_name": "cosine", "prompts": {}},
-    )
+    limits = {"max_seq_length": encoder.max_length, "do_lower_case": False}
+    usage = {"similarity_fn_name": "cosine", "prompts": {}}
+    _write(directory / "modules.json", _modules(encoder))
+    _write(directory / "sentence_bert_config.json", limits)
+    _write(directory / "config_sentence_transformers.json", usage)
     (directory / "1_Pooling").mkdir()
     _write(directory / "1_Pooling" / "config.json", _pooling(encoder))
     if encoder.normalize:
@@ -44,21 +36,35 @@ def save(encoder: Encoder, directory: Path, *, provenance: dict[str, Any], card:
         weights.chmod((directory / "README.md").stat().st_mode)
 
 
+def _modules(encoder: Encoder) -> list[dict[str, Any]]:
+    """Return the steps from a text to its vector, as sentence-transformers lists them."""
+    paths = [path for path in MODULES if path != "2_Normalize" or encoder.normalize]
+    return [
+        {
+            "idx": number,
+            "name": str(number),
+            "path": path,
+            "type": f"sentence_transformers.models.{MODULES[path]}",
+        }
+        for number, path in enumerate(paths)
+    ]
+
+
 def _pooling(encoder: Encoder) -> dict[str, Any]:
-    """Old readers need the booleans, new ones the name; both together load in either."""
+    """Return the pooling for old readers (booleans) and new ones (a name): either loads both."""
     flags = {key: name == encoder.pooling for key, name in OLD_POOLING_KEYS.items()}
     return {
         "word_embedding_dimension": encoder.dimension,
-        "pooling_mode": _st_name(encoder.pooling),
+        "pooling_mode": _their_name(encoder.pooling),
         **flags,
     }
 
 
-def _st_name(pooling: str) -> str:
+def _their_name(pooling: str) -> str:
+    """Return what sentence-transformers calls a pooling."""
     return {"last": "lasttoken"}.get(pooling, pooling)
 
 
 def _write(path: Path, value: Any) -> None:
-    path.write_text(
-        json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n", encoding="utf-8"
-    )
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    path.write_text(f"{text}\n", encoding="utf-8")

@@ -25,8 +25,8 @@ def random_state(device: torch.device) -> list[Tensor]:
 def set_random_state(device: torch.device, state: list[Tensor]) -> None:
     """Draw on from `state`."""
     torch.set_rng_state(state[0])
-    for own_state in state[1:]:
-        torch.get_device_module(device).set_rng_state(own_state, *_named(device))
+    for device_state in state[1:]:
+        torch.get_device_module(device).set_rng_state(device_state, *_named(device))
 
 
 @contextmanager

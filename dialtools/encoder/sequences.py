@@ -35,12 +35,20 @@ def sequences_of(
     cut = np.zeros(len(items), bool)
     special = encoder.special
     for i, (texts, roles) in enumerate(items):
-        spoken = [encoder.role_tokens[r] for r in roles] if encoder.role_tokens and roles else None
+        spoken = _speaker_ids(encoder, roles)
         turns = [tokens[utterances[text]] for text in texts]
         sequence, cut[i] = assemble(
             turns, special, max_length=max_length, newest=len(turns) > 1, roles=spoken
         )
+        # a speaker's token opens each turn, a separator stands between two
         between = len(turns) if spoken else (len(turns) - 1) * len(special.separator)
         counts[i] = len(special.prefix) + sum(map(len, turns)) + between + len(special.suffix)
         sequences.append(sequence)
     return sequences, counts, cut
+
+
+def _speaker_ids(encoder: Encoder, roles: Sequence[int] | None) -> list[int] | None:
+    """Return the token of each turn's speaker; None for a model, or turns, without speakers."""
+    if not encoder.role_tokens or not roles:
+        return None
+    return [encoder.role_tokens[role] for role in roles]

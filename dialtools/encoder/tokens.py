@@ -25,13 +25,14 @@ class SpecialTokens:
         """Find what a tokenizer puts around a text, by asking it."""
         bare = _ids(tokenizer, "a", special=False)
         dressed = _ids(tokenizer, "a", special=True)
-        at = next((i for i in range(len(dressed)) if dressed[i : i + len(bare)] == bare), 0)
+        places = range(len(dressed))
+        start = next((i for i in places if dressed[i : i + len(bare)] == bare), 0)
         between = _first_of(tokenizer.sep_token_id, tokenizer.eos_token_id)
         # a tokenizer without either (some decoders') ends a line instead
         separator = _ids(tokenizer, "\n", special=False) if between is None else [between]
         return cls(
-            prefix=np.asarray(dressed[:at], np.int32),
-            suffix=np.asarray(dressed[at + len(bare) :], np.int32),
+            prefix=np.asarray(dressed[:start], np.int32),
+            suffix=np.asarray(dressed[start + len(bare) :], np.int32),
             separator=np.asarray(separator, np.int32),
             pad=_first_of(tokenizer.pad_token_id, tokenizer.eos_token_id) or 0,
         )

@@ -15,6 +15,7 @@ from dialtools.errors import ModelError
 from dialtools.streams.bytesio import open_input
 
 WORDS = re.compile(r"\w+|[^\w\s]")
+"""Runs of letters and digits, and single other signs: files of word vectors have both."""
 
 
 class WordVectors:
@@ -24,7 +25,7 @@ class WordVectors:
         max_length, pooling, normalize, role_tokens: as `Encoder` has them.
     """
 
-    max_length = 1 << 30
+    max_length = 1 << 30  # an average has no end
     pooling = "mean"
     normalize = False
     role_tokens = None
@@ -73,7 +74,7 @@ class WordVectors:
         with open_input(path) as stream:
             for number, line in enumerate(stream, 1):
                 fields = line.rstrip().split(b" ")
-                if number == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
+                if number == 1 and _is_header(fields):
                     continue
                 width = width or len(fields) - 1
                 word, row_D = _word(fields, width)
@@ -89,6 +90,11 @@ class WordVectors:
         if not rows:
             raise ModelError("holds no word vectors", where=path)
         return cls(words, np.stack(rows))
+
+
+def _is_header(fields: list[bytes]) -> bool:
+    """Tell whether a first line is word2vec's: the number of words, and that of dimensions."""
+    return len(fields) == 2 and all(field.isdigit() for field in fields)
 
 
 def _word(fields: list[bytes], width: int) -> tuple[str, np.ndarray]:

@@ -67,9 +67,9 @@ def load_best(trainer: Trainer, directory: Path) -> None:
 
 def _write(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str]) -> None:
     # safetensors takes no views, nor two names for one memory: tied weights are copied
-    own = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    copies = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
     with atomic_file(path, overwrite=True) as temporary:
-        save_file(own, temporary, metadata=metadata)
+        save_file(copies, temporary, metadata=metadata)
 
 
 def _named(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -33,6 +33,7 @@ from dialtools.train.prepare import describe_fresh, load_encoder
 from dialtools.train.recipe import fresh_note
 
 MOST_PLACEHOLDERS = 1000
+"""Each becomes a token; slots of a corpus are dozens, braces in ordinary texts are any number."""
 STORE = "store"
 VALIDATION = "validation"
 STDIN = "stdin.json"
@@ -76,7 +77,7 @@ def gather(
     """
     with Policy(options.on_error, dry=options.dry_run) as policy:
         with _store_folder(folder, options, inputs, tell) as place:
-            if not _will_do(place, shared=place.parent != folder, on_error=options.on_error):
+            if not _serves(place, shared=place.parent != folder, on_error=options.on_error):
                 _spool_inputs(place, options, policy)
             if (place / STDIN).is_file():
                 note_stdin(json.loads((place / STDIN).read_text()))
@@ -106,11 +107,13 @@ def _store_folder(
     folder: Path, options: TrainOptions, inputs: Inputs, tell: Callable[[str], None]
 ) -> Iterator[Path]:
     """Yield where the store of these pairs is, or is to be made; an entry of --cache is locked."""
-    key = cache_key(options, inputs.described()) if options.cache and not options.dry_run else None
-    if not key:
+    key = None
+    if options.cache and not options.dry_run:
+        key = cache_key(options, inputs.described())
+    if not options.cache or not key:
         yield folder / STORE
         return
-    entry = Path(options.cache or "") / key
+    entry = Path(options.cache) / key
     with locked(entry, tell=tell):
         for scrap in entry.parent.glob(f".{key}.*"):  # of a run that was killed: none else is here
             shutil.rmtree(scrap, ignore_errors=True)
@@ -124,11 +127,13 @@ def cache_key(options: TrainOptions, inputs: Sequence[Mapping[str, Any]]) -> str
     """
     if not all("blake2b" in file for file in inputs):
         return None
-    tokenizer = Path(options.model or "") / "tokenizer.json"
-    is_directory = options.model and tokenizer.is_file()
+    file = Path(options.model or "") / "tokenizer.json"
+    tokenizer = f"{options.model} {options.vocab_size}"
+    if options.model and file.is_file():
+        tokenizer = digest(file)
     parts = [
-        *(file["blake2b"] for file in inputs),
-        digest(tokenizer) if is_directory else f"{options.model} {options.vocab_size}",
+        *(described["blake2b"] for described in inputs),
+        tokenizer,
         str(options.limit),
         str(options.from_),
         *COLUMNS,
@@ -137,7 +142,7 @@ def cache_key(options: TrainOptions, inputs: Sequence[Mapping[str, Any]]) -> str
     return blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
 
 
-def _will_do(place: Path, *, shared: bool, on_error: str) -> bool:
+def _serves(place: Path, *, shared: bool, on_error: str) -> bool:
     """Tell whether a spooled store is there that serves.
 
     One of --cache that left records out does not serve a run that is to fail for them, or to put
@@ -204,7 +209,9 @@ def _validation(
 def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]:
     """Return the pairs to train on and those held out, by dialogue, of the wanted windows."""
     held = store.held_out(options.validation_share, seed=options.seed)
-    wanted = np.isin(store.window, options.window) if options.window else np.ones(len(store), bool)
+    wanted = np.ones(len(store), bool)
+    if options.window:
+        wanted = np.isin(store.window, options.window)
     train = np.nonzero(~held & wanted)[0]
     if len(train) < 2:
         windows = ", ".join(map(str, np.unique(store.window)))

@@ -44,13 +44,14 @@ def _backward_twice(
     loss: Callable[[Tensor], Tensor],
     device: torch.device,
 ) -> Tensor:
+    """Run forward without graphs, backward to the vectors, then each part again for its weights."""
     states: list[Any] = []
     vectors: list[Tensor] = []
     with torch.no_grad():
         for part in parts:
             states.append(random_state(device))
             vectors.append(encode(part))
-    end = random_state(device)
+    end = random_state(device)  # what draws next goes on as if parts were encoded once
     leaves = torch.cat(vectors).requires_grad_()
     total = loss(leaves)
     total.backward()

@@ -17,7 +17,7 @@ from dialtools.train import gradcache, optimiser
 from dialtools.train.hyperparameters import Hyperparameters
 from dialtools.train.objectives.base import Batch, Objective, Part
 
-ACTIVATION_BUDGET = 2 << 30
+ACTIVATION_BUDGET = 2 << 30  # bytes of a batch's activations that `auto` keeps in memory
 LAYER_FLOATS = 34  # activations a layer keeps for backward, in units of the hidden size a token
 
 
@@ -139,10 +139,9 @@ class Trainer:
 
     def _encode(self, part: Part) -> Tensor:
         device = self.encoder.device
+        inputs = tuple(column.to(device, non_blocking=True) for column in part)
         with autocast(device, self.precision):
-            return self.objective.encode(
-                tuple(column.to(device, non_blocking=True) for column in part)
-            )
+            return self.objective.encode(inputs)
 
     def cached(self, batch: Batch) -> bool:
         """Tell whether a batch is encoded twice, one micro-batch in memory at a time."""
@@ -150,8 +149,9 @@ class Trainer:
             return self.grad_cache == "on"
         config = self.encoder.backbone.config
         layers = getattr(config, "num_hidden_layers", 12)
-        size = 2 if self.precision == "bfloat16" else 4
-        return batch.padded * layers * config.hidden_size * LAYER_FLOATS * size > ACTIVATION_BUDGET
+        floats = batch.padded * layers * config.hidden_size * LAYER_FLOATS
+        float_bytes = 2 if self.precision == "bfloat16" else 4
+        return floats * float_bytes > ACTIVATION_BUDGET
 
 
 def planned_steps(epochs: float, per_epoch: int) -> int:

@@ -12,7 +12,7 @@ from dialtools.encoder.device import choose_device, choose_precision, default_ba
 from dialtools.encoder.encoder import LONGEST, Encoder
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
 from dialtools.train.data.collate import Lengths
-from dialtools.train.data.store import Store, placeholders, texts
+from dialtools.train.data.store import Store, placeholders, utterance_texts
 from dialtools.train.loop import Trainer
 from dialtools.train.objectives.base import Setting
 from dialtools.train.objectives.catalog import SpeakerOptions
@@ -24,6 +24,7 @@ from dialtools.train.options import (
 )
 
 TOKENIZER_TEXTS = 300_000
+"""Texts that a fresh tokenizer is trained on, about: more of them change few of its words."""
 
 
 def load_encoder(directory: Path, options: TrainOptions) -> Encoder:
@@ -41,7 +42,7 @@ def load_encoder(directory: Path, options: TrainOptions) -> Encoder:
 
 def _fresh(directory: Path, options: TrainOptions) -> Encoder:
     spooled = json.loads((directory / "spool.json").read_text())["utterances"]
-    sample = list(texts(directory, every=max(1, spooled // TOKENIZER_TEXTS)))
+    sample = list(utterance_texts(directory, every=max(1, spooled // TOKENIZER_TEXTS)))
     return fresh_encoder(
         train_tokenizer(sample, vocab_size=options.vocab_size),
         hidden=options.hidden,

@@ -44,7 +44,7 @@ def recipe_layers(name: str) -> list[Layer]:
     while wanted:
         if wanted in chain:
             raise ConfigError(f"recipe {name} extends itself: {' -> '.join([*chain, wanted])}")
-        values = _read(wanted, source)
+        values = _read_recipe(wanted, source)
         chain.append(wanted)
         source = f"recipe {wanted}"
         wanted = values.pop(EXTENDS, None)
@@ -52,7 +52,7 @@ def recipe_layers(name: str) -> list[Layer]:
     return layers
 
 
-def _read(name: str, source: str) -> dict[str, Any]:
+def _read_recipe(name: str, source: str) -> dict[str, Any]:
     """Return a recipe as it is written; `source` is what names it in an error."""
     if name not in names():
         raise ConfigError(
@@ -64,7 +64,10 @@ def _read(name: str, source: str) -> dict[str, Any]:
 
 def published(name: str) -> dict[str, Any]:
     """Return all values of a recipe by TOML key, its own before those it extends."""
-    return {k: v for layer in reversed(recipe_layers(name)) for k, v in layer.values.items()}
+    values: dict[str, Any] = {}
+    for layer in reversed(recipe_layers(name)):
+        values |= layer.values
+    return values
 
 
 def fresh_preset(name: str) -> dict[str, Any]:
@@ -81,17 +84,24 @@ def fresh_preset(name: str) -> dict[str, Any]:
     return special | {key: value for key, value in preset.items() if key not in special}
 
 
-def layers(given: dict[str, Any]) -> list[Layer]:
-    """Return the defaults under what was given: a recipe; over it the preset, without a model."""
-    objective = OBJECTIVES.get(given.get("objective") or "")
-    name = given.get("method") or (objective.recipe if objective else DEFAULT)
+def layers(chosen: dict[str, Any]) -> list[Layer]:
+    """Return the defaults under what was chosen: a recipe; over it the preset, without a model.
+
+    Args:
+        chosen: values of flags, variables and files, by TOML key.
+    """
+    method = chosen.get("method")
+    objective = OBJECTIVES.get(chosen.get("objective") or "")
+    name = method or (objective.recipe if objective else DEFAULT)
     recipe = recipe_layers(name)
     named = Layer(recipe[0].name, {**recipe[0].values, "method": name})
-    fresh = [] if given.get("model") else [Layer("fresh encoder", fresh_preset(name))]
+    fresh = [] if chosen.get("model") else [Layer("fresh encoder", fresh_preset(name))]
     defaults = [*fresh, named, *recipe[1:]]
-    if objective and not given.get("method") and published(name)["objective"] != given["objective"]:
-        return [_borrowed(layer, objective) for layer in defaults]
-    return defaults
+
+    # One that --method names stays whole: what does not go with the objective is an error there.
+    if method or not objective or published(name)["objective"] == chosen["objective"]:
+        return defaults
+    return [_borrowed(layer, objective) for layer in defaults]
 
 
 def _borrowed(layer: Layer, objective: ObjectiveEntry) -> Layer:

@@ -13,8 +13,8 @@ from dialtools.train.data.collate import contexts, responses
 from dialtools.train.data.store import Store
 from dialtools.train.loop import Trainer
 
-BLOCK = 100
-MOST = 2_000
+BLOCK = 100  # candidates a query, as dial-eval select has them
+MOST = 2_000  # pairs: top-1 of them is within about two points of that of all
 Side = Callable[..., Iterator[np.ndarray]]
 
 

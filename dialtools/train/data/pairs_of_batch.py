@@ -99,4 +99,5 @@ def _views(column: Any) -> tuple[np.ndarray, np.ndarray, Any]:
 def _ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Return starts[0], starts[0]+1, …, starts[1], …: every place of every view."""
     ends = np.cumsum(sizes)
-    return np.repeat(starts - (ends - sizes), sizes) + np.arange(int(ends[-1]) if len(ends) else 0)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.repeat(starts - (ends - sizes), sizes) + np.arange(total)

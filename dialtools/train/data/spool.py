@@ -18,9 +18,10 @@ from dialtools.streams.chunks import Chunk
 from dialtools.streams.policy import Policy
 from dialtools.train.data.chunk_pairs import ChunkPairs
 from dialtools.train.data.pairs_of_chunk import read_pairs
-from dialtools.train.data.store import COLUMNS, column_file, texts
+from dialtools.train.data.store import COLUMNS, column_file, utterance_texts
 
 TEXTS_A_BATCH = 20_000
+"""Texts tokenised at once: enough for all cores, few enough to hold."""
 
 
 class HashIndex:
@@ -53,10 +54,10 @@ class HashIndex:
         self.runs.append((keys, ids))
         # each run is at least four times the next: few runs to search, each key moved seldom
         while len(self.runs) > 1 and len(self.runs[-2][0]) < 4 * len(self.runs[-1][0]):
-            last, before = self.runs.pop(), self.runs.pop()
-            self.runs.append(
-                (np.concatenate([last[0], before[0]]), np.concatenate([last[1], before[1]]))
-            )
+            last_keys, last_ids = self.runs.pop()
+            keys, ids = self.runs.pop()
+            merged = (np.concatenate([last_keys, keys]), np.concatenate([last_ids, ids]))
+            self.runs.append(merged)
         keys, ids = self.runs[-1]
         order = np.argsort(keys)
         self.runs[-1] = (keys[order], ids[order])
@@ -85,6 +86,8 @@ class Spool:
         ids = self._ids(chunk.texts)
         sizes = chunk.context.sizes
         template = chunk.template
+        if len(ids):
+            template = np.where(template < 0, -1, ids[template])
         values = {
             "turns": ids[chunk.context.places],
             "roles": chunk.context_roles,
@@ -99,7 +102,7 @@ class Spool:
             "weight": chunk.weight,
             "dialogue": self._dialogues(chunk),
             "turn": chunk.turn,
-            "template": np.where(template < 0, -1, ids[template]) if len(ids) else template,
+            "template": template,
         }
         for name, column in values.items():
             self.columns[name].write(np.ascontiguousarray(column, COLUMNS[name]).tobytes())
@@ -120,6 +123,7 @@ class Spool:
             (distinct.setdefault(text, len(distinct)) for text in texts), np.int64, len(texts)
         )
         words = list(distinct)
+        # Python's own hash, seeded anew in each process, serves: no key outlives the spool.
         ids, new = self.index.ids(np.fromiter(map(hash, words), np.int64, len(words)))
         fresh = [words[i].encode("utf-8", "surrogatepass") for i in np.nonzero(new)[0]]
         sizes = np.fromiter(map(len, fresh), np.int64, len(fresh))
@@ -183,7 +187,7 @@ def spool(
 def tokenise_store(directory: Path, tokenizer: Any) -> None:
     """Tokenise the distinct utterances of a spooled store, and mark it finished."""
     end = 0
-    stream = map(not_empty, texts(directory))
+    stream = map(not_empty, utterance_texts(directory))
     with (
         (directory / "tokens.i4").open("wb") as tokens,
         (directory / "token_ends.i8").open("wb") as token_ends,

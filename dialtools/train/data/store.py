@@ -47,6 +47,7 @@ COLUMNS = {
     "turn": "i4",
     "template": "i4",
 }
+"""Each column's file, and the type of its numbers."""
 PLACEHOLDER = re.compile(r"\{[^{}\s]+\}")
 
 
@@ -121,7 +122,7 @@ def is_finished(directory: Path) -> bool:
     return (directory / "store.json").is_file()
 
 
-def texts(directory: Path, *, every: int = 1) -> Iterator[str]:
+def utterance_texts(directory: Path, *, every: int = 1) -> Iterator[str]:
     """Yield the distinct utterances of a spooled store, or each `every`-th one."""
     ends = mapped(directory / "text_ends.i8")
     data = mapped(directory / "texts.bin", "u1")
@@ -135,7 +136,7 @@ def placeholders(directory: Path) -> list[str]:
     """Return what stands for values in the templates of a spooled store, such as {SLOT}."""
     templates = set(np.unique(column(directory, "template")).tolist())
     words: set[str] = set()
-    for i, text in enumerate(texts(directory)):
+    for i, text in enumerate(utterance_texts(directory)):
         if i in templates:
             words.update(PLACEHOLDER.findall(text))
     return sorted(words)

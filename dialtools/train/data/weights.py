@@ -7,7 +7,7 @@ import numpy as np
 from dialtools.chance import stable_hash
 from dialtools.freq.normalise import AS_WMDC, normalise
 from dialtools.freq.weights import Weighting
-from dialtools.train.data.store import Store, texts
+from dialtools.train.data.store import Store, utterance_texts
 
 
 def pair_weights(store: Store, pairs: np.ndarray, *, kind: str, mean_one: bool) -> np.ndarray:
@@ -53,7 +53,7 @@ def inverse_response_frequency(store: Store, pairs: np.ndarray) -> np.ndarray:
 def _folded(store: Store) -> np.ndarray:
     """Return (U,) an integer for each utterance, the same where texts are counted as one."""
     hashes = np.fromiter(
-        (stable_hash(normalise(text, AS_WMDC)) for text in texts(store.directory)),
+        (stable_hash(normalise(text, AS_WMDC)) for text in utterance_texts(store.directory)),
         np.uint64,
         store.counts["utterances"],
     )

@@ -32,13 +32,13 @@ def hard_negative(
         negative.
     """
     rows = torch.cat([anchor_ND, positive_ND])
-    x, n = similarity(rows, rows, temperature), len(anchor_ND)
+    n = len(anchor_ND)
+    x = similarity(rows, rows, temperature)
     negative = negatives(n, excluded, rows.device)
     positive = torch.cat([x.diagonal(n), x.diagonal(-n)])
     count = negative.sum(1)
     masked = x.masked_fill(~negative, MASKED)
-    weighted = (
-        count.clamp(min=1).log() + torch.logsumexp(2 * masked, 1) - torch.logsumexp(masked, 1)
-    )
+    log_count = count.clamp(min=1).log()
+    weighted = log_count + torch.logsumexp(2 * masked, 1) - torch.logsumexp(masked, 1)
     loss = torch.where(count > 0, torch.logaddexp(positive, weighted) - positive, 0.0)
     return (loss[:n] + loss[n:]) / 2

@@ -21,8 +21,10 @@ def nt_xent(
         (N,) the loss of each pair in nats, averaged over its two directions.
     """
     rows = torch.cat([anchor_ND, positive_ND])
-    x, n = similarity(rows, rows, temperature), len(anchor_ND)
+    n = len(anchor_ND)
+    x = similarity(rows, rows, temperature)
+    negative = negatives(n, excluded, rows.device)
     positive = torch.cat([x.diagonal(n), x.diagonal(-n)])
-    others = torch.logsumexp(x.masked_fill(~negatives(n, excluded, rows.device), MASKED), 1)
+    others = torch.logsumexp(x.masked_fill(~negative, MASKED), 1)
     loss = torch.logaddexp(positive, others) - positive
     return (loss[:n] + loss[n:]) / 2

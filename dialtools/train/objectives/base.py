@@ -64,7 +64,6 @@ class Batch:
         place: where each sequence of the plan stands among the rows of all parts.
         sizes: tokens of each sequence of the plan.
         extra: what the objective's loss wants to know besides.
-        tokens: real tokens; padded: with padding.
     """
 
     parts: list[Part]
@@ -75,10 +74,12 @@ class Batch:
 
     @property
     def tokens(self) -> int:
+        """Tokens of all sequences, without padding."""
         return int(self.sizes.sum())
 
     @property
     def padded(self) -> int:
+        """Tokens of all micro-batches, with padding."""
         return sum(part[0].numel() for part in self.parts)
 
 

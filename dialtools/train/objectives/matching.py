@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -44,23 +45,18 @@ class Matching(Objective[MatchingOptions]):
         """Every distinct utterance of the batch is encoded once, by itself."""
         s = self.setting
         place: dict[int, int] = {}
-        sequences: list[np.ndarray] = []
-
-        def placed(utterance: int) -> int:
-            if utterance not in place:
-                place[utterance] = len(sequences)
-                sequences.append(s.text(utterance))
-            return place[utterance]
-
         count = s.options.context_turns
         turns = np.full((len(pairs), count), -1, np.int64)
         for row, pair in enumerate(pairs):
             before = s.store.turns[s.store.context(int(pair))]
             after = s.store.follow[s.store.after(int(pair))]
             near = nearest_turns(before, after, count)
-            turns[row, : len(near)] = [placed(int(turn)) for turn in near]
+            turns[row, : len(near)] = [place.setdefault(turn, len(place)) for turn in near]
+
         drawn = self.negatives.candidates(pairs, step)
-        candidates = np.asarray([[placed(int(utterance)) for utterance in row] for row in drawn])
+        places = [place.setdefault(utterance, len(place)) for utterance in drawn.ravel().tolist()]
+        candidates = np.asarray(places).reshape(drawn.shape)
+        sequences = [s.text(utterance) for utterance in place]
         return self.batches(sequences, pairs, Roles(turns, candidates))
 
     def encode(self, part: Part) -> Tensor:
@@ -140,11 +136,6 @@ def nearest_turns(before: np.ndarray, after: np.ndarray, count: int) -> list[int
 
     Previous, next, the one before the previous, ...
     """
-    back, ahead = before[::-1].tolist(), after.tolist()
-    outward = [
-        turn
-        for i in range(max(len(back), len(ahead)))
-        for side in (back, ahead)
-        for turn in side[i : i + 1]
-    ]
-    return outward[:count]
+    outward = zip_longest(before[::-1].tolist(), after.tolist())
+    turns = [turn for both in outward for turn in both if turn is not None]
+    return turns[:count]

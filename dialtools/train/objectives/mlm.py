@@ -127,7 +127,7 @@ def hide(
     another word, 10 % stay (BERT).
     """
     candidates = np.flatnonzero(~np.isin(sequence, special))
-    if not len(candidates):
+    if not len(candidates):  # a text of special tokens alone still has something to guess
         candidates = np.arange(len(sequence))
     count = min(most, max(1, round(share * len(candidates))))
     places = np.sort(draw.choice(candidates, count, replace=False))
@@ -141,19 +141,20 @@ def hide(
 
 
 BERT_HEAD = {
-    "transform.0.weight": "transform.dense.weight",
-    "transform.0.bias": "transform.dense.bias",
-    "transform.2.weight": "transform.LayerNorm.weight",
-    "transform.2.bias": "transform.LayerNorm.bias",
-    "bias": "bias",
+    "transform.0.weight": "cls.predictions.transform.dense.weight",
+    "transform.0.bias": "cls.predictions.transform.dense.bias",
+    "transform.2.weight": "cls.predictions.transform.LayerNorm.weight",
+    "transform.2.bias": "cls.predictions.transform.LayerNorm.bias",
+    "bias": "cls.predictions.bias",
 }
 ROBERTA_HEAD = {
-    "transform.0.weight": "dense.weight",
-    "transform.0.bias": "dense.bias",
-    "transform.2.weight": "layer_norm.weight",
-    "transform.2.bias": "layer_norm.bias",
-    "bias": "bias",
+    "transform.0.weight": "lm_head.dense.weight",
+    "transform.0.bias": "lm_head.dense.bias",
+    "transform.2.weight": "lm_head.layer_norm.weight",
+    "transform.2.bias": "lm_head.layer_norm.bias",
+    "bias": "lm_head.bias",
 }
+"""Names of WordHead's weights, and what a checkpoint of that kind calls them."""
 
 
 def pretrained_head(model: str) -> dict[str, Any]:
@@ -171,9 +172,7 @@ def pretrained_head(model: str) -> dict[str, Any]:
         return {}
     with safe_open(path, "pt") as file:
         names = set(file.keys())
-        for home, table in (("cls.predictions.", BERT_HEAD), ("lm_head.", ROBERTA_HEAD)):
-            if all(home + theirs in names for theirs in table.values()):
-                return {
-                    ours: file.get_tensor(home + theirs).float() for ours, theirs in table.items()
-                }
+        for table in (BERT_HEAD, ROBERTA_HEAD):
+            if names.issuperset(table.values()):
+                return {ours: file.get_tensor(theirs).float() for ours, theirs in table.items()}
     return {}

@@ -20,7 +20,8 @@ class Siamese(Objective[SiameseOptions]):
 
     def __init__(self, setting: Setting[SiameseOptions]) -> None:
         super().__init__(setting)
-        d, count = setting.encoder.dimension, setting.options.negatives
+        d = setting.encoder.dimension
+        count = setting.options.negatives
         self.negatives = Negatives(setting.store, setting.pairs, count=count, seed=setting.seed)
         with seeded(setting.seed):
             self.score = nn.Sequential(
@@ -37,7 +38,8 @@ class Siamese(Objective[SiameseOptions]):
             if utterance not in place:
                 place[utterance] = len(sequences)
                 sequences.append(s.text(utterance))
-        candidates = np.asarray([[place[int(u)] for u in row] for row in drawn])
+        places = [place[utterance] for utterance in drawn.ravel().tolist()]
+        candidates = np.asarray(places).reshape(drawn.shape)
         return self.batches(sequences, pairs, candidates)
 
     def _context(self, pair: int) -> np.ndarray:
@@ -62,6 +64,7 @@ class Siamese(Objective[SiameseOptions]):
             truth = np.zeros(len(candidates), np.int64)
             response = rows[self.tensor(batch.place[candidates])]
 
+        # SentenceBERT's classifier: both vectors, and how far apart they are in each dimension
         u = context[:, None].expand_as(response)
         scores = self.score(torch.cat([u, response, (u - response).abs()], -1))
         # Scores of a net have a scale of their own, so that there is no temperature.

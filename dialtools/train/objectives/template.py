@@ -56,18 +56,11 @@ class Templates(Objective[TemplateOptions]):
         templates = s.store.template[pairs].astype(np.int64)
         templates = np.where(templates < 0, utterances, templates)
         sequences: list[np.ndarray] = []
-
-        def added(side: np.ndarray) -> np.ndarray:
-            distinct, place = np.unique(side, return_inverse=True)
-            start = len(sequences)
-            sequences.extend(s.text(int(text)) for text in distinct)
-            return start + place
-
         rows = Rows(
-            utterance=added(utterances),
-            utterance_again=added(utterances),
-            template=added(templates),
-            template_again=added(templates),
+            utterance=_add_distinct(sequences, utterances, s),
+            utterance_again=_add_distinct(sequences, utterances, s),
+            template=_add_distinct(sequences, templates, s),
+            template_again=_add_distinct(sequences, templates, s),
             keys=templates,
         )
         return self.batches(sequences, pairs, rows)
@@ -98,19 +91,32 @@ class Templates(Objective[TemplateOptions]):
         """Return the unit vectors of both passes of utterances and of templates."""
         window = self.tensor(np.ones(len(rows), np.int64))
         headed = self.head(rows, window)
-
-        def unit(side: np.ndarray, layer: nn.Module | None = None) -> Tensor:
-            vectors = headed[self.tensor(batch.place[side])]
-            return nn.functional.normalize(layer(vectors) if layer else vectors, dim=1)
-
+        sequences = batch.extra
         return Views(
-            utterance=unit(batch.extra.utterance),
-            utterance_again=unit(batch.extra.utterance_again),
-            template=unit(batch.extra.template, self.align),
-            template_again=unit(batch.extra.template_again, self.align),
+            utterance=self._unit(headed, batch, sequences.utterance),
+            utterance_again=self._unit(headed, batch, sequences.utterance_again),
+            template=self._unit(headed, batch, sequences.template, self.align),
+            template_again=self._unit(headed, batch, sequences.template_again, self.align),
         )
+
+    def _unit(
+        self, headed: Tensor, batch: Batch, side: np.ndarray, layer: nn.Module | None = None
+    ) -> Tensor:
+        """Return (N, D) unit vectors of the sequences of a side, through a layer if it has one."""
+        vectors = headed[self.tensor(batch.place[side])]
+        return nn.functional.normalize(layer(vectors) if layer else vectors, dim=1)
 
     def save(self, directory: Path) -> None:
         """Keep the alignment layer: compression applies it to templates (METHODS 11, 31)."""
         if self.align is not None:
             save_alignment(self.align, directory)
+
+
+def _add_distinct(
+    sequences: list[np.ndarray], texts_N: np.ndarray, setting: Setting[TemplateOptions]
+) -> np.ndarray:
+    """Append the tokens of each distinct text; return (N,) where those of each text stand."""
+    distinct, place = np.unique(texts_N, return_inverse=True)
+    start = len(sequences)
+    sequences.extend(setting.text(int(text)) for text in distinct)
+    return start + place
