@@ -38,9 +38,8 @@ class Compression:
         """Encode the templates.
 
         Raises:
-            ConfigError: if --align is asked of a model without the layer. DataError: if the file
-            has
-                no templates.
+            ConfigError: if --align is asked of a model without the layer.
+            DataError: if the file has no templates.
         """
         self.options = options
         self.names: list[str] = []

@@ -122,10 +122,8 @@ class Embedder:
         self._refuse_cut(encoded, shard)
         columns: dict[str, Any] = {name: self._column(name, shard) for name in self.columns}
         if self.options.tokens:
-            columns |= {
-                name.replace("embedding", "tokens"): counts
-                for name, counts in self._by_field(encoded.tokens).items()
-            }
+            for name, counts in self._by_field(encoded.tokens).items():
+                columns[name.replace("embedding", "tokens")] = counts
         float16 = self.options.dtype == "float16"
         vectors = self._by_field(encoded.vectors)
         try:
@@ -137,17 +135,16 @@ class Embedder:
                 hint="--keep names the fields to carry",
             ) from None
         self.schema = self.schema or batch.schema
-        counts = Counts(len(shard), encoded.distinct, int(encoded.cut.sum()))
-        self.counts.add(counts)
-        return batch, counts
+        added = Counts(rows=len(shard), distinct=encoded.distinct, cut=int(encoded.cut.sum()))
+        self.counts.add(added)
+        return batch, added
 
     def _encoded(self, shard: list[Record]) -> Encoded:
         """Encode all fields of all rows, field by field."""
         items: list[Turns] = [turns_of(record, name) for name in self.fields for _, record in shard]
         encoder = self.model.encoder
-        if (
-            not encoder.role_tokens
-        ):  # then who speaks makes no difference, and texts are distinct less
+        # without speaker tokens who speaks makes no difference, and fewer texts are distinct
+        if not encoder.role_tokens:
             items = [(texts, None) for texts, _ in items]
         return encode_turns(encoder, items, self.model.settings, self.advance)
 

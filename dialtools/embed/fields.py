@@ -20,24 +20,28 @@ OFFERED = (
 """The fields that are embedded where none are named: the first of these that a record has."""
 
 
-def choose_fields(given: Sequence[str], first: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the fields to embed: those given, or what the first record offers.
+def choose_fields(named: Sequence[str], first: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the fields to embed: those named, or what the first record offers.
 
     Raises:
         ConfigError: if it has none of them, naming those it has.
     """
-    for names in (tuple(given),) if given else OFFERED:
-        missing = [part for name in names for part in name.split("+") if part not in first]
-        if not missing:
-            return names
-        if given:
-            raise ConfigError(
-                f"no field {missing[0]!r} in the input; there are {', '.join(first)}",
-                hint=nearest(missing[0], list(first)),
-            )
-    raise ConfigError(
-        f"no field text in the input; there are {', '.join(first)}", hint="name one with --field"
-    )
+    there = f"there are {', '.join(first)}"
+    if not named:
+        offered = (names for names in OFFERED if not _missing(names, first))
+        if chosen := next(offered, None):
+            return chosen
+        raise ConfigError(f"no field text in the input; {there}", hint="name one with --field")
+    if missing := _missing(named, first):
+        hint = nearest(missing[0], list(first))
+        raise ConfigError(f"no field {missing[0]!r} in the input; {there}", hint=hint)
+    return tuple(named)
+
+
+def _missing(names: Sequence[str], record: Mapping[str, Any]) -> list[str]:
+    """Return what a record lacks of some fields, each of which may be several joined by +."""
+    parts = [part for name in names for part in name.split("+")]
+    return [part for part in parts if part not in record]
 
 
 def vector_name(name: str, fields: Sequence[str]) -> str:

@@ -18,8 +18,14 @@ from torch import Tensor, nn
 
 from dialtools.encoder.randomness import seeded
 
-LEVELS, DEPTH, WIDTH = 3, 3, 32
-BATCH, RATE, EPOCHS = 64, 1e-3, 1
+LEVELS = 3
+DEPTH = 3  # steps a level
+WIDTH = 32  # of the hidden layers of a coupling
+BATCH = 64
+RATE = 1e-3
+EPOCHS = 1
+SETTLING_ROWS = 1024
+"""Rows that actnorm is settled on: a batch of 64 has too few for the variance of a dimension."""
 CONSTANT = 1e-4
 """Of the largest deviation: a dimension below it is taken for constant."""
 
@@ -130,7 +136,7 @@ def fit_flow(vectors_ND: np.ndarray, *, seed: int) -> FittedFlow:
         flow = Flow(vectors_ND.shape[1])
         rows = torch.from_numpy(np.ascontiguousarray(vectors_ND, np.float32))
         order = torch.randperm(len(rows))
-        flow(rows[order[: max(BATCH, 1024)]], settle=True)
+        flow(rows[order[:SETTLING_ROWS]], settle=True)
         optimiser = torch.optim.Adam(flow.parameters(), RATE)
         for _ in range(EPOCHS):
             for batch in order.split(BATCH):

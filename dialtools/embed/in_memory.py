@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -37,12 +38,15 @@ def open_model(
         batch_tokens=options.batch_tokens or default_batch_tokens(device),
         precision=choose_precision(options.precision, device),
     )
+    return partial(_field_vectors, encoder, settings)
 
-    def embed(records: Sequence[Record], fields: Sequence[str]) -> dict[str, np.ndarray]:
-        columns = {field: column_of_turns(records, field) for field in fields}
-        return {
-            field: encode_turns(encoder, turns, settings, lambda _: None).vectors
-            for field, turns in columns.items()
-        }
 
-    return embed
+def _field_vectors(
+    encoder: Encoder, settings: Settings, records: Sequence[Record], fields: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Return (N, D) vectors of each field of N records."""
+    columns = {field: column_of_turns(records, field) for field in fields}
+    return {
+        field: encode_turns(encoder, turns, settings, lambda _: None).vectors
+        for field, turns in columns.items()
+    }

@@ -35,7 +35,7 @@ def turns(where: Where, record: Mapping[str, Any]) -> Iterator[Row]:
         BadDialogue: if the record is no dialogue.
     """
     talk = dialogue(record)
-    key, given = field_of_turns(record)
+    key, listed = field_of_turns(record)
     # beside a history, the response and its speaker are the last turn, not facts of the dialogue
     last_turn = (RESPONSE, "speaker") if key == HISTORY else ()
     shared = {k: v for k, v in record.items() if k not in (key, "id", "dialogue_id", *last_turn)}
@@ -43,7 +43,7 @@ def turns(where: Where, record: Mapping[str, Any]) -> Iterator[Row]:
     history = [
         {"speaker": who, "text": text} for who, text in zip(talk.speakers, talk.texts, strict=True)
     ]
-    for i, turn in enumerate(given):
+    for i, turn in enumerate(listed):
         fields = turn if isinstance(turn, dict) else {}
         facts = {k: v for k, v in fields.items() if k not in (*TEXT_KEYS, *SPEAKER_KEYS)}
         yield {**shared, "turn": i, **history[i], **facts, HISTORY: history[: i + 1]}
@@ -60,7 +60,8 @@ class Candidates:
         if not isinstance(listed, list) or not all(isinstance(text, str) for text in listed):
             raise ValueError("candidates: expected a list of texts")
         true = record.get("positive", record.get("response"))
-        for text in [*listed, true] if isinstance(true, str) else listed:
+        texts = [*listed, true] if isinstance(true, str) else listed
+        for text in texts:
             if text not in self.seen:
                 self.seen.add(text)
                 yield {"text": text}

@@ -58,10 +58,10 @@ def encode_turns(
         vectors, counts = encoder.encode([" ".join(texts) for texts, _ in distinct])
         advance(len(distinct))
         return Encoded(
-            _finished(vectors, settings)[place],
-            counts[place],
-            np.zeros(len(items), bool),
-            len(distinct),
+            vectors=_finished(vectors, settings)[place],
+            tokens=counts[place],
+            cut=np.zeros(len(items), bool),
+            distinct=len(distinct),
         )
     sequences, counts, cut = sequences_of(encoder, list(distinct), settings.max_length)
     vectors = encode(
@@ -71,10 +71,16 @@ def encode_turns(
         precision=settings.precision,
         advance=advance,
     )
-    return Encoded(_finished(vectors, settings)[place], counts[place], cut[place], len(distinct))
+    return Encoded(
+        vectors=_finished(vectors, settings)[place],
+        tokens=counts[place],
+        cut=cut[place],
+        distinct=len(distinct),
+    )
 
 
 def _finished(vectors: np.ndarray, settings: Settings) -> np.ndarray:
+    """Return vectors rounded and scaled as the settings say."""
     if settings.float16_round:
         vectors = vectors.astype(np.float16).astype(np.float32)
     return unit(vectors) if settings.normalize else vectors

@@ -38,7 +38,7 @@ class Transform:
         if options.transform and options.transform not in KINDS:
             self.fitted, _ = transforms.load(options.transform, space)
         elif options.fit_on:
-            self._fit(self._vectors_of(options.fit_on), options.fit_on)
+            self._fit(self._vectors_of(options.fit_on), source=options.fit_on)
 
     @property
     def waits(self) -> bool:
@@ -47,10 +47,8 @@ class Transform:
 
     def fit(self, batches: Iterable[pa.RecordBatch]) -> None:
         """Fit it to the vectors of the input."""
-        self._fit(
-            (part for batch in batches for part in _matrices(batch).values()),
-            ", ".join(self.options.inputs) or "-",
-        )
+        parts = (part for batch in batches for part in _matrices(batch).values())
+        self._fit(parts, source=", ".join(self.options.inputs) or "-")
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return a batch with its vectors transformed, scaled to length 1 again if they were."""
@@ -65,12 +63,12 @@ class Transform:
         }
         return pa.RecordBatch.from_pydict(columns)
 
-    def _fit(self, parts: Iterable[np.ndarray], source: str) -> None:
+    def _fit(self, parts: Iterable[np.ndarray], *, source: str) -> None:
         options = self.options
         kind = options.transform or ""
         self.fitted = transforms.fit(kind, parts, dimensions=options.dimensions, seed=options.seed)
         if options.save_transform and not options.dry_run:
-            about = {
+            facts = {
                 "kind": kind,
                 **self.space,
                 "model": options.model,
@@ -78,17 +76,22 @@ class Transform:
                 "dimensions": options.dimensions,
                 "seed": options.seed,
             }
-            transforms.save(options.save_transform, self.fitted, about, overwrite=self.overwrite)
+            transforms.save(options.save_transform, self.fitted, facts, overwrite=self.overwrite)
 
     def _vectors_of(self, path: str) -> Iterator[np.ndarray]:
+        """Return the vectors of an embedding file.
+
+        Raises:
+            ConfigError: if they are of another model, or transformed already.
+        """
         source = read_embeddings([path])
-        about: dict[str, Any] = orjson.loads(source.metadata.get("dialtools", "{}"))
+        facts: dict[str, Any] = orjson.loads(source.metadata.get("dialtools", "{}"))
         hint = "--fit-on takes Parquet or Arrow that dial-embed wrote with this --model"
-        if "weights" not in about:
+        if "weights" not in facts:
             raise ConfigError("does not tell which model its vectors are of", where=path, hint=hint)
-        if differs := transforms.differs(about, self.space):
-            raise ConfigError(f"its vectors are of {differs}", where=path, hint=hint)
-        if (about.get("options") or {}).get("transform"):
+        if difference := transforms.difference(facts, self.space):
+            raise ConfigError(f"its vectors are of {difference}", where=path, hint=hint)
+        if (facts.get("options") or {}).get("transform"):
             raise ConfigError("its vectors are transformed already", where=path)
         return iter(source.vectors.values())
 

@@ -128,8 +128,9 @@ def fit(kind: str, parts: Iterable[np.ndarray], *, dimensions: int | None, seed:
         if len(part):
             moments.add(part)
     if moments.n < 2 or moments.spectrum()[0][0] <= 0:
-        equal = f"{moments.n} vectors, all equal: nothing to fit {kind} to"
-        raise DataError(equal if moments.n else "no vectors to fit to")
+        if not moments.n:
+            raise DataError("no vectors to fit to")
+        raise DataError(f"{moments.n} vectors, all equal: nothing to fit {kind} to")
     if kind == "flow":
         from dialtools.embed.flow import fit_flow
 
@@ -137,27 +138,36 @@ def fit(kind: str, parts: Iterable[np.ndarray], *, dimensions: int | None, seed:
     return AFFINE[kind](moments, dimensions, seed)
 
 
-def save(path: str, fitted: Fitted, about: dict[str, Any], *, overwrite: bool) -> None:
-    """Write a transform as safetensors, with what it is and whose vectors it is for."""
+def save(path: str, fitted: Fitted, facts: dict[str, Any], *, overwrite: bool) -> None:
+    """Write a transform as safetensors.
+
+    Args:
+        facts: what it is, and whose vectors it is for.
+    """
     from safetensors.numpy import save_file
 
     tensors = {name: np.ascontiguousarray(value) for name, value in fitted.tensors().items()}
+    metadata = {"dialtools": json.dumps({"schema": SCHEMA, **facts})}
     with atomic_file(path, overwrite=overwrite) as temporary:
-        save_file(
-            tensors, str(temporary), metadata={"dialtools": json.dumps({"schema": SCHEMA, **about})}
-        )
+        save_file(tensors, str(temporary), metadata=metadata)
 
 
-def differs(about: dict[str, Any], space: dict[str, Any]) -> str | None:
-    """Say how vectors differ from those of `space` (model, pooling, length), if they do."""
-    if about.get("weights") != space["weights"]:
-        return f"another model ({about.get('model') or (about.get('options') or {}).get('model')})"
-    if about.get("pooling") != space["pooling"]:
-        return f"another pooling ({about.get('pooling')}, not {space['pooling']})"
-    if about.get("normalize") != space["normalize"]:
-        unit_length = "length 1, unlike these"
-        return unit_length if about.get("normalize") else "any length, unlike these of length 1"
-    return None
+def difference(facts: dict[str, Any], space: dict[str, Any]) -> str | None:
+    """Return how vectors differ from those of `space` (model, pooling, length), if they do.
+
+    Args:
+        facts: what a file of a transform, or of embeddings, tells of its vectors.
+    """
+    if facts.get("weights") != space["weights"]:
+        options = facts.get("options") or {}
+        return f"another model ({facts.get('model') or options.get('model')})"
+    if facts.get("pooling") != space["pooling"]:
+        return f"another pooling ({facts.get('pooling')}, not {space['pooling']})"
+    if facts.get("normalize") == space["normalize"]:
+        return None
+    if facts.get("normalize"):
+        return "length 1, unlike these"
+    return "any length, unlike these of length 1"
 
 
 def load(path: str, space: dict[str, Any]) -> tuple[Fitted, dict[str, Any]]:
@@ -173,24 +183,25 @@ def load(path: str, space: dict[str, Any]) -> tuple[Fitted, dict[str, Any]]:
 
     try:
         with safe_open(path, "np") as file:
-            about = json.loads((file.metadata() or {}).get("dialtools", "{}"))
+            facts = json.loads((file.metadata() or {}).get("dialtools", "{}"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError, ValueError):
-        about, tensors = {}, {}
-    if about.get("schema") != SCHEMA:
+        facts = {}
+        tensors = {}
+    if facts.get("schema") != SCHEMA:
         raise DataError(
             "not a fitted transform",
             where=path,
             hint=f"--transform takes {', '.join(KINDS)}, or a file of --save-transform",
         )
-    if unlike := differs(about, space):
+    if unlike := difference(facts, space):
         raise ConfigError(
             f"fitted to vectors of {unlike}",
             where=path,
             hint="fit it anew: --transform KIND --fit-on FILE",
         )
-    if about["kind"] == "flow":
+    if facts["kind"] == "flow":
         from dialtools.embed.flow import FittedFlow
 
-        return FittedFlow.of(tensors), about
-    return Affine(**tensors), about
+        return FittedFlow.of(tensors), facts
+    return Affine(**tensors), facts

@@ -99,7 +99,8 @@ class Act(Task[ActProtocol]):
         """
         super().__init__(options)
         train, test = read_rows(options)
-        acts_of_train, acts_of_test = ([self._acts(row) for row in part] for part in (train, test))
+        acts_of_train = [self._acts(row) for row in train]
+        acts_of_test = [self._acts(row) for row in test]
         names = sorted(set().union(*acts_of_train, *acts_of_test))
         if len(names) < 2:
             raise DataError(
@@ -146,9 +147,8 @@ class Act(Task[ActProtocol]):
         """Return micro, macro, weighted and samples F1 of the acts whose sigmoid is above 0.5."""
         from dialtools.metrics import f1
 
-        counts = f1.counts(
-            truth, outputs[0] > 0
-        )  # a sigmoid is above 0.5 where its logit is above 0
+        guessed = outputs[0] > 0  # a sigmoid is above 0.5 where its logit is above 0
+        counts = f1.counts(truth, guessed)
         sums = counts.sum(0, dtype="float64")
         figures = {
             f"{name}-f1": 100 * float(average(sums)) for name, average in f1.AVERAGES.items()

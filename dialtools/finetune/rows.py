@@ -27,7 +27,10 @@ def read_rows(options: FinetuneOptions) -> Rows:
         DataError: if a file cannot be read, a part is empty, or no record is in it.
     """
     if options.train and options.test:
-        return Rows(*(_records([path], options) for path in (options.train, options.test)))
+        return Rows(
+            train=_records([options.train], options),
+            test=_records([options.test], options),
+        )
 
     records = _records(options.inputs, options)
     names = (field_of(where, record, options.split) for where, record in records)

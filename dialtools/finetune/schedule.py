@@ -91,14 +91,18 @@ def follow(
         keep: called when the state is the best so far.
         draw: orders the rows of each epoch.
     """
-    course, waited = Course(), 0
+    course = Course()
+    waited = 0
     for _ in range(schedule.epochs):
         order = draw.permutation(schedule.rows)
         for start in range(0, schedule.rows, schedule.batch_size):
             if course.steps % schedule.between == 0:
                 waited += 1
-                if (score := validate()) > course.best:
-                    course.best, course.chosen, waited = score, course.steps, 0
+                score = validate()
+                if score > course.best:
+                    course.best = score
+                    course.chosen = course.steps
+                    waited = 0
                     keep()
             step(order[start : start + schedule.batch_size], schedule.rate(course.steps))
             course.steps += 1

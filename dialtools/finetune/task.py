@@ -89,7 +89,9 @@ class Task(Generic[Options]):
     def columns(self) -> Mapping[str, Sequence[Any]]:
         """The fields that all tested rows have, by their names."""
         records = [record for _, record in self._tested_records]
-        shared = [name for name in records[0] if all(name in r for r in records)] if records else []
+        if not records:
+            return {}
+        shared = [name for name in records[0] if all(name in record for record in records)]
         return {name: [record[name] for record in records] for name in shared}
 
     @property

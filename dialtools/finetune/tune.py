@@ -20,6 +20,7 @@ from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.randomness import seeded
 from dialtools.errors import DataError, ModelError
+from dialtools.finetune.options import FinetuneOptions
 from dialtools.finetune.schedule import Course, Schedule, follow
 from dialtools.finetune.task import Figures, Items, Task
 from dialtools.metrics.episodes import Episode, sample_sets
@@ -85,7 +86,8 @@ class Tuner:
         self.precision = choose_precision(options.precision, self.device)
         self.batch_tokens = options.batch_tokens or default_batch_tokens(self.device)
         self.task.cut = 0
-        self.train, self.test = self._tokens(self.task.train), self._tokens(self.task.test)
+        self.train = self._tokens(self.task.train)
+        self.test = self._tokens(self.task.test)
         self.start = _copy(self.encoder)
         self.encoder.to(self.device)
 
@@ -104,16 +106,17 @@ class Tuner:
             DataError: if there are no rows to validate on.
             ModelError: if the loss is not finite.
         """
-        began, options = time.monotonic(), self.task.options
+        began = time.monotonic()
+        options = self.task.options
         episode = sample_sets(self.task.labels, shots, seed=seed)
         if not len(episode.val):
             raise DataError(f"{len(episode.train)} training rows, none left to validate on")
 
         self.encoder.load_state_dict(self.start)
         with seeded(options.train_seed, self.device):
-            head = build_head(
-                self.encoder.dimension, self.task.outputs, dropout=self.task.dropout
-            ).to(self.device)
+            width = self.encoder.dimension
+            head = build_head(width, self.task.outputs, dropout=self.task.dropout)
+            head = head.to(self.device)
             course = self._train(head, episode)
 
         outputs = self._outputs(head, self.test)
@@ -137,7 +140,8 @@ class Tuner:
     def _train(self, head: nn.Module, episode: Episode) -> Course:
         """Train, and leave encoder and head in the best state."""
         options = self.task.options
-        train, validation = self.train.select(episode.train), self.train.select(episode.val)
+        train = self.train.select(episode.train)
+        validation = self.train.select(episode.val)
         model = nn.ModuleList([self.encoder, head])
         optimiser = torch.optim.AdamW(
             model.parameters(), lr=options.lr, weight_decay=0.0, eps=EPSILON, fused=True
@@ -199,7 +203,8 @@ class Tuner:
 
     def _side_outputs(self, head: nn.Module, side: Sequence[np.ndarray]) -> np.ndarray:
         """Return (N, C) or (N, D); equal sequences are encoded once."""
-        distinct = {sequence.tobytes(): sequence for sequence in side}
+        keys = [sequence.tobytes() for sequence in side]
+        distinct = dict(zip(keys, side, strict=True))
         vectors_ND = encode(
             self.encoder,
             list(distinct.values()),
@@ -208,10 +213,10 @@ class Tuner:
         )
         outputs = head(torch.from_numpy(vectors_ND).to(self.device)).cpu().numpy()
         place = {key: i for i, key in enumerate(distinct)}
-        return outputs[[place[sequence.tobytes()] for sequence in side]]
+        return outputs[[place[key] for key in keys]]
 
 
-def _schedule(options: Any, rows: int) -> Schedule:
+def _schedule(options: FinetuneOptions, rows: int) -> Schedule:
     return Schedule(
         rows=rows,
         batch_size=options.batch_size,

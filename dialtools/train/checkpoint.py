@@ -16,7 +16,10 @@ from dialtools.train.loop import Trainer
 
 FILE = "checkpoint.safetensors"
 BEST = "best.safetensors"
-ENCODER, OBJECTIVE, OPTIMISER = "encoder.", "head.", "optimiser."
+# What stands before the name of each tensor. An objective's parameters are those of its head.
+ENCODER = "encoder."
+OBJECTIVE = "head."
+OPTIMISER = "optimiser."
 
 
 def save(trainer: Trainer, directory: Path, *, facts: Mapping[str, Any]) -> None:

@@ -48,17 +48,14 @@ def template_losses(
     Returns:
         (N,) in nats.
     """
-    u = views.utterance
-    t = views.template
+    u, u_again, t, t_again = views
     excluded = None if same is None else same.repeat(2, 2)
     total = u.new_zeros(len(u))
     if share.utterance:
-        utterances = one_way(u, views.utterance_again, temperature=temperature.utterance)
+        utterances = one_way(u, u_again, temperature=temperature.utterance)
         total = total + share.utterance * utterances
     if share.template:
-        templates = one_way(
-            t, views.template_again, temperature=temperature.template, excluded=excluded
-        )
+        templates = one_way(t, t_again, temperature=temperature.template, excluded=excluded)
         total = total + share.template * templates
     if share.pair:
         picks = {"utterances": [(t, u)], "templates": [(u, t)], "both": [(t, u), (u, t)]}

@@ -107,8 +107,9 @@ class Contrast(Objective[ContrastOptions]):
 
 def false_negatives(batch: Batch, setting: Setting[ContrastOptions]) -> np.ndarray:
     """Return (2N, 2N) bool: rows of the same text; with masking, neighbours in a dialogue too."""
-    store, keys, n = setting.store, batch.extra.keys, len(batch.pairs)
-    false = duplicates.same_text(keys[:n], keys[n:])
+    store = setting.store
+    anchor_keys, positive_keys = np.split(batch.extra.keys, 2)
+    false = duplicates.same_text(anchor_keys, positive_keys)
     if setting.options.mask_false_negatives:
         false |= duplicates.neighbours(store.dialogue[batch.pairs], store.turn[batch.pairs])
     return false
