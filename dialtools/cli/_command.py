@@ -47,8 +47,8 @@ class Command:
 
     def run(self, argv: list[str]) -> int:
         """Parse, run, and return the exit status."""
-        given = _parser.raw_values(self.click_command(), argv, self.specs)
-        options, origins = self.resolve(given)
+        flags = _parser.raw_values(self.click_command(), argv, self.specs)
+        options, origins = self.resolve(flags)
         if getattr(options, "print_config", False):
             sys.stdout.write(_help.toml(self.specs, options, origins))
             return ExitCode.OK
@@ -59,14 +59,14 @@ class Command:
         self.function(options, run)
         return run.exit_code
 
-    def resolve(self, given: Mapping[str, Any]) -> tuple[Any, dict[str, str]]:
+    def resolve(self, flags: Mapping[str, Any]) -> tuple[Any, dict[str, str]]:
         """Return the options object and the source of each value.
 
         The first that has a value wins: flags, environment, --config, recipe, default.
         """
         variables = environment(self.options, self.name.split()[0], os.environ)
-        layers = [Layer("flag", given), variables]
-        config = given.get("config") or variables.values.get("config")
+        layers = [Layer("flag", flags), variables]
+        config = flags.get("config") or variables.values.get("config")
         if config:
             layers.append(_help.read_toml(config))
         if self.recipe:

@@ -15,10 +15,10 @@ def scored(runs: Runs, options: Any) -> Scored:
     Args:
         options: those of the task with those of the report (`cli.finetune.TaskCommand`).
     """
-    from dialtools.eval.identity import identity
+    from dialtools.eval.identity import item_digests
     from dialtools.eval.score import Scored
 
-    items = identity(runs.task.columns, also=(runs.task.label_field,))
+    items = item_digests(runs.task.columns, also=(runs.task.label_field,))
     dataset = options.name or options.test or ", ".join(options.inputs)
     return Scored([_score(metric, items) for metric in runs.measured(dataset)], metadata={})
 

@@ -150,7 +150,8 @@ def _drawn(grid: Grid) -> Table:
 def as_markdown(grid: Grid, _run: Run) -> str:
     """Return the table in Markdown, its title below."""
     rule = ["---" if grid.stands_left(i) else "---:" for i in range(len(grid.head))]
-    head, *rows = [[_escaped(cell, MARKDOWN) for cell in row] for row in (grid.head, *grid.rows)]
+    head = _escaped_row(grid.head, MARKDOWN)
+    rows = [_escaped_row(row, MARKDOWN) for row in grid.rows]
     lines = [f"| {' | '.join(row)} |\n" for row in (head, rule, *rows)]
     return "".join(lines) + f"\n{_escaped(grid.title, MARKDOWN)}\n"
 
@@ -158,8 +159,7 @@ def as_markdown(grid: Grid, _run: Run) -> str:
 def as_latex(grid: Grid, _run: Run) -> str:
     """Return the table for LaTeX with booktabs, its title as a comment above."""
     head, *body = [
-        " & ".join(_escaped(cell, LATEX) for cell in row) + " \\\\"
-        for row in (grid.head, *grid.rows)
+        " & ".join(_escaped_row(row, LATEX)) + " \\\\" for row in (grid.head, *grid.rows)
     ]
     columns = "".join("l" if grid.stands_left(i) else "r" for i in range(len(grid.head)))
     lines = [
@@ -188,6 +188,10 @@ def as_csv(records: Sequence[dict[str, Any]]) -> str:
 def _plain(text: str) -> str:
     """Return a text on one line, without what would steer a terminal."""
     return "".join(c for c in " ".join(text.split()) if c.isprintable())
+
+
+def _escaped_row(cells: Iterable[str], table: dict[str, str]) -> list[str]:
+    return [_escaped(cell, table) for cell in cells]
 
 
 def _escaped(text: str, table: dict[str, str]) -> str:

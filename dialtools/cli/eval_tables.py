@@ -19,13 +19,13 @@ from dialtools.eval.options.suite import SuiteOptions
 )
 def suite(options: SuiteOptions, run: Run) -> None:
     from dialtools.cli._pieces import finishing, take_pieces
-    from dialtools.eval import suite as suites
     from dialtools.eval import suite_job as task
+    from dialtools.eval.suite import load_suite, with_tasks
     from dialtools.streams.resume import claim
 
-    benchmark = suites.load(options.inputs[0])
+    benchmark = load_suite(options.inputs[0])
     if options.task:
-        benchmark = suites.only(benchmark, options.task)
+        benchmark = with_tasks(benchmark, options.task)
     places = task.find_places(benchmark, list(dict.fromkeys(options.inputs[1:])))
     job = task.job_of(run.name, options, benchmark, places)
     with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:

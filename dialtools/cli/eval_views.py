@@ -58,8 +58,6 @@ def plot(options: PlotOptions, run: Run) -> None:
     else:
         draw_map(picture.points, picture.labels, options.output, overwrite=options.overwrite)
     if options.coordinates:
-        rows = zip(picture.points.tolist(), picture.labels, picture.texts, strict=True)
-        records = ({"x": x, "y": y, "label": label, "text": text} for (x, y), label, text in rows)
-        write_records(records, options.coordinates, overwrite=options.overwrite)
+        write_records(picture.records(), options.coordinates, overwrite=options.overwrite)
     points = counted(len(picture.points), "point")
     run.close(f"{options.output}: {points}, {counted(len(set(picture.labels)), 'label')}")

@@ -25,6 +25,7 @@ from dialtools.metrics import counts
 from dialtools.metrics.counts import Spearman, Sums
 
 MOST_LABELS = 100_000
+"""A record may not ask for more: the sums of F1 are dense, resamples x 3 labels."""
 Statistic = Sums | Spearman
 
 
@@ -53,17 +54,16 @@ def size(each: Any) -> int:
     return len(first) if isinstance(first, list) else 0
 
 
-def _grouped(_metric: str, right: Sequence[Any], of: Sequence[Any]) -> Sums:
-    return counts.ratio(_numbers(right), _numbers(of))
+def _grouped(_metric: str, right: Sequence[Any], sizes: Sequence[Any]) -> Sums:
+    return counts.ratio(_numbers(right), _numbers(sizes))
 
 
 def _four(_metric: str, right: Sequence[Any], binary: Sequence[Any], out: Sequence[Any]) -> Sums:
     hit, detected = _numbers(right), _numbers(binary)
     outside = _numbers(out) == 1
-    inside = np.where(outside, np.nan, hit)
-    return counts.mean_of_shares(
-        np.column_stack([hit, inside, detected, np.where(outside, hit, np.nan)])
-    )
+    hit_inside = np.where(outside, np.nan, hit)
+    hit_outside = np.where(outside, hit, np.nan)
+    return counts.mean_of_shares(np.column_stack([hit, hit_inside, detected, hit_outside]))
 
 
 def _area(_metric: str, placement: Sequence[Any], out: Sequence[Any]) -> Sums:
@@ -97,7 +97,7 @@ KINDS: dict[tuple[str, ...], Callable[..., Statistic]] = {
 
 
 def _numbers(values: Sequence[Any]) -> np.ndarray:
-    return np.asarray([np.nan if v is None else v for v in values], np.float64)
+    return np.asarray([np.nan if value is None else value for value in values], np.float64)
 
 
 def without(metric: str, each: Any, rows_N: np.ndarray) -> float:

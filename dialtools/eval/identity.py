@@ -31,28 +31,29 @@ TELLING = (
     "positive",
     "candidates",
 )
-"""Columns that say what an item is, whichever model embedded it; of these, what a file has."""
+"""Columns that say what an item is, whichever model embedded it; a file has some of them."""
 
 
-def identity(
+def item_digests(
     columns: Mapping[str, Sequence[Any]],
     rows: np.ndarray | None = None,
     *,
     also: Sequence[str] = (),
 ) -> dict[str, str]:
-    """Return {column: digest of its values in order}.
+    """Return {column: digest of its values in order} of the test items.
 
-    Files that kept different columns still share some.
+    A digest a column, not one in all: files that kept different columns still share some.
 
     Args:
         rows: the rows that are test items, if not all.
         also: further columns that tell, e.g. that of the labels.
     """
-    names = [name for name in dict.fromkeys((*TELLING, *also)) if name in columns]
-    return {
-        name: _digest(columns[name] if rows is None else [columns[name][row] for row in rows])
-        for name in names
-    }
+    digests = {}
+    for name in dict.fromkeys((*TELLING, *also)):
+        if name in columns:
+            values = columns[name]
+            digests[name] = _digest(values if rows is None else [values[row] for row in rows])
+    return digests
 
 
 def differing(first: Mapping[str, str], second: Mapping[str, str]) -> list[str] | None:

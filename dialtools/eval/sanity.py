@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 
 from dialtools.eval import each
-from dialtools.eval.identity import identity
+from dialtools.eval.identity import item_digests
 from dialtools.eval.score import Score
 from dialtools.streams.vectors import Embeddings
 from dialtools.words import index_terms
@@ -36,7 +36,8 @@ def check(
         "test": balance(test, test_labels),
     }
     fields = embedded(train)
-    known, asked = texts(train, fields), texts(test, fields)
+    known = row_texts(train, fields)
+    asked = row_texts(test, fields)
     leaked = None
     if known is not None and asked is not None:
         exact = repeated(known, asked)
@@ -67,7 +68,7 @@ def balance(part: Embeddings, labels: Sequence[Any]) -> dict[str, Any]:
         "smallest": min(sizes.values(), default=0),
         "largest": largest,
         "majority": round(100 * largest / max(len(labels), 1), 2),
-        "items": identity(part.columns),
+        "items": item_digests(part.columns),
     }
 
 
@@ -86,18 +87,19 @@ def embedded(part: Embeddings) -> list[str]:
     return [name for name in likely if name in part.columns][:1]
 
 
-def texts(part: Embeddings, fields: Sequence[str]) -> list[str] | None:
+def row_texts(part: Embeddings, fields: Sequence[str]) -> list[str] | None:
     """Return the text of each row, its turns one after the other.
 
     None if no field is named, a column is not there, or it holds no texts.
     """
     if not fields or any(name not in part.columns for name in fields):
         return None
-    rows = [
-        [turn for name in fields for turn in _turns(part.columns[name][row])]
-        for row in range(len(part))
-    ]
+    rows = [_turns_of_row(part, fields, row) for row in range(len(part))]
     return ["\n".join(turns) for turns in rows] if all(rows) else None
+
+
+def _turns_of_row(part: Embeddings, fields: Sequence[str], row: int) -> list[str]:
+    return [turn for name in fields for turn in _turns(part.columns[name][row])]
 
 
 def _turns(value: Any) -> list[str]:

@@ -19,9 +19,15 @@ DIGITS = 6
 
 
 def shares(values_N: np.ndarray) -> list[float | int | None]:
-    """Return numbers as JSON writes them shortest: rounded, whole ones as integers, NaN as null."""
+    """Return numbers so that JSON is short: rounded, whole ones as integers, NaN as null."""
     rounded = np.round(np.asarray(values_N, np.float64), DIGITS).tolist()
-    return [None if v != v else int(v) if v.is_integer() else v for v in rounded]
+    return [_shortest(value) for value in rounded]
+
+
+def _shortest(value: float) -> float | int | None:
+    if math.isnan(value):
+        return None
+    return int(value) if value.is_integer() else value
 
 
 @dataclass
@@ -68,8 +74,9 @@ class Score:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Score:
         """Return the score that a record tells of."""
-        facts = {name: value for name, value in record.items() if name != "schema"}
-        return cls(**{**dict.fromkeys(("low", "high", "std"), math.nan), **facts})
+        facts: dict[str, Any] = dict.fromkeys(("low", "high", "std"), math.nan)  # not in records
+        facts |= {name: value for name, value in record.items() if name != "schema"}
+        return cls(**facts)
 
     def record(self, *, each: bool = True) -> dict[str, Any]:
         """Return the score as a record; what is not known is left out.
@@ -79,7 +86,7 @@ class Score:
         """
         facts = {"schema": SCHEMA, **vars(self)}
         if not each:
-            facts["each"], facts["items"], facts["groups"] = [], {}, []
+            facts |= {"each": [], "items": {}, "groups": []}
         return {name: value for name, value in facts.items() if _is_known(value)}
 
 

@@ -26,8 +26,10 @@ from typing import Any, NamedTuple
 from dialtools.errors import ConfigError, nearest
 from dialtools.eval.tasks.catalog import TASKS
 
-HOME = Path(__file__).parent / "suites"
+SHIPPED = Path(__file__).parent / "suites"
+"""Suites that are named without a path."""
 AVERAGE = "average"
+"""What stands for the data set in the rows of averages."""
 
 
 class Row(NamedTuple):
@@ -82,8 +84,7 @@ class Suite:
             by_set = [dataset.rows() for dataset in self._sets_of(task)]
             rows += [row for rows_of_set in by_set for row in rows_of_set]
             if len(by_set) > 1:
-                averages = [[row._replace(dataset=AVERAGE) for row in each] for each in by_set]
-                rows += [row for row in averages[0] if all(row in each for each in averages)]
+                rows += _average_rows(by_set)
         return rows
 
     def _sets_of(self, task: str) -> list[Dataset]:
@@ -109,19 +110,25 @@ class Suite:
         return averages
 
 
+def _average_rows(by_set: Sequence[Sequence[Row]]) -> list[Row]:
+    """Return the rows, called averages, that all data sets have."""
+    averages = [[row._replace(dataset=AVERAGE) for row in rows] for rows in by_set]
+    return [row for row in averages[0] if all(row in rows for rows in averages)]
+
+
 def names() -> list[str]:
     """Return the names of the shipped suites."""
-    return sorted(path.stem for path in HOME.glob("*.toml"))
+    return sorted(path.stem for path in SHIPPED.glob("*.toml"))
 
 
-def load(name: str) -> Suite:
+def load_suite(name: str) -> Suite:
     """Read a suite: a shipped one by name, or a TOML file.
 
     Raises:
         ConfigError: if there is none, or it is not one.
     """
     known = names()
-    path = HOME / f"{name}.toml" if name in known else Path(name)
+    path = SHIPPED / f"{name}.toml" if name in known else Path(name)
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -135,12 +142,10 @@ def load(name: str) -> Suite:
     except KeyError:
         raise ConfigError("has no [[set]]", where=name) from None
     except TypeError as error:
-        raise ConfigError(
-            str(error)
-            .replace("Dataset.__init__()", "a [[set]]")
-            .replace("Suite.__init__()", "a suite"),
-            where=name,
-        ) from None
+        # Python's words for a field that is missing or unknown, in the user's terms
+        message = str(error).replace("Dataset.__init__()", "a [[set]]")
+        message = message.replace("Suite.__init__()", "a suite")
+        raise ConfigError(message, where=name) from None
     for dataset in sets:
         _check(dataset, name)
     return suite
@@ -165,8 +170,8 @@ def _check(dataset: Dataset, suite: str) -> None:
             )
 
 
-def only(suite: Suite, tasks: Sequence[str]) -> Suite:
-    """Return the sets of some tasks.
+def with_tasks(suite: Suite, tasks: Sequence[str]) -> Suite:
+    """Return the suite with the sets of some tasks alone.
 
     Raises:
         ConfigError: if the suite has no such task.

@@ -65,7 +65,7 @@ def _share_below(scores_N: np.ndarray, others_M: np.ndarray) -> np.ndarray:
 def false_alarms_at_recall(
     scores_N: np.ndarray, positive_N: np.ndarray, recall: float = 0.95
 ) -> np.ndarray:
-    """Return (N,) 1 where a row is at or above a threshold, else 0.
+    """Return (N,) 1 where a row is at or above a threshold, else 0; NaN without a positive.
 
     The threshold is the highest that finds `recall` of the positives.
     """

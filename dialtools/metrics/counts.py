@@ -65,11 +65,9 @@ def roc_area(placements_N: np.ndarray, positive_N: np.ndarray) -> Sums:
     mean placement of the positives, plus that of the negatives, less the area of the whole sample.
     """
     area = float(placements_N[positive_N].mean()) if positive_N.any() else float("nan")
-    both = mean_of_shares(
-        np.column_stack(
-            [np.where(positive_N, placements_N, np.nan), np.where(positive_N, np.nan, placements_N)]
-        )
-    )
+    of_positives = np.where(positive_N, placements_N, np.nan)
+    of_negatives = np.where(positive_N, np.nan, placements_N)
+    both = mean_of_shares(np.column_stack([of_positives, of_negatives]))
     return Sums(both.parts, lambda s: 2 * both.function(s) - area)
 
 
@@ -94,10 +92,9 @@ class Spearman:
         (x, xx), (y, yy) = (series.ranks(weights_NB) for series in self.series)
         mean = (total + 1) / 2
         xy = np.einsum("nb,nb,nb->b", weights_NB, x, y)
-        return share(
-            xy - total * mean**2,
-            np.sqrt(np.maximum(xx - total * mean**2, 0) * np.maximum(yy - total * mean**2, 0)),
-        )
+        level = total * mean**2
+        spread = np.sqrt(np.maximum(xx - level, 0) * np.maximum(yy - level, 0))
+        return share(xy - level, spread)
 
 
 class _Order:
@@ -145,7 +142,7 @@ def label_f1(
 def class_f1(truth_N: np.ndarray, guess_RN: np.ndarray, average: str) -> Sums:
     """Return F1 of one class an item, averaged over R runs.
 
-    Of the classes that a run's items have or were guessed.
+    A run's classes are those that its items have or were guessed, as scikit-learn takes them.
     """
     from scipy import sparse
 
@@ -153,7 +150,8 @@ def class_f1(truth_N: np.ndarray, guess_RN: np.ndarray, average: str) -> Sums:
     edges = [0]
     for guess_N in guess_RN:
         names, both = np.unique(np.concatenate([truth_N, guess_N]), return_inverse=True)
-        true, guess = both[: len(truth_N), None].tolist(), both[len(truth_N) :, None].tolist()
+        true = both[: len(truth_N), None].tolist()
+        guess = both[len(truth_N) :, None].tolist()
         parts.append(_f1_parts(true, guess, len(names)))
         edges.append(edges[-1] + 3 * len(names))
 
@@ -187,9 +185,9 @@ def _f1_parts(truth: Sequence[Sequence[int]], guess: Sequence[Sequence[int]], la
 
 def _correlation(sums_B6: np.ndarray) -> np.ndarray:
     n, x, y, xx, yy, xy = sums_B6.T
-    return share(
-        n * xy - x * y, np.sqrt(np.maximum(n * xx - x * x, 0) * np.maximum(n * yy - y * y, 0))
-    )
+    spread_x = np.maximum(n * xx - x * x, 0)  # below 0 by rounding alone
+    spread_y = np.maximum(n * yy - y * y, 0)
+    return share(n * xy - x * y, np.sqrt(spread_x * spread_y))
 
 
 def share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from dialtools.metrics.counts import Spearman, Sums
 
 BLOCK = 500_000
-"""Numbers a block of resamples."""
+"""Numbers in a block of resamples: 4 MB of float64, so that memory does not grow."""
 
 
 def draws(n: int, resamples: int, *, seed: int, items: int = 0) -> Iterator[np.ndarray]:
@@ -77,10 +77,9 @@ def two_sided(differences_B: np.ndarray) -> float:
 def sign_flips(differences_NK: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
     """Return (K,) two-sided p-values of paired differences under random swaps of two models.
 
-    They are swapped item by item.
-
-    All 2^N swaps where they are no more than the resamples, which makes the test exact. An item
-    that does not count (NaN) is no item; sums that differ by rounding alone are equal.
+    They are swapped item by item, in all 2^N ways if these are no more than the resamples, which
+    makes the test exact. An item that does not count (NaN) is no item; sums that differ by rounding
+    alone are equal.
     """
     d = np.nan_to_num(differences_NK, nan=0.0)
     n = len(d)
@@ -100,7 +99,7 @@ def sign_flips(differences_NK: np.ndarray, *, resamples: int, seed: int) -> np.n
 def holm(p_M: np.ndarray) -> np.ndarray:
     """Return p-values adjusted so that no true hypothesis is rejected, but for the chosen chance.
 
-    Holm 1979.
+    By Holm (1979): the i-th smallest times the tests that are left, never below the one before.
     """
     order, m = np.argsort(p_M, kind="stable"), len(p_M)
     adjusted = np.empty(m)
@@ -111,7 +110,7 @@ def holm(p_M: np.ndarray) -> np.ndarray:
 def benjamini_hochberg(p_M: np.ndarray) -> np.ndarray:
     """Return p-values adjusted so that in expectation the chosen share of the rejected is wrong.
 
-    Benjamini and Hochberg 1995.
+    By Benjamini and Hochberg (1995): the i-th smallest times M / i, never above the one after.
     """
     order, m = np.argsort(p_M, kind="stable"), len(p_M)
     steps = p_M[order] * m / np.arange(1, m + 1)

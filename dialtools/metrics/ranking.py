@@ -14,7 +14,7 @@ from scipy.special import gammaln
 def exact_scores(queries_QD: np.ndarray, candidates_CD: np.ndarray) -> np.ndarray:
     """Return (Q, C) dot products, bit-equal for bit-equal candidates.
 
-    A matrix product alone does not promise that.
+    A matrix product alone does not promise that, and ties are judged by equality.
     """
     first: dict[bytes, int] = {}
     place_C = [
@@ -34,12 +34,12 @@ def ranks(
         valid_QC: False where a candidate does not count.
     """
     rows = np.arange(len(scores_QC))
-    own_Q1 = scores_QC[rows, truth_Q][:, None]
+    truth_Q1 = scores_QC[rows, truth_Q][:, None]
     counts = np.ones_like(scores_QC, bool) if valid_QC is None else valid_QC.copy()
     counts[rows, truth_Q] = False
-    return np.stack(
-        [((scores_QC > own_Q1) & counts).sum(1), ((scores_QC == own_Q1) & counts).sum(1)], 1
-    )
+    beaten_by_Q = ((scores_QC > truth_Q1) & counts).sum(1)
+    tied_Q = ((scores_QC == truth_Q1) & counts).sum(1)
+    return np.stack([beaten_by_Q, tied_Q], 1)
 
 
 def top_k(beaten_tied_Q2: np.ndarray, k: int, *, ties: str = "average") -> np.ndarray:
@@ -76,7 +76,7 @@ def block_ranks(
     The last block may be shorter.
 
     Args:
-        same_N: an integer for each distinct response; those equal to the own one do not count.
+        same_N: an integer for each distinct response; those equal to the true one do not count.
     """
     parts: list[np.ndarray] = []
     for start in range(0, len(queries_ND), block):
@@ -119,7 +119,9 @@ def first_reciprocal_rank(
     t = _tied(scores, positive, sizes_Q)
     possible = (t.positives_before == 0) & (t.positives > 0) & (t.place <= t.size - t.positives + 1)
     gain = np.zeros(len(scores))
-    n, p, j = t.size[possible], t.positives[possible], t.place[possible]
+    n = t.size[possible]
+    p = t.positives[possible]
+    j = t.place[possible]
     log_chance = _log_choose(n - j, p - 1) - _log_choose(n, p)
     gain[possible] = np.exp(log_chance) / (t.before[possible] + j)
     return np.add.reduceat(gain, np.cumsum(sizes_Q) - sizes_Q)

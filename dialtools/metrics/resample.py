@@ -125,9 +125,7 @@ def bootstrap_sums(
 
 def percentiles(resampled: np.ndarray) -> tuple[float, float]:
     """Return the 95 % interval of a resampled statistic; where it is undefined it is left out."""
-    low, high = (
-        np.nanpercentile(resampled, [2.5, 97.5])
-        if not np.isnan(resampled).all()
-        else (np.nan, np.nan)
-    )
+    if np.isnan(resampled).all():
+        return float("nan"), float("nan")
+    low, high = np.nanpercentile(resampled, [2.5, 97.5])
     return float(low), float(high)

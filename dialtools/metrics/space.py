@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 BLOCK = 2048
+"""Rows whose kernel with all others is held at once: memory grows with N, not with its square."""
 
 
 def unit(vectors_ND: np.ndarray) -> np.ndarray:

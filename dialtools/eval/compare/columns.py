@@ -170,15 +170,22 @@ def _models(files: Sequence[str]) -> tuple[dict[str, Column], int]:
 
     One column, or one for each model where a file holds a score of several.
     """
-    everything = [list(read_scores([path])) for path in files]
-    published = sum("published" in seed.record for seeds in everything for seed in seeds)
-    by_file = [[seed for seed in seeds if _is_measured(seed.record)] for seeds in everything]
-    if all(len({seed.row for seed in seeds}) == len(seeds) for seeds in by_file):
+    by_file: list[list[Seed]] = []
+    published = 0
+    for path in files:
+        seeds = list(read_scores([path]))
+        published += sum("published" in seed.record for seed in seeds)
+        by_file.append([seed for seed in seeds if _is_measured(seed.record)])
+    if not any(map(_has_repeated_row, by_file)):
         return {"": _column(by_file)}, published
 
     models = dict.fromkeys(_model(seed) for seeds in by_file for seed in seeds)
     columns = {model: _column([_seeds_of(model, seeds) for seeds in by_file]) for model in models}
     return columns, published
+
+
+def _has_repeated_row(seeds: Sequence[Seed]) -> bool:
+    return len({seed.row for seed in seeds}) < len(seeds)
 
 
 def _is_measured(record: Mapping[str, Any]) -> bool:

@@ -58,16 +58,18 @@ def untested_notes(comparison: Comparison) -> Iterator[str]:
 def records(comparison: Comparison) -> list[dict[str, Any]]:
     """Return a record for each score of each model but the baseline, of what is known."""
     models = list(comparison.columns)[1:]
-    every = [
-        _record(comparison, row, name, value)
-        for row in comparison.rows
-        for name in models
-        if (value := comparison.value(row, name))
-    ]
-    return [
-        {key: value for key, value in record.items() if value != "" and value == value}
-        for record in every
-    ]
+    every = []
+    for row in comparison.rows:
+        for name in models:
+            value = comparison.value(row, name)
+            if value is not None:
+                every.append(_without_unknown(_record(comparison, row, name, value)))
+    return every
+
+
+def _without_unknown(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record without empty texts and NaN."""
+    return {key: value for key, value in record.items() if value != "" and value == value}
 
 
 def _record(comparison: Comparison, row: Row, name: str, value: Value) -> dict[str, Any]:

@@ -85,9 +85,8 @@ class SplitOptions(ReportOptions):
     test_split: str = option("test", metavar="NAME", group="Input", help="its value for test rows")
 
     def __post_init__(self) -> None:
-        if bool(self.inputs) == bool(self.train or self.test) or bool(self.train) != bool(
-            self.test
-        ):
+        files = (self.train, self.test)
+        if bool(self.inputs) == any(files) or any(files) != all(files):
             raise ConfigError("name --train FILE and --test FILE, or one file with a split column")
 
 

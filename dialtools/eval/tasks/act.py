@@ -22,7 +22,7 @@ import orjson
 
 from dialtools.errors import ConfigError, DataError
 from dialtools.eval import probe, sanity
-from dialtools.eval.identity import identity
+from dialtools.eval.identity import item_digests
 from dialtools.eval.options.act import ActOptions
 from dialtools.eval.rows import groups
 from dialtools.eval.score import Score, Scored, of_queries
@@ -55,7 +55,7 @@ def evaluate(options: ActOptions, advance: Callable[[int], None] = lambda _: Non
         "setting": options.target,
         "seed": options.seed,
         "chosen": layer.chosen,
-        "items": identity(parts.test.columns, also=(TARGET,)),
+        "items": item_digests(parts.test.columns, also=(TARGET,)),
         "groups": groups(parts.test, options.group),
     }
     scores = _f1_scores(truth.test, guess_NA, facts)

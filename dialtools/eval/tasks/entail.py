@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dialtools.errors import DataError
-from dialtools.eval.identity import identity
+from dialtools.eval.identity import item_digests
 from dialtools.eval.options.entail import EntailOptions
 from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score, Scored
@@ -79,7 +79,7 @@ def _score(part: Embeddings, setting: str, options: EntailOptions) -> Score:
         n=len(right_N),
         seed=options.seed,
         each={"right": sums_A2[:, 0].tolist(), "of": sums_A2[:, 1].tolist()},
-        items=identity(part.columns, cosines.rows, also=(options.label,)),
+        items=item_digests(part.columns, cosines.rows, also=(options.label,)),
         data={
             "anchors": len(sums_A2),
             "triplets": len(right_N),

@@ -12,13 +12,14 @@ import numpy as np
 
 from dialtools.errors import DataError
 from dialtools.eval import probe, sanity
-from dialtools.eval.identity import identity
+from dialtools.eval.identity import item_digests
 from dialtools.eval.options.infer import InferOptions
 from dialtools.eval.rows import groups
 from dialtools.eval.score import Scored, of_queries
 from dialtools.streams.vectors import Embeddings
 
 TRUE = ("1", "true", "yes")
+"""What columns say of a row that has a label, in lower case: JSON, CSV and people differ."""
 
 
 def evaluate(options: InferOptions, advance: Callable[[int], None] = lambda _: None) -> Scored:
@@ -42,7 +43,7 @@ def evaluate(options: InferOptions, advance: Callable[[int], None] = lambda _: N
         "dataset": options.name or parts.test.name,
         "setting": setting,
         "seed": options.seed,
-        "items": identity(parts.test.columns, also=options.label),
+        "items": item_digests(parts.test.columns, also=options.label),
         "groups": groups(parts.test, options.group),
     }
     right_N, frequent_N = 100.0 * (guess_N == truth.test), 100.0 * (truth.test == majority)
@@ -94,7 +95,8 @@ def classes(part: Embeddings, names: tuple[str, ...]) -> list[str]:
             raise DataError(f"row {column.index(None) + 1} has no {name}", where=part.name)
     if len(columns) == 1:
         return [str(value) for value in columns[0]]
-    return [
-        str(any(str(value).lower() in TRUE for value in row)).lower()
-        for row in zip(*columns, strict=True)
-    ]
+    return ["true" if any(map(_is_true, row)) else "false" for row in zip(*columns, strict=True)]
+
+
+def _is_true(value: Any) -> bool:
+    return str(value).lower() in TRUE

@@ -10,7 +10,7 @@ import numpy as np
 from dialtools.errors import DataError
 from dialtools.eval import sanity
 from dialtools.eval.episodes import Episodes
-from dialtools.eval.identity import identity
+from dialtools.eval.identity import item_digests
 from dialtools.eval.labelled import Labelled, labelled_rows, without_label
 from dialtools.eval.options.intent import METHODS, IntentOptions
 from dialtools.eval.rows import read_parts
@@ -22,7 +22,7 @@ from dialtools.streams.vectors import Embeddings
 
 @dataclass
 class Trial:
-    """What a method of classification is given.
+    """What a classifier learns from, what it tells, and how its scores are called.
 
     Attributes:
         known, asked: the rows to learn from and those to tell, as vectors with labels.
@@ -95,7 +95,7 @@ def _scores(
             "task": "intent",
             "dataset": name,
             "seed": options.seed,
-            "items": identity(test.columns, also=(options.label,)),
+            "items": item_digests(test.columns, also=(options.label,)),
         },
     )
     if len(trial.names) < 2 or not asked.labels:
@@ -120,14 +120,14 @@ def _vectors(part: Embeddings, options: IntentOptions, weight: float | None) -> 
 
 def prototype_scores(trial: Trial) -> list[Score]:
     """Return the accuracy of each shot count: the class whose mean has the largest dot product."""
-    classes_N, scores = trial.asked.classes(trial.names), []
+    known, asked = trial.known, trial.asked
+    names = trial.names
+    classes_N = asked.classes(names)
+    scores = []
     for shots in trial.options.shots:
-        episodes = trial.episodes.take(trial.known.labels, shots)
+        episodes = trial.episodes.take(known.labels, shots)
         right_RN = np.stack(
-            [
-                prototype_hits(trial.known, trial.asked, trial.names, episode.train, classes_N)
-                for episode in episodes
-            ]
+            [prototype_hits(known, asked, names, run.train, classes_N) for run in episodes]
         )
         scores.append(
             of_runs(
@@ -167,9 +167,9 @@ def regression_scores(trial: Trial) -> list[Score]:
 def prototype_hits(
     train: Labelled, test: Labelled, names: list[str], rows: np.ndarray, classes_N: np.ndarray
 ) -> np.ndarray:
-    """Return (N,) whether the class whose mean has the largest dot product is the row's.
+    """Return (N,) whether a row's class is that whose mean has the largest dot product with it.
 
-    METHODS 3.3.
+    As in METHODS 3.3.
 
     Args:
         rows: the training rows that the means are of.

@@ -18,8 +18,10 @@ from dialtools.eval.options.intent import IntentOptions
 from dialtools.eval.score import Score, of_runs, shares
 from dialtools.metrics import counts
 
-SEED, ITERATIONS = 42, 100
+SEED = 42
 """MTEB's; --seed is added."""
+ITERATIONS = 100
+"""MTEB's."""
 AVERAGES = ("macro", "weighted")
 
 
@@ -38,14 +40,11 @@ def scores(
     measured: list[Score] = []
     for shots in options.shots:
         drawn = undersamples(known.labels, shots, runs=options.runs, seed=seed)
-        guess_RN = np.stack(
-            [
-                predict(known.vectors[rows], learnt_M[rows], asked.vectors, seed=seed)
-                for rows in drawn
-            ]
-        )
-        own_facts = {"setting": f"{shots}-shot logreg{mark}", "n": len(truth_N), **facts}
-        measured += _scores_of_runs(truth_N, guess_RN, own_facts)
+        guesses = [
+            predict(known.vectors[rows], learnt_M[rows], asked.vectors, seed=seed) for rows in drawn
+        ]
+        run_facts = {"setting": f"{shots}-shot logreg{mark}", "n": len(truth_N), **facts}
+        measured += _scores_of_runs(truth_N, np.stack(guesses), run_facts)
     return measured
 
 

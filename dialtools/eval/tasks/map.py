@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,12 @@ class Map:
     labels: list[str]
     texts: list[str]
     title: str
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield a record for each point."""
+        rows = zip(self.points.tolist(), self.labels, self.texts, strict=True)
+        for (x, y), label, text in rows:
+            yield {"x": x, "y": y, "label": label, "text": text}
 
 
 def evaluate(options: PlotOptions) -> Map:

@@ -15,6 +15,7 @@ from dialtools.streams.vectors import Embeddings
 
 TEXT, TEMPLATE = "text_embedding", "template_embedding"
 HELD_OUT = 0.1
+"""Share of the training rows to choose lambda on, where there are no validation rows."""
 
 
 def without_made(part: Embeddings, options: IntentOptions) -> Embeddings:

@@ -9,7 +9,7 @@ import numpy as np
 from dialtools.errors import DataError
 from dialtools.eval import sanity
 from dialtools.eval.episodes import Episodes
-from dialtools.eval.identity import identity
+from dialtools.eval.identity import item_digests
 from dialtools.eval.labelled import Labelled, labelled_rows
 from dialtools.eval.options.oos import OosOptions
 from dialtools.eval.rows import read_parts
@@ -44,7 +44,7 @@ def evaluate(options: OosOptions) -> Scored:
         "dataset": options.name or parts.train.name,
         "seed": options.seed,
         "n": len(test.labels),
-        "items": identity(parts.test.columns, also=(options.label,)),
+        "items": item_digests(parts.test.columns, also=(options.label,)),
     }
 
     scores: list[Score] = []
@@ -148,10 +148,10 @@ def at_threshold(verdict: Verdict, threshold: float) -> dict[str, Shares]:
 
     It is 1, 0, or NaN where a row does not count.
     """
-    said_N = np.where(verdict.best > threshold, verdict.guess, verdict.oos)
+    assigned_N = np.where(verdict.best > threshold, verdict.guess, verdict.oos)
     out_N = verdict.classes == verdict.oos
-    right_N = (said_N == verdict.classes).astype(float)
-    binary_N = ((said_N == verdict.oos) == out_N).astype(float)
+    right_N = (assigned_N == verdict.classes).astype(float)
+    binary_N = ((assigned_N == verdict.oos) == out_N).astype(float)
     return {
         "accuracy": right_N,
         "in-accuracy": np.where(out_N, np.nan, right_N),

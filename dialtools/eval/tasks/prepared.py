@@ -90,27 +90,25 @@ class Intents:
         examples = len(self.train_labels)
         train = Labelled(unit_ND[:examples], self.train_labels)
         test = Labelled(unit_ND[examples:], self.test_labels)
+        return [self._accuracy(shots, train, test) for shots in self.episodes]
+
+    def _accuracy(self, shots: int, train: Labelled, test: Labelled) -> Score:
         classes_N = test.classes(self.names)
-
-        def accuracy(shots: int) -> Score:
-            hits_RN = np.stack(
-                [
-                    prototype_hits(train, test, self.names, rows, classes_N)
-                    for rows in self.episodes[shots]
-                ]
-            )
-            return of_runs(
-                (100.0 * hits_RN.mean(1)).tolist(),
-                task="intent",
-                dataset=self.file,
-                setting=f"{shots}-shot",
-                metric="accuracy",
-                n=len(classes_N),
-                seed=self.seed,
-                each=shares(hits_RN.mean(0)),
-            )
-
-        return [accuracy(shots) for shots in self.episodes]
+        runs = [
+            prototype_hits(train, test, self.names, rows, classes_N)
+            for rows in self.episodes[shots]
+        ]
+        hits_RN = np.stack(runs)
+        return of_runs(
+            (100.0 * hits_RN.mean(1)).tolist(),
+            task="intent",
+            dataset=self.file,
+            setting=f"{shots}-shot",
+            metric="accuracy",
+            n=len(classes_N),
+            seed=self.seed,
+            each=shares(hits_RN.mean(0)),
+        )
 
 
 def prepare_intents(file: str, options: CurveOptions) -> Intents:
@@ -139,13 +137,14 @@ def prepare_intents(file: str, options: CurveOptions) -> Intents:
     drawn = _draw(train_labels, options)
     # only what some run trains on is embedded: a few rows of thousands
     needed = np.unique(np.concatenate([rows for runs in drawn.values() for rows in runs]))
+    embedded = [*(train[i] for i in needed), *test]
     episodes = {
         shots: [np.searchsorted(needed, rows) for rows in runs] for shots, runs in drawn.items()
     }
     return Intents(
         file=file,
         seed=options.seed,
-        records=[records[row] for row in (*(train[i] for i in needed), *test)],
+        records=[records[row] for row in embedded],
         train_labels=[train_labels[i] for i in needed],
         test_labels=[labels[row] for row in test],
         names=names,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dialtools.errors import DataError
-from dialtools.eval.identity import identity
+from dialtools.eval.identity import item_digests
 from dialtools.eval.options.retrieve import RetrieveOptions
 from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score, Scored, of_queries
@@ -23,7 +23,8 @@ from dialtools.words import index_terms
 
 METRICS = {"map": average_precision, "mrr": first_reciprocal_rank}
 BLOCK = 512
-GIVEN = ("positives", "negatives")
+"""Queries whose candidates are scored at once: one matrix product over all of them."""
+LIST_COLUMNS = ("positives", "negatives")
 
 
 class Lists(NamedTuple):
@@ -57,7 +58,7 @@ def evaluate(options: RetrieveOptions) -> Scored:
     source = read_embeddings(options.inputs)
     lists = options.lists
     if lists == "auto":
-        lists = "given" if all(name in source.columns for name in GIVEN) else "bm25"
+        lists = "given" if all(name in source.columns for name in LIST_COLUMNS) else "bm25"
     parts = rows_by_part(source, split=options.split, part=options.part)
     scores = [
         score
@@ -79,7 +80,7 @@ def _scores(part: Embeddings, setting: str, kind: str, options: RetrieveOptions)
         "dataset": options.name or part.name,
         "seed": options.seed,
         "setting": setting,
-        "items": identity(part.columns, lists.queries, also=(options.label, options.text)),
+        "items": item_digests(part.columns, lists.queries, also=(options.label, options.text)),
     }
     cosine = similarities(part.matrix, lists)
     scores = []
@@ -156,11 +157,11 @@ def _rows(ids: Any, row: int, kind: str, place: dict[str, int], part: Embeddings
 
 
 def bm25_lists(part: Embeddings, options: RetrieveOptions) -> Lists:
-    """Return the texts that BM25 finds for each row: those of its label are positive.
+    """Return the texts that BM25 finds for each row; those of its label are positive.
 
-    As in DialogueCSE 5.2. Texts equal to the query's are left out (case and blanks apart), as are
-    positives beyond the first --positives. Rows with an empty label are candidates that are never
-    positive, and no queries.
+    This is how DialogueCSE 5.2 makes its lists. Texts equal to the query's are left out (case and
+    blanks apart), as are positives beyond the first --positives. Rows with an empty label are
+    candidates that are never positive, and no queries.
     """
     import bm25s
 
@@ -169,7 +170,8 @@ def bm25_lists(part: Embeddings, options: RetrieveOptions) -> Lists:
     if odd is not None:
         raise DataError(f"row {odd + 1}: {options.text}: expected a text", where=part.name)
     terms = [index_terms(text) or [""] for text in texts]
-    text_N = np.unique([" ".join(text.lower().split()) for text in texts], return_inverse=True)[1]
+    same_but_case = [" ".join(text.lower().split()) for text in texts]
+    text_N = np.unique(same_but_case, return_inverse=True)[1]
     label_N = np.unique([str(label) for label in labels], return_inverse=True)[1]
     index = bm25s.BM25()
     index.index(terms, show_progress=False)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dialtools.errors import DataError
-from dialtools.eval.identity import identity
+from dialtools.eval.identity import item_digests
 from dialtools.eval.options.select import SelectOptions
 from dialtools.eval.score import Score, Scored, of_queries
 from dialtools.metrics.ranking import block_ranks, exact_scores, ranks, reciprocal_rank, top_k
@@ -33,7 +33,7 @@ def evaluate(options: SelectOptions) -> Scored:
         "dataset": options.name or source.name,
         "setting": setting,
         "seed": options.seed,
-        "items": identity(source.columns, asked, also=(options.text,)),
+        "items": item_digests(source.columns, asked, also=(options.text,)),
     }
     return Scored(scores(ranks_Q2, options, **facts), source.metadata)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dialtools.errors import DataError
-from dialtools.eval.identity import identity
+from dialtools.eval.identity import item_digests
 from dialtools.eval.options.sts import StsOptions
 from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score, Scored, shares
@@ -58,7 +58,7 @@ def _scores(part: Embeddings, setting: str, options: StsOptions) -> list[Score]:
         "runs": 1,
         "n": len(part),
         "seed": options.seed,
-        "items": identity(part.columns, also=(options.score,)),
+        "items": item_digests(part.columns, also=(options.score,)),
     }
     scores = []
     for metric, correlation in METRICS.items():
