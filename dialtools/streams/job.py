@@ -74,28 +74,30 @@ class Changes(NamedTuple):
 def changes(before: Description, now: Description, *, free: Collection[str] = ()) -> Changes:
     """Return what differs; `free` are keys of options and facts that may.
 
-    Stdin, where the content it had is known, is read and compared.
+    A file that an option names is compared by content, as an input is, not by name. Stdin, where
+    the content it had is known, is read and compared.
     """
+    files: dict[str, Any] = before.get("files") or {}
+    files_now: dict[str, Any] = now["files"]
+    shared = [key for key in files_now if key in files]  # others show in the options
+    elsewhere = {*free, *shared}
     then: dict[str, Any] = before.get("options") or {}
     today: dict[str, Any] = now["options"]
     settings = [
         f"--{key} was {_shown(then.get(key))}, is {_shown(today.get(key))}"
         for key in dict.fromkeys([*today, *then])
-        if key not in free and then.get(key) != today.get(key)
+        if key not in elsewhere and then.get(key) != today.get(key)
     ]
     settings += [
         f"{key} was {_shown(before.get(key))}, is {_shown(value)}"
         for key, value in now.items()
         if key not in ("options", "inputs", "files", *free) and before.get(key) != value
     ]
-    files: dict[str, Any] = before.get("files") or {}
-    files_now: dict[str, Any] = now["files"]
-    shared = [key for key in files_now if key in files]  # others show in the options
     inputs = [
         *_changed_inputs(before.get("inputs") or [], now["inputs"]),
         *(_change(files[key], files_now[key]) for key in shared if key not in free),
     ]
-    return Changes(settings, [change for change in inputs if change])
+    return Changes(settings, [change for change in dict.fromkeys(inputs) if change])
 
 
 def _changed_inputs(

@@ -233,6 +233,21 @@ def test_a_link_into_nothing_is_not_ours_either(output, options, flags):
     assert link.is_symlink()
 
 
+def test_a_file_that_an_option_names_is_known_by_content_by_whatever_name(
+    output, options, tmp_path
+):
+    labelled = tmp_path / "labelled.jsonl"
+    labelled.write_text("a\n")
+    interrupt(output, replace(options, other=str(labelled)))
+    moved = replace(options, other=str(labelled.rename(tmp_path / "moved.jsonl")))
+    with pytest.raises(KeyboardInterrupt), work_on(output, moved, resume=True) as work:
+        assert work.pieces
+        raise KeyboardInterrupt
+    (tmp_path / "moved.jsonl").write_text("b\n")
+    with pytest.raises(OutputError, match=r"moved.jsonl was 2 bytes .*, is 2 bytes"):
+        work_on(output, moved, resume=True).__enter__()
+
+
 def test_a_failing_run_removes_its_folder_only_if_nothing_worth_keeping_is_in_it(output, options):
     with pytest.raises(ValueError, match="no such label"), work_on(output, options) as work:
         (work.folder / ".store.tmp").write_text("half a store")
