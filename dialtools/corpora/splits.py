@@ -26,8 +26,15 @@ def rows_by_split(values: Iterable[Any]) -> dict[str, list[int]]:
     """Return the rows of each value in order of first occurrence; those without one are of ""."""
     rows: dict[str, list[int]] = {}
     for row, value in enumerate(values):
-        rows.setdefault("" if value is None else str(value), []).append(row)
+        rows.setdefault(_text(value), []).append(row)
     return rows
+
+
+def _text(value: Any) -> str:
+    """Return a value as one types it: true and false as JSON has them, nothing as nothing."""
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def rows_of_split(splits: Splits, name: str, *, column: str, where: object) -> Sequence[int]:
