@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,8 @@ from dialtools.errors import OutputError
 
 WITHOUT_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 """What file systems say that know no locks; runs go unguarded there, rather than not at all."""
+
+WAIT_SECONDS = 0.2
 
 
 class Lock:
@@ -42,18 +45,27 @@ class Lock:
         os.pwrite(self.descriptor, f"{os.getpid()}\n".encode(), 0)
 
     def _take(self, wait: Callable[[str], None] | None) -> None:
+        if self._is_free():
+            return
+        holder = os.pread(self.descriptor, 32, 0).decode("ascii", "replace").strip()
+        message = f"another run is at work here{f' (process {holder})' if holder else ''}"
+        if wait is None:
+            raise OutputError(message, where=self.path.parent)
+        wait(message)
+        # asked again and again: a Ctrl-C just before a call that blocks would wait with it
+        while not self._is_free():
+            time.sleep(WAIT_SECONDS)
+
+    def _is_free(self) -> bool:
+        """Take the lock if nobody has it, and tell whether it could be taken."""
         try:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.pread(self.descriptor, 32, 0).decode("ascii", "replace").strip()
-            message = f"another run is at work here{f' (process {holder})' if holder else ''}"
-            if wait is None:
-                raise OutputError(message, where=self.path.parent) from None
-            wait(message)
-            fcntl.flock(self.descriptor, fcntl.LOCK_EX)
+            return False
         except OSError as error:
             if error.errno not in WITHOUT_LOCKS:
                 raise
+        return True
 
     def release(self) -> None:
         os.close(self.descriptor)
