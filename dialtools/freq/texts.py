@@ -198,6 +198,8 @@ class _Rows:
 
     def __init__(self, chunk: Chunk) -> None:
         self.chunk = chunk
+        self.columnar = chunk.columnar  # asked of every record, so looked up once
+        self.json = chunk.json
         self.texts: list[str] = []
         self.counts: list[int] = []
         self.dialogues: list[str | None] = []
@@ -210,9 +212,9 @@ class _Rows:
     def keep(self, number: int, record: dict[str, Any]) -> None:
         """Keep a record, the row or line of that number."""
         place = number - self.chunk.first
-        if self.chunk.columnar:
+        if self.columnar:
             self.rows.append(place)
-        elif self.chunk.json:
+        elif self.json:
             self.lines = self.lines or self.chunk.data.split(b"\n")
             self.kept.append(self.lines[place].rstrip() + b"\n")
         else:
@@ -220,7 +222,7 @@ class _Rows:
 
     def payload(self) -> bytes | pa.RecordBatch:
         """Return the records that were kept."""
-        if not self.chunk.columnar:
+        if not self.columnar:
             return b"".join(self.kept)
         batch = self.chunk.data
         if len(self.rows) == batch.num_rows:
