@@ -129,7 +129,9 @@ class _Table:
 
 
 def _is_operand(text: str) -> bool:
-    return text == "-" or Path(text).exists() or "=" in text or bool(glob.glob(text))  # noqa: PTH207
+    if text == "-" or "=" in text or Path(text).exists():
+        return True
+    return bool(glob.glob(text))  # noqa: PTH207
 
 
 def _operand(text: str) -> tuple[str, list[str]]:
