@@ -92,10 +92,6 @@ class Run:
         sys.stdout.write("".join(f"{name:<{width}}  {what}\n" for name, what in lines.items()))
         self.close("dry run: nothing was written")
 
-    def resolved(self) -> dict[str, Any]:
-        """Return every option by its TOML key."""
-        return {s.key: getattr(self.options, s.name) for s in self.specs if not s.positional}
-
     def provenance(self, counts: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return what made the output: version, argv, options, inputs, counts."""
         from dialtools.streams.provenance import provenance

@@ -10,15 +10,23 @@ from dialtools.embed.rows import PER
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.options import BatchOptions, DeviceOptions, RemoteCodeOptions
 from dialtools.errors import ConfigError, nearest
-from dialtools.options import DRY_RUN, RunOptions, option
+from dialtools.options import DRY_RUN, RunOptions, option, restated
 from dialtools.streams.formats import EMBEDDING_FORMATS
+from dialtools.streams.options import OutputOptions
 from dialtools.values import at_least, fraction, name_list, share
 
 KINDS = ("center", "top", "whiten", "flow")
 
 
 @dataclass
-class EmbedOptions(AnyRecordOptions, RemoteCodeOptions, DeviceOptions, BatchOptions, RunOptions):
+class EmbedOptions(
+    AnyRecordOptions,
+    OutputOptions,
+    RemoteCodeOptions,
+    DeviceOptions,
+    BatchOptions,
+    RunOptions,
+):
     """What is embedded, with what, and where the vectors go."""
 
     model: str = option(
@@ -137,23 +145,12 @@ class EmbedOptions(AnyRecordOptions, RemoteCodeOptions, DeviceOptions, BatchOpti
         shown="if it has one",
     )
 
-    output: str = option(
-        "-",
-        short="-o",
-        metavar="FILE",
-        group="Output",
-        help="file to write; - is stdout (not resumable)",
-        how=True,
+    output: str = restated(
+        OutputOptions, "output", help="file to write; - is stdout (not resumable)"
     )
-    to: str | None = option(
-        None,
-        metavar="FORMAT",
-        choices=EMBEDDING_FORMATS,
-        group="Output",
-        help="format of the output",
-        shown="by suffix; arrow on stdout",
+    to: str | None = restated(
+        OutputOptions, "to", choices=EMBEDDING_FORMATS, shown="by suffix; arrow on stdout"
     )
-    overwrite: bool = option(False, group="Output", help="replace an output that exists", how=True)
     resume: bool = option(
         False,
         group="Output",

@@ -5,22 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.encoder.catalog import POOLINGS
-from dialtools.options import DRY_RUN, argument, option
+from dialtools.options import DRY_RUN, argument, option, restated
 from dialtools.streams.formats import RECORD_FORMATS
+from dialtools.streams.options import InputOptions
 from dialtools.train import recipe
 from dialtools.train.objectives.catalog import OBJECTIVES
 from dialtools.values import (
-    ON_ERROR,
     at_least,
     int_list,
-    on_error_policy,
     share_below_one,
     steps_or_epoch,
 )
 
 
 @dataclass
-class StartOptions:
+class StartOptions(InputOptions):
     """What is read, what training starts from, and where the model goes."""
 
     inputs: tuple[str, ...] = argument(help="pair files; none or - is stdin")
@@ -43,30 +42,8 @@ class StartOptions:
         help="model directory to write",
         how=True,
     )
-    from_: str | None = option(
-        None,
-        metavar="FORMAT",
-        choices=RECORD_FORMATS,
-        group="Input",
-        help="format of the input",
-        shown="by suffix, else by content",
-    )
-    on_error: str = option(
-        "fail",
-        choices=ON_ERROR,
-        parse=on_error_policy,
-        group="Input",
-        help="what to do with a record that cannot be used",
-        how=True,
-    )
-    limit: int | None = option(
-        None,
-        short="-n",
-        metavar="N",
-        parse=at_least(0),
-        group="Input",
-        help="use the first N pairs only",
-    )
+    from_: str | None = restated(InputOptions, "from_", choices=RECORD_FORMATS)
+    limit: int | None = restated(InputOptions, "limit", help="use the first N pairs only")
     window: tuple[int, ...] = option(
         (),
         metavar="N[,N...]",
