@@ -1,11 +1,11 @@
-# dialtools: make demo | test | test-all | lint | types | man | bench | clean
+# dialtools: make demo | test | test-all | mutants | lint | types | man | bench | clean
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(abspath $(VENV))/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint types man bench clean
+.PHONY: help demo test test-all mutants lint types man bench clean
 PAGES := dialtools tests bench examples papers
 
 help: ## list the targets
@@ -33,6 +33,11 @@ test: $(VENV)/.ready-tests types ## lint, check types and run every test
 
 test-all: $(VENV)/.ready-tests ## the exhaustive tests too
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m ''
+
+mutants: $(VENV)/.ready-tests ## put faults into FILES="globs" and print those that no test notices
+	$(BIN)/python tests/mutants $(foreach glob,$(FILES),'$(glob)') $(if $(FAULTS),--faults $(FAULTS)) \
+		--count $(or $(COUNT),50) --seed $(or $(SEED),0) --jobs $(or $(JOBS),1) \
+		--score $(or $(SCORE),0) $(if $(TESTS),--tests $(TESTS))
 
 lint: $(VENV)/.ready-tests ## format and check
 	$(BIN)/ruff format $(PAGES)

@@ -47,13 +47,19 @@ def start(folder: Path, **settings: str) -> subprocess.Popen:
         folder: where the scripts and the server's socket are to be.
         settings: environment variables of the server.
     """
+    address = write_commands(folder)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **settings}
+    return subprocess.Popen([sys.executable, str(SERVER), address], env=environment)
+
+
+def write_commands(folder: Path) -> str:
+    """Write a script for each command; return the address of the server that they call."""
     address = str(folder / "socket")
     for command in COMMANDS:
         script = folder / command
         script.write_text(CLIENT.format(python=sys.executable, address=address))
         script.chmod(0o755)
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **settings}
-    return subprocess.Popen([sys.executable, str(SERVER), address], env=environment)
+    return address
 
 
 def start_cuda(folder: Path) -> None:
