@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from dialtools.errors import ConfigError, nearest
+from dialtools.shown import quoted
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ def lookup(table: Mapping[str, Entry], name: str, *, kind: str) -> Any:
     if name not in table:
         known = list(table)
         raise ConfigError(
-            f"unknown {kind} {name!r}",
+            f"unknown {kind} {quoted(name)}",
             hint=nearest(name, known) or f"choose from {', '.join(known)}",
         )
     return table[name].load()

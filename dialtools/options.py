@@ -21,6 +21,7 @@ from functools import cache
 from typing import Any, cast
 
 from dialtools.errors import ConfigError, nearest
+from dialtools.shown import quoted
 from dialtools.values import boolean, number, whole_number
 
 Choices = Iterable[str] | Callable[[], Iterable[str]]
@@ -186,7 +187,7 @@ def parse_value(spec: Spec, value: Any, *, source: str) -> Any:
     except ValueError as error:
         reason = str(error) or f"expected {spec.type.__name__}"
         hint = nearest(str(value), list(spec.choices)) if spec.choices else None
-        raise ConfigError(f"{source}: {value!r}: {reason}", hint=hint) from None
+        raise ConfigError(f"{source}: {quoted(value)}: {reason}", hint=hint) from None
 
 
 def _parse(spec: Spec, value: Any) -> Any:
@@ -246,7 +247,7 @@ def resolve(options: type, layers: Sequence[Layer]) -> tuple[Any, dict[str, str]
 def _check_keys(layer: Layer, known: list[str]) -> None:
     for key in layer.values:
         if key not in known:
-            raise ConfigError(f"{layer.name}: unknown key {key!r}", hint=nearest(key, known))
+            raise ConfigError(f"{layer.name}: unknown key {quoted(key)}", hint=nearest(key, known))
 
 
 def environment(options: type, command: str, environ: Mapping[str, str]) -> Layer:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
+from dialtools.shown import quoted
+
 T = TypeVar("T")
 Parser = Callable[[str], T]
 
@@ -109,7 +111,9 @@ def list_of(parser: Parser[T]) -> Parser[tuple[T, ...]]:
             try:
                 values.append(parser(part))
             except ValueError as error:
-                raise ValueError(f"{part!r}: {error}" if len(parts) > 1 else str(error)) from None
+                raise ValueError(
+                    f"{quoted(part)}: {error}" if len(parts) > 1 else str(error)
+                ) from None
         return tuple(dict.fromkeys(values))
 
     return parse

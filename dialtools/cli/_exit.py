@@ -14,6 +14,7 @@ from typing import NoReturn
 import click
 
 from dialtools.errors import ConfigError, DialError, ExitCode, nearest
+from dialtools.shown import LONGEST, printable
 
 
 def finish(name: str, body: Callable[[], int], *, debug: bool) -> NoReturn:
@@ -49,10 +50,11 @@ def _as_dial_error(error: Exception, name: str) -> DialError:
 
 def _report(name: str, error: DialError, *, debug: bool) -> int:
     if debug:
-        traceback.print_exc()
-    sys.stderr.write(f"{name}: {error}\n")
+        for line in traceback.format_exc().splitlines():
+            sys.stderr.write(f"{printable(line)}\n")
+    sys.stderr.write(f"{name}: {printable(str(error), LONGEST)}\n")
     if error.hint:
-        sys.stderr.write(f"  {error.hint}\n")
+        sys.stderr.write(f"  {printable(error.hint, LONGEST)}\n")
     return error.exit_code
 
 

@@ -16,6 +16,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from dialtools.cli._run import Run
+from dialtools.shown import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -98,6 +99,8 @@ def write_table(
         write_records(iter(records()), output, to="jsonl", overwrite=overwrite)
     else:
         text = as_csv(list(records())) if kind == "csv" else WRITERS[kind](grid, run)
+        if on_screen(output) and kind == "csv":
+            text = "".join(f"{printable(line)}\n" for line in text.splitlines())
         with open_output(output, overwrite=overwrite) as file:
             file.write(text.encode())
     sys.stdout.flush()
@@ -123,23 +126,23 @@ def as_screen(grid: Grid, run: Run) -> str:
 def _drawn(grid: Grid) -> Table:
     """Return the table as rich draws it."""
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(
-        title=escape(_plain(grid.title)) if grid.title else None,
+        title=Text(_plain(grid.title)) if grid.title else None,
         title_justify="left",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
     for i, name in enumerate(grid.head):
         justify = "left" if grid.stands_left(i) else "right"
-        table.add_column(escape(_plain(name)), justify=justify, no_wrap=i < grid.names)
+        table.add_column(Text(_plain(name)), justify=justify, no_wrap=i < grid.names)
     before = None
     for row in grid.rows:
-        cells = [escape(_plain(cell)) for cell in row]
+        cells = [Text(_plain(cell)) for cell in row]
         if row[0] == before:
-            cells[0] = ""
+            cells[0] = Text()
         elif grid.grouped and before is not None:
             table.add_section()
         table.add_row(*cells)
@@ -163,7 +166,7 @@ def as_latex(grid: Grid, _run: Run) -> str:
     ]
     columns = "".join("l" if grid.stands_left(i) else "r" for i in range(len(grid.head)))
     lines = [
-        f"% {' '.join(grid.title.split())}; needs \\usepackage{{booktabs}}",
+        f"% {_plain(grid.title)}; needs \\usepackage{{booktabs}}",
         f"\\begin{{tabular}}{{{columns}}}",
         "\\toprule",
         head,
@@ -187,7 +190,7 @@ def as_csv(records: Sequence[dict[str, Any]]) -> str:
 
 def _plain(text: str) -> str:
     """Return a text on one line, without what would steer a terminal."""
-    return "".join(c for c in " ".join(text.split()) if c.isprintable())
+    return printable(" ".join(text.split()))
 
 
 def _escaped_row(cells: Iterable[str], table: dict[str, str]) -> list[str]:

@@ -15,6 +15,7 @@ import click
 
 from dialtools.errors import EXIT_CODES, ConfigError
 from dialtools.options import Layer, Spec
+from dialtools.shown import STEERING, printable, quoted
 
 if TYPE_CHECKING:
     from dialtools.cli._command import Command, Group
@@ -178,13 +179,22 @@ def toml(all_specs: Sequence[Spec], options: Any, origins: Mapping[str, str]) ->
         if value is None:
             lines.append(f"# {spec.key} is not set\n")
         else:
-            lines.append(f"{spec.key} = {toml_value(value)}  # {origins[spec.key]}\n")
+            lines.append(f"{spec.key} = {toml_value(value)}  # {printable(origins[spec.key])}\n")
     return "".join(lines)
 
 
 def toml_value(value: Any) -> str:
-    """Return a scalar or a tuple in TOML, whose literals for these are JSON's."""
-    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
+    """Return a scalar or a tuple in TOML, whose literals for these are JSON's.
+
+    Raises:
+        ConfigError: for a file's name that is not UTF-8, as TOML is.
+    """
+    text = json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"{quoted(value)} is not UTF-8, and TOML has no other text") from None
+    return STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def read_toml(path: str) -> Layer:

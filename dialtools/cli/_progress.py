@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from dialtools.shown import printable
+
 FIRST_GAP = 10.0
 """Seconds to the first line; each gap is twice the last: a log of a long night stays short."""
 
@@ -89,7 +91,7 @@ def bar(name: str, pace: Pace) -> Iterator[Progress]:
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as RichProgress
 
-    status = TextColumn("{task.fields[status]}")
+    status = TextColumn("{task.fields[status]}", markup=False)
     columns = [BarColumn(), status, TimeRemainingColumn()] if pace.total else [status]
     console = Console(stderr=True)
     with RichProgress(TextColumn(name), *columns, console=console, transient=True) as shown:
@@ -100,7 +102,9 @@ def bar(name: str, pace: Pace) -> Iterator[Progress]:
                 pace.done += n
                 rate = f"{pace.rate:,.0f}/s" if pace.rate >= 1 else ""
                 words = [str(pace), rate, *(f"{key} {value}" for key, value in facts.items())]
-                shown.update(task, completed=pace.done, status="  ".join(filter(None, words)))
+                shown.update(
+                    task, completed=pace.done, status=printable("  ".join(filter(None, words)))
+                )
 
             def skip(self, n: int) -> None:
                 pace.skip(n)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 from dialtools.cli._progress import Heartbeat, Pace, Progress, Silence, bar
 from dialtools.errors import ExitCode
 from dialtools.options import Spec
+from dialtools.shown import LONGEST, printable
 from dialtools.streams.tally import counted
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Run:
     def warn(self, line: str) -> None:
         """Say what the user should know, unless -q."""
         if not self.quiet:
-            sys.stderr.write(f"{self.name}: {line}\n")
+            sys.stderr.write(f"{self.name}: {printable(line, LONGEST)}\n")
 
     def info(self, line: str) -> None:
         """Say more, under -v only."""
@@ -89,7 +90,8 @@ class Run:
     def tell_plan(self, lines: Mapping[str, str]) -> None:
         """Print what --dry-run found, a line each, and close."""
         width = max(map(len, lines))
-        sys.stdout.write("".join(f"{name:<{width}}  {what}\n" for name, what in lines.items()))
+        for name, what in lines.items():
+            sys.stdout.write(printable(f"{name:<{width}}  {what}") + "\n")
         self.close("dry run: nothing was written")
 
     def provenance(self, counts: dict[str, Any] | None = None) -> dict[str, Any]:

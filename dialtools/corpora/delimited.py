@@ -11,6 +11,7 @@ from itertools import islice
 
 from dialtools.corpora.options import LogOptions
 from dialtools.errors import DataError, nearest
+from dialtools.shown import listed, quoted
 from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.chunks import MAX_LINE_BYTES, ROWS, Chunk
 from dialtools.streams.policy import Policy, Where
@@ -82,7 +83,7 @@ def check(header: list[str], columns: Iterable[str], where: Where, hint: str) ->
     for column in columns:
         if column not in header:
             raise DataError(
-                f"no column {column!r}; there are {', '.join(header)}",
+                f"no column {quoted(column)}; there are {listed(header)}",
                 where=where,
                 hint=nearest(column, header) or hint,
             )

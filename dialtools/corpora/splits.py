@@ -11,6 +11,7 @@ from typing import Any
 
 from dialtools.chance import share as share_of
 from dialtools.errors import DataError, nearest
+from dialtools.shown import listed, quoted
 
 VALIDATION = ("validation", "validate", "valid", "val", "dev")
 """How a split of validation rows is usually called; where a file has several, the first."""
@@ -49,7 +50,7 @@ def rows_of_split(splits: Splits, name: str, *, column: str, where: object) -> S
     if name not in splits:
         known = [split for split in splits if split] or ["none"]
         raise DataError(
-            f"no row has {column} = {name!r}; there are {', '.join(known)}",
+            f"no row has {column} = {quoted(name)}; there are {listed(known)}",
             where=where,
             hint=nearest(name, known),
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 from dialtools.errors import DataError, nearest
 from dialtools.roles import SYSTEM, UNKNOWN, not_empty, role_of
+from dialtools.shown import listed, quoted
 from dialtools.streams.policy import Where
 
 Turns = tuple[tuple[str, ...], tuple[int, ...] | None]
@@ -76,7 +77,7 @@ def field_of(where: Where, record: Mapping[str, Any], name: str) -> Any:
     """
     if record.get(name) is None:
         raise DataError(
-            f"no field {name!r}; there are {', '.join(record) or 'none'}",
+            f"no field {quoted(name)}; there are {listed(record) or 'none'}",
             where=where,
             hint=nearest(name, list(record)),
         )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dialtools.errors import ConfigError, nearest
+from dialtools.shown import listed, quoted
 
 OFFERED = (
     ("text",),
@@ -26,7 +27,7 @@ def choose_fields(named: Sequence[str], first: Mapping[str, Any]) -> tuple[str, 
     Raises:
         ConfigError: if it has none of them, naming those it has.
     """
-    there = f"there are {', '.join(first)}"
+    there = f"there are {listed(first)}"
     if not named:
         offered = (names for names in OFFERED if not _missing(names, first))
         if chosen := next(offered, None):
@@ -34,7 +35,7 @@ def choose_fields(named: Sequence[str], first: Mapping[str, Any]) -> tuple[str, 
         raise ConfigError(f"no field text in the input; {there}", hint="name one with --field")
     if missing := _missing(named, first):
         hint = nearest(missing[0], list(first))
-        raise ConfigError(f"no field {missing[0]!r} in the input; {there}", hint=hint)
+        raise ConfigError(f"no field {quoted(missing[0])} in the input; {there}", hint=hint)
     return tuple(named)
 
 
@@ -63,7 +64,7 @@ def carried(records: Sequence[Mapping[str, Any]], keep: Sequence[str]) -> list[s
     for name in keep:
         if name not in known:
             raise ConfigError(
-                f"--keep: no field {name!r}; there are {', '.join(known)}",
+                f"--keep: no field {quoted(name)}; there are {listed(known)}",
                 hint=nearest(name, known),
             )
     return list(keep)

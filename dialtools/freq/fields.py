@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dialtools.corpora.dialogues import TEXT_KEYS, TURN_KEYS, dialogue, json_kind
+from dialtools.shown import listed, quoted
 
 RESPONSE, TEXT, COUNT = "response", "text", "count"
 LARGEST = 1 << 62
@@ -36,7 +37,7 @@ def field_texts(record: dict[str, Any], name: str | None) -> list[str]:
         else:
             raise BadField(f'no "response", "turns" or "text"; there are {_names(record)}')
     if name not in record:
-        raise BadField(f"no field {name!r}; there are {_names(record)}")
+        raise BadField(f"no field {quoted(name)}; there are {_names(record)}")
     value = record[name]
     if type(value) is list:
         return [_text(part, f"{name}[{i}]") for i, part in enumerate(value)]
@@ -56,7 +57,7 @@ def count_of(record: Mapping[str, Any]) -> int:
 
 
 def _names(record: Mapping[str, Any]) -> str:
-    return ", ".join(record) or "no fields"
+    return listed(record) or "no fields"
 
 
 def _text(value: Any, where: str) -> str:

@@ -16,6 +16,7 @@ from dialtools.pairs.options import PairOptions
 from dialtools.pairs.reader import READERS
 from dialtools.pairs.render import Mined, as_batch, as_lines
 from dialtools.pairs.windows import FlatTurns, Pairs, selves, windowed
+from dialtools.shown import cut
 from dialtools.streams.chunks import Chunk, records
 from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.tally import Tally
@@ -117,7 +118,7 @@ def _from_entailment(
             message = "expected strings premise, hypothesis and label"
             policy.reject(Where(chunk.name, line), message, repr(record).encode())
         elif label.lower() not in POSITIVE:
-            tally.drop(f"labelled {label}")
+            tally.drop(f"labelled {cut(label)}")
         else:
             texts = [premise.strip(), hypothesis.strip()]
             if options.lower:

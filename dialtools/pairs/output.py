@@ -9,12 +9,11 @@ from typing import Any
 
 from dialtools.pairs.job import Piece
 from dialtools.pairs.options import KINDS, RECORDS, PairOptions
+from dialtools.shown import listed
 from dialtools.streams.atomic import refuse_existing
 from dialtools.streams.formats import FORMATS
 from dialtools.streams.sinks import writer
 from dialtools.streams.tally import Tally, counted
-
-NAMES_TOLD = 5
 
 
 class Outputs:
@@ -77,8 +76,5 @@ def closing_line(options: PairOptions, tally: Tally) -> str:
     line = tally.line(kind.unit, made_of)
     if not (options.verbose and tally.unmapped):
         return line
-    names = [
-        f"{counted(n, 'turn')} of {name}" for name, n in tally.unmapped.most_common(NAMES_TOLD)
-    ]
-    more = ", ..." if len(tally.unmapped) > NAMES_TOLD else ""
-    return f"{line}; speakers not in --speaker-map: {', '.join(names)}{more}"
+    names = [f"{counted(n, 'turn')} of {name}" for name, n in tally.unmapped.most_common()]
+    return f"{line}; speakers not in --speaker-map: {listed(names)}"

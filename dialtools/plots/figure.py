@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dialtools.errors import MissingExtra
+from dialtools.shown import printable
 from dialtools.streams.atomic import atomic_file
 
 METADATA: dict[str, dict[str, Any]] = {
@@ -62,9 +63,9 @@ def picture(
 
 
 def plain(texts: Iterable[Any], names: Iterable[str]) -> None:
-    """Set the names of drawn texts so that none means markup."""
+    """Set the names of drawn texts so that none means markup or breaks the XML of a picture."""
     for text, name in zip(texts, names, strict=True):
-        text.set_text(name)
+        text.set_text(printable(name))
         text.set_parse_math(False)
 
 

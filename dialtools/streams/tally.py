@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 
+from dialtools.shown import listed
+
 NAMES = 1000
-"""Names that are told apart; of free text as speakers there may be as many as turns."""
+"""Names that are told apart; of free text as speakers or labels there may be one a record."""
 
 
 def counted(number: int, noun: str) -> str:
     """Return a number with what it counts: `1 pair`, `1,200 pairs`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _count(counter: Counter[str], name: str, n: int) -> None:
+    """Count a name; of the names, a thousand are told apart."""
+    if name not in counter and len(counter) >= NAMES:
+        name = "others"
+    counter[name] += n
 
 
 class Tally:
@@ -31,21 +40,20 @@ class Tally:
 
     def drop(self, reason: str, n: int = 1) -> None:
         if n:
-            self.dropped[reason] += n
+            _count(self.dropped, reason, n)
 
     def merge(self, other: Tally) -> None:
         """Add the counts of another tally, of another worker say."""
         self.sources += other.sources
         self.kept += other.kept
-        self.dropped += other.dropped
+        for reason, n in other.dropped.items():
+            self.drop(reason, n)
         for name, n in other.unmapped.items():
             self.miss(name, n)
 
     def miss(self, name: str, n: int = 1) -> None:
-        """Count a name that a map does not have; of the names, a thousand are told apart."""
-        if name not in self.unmapped and len(self.unmapped) >= NAMES:
-            name = "others"
-        self.unmapped[name] += n
+        """Count a name that a map does not have."""
+        _count(self.unmapped, name, n)
 
     def line(self, noun: str, rest: str = "") -> str:
         """Return e.g. `1,252,902 pairs; dropped 3,112: 2,900 short, 212 repeated`.
@@ -57,8 +65,8 @@ class Tally:
         text = f"{counted(self.kept, noun)}{rest}"
         if not self.dropped:
             return text
-        reasons = ", ".join(f"{n:,} {reason}" for reason, n in self.dropped.most_common())
-        return f"{text}; dropped {self.dropped.total():,}: {reasons}"
+        every = [f"{n:,} {reason}" for reason, n in self.dropped.most_common()]
+        return f"{text}; dropped {self.dropped.total():,}: {listed(every)}"
 
     def counts(self) -> dict[str, int]:
         """Return the counts as a flat table for provenance."""

@@ -22,6 +22,7 @@ import orjson
 import pyarrow as pa
 
 from dialtools.errors import DataError, nearest
+from dialtools.shown import listed, quoted
 from dialtools.streams.bytesio import open_input
 from dialtools.streams.chunks import HEAD_BYTES, Chunk, read_chunks, records
 from dialtools.streams.formats import DEFAULT, FORMATS, input_format
@@ -62,7 +63,7 @@ class Embeddings:
         """Return a matrix by name, or raise DataError naming those there are."""
         if name not in self.vectors:
             raise DataError(
-                f"no vectors {name!r}; there are {', '.join(self.vectors) or 'none'}",
+                f"no vectors {quoted(name)}; there are {listed(self.vectors) or 'none'}",
                 where=self.name,
             )
         return self.vectors[name]
@@ -72,7 +73,7 @@ class Embeddings:
         if name not in self.columns:
             known = list(self.columns)
             raise DataError(
-                f"no column {name!r}; there are {', '.join(known) or 'none'}",
+                f"no column {quoted(name)}; there are {listed(known) or 'none'}",
                 where=self.name,
                 hint=nearest(name, known),
             )

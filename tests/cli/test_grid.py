@@ -22,16 +22,16 @@ def test_numbers_stand_right_and_what_is_the_same_above_is_said_once():
     assert as_screen(GRID, PLAIN).splitlines()[:6] == [
         "percent",
         "",
-        " task    set        score",
-        " ─────────────────────────",
-        " intent  a_b         9.00",
-        "         c          10.00",
+        " task    set            score",
+        " ─────────────────────────────",
+        " intent  a_b             9.00",
+        "         c              10.00",
     ]
 
 
 def test_what_comes_from_data_neither_steers_a_terminal_nor_a_table():
-    assert "[bold][2J" in as_screen(GRID, PLAIN)
-    assert "\\[bold\\]\\[2J" in as_markdown(GRID, PLAIN)
+    assert "[bold]\\x1b[2J" in as_screen(GRID, PLAIN)
+    assert "\\[bold\\]\\\\x1b\\[2J" in as_markdown(GRID, PLAIN)
     assert "a\\_b" in as_latex(GRID, PLAIN)
 
 

@@ -1,0 +1,62 @@
+"""Text of strangers where a person sees it: on one line, short, and without what steers a terminal.
+
+Names of files and columns, labels, keys and values come from anywhere. The few places where text
+leaves for a terminal call `printable`; messages elsewhere say what they have to say. A message
+that quotes a value calls `quoted`, so that none is as long as what it complains of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+QUOTED = 60
+"""Characters of a value that a message quotes."""
+NAMED = 8
+"""Names that a message lists."""
+LONGEST = 2000
+"""Characters of a message, whatever is in it."""
+
+STEERING = re.compile(
+    "[\x00-\x1f\x7f-\x9f"  # C0, DEL, C1: they move the cursor, set titles and colours
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # turn the direction of the text after them
+    "\u2028\u2029"  # end a line
+    "\ud800-\udfff]"  # halves of characters, which no terminal has bytes for
+)
+
+
+def printable(text: str, most: int | None = None) -> str:
+    r"""Return a text on one line, with `\x1b`-like escapes for what would steer a terminal.
+
+    Args:
+        most: characters; what is longer loses its middle.
+    """
+    if most is not None and len(text) > most:
+        text = f"{text[: most // 2]} ... {text[-(most // 2) :]}"
+    return STEERING.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if 0xDC80 <= code <= 0xDCFF:  # a byte of a file's name that is not UTF-8
+        return f"\\x{code - 0xDC00:02x}"
+    return found[0].encode("unicode_escape").decode()
+
+
+def cut(text: str) -> str:
+    """Return what a message tells of a text: all of it, or how it begins."""
+    return text if len(text) <= QUOTED else f"{text[:QUOTED]}..."
+
+
+def quoted(value: object) -> str:
+    """Return a value between quotes, cut where it is long; numbers and lists go without quotes."""
+    if isinstance(value, str):
+        return repr(value[:QUOTED]) + ("..." if len(value) > QUOTED else "")
+    return cut(repr(value))
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names joined by commas, the first few of them where there are many."""
+    every = list(names)
+    more = f" and {len(every) - NAMED:,} more" if len(every) > NAMED else ""
+    return ", ".join(map(cut, every[:NAMED])) + more
