@@ -1,11 +1,11 @@
-# dialtools: make demo | test | test-all | mutants | lint | types | man | bench | clean
+# dialtools: make demo | test | test-all | mutants | lint | types | man | bench | flood | clean
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(abspath $(VENV))/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all mutants lint types man bench clean
+.PHONY: help demo test test-all lint types man bench mutants flood clean
 PAGES := dialtools tests bench examples papers
 
 help: ## list the targets
@@ -53,6 +53,9 @@ man: $(VENV)/.ready ## regenerate man pages and completions
 bench: $(VENV)/.ready ## compare with the peers, side by side
 	$(INSTALL) '.[bench]'
 	for row in pairs freq embed train eval; do $(BIN)/python bench/$$row.py; done
+
+flood: $(VENV)/.ready ## GIGABYTES=10 [COMMAND=pairs|freq|train|embed|augment]: a stream that is never stored
+	$(BIN)/python bench/flood.py $(COMMAND) --gigabytes $(or $(GIGABYTES),1)
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) demo build dist *.egg-info

@@ -79,7 +79,7 @@ def disk(folder: Path, processes: Sequence[int]) -> float:
 def is_nameless(descriptor: Path) -> bool:
     """Tell whether an open file has no name on the disk any more."""
     try:
-        return os.readlink(descriptor).endswith("(deleted)")
+        return str(descriptor.readlink()).endswith("(deleted)")
     except OSError:
         return False
 
@@ -110,7 +110,9 @@ class Watch(threading.Thread):
     def look(self) -> None:
         """Note the memory and the disk as they are now."""
         now = [memory(process) for process in self.processes]
-        self.peak = [Memory(*map(max, zip(*pair, strict=True))) for pair in zip(self.peak, now)]
+        self.peak = [
+            Memory(*map(max, zip(*pair, strict=True))) for pair in zip(self.peak, now, strict=True)
+        ]
         self.disk = max(self.disk, disk(self.folder, self.processes))
         for mark in MARKS:
             if mark not in self.at and self.written * 100 >= mark * self.total:
@@ -170,9 +172,9 @@ def told(folder: Path, chain: Sequence[str]) -> list[str]:
     return [(file.read_text().splitlines() or [""])[-1] for file in files]
 
 
-def flood(name: str, gigabytes: float, shape: str, folder: Path) -> bool:
+def flood(name: str, gigabytes: float, block: Block, folder: Path) -> bool:
     """Send a stream through a chain, print what it took; return whether all went well."""
-    block, chain = Block(shape), CHAINS[name]
+    chain = CHAINS[name]
     copies = max(1, round(gigabytes * 1e9 / len(block)))
     began = time.perf_counter()
     processes = start(chain, folder)
@@ -189,7 +191,7 @@ def flood(name: str, gigabytes: float, shape: str, folder: Path) -> bool:
     if any(statuses) or not whole:
         print(f"statuses {statuses}; {records:,} records were to come", file=sys.stderr)
     size = copies * len(block) / 1e9
-    line = [" \\| ".join(chain).replace(f"{folder}/", ""), shape, f"{size:,.1f}", f"{records:,}"]
+    line = [" \\| ".join(chain).replace("{folder}/", ""), f"{size:,.2f}", f"{records:,}"]
     line += [f"{seconds:,.0f} s", f"{size * 1000 / seconds:,.0f}", *memory_cells(watch)]
     print(f"| {' | '.join([*line, f'{watch.disk:.1f}'])} |", flush=True)
     return whole and not any(statuses)
@@ -208,12 +210,14 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, default=1.0)
     parser.add_argument("--shape", choices=SHAPES, default="mail")
     parser.add_argument("--folder", type=Path, help="where the disk has room [$TMPDIR]")
+    parser.add_argument("--every", type=int, default=4, help="one turn of so many is new")
     options = parser.parse_args()
+    block = Block(options.shape, every=options.every)
     well = True
     for name in options.chain:
         folder = Path(tempfile.mkdtemp(prefix="flood-", dir=options.folder))
         try:
-            well &= flood(name, options.gigabytes, options.shape, folder)
+            well &= flood(name, options.gigabytes, block, folder)
         finally:
             shutil.rmtree(folder)
     sys.exit(not well)

@@ -1,9 +1,9 @@
 """A stream of dialogues of any size, made as it is written: one block, renumbered for each copy.
 
 The block is some 16 MB of dialogues put together from the turns of a corpus. In each copy of it
-the ids of the dialogues are new, and so is a number that one turn of four begins with; the other
-turns are the same in each copy, as greetings and signatures are. So what a command remembers of
-ids and of distinct texts grows with the stream, by a quarter of its texts.
+the ids of the dialogues are new, and so is a number that one turn of N begins with (four, if not
+said otherwise); the other turns are the same in each copy, as greetings and signatures are. So
+what a command remembers of ids and of distinct texts grows with the stream, by an N-th of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from inputs import DIALOGUES, read_texts
 
 BLOCK_BYTES = 16_000_000
 TURNS = 8
-RENUMBERED = 4  # one turn of so many
 NUMBER = b"0000000000"
 CITIES = ("Leeds", "York", "Bath", "Ely", "Derby", "Truro", "Wells")
 SHAPES = {"chat": (0, 0), "mail": (1000, 2000)}
@@ -28,7 +27,7 @@ SHAPES = {"chat": (0, 0), "mail": (1000, 2000)}
 PIPE_BYTES = 1 << 20
 
 
-def turns(shape: str) -> Iterator[str]:
+def turn_texts(shape: str) -> Iterator[str]:
     """Yield turns of a shape for ever; a mail is as many turns of the corpus as fill it."""
     least, most = SHAPES[shape]
     texts = cycle(read_texts(DIALOGUES))
@@ -47,16 +46,17 @@ def numbered(number: int, text: str) -> dict[str, object]:
     return {"text": f"No. {NUMBER.decode()} from {city}: {text}", "slots": [slot]}
 
 
-def dialogue(number: int, texts: Iterator[str]) -> bytes:
-    """Return the line of a dialogue."""
-    every = [
+def dialogue(number: int, texts: Iterator[str], *, every: int) -> bytes:
+    """Return the line of a dialogue; one turn of `every` begins with a number."""
+    places = range(number * TURNS, (number + 1) * TURNS)
+    turns = [
         {
-            **({"text": text} if place % RENUMBERED else numbered(number, text)),
+            **({"text": text} if place % every else numbered(number, text)),
             "speaker": ("user", "system")[place % 2],
         }
-        for place, text in zip(range(TURNS), texts, strict=False)
+        for place, text in zip(places, texts, strict=False)
     ]
-    line = {"id": f"{number:06d}-{NUMBER.decode()}", "turns": every}
+    line = {"id": f"{number:06d}-{NUMBER.decode()}", "turns": turns}
     return json.dumps(line, ensure_ascii=False).encode() + b"\n"
 
 
@@ -67,10 +67,10 @@ class Block:
         dialogues: lines in it.
     """
 
-    def __init__(self, shape: str) -> None:
-        texts, lines, size = turns(shape), [], 0
+    def __init__(self, shape: str, *, every: int = 4) -> None:
+        texts, lines, size = turn_texts(shape), [], 0
         while size < BLOCK_BYTES:
-            lines.append(dialogue(len(lines), texts))
+            lines.append(dialogue(len(lines), texts, every=every))
             size += len(lines[-1])
         self.dialogues = len(lines)
         self.bytes = bytearray(b"".join(lines))

@@ -25,6 +25,8 @@ from dialtools.train.options import (
 
 TOKENIZER_TEXTS = 300_000
 """Texts that a fresh tokenizer is trained on, about: more of them change few of its words."""
+TOKENIZER_BYTES = 64 << 20
+"""And what they take at most, about, where they are long."""
 
 
 def load_encoder(directory: Path, options: TrainOptions) -> Encoder:
@@ -42,7 +44,9 @@ def load_encoder(directory: Path, options: TrainOptions) -> Encoder:
 
 def _fresh(directory: Path, options: TrainOptions) -> Encoder:
     spooled = json.loads((directory / "spool.json").read_text())["utterances"]
-    sample = list(utterance_texts(directory, every=max(1, spooled // TOKENIZER_TEXTS)))
+    size = (directory / "texts.bin").stat().st_size
+    every = max(1, spooled // TOKENIZER_TEXTS, size // TOKENIZER_BYTES)
+    sample = list(utterance_texts(directory, every=every))
     return fresh_encoder(
         train_tokenizer(sample, vocab_size=options.vocab_size),
         hidden=options.hidden,

@@ -9,6 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from pair_corpus import Train, as_lines, pair_records, weights
 
+from dialtools.train.data import spool
+
 RUN = ("--batch-size", 32, "--max-steps", 8)
 
 
@@ -152,3 +154,17 @@ def test_bad_pairs_can_be_skipped_and_are_counted(
 def test_an_empty_stream_is_an_error_and_leaves_no_model(train: Train, tmp_path: Path):
     train("-o", tmp_path / "model", stdin=b"", code=1)
     assert not (tmp_path / "model").exists()
+
+
+def test_long_texts_are_tokenised_few_at_a_time(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(spool, "TEXTS_A_BATCH", 3)
+    monkeypatch.setattr(spool, "CHARACTERS_A_BATCH", 10)
+    sizes = [1, 1, 1, 1, 6, 6, 50, 2, 2]
+    batches = list(spool._batches("a" * size for size in sizes))
+    assert [[len(text) for text in batch] for batch in batches] == [
+        [1, 1, 1],
+        [1, 6],
+        [6],
+        [50],
+        [2, 2],
+    ]

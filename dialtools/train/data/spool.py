@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -22,6 +21,8 @@ from dialtools.train.data.store import COLUMNS, column_file, utterance_texts
 
 TEXTS_A_BATCH = 20_000
 """Texts tokenised at once: enough for all cores, few enough to hold."""
+CHARACTERS_A_BATCH = 4 << 20
+"""And no more than these, but for one text: a token takes a hundred bytes while it is made."""
 
 
 class HashIndex:
@@ -187,18 +188,31 @@ def spool(
 def tokenise_store(directory: Path, tokenizer: Any) -> None:
     """Tokenise the distinct utterances of a spooled store, and mark it finished."""
     end = 0
-    stream = map(not_empty, utterance_texts(directory))
     with (
         (directory / "tokens.i4").open("wb") as tokens,
         (directory / "token_ends.i8").open("wb") as token_ends,
     ):
-        while batch := list(islice(stream, TEXTS_A_BATCH)):
+        for batch in _batches(map(not_empty, utterance_texts(directory))):
             ids, offsets = tokenise(tokenizer, batch)
             tokens.write(ids.astype("i4").tobytes())
             token_ends.write((offsets[1:] + end).astype("i8").tobytes())
             end += len(ids)
     counts = json.loads((directory / "spool.json").read_text())
     write_json(directory / "store.json", counts | {"tokens": end})
+
+
+def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Yield texts by so many, fewer where they are long."""
+    batch: list[str] = []
+    characters = 0
+    for text in texts:
+        characters += len(text)
+        if batch and (len(batch) == TEXTS_A_BATCH or characters > CHARACTERS_A_BATCH):
+            yield batch
+            batch, characters = [], len(text)
+        batch.append(text)
+    if batch:
+        yield batch
 
 
 def write_json(path: Path, value: Any) -> None:
