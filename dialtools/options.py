@@ -13,18 +13,22 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import tomllib
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any, cast
 
 from dialtools.errors import ConfigError, nearest
 from dialtools.shown import quoted
-from dialtools.values import boolean, number, whole_number
+from dialtools.values import at_least, boolean, number, whole_number
 
 Choices = Iterable[str] | Callable[[], Iterable[str]]
+
+MOST_TOML = 16 << 20
 
 PARSERS: dict[type, Callable[[str], Any]] = {bool: boolean, int: whole_number, float: number}
 """How the text of an option without a parser of its own is read; others stay as they are."""
@@ -194,18 +198,42 @@ def _parse(spec: Spec, value: Any) -> Any:
     if value in ([], ()) and spec.default == ():
         return ()
     several = isinstance(value, list | tuple)
-    texts = [str(v) for v in cast("Iterable[object]", value if several else (value,))]
+    values = list(cast("Iterable[object]", value if several else (value,)))
+    if not all(isinstance(v, str | int | float) for v in values):
+        raise ValueError("expected a text, a number, true or false, or a list of these")
+    texts = [str(v) for v in values]
     if spec.multiple or spec.positional:
         return tuple(_parse_text(spec, text) for text in texts)
     return _parse_text(spec, ",".join(texts))
 
 
 def _parse_text(spec: Spec, text: str) -> Any:
+    if "\0" in text:  # a configuration can have it, which no argument can
+        raise ValueError("a NUL stands in no text and in no name")
     if spec.parse:
         return spec.parse(text)
     if spec.choices and not spec.positional and text not in spec.choices:
         raise ValueError(f"choose from {', '.join(spec.choices)}")
     return PARSERS.get(spec.type, str)(text)
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """Read a TOML file; what is longer than 16 MiB, such as a device, is none.
+
+    Raises:
+        OSError: if it cannot be read.
+        ConfigError: if it is not TOML.
+    """
+    with Path(path).open("rb") as file:
+        content = file.read(MOST_TOML + 1)
+    if len(content) > MOST_TOML:
+        raise ConfigError(f"larger than {MOST_TOML >> 20} MiB, so no configuration", where=path)
+    try:
+        return tomllib.loads(content.decode().replace("\r\n", "\n"))
+    except RecursionError:
+        raise ConfigError("not TOML: nested too deep", where=path) from None
+    except ValueError as error:  # of the syntax, of bytes that are not UTF-8, of endless digits
+        raise ConfigError(f"not TOML: {error}", where=path) from None
 
 
 @dataclass(frozen=True)
@@ -261,7 +289,9 @@ def environment(options: type, command: str, environ: Mapping[str, str]) -> Laye
 class RunOptions:
     """How the run behaves."""
 
-    seed: int = option(0, metavar="N", group="Run", help="seed of everything random")
+    seed: int = option(
+        0, metavar="N", parse=at_least(0), group="Run", help="seed of everything random"
+    )
     quiet: bool = option(False, short="-q", group="Run", help="say nothing but errors", how=True)
     verbose: bool = option(False, short="-v", group="Run", help="say more", how=True)
     debug: bool = option(False, group="Run", help="show tracebacks", how=True)

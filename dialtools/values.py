@@ -8,9 +8,11 @@ written as text, is read as the same value again: a printed configuration runs a
 
 from __future__ import annotations
 
+import codecs
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -29,9 +31,16 @@ TRUTH = {
     "no": False,
     "off": False,
 }
+LARGEST = 10**18
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 """Seconds of each unit of a time span."""
 BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+WIDE = ("utf-16", "utf-32")
+"""Encodings of which a line end is not one byte."""
+NOTATIONS = ("idna", "punycode", "raw-unicode-escape", "unicode-escape", "utf-7")
+"""Of host names, programs and mails: Python calls them encodings, too, and they hold anything."""
+STRUCTURE = b'a1,;"\t\r\n '
+"""What parts texts in a table; encodings of mainframes have other bytes for it."""
 DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
 PICTURES = (".png", ".svg", ".pdf")
 """Suffixes of what matplotlib draws."""
@@ -47,11 +56,14 @@ def boolean(text: str) -> bool:
 
 
 def whole_number(text: str) -> int:
-    """Parse a whole number."""
+    """Parse a whole number of at most 18 digits: whatever is added to it fits 64 bits."""
     try:
-        return int(text)
+        value = int(text)
     except ValueError:
         raise ValueError("expected a whole number") from None
+    if abs(value) > LARGEST:
+        raise ValueError("expected a whole number of at most 18 digits")
+    return value
 
 
 def number(text: str) -> float:
@@ -239,7 +251,11 @@ def seconds(span: str) -> float:
 
 
 def time_pattern(text: str) -> str:
-    """Check that a pattern of times has a % field, such as `%d.%m.%y %H:%M`."""
+    """Check that a time written by a pattern, such as `%d.%m.%y %H:%M`, is read by it."""
+    try:
+        datetime.strptime(datetime(2001, 2, 3, 4, 5, 6, 7, UTC).strftime(text), text)
+    except (ValueError, re.error):  # the latter for a field that stands twice
+        text = ""
     if "%" not in text:
         raise ValueError("expected a pattern such as '%d.%m.%y %H:%M'")
     return text
@@ -254,11 +270,16 @@ def delimiter(text: str) -> str:
 
 
 def encoding(text: str) -> str:
-    """Check the name of a text encoding."""
+    """Check the name of a text encoding: one that leaves ASCII alone, or of 16 or 32 bits."""
     try:
-        "a".encode(text).decode(text)
-    except (LookupError, UnicodeError):
-        raise ValueError("no such encoding; Excel writes cp1252, utf-8 or utf-16") from None
+        name = codecs.lookup(text).name
+        known = name not in NOTATIONS and (
+            name.startswith(WIDE) or STRUCTURE.decode(text) == STRUCTURE.decode()
+        )
+    except (LookupError, ValueError):
+        known = False
+    if not known:
+        raise ValueError("no such encoding; Excel writes cp1252, utf-8 or utf-16")
     return text
 
 

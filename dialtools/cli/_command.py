@@ -68,7 +68,7 @@ class Command:
         layers = [Layer("flag", flags), variables]
         config = flags.get("config") or variables.values.get("config")
         if config:
-            layers.append(_help.read_toml(config))
+            layers.append(_help.read_config(config))
         if self.recipe:
             known: dict[str, Any] = {}
             for layer in reversed(layers):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import dedent, indent
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from dialtools.errors import EXIT_CODES, ConfigError
-from dialtools.options import Layer, Spec
+from dialtools.options import Layer, Spec, read_toml
 from dialtools.shown import STEERING, printable, quoted
 
 if TYPE_CHECKING:
@@ -197,16 +195,13 @@ def toml_value(value: Any) -> str:
     return STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def read_toml(path: str) -> Layer:
+def read_config(path: str) -> Layer:
     """Read a --config file.
 
     Raises:
         ConfigError: if it is missing or not TOML.
     """
     try:
-        values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        return Layer(path, read_toml(path))
     except OSError as error:
         raise ConfigError(error.strerror or str(error), where=path) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"not TOML: {error}", where=path) from None
-    return Layer(path, values)

@@ -15,14 +15,13 @@ from dialtools.shown import listed, quoted
 from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.chunks import MAX_LINE_BYTES, ROWS, Chunk
 from dialtools.streams.policy import Policy, Where
+from dialtools.values import WIDE
 
 ROWS_A_CHUNK = 4096
 DELIMITERS = {"csv": ",;\t", "tsv": "\t"}
 """What may stand between fields; spreadsheets write `;` where the comma is the decimal sign."""
 SEP = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE | re.DOTALL)
 UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-WIDE = ("utf-16", "utf-32")
-"""Encodings of which a line end is not one byte."""
 NOT_UTF8 = "--encoding cp1252 reads what Excel writes on Windows"
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from dialtools.corpora.dialogues import json_kind
 from dialtools.corpora.options import DAY_FIRST, MONTH_FIRST
+from dialtools.shown import quoted
 
 SPREADSHEET = re.compile(
     r"(\d{1,4})([/.-])(\d{1,2})\2(\d{1,4})"  # three numbers with one separator
@@ -116,7 +117,7 @@ def _by_pattern(text: str, pattern: str) -> float:
     try:
         return _since_1970(datetime.strptime(text, pattern))
     except (ValueError, OverflowError):
-        raise BadTime(f"expected a time like {pattern!r}, got {text!r}") from None
+        raise BadTime(f"expected a time like {quoted(pattern)}, got {quoted(text)}") from None
 
 
 def _text(text: str, style: str | None) -> float:
@@ -132,18 +133,18 @@ def _text(text: str, style: str | None) -> float:
             pass
     parts = SPREADSHEET.fullmatch(text)
     if not parts:
-        raise BadTime(f"expected a time, got {text!r}")
+        raise BadTime(f"expected a time, got {quoted(text)}")
     return _spreadsheet(parts, text, style)
 
 
 def _spreadsheet(parts: re.Match[str], text: str, style: str | None) -> float:
     first, _, second, third, hour, minute, second_of_time, half = parts.groups()
     if len(first) < 4 and len(third) not in (2, 4):  # 1.2.3 is no date
-        raise BadTime(f"expected a time, got {text!r}")
+        raise BadTime(f"expected a time, got {quoted(text)}")
     if len(first) > 2:
         year, month, day = first, second, third
     elif style is None:
-        raise Ambiguous(f"{text!r}: day or month first?")
+        raise Ambiguous(f"{quoted(text)}: day or month first?")
     elif style == DAY_FIRST:
         day, month, year = first, second, third
     else:
@@ -152,14 +153,14 @@ def _spreadsheet(parts: re.Match[str], text: str, style: str | None) -> float:
     hours = int(hour or 0)
     if half:
         if not 1 <= hours <= 12:
-            raise BadTime(f"expected a time, got {text!r}")
+            raise BadTime(f"expected a time, got {quoted(text)}")
         hours = hours % 12 + (12 if half.lower() == "p" else 0)
     clock = (hours, int(minute or 0), int(second_of_time or 0))
     try:
         return _since_1970(datetime(_full_year(year), int(month), int(day), *clock))
     except ValueError as error:
         manner = f", read {style}" if style else ""
-        raise BadTime(f"{text!r}: {error}{manner}") from None
+        raise BadTime(f"{quoted(text)}: {error}{manner}") from None
 
 
 def _full_year(year: str) -> int:

@@ -17,7 +17,6 @@ BERT = [53.1, 10.6]                      # settings x metrics, settings first
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import Any, NamedTuple
 
 from dialtools.errors import ConfigError, nearest
 from dialtools.eval.tasks.catalog import TASKS
+from dialtools.options import read_toml
 
 SHIPPED = Path(__file__).parent / "suites"
 """Suites that are named without a path."""
@@ -130,12 +130,10 @@ def load_suite(name: str) -> Suite:
     known = names()
     path = SHIPPED / f"{name}.toml" if name in known else Path(name)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = read_toml(path)
     except OSError as error:
         hint = nearest(name, known) or f"a TOML file, or one of {', '.join(known)}"
         raise ConfigError(f"no suite: {error.strerror}", where=name, hint=hint) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"not TOML: {error}", where=name) from None
     try:
         sets = [Dataset(**table) for table in content.pop("set")]
         suite = Suite(sets=sets, name=str(path), **content)
