@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.randomness import seeded
+from dialtools.encoder.weights import fill
 
 LEVELS = 3
 DEPTH = 3  # steps a level
@@ -113,6 +114,10 @@ class FittedFlow:
 
     flow: Flow
 
+    @property
+    def width(self) -> int:
+        return self.flow.dimension
+
     @torch.no_grad()
     def __call__(self, vectors_ND: np.ndarray) -> np.ndarray:
         """Return (N, D) float32 latent vectors."""
@@ -123,10 +128,15 @@ class FittedFlow:
         return {name: value.numpy() for name, value in self.flow.state_dict().items()}
 
     @classmethod
-    def of(cls, tensors: dict[str, np.ndarray]) -> FittedFlow:
-        """Return the flow that `tensors` are the state of."""
-        flow = Flow(len(tensors["levels.0.0.shift"]))
-        flow.load_state_dict({name: torch.from_numpy(value) for name, value in tensors.items()})
+    def of(cls, tensors: dict[str, np.ndarray], path: object = None) -> FittedFlow:
+        """Return the flow that `tensors` are the state of.
+
+        Raises:
+            ModelError: if they are of none.
+        """
+        flow = Flow(tensors.get("levels.0.0.shift", np.zeros(2)).size)
+        state = {name: torch.from_numpy(value) for name, value in tensors.items()}
+        fill(flow, state, where=path)
         return cls(flow.requires_grad_(False))
 
 

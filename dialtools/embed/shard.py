@@ -12,6 +12,7 @@ from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.sequences import sequences_of
 from dialtools.encoder.word_vectors import WordVectors
+from dialtools.errors import ModelError
 from dialtools.metrics.space import unit
 
 
@@ -80,7 +81,14 @@ def encode_turns(
 
 
 def _finished(vectors: np.ndarray, settings: Settings) -> np.ndarray:
-    """Return vectors rounded and scaled as the settings say."""
+    """Return vectors rounded and scaled as the settings say.
+
+    Raises:
+        ModelError: if they are not finite.
+    """
     if settings.float16_round:
-        vectors = vectors.astype(np.float16).astype(np.float32)
+        with np.errstate(over="ignore"):  # told below
+            vectors = vectors.astype(np.float16).astype(np.float32)
+    if not np.isfinite(vectors).all():
+        raise ModelError("the model gives vectors that are not finite: are its weights?")
     return unit(vectors) if settings.normalize else vectors

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from dialtools.embed import transforms
 from dialtools.embed.options import KINDS, EmbedOptions
-from dialtools.errors import ConfigError
+from dialtools.errors import ConfigError, DataError
 from dialtools.metrics.space import unit
 from dialtools.streams.atomic import refuse_existing
 from dialtools.streams.vectors import SUFFIX, batch_matrix, embedding_batch, read_embeddings
@@ -51,10 +51,21 @@ class Transform:
         self._fit(parts, source=", ".join(self.options.inputs) or "-")
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return a batch with its vectors transformed, scaled to length 1 again if they were."""
+        """Return a batch with its vectors transformed, scaled to length 1 again if they were.
+
+        Raises:
+            DataError: if the transform is for vectors of another length.
+        """
         if self.fitted is None:
             return batch
-        vectors = {name: self.fitted(part) for name, part in _matrices(batch).items()}
+        matrices = _matrices(batch)
+        for matrix_ND in matrices.values():
+            if matrix_ND.shape[1] != self.fitted.width:
+                wants = (
+                    f"is for vectors of {self.fitted.width} dimensions, not {matrix_ND.shape[1]}"
+                )
+                raise DataError(wants, where=self.options.transform)
+        vectors = {name: self.fitted(part) for name, part in matrices.items()}
         if self.space["normalize"]:
             vectors = {name: unit(part) for name, part in vectors.items()}
         changed = embedding_batch({}, vectors, float16=self.options.dtype == "float16")

@@ -26,7 +26,10 @@ They are left at 0.
 
 
 class Fitted(Protocol):
-    """A transform that is fitted."""
+    """A transform that is fitted; `width` is D."""
+
+    @property
+    def width(self) -> int: ...
 
     def __call__(self, vectors_ND: np.ndarray) -> np.ndarray:
         """Return (N, K) float32."""
@@ -72,6 +75,10 @@ class Affine:
 
     mean: np.ndarray
     matrix: np.ndarray
+
+    @property
+    def width(self) -> int:
+        return len(self.mean)
 
     def __call__(self, vectors_ND: np.ndarray) -> np.ndarray:
         return ((vectors_ND.astype(np.float64) - self.mean) @ self.matrix).astype(np.float32)
@@ -188,7 +195,7 @@ def load(path: str, space: dict[str, Any]) -> tuple[Fitted, dict[str, Any]]:
     except (OSError, SafetensorError, ValueError):
         facts = {}
         tensors = {}
-    if facts.get("schema") != SCHEMA:
+    if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
         raise DataError(
             "not a fitted transform",
             where=path,
@@ -200,8 +207,21 @@ def load(path: str, space: dict[str, Any]) -> tuple[Fitted, dict[str, Any]]:
             where=path,
             hint="fit it anew: --transform KIND --fit-on FILE",
         )
-    if facts["kind"] == "flow":
+    return _fitted(facts, tensors, path), facts
+
+
+def _fitted(facts: dict[str, Any], tensors: dict[str, np.ndarray], path: str) -> Fitted:
+    """Return the transform of a file's tensors.
+
+    Raises:
+        DataError: if they are not those of its kind. ModelError: of a flow.
+    """
+    if facts.get("kind") == "flow":
         from dialtools.embed.flow import FittedFlow
 
-        return FittedFlow.of(tensors), facts
-    return Affine(**tensors), facts
+        return FittedFlow.of(tensors, path)
+    shapes = {name: value.shape for name, value in tensors.items()}
+    match shapes:
+        case {"mean": (rows,), "matrix": (same, _)} if rows == same and len(shapes) == 2:
+            return Affine(**tensors)
+    raise DataError("does not hold the mean and the matrix of a transform", where=path)

@@ -7,7 +7,7 @@ from pathlib import Path
 from torch import nn
 
 from dialtools.encoder.randomness import seeded
-from dialtools.errors import ModelError
+from dialtools.encoder.weights import fill, read_tensors
 
 NAME = "alignment.safetensors"
 
@@ -36,14 +36,6 @@ def load_alignment(directory: Path, dimension: int) -> nn.Module | None:
     path = directory / NAME
     if not path.is_file():
         return None
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     layer = alignment_layer(dimension)
-    try:
-        layer.load_state_dict(load_file(path))
-    except (OSError, SafetensorError, RuntimeError) as error:
-        reason = str(error).splitlines()[0]
-        message = f"not the alignment layer of this model: {reason}"
-        raise ModelError(message, where=path) from None
+    fill(layer, read_tensors(path), where=path)
     return layer.eval()

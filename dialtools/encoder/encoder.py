@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -14,24 +11,16 @@ from torch import Tensor, nn
 
 from dialtools.catalog import lookup
 from dialtools.encoder.catalog import POOLINGS, USUAL_POOLING
+from dialtools.encoder.pretrained import load_pretrained, model_folder
 from dialtools.encoder.randomness import seeded
+from dialtools.encoder.stated import Stated, read_stated
 from dialtools.encoder.tokens import SPEAKER_TOKENS, SpecialTokens
 from dialtools.errors import ConfigError, ModelError
 
-OLD_POOLING_KEYS = {
-    "pooling_mode_cls_token": "cls",
-    "pooling_mode_max_tokens": "max",
-    "pooling_mode_lasttoken": "last",
-    "pooling_mode_mean_tokens": "mean",
-}
-"""Booleans by which older sentence-transformers states a pooling; the first that is set counts."""
 LONGEST = 512
 """Tokens of a text at most where neither model nor tokenizer states fewer: BERT's positions."""
-ENCODER_HALVES = ("t5", "mt5", "umt5", "t5gemma")
-"""Kinds of which only the encoder is loaded; a saved half does not say that it is one."""
 POSITIONS_AFTER_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet")
 """Kinds whose positions begin behind that of padding, so that two of them are never a token's."""
-HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 
 
 class Encoder(nn.Module):
@@ -172,105 +161,49 @@ class Encoder(nn.Module):
         Raises:
             ModelError: if it is not there, or is damaged.
         """
-        backbone, tokenizer = _load_pretrained(name, trust_remote_code=trust_remote_code)
-        stated = _stated_settings(Path(name))
-        usual = min(tokenizer.model_max_length, LONGEST)
-        wished = max_length or stated.get("max_length") or usual
+        folder = model_folder(name)
+        stated = read_stated(folder, pooling=pooling)
+        backbone, tokenizer = load_pretrained(
+            stated.transformer, trust_remote_code=trust_remote_code
+        )
+        usual = int(min(tokenizer.model_max_length, LONGEST))
+        wished = max_length or stated.max_length or usual
         encoder = cls(
             backbone,
             tokenizer,
-            pooling=pooling or stated.get("pooling", USUAL_POOLING),
-            max_length=min(wished, _positions(backbone.config)),
-            normalize=stated.get("normalize", False),
+            pooling=pooling or stated.pooling or USUAL_POOLING,
+            max_length=min(wished, positions(backbone.config)),
+            normalize=stated.normalize,
         )
-        training_options = _read_json(Path(name) / "dialtools.json").get("options") or {}
-        if training_options.get("speaker-tokens"):
+        _check_stated(encoder, stated, folder)
+        if stated.speaker_tokens:
             encoder.use_speaker_tokens()
         return encoder
 
 
-def _load_pretrained(name: str, *, trust_remote_code: bool) -> tuple[Any, Any]:
-    """Load backbone and tokenizer.
+def _check_stated(encoder: Encoder, stated: Stated, folder: Path) -> None:
+    """Refuse what a folder states and its encoder cannot do.
 
     Raises:
-        ModelError: if they are not there, are damaged, or do not belong together.
+        ModelError: naming the file.
     """
-    quiet_transformers()
-    from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding, AutoTokenizer
-
-    local: Any = {"local_files_only": True, "trust_remote_code": trust_remote_code}
-    try:
-        config = AutoConfig.from_pretrained(name, **local)
-        kind = AutoModelForTextEncoding if config.model_type in ENCODER_HALVES else AutoModel
-        config.use_cache = False  # decoders would keep keys and values of every batch
-        backbone = kind.from_pretrained(
-            name, config=config, dtype=torch.float32, use_safetensors=True, **local
+    special = encoder.special
+    least = len(special.prefix) + len(special.suffix) + 1
+    if stated.max_length and stated.max_length < least:
+        message = f"max_seq_length: expected {least} or more, got {stated.max_length}"
+        raise ModelError(message, where=stated.max_length_file)
+    if stated.dimension not in (None, encoder.dimension):
+        message = (
+            f"pooling of {stated.dimension} dimensions, but the encoder has {encoder.dimension}"
         )
-        tokenizer = AutoTokenizer.from_pretrained(name, **local)
-    except Exception as error:  # transformers raises whatever its files raise
-        raise _not_loaded(name, error) from None
-    rows = backbone.get_input_embeddings().num_embeddings
-    if len(tokenizer) > rows:
-        raise ModelError(
-            f"{name}: the tokenizer has {len(tokenizer):,} tokens, the model knows {rows:,}",
-            hint="is the tokenizer that of another model?",
-        )
-    return backbone, tokenizer
+        raise ModelError(message, where=folder)
+    known = encoder.tokenizer.get_vocab()
+    if stated.speaker_tokens and not all(token in known for token in SPEAKER_TOKENS.values()):
+        message = "options.speaker-tokens: true, but the tokenizer does not know them"
+        raise ModelError(message, where=folder / "dialtools.json")
 
 
-def _positions(config: Any) -> int:
+def positions(config: Any) -> int:
     """Return the longest sequence that a backbone has positions for."""
-    positions = getattr(config, "max_position_embeddings", LONGEST) or LONGEST
-    if config.model_type in POSITIONS_AFTER_PADDING:
-        return positions - 2
-    return positions
-
-
-def quiet_transformers() -> None:
-    """Keep the chatter of libraries from the user's terminal."""
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
-    import transformers
-
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
-
-
-def _stated_settings(directory: Path) -> dict[str, Any]:
-    """Return what a sentence-transformers directory states of pooling, length and normalisation."""
-    modules = _read_json(directory / "modules.json")
-    if not isinstance(modules, list):
-        return {}
-    paths = {module["type"].rsplit(".", 1)[-1]: module["path"] for module in modules}
-    stated: dict[str, Any] = {
-        "max_length": _read_json(directory / "sentence_bert_config.json").get("max_seq_length"),
-        "normalize": "Normalize" in paths,
-    }
-    if "Pooling" in paths:
-        config = _read_json(directory / paths["Pooling"] / "config.json")
-        old_names = (new for old, new in OLD_POOLING_KEYS.items() if config.get(old))
-        stated["pooling"] = next(old_names, None) or config.get("pooling_mode", USUAL_POOLING)
-    return stated
-
-
-def _read_json(path: Path) -> Any:
-    """Return the value of a JSON file, an empty table without the file."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except ValueError as error:
-        raise ModelError(f"not JSON: {error}", where=path) from None
-
-
-def not_here(name: str) -> ModelError:
-    """Return the error for a model that is neither a directory nor in the local cache."""
-    hint = "give a directory with a config.json"
-    if HUB_NAME.fullmatch(name):
-        hint = f"give a directory, or fetch it first: hf download {name}"
-    return ModelError(f"no model {name!r} on this machine", hint=hint)
-
-
-def _not_loaded(name: str, error: Exception) -> ModelError:
-    if not Path(name).is_dir():
-        return not_here(name)
-    lines = str(error).strip().splitlines()
-    reason = lines[0] if lines else type(error).__name__
-    return ModelError(f"not a model that transformers can load: {reason}", where=name)
+    known = getattr(config, "max_position_embeddings", None) or LONGEST
+    return known - 2 if config.model_type in POSITIONS_AFTER_PADDING else known

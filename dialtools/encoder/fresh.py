@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from dialtools.encoder.catalog import USUAL_POOLING
-from dialtools.encoder.encoder import Encoder, quiet_transformers
+from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.pretrained import quiet_transformers
 from dialtools.encoder.randomness import seeded
 
 ALPHABET = 6000

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from dialtools import __version__
-from dialtools.encoder.encoder import OLD_POOLING_KEYS, Encoder
+from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.stated import OLD_POOLING_KEYS, THEIR_NAMES
 
 MODULES = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
 """What sentence-transformers runs through, by folder; the last only of models that normalise."""
@@ -55,14 +56,9 @@ def _pooling(encoder: Encoder) -> dict[str, Any]:
     flags = {key: name == encoder.pooling for key, name in OLD_POOLING_KEYS.items()}
     return {
         "word_embedding_dimension": encoder.dimension,
-        "pooling_mode": _their_name(encoder.pooling),
+        "pooling_mode": THEIR_NAMES.get(encoder.pooling, encoder.pooling),
         **flags,
     }
-
-
-def _their_name(pooling: str) -> str:
-    """Return what sentence-transformers calls a pooling."""
-    return {"last": "lasttoken"}.get(pooling, pooling)
 
 
 def _write(path: Path, value: Any) -> None:

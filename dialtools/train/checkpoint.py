@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 
+from dialtools.encoder.weights import fill, first_line, read_tensors
+from dialtools.errors import ModelError
 from dialtools.streams.atomic import atomic_file
 from dialtools.train.loop import Trainer
 
@@ -37,23 +39,33 @@ def save(trainer: Trainer, directory: Path, *, facts: Mapping[str, Any]) -> None
 
 
 def restore(trainer: Trainer, directory: Path) -> dict[str, Any] | None:
-    """Bring a trainer to the state of the checkpoint; return its facts, or None without one."""
+    """Bring a trainer to the state of the checkpoint; return its facts, or None without one.
+
+    Raises:
+        ModelError: if it is damaged, or of another model.
+    """
     path = directory / FILE
     if not path.is_file():
         return None
-    tensors = load_file(path)
+    tensors = read_tensors(path)
     with safe_open(path, "pt") as file:
-        metadata = file.metadata()
-    trainer.encoder.backbone.load_state_dict(_under(ENCODER, tensors))
-    trainer.objective.load_state_dict(_under(OBJECTIVE, tensors))
+        metadata = file.metadata() or {}
+    fill(trainer.encoder.backbone, _under(ENCODER, tensors), where=path)
+    fill(trainer.objective, _under(OBJECTIVE, tensors), where=path)
     state: dict[int, dict[str, Tensor]] = {}
-    for key, value in _under(OPTIMISER, tensors).items():
-        number, _, name = key.partition(".")
-        state.setdefault(int(number), {})[name] = value
-    groups = trainer.optimiser.state_dict()["param_groups"]
-    trainer.optimiser.load_state_dict({"state": state, "param_groups": groups})
-    trainer.step = int(metadata["step"])
-    return json.loads(metadata["facts"])
+    try:
+        for key, value in _under(OPTIMISER, tensors).items():
+            number, _, name = key.partition(".")
+            # the file is mapped into memory, and an optimiser keeps the tensors that it is given:
+            # without a copy it would work on, and in, a file that the next checkpoint replaces
+            state.setdefault(int(number), {})[name] = value.clone()
+        groups = trainer.optimiser.state_dict()["param_groups"]
+        trainer.optimiser.load_state_dict({"state": state, "param_groups": groups})
+        trainer.step = int(metadata["step"])
+        return json.loads(metadata["facts"])
+    except (KeyError, ValueError) as error:
+        message = f"not the checkpoint of this run: {first_line(error)}"
+        raise ModelError(message, where=path) from None
 
 
 def save_best(trainer: Trainer, directory: Path) -> None:
@@ -65,7 +77,7 @@ def load_best(trainer: Trainer, directory: Path) -> None:
     """Give the encoder the weights of the best validation, if one was kept."""
     path = directory / BEST
     if path.is_file():
-        trainer.encoder.backbone.load_state_dict(load_file(path))
+        fill(trainer.encoder.backbone, read_tensors(path), where=path)
 
 
 def _write(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str]) -> None:

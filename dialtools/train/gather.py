@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from dialtools.encoder.encoder import Encoder, not_here
+from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.pretrained import look_over, model_folder
+from dialtools.encoder.stated import read_stated
 from dialtools.errors import DataError
 from dialtools.streams.atomic import atomic_directory
 from dialtools.streams.chunks import read_chunks
@@ -226,13 +228,9 @@ def check_inputs(options: TrainOptions) -> None:
     Raises:
         DataError: for an input that is not there. ModelError: for a model.
     """
-    if options.model and not (Path(options.model) / "config.json").is_file():
-        from transformers.utils.hub import cached_file
-
-        try:
-            cached_file(options.model, "config.json", local_files_only=True)
-        except (OSError, ValueError):
-            raise not_here(options.model) from None
+    if options.model:
+        folder = model_folder(options.model)
+        look_over(read_stated(folder, pooling=options.pooling).transformer)
     for path in (*options.inputs, *filter(None, [options.validate])):
         if path != "-" and not Path(path).exists():
             raise DataError("no such file or directory", where=path)

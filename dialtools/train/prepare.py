@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dialtools.encoder.device import choose_device, choose_precision, default_batch_tokens
-from dialtools.encoder.encoder import LONGEST, Encoder
+from dialtools.encoder.encoder import LONGEST, Encoder, positions
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
 from dialtools.train.data.collate import Lengths
 from dialtools.train.data.store import Store, placeholders, utterance_texts
@@ -105,7 +105,7 @@ def settle_lengths(encoder: Encoder, *, response: int, context: int | None, turn
         context: as wished; None is room for the response's tokens in each turn.
         turns: of the longest context.
     """
-    longest = getattr(encoder.backbone.config, "max_position_embeddings", None) or LONGEST
+    longest = positions(encoder.backbone.config)
     response = min(response, longest)
     context = response * turns if context is None else context
     return Lengths(context=min(context, longest, LONGEST), response=response)

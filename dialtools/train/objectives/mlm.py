@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.randomness import seeded
+from dialtools.encoder.weights import fill
 from dialtools.errors import ModelError
 from dialtools.train.data.collate import responses
 from dialtools.train.objectives.base import Batch, Objective, Part, Setting
@@ -53,7 +54,7 @@ class MaskedWords(Objective[MaskedWordsOptions]):
             self.head = WordHead(words, encoder.dimension, eps)
         pretrained = pretrained_head(model) if model else {}
         if pretrained:
-            self.head.load_state_dict(pretrained)
+            fill(self.head, pretrained, where=model)
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Choose words of each text and hide them; which, depends on seed and step alone."""

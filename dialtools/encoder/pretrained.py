@@ -1,0 +1,323 @@
+"""A transformer and its tokenizer from a folder: loaded whole, or not at all.
+
+What is in the folder is data from a stranger. Sizes are compared before anything is allocated,
+names and shapes after loading; code that comes with a model runs only if the user says so.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from dialtools.encoder.sidefile import SideFile, shown, stays_inside
+from dialtools.encoder.weights import a_few, describe_misfit, first_line
+from dialtools.errors import ModelError
+
+ENCODER_HALVES = ("t5", "mt5", "umt5", "t5gemma")
+"""Kinds of which only the encoder is loaded; a saved half does not say that it is one."""
+HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
+WEIGHTS = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+PARTS_OF_TRAINING = re.compile(r"shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors")
+"""Files of a checkpoint of distributed training, which transformers prefers to a model's."""
+REPEATED = re.compile(r"(layers?|groups?|group_num|blocks|stages|experts|depths?)$")
+"""Ends of the names of numbers that say how often something is built."""
+MOST_BUILT = 512
+"""So often without a look at the weights: some keep their parts in one tensor."""
+MOST_LABELS = 1_000_000
+SPARE_NUMBERS = 1 << 26
+"""By which a model may be larger than twice its weights, so that the misfit is told by names."""
+FLOATS = ("F16", "BF16", "F32", "F64")
+OLD_BUFFERS = re.compile(r"(position_ids|token_type_ids|inv_freq|masked_bias|attn\.bias)$")
+"""Constants that older versions of transformers kept among the weights."""
+ATTENTIONS = (None, "eager", "sdpa")
+"""Implementations that a configuration may choose; others are fetched, as code."""
+
+
+class Held(NamedTuple):
+    """What weight files hold.
+
+    Attributes:
+        kinds: type of the numbers, by the name of the tensor.
+        numbers: how many there are in all.
+    """
+
+    kinds: dict[str, str]
+    numbers: int
+
+
+def load_pretrained(folder: Path, *, trust_remote_code: bool) -> tuple[Any, Any]:
+    """Load backbone and tokenizer.
+
+    Raises:
+        ModelError: if they are damaged, do not belong together, or if the weights are not all of
+            those of the model that config.json describes.
+    """
+    held = look_over(folder)
+    quiet_transformers()
+    from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding, AutoTokenizer
+
+    local: Any = {"local_files_only": True, "trust_remote_code": trust_remote_code}
+    try:
+        config = AutoConfig.from_pretrained(folder, **local)
+        kind = AutoModelForTextEncoding if config.model_type in ENCODER_HALVES else AutoModel
+        config.use_cache = False  # decoders would keep keys and values of every batch
+        if config._attn_implementation not in ATTENTIONS:
+            config._attn_implementation = None
+        _refuse_oversize(kind, config, held, folder, trust_remote_code=trust_remote_code)
+        backbone, report = kind.from_pretrained(
+            folder,
+            config=config,
+            dtype=torch.float32,
+            use_safetensors=True,
+            ignore_mismatched_sizes=True,  # they are in the report, which is complete
+            output_loading_info=True,
+            **local,
+        )
+        tokenizer = AutoTokenizer.from_pretrained(folder, **local)
+    except ModelError:
+        raise
+    except Exception as error:  # transformers raises whatever its files raise
+        message = f"not a model that transformers can load: {first_line(error)}"
+        raise ModelError(message, where=folder) from None
+    _drop_missing_pooler(backbone, report["missing_keys"])
+    _refuse_misfit(backbone, report, held, folder)
+    _check_tokenizer(tokenizer, backbone.get_input_embeddings().num_embeddings, folder)
+    return backbone, tokenizer
+
+
+def look_over(folder: Path) -> Held:
+    """Check what can be checked of a folder without loading it; return what its weights hold.
+
+    Raises:
+        ModelError: if files are missing or damaged, or config.json describes no such model.
+    """
+    config = _config_file(folder)
+    held = _held(_weight_files(folder, config))
+    _refuse_endless(config, len(held.kinds))
+    return held
+
+
+def model_folder(name: str) -> Path:
+    """Return the folder of a model: a directory, or a name that is in the local cache of the hub.
+
+    Raises:
+        ModelError: if it is neither; nothing is downloaded.
+    """
+    if Path(name).is_dir():
+        return Path(name)
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(name, local_files_only=True))
+    except Exception:  # each version of the library has kinds of its own for "not there"
+        raise not_here(name) from None
+
+
+def not_here(name: str) -> ModelError:
+    """Return the error for a model that is neither a directory nor in the local cache."""
+    hint = "give a directory with a config.json"
+    if HUB_NAME.fullmatch(name):
+        hint = f"give a directory, or fetch it first: hf download {name}"
+    return ModelError(f"no model {name!r} on this machine", hint=hint)
+
+
+def quiet_transformers() -> None:
+    """Keep the chatter of libraries from the user's terminal."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+
+
+def _config_file(folder: Path) -> SideFile:
+    """Read config.json.
+
+    Raises:
+        ModelError: if it is not there, or beside it lies what transformers would load instead.
+    """
+    if (folder / "adapter_config.json").exists():
+        raise ModelError(
+            "an adapter (adapter_config.json), not a model",
+            where=folder,
+            hint="merge it into its model first: merge_and_unload() of peft",
+        )
+    parts = (path.name for path in folder.iterdir() if PARTS_OF_TRAINING.fullmatch(path.name))
+    if part := next(parts, None):
+        raise ModelError(f"{part}: a part of a training checkpoint, not a model", where=folder)
+    config = SideFile.read(folder / "config.json")
+    if not config.table:
+        raise ModelError("not a model that transformers can load: no config.json", where=folder)
+    return config
+
+
+def _weight_files(folder: Path, config: SideFile) -> list[Path]:
+    """Return the files of weights that transformers will read.
+
+    Raises:
+        ModelError: if there are none, or an index names what is no file of the folder.
+    """
+    name = config.path_within("transformers_weights")
+    if not name:
+        name = WEIGHTS if (folder / WEIGHTS).exists() else INDEX
+    path = folder / name
+    if name.endswith(".index.json"):
+        if path.is_file():
+            return _parts(SideFile.read(path))
+    elif name.endswith(".safetensors") and path.is_file():
+        return [path]
+    raise ModelError(
+        f"not a model that transformers can load: no {name if name != INDEX else WEIGHTS}",
+        where=folder,
+        hint="weights are read from safetensors alone: other files may hold code",
+    )
+
+
+def _parts(index: SideFile) -> list[Path]:
+    """Return the files that an index names."""
+    index.tables("metadata")
+    names = set()
+    for tensor, name in index.tables("weight_map").table.items():
+        ours = isinstance(name, str) and name.endswith(".safetensors") and stays_inside(name)
+        if not ours:
+            raise index.wrong(f"weight_map.{tensor[:80]}", "a safetensors file of the folder", name)
+        names.add(name)
+    paths = [index.path.parent / name for name in sorted(names)]
+    if missing := [path.name for path in paths if not path.is_file()]:
+        message = f"{len(missing)} of {len(paths)} files missing ({a_few(missing)})"
+        raise ModelError(message, where=index.path)
+    return paths
+
+
+def _held(paths: list[Path]) -> Held:
+    """Return what the headers of weight files tell."""
+    from safetensors import SafetensorError, safe_open
+
+    kinds: dict[str, str] = {}
+    numbers = 0
+    for path in paths:
+        try:
+            with safe_open(path, "pt") as file:
+                for name in file.keys():  # noqa: SIM118 - it is no mapping
+                    tensor = file.get_slice(name)
+                    kinds[name] = tensor.get_dtype()
+                    numbers += math.prod(tensor.get_shape())
+        except (OSError, SafetensorError) as error:
+            raise ModelError(f"damaged weights: {first_line(error)}", where=path) from None
+    return Held(kinds, numbers)
+
+
+def _refuse_endless(config: SideFile, tensors: int) -> None:
+    """Refuse a configuration of more layers than the weights could have, before they are built."""
+    labels = config.table.get("num_labels")
+    if isinstance(labels, int) and labels > MOST_LABELS:
+        raise config.wrong("num_labels", f"at most {MOST_LABELS:,}", labels)
+    for name, number in _numbers(config.table, ""):
+        if REPEATED.search(name) and number > max(tensors, MOST_BUILT):
+            raise ModelError(
+                f"{name}: {number:,}, but the weights are {tensors:,} tensors", where=config.path
+            )
+
+
+def _numbers(value: Any, name: str) -> Iterator[tuple[str, int | float]]:
+    """Yield the numbers in a configuration, with the name of the field that each is in."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _numbers(inner, key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _numbers(inner, name)
+    elif isinstance(value, int | float):
+        yield name, value
+
+
+def _refuse_oversize(
+    kind: Any, config: Any, held: Held, folder: Path, *, trust_remote_code: bool
+) -> None:
+    """Refuse a configuration of far more numbers than there are, before they take memory."""
+    with torch.device("meta"):  # shapes without memory
+        model = kind.from_config(config, trust_remote_code=trust_remote_code)
+    described = sum(part.numel() for part in (*model.parameters(), *model.buffers()))
+    if described > 2 * held.numbers + SPARE_NUMBERS:
+        message = f"describes a model of {described:,} numbers, its weights are {held.numbers:,}"
+        raise ModelError(message, where=folder / "config.json")
+
+
+def _drop_missing_pooler(backbone: Any, missing: set[str]) -> None:
+    """Do without BERT's pooler if the weights have none: token vectors do not need it.
+
+    Left in, it would be random, and saved with the model.
+    """
+    optional = "add_pooling_layer" in inspect.signature(type(backbone).__init__).parameters
+    names = {name for name in missing if name.startswith("pooler.")}
+    if optional and names == {f"pooler.{name}" for name in _state_names(backbone, "pooler")}:
+        backbone.pooler = None
+        missing -= names
+
+
+def _state_names(backbone: Any, part: str) -> list[str]:
+    module = getattr(backbone, part, None)
+    return list(module.state_dict()) if module is not None else []
+
+
+def _refuse_misfit(backbone: Any, report: dict[str, Any], held: Held, folder: Path) -> None:
+    """Refuse weights that are not those of the backbone; those of heads do not matter.
+
+    Raises:
+        ModelError: naming a few, and how many more.
+    """
+    body = {name for name, _ in backbone.named_children()} - {"pooler"}
+    own = f"{backbone.base_model_prefix}."
+
+    def short(name: str) -> str:
+        return name.removeprefix(own)
+
+    missing = report["missing_keys"]
+    unexpected = {
+        name
+        for name in report["unexpected_keys"]
+        if missing or (short(name).split(".")[0] in body and not OLD_BUFFERS.search(name))
+    }
+    shapes = {name: (tuple(has), tuple(is_)) for name, has, is_ in report["mismatched_keys"]}
+    misfit = describe_misfit(missing=missing, unexpected=unexpected, shapes=shapes)
+    hint = "is the copy whole, and config.json that of these weights?"
+    if misfit:
+        raise ModelError(f"not the weights of this model: {misfit}", where=folder, hint=hint)
+    parameters = {name for name, _ in backbone.named_parameters()}
+    odd = [n for n, kind in held.kinds.items() if kind not in FLOATS and short(n) in parameters]
+    if odd:
+        kinds = ", ".join(sorted({held.kinds[name] for name in odd}))
+        raise ModelError(f"weights in {kinds}, not in floating point: {a_few(odd)}", where=folder)
+
+
+def _check_tokenizer(tokenizer: Any, rows: int, folder: Path) -> None:
+    """Refuse a tokenizer that is broken, or whose ids the model does not know.
+
+    Raises:
+        ModelError: with what is wrong.
+    """
+    longest = tokenizer.model_max_length
+    if isinstance(longest, bool) or not isinstance(longest, int | float) or not longest >= 1:
+        message = f"model_max_length: expected a number from 1 on, got {shown(longest)}"
+        raise ModelError(message, where=folder / "tokenizer_config.json")
+    try:
+        highest = max(tokenizer.get_vocab().values(), default=-1)
+        ids = tokenizer("a b", add_special_tokens=True)["input_ids"]
+    except Exception as error:  # whatever tokenizers raises
+        message = f"its tokenizer does not work: {first_line(error)}"
+        raise ModelError(message, where=folder) from None
+    if highest < 0:
+        raise ModelError("its tokenizer has no tokens", where=folder)
+    highest = max([highest, *ids, tokenizer.pad_token_id or 0])
+    if highest >= rows:
+        message = f"the tokenizer has {highest + 1:,} tokens, the model knows {rows:,}"
+        hint = "is the tokenizer that of another model?"
+        raise ModelError(message, where=folder, hint=hint)

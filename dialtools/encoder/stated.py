@@ -1,0 +1,129 @@
+"""What the folder of a model states of it beside weights and tokenizer: sentence-transformers'
+modules, pooling and length, and our own training options.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dialtools.encoder.catalog import POOLINGS
+from dialtools.encoder.sidefile import SideFile, read_json, shown
+from dialtools.errors import ModelError
+
+OLD_POOLING_KEYS = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_lasttoken": "last",
+    "pooling_mode_mean_tokens": "mean",
+}
+"""Booleans by which older sentence-transformers states a pooling."""
+THEIR_NAMES = {"last": "lasttoken"}
+"""Poolings that sentence-transformers calls otherwise."""
+LENGTH_FILES = tuple(
+    f"sentence_{kind}_config.json"
+    for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+)
+"""Where sentence-transformers states max_seq_length, beside the weights."""
+KNOWN_MODULES = ("Transformer", "Pooling", "Normalize", "Dropout")
+"""What may stand in modules.json; dropout does nothing after training."""
+MOST_MODULES = 64
+BY_HAND = "--pooling NAME takes the encoder with a pooling of your own, and nothing behind it"
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a folder states.
+
+    Attributes:
+        transformer: the folder of weights and tokenizer, in or below that of the model.
+        pooling, max_length: None where it states none.
+        max_length_file: who states max_length.
+        dimension: the length of vectors that pooling was made for.
+        speaker_tokens: turns open with the token of their speaker.
+    """
+
+    transformer: Path
+    pooling: str | None = None
+    max_length: int | None = None
+    max_length_file: Path | None = None
+    dimension: int | None = None
+    normalize: bool = False
+    speaker_tokens: bool = False
+
+
+def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
+    """Read what a folder states; `pooling` is the user's own, which is not contradicted.
+
+    Raises:
+        ModelError: naming file and field, if one holds something else than it should, or if the
+            model has a part that is not known here.
+    """
+    modules = _modules(folder / "modules.json")
+    transformer = folder / modules.get("Transformer", "")
+    stated_pooling = dimension = None
+    if pooling is None:
+        _refuse_unknown(modules, folder / "modules.json")
+        if "Pooling" in modules:
+            config = SideFile.read(folder / modules["Pooling"] / "config.json")
+            stated_pooling = _pooling(config)
+            dimension = config.count("word_embedding_dimension")
+    lengths = [SideFile.read(transformer / name) for name in LENGTH_FILES if modules]
+    length = next((file for file in lengths if file.table), None)
+    training = SideFile.read(folder / "dialtools.json").tables("options")
+    return Stated(
+        transformer=transformer,
+        pooling=stated_pooling,
+        max_length=length.count("max_seq_length") if length else None,
+        max_length_file=length.path if length else None,
+        dimension=dimension,
+        normalize="Normalize" in modules,
+        speaker_tokens=training.flag("speaker-tokens"),
+    )
+
+
+def _modules(path: Path) -> dict[str, str]:
+    """Return the kinds of the modules and their folders; nothing without the file."""
+    value = read_json(path)
+    if value is None:
+        return {}
+    if not isinstance(value, list) or not value or len(value) > MOST_MODULES:
+        message = f"expected a list of 1 to {MOST_MODULES} modules, got {shown(value)}"
+        raise ModelError(message, where=path)
+    modules: dict[str, str] = {}
+    for number, entry in enumerate(value):
+        if not isinstance(entry, dict):
+            raise ModelError(f"[{number}]: expected an object, got {shown(entry)}", where=path)
+        module = SideFile(path, entry, f"[{number}].")
+        kind = module.text("type")
+        if kind is None:
+            raise module.wrong("type", "a text", None)
+        modules[kind.rsplit(".", 1)[-1]] = module.path_within("path")
+    return modules
+
+
+def _refuse_unknown(modules: dict[str, str], path: Path) -> None:
+    """Refuse a model of which a part would be left out."""
+    for kind in modules:
+        if kind not in KNOWN_MODULES:
+            raise ModelError(
+                f"{shown(kind)}: a module that is not known here; its vectors would be others",
+                where=path,
+                hint=BY_HAND,
+            )
+
+
+def _pooling(config: SideFile) -> str | None:
+    """Return our name of the pooling that a folder states."""
+    flags = [key for key in config.table if key.startswith("pooling_mode_") and config.flag(key)]
+    if len(flags) > 1:
+        message = f"{len(flags)} poolings at once ({', '.join(flags)})"
+        raise ModelError(message, where=config.path, hint=BY_HAND)
+    ours = {theirs: name for name, theirs in THEIR_NAMES.items()}
+    name: Any = OLD_POOLING_KEYS.get(flags[0]) if flags else config.text("pooling_mode")
+    name = ours.get(name, name)
+    if name not in POOLINGS and (flags or name is not None):
+        message = f"{flags[0] if flags else shown(name)}: a pooling that is not known here"
+        raise ModelError(message, where=config.path, hint=BY_HAND)
+    return name

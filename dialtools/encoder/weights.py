@@ -1,0 +1,93 @@
+"""Weights from files: all that a module has, and nothing but them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+
+from torch import Tensor, nn
+
+from dialtools.errors import ModelError
+
+TOLD = 3
+"""Names that an error tells of many."""
+LONGEST_NAME = 80
+"""Characters of a name: a file may have any."""
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Read a safetensors file.
+
+    Raises:
+        ModelError: if it is damaged.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"damaged weights: {first_line(error)}", where=path) from None
+
+
+def fill(module: nn.Module, tensors: Mapping[str, Tensor], *, where: object) -> None:
+    """Give a module its weights.
+
+    Raises:
+        ModelError: if the tensors are not those that the module has, naming them.
+    """
+    own = module.state_dict()
+    shapes = {
+        name: (tuple(value.shape), tuple(own[name].shape))
+        for name, value in tensors.items()
+        if name in own and value.shape != own[name].shape
+    }
+    misfit = describe_misfit(
+        missing=own.keys() - tensors.keys(), unexpected=tensors.keys() - own.keys(), shapes=shapes
+    )
+    if misfit:
+        raise ModelError(f"not the weights of this model: {misfit}", where=where)
+    module.load_state_dict(dict(tensors))
+
+
+def describe_misfit(
+    *,
+    missing: Collection[str] = (),
+    unexpected: Collection[str] = (),
+    shapes: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] | None = None,
+) -> str:
+    """Say in what weights and a model differ, naming a few of each kind; "" if in nothing.
+
+    Args:
+        shapes: of weights that differ in it, as they are and as they should be.
+    """
+    parts: list[str] = []
+    if missing:
+        parts.append(f"{len(missing):,} missing ({a_few(missing)})")
+    if shapes:
+        told = (
+            f"{name[:LONGEST_NAME]} {_by(has)}, not {_by(wants)}"
+            for name, (has, wants) in sorted(shapes.items())
+        )
+        parts.append(f"{len(shapes):,} of another shape ({a_few(told)})")
+    if unexpected:
+        parts.append(f"{len(unexpected):,} too many ({a_few(unexpected)})")
+    return "; ".join(parts)
+
+
+def a_few(names: Iterable[str]) -> str:
+    """Return the first names, and how many more there are."""
+    ordered = sorted(names)
+    told = ", ".join(name[: 2 * LONGEST_NAME] for name in ordered[:TOLD])
+    more = len(ordered) - TOLD
+    return f"{told} and {more:,} more" if more > 0 else told
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an error says, or its kind."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def _by(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape)) or "one number"
