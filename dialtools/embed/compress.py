@@ -15,7 +15,7 @@ from dialtools.encoder.alignment import load_alignment
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, DataError
-from dialtools.metrics.classify import nearest_rows
+from dialtools.metrics.nearest import nearest_rows
 from dialtools.metrics.space import unit
 from dialtools.streams.chunks import read_records
 from dialtools.streams.policy import Policy

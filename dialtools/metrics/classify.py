@@ -16,23 +16,6 @@ def prototypes(vectors_ND: np.ndarray, classes_N: np.ndarray, count: int) -> np.
     return (sums_CD / np.maximum(sizes_C, 1)[:, None]).astype(np.float32)
 
 
-def nearest_rows(
-    queries_ND: np.ndarray, known_MD: np.ndarray, k: int, *, block: int = 1024
-) -> np.ndarray:
-    """Return (N, k) rows of the k nearest by dot product, best first; ties to the lower row."""
-    rows: list[np.ndarray] = []
-    for start in range(0, len(queries_ND), block):
-        scores = queries_ND[start : start + block] @ known_MD.T
-        if k == 1:
-            rows.append(scores.argmax(1)[:, None])
-            continue
-        part = np.argpartition(-scores, min(k, scores.shape[1] - 1), axis=1)[:, :k]
-        part.sort(axis=1)
-        order = np.argsort(-np.take_along_axis(scores, part, 1), axis=1, kind="stable")
-        rows.append(np.take_along_axis(part, order, 1))
-    return np.concatenate(rows)
-
-
 def majority(classes_Nk: np.ndarray) -> np.ndarray:
     """Return (N,) the most frequent class of each row; of equal ones that which comes first.
 

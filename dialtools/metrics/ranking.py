@@ -10,18 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-
-def exact_scores(queries_QD: np.ndarray, candidates_CD: np.ndarray) -> np.ndarray:
-    """Return (Q, C) dot products, bit-equal for bit-equal candidates.
-
-    A matrix product alone does not promise that, and ties are judged by equality.
-    """
-    first: dict[bytes, int] = {}
-    place_C = [
-        first.setdefault(row.tobytes(), i)
-        for i, row in enumerate(np.ascontiguousarray(candidates_CD))
-    ]
-    return (queries_QD @ candidates_CD.T)[:, place_C]
+from dialtools.metrics.nearest import exact_scores
 
 
 def ranks(

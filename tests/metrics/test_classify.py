@@ -11,7 +11,6 @@ from oracles import evaluation as slow
 from dialtools.metrics.classify import (
     false_alarms_at_recall,
     majority,
-    nearest_rows,
     placements,
     prototypes,
 )
@@ -30,15 +29,6 @@ def test_prototypes_agree_with_the_slow_transcription():
     vectors, classes = draw.normal(size=(40, 7)).astype(np.float32), np.arange(40) % 5
     expected = slow.prototypes(vectors, classes.tolist(), range(5))
     np.testing.assert_allclose(prototypes(vectors, classes, 5), expected, atol=1e-6)
-
-
-@pytest.mark.parametrize("k", [1, 2, 7, 30])
-def test_neighbours_are_those_of_a_full_sort_whatever_the_block(k: int):
-    draw = np.random.default_rng(1)
-    queries, known = draw.normal(size=(23, 5)), draw.normal(size=(30, 5))
-    expected = np.argsort(-(queries @ known.T), axis=1)[:, :k]
-    assert (nearest_rows(queries, known, k) == expected).all()
-    assert (nearest_rows(queries, known, k, block=4) == expected).all()
 
 
 def test_the_majority_wins_and_the_nearer_class_breaks_a_tie():

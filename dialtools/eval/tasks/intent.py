@@ -16,7 +16,8 @@ from dialtools.eval.options.intent import METHODS, IntentOptions
 from dialtools.eval.rows import read_parts
 from dialtools.eval.score import Score, Scored, of_queries, of_runs, shares
 from dialtools.eval.tasks import logreg, mixed
-from dialtools.metrics.classify import majority, nearest_rows, prototypes
+from dialtools.metrics.classify import majority, prototypes
+from dialtools.metrics.nearest import nearest_rows
 from dialtools.streams.vectors import Embeddings
 
 

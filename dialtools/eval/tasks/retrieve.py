@@ -16,7 +16,8 @@ from dialtools.eval.identity import item_digests
 from dialtools.eval.options.retrieve import RetrieveOptions
 from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score, Scored, of_queries
-from dialtools.metrics.ranking import average_precision, exact_scores, first_reciprocal_rank
+from dialtools.metrics.nearest import best_rows, exact_scores
+from dialtools.metrics.ranking import average_precision, first_reciprocal_rank
 from dialtools.metrics.space import unit
 from dialtools.streams.vectors import Embeddings, read_embeddings
 from dialtools.words import index_terms
@@ -184,21 +185,11 @@ def bm25_lists(part: Embeddings, options: RetrieveOptions) -> Lists:
         if labels[row] is None:
             continue
         scores_N = index.get_scores(terms[row])
-        best = _best(scores_N, depth)
+        best = best_rows(scores_N, depth)
         best = best[(text_N[best] != text_N[row]) & (scores_N[best] > 0)][: options.candidates]
         same = label_N[best] == label_N[row]
         queries.append(Query(row, best[same][: options.positives], best[~same]))
     return _lists(queries)
-
-
-def _best(scores_N: np.ndarray, depth: int) -> np.ndarray:
-    """Return the rows of the `depth` highest scores and those equal to the last, best first.
-
-    Equal scores stand in the order of the rows.
-    """
-    lowest = np.partition(scores_N, len(scores_N) - depth)[len(scores_N) - depth]
-    rows = np.flatnonzero(scores_N >= lowest)
-    return rows[np.argsort(-scores_N[rows], kind="stable")]
 
 
 def _lists(queries: list[Query]) -> Lists:

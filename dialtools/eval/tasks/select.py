@@ -10,7 +10,8 @@ from dialtools.errors import DataError
 from dialtools.eval.identity import item_digests
 from dialtools.eval.options.select import SelectOptions
 from dialtools.eval.score import Score, Scored, of_queries
-from dialtools.metrics.ranking import block_ranks, exact_scores, ranks, reciprocal_rank, top_k
+from dialtools.metrics.nearest import exact_scores
+from dialtools.metrics.ranking import block_ranks, ranks, reciprocal_rank, top_k
 from dialtools.metrics.space import unit
 from dialtools.streams.vectors import Embeddings, read_embeddings
 
