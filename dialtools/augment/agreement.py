@@ -32,9 +32,7 @@ def with_article(before: str, old: str, new: str) -> str:
     place = ARTICLE.search(before)
     if not place or takes_an(new) == takes_an(old):
         return before
-    word = place[1]
-    if (word.lower() == "an") != takes_an(old):
-        return before
+    word = place[1]  # one that did not agree with the old value agrees with the new one
     article = "an" if takes_an(new) else "a"
     if word.isupper() and len(word) > 1:  # of A alone one cannot tell
         article = article.upper()

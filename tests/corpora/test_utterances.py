@@ -179,6 +179,16 @@ def test_atis_in_lines_of_words_and_tags_ends_with_its_intent(read, put):
         read(put({"atis.test.w-intent.iob": "BOS a EOS\tO"}, "cut"))
 
 
+def test_an_i_that_follows_no_slot_of_its_type_begins_one(read, put):
+    words, tags = "a b c d e f", "B-x I-x I-y I-y O I-y"
+    (row,) = read(put({"seq.in": words, "seq.out": tags, "label": "go"}))
+    assert [(s["label"], row["text"][s["start"] : s["end"]]) for s in row["slots"]] == [
+        ("x", "a b"),
+        ("y", "c d"),
+        ("y", "f"),
+    ]
+
+
 def test_hwu64_has_the_annotated_text_and_what_was_typed(read, put):
     first, second = read(put(RELEASES["hwu64"]))
     assert first["text"] == "wake me up at five am this week"

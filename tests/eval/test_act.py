@@ -298,12 +298,13 @@ def test_intervals_are_over_dialogues_whose_turns_belong_together(
         kept,
         embedding=np.random.default_rng(0).normal(size=(len(kept), 4)).round(1),
     )
-    whole = score(evaluate("act", path, "--target", "current", *QUICK), "samples-f1")
-    apart = score(
-        evaluate("act", path, "--target", "current", "--group", "id", *QUICK), "samples-f1"
-    )
-    assert whole["value"] == apart["value"] and "groups" not in apart
-    assert whole["high"] - whole["low"] > 1.3 * (apart["high"] - apart["low"]) > 0
+    by_dialogue = evaluate("act", path, "--target", "current", *QUICK)
+    by_row = evaluate("act", path, "--target", "current", "--group", "id", *QUICK)
+    for metric in ("micro-f1", "macro-f1", "weighted-f1", "samples-f1"):
+        whole, apart = score(by_dialogue, metric), score(by_row, metric)
+        assert whole["value"] == apart["value"] and "groups" not in apart
+        assert whole["high"] - whole["low"] > 1.3 * (apart["high"] - apart["low"]) > 0, metric
+    whole = score(by_dialogue, "samples-f1")
     assert len(whole["groups"]) == len(whole["each"]) == 200
     assert set(whole["groups"]) == set(range(20))
     assert "groups" not in evaluate("act", path, "--target", "current", "--no-each", *QUICK)[0]

@@ -7,12 +7,18 @@ import io
 import json
 import subprocess
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 from oracles import slow_tests as slow
 from score_files import Record, Toy, write
+
+from dialtools.errors import GateError
+from dialtools.eval.compare.comparison import Comparison, Difference
+from dialtools.eval.compare.outcome import check_gate
+from dialtools.eval.suite import Row
 
 Command = Callable[..., subprocess.CompletedProcess]
 DRAW = np.random.default_rng(7)
@@ -462,3 +468,12 @@ def test_scores_of_real_runs_are_compared_end_to_end(command: Command, tmp_path:
     assert {"auroc", "fpr-at-95-recall", "average", "accuracy", "oos-recall"} <= {
         r["metric"] for r in found
     }
+
+
+@pytest.mark.parametrize(("points", "passes"), [(2.0, True), (1.99, False)])
+def test_a_score_that_is_worse_by_just_what_the_gate_allows_passes(points: float, passes: bool):
+    row = Row("intent", "one", "1-shot", "accuracy")
+    worse = {(row, "new"): Difference(-2.0, 2.0), (row, "best"): Difference(5.0, -5.0)}
+    comparison = Comparison({"old": {}, "new": {}, "best": {}}, [row], "none", worse)
+    with nullcontext() if passes else pytest.raises(GateError, match=r"by 2\.00, above"):
+        check_gate(comparison, points)

@@ -11,6 +11,8 @@ import pytest
 from oracles.evaluation import auroc, false_positive_rate, four_metrics, out_of_scope, prototypes
 from score_files import Evaluate, Toy, halves, score, unit, write
 
+from dialtools.eval.tasks.oos import Verdict, at_threshold, chosen_threshold
+
 THRESHOLDS = {"mean-std": -1, "mean": 0, "mean+std": 1}
 
 
@@ -136,3 +138,26 @@ def test_validation_rows_are_found_by_their_usual_names(
             sum(r["setting"] == "1-shot validation" and r["metric"] == "average" for r in found)
             == settings
         ), name
+
+
+def test_a_score_at_the_threshold_is_out_of_scope():
+    verdict = Verdict(np.array([0, 0, 1, 1]), np.array([0.5, 0.6, 0.5, 0.6]), np.zeros(4, int), 1)
+    found = at_threshold(verdict, 0.5)
+    assert found["accuracy"].tolist() == [0, 1, 1, 0]
+    assert found["oos-accuracy"].tolist() == [0, 1, 1, 0]
+    np.testing.assert_array_equal(found["in-accuracy"], [0, 1, np.nan, np.nan])
+    np.testing.assert_array_equal(found["oos-recall"], [np.nan, np.nan, 1, 0])
+
+
+def test_the_chosen_threshold_is_the_best_of_200_quantiles():
+    draw = np.random.default_rng(6)
+    classes = draw.integers(0, 3, 300)
+    best = draw.normal(size=300) - (classes == 2)
+    guess = np.where(draw.random(300) < 0.7, classes, 0)
+
+    def average(threshold: float) -> float:
+        said = [2 if b <= threshold else g for b, g in zip(best, guess, strict=True)]
+        return sum(four_metrics(said, classes.tolist(), 2).values())
+
+    tried = sorted(np.quantile(best, k / 200) for k in range(201))
+    assert chosen_threshold(Verdict(classes, best, guess, 2)) == max(tried, key=average)

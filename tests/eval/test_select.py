@@ -11,6 +11,10 @@ import pytest
 from scipy import stats
 from score_files import Evaluate, score, write
 
+from dialtools.eval.options.select import SelectOptions
+from dialtools.eval.tasks.select import given_lists
+from dialtools.streams.vectors import Embeddings
+
 Command = Callable[..., subprocess.CompletedProcess]
 
 
@@ -172,3 +176,15 @@ def test_a_candidate_that_the_pool_lacks_is_named(command: Command, tmp_path: Pa
         embedding=np.ones((1, 2)),
     )
     assert "row 1 names candidate 'no'" in command("select", path, "--pool", pool, code=1).stderr
+
+
+@pytest.mark.parametrize("duplicates", ["drop", "count"])
+def test_the_true_candidate_is_none_of_its_own_rivals_though_the_list_has_it_twice(duplicates: str):
+    source = Embeddings(
+        {"context_embedding": np.eye(3)[:1]},
+        {"candidates": [["b", "a", "a", "c"]], "positive": ["a"]},
+    )
+    texts = ["yes", "Yes", "yes"]  # c says what a says
+    pool = Embeddings({"embedding": np.eye(3)[[0, 1, 0]]}, {"id": list("abc"), "text": texts})
+    found = given_lists(source, pool, SelectOptions(inputs=("x",), duplicates=duplicates))
+    assert found.tolist() == [[0, {"drop": 0, "count": 1}[duplicates]]]

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pyarrow as pa
+import pytest
 
+from dialtools.errors import DataError
+from dialtools.freq import count
 from dialtools.freq.count import OURS, Counting
+from dialtools.freq.job import Freq
+from dialtools.freq.options import FreqOptions
+from dialtools.freq.places import Places
 from dialtools.freq.texts import Texts
+from dialtools.streams.policy import Policy
 
 
 def test_counts_beyond_memory_spill_and_come_out_whole():
@@ -34,3 +43,57 @@ def test_counts_beyond_memory_spill_and_come_out_whole():
         ]
         folder = Path(counting.folder)
     assert not folder.exists()
+
+
+def counted(*parts: Texts, **options: Any) -> dict[str, int]:
+    with Counting(memory=OURS + (48 << 20), threads=1, **options) as counting:
+        for part in parts:
+            counting.add(part)
+        counting.finish()
+        batches = list(counting.ranked())
+    return {t: int(n) for texts, ns in batches for t, n in zip(texts.to_pylist(), ns, strict=True)}
+
+
+def test_a_turn_counts_once_in_its_dialogue_and_again_in_every_other_dialogue_turn_and_input():
+    places = [("d", 1), ("d", 1), ("d", 2), ("e", 1), (None, 1), (None, 1), (None, 2)]
+    dialogues, turns = (pa.array(column) for column in zip(*places, strict=True))
+    said = pa.array(["yes"] * len(places))
+    parts = [Texts(i, f"{i}.jsonl", said, dialogue=dialogues, turn=turns) for i in range(2)]
+    assert counted(*parts, by_turn=True) == {"yes": 2 * 5}
+    assert counted(*parts) == {"yes": 2 * 7}
+    # what is no pair is a turn of its own
+    alone = Texts(1, "1.jsonl", pa.array(["yes", "yes", "", "no"]))
+    assert counted(parts[0], alone, by_turn=True) == {"yes": 5 + 2, "no": 1}
+
+
+def test_pairs_after_records_of_another_kind_are_refused():
+    pairs = Texts(1, "p", pa.array(["a"]), dialogue=pa.array(["d"]), turn=pa.array([1]))
+    with pytest.raises(DataError, match="pairs after records of another kind"):
+        counted(Texts(0, "t", pa.array(["a"])), pairs, by_turn=True)
+    assert counted(Texts(0, "t", pa.array(["a"])), pairs) == {"a": 2}
+
+
+def test_pairs_without_a_dialogue_are_told_apart_by_where_they_stand():
+    def pair(turn: int, window: int, text: str = "yes", **facts: object) -> dict[str, Any]:
+        return {"response": text, "turn": turn, "window": window, **facts}
+
+    places = Places()
+    rows = [pair(2, 1), pair(2, 2), pair(2, 1), pair(2, 2), pair(3, 1), pair(3, 1, "no")]
+    assert [places.place(row) for row in rows] == [(None, n) for n in (1, 1, 2, 2, 3, 4)]
+    places.next()  # a record that is no pair stands between
+    assert places.place(pair(3, 2, "no")) == (None, 6)
+    assert places.place(pair(2, 1, dialogue_id=7)) == ("7", 2)
+    assert places.place(pair(2, 1), "text") is None and places.place({"response": "a"}) is None
+    assert places.place(pair(2, 1), "response") == (None, 7)
+    assert places.place(pair(1 << 62, 1)) is None, "a turn that 64 bits cannot hold with others"
+
+
+def test_ranks_go_on_from_batch_to_batch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(count, "ROWS_A_BATCH", 2048)
+    (tmp_path / "a.txt").write_text("".join(f"{i:05d}\n" for i in range(5000)) + "04000\n")
+    freq = Freq(FreqOptions(inputs=(str(tmp_path / "a.txt"),)), Policy())
+    with freq.counted() as counting:
+        lines = b"".join(freq.frequencies(counting, lines=True)).splitlines()
+    rows = [orjson.loads(line) for line in lines]
+    assert [row["rank"] for row in rows] == list(range(1, 5001))
+    assert [row["text"] for row in rows[:3]] == ["04000", "00000", "00001"]

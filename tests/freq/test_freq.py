@@ -141,12 +141,13 @@ def test_annotate_replaces_a_weight_and_touches_nothing_else(freq):
         b'{"x": 1.50, "text":"a","weight":9}\n{"text":"\\u0061"}\n{"text":"b", "y":{"weight":1}}\n'
     )
     found = freq("-q", "--annotate", "--weighting", "inverse", data=data).stdout.splitlines()
-    assert [orjson.loads(line) for line in found] == [
-        {"x": 1.5, "text": "a", "weight": 0.5},
-        {"text": "a", "weight": 0.5},
-        {"text": "b", "y": {"weight": 1}, "weight": 1.0},
+    assert found == [  # a name that stood twice would be read in two ways
+        b'{"x":1.5,"text":"a","weight":0.5}',
+        b'{"text":"\\u0061","weight":0.5}',
+        b'{"text":"b", "y":{"weight":1},"weight":1.0}',
     ]
-    assert found[1] == b'{"text":"\\u0061","weight":0.5}'
+    escaped = b'{"text":"a","w\\u0065ight":7}\n'
+    assert freq("-q", "--annotate", data=escaped).stdout == b'{"text":"a","weight":1.0}\n'
 
 
 def test_a_text_that_counts_do_not_hold_has_frequency_one_and_is_told(freq, tmp_path):

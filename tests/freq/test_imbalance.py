@@ -64,6 +64,7 @@ def test_weights_are_those_of_the_paper():
     assert Weighting("inverse")(np.array([4])) == Weighting("sqrt")(np.array([16])) == 0.25
     assert Weighting("none")(np.array([1, 9])).tolist() == [1, 1]
     assert Weighting()(np.array([0])) == 1  # never seen: as if seen once
+    assert Weighting(smooth=2)(np.array([0])) == Weighting(smooth=2)(np.array([1]))
 
 
 @settings(deadline=None)

@@ -129,3 +129,11 @@ def test_ten_thousand_resamples_of_5500_items_take_a_second_or_two_and_little_me
 def test_blocks_are_whole_and_every_resample_draws_n_items():
     blocks = list(draws(7, 1000, seed=0))
     assert sum(map(len, blocks)) == 1000 and (np.concatenate(blocks).sum(1) == 7).all()
+
+
+def test_no_resample_is_as_far_and_p_is_still_above_0():
+    # 40 items of one sign; in 99 swaps all 40 are never alike
+    assert sign_flips(np.ones((40, 1)), resamples=99, seed=0)[0] == 1 / 100
+    assert two_sided(np.ones(99)) == 2 / 100
+    assert two_sided(np.array([1, 1, np.nan, 0.5])) == 2 / 4  # an undefined resample is none
+    assert two_sided(np.array([0, 0, 0])) == 1

@@ -75,3 +75,18 @@ def test_what_has_no_pairs_is_no_number():
     assert np.isnan(space.cosines(SQUARE, np.arange(4))[1]) and np.isnan(
         space.cosines(SQUARE, np.zeros(4, int))[2]
     )
+
+
+def test_effective_rank_and_isotropy_are_those_of_their_papers():
+    draw = np.random.default_rng(1)
+    x = draw.normal(size=(40, 4)) * [3, 1, 0.5, 0.1] + [5, 0, -2, 1]  # a mean: the rank is without
+    shares = np.linalg.svd(x - x.mean(0), compute_uv=False)
+    shares = shares / shares.sum()
+    assert space.effective_rank(x) == pytest.approx(exp(-(shares * np.log(shares)).sum()))
+    z = [np.exp(x @ c).sum() for u in np.linalg.eigh(x.T @ x)[1].T for c in (u, -u)]
+    assert space.isotropy(x) == pytest.approx(min(z) / max(z))
+
+
+def test_unit_rows_have_length_one_but_for_zero_ones():
+    rows = np.array([[3.0, 4.0], [0.0, 0.0], [0.3, 0.4]])
+    assert space.unit(rows).tolist() == [[0.6, 0.8], [0, 0], [0.6, 0.8]]

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import slow_pairs
 
+from dialtools.chance import share, split_of
 from dialtools.corpora.dialogues import BadDialogue, Dialogue, dialogue
 from dialtools.errors import ConfigError
 from dialtools.pairs.chunk import merged
@@ -68,6 +69,77 @@ def test_pairs_are_those_of_the_definition_and_never_cross_dialogues(corpus, win
     assert [(r["context"], r["response"]) for r in rows] == expected
 
 
+def test_of_identical_pairs_the_first_stays_and_what_only_looks_alike_is_another():
+    talks = (["a", "b", "c"], ["a", "b"], ["a", "c"], ["a b", "c"], ["a", "b c"])
+    corpus = [as_dialogue(texts, str(i)) for i, texts in enumerate(talks)]
+    rows = mined(corpus, window=(1, 2), dedupe=True)
+    assert [(r["dialogue_id"], r["context"], r["response"]) for r in rows] == [
+        ("0", ["a"], "b"),
+        ("0", ["b"], "c"),
+        ("0", ["a", "b"], "c"),
+        ("2", ["a"], "c"),
+        ("3", ["a b"], "c"),
+        ("4", ["a"], "b c"),
+    ]
+    assert mined(corpus, window=(1, 2), dedupe=True, limit=4) == rows[:4]
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_a_sample_is_drawn_by_seed_dialogue_turn_and_window(seed: int):
+    corpus = [as_dialogue(["a", "b", "c", "d", "e"], str(i)) for i in range(40)]
+    every = mined(corpus, window=(1, 2))
+    drawn = [
+        r
+        for r in every
+        if share(f"{r['dialogue_id']}\t{r['turn']}\t{r['window']}", seed=seed) < 0.5
+    ]
+    assert mined(corpus, window=(1, 2), sample=0.5, seed=seed) == drawn
+    assert 80 < len(drawn) < 200
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_a_dialogue_is_of_the_part_that_seed_and_id_tell_and_of_its_text_without_an_id(seed: int):
+    corpus = [as_dialogue([f"hello {i}", "b", "c"], str(i)) for i in range(30)]
+    nameless = [{"turns": talk["turns"]} for talk in corpus]
+    shares = {"train": 0.5, "dev": 0.3}
+    options = PairOptions(split=("train=0.5", "dev=0.3"), output="{split}", seed=seed, window=(0,))
+    for talks in (corpus, nameless):
+        chunk = Chunk("x", 1, "rows", talks)
+        pieces = mine([chunk], options, lines=True, policy=Policy(), tally=(tally := Tally()))
+        found = {p.part: [orjson.loads(r) for r in p.payload.splitlines()] for p in pieces}
+        names = [t.get("id", "\n".join(x["text"] for x in t["turns"])) for t in talks]
+        parts = [split_of(name, shares, seed=seed) for name in names]
+        for part in shares:
+            own = [t["turns"][0]["text"] for t, p in zip(talks, parts, strict=True) if p == part]
+            assert [r["context"][0] for r in found[part]] == [text for text in own for _ in "12"]
+        assert tally.dropped["outside the split"] == 2 * parts.count(None) > 0
+
+
+def test_words_are_counted_turn_by_turn_or_in_the_joined_context_and_in_the_response():
+    talk = [as_dialogue(["a b", "c d", "e f g h", "i"])]
+    found = {
+        of: [(r["context"], r["response"]) for r in mined(talk, window=(1, 2), **options)]
+        for of, options in {
+            "members": {"min_words": 2},
+            "joined": {"min_words": 4, "words_of": "joined"},
+        }.items()
+    }
+    assert found["members"] == [
+        (["a b"], "c d"),
+        (["c d"], "e f g h"),
+        (["a b", "c d"], "e f g h"),
+    ]
+    assert found["joined"] == [(["a b", "c d"], "e f g h")]
+
+
+def test_dialogues_of_just_the_least_number_of_turns_stay():
+    tally = Tally()
+    chunk = Chunk("x", 1, "rows", [as_dialogue(["a", "b", "c"]), as_dialogue(["d", "e"])])
+    pieces = list(mine([chunk], PairOptions(min_turns=3), lines=True, policy=Policy(), tally=tally))
+    assert pieces[0].rows == tally.kept == 2 and tally.sources == 1
+    assert tally.dropped["in dialogues of too few turns"] == 1
+
+
 @settings(max_examples=25)
 @given(CORPUS, st.booleans(), st.sampled_from([None, 0.5]))
 def test_the_arrow_lane_carries_what_the_json_lane_carries(corpus, dedupe, sample):
@@ -107,7 +179,9 @@ def test_responses_can_be_those_of_one_speaker_and_what_follows_goes_along():
 
 def test_speakers_are_joined_before_turns_are_counted():
     talk = Dialogue("d", ["a", "b", "c"], ["u", "u", "s"])
-    assert merged(talk).texts == ["a b", "c"]
+    assert merged(talk) == ("d", ["a b", "c"], ["u", "s"])
+    unknown = Dialogue("d", ["a", "b", "c", "d"], [None, None, "s", None])
+    assert merged(unknown) == unknown
     turns = [{"speaker": s, "text": t} for s, t in zip("uus", "abc", strict=True)]
     assert mined([{"turns": turns}], merge_speaker=True, min_turns=3) == []
 

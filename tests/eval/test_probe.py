@@ -1,0 +1,103 @@
+"""The layer on frozen embeddings: which point of the grid is taken, and on which rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dialtools.eval import probe
+from dialtools.eval.options.infer import InferOptions
+from dialtools.eval.rows import Parts
+from dialtools.streams.vectors import Embeddings
+
+DRAW = np.random.default_rng(0)
+CLASSES = np.arange(60) % 3
+VECTORS = (DRAW.normal(size=(60, 4)) + 2 * np.eye(3, 4)[CLASSES]).astype(np.float32)
+NAMED = Embeddings(
+    {"embedding": np.concatenate([VECTORS, VECTORS[:3]])},
+    {"dialogue_id": [str(i // 2) for i in range(63)], "split": ["train"] * 60 + ["test"] * 3},
+)
+
+
+def trained(quality: probe.Quality, **options: object) -> probe.Probe:
+    parts = Parts(*[Embeddings({"embedding": VECTORS})] * 3)
+    grid = InferOptions(
+        inputs=("x",), rates=(0.01, 0.1), decays=(0.0, 0.1), hidden=(0, 2), **options
+    )
+    return probe.train(parts, Parts(CLASSES, CLASSES, CLASSES), quality, grid, lambda _: None)
+
+
+def test_of_equal_points_and_epochs_the_first_is_taken():
+    chosen = trained(lambda _truth, _p: 0.5, epochs=5).chosen
+    assert chosen == {"hidden": 0, "rate": 0.01, "decay": 0.0, "epochs": 1, "validation": 0.5}
+
+
+def test_the_best_is_kept_as_it_was_then():
+    scores = iter([0, 1, 2, 3, 4, 5, 9, *[1] * 40])  # the second epoch of the second point
+    seen: list[np.ndarray] = []
+
+    def quality(_truth: np.ndarray, p: np.ndarray) -> float:
+        seen.append(p)
+        return next(scores)
+
+    found = trained(quality, epochs=5)
+    assert found.chosen == {"hidden": 0, "rate": 0.01, "decay": 0.1, "epochs": 2, "validation": 9}
+    np.testing.assert_array_equal(found(VECTORS), seen[6])
+
+
+def test_training_ends_when_neither_loss_nor_score_made_progress():
+    seen: list[int] = []
+
+    def quality(_truth: np.ndarray, _p: np.ndarray) -> float:
+        seen.append(1)
+        return 1.0
+
+    parts = Parts(*[Embeddings({"embedding": VECTORS})] * 3)
+    lost = np.full(60, -1)  # of classes that training lacks: no loss, so no progress
+    options = InferOptions(
+        inputs=("x",), rates=(0.01,), decays=(0.0,), hidden=(0,), epochs=50, patience=4
+    )
+    probe.train(parts, Parts(CLASSES, lost, CLASSES), quality, options, lambda _: None)
+    assert len(seen) == 1 + 4
+
+
+def test_a_decay_means_the_same_for_every_batch():
+    """scikit-learn divides the penalty by the rows of a batch."""
+
+    def pull(batch: int) -> float:
+        layer = probe._layer(probe.Point(hidden=0, rate=0.1, decay=0.3), batch, seed=0)
+        return layer.alpha / layer.batch_size
+
+    assert pull(1) == pull(64) == 0.3
+
+
+def test_the_layer_sees_vectors_less_the_training_mean_divided_by_one_number():
+    found = trained(lambda truth, p: (p.argmax(1) == truth).mean(), epochs=30)
+    assert found.mean == pytest.approx(VECTORS.mean(0))
+    assert found.scale == pytest.approx((VECTORS - VECTORS.mean(0)).std())
+    scaled = (VECTORS - VECTORS.mean(0)) / (VECTORS - VECTORS.mean(0)).std()
+    assert found(VECTORS) == pytest.approx(found.layer.predict_proba(scaled), rel=1e-6)
+    assert (found(VECTORS).argmax(1) == CLASSES).mean() > 0.8
+
+
+def test_cross_entropy_by_hand():
+    p = np.array([[0.5, 0.5], [0.9, 0.1], [0.2, 0.8]])
+    assert probe.cross_entropy(np.array([0, -1, 1]), p) == pytest.approx(
+        -(np.log(0.5) + np.log(0.8)) / 2
+    )
+    assert probe.cross_entropy(np.array([[1, 0], [1, 0], [1, 1]]), p) == pytest.approx(
+        -np.log([0.5, 0.5, 0.9, 0.9, 0.2, 0.8]).mean()
+    )
+    assert probe.cross_entropy(np.full(3, -1), p) == 0
+
+
+def test_which_dialogues_are_held_out_depends_on_the_seed_and_none_is_cut_in_two():
+    held = {}
+    for seed in (0, 1):
+        train, validation = probe._held_out(
+            NAMED.select(np.arange(60)), InferOptions(inputs=("x",), hold_out=0.4, seed=seed)
+        )
+        held[seed] = set(validation.columns["dialogue_id"])
+        assert held[seed].isdisjoint(train.columns["dialogue_id"]) and len(validation) > 0
+        assert len(train) + len(validation) == 60
+    assert held[0] != held[1]
