@@ -93,6 +93,10 @@ def atomic_directory(path: str | Path, *, overwrite: bool) -> Generator[Path]:
         if final.exists():
             final.replace(old)
         temporary.replace(final)
+    except BaseException:
+        if old.exists():  # the second of the two renames has failed
+            old.replace(final)
+        raise
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)

@@ -87,7 +87,9 @@ def test_a_typo_is_a_usage_error_with_a_suggestion(scripts, words, says):
 
 
 def test_configuration_comes_from_flag_environment_and_file_in_that_order(scripts, tmp_path):
-    (tmp_path / "run.toml").write_text('min-words = 3\nwindow = [1, 2]\nkind = "consecutive"\n')
+    (tmp_path / "run.toml").write_text(
+        'min-words = 3\nwindow = [1, 2]\nkind = "consecutive"\nmin-turns = 4\nseed = 1\n'
+    )
     done = run(
         scripts,
         "dial-pairs",
@@ -96,11 +98,19 @@ def test_configuration_comes_from_flag_environment_and_file_in_that_order(script
         "--window",
         "3",
         "--print-config",
-        env={**os.environ, "DIAL_PAIRS_SEED": "7"},
+        "--min-turns",
+        "6",
+        env={
+            **os.environ,
+            "DIAL_PAIRS_SEED": "7",
+            "DIAL_PAIRS_WINDOW": "9",
+            "DIAL_PAIRS_MIN_TURNS": "5",
+        },
     )
     text = done.stdout.decode()
     assert "window = [3]  # flag" in text
     assert "seed = 7  # environment" in text
+    assert "min-turns = 6  # flag" in text
     assert f"min-words = 3  # {tmp_path}/run.toml" in text
     (tmp_path / "run.toml").write_text("min-wrds = 3\n")
     bad = run(scripts, "dial-pairs", "--config", tmp_path / "run.toml", input=b"")
@@ -208,6 +218,8 @@ def test_a_killed_command_leaves_nothing_under_the_final_name(installed, tmp_pat
     process.stdin.close()
     assert process.wait(120) == code
     assert not (tmp_path / "p.jsonl").exists()
+    if number != signal.SIGKILL:
+        assert list(tmp_path.iterdir()) == [], "what was half written goes too"
     assert b"Traceback" not in process.stderr.read()
 
 

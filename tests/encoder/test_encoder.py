@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from dialtools.encoder.batches import token_batches
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.encode import encode
-from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.encoder import Encoder, _positions
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
 from dialtools.encoder.modeldir import save
+from dialtools.encoder.randomness import seeded
+from dialtools.encoder.sequences import sequences_of
 from dialtools.encoder.tokens import SpecialTokens, assemble, tokenise
 from dialtools.errors import ModelError
 
@@ -65,6 +67,96 @@ def test_turns_are_joined_and_cut_as_told():
         22,
         2,
     ]
+
+
+@pytest.mark.parametrize("newest", [True, False])
+def test_a_sequence_that_fits_to_the_token_is_not_cut(newest: bool):
+    special = SpecialTokens(np.int32([1, 3]), np.int32([2]), np.int32([9, 8]), 0)
+    turns = [np.int32([11, 12]), np.int32([21])]
+    whole = [1, 3, 11, 12, 9, 8, 21, 2]
+    for room, cut in ((9, False), (8, False), (7, True)):
+        sequence, told = assemble(turns, special, max_length=room, newest=newest)
+        assert (len(sequence), told) == (min(room, 8), cut)
+        assert sequence.tolist() == whole or cut
+    sequence, told = assemble(turns, special, max_length=2, newest=newest)
+    assert sequence.tolist() == [1, 3, 21 if newest else 11, 2] and told, "a token at least"
+
+
+def test_a_text_keeps_its_beginning_and_turns_keep_their_end(small):
+    said = [(("a table for two",), None), (("i need", "a train to leeds"), None)]
+    whole, sizes, cut = sequences_of(small, said, 50)
+    assert sizes.tolist() == [len(sequence) for sequence in whole] and not cut.any()
+    text, turns = (sequence[1:-1].tolist() for sequence in whole)
+    short, counts, told = sequences_of(small, said, 5)
+    assert [sequence[1:-1].tolist() for sequence in short] == [text[:3], turns[-3:]]
+    assert counts.tolist() == sizes.tolist() and told.all()
+    assert sequences_of(small, said, len(whole[1]))[2].tolist() == [False, False]
+
+
+def test_speakers_are_told_by_their_tokens_and_who_is_unknown_is_the_system():
+    encoder = fresh_encoder(train_tokenizer(TEXTS * 5, vocab_size=400), hidden=64, layers=1)
+    plain = sequences_of(encoder, [(("ok", "ok", "ok"), (0, 1, 2))], 50)
+    encoder.use_speaker_tokens(seed=3)
+    user, system = encoder.tokenizer.convert_tokens_to_ids(["[USR]", "[SYS]"])
+    assert encoder.role_tokens == (system, user, system)
+    spoken, sizes, _ = sequences_of(encoder, [(("ok", "ok", "ok"), (0, 1, 2))], 50)
+    ok = plain[0][0][1]
+    assert spoken[0].tolist()[1:-1] == [system, ok, user, ok, system, ok] and sizes == [8]
+    silent = sequences_of(encoder, [(("ok", "ok", "ok"), None)], 50)
+    assert silent[0][0].tolist() == plain[0][0].tolist() and silent[1] == plain[1] == [7]
+
+
+def test_new_speakers_and_fresh_weights_are_drawn_from_the_seed_alone():
+    def weights(seed: int, *, speakers: int = 0) -> np.ndarray:
+        torch.manual_seed(seed + 7)
+        tokenizer = train_tokenizer(TEXTS * 5, vocab_size=400)
+        encoder = fresh_encoder(tokenizer, hidden=64, layers=1, seed=seed)
+        encoder.use_speaker_tokens(seed=speakers)
+        return encoder.backbone.get_input_embeddings().weight.detach().numpy()
+
+    first, again, other = weights(0), weights(0), weights(1)
+    np.testing.assert_array_equal(first, again)
+    assert not np.allclose(first[:-2], other[:-2])
+    np.testing.assert_array_equal(first[-2:], other[-2:])
+    assert not np.allclose(first[-2:], weights(0, speakers=1)[-2:])
+
+
+def test_encoding_changes_neither_the_mode_nor_the_random_numbers_of_the_encoder(small):
+    rows = [np.int64([2, 7, 8, 3]), np.int64([2, 9, 3])]
+    seen: list[int] = []
+    for training in (True, False):
+        small.train(training)
+        before = torch.random.get_rng_state()
+        once, again = (encode(small, rows, batch_tokens=4, advance=seen.append) for _ in range(2))
+        np.testing.assert_array_equal(once, again)
+        assert small.training is training
+        assert torch.equal(before, torch.random.get_rng_state())
+    assert seen == [1, 1] * 4 and once.dtype == np.float32
+    small.eval()
+
+
+def test_random_numbers_drawn_inside_a_seed_are_not_missed_outside():
+    torch.manual_seed(1)
+    first, second = torch.rand(2), torch.rand(2)
+    torch.manual_seed(1)
+    assert torch.equal(torch.rand(2), first)
+    with pytest.raises(ZeroDivisionError), seeded(9):
+        inside = torch.rand(2)
+        raise ZeroDivisionError
+    assert torch.equal(torch.rand(2), second), "after an error too"
+    with seeded(9):
+        assert torch.equal(torch.rand(2), inside)
+    with seeded(10):
+        assert not torch.equal(torch.rand(2), inside)
+
+
+@pytest.mark.parametrize(
+    ("kind", "positions", "length"),
+    [("bert", 40, 40), ("roberta", 40, 38), ("xlm-roberta", 40, 38), ("bert", None, 512)],
+)
+def test_positions_after_the_padding_are_two_fewer(kind: str, positions: int, length: int):
+    config = SimpleNamespace(model_type=kind, max_position_embeddings=positions)
+    assert _positions(config) == length
 
 
 @pytest.fixture(scope="module")

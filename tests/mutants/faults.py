@@ -123,6 +123,8 @@ def _code(node: ast.AST, scope: str) -> Iterator[tuple[ast.AST, str]]:
     if _is_for_people(node):
         return
     yield node, scope
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.LShift):
+        return  # a size such as 1 << 20
     inner = scope
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         inner = f"{scope}.{node.name}".removeprefix(".")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,3 +69,67 @@ def test_a_link_to_a_directory_stays_one(tmp_path: Path):
         (directory / "weights").write_text("new")
     assert (tmp_path / "model").is_symlink()
     assert (tmp_path / "disk" / "weights").read_text() == "new"
+
+
+@pytest.fixture
+def events(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """What is flushed to the disk and what is renamed, in order, each by its inode."""
+    seen: list[tuple[str, int]] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def synced(descriptor: int) -> None:
+        seen.append(("synced", os.fstat(descriptor).st_ino))
+        fsync(descriptor)
+
+    def renamed(path: Path, target: Any) -> Path:
+        seen.append(("renamed", path.stat().st_ino))
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", renamed)
+    return seen
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(events: list, tmp_path: Path):
+    with atomic_file(tmp_path / "x", overwrite=False) as path:
+        path.write_text("whole")
+    inode = (tmp_path / "x").stat().st_ino
+    assert events == [("synced", inode), ("renamed", inode)]
+
+
+def test_every_file_of_a_directory_is_on_the_disk_before_it_has_its_name(
+    events: list, tmp_path: Path
+):
+    with atomic_directory(tmp_path / "model", overwrite=False) as directory:
+        (directory / "inner").mkdir()
+        for name in ("weights", "inner/config"):
+            (directory / name).write_text(name)
+    model = tmp_path / "model"
+    files = {("synced", (model / name).stat().st_ino) for name in ("weights", "inner/config")}
+    assert set(events[:-1]) >= files and events[-1] == ("renamed", model.stat().st_ino)
+
+
+def test_the_old_directory_goes_only_when_the_new_one_is_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    final = tmp_path / "model"
+    final.mkdir()
+    (final / "weights").write_text("old")
+    replace = Path.replace
+
+    def refused(path: Path, target: Any) -> Path:
+        assert [p for p in tmp_path.rglob("weights") if p.read_text() == "old"], "still there"
+        if path.suffix == ".tmp":
+            raise OSError("the disk is gone")
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", refused)
+    with pytest.raises(OSError, match="gone"), atomic_directory(final, overwrite=True) as directory:
+        (directory / "weights").write_text("new")
+    assert (final / "weights").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    monkeypatch.setattr(Path, "replace", replace)
+    with atomic_directory(final, overwrite=True) as directory:
+        (directory / "weights").write_text("new")
+    assert (final / "weights").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]

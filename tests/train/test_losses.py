@@ -8,8 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from oracles import slow_losses
 
+from dialtools.train.losses._rows import similarity
+from dialtools.train.losses.catalog import LOSSES
 from dialtools.train.losses.hard_negative import hard_negative
 from dialtools.train.losses.info_nce import info_nce, one_way
 from dialtools.train.losses.nt_xent import nt_xent
@@ -53,6 +57,47 @@ def test_an_excluded_batch_mate_has_no_influence_and_a_pair_alone_has_no_loss(lo
     value.backward()
     assert value.item() == pytest.approx(0.0, abs=1e-6)
     assert torch.isfinite(alone.grad).all()
+
+
+SLOW = {
+    hard_negative: slow_losses.hard_negative_masked,
+    nt_xent: slow_losses.nt_xent_masked,
+    info_nce: slow_losses.info_nce_masked,
+    one_way: slow_losses.one_way_masked,
+}
+
+
+@pytest.mark.parametrize("loss", SLOW)
+@given(st.integers(0, 2**16), st.sampled_from([0.05, 0.3, 2.0]))
+def test_a_mask_takes_out_the_negatives_it_names_row_by_row(loss, seed: int, temperature: float):
+    """Masks are as asymmetric as they come, and may leave a row no negative at all."""
+    anchor, positive = unit_pair(n=4, seed=seed)
+    draw = np.random.default_rng(seed)
+    excluded = draw.random((8, 8)) < draw.choice([0.2, 0.6, 1.0])
+    ours = loss(anchor, positive, temperature=temperature, excluded=torch.from_numpy(excluded))
+    slow = SLOW[loss](anchor.numpy(), positive.numpy(), temperature, excluded)
+    np.testing.assert_allclose(ours.numpy(), slow, rtol=2e-4, atol=2e-6)
+
+
+def test_similarities_are_float32_whatever_the_autocast():
+    rows = torch.randn(64, 8, generator=torch.Generator().manual_seed(0))
+    with torch.autocast("cpu", torch.bfloat16):
+        value = similarity(rows, rows, 0.05)
+    assert value.dtype == torch.float32
+    torch.testing.assert_close(value, rows @ rows.T / 0.05)
+    assert similarity(rows.bfloat16(), rows.bfloat16(), 0.05).dtype == torch.float32
+
+
+def test_the_catalogue_names_each_loss_and_only_dot_takes_raw_vectors():
+    functions = {name: entry.load() for name, entry in LOSSES.items()}
+    assert functions == {
+        "hard-negative": hard_negative,
+        "nt-xent": nt_xent,
+        "info-nce": info_nce,
+        "simcse": one_way,
+        "dot": one_way,
+    }
+    assert [name for name, entry in LOSSES.items() if entry.raw] == ["dot"]
 
 
 @pytest.mark.parametrize("loss", [hard_negative, nt_xent, info_nce])

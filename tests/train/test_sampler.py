@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialtools.train.data.sampler import ByWindow, Sampler
+from dialtools.train.data.sampler import ByWindow, Sampler, steps_per_epoch
 
 
 @given(st.lists(st.integers(1, 3), min_size=2, max_size=60), st.integers(2, 9), st.integers(0, 5))
@@ -55,3 +55,38 @@ def test_a_mixed_epoch_is_one_shuffle():
     assert sampler.per_epoch == 3
     assert sorted(np.concatenate([sampler.batch(k) for k in range(3)]).tolist()) == list(range(10))
     assert sampler.batch(0).tolist() != sampler.batch(3).tolist()
+
+
+def test_by_window_every_epoch_and_every_window_is_shuffled_anew():
+    window = np.repeat([1, 2], 40)
+    sampler = ByWindow(np.arange(80), window, batch_size=4, seed=0)
+
+    def order(sampler: ByWindow, epoch: int, w: int) -> list[int]:
+        steps = range(epoch * sampler.per_epoch, (epoch + 1) * sampler.per_epoch)
+        seen = np.concatenate([sampler.batch(step) for step in steps])
+        return (seen[window[seen] == w] % 40).tolist()
+
+    orders = [order(sampler, epoch, w) for epoch in range(3) for w in (1, 2)]
+    orders.append(order(ByWindow(np.arange(80), window, batch_size=4, seed=1), 0, 1))
+    assert all(sorted(one) == list(range(40)) for one in orders)
+    assert len(set(map(tuple, orders))) == 7
+
+
+def test_a_mixed_order_is_of_the_seed_and_the_pairs_named():
+    pairs = np.array([3, 9, 4, 1, 7, 12, 30])
+
+    def epoch(seed: int) -> list[list[int]]:
+        sampler = Sampler(pairs, batch_size=3, seed=seed)
+        assert sampler.per_epoch == 2, "a pair alone has no negatives"
+        return [sampler.batch(step).tolist() for step in range(2)]
+
+    assert epoch(0) == epoch(0) != epoch(1)
+    assert [len(batch) for batch in epoch(0)] == [3, 3]
+    assert {pair for batch in epoch(0) for pair in batch} <= set(pairs.tolist())
+    assert epoch(-1) == epoch(2**64 - 1), "a seed is 64 bits"
+
+
+def test_few_pairs_are_one_batch():
+    assert [steps_per_epoch(n, 4) for n in (1, 2, 4, 5, 6, 8, 9, 10)] == [1, 1, 1, 1, 2, 2, 2, 3]
+    sampler = Sampler(np.arange(3), batch_size=100, seed=0)
+    assert sampler.per_epoch == 1 and sorted(sampler.batch(5).tolist()) == [0, 1, 2]

@@ -20,6 +20,40 @@ def test_schedules_rise_fall_and_stay():
     ]
 
 
+def test_rates_fall_to_nothing_over_the_steps_after_the_warmup():
+    after = [pace("linear", s, total=8, warmup=0.5).rate for s in range(4, 8)]
+    assert after == [1, 0.75, 0.5, 0.25]
+    assert pace("linear", 8, total=8, warmup=0.5).rate == 0
+    cosine = [pace("cosine", s, total=6, warmup=0.33).rate for s in range(7)]
+    assert cosine == pytest.approx([0.5, 1, 1, (1 + 0.5**0.5) / 2, 0.5, (1 - 0.5**0.5) / 2, 0])
+    assert [pace("constant", s, total=4, warmup=0.5).rate for s in range(4)] == [0.5, 1, 1, 1]
+    assert pace("linear", 3, total=4, warmup=1.0).rate == 1
+    assert all(pace(name, 3, total=9, warmup=0).momentum is None for name in ("linear", "cosine"))
+
+
+def test_nothing_decays_of_biases_and_norms_and_nothing_frozen_is_optimised():
+    encoder = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.LayerNorm(3))
+    head = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Linear(2, 2, bias=False))
+    head[1].weight.requires_grad_(False)
+    built = build("adamw", encoder, head, lr=0.5, head_multiplier=4, weight_decay=0.01)
+    told = {
+        parameter: (group["lr"], group["base"], group["weight_decay"])
+        for group in built.param_groups
+        for parameter in group["params"]
+    }
+    assert told == {
+        encoder[0].weight: (0.5, 0.5, 0.01),
+        encoder[0].bias: (0.5, 0.5, 0),
+        encoder[1].weight: (0.5, 0.5, 0),
+        encoder[1].bias: (0.5, 0.5, 0),
+        head[0].weight: (2, 2, 0.01),
+        head[0].bias: (2, 2, 0),
+    }
+    assert set_rates(built, "linear", 1, total=4, warmup=0) == 0.75
+    assert {group["lr"] for group in built.param_groups} == {0.375, 1.5}
+    assert {group["betas"] for group in built.param_groups} == {(0.9, 0.999)}
+
+
 @pytest.mark.parametrize(
     ("total", "warmup"), [(10, 0.3), (97, 0.3), (1000, 0.1), (5, 0.5), (40, 0.0)]
 )

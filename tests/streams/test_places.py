@@ -1,0 +1,286 @@
+"""Where records stand, and what files tell: numbers of lines, headers, schemas, digests."""
+
+from __future__ import annotations
+
+import gzip
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dialtools.errors import ConfigError, DataError
+from dialtools.streams.chunks import _blank_line, _lines, read_chunks, read_records, records
+from dialtools.streams.formats import FORMATS, by_magic, by_suffix
+from dialtools.streams.policy import Policy
+from dialtools.streams.provenance import describe, digest
+from dialtools.streams.sinks import record_batches, write_records, writer
+from dialtools.streams.tally import NAMES, Tally, counted
+from dialtools.streams.vectors import Embeddings, embedding_batch, read_embeddings
+
+
+def blocks(data: bytes, size: int) -> Callable[[], bytes]:
+    parts = iter([data[i : i + size] for i in range(0, len(data), size)])
+    return lambda: next(parts, b"")
+
+
+DIALOGUES = st.lists(st.lists(st.sampled_from(["a", "bb", "ccc"]), min_size=1, max_size=4))
+
+
+@given(DIALOGUES, st.sampled_from(["\n", "\r\n"]), st.integers(1, 30))
+def test_plain_text_is_cut_at_blank_lines_alone_and_its_lines_keep_their_numbers(
+    dialogues: list[list[str]], end: str, size: int
+):
+    data = "".join("".join(line + end for line in lines) + end for lines in dialogues).encode()
+    chunks = list(_lines(blocks(data, size), "x", "text", _blank_line))
+    assert b"".join(chunk.data for chunk in chunks) == data
+    blank = (end + end).encode()
+    for chunk in chunks[:-1]:
+        assert chunk.data.endswith(blank)
+    first = 1
+    for chunk in chunks:
+        assert chunk.first == first
+        first += chunk.data.count(b"\n")
+    if size < 4 and len(dialogues) > 1:
+        assert len(chunks) > 1, "each as soon as it is whole"
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_texts_between_blank_lines_are_told_by_their_lines(end: bytes, tmp_path: Path):
+    lines = [b"hi", b"you", b"", b"", b"  ", b"bye", b"\xff", b"", b"end"]
+    (tmp_path / "x.txt").write_bytes(end.join(lines))
+    found = [
+        (number, record["text"])
+        for chunk in read_chunks([str(tmp_path / "x.txt")], format="text", chunk_bytes=5)
+        for number, record in records(chunk, Policy("skip"))
+    ]
+    assert found == [(1, "hi"), (2, "you"), (6, "bye"), (9, "end")]
+
+
+def test_rows_of_a_table_are_numbered_through_its_batches(tmp_path: Path):
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"a": range(7), "b": [None, 1] * 3 + [None]}), path, row_group_size=3)
+    places = list(read_records([str(path)], policy=Policy()))
+    assert [where.line for where, _ in places] == [1, 2, 3, 4, 5, 6, 7]
+    assert places[0][1] == {"a": 0} and places[1][1] == {"a": 1, "b": 1}
+
+
+def test_a_hint_is_given_where_a_whole_document_is_taken_for_lines(tmp_path: Path):
+    for text, hinted in (('[\n{"a": 1}\n]', True), ('{"a": 1,\n"b": 2}', True), ("oops\n", False)):
+        (tmp_path / "x.json").write_text(text)
+        with pytest.raises(DataError) as error:
+            list(read_records([str(tmp_path / "x.json")], policy=Policy()))
+        assert bool(error.value.hint) is hinted
+    (tmp_path / "x.json").write_text('{"a": 1}\n[\n')
+    with pytest.raises(DataError) as error:
+        list(read_records([str(tmp_path / "x.json")], policy=Policy()))
+    assert not error.value.hint, "not in the middle of a file"
+
+
+def test_a_compressed_file_is_the_same_bytes_at_any_time_under_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    written = []
+    for now, name in ((1e9, "a.jsonl.gz"), (2e9, "b.jsonl.gz")):
+        monkeypatch.setattr(time, "time", lambda now=now: now)
+        write_records([{"a": 1}], str(tmp_path / name))
+        written.append((tmp_path / name).read_bytes())
+    assert written[0] == written[1] and gzip.decompress(written[0]) == b'{"a":1}\n'
+    assert written[0][3] == 0 and written[0][4:8] == bytes(4), "neither name nor time"
+
+
+def test_a_table_has_the_fields_of_all_records_of_its_first_batch():
+    rows = [{"a": None}, {"a": 1, "b": "x"}, {"c": [1.5]}]
+    (batch,) = record_batches(rows)
+    assert batch.schema.names == ["a", "b", "c"]
+    assert batch.to_pylist() == [{"a": None, "b": None, "c": None} | row for row in rows]
+
+
+def test_records_of_later_batches_that_do_not_fit_are_an_error(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("dialtools.streams.sinks.BATCH_ROWS", 2)
+    batches = list(record_batches([{"a": 1}, {"a": 2}, {"a": None}]))
+    assert [batch.num_rows for batch in batches] == [2, 1]
+    assert batches[1].schema == batches[0].schema
+    with pytest.raises(DataError, match="records do not fit one table"):
+        list(record_batches([{"a": 1}, {"a": 2}, {"a": "x"}]))
+
+
+def test_the_metadata_of_an_output_takes_the_place_of_its_inputs(tmp_path: Path):
+    batch = pa.RecordBatch.from_pydict({"a": [1]}).replace_schema_metadata(
+        {"dialtools": "old", "other": "kept"}
+    )
+    for kind in ("parquet", "arrow"):
+        path = tmp_path / f"x.{kind}"
+        with writer(str(path), format=kind, metadata={"dialtools": "new"}) as write:
+            write(batch)
+            write(batch)
+        (table,) = {chunk.data.schema for chunk in read_chunks([str(path)])}
+        assert table.metadata[b"dialtools"] == b"new" and table.metadata[b"other"] == b"kept"
+        assert sum(chunk.data.num_rows for chunk in read_chunks([str(path)])) == 2
+
+
+# embeddings
+
+
+def test_a_bare_matrix_has_every_column_that_a_row_beside_it_has(tmp_path: Path):
+    np.save(tmp_path / "e.npy", np.eye(3, 2, dtype=np.float32) + 0.5)
+    rows = [{"id": "a"}, {"label": 1}, {"id": "c", "text": "hi"}]
+    beside = b"".join(orjson.dumps(row) + b"\n" for row in rows)
+    (tmp_path / "e.npy.columns.jsonl").write_bytes(beside)
+    back = read_embeddings([str(tmp_path / "e.npy")])
+    assert back.columns == {
+        "id": ["a", None, "c"],
+        "label": [None, 1, None],
+        "text": [None, None, "hi"],
+    }
+    assert back.matrix.tolist() == [[1.5, 0.5], [0.5, 1.5], [0.5, 0.5]]
+
+
+@pytest.mark.parametrize("float16", [False, True])
+def test_a_matrix_written_in_parts_is_what_numpy_reads(float16: bool, tmp_path: Path):
+    matrix = np.arange(15, dtype=np.float32).reshape(5, 3)
+    path = tmp_path / "e.npy"
+    with writer(str(path), format="npy") as write:
+        for rows in (slice(0, 2), slice(2, 5)):
+            ids = list("abcde")[rows]
+            write(embedding_batch({"id": ids}, {"embedding": matrix[rows]}, float16=float16))
+        with pytest.raises(ConfigError, match="npy holds one matrix"):
+            write(embedding_batch({}, {"embedding": matrix, "b_embedding": matrix}))
+    saved = np.load(path)
+    assert saved.dtype == (np.float16 if float16 else np.float32)
+    np.testing.assert_array_equal(saved, matrix)
+    assert read_embeddings([str(path)]).columns == {"id": list("abcde")}
+
+
+def test_files_of_embeddings_are_one_with_the_columns_that_all_have(tmp_path: Path):
+    for name, columns, start in (("a", {"id": [1, 2], "x": [3, 4]}, 0), ("b", {"id": [5]}, 9)):
+        rows = len(columns["id"])
+        matrix = np.arange(start, start + 2 * rows).reshape(rows, 2)
+        with writer(str(tmp_path / f"{name}.parquet"), format="parquet", floats=True) as write:
+            write(embedding_batch(columns, {"embedding": matrix}))
+    paths = [str(tmp_path / f"{name}.parquet") for name in "ab"]
+    both = read_embeddings(paths)
+    assert both.columns == {"id": [1, 2, 5]}
+    assert both.matrix.tolist() == [[0, 1], [2, 3], [9, 10]] and len(both) == 3
+    assert both.name == ", ".join(paths)
+    some = both.select(np.array([2, 0]))
+    assert some.matrix.tolist() == [[9, 10], [0, 1]] and some.columns == {"id": [5, 1]}
+    with writer(str(tmp_path / "c.parquet"), format="parquet", floats=True) as write:
+        write(embedding_batch({"id": [1]}, {"embedding": np.ones((1, 3))}))
+    with pytest.raises(DataError, match="its vectors are not those of"):
+        read_embeddings([paths[0], str(tmp_path / "c.parquet")])
+
+
+def test_a_vector_or_column_that_is_not_there_is_told_with_those_there_are():
+    matrices = {"embedding": np.ones((1, 2)), "b_embedding": np.zeros((1, 2))}
+    found = Embeddings(matrices, {"label": [1]}, name="e.parquet")
+    assert found.matrix is found.vector("embedding") and found.column("label") == [1]
+    with pytest.raises(DataError, match="no vectors 'x'; there are embedding, b_embedding"):
+        found.vector("x")
+    with pytest.raises(DataError, match="no column 'labels'; there are label") as error:
+        found.column("labels")
+    assert "label" in str(error.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("[[1, 2], [3]]", "vectors differ in length"),
+        ("[[1, 2], null]", "rows have no embedding|expected"),
+        ('[[1, 2], ["a", 3]]', "e.jsonl:2: embedding: expected numbers"),
+        ("[[1, 2], [3, 1e39]]", "row 2 is not finite"),
+        ("[3, 4]", "expected a matrix of numbers"),
+    ],
+)
+def test_vectors_that_are_no_matrix_are_told_with_their_row(value: str, says: str, tmp_path: Path):
+    rows = orjson.loads(value)
+    lines = [{"embedding": row} if row is not None else {"id": 1} for row in rows]
+    (tmp_path / "e.jsonl").write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
+    with pytest.raises(DataError, match=says):
+        read_embeddings([str(tmp_path / "e.jsonl")])
+
+
+# provenance and counts
+
+
+def test_a_folder_is_known_by_the_names_and_contents_of_its_files(tmp_path: Path):
+    def told(name: str, files: dict[str, str]) -> dict:
+        for path, text in files.items():
+            (tmp_path / name / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name / path).write_text(text)
+        facts = describe(str(tmp_path / name))
+        assert facts.pop("name") == str(tmp_path / name)
+        return facts
+
+    one = told("a", {"x": "1", "in/y": "22"})
+    assert (one["files"], one["bytes"]) == (2, 3)
+    assert told("b", {"in/y": "22", "x": "1"}) == one, "whatever the order and the folder's name"
+    for name, files in {
+        "c": {"x": "1", "in/z": "22"},
+        "d": {"x": "1", "y": "22"},
+        "e": {"x": "22", "in/y": "1"},
+        "f": {"x": "1", "in/y": "22", "z": ""},
+    }.items():
+        assert told(name, files)["blake2b"] != one["blake2b"]
+
+
+def test_a_file_is_known_by_all_of_its_content(tmp_path: Path):
+    (tmp_path / "x").write_bytes(b"a" * (3 << 20) + b"b")
+    (tmp_path / "y").write_bytes(b"a" * (3 << 20) + b"c")
+    assert digest(tmp_path / "x") != digest(tmp_path / "y")
+    assert describe(str(tmp_path / "x")) == {
+        "name": str(tmp_path / "x"),
+        "bytes": (3 << 20) + 1,
+        "blake2b": digest(tmp_path / "x"),
+    }
+    assert describe("-") == {"name": "-"}
+
+
+def test_formats_are_told_by_their_names_and_by_how_they_begin():
+    for name, kind in (
+        ("x.jsonl", "jsonl"), ("x.ndjson.gz", "jsonl"), ("x.parquet", "parquet"),
+        ("x.arrow", "arrow"), ("x.csv.zst", "csv"), ("x.npy", "npy"), ("x", None), ("x.md", None),
+    ):  # fmt: skip
+        assert by_suffix(name) == kind
+    assert (by_magic(b"PAR1"), by_magic(b'{"a":1'), by_magic(b"")) == ("parquet", None, None)
+    marks = {name: FORMATS[name].marks for name in ("jsonl", "parquet")}
+    assert marks == {"jsonl": "*.jsonl, *.ndjson, *.json", "parquet": "*.parquet, or content"}
+
+
+def test_counts_are_told_with_their_reasons_the_most_frequent_first():
+    tally = Tally()
+    tally.keep()
+    tally.keep(1200)
+    tally.drop("short")
+    tally.drop("repeated", 2000)
+    tally.drop("never", 0)
+    assert tally.line("pair", " from 3 dialogues") == (
+        "1,201 pairs from 3 dialogues; dropped 2,001: 2,000 repeated, 1 short"
+    )
+    assert tally.counts() == {"kept": 1201, "dropped: repeated": 2000, "dropped: short": 1}
+    other = Tally()
+    other.sources, tally.sources = 2, 3
+    other.keep()
+    other.drop("short", 4)
+    other.miss("kim", 2)
+    tally.miss("kim")
+    tally.merge(other)
+    assert (tally.sources, tally.kept, tally.dropped["short"], tally.unmapped["kim"]) == (
+        *(5, 1202, 5, 3),
+    )
+    assert Tally().line("pair") == "0 pairs" and counted(1, "pair") == "1 pair"
+
+
+def test_of_names_a_thousand_are_told_apart():
+    tally = Tally()
+    for i in range(NAMES + 5):
+        tally.miss(str(i))
+    tally.miss("7")
+    assert len(tally.unmapped) == NAMES + 1
+    assert tally.unmapped["others"] == 5 and tally.unmapped["7"] == 2

@@ -1,0 +1,393 @@
+"""Objectives: which tokens of a pair are encoded, and what is contrasted with what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from train_parts import contrast_options, letters_encoder, said, sequences, setting, stored
+
+from dialtools.encoder.encoder import Encoder
+from dialtools.errors import DataError
+from dialtools.train.data import duplicates
+from dialtools.train.data.collate import Lengths
+from dialtools.train.objectives.base import Batch
+from dialtools.train.objectives.catalog import (
+    MaskedWordsOptions,
+    MatchingOptions,
+    SiameseOptions,
+    TemplateOptions,
+)
+from dialtools.train.objectives.contrast import Contrast, Rows, false_negatives
+from dialtools.train.objectives.matching import Matching
+from dialtools.train.objectives.mlm import MaskedWords
+from dialtools.train.objectives.negatives import Negatives, batch_candidates
+from dialtools.train.objectives.siamese import Siamese
+from dialtools.train.objectives.template import Templates
+
+USER, SYSTEM = "user", "system"
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    return letters_encoder()
+
+
+def pair(context: str, response: str, dialogue: str = "d", turn: int = 1, **more: Any) -> dict:
+    """A record whose context is turns divided by bars, spoken in turn."""
+    turns = context.split(" | ")
+    speakers = [USER, SYSTEM] * len(turns)
+    fields = {"context": turns, "response": response, "dialogue_id": dialogue, "turn": turn}
+    return fields | {"speakers": speakers[: len(turns) + 1]} | more
+
+
+# contexts and responses
+
+
+def test_a_long_context_keeps_its_end_and_a_long_response_its_beginning(
+    encoder: Encoder, tmp_path: Path
+):
+    store = stored([[pair("a b | c d e", "f g h i j")]], tmp_path, encoder)
+    objective = Contrast(setting(store, encoder, contrast_options(), lengths=Lengths(6, 5)))
+    batch = objective.collate(np.arange(1), step=0)
+    assert sequences(encoder, batch) == ["[CLS] [SEP] c d e [SEP]", "[CLS] f g h [SEP]"]
+
+
+def test_a_text_is_encoded_once_within_a_side_and_again_on_the_other(
+    encoder: Encoder, tmp_path: Path
+):
+    rows = [pair("a", "b"), pair("a", "a"), pair("c | a", "b")]
+    objective = Contrast(setting(stored([rows], tmp_path, encoder), encoder, contrast_options()))
+    batch = objective.collate(np.array([2, 0, 1]), step=0)
+    texts = sequences(encoder, batch)
+    assert sorted(texts) == sorted(f"[CLS] {t} [SEP]" for t in ("c [SEP] a", "a", "b", "a"))
+    assert [texts[i][6:-6] for i in batch.extra.sequence] == ["c [SEP] a", "a", "a", "b", "b", "a"]
+    assert batch.extra.keys.tolist() == [0, 1, 1, 2, 2, 1]
+    assert batch.extra.sequence[1] != batch.extra.sequence[5], "a dropout mask of its own"
+
+
+def test_speaker_tokens_say_who_spoke_each_turn(encoder: Encoder, tmp_path: Path):
+    store = stored([[pair("a | b", "c")]], tmp_path, encoder)
+    roles = tuple(encoder.tokenizer.convert_tokens_to_ids(["[UNK]", "u", "s"]))
+    objective = Contrast(setting(store, encoder, contrast_options(), role_tokens=roles))
+    texts = sequences(encoder, objective.collate(np.arange(1), step=0))
+    assert texts == ["[CLS] u a s b [SEP]", "[CLS] u c [SEP]"]
+
+
+# false negatives
+
+SMALL = st.integers(0, 2)
+PAIRS = st.lists(st.tuples(SMALL, SMALL, st.integers(0, 1), st.integers(0, 4)), min_size=1)
+
+
+@given(PAIRS)
+def test_false_negatives_are_equal_texts_and_neighbours_but_never_oneself_or_ones_partner(
+    pairs: list[tuple[int, int, int, int]],
+):
+    anchor, positive, dialogue, turn = np.array(pairs).T
+    n = len(pairs)
+    text = [*anchor, *positive]
+    partner = [*positive, *anchor]
+    spoken_at = [*turn - 1, *turn]  # the newest turn of a context stands before the response
+    same = np.zeros((2 * n, 2 * n), bool)
+    near = np.zeros((2 * n, 2 * n), bool)
+    for i in range(2 * n):
+        for j in range(2 * n):
+            if i % n != j % n:
+                same[i, j] = text[j] in (text[i], partner[i])
+                one = dialogue[i % n] == dialogue[j % n]
+                near[i, j] = one and abs(spoken_at[i] - spoken_at[j]) <= 1
+    np.testing.assert_array_equal(duplicates.same_text(anchor, positive), same)
+    np.testing.assert_array_equal(duplicates.neighbours(dialogue, turn), near)
+    if n > 1:
+        assert duplicates.rate(same) == pytest.approx(same.sum() / (2 * n * (2 * n - 2)))
+    assert duplicates.rate(np.zeros((2, 2), bool)) == 0
+
+
+@pytest.mark.parametrize("masked", [True, False])
+def test_neighbours_in_a_dialogue_are_false_negatives_where_they_are_masked(
+    masked: bool, encoder: Encoder, tmp_path: Path
+):
+    rows = [pair("a", "b", "x", 1), pair("c", "d", "x", 2), pair("e", "a", "y", 2)]
+    store = stored([rows], tmp_path, encoder)
+    objective = Contrast(setting(store, encoder, contrast_options(mask_false_negatives=masked)))
+    batch = objective.collate(np.arange(3), step=0)
+    # rows: the contexts a c e, then the responses b d a
+    same = {(0, 5), (3, 5), (5, 0), (2, 0)}
+    near = {(0, 1), (3, 1), (3, 4), (1, 0), (1, 3), (4, 3)}
+    found = {tuple(at) for at in np.argwhere(false_negatives(batch, objective.setting)).tolist()}
+    assert found == same | (near if masked else set())
+
+
+@pytest.mark.parametrize("masked", [True, False])
+def test_pairs_of_other_windows_are_no_negatives_where_each_window_has_a_head(
+    masked: bool, encoder: Encoder, tmp_path: Path
+):
+    """However much of another window's pairs changes, the loss of a window stays."""
+    rows = [pair("a", "b", "x", 1), pair("c", "d", "y", 5), pair("e | f", "g", "z", 9)]
+    store = stored([rows], tmp_path, encoder)
+    options = contrast_options(
+        head="window-linear", loss="hard-negative", mask_false_negatives=masked
+    )
+    objective = Contrast(setting(store, encoder, options))
+    vectors = torch.randn(6, 64, generator=torch.Generator().manual_seed(0))
+
+    def loss(rows: torch.Tensor) -> float:
+        every = np.arange(6)
+        batch = Batch([], every, every, np.arange(3), Rows(every, every))
+        return objective.loss(rows, batch, {}).item()
+
+    others = vectors.clone()
+    others[[2, 5]] += 3 * torch.randn(2, 64, generator=torch.Generator().manual_seed(1))
+    assert loss(others) == pytest.approx(loss(vectors), rel=1e-6)
+    others[[0, 1]] = others[[1, 0]]
+    assert loss(others) != pytest.approx(loss(vectors), rel=1e-3)
+
+
+def test_each_pair_weighs_as_its_weight_says(encoder: Encoder, tmp_path: Path):
+    rows = [pair("a", "b", "x", 1), pair("c", "d", "y", 1), pair("e", "f", "z", 1)]
+    store = stored(
+        [[row | {"weight": w} for row, w in zip(rows, (2, 0, 0.5), strict=True)]], tmp_path, encoder
+    )
+    vectors = torch.randn(6, 64, generator=torch.Generator().manual_seed(0))
+    order = np.array([2, 0, 1])
+
+    def loss(weights: str) -> torch.Tensor:
+        objective = Contrast(setting(store, encoder, contrast_options(weights=weights)))
+        each: list[torch.Tensor] = []
+        function = objective.loss_function
+        objective.loss_function = lambda *a, **k: each.append(function(*a, **k)) or each[0]
+        every = np.arange(6)
+        batch = Batch([], every, every, order, Rows(every, every))
+        total = objective.loss(vectors, batch, {})
+        expected = each[0] * torch.tensor({"given": [0.5, 2, 0], "none": [1, 1, 1]}[weights])
+        torch.testing.assert_close(total, expected.mean())
+        return total
+
+    assert loss("given") != loss("none")
+
+
+# negatives
+
+
+@given(st.data())
+def test_every_response_of_the_batch_is_a_candidate_and_those_of_the_dialogue_are_kin(
+    data: st.DataObject,
+):
+    n = data.draw(st.integers(1, 8))
+    numbers = st.lists(st.integers(0, 4), min_size=n, max_size=n)
+    response, dialogue = np.array(data.draw(numbers)), np.array(data.draw(numbers))
+    distinct, truth, kin = batch_candidates(response, dialogue)
+    assert distinct.tolist() == sorted(set(response.tolist()))
+    assert distinct[truth].tolist() == response.tolist()
+    for i in range(n):
+        of_dialogue = set(response[dialogue == dialogue[i]].tolist())
+        assert kin[i].tolist() == [r in of_dialogue for r in distinct.tolist()]
+
+
+def crowd() -> list[dict]:
+    """Pairs of ten dialogues, whose texts repeat within and between them."""
+    draw = np.random.default_rng(0)
+    rows = []
+    for number in range(10):
+        turns = [str(letter) for letter in draw.choice(list("abcdefghijklmnop"), 6)]
+        for turn in range(1, 5):
+            row = pair(" | ".join(turns[max(0, turn - 2) : turn]), turns[turn], f"d{number}", turn)
+            row["speakers"] = [USER if at % 2 else SYSTEM for at in range(len(row["context"]) + 1)]
+            rows.append(row | {"follow": turns[turn + 1 : turn + 2]})
+    return rows
+
+
+def test_drawn_negatives_are_strangers_of_the_same_role(encoder: Encoder, tmp_path: Path):
+    rows = crowd()
+    store = stored([rows], tmp_path, encoder)
+    every = np.arange(len(store))
+    negatives = Negatives(store, every, count=3, seed=0)
+    seen = set()
+    for step in range(20):
+        candidates = negatives.candidates(every, step)
+        assert candidates[:, 0].tolist() == store.response[every].tolist()
+        for row, drawn in zip(rows, candidates[:, 1:].tolist(), strict=True):
+            texts = store.text(drawn)
+            assert len(set(texts)) == 3
+            around = {row["response"], *row["context"], *row["follow"]}
+            assert not around & set(texts)
+            for text in texts:
+                assert any(
+                    other["response"] == text
+                    and other["dialogue_id"] != row["dialogue_id"]
+                    and other["speakers"][-1] == row["speakers"][-1]
+                    for other in rows
+                )
+            seen.add(tuple(texts))
+    assert len(seen) > 400, "drawn anew in each step"
+
+
+def test_what_is_drawn_depends_on_the_seed_and_the_pairs_named_alone(
+    encoder: Encoder, tmp_path: Path
+):
+    store = stored([crowd()], tmp_path, encoder)
+    some = np.arange(20)
+
+    def draw(seed: int, step: int) -> list:
+        return Negatives(store, some, count=2, seed=seed).draw(some, step).tolist()
+
+    assert draw(1, 3) == draw(1, 3)
+    assert draw(1, 3) != draw(2, 3)
+    assert draw(1, 3) != draw(1, 4)
+    pool = set(store.response[some].tolist())
+    assert {u for row in draw(1, 3) for u in row} <= pool, "held-out pairs lend no negative"
+
+
+def test_named_negatives_come_first_as_many_as_are_wanted(encoder: Encoder, tmp_path: Path):
+    rows = crowd()
+    rows[7]["negatives"] = ["q", "r", "q", "s"]
+    store = stored([rows], tmp_path, encoder)
+    every = np.arange(len(store))
+    for count, expected in ((1, ["q"]), (2, ["q", "r"])):
+        drawn = Negatives(store, every, count=count, seed=0).draw(np.array([7]), 0)
+        assert store.text(drawn[0].tolist()) == expected
+    drawn = Negatives(store, every, count=3, seed=0).draw(np.array([7]), 0)
+    assert store.text(drawn[0].tolist())[:2] == ["q", "r"] and len(set(drawn[0])) == 3
+    with pytest.raises(DataError, match="fewer than 30"):
+        Negatives(store, every, count=30, seed=0).draw(np.array([7]), 0)
+
+
+# matching and siamese
+
+
+def matching(store: Any, encoder: Encoder, **changes: Any) -> Matching:
+    options = MatchingOptions(temperature=0.1, context_turns=2, negatives=0, aggregation="mean")
+    return Matching(setting(store, encoder, options, **changes))
+
+
+def test_a_response_is_matched_with_the_turns_around_it_each_cut_at_its_end(
+    encoder: Encoder, tmp_path: Path
+):
+    rows = [
+        pair("a | b c d e", "f g h i", "x", follow=["j k l m", "n"]),
+        pair("o", "p", "y"),
+    ]
+    store = stored([rows], tmp_path, encoder)
+    batch = matching(store, encoder, lengths=Lengths(40, 5)).collate(np.arange(2), step=0)
+    texts = sequences(encoder, batch)
+    turns, candidates = batch.extra
+    spoken = [[texts[i][6:-6] if i >= 0 else None for i in row] for row in turns]
+    assert spoken == [["b c d", "j k l"], ["o", None]]
+    assert [[texts[i][6:-6] for i in row] for row in candidates] == [["f g h"], ["p"]]
+
+
+def test_a_siamese_context_is_its_newest_turns(encoder: Encoder, tmp_path: Path):
+    rows = [pair("a | b | c d", "e f"), pair("g", "e f")]
+    store = stored([rows], tmp_path, encoder)
+    options = SiameseOptions(negatives=0, context_turns=2)
+    objective = Siamese(setting(store, encoder, options, lengths=Lengths(6, 3)))
+    batch = objective.collate(np.arange(2), step=0)
+    texts = sequences(encoder, batch)
+    assert texts == ["[CLS] b [SEP] c d [SEP]", "[CLS] g [SEP]", "[CLS] e [SEP]"]
+    assert batch.extra.tolist() == [[2], [2]]
+
+
+def test_among_the_responses_of_a_batch_a_siamese_net_passes_over_those_of_the_dialogue(
+    encoder: Encoder, tmp_path: Path
+):
+    rows = [pair("a", "b", "x"), pair("c", "d", "x"), pair("e", "f", "y"), pair("g", "b", "z")]
+    store = stored([rows], tmp_path, encoder)
+    objective = Siamese(setting(store, encoder, SiameseOptions(negatives=0, context_turns=1)))
+    batch = objective.collate(np.arange(4), step=0)
+    vectors = torch.randn(len(batch.place), 64, generator=torch.Generator().manual_seed(0))
+    by_text = dict(
+        zip(sequences(encoder, batch), vectors[torch.from_numpy(batch.place)], strict=True)
+    )
+    score = lambda context, response: objective.score(  # noqa: E731
+        torch.cat([context, response, (context - response).abs()])[None]
+    )[0]
+    total = []
+    allowed = {"a": "bf", "c": "df", "e": "fbd", "g": "bdf"}  # the true one first
+    for context, candidates in allowed.items():
+        u = by_text[f"[CLS] {context} [SEP]"]
+        logits = torch.stack([score(u, by_text[f"[CLS] {c} [SEP]"]) for c in candidates])
+        total.append(torch.logsumexp(logits, 0) - logits[0])
+    figures: dict[str, float] = {}
+    loss = objective.loss(vectors, batch, figures)
+    torch.testing.assert_close(loss, torch.stack(total).mean())
+    assert figures["accuracy"] in (0, 25, 50, 75, 100)
+
+
+# templates
+
+
+def template_options(**changes: Any) -> TemplateOptions:
+    numbers = {"temperature": 0.1, "template_temperature": 0.2, "pair_temperature": 0.3}
+    shares = {"utterance_share": 1.0, "template_share": 1.0, "pair_share": 1.0}
+    rest = {"head": "none", "mask_false_negatives": False, "pair_negatives": "both"}
+    return TemplateOptions(**numbers | shares | rest | {"align_epochs": 1.0} | changes)
+
+
+def test_a_record_without_a_template_is_its_own_and_each_pass_encodes_anew(
+    encoder: Encoder, tmp_path: Path
+):
+    rows = [
+        {"text": "a b", "template": "a x"},
+        {"text": "c"},
+        {"text": "a d", "template": "a x"},
+    ]
+    store = stored([rows], tmp_path, encoder)
+    objective = Templates(setting(store, encoder, template_options()))
+    batch = objective.collate(np.arange(3), step=0)
+    texts = sequences(encoder, batch)
+    for name, expected in (("utterance", ["a b", "c", "a d"]), ("template", ["a x", "c", "a x"])):
+        once, again = getattr(batch.extra, name), getattr(batch.extra, f"{name}_again")
+        for side in (once, again):
+            assert [texts[i][6:-6] for i in side] == expected
+        assert not set(once.tolist()) & set(again.tolist()), "dropout makes the views"
+    assert len(texts) == 3 + 3 + 2 + 2
+    keys = batch.extra.keys.tolist()
+    assert keys[0] == keys[2] != keys[1]
+
+
+def test_the_alignment_layer_is_of_both_passes_of_templates_and_of_no_utterance(
+    encoder: Encoder, tmp_path: Path
+):
+    rows = [{"text": "a b", "template": "a x"}, {"text": "c"}]
+    store = stored([rows], tmp_path, encoder)
+    objective = Templates(setting(store, encoder, template_options(align=True)))
+    batch = objective.collate(np.arange(2), step=0)
+    vectors = torch.randn(len(batch.place), 64, generator=torch.Generator().manual_seed(0))
+    views = objective._views(vectors, batch)
+    unit = torch.nn.functional.normalize
+    for name in ("utterance", "utterance_again", "template", "template_again"):
+        plain = vectors[torch.from_numpy(batch.place[getattr(batch.extra, name)])]
+        assert objective.align is not None
+        expected = objective.align(plain) if name.startswith("template") else plain
+        torch.testing.assert_close(getattr(views, name), unit(expected, dim=1), msg=name)
+
+
+# masked words
+
+
+def test_what_is_to_be_guessed_is_what_was_written(encoder: Encoder, tmp_path: Path):
+    rows = [{"text": " ".join("abcdefghij"[:n])} for n in (10, 4, 7)]
+    store = stored([rows], tmp_path, encoder)
+    options = MaskedWordsOptions(mask_share=0.5, mask_most=20)
+    objective = MaskedWords(setting(store, encoder, options, max_tokens=24))
+    batch = objective.collate(np.arange(3), step=0)
+    assert len(batch.parts) > 1
+    restored, hidden, guessed = [], 0, []
+    for ids, _, labels in batch.parts:
+        guessed += labels[labels >= 0].tolist()
+        hidden += int((ids != torch.where(labels >= 0, labels, ids)).sum())
+        for row in torch.where(labels >= 0, labels, ids):
+            restored.append(said(encoder, row[row != encoder.special.pad]))
+    assert [restored[i][6:-6] for i in batch.place] == [row["text"] for row in rows]
+    assert len(guessed) == 5 + 2 + 4 and hidden >= 5
+    assert batch.extra.tolist() == guessed
+    other = objective.collate(np.arange(3), step=1)
+    assert other.extra.tolist() != guessed
+    again = objective.collate(np.arange(3), step=0)
+    assert again.extra.tolist() == guessed

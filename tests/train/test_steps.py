@@ -1,0 +1,163 @@
+"""Steps of the loop: dropout, clipping, caching and rates, without a run of dial-train."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from train_parts import contrast_options, letters_encoder, setting, stored, trainer
+
+from dialtools.encoder.randomness import seeded
+from dialtools.train.loop import ACTIVATION_BUDGET, NotFinite, Trainer, planned_steps
+from dialtools.train.objectives.contrast import Contrast
+from dialtools.train.validate import response_selection
+
+ROWS = [
+    {"context": [f"{a} {b}"], "response": f"{b} {a} {a}", "dialogue_id": f"{a}{b}", "turn": 1}
+    for a, b in ("ab", "cd", "ef", "gh")
+]
+
+
+@pytest.fixture
+def fresh(tmp_path: Path):
+    """Return a function that makes a trainer of the four pairs, always the same."""
+
+    def make(*, seed: int = 0, loss: str = "info-nce", **changes: object) -> Trainer:
+        encoder = letters_encoder()
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        options = contrast_options(loss=loss)
+        store = stored([ROWS], folder, encoder)
+        return trainer(Contrast(setting(store, encoder, options, seed=seed)), **changes)
+
+    return make
+
+
+def losses(trainer: Trainer) -> list[float]:
+    return [step.loss for step in trainer.steps()]
+
+
+def test_dropout_is_another_in_each_step_and_seed_and_the_same_after_a_break(fresh):
+    """Nothing is learnt, every step sees all pairs: only dropout moves the loss."""
+    still = {"lr": 0.0, "max_steps": 4}
+    whole = losses(fresh(**still))
+    assert len({round(loss, 4) for loss in whole}) == 4
+    assert losses(fresh(**still)) == whole
+    assert losses(fresh(seed=1, **still)) != whole
+    late = fresh(**still)
+    late.step = 2
+    assert losses(late) == whole[2:]
+
+
+def test_a_step_leaves_the_random_numbers_of_others_alone(fresh):
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    losses(fresh(max_steps=2))
+    assert torch.equal(torch.rand(3), expected)
+    with seeded(7):
+        inside = torch.rand(3)
+    assert not torch.equal(inside, expected)
+    with seeded(7):
+        assert torch.equal(torch.rand(3), inside)
+
+
+def norm(trainer: Trainer) -> float:
+    modules = (trainer.encoder, trainer.objective)
+    seen = {p for module in modules for p in module.parameters() if p.grad is not None}
+    return float(torch.stack([p.grad.norm() for p in seen if p.grad is not None]).norm())
+
+
+def test_gradients_are_clipped_at_the_norm_and_only_if_asked(fresh):
+    free, clipped = fresh(max_steps=1), fresh(max_steps=1, clip=1e-3)
+    assert losses(free) == losses(clipped)
+    assert norm(free) > 0.01
+    assert norm(clipped) == pytest.approx(1e-3, rel=1e-3)
+
+
+def test_gradients_are_of_one_step_alone(fresh):
+    two = fresh(max_steps=2, lr=0.0)
+    losses(two)
+    second = fresh(max_steps=2, lr=0.0)
+    second.step = 1
+    losses(second)
+    assert norm(two) == pytest.approx(norm(second), rel=1e-6)
+
+
+def test_what_a_step_tells_is_what_happened(fresh):
+    run = fresh(max_steps=3, batch_size=2, schedule="linear", lr=0.5e-3)
+    told = list(run.steps())
+    assert [step.step for step in told] == [1, 2, 3]
+    assert [step.epoch for step in told] == [0.5, 1.0, 1.5]
+    assert [step.lr for step in told] == pytest.approx([0.5e-3, 1e-3 / 3, 0.5e-3 / 3])
+    assert [step.tokens for step in told] == [18, 18, 18], (
+        "2 · ([CLS] a b [SEP] + [CLS] b a a [SEP])"
+    )
+    record = told[0].record()
+    assert record["loss"] == told[0].loss and record["step"] == 1
+    assert {"alignment", "uniformity", "false_negatives"} <= set(record)
+    assert "figures" not in record
+
+
+def test_a_loss_that_is_not_finite_ends_the_run_before_the_weights_are_touched(fresh):
+    run = fresh(max_steps=3)
+    with torch.no_grad():
+        next(run.encoder.parameters())[5:] = float("inf")
+    before = {name: value.clone() for name, value in run.encoder.state_dict().items()}
+    with pytest.raises(NotFinite, match="not finite at step 1") as raised:
+        losses(run)
+    assert sorted(raised.value.pairs.tolist()) == [0, 1, 2, 3]
+    for name, value in run.encoder.state_dict().items():
+        torch.testing.assert_close(value, before[name], rtol=0, atol=0, equal_nan=True)
+
+
+def test_epochs_are_steps_of_the_sampler_and_a_fraction_is_one_at_least(fresh):
+    assert [planned_steps(e, 10) for e in (0, 0.01, 0.14, 1, 2.5)] == [0, 1, 1, 10, 25]
+    assert fresh(max_steps=None, epochs=3.0, batch_size=2).total == 6
+    assert fresh(max_steps=5, epochs=3.0).total == 5
+
+
+def test_a_batch_is_encoded_twice_where_its_activations_would_need_much_memory(fresh):
+    run = fresh()
+    batch = run.objective.collate(np.arange(4), 0)
+    assert not run.cached(batch)
+    run.grad_cache = "on"
+    assert run.cached(batch)
+    run.grad_cache = "auto"
+    assert batch.padded == 4 * 5 + 4 * 4 or batch.padded == 8 * 5
+    layer = 34 * 64 * 1 * 4  # floats a token, hidden size, layers, bytes
+    tokens = ACTIVATION_BUDGET // layer
+    ids = torch.zeros(1, 1).expand(1, tokens)
+    batch.parts = [(ids, ids)]
+    assert not run.cached(batch)
+    more = torch.zeros(1, 1).expand(1, tokens + 1)
+    batch.parts = [(more, more)]
+    assert run.cached(batch)
+    run.precision = "bfloat16"
+    assert not run.cached(batch)
+
+
+def test_validation_leaves_the_encoder_in_training(fresh):
+    run = fresh(max_steps=2, lr=0.0)
+    undisturbed = losses(fresh(max_steps=2, lr=0.0))
+    steps = run.steps()
+    first = next(steps).loss
+    figures = response_selection(run, run.setting.store, np.arange(4))
+    assert run.encoder.training
+    assert [first, next(steps).loss] == undisturbed
+    assert set(figures) == {"top-1", "top-3"} and 0 <= figures["top-1"] <= figures["top-3"] <= 100
+
+
+def test_validation_picks_the_response_of_a_context_among_a_hundred(fresh, monkeypatch):
+    run = fresh()
+    sides = iter([np.eye(100, 128), np.eye(100, 128)])
+    wrong = np.eye(100, 128)
+    wrong[[0, 1, 2, 3]] = wrong[[1, 0, 3, 2]]
+    monkeypatch.setattr("dialtools.train.validate._vectors", lambda *_: next(sides))
+    pairs = np.arange(130)
+    assert response_selection(run, run.setting.store, pairs) == {"top-1": 100, "top-3": 100}
+    sides = iter([np.eye(100, 128), wrong])
+    figures = response_selection(run, run.setting.store, pairs)
+    assert figures["top-1"] == pytest.approx(96) and figures["top-3"] < 100

@@ -1,0 +1,198 @@
+"""What a token store holds of the pairs that go in, row for row."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from train_parts import letters_encoder, stored
+
+from dialtools.encoder.encoder import Encoder
+from dialtools.train.data import spool as spooling
+from dialtools.train.data.spool import HashIndex
+from dialtools.train.data.store import Store, placeholders, utterance_texts
+from dialtools.train.data.weights import pair_weights
+
+ROWS = [
+    {"context": ["a b", "c"], "response": "d", "speakers": ["user", "system", "user"],
+     "follow": ["e", "f"], "dialogue_id": "x", "turn": 2, "weight": 0.5},
+    {"context": ["d"], "response": "a b", "speakers": ["user", "system"],
+     "negatives": ["g", "c"], "dialogue_id": "y", "turn": 1},
+    {"context": ["h", "a b", "i"], "response": "d", "follow": ["j"], "dialogue_id": "x",
+     "turn": 9, "template": "d {X}"},
+    {"context": ["k"], "response": "l", "speakers": ["system", "user"], "negatives": ["a b"],
+     "dialogue_id": "y", "turn": 4},
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    return letters_encoder()
+
+
+def told(store: Store) -> list[dict]:
+    """Return the rows of a store, read through its ranges; roles: 0 unknown, 1 user, 2 system."""
+    rows = []
+    for i in range(len(store)):
+        context = store.context(i)
+        row = {
+            "context": store.text(store.turns[context].tolist()),
+            "roles": [*store.roles[context].tolist(), int(store.response_role[i])],
+            "response": store.text([int(store.response[i])])[0],
+            "follow": store.text(store.follow[store.after(i)].tolist()),
+            "negatives": store.text(store.negatives[store.negative(i)].tolist()),
+            "window": int(store.window[i]),
+            "turn": int(store.turn[i]),
+        }
+        rows.append(row)
+    return rows
+
+
+def expected(rows: list[dict]) -> list[dict]:
+    number = {"user": 1, "system": 2}
+    return [
+        {
+            "context": row["context"],
+            "roles": [number[s] for s in row["speakers"]]
+            if "speakers" in row
+            else [0] * (len(row["context"]) + 1),
+            "response": row["response"],
+            "follow": row.get("follow", []),
+            "negatives": row.get("negatives", []),
+            "window": len(row["context"]),
+            "turn": row["turn"],
+        }
+        for row in rows
+    ]
+
+
+@pytest.mark.parametrize("files", [[ROWS], [ROWS[:1], ROWS[1:2], ROWS[2:]]])
+def test_a_store_tells_the_pairs_that_went_in(
+    files: list[list[dict]], encoder: Encoder, tmp_path: Path
+):
+    store = stored(files, tmp_path, encoder)
+    assert told(store) == expected(ROWS)
+    np.testing.assert_array_equal(store.weight, np.float32([0.5, np.nan, np.nan, np.nan]))
+    assert [store.text([t])[0] if t >= 0 else None for t in store.template.tolist()] == [
+        *(None, None, "d {X}", None),
+    ]
+    assert store.dialogue[0] == store.dialogue[2] != store.dialogue[1] == store.dialogue[3]
+    assert placeholders(store.directory) == ["{X}"]
+    texts = list(utterance_texts(store.directory))
+    assert len(texts) == len(set(texts)) == 12
+    assert list(utterance_texts(store.directory, every=5)) == texts[::5]
+    for i, text in enumerate(texts):
+        whole = encoder.tokenizer(text, add_special_tokens=False)["input_ids"]
+        assert store.utterance(i).tolist() == whole
+    counts = {"pairs": 4, "utterances": 12, "turns": 7, "longest_window": 3, "skipped": 0}
+    assert store.counts == counts | {"tokens": len(store.tokens)}
+    assert store.record(2) == {"context": ["h", "a b", "i"], "response": "d"}
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 9])
+@pytest.mark.parametrize("files", [[ROWS], [ROWS[:2], ROWS[2:3], ROWS[3:]]])
+def test_a_limit_is_of_all_pairs_whatever_files_they_are_in(
+    limit: int, files: list[list[dict]], encoder: Encoder, tmp_path: Path
+):
+    store = stored(files, tmp_path, encoder, limit=limit)
+    assert told(store) == expected(ROWS[:limit])
+    assert store.counts["pairs"] == len(store) == min(limit, 4)
+
+
+def test_texts_are_tokenised_the_same_however_few_at_once(
+    encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for name, size in (("at once", 20_000), ("in threes", 3)):
+        monkeypatch.setattr(spooling, "TEXTS_A_BATCH", size)
+        (tmp_path / name).mkdir()
+        stored([ROWS], tmp_path / name, encoder)
+    for file in ("tokens.i4", "token_ends.i8"):
+        one, other = (
+            (tmp_path / name / "store" / file).read_bytes() for name in ("at once", "in threes")
+        )
+        assert one == other
+
+
+@given(st.lists(st.lists(st.integers(-5, 300), unique=True, max_size=40), max_size=12))
+def test_an_index_numbers_keys_in_the_order_in_which_they_are_new(batches: list[list[int]]):
+    index, known = HashIndex(), {}
+    for keys in batches:
+        ids, new = index.ids(np.array(keys, np.int64))
+        assert new.tolist() == [key not in known for key in keys]
+        for key in keys:
+            known.setdefault(key, len(known))
+        assert ids.tolist() == [known[key] for key in keys]
+        assert index.size == len(known)
+        sizes = [len(run) for run, _ in index.runs]
+        assert all(4 * b <= a for a, b in pairwise(sizes)), "few runs"
+
+
+def nameless(places: list[tuple[int, int]]) -> list[dict]:
+    """Pairs that do not say of which dialogue they are: (turn, window) of each."""
+    return [
+        {"context": ["a"] * window, "response": "b"} | ({"turn": turn} if turn else {})
+        for turn, window in places
+    ]
+
+
+@pytest.mark.parametrize("cut", [0, 3, 6, 9])
+def test_a_nameless_dialogue_goes_on_for_as_long_as_turn_and_window_do(
+    cut: int, encoder: Encoder, tmp_path: Path
+):
+    """However the pairs are cut into files."""
+    places = [(1, 1), (2, 1), (2, 2), (3, 1), (1, 1), (2, 1), (2, 1), (5, 1), (5, 3)]
+    runs = [0, 0, 0, 0, 1, 1, 2, 2, 2]
+    rows = nameless(places)
+    files = [part for part in (rows[:cut], rows[cut:]) if part]
+    dialogue = stored(files, tmp_path, encoder).dialogue
+    assert (np.diff(dialogue) != 0).tolist() == (np.diff(runs) != 0).tolist()
+    assert (dialogue < 0).all() and len(set(dialogue.tolist())) == 3
+
+
+def test_nameless_pairs_without_a_turn_or_beside_named_ones_are_dialogues_of_their_own(
+    encoder: Encoder, tmp_path: Path
+):
+    rows = nameless([(1, 1), (0, 1), (0, 2)])
+    dialogue = stored([rows], tmp_path, encoder).dialogue.tolist()
+    assert len(set(dialogue)) == 3
+    rows = nameless([(1, 1), (2, 1), (3, 1)])
+    rows[1]["dialogue_id"] = "x"
+    for number, files in enumerate(([rows], [rows[:2], rows[2:]])):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        dialogue = stored(files, folder, encoder).dialogue.tolist()
+        assert [d < 0 for d in dialogue] == [True, False, True]
+        assert dialogue[0] != dialogue[2]
+
+
+def test_held_out_dialogues_are_held_out_whole_and_by_the_seed(encoder: Encoder, tmp_path: Path):
+    rows = [
+        {"context": ["a"], "response": "b", "dialogue_id": f"d{i % 200}", "turn": 1}
+        for i in range(600)
+    ]
+    store = stored([rows], tmp_path, encoder)
+    held = store.held_out(0.25, seed=0)
+    assert held[:200].tolist() == held[200:400].tolist() == held[400:].tolist()
+    assert 30 <= held[:200].sum() <= 70
+    assert held.tolist() == store.held_out(0.25, seed=0).tolist()
+    assert held.tolist() != store.held_out(0.25, seed=1).tolist()
+    assert not store.held_out(0, seed=0).any() and store.held_out(1, seed=0).all()
+
+
+def test_weights_are_scaled_to_a_mean_of_one_over_the_pairs_that_are_trained_on(
+    encoder: Encoder, tmp_path: Path
+):
+    rows = [
+        {"context": ["a"], "response": "b", "weight": w, "dialogue_id": str(i)}
+        for i, w in enumerate([1, 3, 100, 0])
+    ]
+    store = stored([rows], tmp_path, encoder)
+    scaled = pair_weights(store, np.array([0, 1]), kind="given", mean_one=True)
+    assert scaled.tolist() == [0.5, 1.5, 50, 0]
+    nothing = pair_weights(store, np.array([3]), kind="given", mean_one=True)
+    assert all(map(math.isfinite, nothing.tolist()))
