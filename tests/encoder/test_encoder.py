@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dialtools.encoder.batches import token_batches
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.encode import encode
-from dialtools.encoder.encoder import Encoder, _positions
+from dialtools.encoder.encoder import Encoder, positions
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
 from dialtools.encoder.modeldir import save
 from dialtools.encoder.randomness import seeded
@@ -151,12 +151,12 @@ def test_random_numbers_drawn_inside_a_seed_are_not_missed_outside():
 
 
 @pytest.mark.parametrize(
-    ("kind", "positions", "length"),
+    ("kind", "stated", "length"),
     [("bert", 40, 40), ("roberta", 40, 38), ("xlm-roberta", 40, 38), ("bert", None, 512)],
 )
-def test_positions_after_the_padding_are_two_fewer(kind: str, positions: int, length: int):
-    config = SimpleNamespace(model_type=kind, max_position_embeddings=positions)
-    assert _positions(config) == length
+def test_positions_after_the_padding_are_two_fewer(kind: str, stated: int | None, length: int):
+    config = SimpleNamespace(model_type=kind, max_position_embeddings=stated)
+    assert positions(config) == length
 
 
 @pytest.fixture(scope="module")

@@ -244,9 +244,15 @@ def test_a_file_is_known_by_all_of_its_content(tmp_path: Path):
 
 def test_formats_are_told_by_their_names_and_by_how_they_begin():
     for name, kind in (
-        ("x.jsonl", "jsonl"), ("x.ndjson.gz", "jsonl"), ("x.parquet", "parquet"),
-        ("x.arrow", "arrow"), ("x.csv.zst", "csv"), ("x.npy", "npy"), ("x", None), ("x.md", None),
-    ):  # fmt: skip
+        ("x.jsonl", "jsonl"),
+        ("x.ndjson.gz", "jsonl"),
+        ("x.parquet", "parquet"),
+        ("x.arrow", "arrow"),
+        ("x.csv.zst", "csv"),
+        ("x.npy", "npy"),
+        ("x", None),
+        ("x.md", None),
+    ):
         assert by_suffix(name) == kind
     assert (by_magic(b"PAR1"), by_magic(b'{"a":1'), by_magic(b"")) == ("parquet", None, None)
     marks = {name: FORMATS[name].marks for name in ("jsonl", "parquet")}

@@ -19,15 +19,40 @@ from dialtools.train.data.store import Store, placeholders, utterance_texts
 from dialtools.train.data.weights import pair_weights
 
 ROWS = [
-    {"context": ["a b", "c"], "response": "d", "speakers": ["user", "system", "user"],
-     "follow": ["e", "f"], "dialogue_id": "x", "turn": 2, "weight": 0.5},
-    {"context": ["d"], "response": "a b", "speakers": ["user", "system"],
-     "negatives": ["g", "c"], "dialogue_id": "y", "turn": 1},
-    {"context": ["h", "a b", "i"], "response": "d", "follow": ["j"], "dialogue_id": "x",
-     "turn": 9, "template": "d {X}"},
-    {"context": ["k"], "response": "l", "speakers": ["system", "user"], "negatives": ["a b"],
-     "dialogue_id": "y", "turn": 4},
-]  # fmt: skip
+    {
+        "context": ["a b", "c"],
+        "response": "d",
+        "speakers": ["user", "system", "user"],
+        "follow": ["e", "f"],
+        "dialogue_id": "x",
+        "turn": 2,
+        "weight": 0.5,
+    },
+    {
+        "context": ["d"],
+        "response": "a b",
+        "speakers": ["user", "system"],
+        "negatives": ["g", "c"],
+        "dialogue_id": "y",
+        "turn": 1,
+    },
+    {
+        "context": ["h", "a b", "i"],
+        "response": "d",
+        "follow": ["j"],
+        "dialogue_id": "x",
+        "turn": 9,
+        "template": "d {X}",
+    },
+    {
+        "context": ["k"],
+        "response": "l",
+        "speakers": ["system", "user"],
+        "negatives": ["a b"],
+        "dialogue_id": "y",
+        "turn": 4,
+    },
+]
 
 
 @pytest.fixture(scope="module")
