@@ -97,4 +97,6 @@ def json_kind(value: Any) -> str:
         list: "a list",
         dict: "an object",
     }
-    return "null" if value is None else names.get(type(value), type(value).__name__)
+    if value is None:
+        return "null"
+    return names.get(type(value)) or getattr(value, "kind", type(value).__name__)

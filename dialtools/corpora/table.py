@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -109,8 +108,6 @@ def _rows(
             raise ConfigError(
                 f"{chunk.name} is read as {chunk.format}, which has no columns", hint=NO_COLUMNS
             )
-        if chunk.columnar:
-            chunk = replace(chunk, data=_in_microseconds(chunk.data))
         rows = list(records(chunk, policy))
         if not checked and rows:
             known = dict.fromkeys(key for _, row in rows for key in row)
@@ -118,19 +115,6 @@ def _rows(
             delimited.check(names, columns.named, Where(chunk.name, chunk.first), NAME_COLUMNS)
             checked = True
         yield from rows
-
-
-def _in_microseconds(batch: Any) -> Any:
-    """Return a batch without times in nanoseconds, which Python has no type for."""
-    import pyarrow as pa
-
-    columns = []
-    for column in batch.columns:
-        kind = column.type
-        if pa.types.is_timestamp(kind) and kind.unit == "ns":
-            column = column.cast(pa.timestamp("us", kind.tz), safe=False)
-        columns.append(column)
-    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def _turns(

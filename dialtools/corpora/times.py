@@ -13,6 +13,7 @@ from typing import Any
 from dialtools.corpora.dialogues import json_kind
 from dialtools.corpora.options import DAY_FIRST, MONTH_FIRST
 from dialtools.shown import quoted
+from dialtools.streams.carried import Carried
 
 SPREADSHEET = re.compile(
     r"(\d{1,4})([/.-])(\d{1,2})\2(\d{1,4})"  # three numbers with one separator
@@ -49,6 +50,8 @@ def seconds(value: Any, style: str | None = None) -> float:
     Raises:
         BadTime: if it is none.
     """
+    if isinstance(value, Carried):  # with more digits, or a later year, than Python has
+        return seconds(str(value))
     if isinstance(value, datetime):
         return _since_1970(value)
     if isinstance(value, date):
@@ -72,6 +75,8 @@ def rank(value: Any, style: str | None = None) -> tuple[int, float, str]:
         BadTime: if a date can be read in two ways, or a value is not in the style that was asked
             for.
     """
+    if isinstance(value, Carried):
+        value, style = str(value), None
     count = None if style and "%" in style else number(value)
     if count is not None:
         return (0, count, "")

@@ -23,6 +23,7 @@ from dialtools.embed.rows import HISTORY, expander
 from dialtools.embed.shard import Encoded, encode_turns
 from dialtools.encoder.encoder import Encoder
 from dialtools.errors import DataError
+from dialtools.streams.carried import Carried
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.vectors import embedding_batch
 
@@ -166,11 +167,12 @@ class Embedder:
 
     def _column(self, name: str, shard: list[Record]) -> list[Any]:
         """Return the values of a carried field; a column with nested values becomes JSON text."""
-        values = [record.get(name) for _, record in shard]
+        found = (record.get(name) for _, record in shard)
+        values = [value.scalar if isinstance(value, Carried) else value for value in found]
         if not self._is_text(name) and not any(map(_nested, values)):
             return values
         return [
-            orjson.dumps(value).decode() if isinstance(value, dict | list) else value
+            orjson.dumps(value, default=str).decode() if isinstance(value, dict | list) else value
             for value in values
         ]
 

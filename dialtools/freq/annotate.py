@@ -10,6 +10,7 @@ import orjson
 import pyarrow as pa
 
 from dialtools.freq.texts import Texts
+from dialtools.streams.rows import rows as rows_of
 from dialtools.streams.sinks import record_batches
 
 WEIGHT = "weight"
@@ -30,7 +31,7 @@ class Weighed(NamedTuple):
         """Return the first records."""
         payload = self.payload
         if isinstance(payload, bytes):
-            payload = b"".join(payload.splitlines(keepends=True)[:rows])
+            payload = b"".join([line + b"\n" for line in payload.split(b"\n")[:rows]])
         else:
             payload = payload.slice(0, rows)
         return Weighed(payload, self.weights[:rows])
@@ -112,9 +113,9 @@ def as_records(part: Weighed) -> Iterator[dict[str, Any]]:
     """Yield records with their weights."""
     payload, weights = part
     if isinstance(payload, bytes):
-        rows = (orjson.loads(line) for line in payload.splitlines())
+        rows = (orjson.loads(line) for line in payload.split(b"\n")[:-1])
     else:
-        rows = ({k: v for k, v in row.items() if v is not None} for row in payload.to_pylist())
+        rows = rows_of(payload)
     yield from (row | {WEIGHT: weight} for row, weight in zip(rows, weights.tolist(), strict=True))
 
 

@@ -38,8 +38,10 @@ def integers(batch: pa.RecordBatch, name: str) -> pa.Array | None:
     """Return a column as 64-bit integers if it is one of integers without gaps."""
     if batch.schema.names.count(name) != 1 or batch[name].null_count:
         return None
-    column = batch[name]
-    return column.cast(pa.int64()) if pa.types.is_integer(column.type) else None
+    try:
+        return batch[name].cast(pa.int64()) if pa.types.is_integer(batch[name].type) else None
+    except pa.ArrowInvalid:  # one of 64 bits without a sign
+        return None
 
 
 def is_utf8(texts: pa.Array) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from dialtools.freq.fields import LARGEST, RESPONSE
+from dialtools.streams.rows import rows
 
 PLACE = ("window", "dialogue_id", "turn")
 
@@ -55,6 +56,6 @@ class Places:
     def columns(self, batch: pa.RecordBatch) -> tuple[pa.Array, pa.Array]:
         """Return (T,) dialogues and turns of a batch of pairs of which some have no id."""
         names = [name for name in (RESPONSE, *PLACE) if name in batch.schema.names]
-        places = [self.place(row) or (None, self.next()) for row in batch.select(names).to_pylist()]
+        places = [self.place(row) or (None, self.next()) for row in rows(batch, names)]
         dialogues = pa.array([dialogue for dialogue, _ in places], pa.string())
         return dialogues, pa.array([turn for _, turn in places], pa.int64())

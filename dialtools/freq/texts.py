@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dialtools.corpora.dialogues import TURN_KEYS, BadDialogue
-from dialtools.errors import DataError, nearest
+from dialtools.errors import nearest
 from dialtools.freq.columns import integers, is_utf8, strings
 from dialtools.freq.fields import COUNT, RESPONSE, TEXT, BadField, count_of, field_texts
 from dialtools.freq.places import Places
@@ -106,9 +106,6 @@ class Extractor:
         counts = integers(batch, COUNT) if self.merge else None
         if column is None or (self.merge and not _are_counts(counts)):
             return None
-        if not is_utf8(column):
-            raise DataError(f"column {wanted!r} is not UTF-8", where=Where(chunk.name, chunk.first))
-
         payload = batch if self.keep else None
         texts = Texts(source, chunk.name, column, counts, payload=payload)
         if self.tell_places and wanted == RESPONSE and {"window", "turn"} <= names:

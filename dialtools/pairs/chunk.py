@@ -7,6 +7,7 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+import orjson
 
 from dialtools.chance import split_of
 from dialtools.corpora.dialogues import Dialogue
@@ -116,7 +117,8 @@ def _from_entailment(
         label = _text(record, LABEL)
         if premise is None or hypothesis is None or label is None:
             message = "expected strings premise, hypothesis and label"
-            policy.reject(Where(chunk.name, line), message, repr(record).encode())
+            raw = orjson.dumps(record, default=str)
+            policy.reject(Where(chunk.name, line), message, raw)
         elif label.lower() not in POSITIVE:
             tally.drop(f"labelled {cut(label)}")
         else:

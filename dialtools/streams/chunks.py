@@ -5,7 +5,7 @@ Where a chunk ends depends on the input alone, never on the number of workers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pickle import PickleBuffer
@@ -25,6 +25,7 @@ MAX_LINE_BYTES = 64 << 20
 HEAD_BYTES = 6  # the longest magic
 BATCH = "arrow"
 """The format of chunks that are an Arrow batch, whichever table they are of."""
+ROWS_OF_BATCH = "dialtools.streams.rows:rows"  # imports pyarrow
 ROWS = "rows"
 """The format of chunks whose records were decoded already."""
 WHOLE_DOCUMENT = (
@@ -141,11 +142,14 @@ def _blank_line(held: bytes) -> int:
     return max(ends, default=0)
 
 
-def records(chunk: Chunk, policy: Policy) -> Numbered:
-    """Yield the number and the record of each line or row; what is no record goes to the policy."""
+def records(chunk: Chunk, policy: Policy, names: Collection[str] | None = None) -> Numbered:
+    """Yield the number and the record of each line or row; what is no record goes to the policy.
+
+    Args:
+        names: the fields that are wanted; other columns are not converted.
+    """
     if chunk.columnar:
-        rows = enumerate(chunk.data.to_pylist(), chunk.first)
-        return ((n, {k: v for k, v in row.items() if v is not None}) for n, row in rows)
+        return enumerate(load(ROWS_OF_BATCH)(chunk.data, names), chunk.first)
     if chunk.format == ROWS:
         numbers = chunk.lines or range(chunk.first, chunk.first + len(chunk.data))
         return zip(numbers, chunk.data, strict=True)

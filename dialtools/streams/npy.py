@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from dialtools.errors import ConfigError
 from dialtools.streams.atomic import atomic_file
+from dialtools.streams.rows import rows
 from dialtools.streams.sinks import Write
 
 BESIDE = ".columns.jsonl"
@@ -76,8 +77,8 @@ def npy_writer(
                 raise ConfigError("npy holds one matrix", hint=hint)
             flat = batch[names[0]].flatten().to_numpy(zero_copy_only=False)
             matrix.add(flat, batch.num_rows)
-            for row in batch.drop_columns(names).to_pylist():
-                lines.write(orjson.dumps(row) + b"\n")
+            for row in rows(batch.drop_columns(names), gaps=True):
+                lines.write(orjson.dumps(row, default=str) + b"\n")
 
         yield write
         matrix.close()

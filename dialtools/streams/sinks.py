@@ -181,11 +181,15 @@ def parquet_writer(
 
         def write(batch: pa.RecordBatch) -> None:
             nonlocal parquet
-            if parquet is None:
-                schema = _plain_schema(batch.schema, metadata)
-                settings = _float_settings(schema) if floats else {}
-                parquet = pq.ParquetWriter(_Bytes(file), schema, compression="zstd", **settings)
-            parquet.write_batch(_plain_batch(batch).cast(parquet.schema))
+            try:
+                if parquet is None:
+                    schema = _plain_schema(batch.schema, metadata)
+                    settings = _float_settings(schema) if floats else {}
+                    parquet = pq.ParquetWriter(_Bytes(file), schema, compression="zstd", **settings)
+                parquet.write_batch(_plain_batch(batch).cast(parquet.schema))
+            except pa.ArrowException as error:
+                message = f"does not fit a Parquet file: {str(error).splitlines()[0]}"
+                raise DataError(message, hint="--to arrow, or jsonl") from None
 
         yield write
         if parquet is None:
@@ -228,20 +232,38 @@ class _Bytes(io.RawIOBase):
 
 
 def _plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Turn list views into lists.
+    """Return a batch whose columns Parquet can hold."""
+    import pyarrow as pa
+
+    columns = [_plain_column(column) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _plain_column(column: pa.Array) -> pa.Array:
+    """Turn list views into lists, runs into rows, and into text what Parquet has no type for.
 
     pyarrow 26 casts views that begin at 0 into lists without their last offset, so no cast does it.
     """
     import numpy as np
     import pyarrow as pa
 
-    columns = []
-    for column in batch.columns:
-        if pa.types.is_list_view(column.type):
-            offsets = np.concatenate([[0], np.cumsum(np.asarray(column.sizes))]).astype(np.int32)
-            column = pa.ListArray.from_arrays(pa.array(offsets), column.flatten())
-        columns.append(column)
-    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+    from dialtools.streams.rows import values
+
+    if pa.types.is_list_view(column.type):
+        offsets = np.concatenate([[0], np.cumsum(np.asarray(column.sizes))]).astype(np.int32)
+        return pa.ListArray.from_arrays(pa.array(offsets), column.flatten())
+    if pa.types.is_run_end_encoded(column.type):
+        return pa.compute.run_end_decode(column)
+    if _is_foreign(column.type):
+        return pa.array([None if v is None else str(v) for v in values(column)], pa.string())
+    return column
+
+
+def _is_foreign(kind: pa.DataType) -> bool:
+    """Tell whether Parquet has no such type."""
+    import pyarrow as pa
+
+    return pa.types.is_union(kind) or kind == pa.month_day_nano_interval()
 
 
 def _plain_schema(schema: pa.Schema, metadata: Mapping[str, str]) -> pa.Schema:
@@ -266,6 +288,10 @@ def _storable(kind: pa.DataType) -> pa.DataType:
 
     if pa.types.is_list_view(kind):
         return pa.list_(_storable(kind.value_type))
+    if _is_foreign(kind):
+        return pa.string()
+    if pa.types.is_run_end_encoded(kind):
+        return _storable(kind.value_type)
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
@@ -288,7 +314,7 @@ def write_records(
 def json_lines(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     """Yield each record as a line."""
     option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
-    return (orjson.dumps(record, option=option) for record in records)
+    return (orjson.dumps(record, default=str, option=option) for record in records)
 
 
 def record_batches(records: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
@@ -300,8 +326,8 @@ def record_batches(records: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch
     while part := list(islice(rows, BATCH_ROWS)):
         try:
             batch = pa.RecordBatch.from_pylist(part, schema=schema or schema_of(part))
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            message = f"records do not fit one table: {error}"
+        except (pa.ArrowException, OverflowError) as error:
+            message = f"records do not fit one table: {str(error).splitlines()[0]}"
             raise DataError(message, hint="--to jsonl takes any record") from None
         schema = batch.schema
         yield batch
@@ -312,4 +338,13 @@ def schema_of(rows: Sequence[Mapping[str, Any]]) -> pa.Schema:
     import pyarrow as pa
 
     names = dict.fromkeys(name for row in rows for name in row)
-    return pa.schema([(name, pa.array([row.get(name) for row in rows]).type) for name in names])
+    return pa.schema([(name, _type_of([row.get(name) for row in rows])) for name in names])
+
+
+def _type_of(values: Sequence[Any]) -> pa.DataType:
+    import pyarrow as pa
+
+    try:
+        return pa.array(values).type
+    except OverflowError:  # whole numbers that have 64 bits, but no sign
+        return pa.array(values, pa.uint64()).type

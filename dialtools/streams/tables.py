@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from dialtools.errors import DataError
 from dialtools.streams.bytesio import display_name, open_input
+from dialtools.streams.sound import checked
 
 BATCH_ROWS = 4096
 SPOOL_BYTES = 1 << 20
@@ -26,6 +27,7 @@ FILE_MAGIC = b"ARROW1"
 """Of an Arrow file, which has its table of contents at its end; a stream has none."""
 
 
+@checked
 def parquet_batches(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordBatch]:
     """Yield the batches of a Parquet file; it is spooled to the disk unless it lies there already.
 
@@ -40,6 +42,7 @@ def parquet_batches(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordB
             yield from pq.ParquetFile(spool).iter_batches(batch_size=BATCH_ROWS)
 
 
+@checked
 def arrow_batches(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordBatch]:
     """Yield the batches of an Arrow stream, or of an Arrow file, which is spooled to the disk.
 
@@ -81,8 +84,11 @@ def _damage(kind: str, path: str) -> Generator[None]:
     """Turn what pyarrow says of a damaged file into an error that names it."""
     try:
         yield
-    except (pa.ArrowInvalid, OSError) as error:
+    except MemoryError:  # pyarrow's own is one
+        message = f"damaged {kind}: it asks for more memory than there is"
+        raise DataError(message, where=display_name(path)) from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno:  # of the system, not of the file's content
             raise
-        reason = str(error).splitlines()[0]
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"damaged {kind}: {reason}", where=display_name(path)) from None

@@ -28,6 +28,7 @@ from dialtools.streams.chunks import HEAD_BYTES, Chunk, read_chunks, records
 from dialtools.streams.formats import DEFAULT, FORMATS, input_format
 from dialtools.streams.npy import BESIDE
 from dialtools.streams.policy import Policy, Where
+from dialtools.streams.rows import values
 
 SUFFIX = "embedding"
 
@@ -114,13 +115,13 @@ def embedding_lines(batch: pa.RecordBatch) -> bytes:
     vectors = {
         name: batch_matrix(batch, name) for name in batch.schema.names if name.endswith(SUFFIX)
     }
-    columns = {name: batch[name].to_pylist() for name in batch.schema.names if name not in vectors}
+    columns = {name: values(batch[name]) for name in batch.schema.names if name not in vectors}
     option = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
     lines: list[bytes] = []
     for i in range(batch.num_rows):
         facts = {name: values[i] for name, values in columns.items() if values[i] is not None}
         row = facts | {name: matrix_ND[i] for name, matrix_ND in vectors.items()}
-        lines.append(orjson.dumps(row, option=option))
+        lines.append(orjson.dumps(row, default=str, option=option))
     return b"".join(lines)
 
 
@@ -192,10 +193,14 @@ def _read_table(path: str) -> Embeddings:
         raise DataError(f"has no column named embedding or *_embedding, but {columns}", where=path)
     return Embeddings(
         {name: _checked(_matrix(table[name], path), path) for name in names},
-        {name: table[name].to_pylist() for name in table.column_names if name not in names},
+        {name: _values(table[name]) for name in table.column_names if name not in names},
         _text_metadata(table.schema),
         path,
     )
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    return list(chain.from_iterable(map(values, column.chunks)))
 
 
 def _text_metadata(schema: pa.Schema) -> dict[str, str]:
