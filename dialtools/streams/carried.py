@@ -33,10 +33,10 @@ class Carried:
     __repr__ = __str__  # in messages, and inside of lists
 
     def __reduce__(self) -> tuple[Any, ...]:
-        import pyarrow as pa
+        from dialtools.streams.rows import alone
 
         # arrays travel to another process, scalars with more digits than Python has do not
-        return _first, (pa.array([self.scalar], self.scalar.type),)
+        return _first, (alone(self.scalar),)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Carried) and str(self) == str(other)

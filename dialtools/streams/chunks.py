@@ -149,7 +149,8 @@ def records(chunk: Chunk, policy: Policy, names: Collection[str] | None = None) 
         names: the fields that are wanted; other columns are not converted.
     """
     if chunk.columnar:
-        return enumerate(load(ROWS_OF_BATCH)(chunk.data, names), chunk.first)
+        rows: Iterator[dict[str, Any]] = load(ROWS_OF_BATCH)(chunk.data, names)
+        return enumerate(rows, chunk.first)
     if chunk.format == ROWS:
         numbers = chunk.lines or range(chunk.first, chunk.first + len(chunk.data))
         return zip(numbers, chunk.data, strict=True)

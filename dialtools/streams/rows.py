@@ -8,6 +8,7 @@ durations as PT1.5S, decimals as digits, bytes in base64.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownParameterType=false, reportUnknownLambdaType=false
+# pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
@@ -126,11 +127,12 @@ def _of_structs(array: pa.StructArray) -> list[Any]:
 
 def _of_union(array: Any) -> list[Any]:
     inner = (scalar.value for scalar in array)
-    return [_alone(scalar) for scalar in inner]
+    return [values(alone(scalar))[0] if scalar.is_valid else None for scalar in inner]
 
 
-def _alone(scalar: pa.Scalar) -> Any:
-    return values(pa.array([scalar], scalar.type))[0] if scalar.is_valid else None
+def alone(scalar: Any) -> Any:
+    """Return a column of one value."""
+    return pa.array([scalar], scalar.type)
 
 
 def _with_gaps(array: pa.Array, found: list[Any]) -> list[Any]:
@@ -179,7 +181,13 @@ def text_of_scalar(scalar: Any) -> str:
 
 def _timestamp(scalar: Any) -> str:
     zone = "+00:00" if scalar.type.tz else ""
-    return f"{np.datetime64(scalar.value, scalar.type.unit)}{zone}"
+    return f"{_short(np.datetime64(scalar.value, scalar.type.unit))}{zone}"
+
+
+def _short(when: np.datetime64) -> str:
+    """Return a time in ISO 8601 without zeros at the end of a fraction."""
+    text = str(when)
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _date(scalar: Any) -> str:
@@ -188,7 +196,7 @@ def _date(scalar: Any) -> str:
 
 
 def _time(scalar: Any) -> str:
-    return str(np.datetime64(scalar.value, scalar.type.unit)).partition("T")[2]
+    return _short(np.datetime64(scalar.value, scalar.type.unit)).partition("T")[2]
 
 
 def _seconds(count: int, digits: int) -> str:

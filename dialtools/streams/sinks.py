@@ -6,7 +6,7 @@ pyarrow is imported inside functions: light commands write lines, and should not
 # pyarrow has no stubs, so that all it returns is unknown to the type checker.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false
+# pyright: reportUnknownParameterType=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
@@ -188,8 +188,8 @@ def parquet_writer(
                     parquet = pq.ParquetWriter(_Bytes(file), schema, compression="zstd", **settings)
                 parquet.write_batch(_plain_batch(batch).cast(parquet.schema))
             except pa.ArrowException as error:
-                message = f"does not fit a Parquet file: {str(error).splitlines()[0]}"
-                raise DataError(message, hint="--to arrow, or jsonl") from None
+                message = f"records do not fit one table: {str(error).splitlines()[0]}"
+                raise DataError(message, hint="--to jsonl takes any record") from None
 
         yield write
         if parquet is None:
@@ -246,6 +246,7 @@ def _plain_column(column: pa.Array) -> pa.Array:
     """
     import numpy as np
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     from dialtools.streams.rows import values
 
@@ -253,7 +254,7 @@ def _plain_column(column: pa.Array) -> pa.Array:
         offsets = np.concatenate([[0], np.cumsum(np.asarray(column.sizes))]).astype(np.int32)
         return pa.ListArray.from_arrays(pa.array(offsets), column.flatten())
     if pa.types.is_run_end_encoded(column.type):
-        return pa.compute.run_end_decode(column)
+        return pc.run_end_decode(column)
     if _is_foreign(column.type):
         return pa.array([None if v is None else str(v) for v in values(column)], pa.string())
     return column

@@ -151,7 +151,7 @@ def _are_texts(array: Any) -> bool:
 
 def _is_utf8(data: np.ndarray) -> bool:
     try:
-        str(data, "utf-8")
+        str(data.data, "utf-8")
     except UnicodeDecodeError:
         return False
     return True

@@ -146,7 +146,7 @@ def test_times_in_nanoseconds_numbers_as_names_and_other_columns_travel_along(
         "id": "7",
         "turns": [
             {"speaker": "system", "text": "a", "time": "2024-12-31T14:04:00"},
-            {"speaker": "user", "text": "b", "time": "2024-12-31T14:05:00", "label": "x"},
+            {"speaker": "user", "text": "b", "time": "2024-12-31T14:05:00.000000123", "label": "x"},
         ],
     }
 
