@@ -51,7 +51,6 @@ def _backward_twice(
         for part in parts:
             states.append(random_state(device))
             vectors.append(encode(part))
-    end = random_state(device)  # what draws next goes on as if parts were encoded once
     leaves = torch.cat(vectors).requires_grad_()
     total = loss(leaves)
     total.backward()
@@ -60,5 +59,5 @@ def _backward_twice(
     for part, state, gradient in zip(parts, states, gradients, strict=True):
         set_random_state(device, state)
         encode(part).backward(gradient)
-    set_random_state(device, end)
+    # what draws next goes on as if parts were encoded once: the last was encoded from its state
     return total.detach()

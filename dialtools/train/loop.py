@@ -18,6 +18,7 @@ from dialtools.train.hyperparameters import Hyperparameters
 from dialtools.train.objectives.base import Batch, Objective, Part
 
 ACTIVATION_BUDGET = 2 << 30  # bytes of a batch's activations that `auto` keeps in memory
+FAR_APART = 0x9E3779B1  # odd, so that no two seeds below 2**32 meet before billions of steps
 LAYER_FLOATS = 34  # activations a layer keeps for backward, in units of the hidden size a token
 
 
@@ -110,7 +111,7 @@ class Trainer:
         self.optimiser.zero_grad(set_to_none=True)
         figures: dict[str, float] = {}
         # Dropout depends on seed and step alone, so that resume is exact.
-        with seeded((self.setting.seed << 32) + self.step, self.encoder.device):
+        with seeded(seed_of_step(self.setting.seed, self.step), self.encoder.device):
             loss = gradcache.backward(
                 self._encode,
                 batch.parts,
@@ -152,6 +153,11 @@ class Trainer:
         floats = batch.padded * layers * config.hidden_size * LAYER_FLOATS
         float_bytes = 2 if self.precision == "bfloat16" else 4
         return floats * float_bytes > ACTIVATION_BUDGET
+
+
+def seed_of_step(seed: int, step: int) -> int:
+    """Return another seed for each seed and step: 32 bits, as torch looks at no more on the CPU."""
+    return (seed * FAR_APART + step) % 2**32
 
 
 def planned_steps(epochs: float, per_epoch: int) -> int:

@@ -223,8 +223,11 @@ def attempt(copy: Path, fault: Fault, few: list[str], tests: dict[str, seen.Test
     files = sorted({test.split("::")[0] for test in few})
     plugin = Chosen(few, note)
 
+    commands = any(tests[test].commands for test in few)
+
     def work() -> int:
-        return machine.pytest_in(copy, ["-x", "--tb=short", *files], [plugin])
+        run = ["-x", "--tb=short", *files]
+        return machine.pytest_in(copy, run, [plugin], commands=commands)
 
     patience = SLACK + TIMES * sum(tests[test].seconds for test in few)
     machine.write_source(path, fault.source)

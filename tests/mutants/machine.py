@@ -106,8 +106,14 @@ def _end_orphans() -> None:
             os.waitpid(child, 0)
 
 
-def pytest_in(copy: Path, arguments: list[str], plugins: list[object]) -> int:
-    """Run pytest on a copy; to be called in a fork."""
+def pytest_in(
+    copy: Path, arguments: list[str], plugins: list[object], *, commands: bool = True
+) -> int:
+    """Run pytest on a copy; to be called in a fork.
+
+    Args:
+        commands: whether a test starts any, so that a server is needed.
+    """
     import pytest
 
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
@@ -125,7 +131,7 @@ def pytest_in(copy: Path, arguments: list[str], plugins: list[object]) -> int:
 
     from machines import warm
 
-    warm.start = _start_server
+    warm.start = _start_server if commands else _no_server
     own = ["-p", "no:cacheprovider", "-p", "no:xdist", "--basetemp", str(scratch / "pytest")]
     return int(pytest.main([*own, *arguments], plugins=plugins))
 
@@ -141,6 +147,20 @@ class _Server:
 
     def wait(self) -> None:
         os.waitpid(self.pid, 0)
+
+
+class _NoServer:
+    """Where no test starts a command."""
+
+    def kill(self) -> None:
+        pass
+
+    def wait(self) -> None:
+        pass
+
+
+def _no_server(folder: Path, **settings: str) -> _NoServer:
+    return _NoServer()
 
 
 def _start_server(folder: Path, **settings: str) -> _Server:

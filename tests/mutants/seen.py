@@ -26,9 +26,16 @@ PATIENCE = 1800  # seconds for a file of tests without a fault
 
 @dataclass
 class Test:
-    """What a test took and ran: functions as `dialtools/room/file.py:Class.method`."""
+    """What a test took and ran.
+
+    Attributes:
+        seconds: with the fixtures that it was the first to use.
+        commands: whether it starts commands on the import server.
+        functions: as `dialtools/room/file.py:Class.method`.
+    """
 
     seconds: float = 0.0
+    commands: bool = False
     passed: bool = True
     functions: set[str] = field(default_factory=set)
 
@@ -128,6 +135,7 @@ def record(copy: Path, path: str) -> dict[str, Test]:
     if not tests:
         print(f"{path}: no tests\n{(copy.parent / 'log').read_text()[-2000:]}", file=sys.stderr)
     for name, test in tests.items():
+        test.commands = "fixture scripts" in uses[name]
         test.functions = ran[name].union(*(ran[fixture] for fixture in uses[name]))
     return {name: test for name, test in tests.items() if test.passed}
 
@@ -143,14 +151,14 @@ def tests_of(copy: Path, paths: list[str]) -> dict[str, Test]:
         if kept.get(name, {}).get("key") != key:
             print(f"recording {name}", file=sys.stderr, flush=True)
             tests = record(copy, name)
-            rows = {n: [t.seconds, sorted(t.functions)] for n, t in tests.items()}
+            rows = {n: vars(t) | {"functions": sorted(t.functions)} for n, t in tests.items()}
             kept[name] = {"key": key, "tests": rows}
             KEPT.parent.mkdir(parents=True, exist_ok=True)
             unfinished = KEPT.with_suffix(f".{os.getpid()}")
             unfinished.write_text(json.dumps(kept))
             unfinished.replace(KEPT)
-        for test, (seconds, functions) in kept[name]["tests"].items():
-            found[test] = Test(seconds, functions=set(functions))
+        for test, facts in kept[name]["tests"].items():
+            found[test] = Test(**facts | {"functions": set(facts["functions"])})
     return found
 
 

@@ -191,11 +191,12 @@ def test_every_response_of_the_batch_is_a_candidate_and_those_of_the_dialogue_ar
 
 
 def crowd() -> list[dict]:
-    """Pairs of ten dialogues, whose texts repeat within and between them."""
+    """Pairs of ten dialogues; every third turn is its dialogue's alone, the rest repeat."""
     draw = np.random.default_rng(0)
     rows = []
     for number in range(10):
         turns = [str(letter) for letter in draw.choice(list("abcdefghijklmnop"), 6)]
+        turns[1::3] = [f"{turn} {chr(ord('a') + number)} z" for turn in turns[1::3]]
         for turn in range(1, 5):
             row = pair(" | ".join(turns[max(0, turn - 2) : turn]), turns[turn], f"d{number}", turn)
             row["speakers"] = [USER if at % 2 else SYSTEM for at in range(len(row["context"]) + 1)]

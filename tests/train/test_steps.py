@@ -36,6 +36,9 @@ def fresh(tmp_path: Path):
 
 
 def losses(trainer: Trainer) -> list[float]:
+    # in one order, so that a seed that stays would draw the same masks for the same texts
+    if trainer.values.lr == 0:
+        trainer.sampler.batch = lambda step: np.arange(4)
     return [step.loss for step in trainer.steps()]
 
 
@@ -142,6 +145,7 @@ def test_a_batch_is_encoded_twice_where_its_activations_would_need_much_memory(f
 def test_validation_leaves_the_encoder_in_training(fresh):
     run = fresh(max_steps=2, lr=0.0)
     undisturbed = losses(fresh(max_steps=2, lr=0.0))
+    run.sampler.batch = lambda step: np.arange(4)
     steps = run.steps()
     first = next(steps).loss
     figures = response_selection(run, run.setting.store, np.arange(4))

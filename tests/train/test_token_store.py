@@ -120,7 +120,7 @@ def test_a_store_tells_the_pairs_that_went_in(
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 9])
-@pytest.mark.parametrize("files", [[ROWS], [ROWS[:2], ROWS[2:3], ROWS[3:]]])
+@pytest.mark.parametrize("files", [[ROWS], [ROWS[:1], ROWS[1:]], [ROWS[:2], ROWS[2:]]])
 def test_a_limit_is_of_all_pairs_whatever_files_they_are_in(
     limit: int, files: list[list[dict]], encoder: Encoder, tmp_path: Path
 ):
