@@ -6,13 +6,13 @@ DuckDB and pyarrow are imported inside functions: only --unsorted needs them.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
+
+from dialtools.streams.scraps import temporary_folder
 
 MEMORY = "256MiB"
 ROWS_A_BATCH = 8192
@@ -38,13 +38,13 @@ def gathered(rows: Iterable[Row]) -> Iterator[Row]:
     """
     import duckdb
 
-    with tempfile.TemporaryDirectory(prefix="dial-") as folder:
+    with temporary_folder() as folder:
         limits = {
             "memory_limit": MEMORY,
-            "temp_directory": folder,
+            "temp_directory": str(folder),
             "threads": min(4, os.cpu_count() or 1),
         }
-        with duckdb.connect(Path(folder) / "log.duckdb", config=limits) as connection:
+        with duckdb.connect(folder / "log.duckdb", config=limits) as connection:
             # DuckDB draws a bar of its own on a terminal, through ours
             connection.execute("SET enable_progress_bar = false")
             connection.execute(

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 import queue
-import shutil
-import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
@@ -22,6 +21,7 @@ import pyarrow as pa
 from dialtools.errors import DataError, DialError
 from dialtools.freq.imbalance import Spectrum
 from dialtools.freq.texts import Texts
+from dialtools.streams.scraps import temporary_folder
 
 OURS = 96 << 20
 """Bytes of --memory that are not DuckDB's: the interpreter, its libraries, batches on their way."""
@@ -48,11 +48,12 @@ class Counting:
         self.turns_matter = by_turn
         self.names: dict[int, str] = {}
         self.total = self.distinct = 0
-        self.folder = tempfile.mkdtemp(prefix="dial-freq-")
+        self.scratch = ExitStack()
+        folder = self.scratch.enter_context(temporary_folder())
         self.connection = duckdb.connect(
             config={
                 "memory_limit": f"{(memory - OURS) >> 10}KiB",
-                "temp_directory": self.folder,
+                "temp_directory": str(folder),
                 "threads": threads or os.cpu_count() or 1,
                 "preserve_insertion_order": False,
             }
@@ -72,7 +73,7 @@ class Counting:
             self.connection.interrupt()
             self._end_of_feed()
         self.connection.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.scratch.close()
 
     def add(self, texts: Texts) -> None:
         """Count the texts of a batch.

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dialtools.errors import OutputError
+from dialtools.streams.scraps import clear_scraps
 
 
 def refuse_existing(path: str | Path, *, overwrite: bool) -> None:
@@ -56,8 +57,9 @@ def atomic_file(path: str | Path, *, overwrite: bool) -> Generator[Path]:
         yield final
         return
     final = final.resolve() if final.is_symlink() else final
-    temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")
     check_parent(final)
+    clear_scraps(final)
+    temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")
     try:
         yield temporary
         sync(temporary)
@@ -81,9 +83,9 @@ def atomic_directory(path: str | Path, *, overwrite: bool) -> Generator[Path]:
     check_kind(final, directory=True)
     final = final.resolve() if final.is_symlink() else final
     check_parent(final)
+    clear_scraps(final)
     temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")
     old = final.with_name(f".{final.name}.{os.getpid()}.old")
-    shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     try:
         yield temporary

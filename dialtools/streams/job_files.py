@@ -106,6 +106,9 @@ def remove(path: Path) -> None:
     if path.is_dir():
         aside = path.with_name(f".{path.name.lstrip('.')}.{os.getpid()}.old")
         path.rename(aside)
-        shutil.rmtree(aside, ignore_errors=True)
+        try:
+            shutil.rmtree(aside, ignore_errors=True)
+        finally:  # once more, if a signal broke it off
+            shutil.rmtree(aside, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)

@@ -61,9 +61,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,6 +85,7 @@ from dialtools.streams.job_files import (
 )
 from dialtools.streams.locks import Lock
 from dialtools.streams.provenance import provenance, read_provenance
+from dialtools.streams.scraps import clear_scraps, temporary_folder
 
 
 class Piece(NamedTuple):
@@ -120,6 +120,7 @@ class Work:
         self.finished = ""
         self.resumed = False
         self._lock: Lock | None = None
+        self._scratch = ExitStack()
 
     def __enter__(self) -> Work:
         """Claim the folder.
@@ -132,9 +133,10 @@ class Work:
         if str(self.final) != "-":
             check_kind(self.final, directory=self.job.directory)
         if not self.kept:
-            self.folder = Path(tempfile.mkdtemp(prefix="dialtools-"))
+            self.folder = self._scratch.enter_context(temporary_folder())
             return self
         check_parent(self.final)
+        clear_scraps(self.folder)
         try:
             if not (self.resume and self.folder.exists()):
                 self._check_output()
@@ -147,7 +149,7 @@ class Work:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if not self.kept:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self._scratch.close()
         elif kind is not None:
             self._drop_if_empty()
         self._release()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
 from dialtools.streams.atomic import check_kind, refuse_existing
 from dialtools.streams.provenance import Inputs
+from dialtools.streams.scraps import temporary_folder
 from dialtools.train.gather import gather
 from dialtools.train.loop import Trainer
 from dialtools.train.options import TrainOptions
@@ -22,9 +21,9 @@ def dry_run(options: TrainOptions, *, tell: Callable[[str], None]) -> tuple[dict
     """
     refuse_existing(options.output, overwrite=options.overwrite or options.resume)
     check_kind(options.output, directory=True)
-    with tempfile.TemporaryDirectory(prefix="dial-train-") as folder:
+    with temporary_folder() as folder:
         gathered = gather(
-            Path(folder),
+            folder,
             options,
             Inputs(options.inputs),
             tell=tell,

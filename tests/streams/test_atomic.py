@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import subprocess
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ import pytest
 
 from dialtools.errors import OutputError
 from dialtools.streams.atomic import atomic_directory, atomic_file
+from dialtools.streams.scraps import temporary_folder
 
 
 def test_a_block_that_fails_leaves_what_was_there(tmp_path: Path):
@@ -133,3 +137,41 @@ def test_the_old_directory_goes_only_when_the_new_one_is_in_its_place(
         (directory / "weights").write_text("new")
     assert (final / "weights").read_text() == "new"
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_what_killed_runs_left_beside_an_output_goes_with_the_next_run(tmp_path: Path):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    ours = [f".x.{gone.pid}.tmp", f".x.{gone.pid}.old"]
+    others = [f".x.{os.getppid()}.tmp", f".xy.{gone.pid}.tmp", f".x.{gone.pid}.bak", ".x.a.tmp"]
+    (tmp_path / ours[1]).mkdir()
+    for name in (ours[0], f"{ours[1]}/weights", *others):
+        (tmp_path / name).write_text("")
+    with atomic_file(tmp_path / "x", overwrite=False) as path:
+        path.write_text("after")
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["x", *others])
+
+
+def test_folders_of_killed_runs_in_tmpdir_go_with_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    scrap, elsewhere, mine, theirs = (
+        tmp_path / name
+        for name in (
+            f"dialtools-{gone.pid}-a",
+            f"dialtools-{gone.pid}-b",
+            "dialtools-notes",
+            f"dialtools-{os.getppid()}-c",
+        )
+    )
+    for folder in (scrap, elsewhere, mine, theirs):
+        folder.mkdir()
+    lock = os.open(elsewhere, os.O_RDONLY)  # of a process of another container
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    with temporary_folder() as folder:
+        assert set(tmp_path.iterdir()) == {folder, elsewhere, mine, theirs}
+    os.close(lock)
+    assert set(tmp_path.iterdir()) == {elsewhere, mine, theirs}

@@ -1,0 +1,85 @@
+"""What killed runs leave, and later runs clear: half-written files, and folders in $TMPDIR.
+
+Each carries the number of its process in its name. It is a scrap when no such process runs here.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def clear_scraps(final: Path) -> None:
+    """Remove what killed runs left beside an output: `.NAME.PROCESS.tmp` and `.old`."""
+    _clear(final.absolute().parent, rf"\.{re.escape(final.name)}\.(\d+)\.(?:tmp|old)")
+
+
+@contextmanager
+def temporary_folder() -> Generator[Path]:
+    """Yield a folder in $TMPDIR that goes when the block ends; those of killed runs go now.
+
+    It is locked, too, so that a run in another container, whose processes cannot be seen from here,
+    is known to be at work.
+    """
+    parent = Path(tempfile.gettempdir())
+    _clear(parent, r"dialtools-(\d+)-.*")
+    folder = Path(tempfile.mkdtemp(prefix=f"dialtools-{os.getpid()}-", dir=parent))
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        _take(lock)
+        yield folder
+    finally:
+        os.close(lock)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _clear(parent: Path, pattern: str) -> None:
+    """Remove the files and folders of a name whose process, its first group, runs no more."""
+    for entry in os.scandir(parent):
+        found = re.fullmatch(pattern, entry.name)
+        if not found or _is_another(int(found[1])):
+            continue
+        path = Path(entry.path)
+        if not entry.is_dir(follow_symlinks=False):
+            path.unlink(missing_ok=True)
+        elif not _is_locked(path):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_another(process: int) -> bool:
+    """Tell whether a process runs, and is not this one."""
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return process != os.getpid()
+
+
+def _is_locked(folder: Path) -> bool:
+    try:
+        lock = os.open(folder, os.O_RDONLY)
+    except OSError:  # gone since, or somebody else's
+        return True
+    try:
+        return not _take(lock)
+    finally:
+        os.close(lock)
+
+
+def _take(lock: int) -> bool:
+    """Lock an open folder if nobody has, and tell whether nobody had."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        pass
+    return True
