@@ -15,6 +15,7 @@ import select
 import signal
 import socket
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -83,7 +84,9 @@ class Server:
             caller.close()
             return None
         call = caller.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # lost in the hooks of fork
         process = os.fork()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         if process == 0:
             for descriptor in (self.listener.fileno(), caller.fileno(), *self.watched):
                 os.close(descriptor)
@@ -114,6 +117,7 @@ def become(
     os.chdir(directory)
     os.environ.clear()
     os.environ.update(environment)
+    tempfile.tempdir = None  # that of the caller's $TMPDIR, not one asked for while importing
     sys.argv = arguments
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
@@ -156,7 +160,11 @@ def run(address: str) -> None:
         Path(address).with_name("failed").write_text(traceback.format_exc())
         raise
     gc.freeze()  # so that a collection in a fork does not copy the pages of what was imported
-    command = Path(Server(address).serve()[0]).name
+    try:
+        command = Path(Server(address).serve()[0]).name
+    except KeyboardInterrupt:  # before the command began: not its to answer
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
     finish(import_module(f"dialtools.cli.{command.removeprefix('dial-')}").main)
 
 
