@@ -21,6 +21,7 @@ from dialtools.cli._exit import finish
 from dialtools.cli._run import Run
 from dialtools.errors import ConfigError, ExitCode
 from dialtools.options import Layer, Spec, environment, resolve, specs
+from dialtools.streams import bounds
 
 Recipe = Callable[[dict[str, Any]], Sequence[Layer]]
 Function = Callable[[Any, Run], None]
@@ -55,6 +56,8 @@ class Command:
         if self.reads_stdin and not options.inputs and sys.stdin.isatty():
             sys.stderr.write(_help.short_usage(self))
             return ExitCode.USAGE
+        if hasattr(options, "bounds"):
+            bounds.use(options.bounds)
         run = Run(self.name, options, self.specs, origins)
         self.function(options, run)
         return run.exit_code

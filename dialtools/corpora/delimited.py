@@ -7,13 +7,16 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from itertools import islice
 
 from dialtools.corpora.options import LogOptions
 from dialtools.errors import DataError, nearest
 from dialtools.shown import listed, quoted
+from dialtools.streams import bounds
 from dialtools.streams.bytesio import display_name, open_input
-from dialtools.streams.chunks import MAX_LINE_BYTES, ROWS, Chunk
+from dialtools.streams.chunks import ROWS, Chunk
 from dialtools.streams.policy import Policy, Where
 from dialtools.values import WIDE
 
@@ -59,7 +62,7 @@ def rows(
         DataError: if a column is missing or named twice, or a quote never closes.
     """
     name = display_name(path)
-    csv.field_size_limit(MAX_LINE_BYTES)
+    csv.field_size_limit(bounds.most("line"))
     with open_input(path) as stream:
         lines = _Lines(stream, name, logs, policy)
         delimiter, header = _header(lines, kind, columns, logs)
@@ -97,13 +100,15 @@ class _Lines:
         number: that of the last line.
         first: that of the first line of the row.
         quotes: how many the row has; an odd number leaves the last one open.
+        size: characters of the row so far.
     """
 
     def __init__(
         self, stream: io.BufferedReader, name: str, logs: LogOptions, policy: Policy
     ) -> None:
         self.name, self.policy = name, policy
-        self.number = self.quotes = 0
+        self.number = self.quotes = self.size = 0
+        self.most = bounds.most("line")
         self.first: int | None = None
         bom = stream.peek(2)[:2]
         self.encoding = logs.encoding or UTF16.get(bom, "utf-8")
@@ -119,6 +124,11 @@ class _Lines:
         line = self.held.pop() if self.held else next(self.lines)
         self.first = self.first or self.number
         self.quotes += line.count('"')
+        self.size += len(line)
+        if self.size > self.most:
+            where = Where(self.name, self.first)
+            what = "a quote that never closes, or a row longer than"
+            raise bounds.beyond("line", what, where=where)
         return line
 
     def peek(self) -> str | None:
@@ -128,14 +138,18 @@ class _Lines:
         return self.held[0] if self.held else None
 
     def begin_row(self) -> None:
-        """Count lines and quotes of the next row."""
-        self.first, self.quotes = None, 0
+        """Count lines, quotes and characters of the next row."""
+        self.first, self.quotes, self.size = None, 0, 0
 
     def _narrow(self, stream: io.BufferedReader) -> Iterator[str]:
         decode = codecs.getdecoder(self.encoding)
-        for self.number, line in enumerate(stream, 1):
-            where = Where(self.name, self.number)
+        for number, line in enumerate(iter(partial(stream.readline, self.most + 1), b""), 1):
+            self.number = number
+            if len(line) > self.most:
+                where = Where(self.name, number)
+                raise bounds.beyond("line", "a line is longer than", where=where)
             if b"\0" in line:
+                where = Where(self.name, number)
                 self.policy.reject(where, f"NUL at byte {line.index(0) + 1}", line)
                 continue
             try:
@@ -143,19 +157,22 @@ class _Lines:
             except UnicodeDecodeError as bad:
                 what = "UTF-8" if self.encoding == "utf-8" else self.encoding
                 reason = f"invalid {what} at byte {bad.start + 1}"
-                self.policy.reject(where, reason, line, self.hint)
+                self.policy.reject(Where(self.name, number), reason, line, self.hint)
 
     def _wide(self, stream: io.BufferedReader) -> Iterator[str]:
         text = io.TextIOWrapper(stream, self.encoding, newline="\n")
         try:
-            for self.number, line in enumerate(text, 1):
-                yield line.lstrip("\ufeff") if self.number == 1 else line
-        except UnicodeDecodeError as bad:
+            for number, line in enumerate(iter(partial(text.readline, self.most + 1), ""), 1):
+                self.number = number
+                yield line.lstrip("\ufeff") if number == 1 else line
+        except UnicodeError as bad:  # also of a file without the mark that tells the order of bytes
             raise DataError(
-                f"invalid {self.encoding}: {bad.reason}", where=Where(self.name, self.number + 1)
+                f"invalid {self.encoding}: {getattr(bad, 'reason', bad)}",
+                where=Where(self.name, self.number + 1),
             ) from None
         finally:
-            text.detach()
+            with suppress(ValueError):  # the file was closed first, after an error
+                text.detach()
 
 
 def _header(
@@ -204,8 +221,6 @@ def _parsed(lines: _Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 def _plain(error: str) -> str:
     """Say what the csv module means."""
-    if error.startswith("field larger"):
-        return f"a field is longer than {MAX_LINE_BYTES >> 20} MiB: a quote that never closes?"
     if error.startswith("new-line character"):
         what = "a carriage return within a field without quotes, or as line end"
         return f"{what}; expected LF or CR LF"

@@ -16,8 +16,9 @@ from dialtools.pairs.filters import id_or_text, kept
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.reader import READERS
 from dialtools.pairs.render import Mined, as_batch, as_lines
-from dialtools.pairs.windows import FlatTurns, Pairs, selves, windowed
+from dialtools.pairs.windows import FlatTurns, Pairs, running, selves, windowed
 from dialtools.shown import cut
+from dialtools.streams import bounds
 from dialtools.streams.chunks import Chunk, records
 from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.tally import Tally
@@ -27,6 +28,10 @@ HYPOTHESIS = ("hypothesis", "text2", "sentence2")
 LABEL = ("label", "gold_label")
 POSITIVE = ("entailment", "positive")
 """Labels of two texts that are a pair: of SNLI and MNLI, of Dialogue NLI."""
+FEW_TURNS = 16
+"""Windows up to this multiply an input by no more than it is worth to measure."""
+PUNCTUATION = 4
+"""Bytes of a turn beside its text and speaker: quotes, commas."""
 
 
 def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
@@ -35,6 +40,7 @@ def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
     tally = Tally()
     turns, pairs = _PAIRS[options.kind](chunk, options, policy, tally)
     tally.sources = len(turns.sizes)
+    pairs = _within_bounds(pairs, turns, chunk, options, policy)
     pairs = kept(pairs, turns, options, tally)
 
     render = as_lines if lines else as_batch
@@ -45,6 +51,28 @@ def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
         if options.dedupe or options.kind == "self":
             digests[part] = _digests(members, turns)
     return Mined(payloads, digests, tally, policy.rejected)
+
+
+def _within_bounds(
+    pairs: Pairs, turns: FlatTurns, chunk: Chunk, options: PairOptions, policy: Policy
+) -> Pairs:
+    """Reject dialogues whose pairs would fill memory: of n turns, whole histories hold n² / 2."""
+    if 0 not in options.window and max((*options.window, options.follow)) <= FEW_TURNS:
+        return pairs
+    said = zip(turns.texts, turns.speakers, strict=True)
+    size = running([len(text) + len(speaker or "") + PUNCTUATION for text, speaker in said])
+    ends = (turns.starts + np.asarray(turns.sizes, np.int64))[pairs.dialogue]
+    after = np.minimum(pairs.response + 1 + options.follow, ends)
+    of_pair = size[pairs.end] - size[pairs.start] + size[after] - size[pairs.response]
+    of_dialogue = np.bincount(pairs.dialogue, of_pair, len(turns.sizes))
+    over = of_dialogue > bounds.most("pairs")
+    for d in np.flatnonzero(over).tolist():
+        what = f"pairs of {turns.sizes[d]:,} turns take {of_dialogue[d] / 2**30:.1f} GB, more than"
+        error = bounds.beyond("pairs", what, where=None)
+        start = int(turns.starts[d])
+        raw = orjson.dumps({"turns": turns.texts[start : start + turns.sizes[d]]})
+        policy.reject(Where(chunk.name, turns.lines[d]), error.message, raw, error.hint)
+    return pairs.where(~over[pairs.dialogue])
 
 
 def _by_part(

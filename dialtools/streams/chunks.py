@@ -14,14 +14,13 @@ from typing import Any
 import orjson
 
 from dialtools.errors import DataError
+from dialtools.streams import bounds
 from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.formats import FORMATS, input_format, load
 from dialtools.streams.policy import Policy, Where
 
 CHUNK_BYTES = 1 << 17
 """Read with one call, and enough work to drown the cost of handing it to a worker."""
-MAX_LINE_BYTES = 64 << 20
-"""A longer line is taken for a damaged file, or one that is no text, before it fills memory."""
 HEAD_BYTES = 6  # the longest magic
 BATCH = "arrow"
 """The format of chunks that are an Arrow batch, whichever table they are of."""
@@ -33,6 +32,9 @@ WHOLE_DOCUMENT = (
     "(`dialtools formats` lists them)"
 )
 
+LONGEST_BORDER = len(b"\n\r\n")
+Border = Callable[[bytearray, int], int]
+"""Returns where the last border ends that is in bytes from a place on, or 0."""
 Numbered = Iterator[tuple[int, dict[str, Any]]]
 """Records with the numbers of their lines or rows."""
 
@@ -113,33 +115,33 @@ def _batches(batches: Iterator[Any], name: str) -> Iterator[Chunk]:
             first += batch.num_rows
 
 
-def _lines(
-    read: Callable[[], bytes], name: str, kind: str, border: Callable[[bytes], int]
-) -> Iterator[Chunk]:
-    """Cut after the last border of what was read."""
-    first, held = 1, b""
+def _lines(read: Callable[[], bytes], name: str, kind: str, border: Border) -> Iterator[Chunk]:
+    """Cut after the last border of what was read; each byte is searched once."""
+    first, held, most = 1, bytearray(), bounds.most("line")
     while block := read():
-        held = held + block if held else block
-        end = border(held)
+        searched = max(0, len(held) - LONGEST_BORDER)
+        held += block
+        end = border(held, searched)
         if end > 0:
-            yield Chunk(name, first, kind, held[:end])
-            first += held.count(b"\n", 0, end)
-            held = held[end:]
-        elif len(held) > MAX_LINE_BYTES:
-            message = f"a line is longer than {MAX_LINE_BYTES >> 20} MiB"
-            raise DataError(message, where=Where(name, first))
+            data = bytes(memoryview(held)[:end])
+            yield Chunk(name, first, kind, data)
+            first += data.count(b"\n")
+            del held[:end]
+        elif len(held) > most:
+            what = "a line is" if border is _line_end else "lines without a blank one between are"
+            raise bounds.beyond("line", f"{what} longer than", where=Where(name, first))
     if held:
-        yield Chunk(name, first, kind, held)
+        yield Chunk(name, first, kind, bytes(held))
 
 
-def _line_end(held: bytes) -> int:
-    return held.rfind(b"\n") + 1
+def _line_end(held: bytearray, start: int) -> int:
+    return held.rfind(b"\n", start) + 1
 
 
-def _blank_line(held: bytes) -> int:
+def _blank_line(held: bytearray, start: int) -> int:
     """Return where the last blank line ends, or 0."""
-    ends = (held.rfind(blank) + len(blank) for blank in (b"\n\n", b"\n\r\n") if blank in held)
-    return max(ends, default=0)
+    found = ((held.rfind(blank, start), len(blank)) for blank in (b"\n\n", b"\n\r\n"))
+    return max((place + length for place, length in found if place >= 0), default=0)
 
 
 def records(chunk: Chunk, policy: Policy, names: Collection[str] | None = None) -> Numbered:

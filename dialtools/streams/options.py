@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.options import argument, option
+from dialtools.streams.bounds import DEFAULTS, parse_bounds
 from dialtools.streams.formats import INPUT_FORMATS, OUTPUT_FORMATS
 from dialtools.values import ON_ERROR, at_least, on_error_policy
 
@@ -28,6 +29,15 @@ class InputOptions:
         parse=on_error_policy,
         group="Input",
         help="what to do with a record that cannot be used",
+        how=True,
+    )
+    bounds: tuple[str, ...] = option(
+        (),
+        metavar="KEY=SIZE",
+        parse=parse_bounds,
+        group="Input",
+        help="most of an input to take at once, e.g. line=1GB",
+        shown=DEFAULTS,
         how=True,
     )
     limit: int | None = option(

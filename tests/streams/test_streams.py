@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialtools.errors import ConfigError, DataError, OutputError
+from dialtools.streams import bounds
 from dialtools.streams.atomic import atomic_directory, atomic_file
 from dialtools.streams.chunks import read_chunks, read_records
 from dialtools.streams.parallel import ordered_map
@@ -113,9 +114,9 @@ def test_a_damaged_file_is_told_as_such(tmp_path: Path, name: str, data: bytes, 
 
 
 def test_a_line_without_end_is_refused_not_held(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("dialtools.streams.chunks.MAX_LINE_BYTES", 1 << 20)
+    monkeypatch.setitem(bounds.BOUNDS, "line", bounds.Bound(1 << 20, "bytes"))
     (tmp_path / "x.jsonl").write_bytes(b'{"a":"' + b"x" * (3 << 20) + b'"}\n')
-    with pytest.raises(DataError, match=r"x\.jsonl:1: a line is longer than 1 MiB"):
+    with pytest.raises(DataError, match=r"x\.jsonl:1: a line is longer than 1MB"):
         read(tmp_path / "x.jsonl")
 
 

@@ -17,7 +17,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, NoReturn, cast
@@ -26,11 +26,11 @@ import orjson
 
 from dialtools.corpora.splits import VALIDATION
 from dialtools.errors import DataError
+from dialtools.streams import bounds
 from dialtools.streams.bytesio import BOM, open_input, opened
 from dialtools.streams.chunks import decode
 from dialtools.streams.policy import Policy, Where
 
-MAX_FILE_BYTES = 1 << 31
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 SPLITS = {
     "train": ("train", "trn", "training"),
@@ -49,6 +49,8 @@ DAMAGED = (
     NotImplementedError,
 )
 """What the libraries of archives raise for one that is broken, encrypted or of an unknown kind."""
+Member = tuple[str, int, Any]
+"""Name and bytes of a file of an archive, and what the archive's library calls it."""
 ORDER: dict[str | None, int] = {split: place for place, split in enumerate(SPLITS)}
 
 
@@ -66,10 +68,11 @@ class Files:
             self._names = {
                 name: at for name, at in self._open(path).items() if "/._" not in f"/{name}"
             }  # of macOS
-        except (zipfile.BadZipFile, tarfile.TarError, EOFError) as error:
-            raise DataError(f"damaged archive: {error}", where=path) from None
         except OSError as error:
             raise DataError((error.strerror or str(error)).lower(), where=path) from None
+        except DAMAGED as error:
+            reason = str(error).split("\n")[0].rstrip(":") or type(error).__name__
+            raise DataError(f"damaged archive: {reason}", where=path) from None
 
     def _open(self, path: str) -> dict[str, Any]:
         """Return what each name stands for: a path, or a member of the archive."""
@@ -79,15 +82,15 @@ class Files:
         if path.endswith(ARCHIVES):
             if path.endswith(".zip"):
                 self._archive = zipfile.ZipFile(path)
-                members = [
-                    (m.filename, m.file_size, m) for m in self._archive.infolist() if not m.is_dir()
-                ]
+                every = self._archive.infolist()
+                members = [(m.filename, m.file_size, m) for m in every if not m.is_dir()]
             else:
                 self._archive = tarfile.open(path)  # noqa: SIM115 - close() does
-                members = [(m.name, m.size, m) for m in self._archive.getmembers() if m.isfile()]
+                members = ((m.name, m.size, m) for m in self._archive if m.isfile())
+            within = _within_bounds(members, path)
             return {
                 name.removeprefix("./"): member
-                for name, _, member in sorted(members, key=lambda m: m[0])
+                for name, _, member in sorted(within, key=lambda m: m[0])
             }
         Path(path).stat()
         return {Path(path).name: Path(path)}
@@ -150,19 +153,19 @@ class Files:
 
     def read(self, name: str) -> bytes:
         """Return a file's bytes, decompressed, without byte-order mark."""
-        member = self._names[name]
+        member, most = self._names[name], bounds.most("file")
         if isinstance(member, Path):
             with open_input(str(member)) as stream:
-                content = stream.read(MAX_FILE_BYTES)
+                content = stream.read(most + 1)
         else:
             shown = self.shown(name)
             try:
                 with self._member(member) as raw, opened(cast("BinaryIO", raw), shown) as stream:
-                    content = stream.read(MAX_FILE_BYTES)
+                    content = stream.read(most + 1)
             except DAMAGED as error:
                 raise DataError(f"damaged archive: {error}", where=self.shown(name)) from None
-        if len(content) == MAX_FILE_BYTES:
-            raise DataError(f"larger than {MAX_FILE_BYTES >> 30} GiB", where=self.shown(name))
+        if len(content) > most:
+            raise bounds.beyond("file", "larger than", where=self.shown(name))
         return content.removeprefix(BOM)
 
     def _member(self, member: Any) -> IO[bytes]:
@@ -219,7 +222,7 @@ class Files:
             text = self.read(name).decode("utf-8")
         except UnicodeDecodeError as error:
             self.fail(name, f"invalid UTF-8 at byte {error.start + 1}")
-        csv.field_size_limit(1 << 26)
+        csv.field_size_limit(bounds.most("line"))
         reader = csv.reader(
             io.StringIO(text, newline=""),
             delimiter=delimiter,
@@ -239,6 +242,22 @@ class Files:
     def close(self) -> None:
         if self._archive:
             self._archive.close()
+
+
+def _within_bounds(members: Iterable[Member], path: str) -> Iterator[Member]:
+    """Yield the files of an archive.
+
+    Raises:
+        DataError: if they are more, or larger, than bounds allow: before the next is looked for.
+    """
+    total = 0
+    for count, member in enumerate(members, 1):
+        total += member[1]
+        if count > bounds.most("members"):
+            raise bounds.beyond("members", "more files than", where=path)
+        if total > bounds.most("archive"):
+            raise bounds.beyond("archive", "its files are larger than", where=path)
+        yield member
 
 
 def _decompress(archive: tarfile.TarFile) -> None:

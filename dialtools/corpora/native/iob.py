@@ -23,20 +23,17 @@ def raw(files: Files) -> Iterator[Raw]:
     Raises:
         DataError: if a folder lacks a file, or its files have not the same number of lines.
     """
-    for folder in (name.removesuffix(TEXTS) for name in files.needed(TEXTS)):
-        if not files.names(folder + TAGS):
-            files.fail(folder, f"no {TAGS} beside {TEXTS}")
-        names = [name for name in (TEXTS, TAGS, LABELS) if files.names(folder + name)]
-        lines = [files.read(folder + name).splitlines() for name in names]
-        if len({len(part) for part in lines}) > 1:
-            files.fail(
-                folder,
-                ", ".join(
-                    f"{n} has {len(part):,} lines" for n, part in zip(names, lines, strict=True)
-                ),
-            )
-        for number, row in enumerate(zip(*lines, strict=True), 1):
-            yield Raw(files.where(folder + TEXTS, number), split_of_name(folder), row)
+    for texts in files.needed(TEXTS):
+        tags, labels = files.beside(texts, TAGS), files.beside(texts, LABELS)
+        if not tags:
+            files.fail(texts, f"no {TAGS} beside it")
+        contents = {name: files.read(name).splitlines() for name in (texts, tags, labels) if name}
+        counts = [f"{name} has {len(lines):,} lines" for name, lines in contents.items()]
+        if len(set(map(len, contents.values()))) > 1:
+            files.fail(texts, ", ".join(counts))
+        folder = texts.removesuffix(TEXTS)
+        for number, row in enumerate(zip(*contents.values(), strict=True), 1):
+            yield Raw(files.where(texts, number), split_of_name(folder), row)
 
 
 def record(raw: Raw) -> dict[str, Any]:

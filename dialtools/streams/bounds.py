@@ -1,0 +1,78 @@
+"""How much of an input is taken at once: more is damaged, or was made to fill memory or disk.
+
+Bounds hold for a whole process, as the library's own (`csv.field_size_limit`) do: a command sets
+them once, and its workers inherit them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dialtools.errors import DataError
+from dialtools.values import byte_size
+
+
+class Bound(NamedTuple):
+    """A bound: bytes, or a number, and of what."""
+
+    most: int
+    text: str
+
+
+BOUNDS = {
+    "line": Bound(64 << 20, "bytes of a line, of a row of CSV, of a dialogue in plain text"),
+    "file": Bound(2 << 30, "bytes of a file of a corpus, expanded; it is held in memory"),
+    "archive": Bound(64 << 30, "bytes of all files of an archive, expanded"),
+    "members": Bound(250_000, "files in an archive"),
+    "pairs": Bound(512 << 20, "bytes of the pairs of one dialogue"),
+}
+"""What --bounds may name, with the defaults."""
+UNITS = {30: "GB", 20: "MB", 10: "KB"}
+
+_chosen: dict[str, int] = {}
+
+
+def shown(size: int) -> str:
+    """Return a size as `parse_bounds` reads it: `64MB`."""
+    unit = next((bits for bits in UNITS if size and size % (1 << bits) == 0), None)
+    return str(size) if unit is None else f"{size >> unit}{UNITS[unit]}"
+
+
+DEFAULTS = ",".join(f"{key}={shown(bound.most)}" for key, bound in BOUNDS.items())
+
+
+def parse_bounds(text: str) -> tuple[str, ...]:
+    """Check `line=1GB,members=1000`: bounds by name, each once, and sizes above 0."""
+    parts = [part.strip().partition("=")[::2] for part in text.split(",")]
+    try:
+        sizes = {key: byte_size(1)(value) for key, value in parts}
+    except ValueError:
+        sizes = {}
+    if not sizes or len(sizes) < len(parts) or not BOUNDS.keys() >= sizes.keys():
+        raise ValueError(f"expected KEY=SIZE[,KEY=SIZE...] of {', '.join(BOUNDS)}")
+    return tuple(f"{key}={shown(size)}" for key, size in sizes.items())
+
+
+def use(bounds: tuple[str, ...]) -> None:
+    """Let bounds hold from now on, those not named as they are by default."""
+    _chosen.clear()
+    for key, bound in BOUNDS.items():
+        _chosen[key] = bound.most
+    for bound in bounds:
+        key, _, value = bound.partition("=")
+        _chosen[key] = byte_size(1)(value)
+
+
+def most(key: str) -> int:
+    """Return a bound."""
+    return _chosen.get(key, BOUNDS[key].most)
+
+
+def beyond(key: str, what: str, *, where: object) -> DataError:
+    """Return the error for something that is beyond a bound.
+
+    Args:
+        what: e.g. `a line is longer than`.
+    """
+    hint = f"--bounds {key}=SIZE allows more" if _chosen else None
+    return DataError(f"{what} {shown(most(key))}", where=where, hint=hint)
