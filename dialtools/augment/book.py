@@ -61,25 +61,16 @@ class Book:
         types: Iterable[str] = (),
         min_count: int = 1,
         max_words: int | None = None,
-        top: int | None = None,
     ) -> Book:
-        """Return the book of some types only, without rare and long values.
-
-        Args:
-            top: how many of a type at most, the most frequent.
-        """
+        """Return the book of some types only, without rare and long values."""
         kept, wanted = Book(), set(types)
         for label in self.types:
             if wanted and label not in wanted:
                 continue
             longest = inf if max_words is None else max_words
-            good = [
-                (value, count)
-                for value, count in self.values(label)
-                if count >= min_count and len(value.split()) <= longest
-            ]
-            for value, count in good[:top]:
-                kept.add(label, value, count)
+            for value, count in self.values(label):
+                if count >= min_count and len(value.split()) <= longest:
+                    kept.add(label, value, count)
         return kept
 
     def report(self) -> Iterator[dict[str, Any]]:

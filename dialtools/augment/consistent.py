@@ -94,7 +94,7 @@ def variants(
     choices = [_choices(values.get(label, ()), value, old) for label, value in entities]
     sizes = [len(choice) for choice in choices]
     made = 0
-    for chosen in combinations(sizes, most and most * SPARE, seed=seed):
+    for chosen in combinations(sizes, most, seed=seed, spare=SPARE):
         new = [choice[i] for choice, i in zip(choices, chosen, strict=True)]
         keys = [key(value) for value in new]
         if keys == old or len(set(keys)) < len(keys):

@@ -12,16 +12,21 @@ from dialtools.chance import stable_hash
 from dialtools.corpora.utterances import Span
 
 
-def combinations(sizes: Sequence[int], most: int | None, *, seed: int) -> Iterator[tuple[int, ...]]:
+def combinations(
+    sizes: Sequence[int], most: int | None, *, seed: int, spare: int = 1
+) -> Iterator[tuple[int, ...]]:
     """Yield which value each slot takes: all combinations, or `most` of them in random order.
 
     What is cut is never enumerated: numbers are drawn below the product of the sizes and written in
     its mixed radix.
+
+    Args:
+        spare: draw so many times as many, for who cannot use each of them.
     """
     total = prod(sizes)
     numbers: Iterable[int] = range(total)
     if most is not None and most < total:
-        numbers = _distinct(total, most, seed)
+        numbers = _distinct(total, min(total, most * spare), seed)
     for number in numbers:
         digits = []
         for size in reversed(sizes):

@@ -88,3 +88,13 @@ def test_nothing_drawn_has_no_value():
     assert np.isnan(counts.mean(X)(np.zeros((1, N)))[0]) and np.isnan(
         counts.pearson(X, Y)(np.zeros((1, N)))[0]
     )
+
+
+def test_correlations_far_from_zero_keep_their_digits():
+    # sums of squares of 1e6 would leave few
+    draw = np.random.default_rng(3)
+    x, ones = draw.normal(size=200), np.ones((1, 200))
+    y = x + draw.normal(size=200)
+    exact = stats.pearsonr(x, y).statistic
+    for far in (counts.pearson(x + 1e6, y), counts.pearson(x, y - 1e6)):
+        assert far(ones)[0] == pytest.approx(exact, abs=1e-8)

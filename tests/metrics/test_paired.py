@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from oracles import slow_tests as slow
 from scipy import stats
 
-from dialtools.metrics import CORRECTIONS, counts
+from dialtools.metrics import CORRECTIONS, counts, paired
 from dialtools.metrics.paired import (
     BLOCK,
     benjamini_hochberg,
@@ -137,3 +137,22 @@ def test_no_resample_is_as_far_and_p_is_still_above_0():
     assert two_sided(np.ones(99)) == 2 / 100
     assert two_sided(np.array([1, 1, np.nan, 0.5])) == 2 / 4  # an undefined resample is none
     assert two_sided(np.array([0, 0, 0])) == 1
+
+
+@pytest.mark.parametrize("block", [100, BLOCK])
+def test_statistics_of_every_kind_are_of_the_same_resamples_of_whole_groups(
+    block: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(paired, "BLOCK", block)
+    draw, groups = np.random.default_rng(8), np.repeat(range(6), range(1, 7))
+    x, y = draw.normal(size=21), draw.normal(size=21)
+    labels = [[int(k)] for k in draw.integers(0, 3, 21)]
+    kinds = [counts.mean(x), counts.Spearman(x, y), counts.pearson(x, y)]
+    kinds.append(counts.label_f1(labels, labels[::-1], 3, "macro"))  # its parts are sparse
+    for own, size in ((None, 21), (groups, 6)):
+        found = bootstrap(kinds, 21, resamples=40, seed=3, groups_N=own)
+        generator = np.random.default_rng(3)
+        rows = [generator.integers(0, size, size) for _ in range(40)]
+        weights = np.stack([np.bincount(r, minlength=size) for r in rows]).astype(float)
+        weights = weights if own is None else weights[:, own]
+        np.testing.assert_allclose(found, [kind(weights) for kind in kinds])

@@ -101,6 +101,22 @@ def test_blocks_rank_each_response_among_its_own_block_only():
     assert block_ranks(queries[:0], responses[:0], 2).shape == (0, 2)
 
 
+def test_blocks_rank_responses_by_their_scores_with_each_query_equal_texts_left_out():
+    draw = np.random.default_rng(2)
+    queries, responses = draw.normal(size=(11, 3)), draw.normal(size=(11, 3))
+    texts = draw.integers(0, 4, 11)
+
+    def rank(row: int, block: range, same: bool) -> list[int]:
+        mine = queries[row] @ responses[row]
+        others = [j for j in block if j != row and not (same and texts[j] == texts[row])]
+        return [sum(queries[row] @ responses[j] > mine for j in others), 0]
+
+    blocks = [range(i, min(i + 4, 11)) for i in (0, 4, 8)]
+    for same in (False, True):
+        found = block_ranks(queries, responses, 4, same_N=texts if same else None)
+        assert found.tolist() == [rank(row, block, same) for block in blocks for row in block]
+
+
 LISTS = st.lists(
     st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=5),
     min_size=1,

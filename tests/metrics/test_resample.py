@@ -6,8 +6,15 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from dialtools.metrics.resample import bootstrap, bootstrap_sums, over_groups, over_runs
+from dialtools.metrics.resample import (
+    bootstrap,
+    bootstrap_sums,
+    over_groups,
+    over_runs,
+    percentiles,
+)
 
 
 def test_the_interval_of_three_runs_worked_by_hand():
@@ -40,7 +47,9 @@ def test_the_interval_over_groups_of_any_sizes_is_that_of_their_means_close_to_t
     groups, own = np.repeat(np.arange(9), 5), draw.random(45)
     means = own.reshape(9, 5).mean(1)
     assert over_groups(own, groups) == pytest.approx(over_runs(means)[:3])
-    assert math.isnan(over_groups(own, np.zeros(45, int))[1])
+    assert over_groups(own, np.zeros(45, int)) == pytest.approx(
+        (own.mean(), math.nan, math.nan), nan_ok=True
+    )
     groups = np.repeat(np.arange(200), draw.integers(1, 9, 200))
     own = draw.random(200)[groups] + draw.random(len(groups))
     both = np.column_stack([own, np.ones(len(own))])
@@ -64,3 +73,32 @@ def test_rows_that_only_repeat_their_group_narrow_no_interval():
     assert bootstrap_sums(
         values[times[order]] / 5, mean, seed=0, groups_N=times[order]
     ) == pytest.approx(once)
+
+
+@pytest.mark.parametrize("n", range(2, 40))
+def test_the_quantiles_are_those_of_student(n: int):
+    values = np.random.default_rng(n).random(n)
+    mean, low, high, std = over_runs(values)
+    assert std == pytest.approx(values.std(ddof=1))
+    reach = stats.t.ppf(0.975, n - 1) if n <= 31 else 1.96
+    assert (high - mean) * math.sqrt(n) / std == pytest.approx(reach, abs=6e-4)
+    assert mean - low == pytest.approx(high - mean)
+
+
+def test_the_bootstrap_is_that_of_its_definition():
+    values, draw = np.random.default_rng(0).random((30, 2)), np.random.default_rng(5)
+    ratio = lambda sums: sums[..., 0] / sums[..., 1]  # noqa: E731
+    rows = [draw.integers(0, 30, 30) for _ in range(200)]
+    expected = np.percentile([ratio(values[own].sum(0)) for own in rows], [2.5, 97.5])
+    found = bootstrap_sums(values, ratio, seed=5, resamples=200)
+    assert found == pytest.approx((ratio(values.sum(0)), *expected))
+    means = np.percentile([values[own, 0].mean() for own in rows], [2.5, 97.5])
+    alone = bootstrap(values[:, 0], seed=5, resamples=200)
+    assert alone == pytest.approx((values[:, 0].mean(), *means))
+    assert {type(number) for number in (*found, *alone)} == {float}, "JSON takes no others"
+
+
+def test_resamples_without_a_value_are_left_out_of_the_interval():
+    assert percentiles(np.array([1.0, np.nan, 3.0])) == pytest.approx((1.05, 2.95))
+    assert np.isnan(percentiles(np.full(3, np.nan))).all()
+    assert {type(number) for number in percentiles(np.arange(5.0))} == {float}

@@ -14,15 +14,22 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def few_shot(labels: Sequence[object], shots: int, seed: int) -> tuple[list[int], list[int]]:
-    """Return train and validation rows of an episode as the reference draws them (`data.py`)."""
+def few_shot(
+    labels: Sequence[Sequence[object]], shots: int, seed: int
+) -> tuple[list[int], list[int]]:
+    """Return train and validation rows of an episode as the reference draws them (`data.py`).
+
+    A row has one label or several; what an earlier label has drawn is no row of a later one.
+    """
     groups: dict[object, list[int]] = {}
-    for row, label in enumerate(labels):
-        groups.setdefault(label, []).append(row)
+    for row, own in enumerate(labels):
+        for label in own:
+            groups.setdefault(label, []).append(row)
     generator = random.Random(seed)
     train, validation = [], []
     for rows in groups.values():
         drawn = generator.sample(rows, min(2 * shots, len(rows)))
+        drawn = [row for row in drawn if row not in train + validation]
         half = math.ceil(len(drawn) / 2)
         train += drawn[:half]
         validation += drawn[half:]

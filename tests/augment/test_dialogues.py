@@ -1,0 +1,86 @@
+"""Dialogues: each mention of a value, marked or not, and what takes its place in all turns."""
+
+from __future__ import annotations
+
+import pytest
+
+from dialtools.augment.consistent import Ambiguous, named, variants
+from dialtools.augment.items import Turn
+from dialtools.corpora.utterances import Span
+
+
+def turn(text: str, **values: str) -> Turn:
+    """A turn in which the first occurrence of each value is marked."""
+    places = ((text.index(value), value, label) for label, value in values.items())
+    return Turn(text, sorted(Span(at, at + len(v), label) for at, v, label in places), {"n": text})
+
+
+def made(turns: list[Turn], values: dict[str, list[str]], **options: int | None) -> list[list[str]]:
+    """The texts of the variants of a dialogue."""
+    found = variants(turns, values, **{"most": None, "articles": True, "seed": 0} | options)
+    return [[t.text for t in variant] for variant in found]
+
+
+def test_mentions_are_whole_words_in_any_case_and_spacing_the_longest_first():
+    turns = [
+        turn("from york to new york", start="york", end="new york"),
+        turn("York, New  York or newyork, yorks, 2york"),
+    ]
+    found = named(turns)
+    assert found.entities == [("start", "york"), ("end", "new york")]
+    assert found.marks == [
+        [(Span(5, 9, "start"), 0), (Span(13, 21, "end"), 1)],
+        [(Span(0, 4, "start"), 0), (Span(6, 15, "end"), 1)],
+    ]
+    assert named([turn("hi"), turn("ho")]) == ([], [[], []])
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        [turn("rome", city="rome"), turn("call Rome", person="Rome")],
+        [turn("for 6", people="6"), turn("at 6 pm")],
+        [turn("new york", city="new york"), turn("in new york city", area="york city")],
+    ],
+)
+def test_what_may_be_a_value_or_not_is_ambiguous(turns: list[Turn]):
+    with pytest.raises(Ambiguous):
+        named(turns)
+
+
+def test_a_number_that_is_marked_wherever_it_stands_is_a_value():
+    turns = [turn("for 6", people="6"), turn("6 of us", people="6")]
+    assert made(turns, {"people": ["6", "2"]}) == [["for 2", "2 of us"]]
+
+
+def test_a_value_is_replaced_everywhere_and_two_never_by_one():
+    turns = [turn("from rome to oslo", a="rome", b="oslo"), turn("Rome, an hour from Oslo")]
+    cities = ["rome", "oslo", "lima", "bonn"]
+    values = {"a": cities, "b": cities}
+    # not the other value of the dialogue either: "rome to oslo" as "oslo to rome" would mix them
+    expected = [(a, b) for a in ("rome", "lima", "bonn") for b in ("oslo", "lima", "bonn")]
+    assert made(turns, values) == [
+        [f"from {a} to {b}", f"{a.capitalize()}, an hour from {b}"]
+        for a, b in expected
+        if a != b and (a, b) != ("rome", "oslo")
+    ]
+
+
+def test_a_type_without_other_values_keeps_its_own_and_slots_stand_where_they_say():
+    turns = [turn("a taxi to rome", what="taxi", city="rome")]
+    (variant,) = variants(turns, {"what": ["uber"], "city": []}, most=None, articles=True, seed=0)
+    assert variant == [
+        Turn("an uber to rome", [Span(3, 7, "what"), Span(11, 15, "city")], {"n": turns[0].text})
+    ]
+    (plain,) = variants(turns, {"what": ["uber"]}, most=None, articles=False, seed=0)
+    assert plain[0].text == "a uber to rome"
+
+
+def test_as_many_as_asked_for_drawn_by_seed_though_some_are_of_no_use():
+    turns = [turn("from rome to oslo", a="rome", b="oslo")]
+    cities = [f"city{i}" for i in range(6)]
+    values = {"a": cities, "b": cities}
+    drawn = [made(turns, values, most=10, seed=seed) for seed in (0, 0, 1)]
+    assert all(len({tuple(texts) for texts in each}) == 10 for each in drawn)
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert len(made(turns, values, most=100)) == 30

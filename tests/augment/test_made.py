@@ -1,0 +1,153 @@
+"""Records to records with their templates, and what is made of them: exact rows, in process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pair_corpus import as_lines
+
+from dialtools.augment.job import Augment
+from dialtools.augment.options import AugmentOptions
+from dialtools.streams.policy import Policy
+
+
+@pytest.fixture
+def job(tmp_path: Path):
+    """Run dial-augment on records; returns the run, and the records that came out."""
+
+    def run(records: list[dict[str, Any]], **options: Any) -> tuple[Augment, list[dict[str, Any]]]:
+        (tmp_path / "in.jsonl").write_bytes(as_lines(records))
+        made = Augment(AugmentOptions(inputs=(str(tmp_path / "in.jsonl"),), **options), Policy())
+        return made, list(made.run())
+
+    return run
+
+
+def said(text: str, *slots: tuple[int, int, str], **more: object) -> dict[str, Any]:
+    spans = [dict(zip(("start", "end", "label"), slot, strict=True)) for slot in slots]
+    return {"text": text, "slots": spans, **more}
+
+
+def test_a_template_is_filled_once_a_label_and_copies_of_others_are_dropped(job):
+    rows = [
+        said("to rome", (3, 7, "city"), label="go"),
+        said("to oslo", (3, 7, "city"), label="go"),
+        said("to lima", (3, 7, "city"), label="see"),
+        said("see ROME", (4, 8, "city"), label="see"),
+    ]
+    done, found = job(rows)
+    made = [(r["text"], r["label"]) for r in found if r.get("synthetic")]
+    assert made == [("see oslo", "see"), ("see lima", "see")]
+    assert [r for r in found if not r.get("synthetic")] == [
+        {**row, "template": template}
+        for row, template in zip(rows, ["to {SLOT}"] * 3 + ["see {SLOT}"], strict=True)
+    ]
+    assert dict(done.tally.dropped) == {"copies of others": 3 + 3 + 1}
+    assert (done.originals, done.synthetic, done.tally.kept) == (4, 2, 6)
+
+
+def test_what_a_made_record_has_of_its_source(job):
+    rows = [
+        said("to rome", (3, 7, "city"), id="a", label="go", note=1),
+        said("oslo", (0, 4, "city")),
+    ]
+    _, found = job(rows, seed=3, typed=True)
+    assert found == [
+        {**rows[0], "template": "to {city}"},
+        {
+            "id": "a#1",
+            "label": "go",
+            "note": 1,
+            "text": "to oslo",
+            "slots": rows[0]["slots"],
+            "template": "to {city}",
+            "synthetic": True,
+            "source_id": "a",
+            "seed": 3,
+        },
+        {**rows[1], "template": "{city}"},
+        {
+            "text": "rome",
+            "slots": rows[1]["slots"],
+            "template": "{city}",
+            "synthetic": True,
+            "source_id": found[3]["source_id"],
+            "seed": 3,
+        },
+    ]
+    assert found[3]["source_id"].endswith("in.jsonl:2")
+
+
+def test_other_splits_are_passed_on_and_their_texts_never_made(job):
+    rows = [
+        said("to rome", (3, 7, "city"), split="a"),
+        said("to oslo", (3, 7, "city")),
+        said("to lima", (3, 7, "city"), split="b"),
+        said("in rome", (3, 7, "city"), split="a"),
+        said("In  OSLO", (4, 8, "city"), split="b"),
+    ]
+    done, found = job(rows, train_split="a")
+    assert [r["text"] for r in found] == [r["text"] for r in rows]
+    assert (done.passed, done.originals, done.synthetic) == (2, 3, 0)
+    assert done.line() == (
+        "3 utterances (3 + 0 made, 1.0 x) from 2 templates; 1 entity type, 2 values; "
+        "2 of other splits passed on; dropped 4 copies of others"
+    )
+
+
+def test_the_most_frequent_values_fill_and_types_may_be_chosen_and_shortened(job):
+    rows = [said("rome may", (0, 4, "to.city"), (5, 8, "day"))]
+    rows += [said(city, (0, 4, "to.city")) for city in ("oslo", "oslo", "lima", "bonn", "bonn")]
+    _, found = job(rows, top_k=2, types=("city",), short_types=True, typed=True)
+    assert [r["text"] for r in found if r.get("synthetic")] == ["oslo may", "bonn may"]
+    assert {r["template"] for r in found} == {"{city} may", "{city}"}
+    _, found = job(rows, fill=False, max_words=1)
+    assert len(found) == 6 and found[0]["template"] == "{SLOT} {SLOT}"
+
+
+def test_templates_and_texts_without_slots_are_counted(job):
+    rows = [said("to rome", (3, 7, "a")), said("to oslo", (3, 7, "b")), {"text": "hi"}]
+    rows += [{"text": "hi"}, {"text": "ho"}, said("rome oslo", (0, 4, "a"), (5, 9, "b"))]
+    done, _ = job(rows)
+    assert list(done.template_records()) == [
+        {"template": "hi", "count": 2, "slots": 0},
+        {"template": "to {SLOT}", "count": 2, "slots": 1},
+        {"template": "ho", "count": 1, "slots": 0},
+        {"template": "{SLOT} {SLOT}", "count": 1, "slots": 2},
+    ]
+    done, _ = job(rows, typed=True, slotless="skip")
+    assert [r["template"] for r in done.template_records()] == ["to {a}", "to {b}", "{a} {b}"]
+    assert {r["slots"] for r in done.template_records()} == {None}
+    assert dict(done.tally.dropped)["without slots"] == 3
+
+
+def test_a_limit_counts_made_records_too(job):
+    rows = [said("to rome", (3, 7, "c")), said("see oslo", (4, 8, "c"))]
+    _, whole = job(rows)
+    assert [job(rows, limit=n)[1] for n in range(6)] == [whole[:n] for n in range(6)]
+    assert len(whole) == 4
+
+
+def test_turns_of_a_dialogue_keep_their_fields_and_an_utterance_its_own(job):
+    turns = [{"speaker": "u", **said(" rome ", (0, 5, "city"), acts=["go"])}, "Rome?"]
+    rows = [{"id": 7, "topic": "x", "dialogue": turns}, {"turns": [said("oslo", (0, 4, "city"))]}]
+    done, found = job(rows)
+    assert found[0] == {
+        "id": 7,
+        "topic": "x",
+        "turns": [
+            {
+                "speaker": "u",
+                "text": " rome ",
+                "slots": [{"start": 1, "end": 5, "label": "city"}],
+                "acts": ["go"],
+                "template": " {SLOT} ",
+            },
+            {"text": "Rome?", "slots": [], "template": "Rome?"},
+        ],
+    }
+    assert [t["text"] for t in found[1]["turns"]] == [" oslo ", "Oslo?"]
+    assert (found[1]["id"], found[1]["source_id"], found[1]["topic"]) == ("7#1", "7", "x")
+    assert done.line().startswith("4 dialogues (2 + 2 made, 2.0 x) from 3 templates; ")
