@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from least import check_least
 from pair_corpus import as_lines
 
 from dialtools.augment.job import Augment
@@ -151,3 +152,11 @@ def test_turns_of_a_dialogue_keep_their_fields_and_an_utterance_its_own(job):
     assert [t["text"] for t in found[1]["turns"]] == [" oslo ", "Oslo?"]
     assert (found[1]["id"], found[1]["source_id"], found[1]["topic"]) == ("7#1", "7", "x")
     assert done.line().startswith("4 dialogues (2 + 2 made, 2.0 x) from 3 templates; ")
+
+
+def test_the_least_values_of_numbers():
+    one = ("1", "0")
+    least = {"top_k": one, "min_count": one, "max_words": one, "max_per_template": ("0", "-1")}
+    check_least(AugmentOptions, least)
+    assert AugmentOptions(top_k=3).most == 9 and AugmentOptions(max_per_template=0).most is None
+    assert AugmentOptions(max_per_template=1).most == 1

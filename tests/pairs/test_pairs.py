@@ -5,21 +5,24 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+from datetime import date
 from pathlib import Path
 
 import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from least import check_least
 from oracles import slow_pairs
 
 from dialtools.chance import share, split_of
 from dialtools.corpora.dialogues import BadDialogue, Dialogue, dialogue
 from dialtools.errors import ConfigError
-from dialtools.pairs.chunk import merged
+from dialtools.pairs.chunk import merged, mine_chunk
 from dialtools.pairs.job import mine
 from dialtools.pairs.options import PairOptions
-from dialtools.pairs.reader import tod_bert_turns
+from dialtools.pairs.output import closing_line
+from dialtools.pairs.reader import camrest_turns, tod_bert_turns
 from dialtools.streams.chunks import Chunk, read_chunks, read_records, records
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally
@@ -436,3 +439,103 @@ def test_the_closing_line_counts_one_in_the_singular(
     command = [str(scripts / "dial-pairs"), "--on-error", "skip"]
     done = subprocess.run(command, input=dialogues, capture_output=True)
     assert b"dial-pairs: " + closing in done.stderr
+
+
+def test_the_least_values_of_numbers():
+    none = ("0", "-1")
+    least = {"min_words": none, "min_turns": none, "follow": none, "jobs": ("1", "0")}
+    check_least(PairOptions, least)
+
+
+def test_a_digest_of_a_pair_has_16_bytes_as_help_says():
+    chunk = Chunk("x", 1, "rows", [as_dialogue(["a", "b", "c"])])
+    (digests,) = mine_chunk(chunk, options=PairOptions(dedupe=True), lines=True).digests.values()
+    assert [len(digest) for digest in digests] == [16, 16]
+
+
+def test_dialogues_and_turns_as_records_of_their_corpus():
+    talks = [
+        {"id": "1", "topic": "x", "turns": [{"text": "a", "acts": ["q"]}, "b"]},
+        {"turns": ["c"]},
+        {"turns": []},
+    ]
+    first, second = mined(talks, kind="dialogue")
+    assert first == {
+        "id": "1",
+        "turns": [{"text": "a", "acts": ["q"]}, {"text": "b"}],
+        "topic": "x",
+    }
+    assert second == {"turns": [{"text": "c"}]}
+    assert mined(talks, kind="dialogue", min_turns=2) == [first]
+    assert mined([*talks, {"text": "d", "label": "l"}], kind="utterance") == [
+        {"topic": "x", "dialogue_id": "1", "turn": 0, "text": "a", "acts": ["q"]},
+        {"topic": "x", "dialogue_id": "1", "turn": 1, "text": "b"},
+        {"turn": 0, "text": "c"},
+        {"text": "d", "label": "l"},
+    ]
+
+
+@pytest.mark.parametrize("kind", ["dialogue", "utterance"])
+def test_dialogues_are_sampled_and_split_by_seed_and_name_each_by_itself(kind: str):
+    talks = [{"id": str(i), "turns": [f"t {i}"]} for i in range(40)]
+    talks += [{"turns": [f"n {i}", "x"]} for i in range(40)]
+    names = [t.get("id") or "\n".join(t["turns"]) for t in talks]
+    for seed in (0, 3):
+        drawn = [share(f"{name}\tdialogue", seed=seed) < 0.6 for name in names]
+        parts = [split_of(name, {"a": 0.5, "b": 0.3}, seed=seed) for name in names]
+        options = PairOptions(
+            kind=kind, sample=0.6, split=("a=0.5", "b=0.3"), output="{split}", seed=seed
+        )
+        chunk, tally = Chunk("x", 1, "rows", talks), Tally()
+        found = {"a": [], "b": []}
+        for piece in mine([chunk], options, lines=True, policy=Policy(), tally=tally):
+            found[piece.part] += [orjson.loads(line) for line in piece.payload.splitlines()]
+        for part, rows in found.items():
+            kept = [
+                t
+                for t, is_drawn, own in zip(talks, drawn, parts, strict=True)
+                if is_drawn and own == part
+            ]
+            texts = [text for t in kept for text in t["turns"]]
+            if kind == "utterance":
+                assert [row["text"] for row in rows] == texts
+            else:
+                assert [turn["text"] for row in rows for turn in row["turns"]] == texts
+        records = [len(t["turns"]) if kind == "utterance" else 1 for t in talks]
+        outside = [n for n, part in zip(records, parts, strict=True) if part is None]
+        assert tally.dropped["outside the split"] == sum(outside)
+        assert tally.sources == len(talks)
+
+
+def test_a_record_that_is_no_utterance_is_rejected_whatever_its_columns_hold():
+    rows = [{"when": date(2024, 5, 1)}, {"text": "a", "when": date(2024, 5, 1)}]
+    policy = Policy(on_error="skip")
+    options = PairOptions(kind="utterance")
+    pieces = mine([Chunk("x", 1, "rows", rows)], options, lines=True, policy=policy, tally=Tally())
+    assert b"".join(p.payload for p in pieces) == b'{"text":"a","when":"2024-05-01"}\n'
+    assert policy.skipped == 1
+
+
+def test_the_published_readers_worked_by_hand():
+    talk = Dialogue("d", list("abcdef"), ["user", "s"] * 3)
+    # (system, user) turns: ("", a), (b, c), (d, e); f waits for a user; the last comes as it is new
+    assert tod_bert_turns(talk) == ("d", list("abcde"), ["user", "s", "user", "s", "user"])
+    again = Dialogue("d", list("abBc"), ["user", "s", "s", "user"])
+    assert tod_bert_turns(again).texts == ["a", "B", "c"]
+    said = Dialogue("d", ["hi", "Bye", "x", "BYE", "y"], ["user", "s", "user", "s", "user"])
+    assert tod_bert_turns(said).texts == ["hi", "Bye", "x"]
+    assert tod_bert_turns(Dialogue("d", ["a", "b"], ["s", "s"])).texts == []
+    # CamRest676 walks (user, system) turns, and has the last one reversed
+    assert camrest_turns(Dialogue("d", list("abcd"), ["user", "s"] * 2)).texts == list("abdc")
+    assert camrest_turns(Dialogue("d", list("abcA"), ["user", "s"] * 2)).texts == list("ab")
+
+
+def test_the_closing_line_names_the_speakers_without_a_role_only_when_asked():
+    tally = Tally()
+    tally.keep(3)
+    tally.sources = 2
+    tally.unmapped.update({"bot": 2, **{f"s{i}": 1 for i in range(5)}})
+    line = "3 pairs from 2 dialogues"
+    assert closing_line(PairOptions(), tally) == line
+    told = closing_line(PairOptions(verbose=True), tally)
+    assert told.startswith(f"{line}; speakers not in --speaker-map: 2 turns of bot, 1 turn of s0")
