@@ -3,37 +3,81 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Callable
-from pathlib import Path
-from typing import NoReturn
+from contextlib import suppress
+from typing import Any, NoReturn
 
 import click
 
+from dialtools.cli import _signals
 from dialtools.errors import ConfigError, DialError, ExitCode, nearest
 from dialtools.shown import LONGEST, printable
+
+UNWRITABLE = (errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What the system says of a stdout that cannot be written."""
 
 
 def finish(name: str, body: Callable[[], int], *, debug: bool) -> NoReturn:
     """Run the body of a command, show the error that ends it, if one does, and exit."""
-    signal.signal(signal.SIGTERM, _terminate)
-    if sys.stdin is None:  # closed by the caller (<&-): there is nothing to read
-        sys.stdin = Path(os.devnull).open()  # noqa: SIM115 - open to the end
+    _open_standard_files()
+    number: int | None = None
+    code = ExitCode.OK
     try:
-        code = body()
+        _signals.listen()
+        code = _outcome(name, body, debug=debug)
+        _signals.end_at_once()
+    except KeyboardInterrupt as error:  # `Ended`, or Python's own before we listened
+        number = getattr(error, "number", signal.SIGINT)
+    if number := _signals.asked() or number:
+        gc.collect()  # the frames of what was broken off, and with them its temporary files
+        _signals.die_of(number)
+    if code == ExitCode.BROKEN_PIPE:
+        # Python ignores SIGPIPE; a well-behaved filter dies of it, and says nothing
+        gc.collect()
+        _signals.die_of(signal.SIGPIPE)
+    sys.exit(code)
+
+
+def _outcome(name: str, body: Callable[[], int], *, debug: bool) -> int:
+    """Return the exit status; errors are shown, what is left for stdout is written."""
+    try:
+        try:
+            code = body()
+        except click.exceptions.Exit as done:
+            code = done.exit_code
         sys.stdout.flush()
-    except click.exceptions.Exit as done:
-        code = done.exit_code
-    except KeyboardInterrupt:
-        code = ExitCode.INTERRUPTED
+        return code
     except Exception as error:
+        if _signals.asked():  # what an interruption became on its way through a library
+            return ExitCode.FAILED
         if _is_broken_pipe(error):
-            _die_of_broken_pipe()
-        code = _report(name, _as_dial_error(error, name), debug=debug)
-    _exit(code)
+            _drop_stdout()
+            return ExitCode.BROKEN_PIPE
+        return _report(name, _as_dial_error(error, name), debug=debug)
+
+
+def _open_standard_files() -> None:
+    """Give stdin, stdout and stderr that the caller has closed (<&- >&- 2>&-) something to be.
+
+    Else the next file that is opened would take their number. Nothing comes from this stdin,
+    writing to this stdout is an error, what goes to this stderr is not seen.
+    """
+    sys.stdin = sys.stdin or _opened(0, os.O_RDONLY, "r")
+    sys.stdout = sys.stdout or _opened(1, os.O_RDONLY, "w")
+    sys.stderr = sys.stderr or _opened(2, os.O_WRONLY, "w")
+
+
+def _opened(number: int, flags: int, mode: str) -> Any:
+    opened = os.open(os.devnull, flags)
+    if opened != number:
+        os.dup2(opened, number)
+        os.close(opened)
+    return open(number, mode, closefd=False, errors="backslashreplace")
 
 
 def _as_dial_error(error: Exception, name: str) -> DialError:
@@ -43,7 +87,9 @@ def _as_dial_error(error: Exception, name: str) -> DialError:
     if isinstance(error, click.UsageError):
         return ConfigError(_message(error), hint=_near(error) or f"see {name} --help")
     if isinstance(error, OSError):
-        return DialError(error.strerror or str(error), where=error.filename)
+        # files are named where they are written (`streams.atomic.naming`); stdout has no such place
+        where = error.filename or ("stdout" if error.errno in UNWRITABLE else None)
+        return DialError(error.strerror or str(error), where=where)
     first_line = f"{type(error).__name__}: {error}".splitlines()[0]
     return DialError(first_line, hint="this looks like a defect; --debug shows where")
 
@@ -52,10 +98,19 @@ def _report(name: str, error: DialError, *, debug: bool) -> int:
     if debug:
         for line in traceback.format_exc().splitlines():
             sys.stderr.write(f"{printable(line)}\n")
-    sys.stderr.write(f"{name}: {printable(str(error), LONGEST)}\n")
-    if error.hint:
-        sys.stderr.write(f"  {printable(error.hint, LONGEST)}\n")
+    hint = f"  {printable(error.hint, LONGEST)}\n" if error.hint else ""
+    with suppress(OSError):  # nobody is left to tell
+        sys.stderr.write(f"{name}: {printable(str(error), LONGEST)}\n{hint}")
+    _drop_stdout()
     return error.exit_code
+
+
+def _drop_stdout() -> None:
+    """Write what waits for stdout; if it cannot be written, forget it: one error was told."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _message(error: click.UsageError) -> str:
@@ -69,28 +124,8 @@ def _near(error: click.UsageError) -> str | None:
     return nearest(getattr(error, "option_name", ""), list(close)) if close else None
 
 
-def _exit(code: int) -> NoReturn:
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _die_of_broken_pipe()
-    sys.exit(int(code))
-
-
 def _is_broken_pipe(error: Exception) -> bool:
     # pyarrow raises its own OSError, without errno
     return isinstance(error, OSError) and (
         error.errno == errno.EPIPE or "Broken pipe" in str(error)
     )
-
-
-def _die_of_broken_pipe() -> NoReturn:
-    # Python ignores SIGPIPE; a well-behaved filter dies of it, and says nothing
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    os.kill(os.getpid(), signal.SIGPIPE)
-    sys.exit(ExitCode.BROKEN_PIPE)
-
-
-def _terminate(_number: int, _frame: object) -> NoReturn:
-    sys.exit(ExitCode.TERMINATED)  # unwinds, so that temporary files go

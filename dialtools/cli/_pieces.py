@@ -29,7 +29,7 @@ def take_pieces(
                     progress.skip(1)
                 if run.stop_requested:
                     run.interrupted()
-        except (KeyboardInterrupt, SystemExit):
+        except KeyboardInterrupt:
             advice = "; --resume goes on" if resumable else ""
             run.warn(f"stopped after {done:,} of {total:,} {unit}{advice}")
             raise

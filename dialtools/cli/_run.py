@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
+from dialtools.cli import _signals
 from dialtools.cli._progress import Heartbeat, Pace, Progress, Silence, bar
 from dialtools.errors import ExitCode
 from dialtools.options import Spec
@@ -110,9 +111,8 @@ class Run:
 
     @contextmanager
     def graceful(self) -> Iterator[None]:
-        """Turn the first SIGINT or SIGTERM into `stop_requested`; a second ends the run at once."""
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, self._note) for number in numbers}
+        """Turn the first SIGINT or SIGTERM into `stop_requested`; a second ends the run."""
+        before = {number: signal.signal(number, self._note) for number in _signals.heeded()}
         try:
             yield
         finally:
@@ -121,7 +121,7 @@ class Run:
 
     def _note(self, number: int, _frame: object) -> None:
         if self.signal is not None:
-            sys.exit(128 + number)
+            _signals.end(number)
         self.signal = number
 
     @property
@@ -129,8 +129,8 @@ class Run:
         return self.signal is not None
 
     def interrupted(self) -> NoReturn:
-        """End the run with the status of the signal that asked for it."""
-        sys.exit(128 + (self.signal or signal.SIGINT))
+        """End the run by the signal that asked for it."""
+        _signals.end(self.signal or signal.SIGINT)
 
     @contextmanager
     def progress(self, total: int | None, unit: str) -> Iterator[Progress]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Generator
@@ -36,6 +38,8 @@ def open_input(path: str) -> Generator[io.BufferedReader]:
     name = display_name(path)
     if path == "-":
         with opened(sys.stdin.buffer, name) as stream:
+            if not stream.peek(1) and not stat.S_ISREG(os.fstat(0).st_mode):
+                raise nothing_came(name)
             yield stream
         return
     try:
@@ -43,7 +47,19 @@ def open_input(path: str) -> Generator[io.BufferedReader]:
     except OSError as error:
         raise DataError((error.strerror or str(error)).lower(), where=name) from None
     with raw, opened(raw, name) as stream:
+        if not stream.peek(1) and not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
+            raise nothing_came(name)
         yield stream
+
+
+def nothing_came(name: str) -> DataError:
+    """Return the error of a pipe, or any other stdin than a file, without a byte.
+
+    An empty file may be what somebody means: a part of a split, say. An empty pipe is what a
+    command leaves that failed or was killed before its first record.
+    """
+    hint = "the command before it in the pipe failed, or found nothing"
+    return DataError("no input", where=name, hint=hint)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ import orjson
 from dialtools.errors import DataError
 from dialtools.streams import bounds
 from dialtools.streams.bytesio import display_name, open_input
+from dialtools.streams.failure import refuse_failed
 from dialtools.streams.formats import FORMATS, input_format, load
 from dialtools.streams.policy import Policy, Where
 
@@ -102,9 +103,17 @@ def read_chunks(
             if FORMATS[kind].lines:
                 read = stream.read1 if prompt else stream.read
                 border = _blank_line if kind == "text" and whole_dialogues else _line_end
-                yield from _lines(partial(read, chunk_bytes), name, kind, border)
+                chunks = _lines(partial(read, chunk_bytes), name, kind, border)
+                yield from _unfailed(chunks) if kind == "jsonl" else chunks
             else:
                 yield from _batches(load(FORMATS[kind].reader)(stream, path), name)
+
+
+def _unfailed(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """Yield chunks of JSON lines until one tells that their writer has failed."""
+    for chunk in chunks:
+        refuse_failed(chunk.data, chunk.name)
+        yield chunk
 
 
 def _batches(batches: Iterator[Any], name: str) -> Iterator[Chunk]:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import mmap
 import multiprocessing
+import os
 import pickle
 import signal
+import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
+from dialtools.errors import DialError
 from dialtools.streams.allocator import keep_freed_memory
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 SLOT_BYTES = 16 << 20  # address space; only what is written takes memory
+HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Left(NamedTuple):
@@ -42,9 +48,8 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], *, jobs: int) ->
         return
     keep_freed_memory()  # of this process, and of the workers, which inherit it
     slots = Slots(jobs + 2)
-    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), _start, (function, slots))
     waiting: deque[tuple[int, Future[Left]]] = deque()
-    try:
+    with _workers(jobs, function, slots) as pool:
         for number, item in enumerate(items):
             slot = number % len(slots)
             if len(waiting) == len(slots):
@@ -53,10 +58,35 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], *, jobs: int) ->
         while waiting:
             slot, future = waiting.popleft()
             yield slots.get(slot, future.result())
+
+
+@contextmanager
+def _workers(
+    jobs: int, function: Callable[[Any], Any], slots: Slots
+) -> Generator[ProcessPoolExecutor]:
+    """Start workers, and end them with the block, or with this process however it ends.
+
+    Raises:
+        DialError: if a worker dies.
+    """
+    ours, theirs = os.pipe()  # nothing is written: its end is the end of this process
+    fork = multiprocessing.get_context("fork")
+    pool = ProcessPoolExecutor(jobs, fork, _start, (function, slots, ours, theirs))
+    try:
+        # a worker does not hear a signal before it knows what to do with one
+        signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
+        try:
+            pool.submit(os.getpid)  # the first call starts all of them
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
+        yield pool
+    except BrokenProcessPool:
+        hint = "it was killed, or memory was short: fewer --jobs take less"
+        raise DialError("a worker process died", hint=hint) from None
     finally:
-        for _, future in waiting:
-            future.cancel()
         pool.shutdown(wait=True, cancel_futures=True)
+        os.close(ours)
+        os.close(theirs)
 
 
 class Slots:
@@ -99,13 +129,22 @@ _function: Callable[[Any], Any]
 _slots: Slots
 
 
-def _start(function: Callable[[Any], Any], slots: Slots) -> None:
+def _start(function: Callable[[Any], Any], slots: Slots, ours: int, theirs: int) -> None:
     global _function, _slots
     _function = function
     _slots = slots
     # Ctrl-C reaches the whole group; the parent decides
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
+    os.close(theirs)
+    threading.Thread(target=_die_with_parent, args=(ours,), daemon=True).start()
+
+
+def _die_with_parent(ours: int) -> None:
+    os.read(ours, 1)  # returns when nobody has the other end any more
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _work(slot: int, left: Left) -> Left:

@@ -15,14 +15,15 @@ import io
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import orjson
 
 from dialtools.errors import ConfigError, DataError
-from dialtools.streams.atomic import atomic_file
+from dialtools.streams.atomic import atomic_file, is_special
+from dialtools.streams.failure import telling
 from dialtools.streams.formats import DEFAULT, FORMATS, OUTPUT_FORMATS, by_suffix, load
 
 if TYPE_CHECKING:
@@ -132,7 +133,11 @@ def line_writer(
 ) -> Generator[Write]:
     """Open an output for blobs of whole JSON lines, which carry no metadata."""
     del metadata, floats
-    with open_output(output, overwrite=overwrite) as file:
+    streams = output == "-" or is_special(output)
+    with (
+        open_output(output, overwrite=overwrite) as file,
+        telling(file) if streams else nullcontext(),
+    ):
         last = 0.0
 
         def write(blob: bytes) -> None:
@@ -149,7 +154,10 @@ def line_writer(
 def arrow_writer(
     output: str, *, overwrite: bool, metadata: Mapping[str, str], floats: bool
 ) -> Generator[Write]:
-    """Open an output for batches: an Arrow IPC stream, begun with its first batch."""
+    """Open an output for batches: an Arrow IPC stream, begun with its first batch.
+
+    It has its end mark only if the block ends well: readers refuse a stream without.
+    """
     import pyarrow as pa
 
     del floats

@@ -44,18 +44,48 @@ def parquet_batches(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordB
 
 @checked
 def arrow_batches(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of an Arrow stream, or of an Arrow file, which is spooled to the disk.
+    """Yield the batches of Arrow streams, one after another, or of an Arrow file, which is spooled.
 
     Raises:
-        DataError: if it is damaged.
+        DataError: if it is damaged, or a stream has no end mark.
     """
     with _damage("arrow", path):
         if stream.peek(len(FILE_MAGIC))[: len(FILE_MAGIC)] != FILE_MAGIC:
-            yield from pa.ipc.open_stream(stream)
+            while stream.peek(1):
+                yield from _ended_stream(stream, path)
             return
         with _spooled(stream) as spool:
             reader = pa.ipc.open_file(spool)
             yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
+
+
+def _ended_stream(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of a stream whose end mark is there: pyarrow does without."""
+    source = _Source(stream)
+    try:
+        yield from pa.ipc.open_stream(source)
+    except (pa.ArrowInvalid, OSError):
+        if not source.exhausted:
+            raise
+    if source.exhausted:
+        message = "the command that wrote this failed or was killed: the stream has no end"
+        raise DataError(message, where=display_name(path))
+
+
+class _Source(io.RawIOBase):
+    """A stream that notes whether more was asked of it than it had."""
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self.stream = stream
+        self.exhausted = False
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1) -> bytes:  # pyright: ignore[reportIncompatibleMethodOverride]
+        block = self.stream.read(size)
+        self.exhausted = size is None or len(block) < size
+        return block
 
 
 def parquet_metadata(path: str) -> dict[bytes, bytes]:

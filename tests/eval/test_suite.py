@@ -203,7 +203,7 @@ def test_a_stopped_suite_scores_no_finished_data_set_again(
     assert "another run is at work here" in second and len(second.splitlines()) == 1
     process.send_signal(signal.SIGTERM)
     _, said = process.communicate(timeout=120)
-    assert process.returncode == 143
+    assert process.returncode == -signal.SIGTERM
     assert "stopped after 1 of 2 data sets; --resume goes on" in said
 
     assert "--resume goes on" in command(*line, code=1).stderr

@@ -114,6 +114,7 @@ def become(
     for descriptor, file in enumerate(files):
         os.dup2(file, descriptor)
         os.close(file)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run beside
     os.chdir(directory)
     os.environ.clear()
     os.environ.update(environment)

@@ -1,0 +1,101 @@
+"""Signals: a command that is asked to end cleans up, and ends by the signal itself.
+
+Its caller then sees what happened: a shell stops its script at a Ctrl-C, `wait` and supervisors
+tell a signal from a status. In three times:
+
+- while Python imports the doorway, before there is anything to clean up, at once and in silence
+  (said by `dialtools.cli` itself, as early as it can be said);
+- at work the first signal is raised as `Ended` in the main thread, so that temporary files go;
+- a second one ends the command at once, as a kill -9 does: what that leaves is cleared by later
+  runs (`streams.scraps`).
+
+A signal that the caller ignores (`nohup`, a background job of a script) stays ignored.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import Any, NoReturn
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ASK_AGAIN_SECONDS = 0.05
+
+_asked: list[int] = []
+"""The signal that is ending this command, once there is one."""
+
+
+class Ended(KeyboardInterrupt):
+    """A signal asked the command to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"ended by {signal.Signals(number).name}")
+        self.number = number
+
+
+def heeded(numbers: tuple[signal.Signals, ...] = ENDING) -> list[signal.Signals]:
+    """Return those signals that the caller does not have ignored."""
+    return [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+
+
+def end_at_once() -> None:
+    """From here on a signal ends the process on the spot: there is nothing to clean up."""
+    for number in heeded():
+        signal.signal(number, signal.SIG_DFL)
+
+
+def listen() -> None:
+    """From here on the first signal is raised as `Ended`, the second ends the process."""
+    _asked.clear()
+    sys.unraisablehook = _ask_again
+    for number in heeded():
+        signal.signal(number, _heard)
+
+
+def end(number: int) -> NoReturn:
+    """End the command as if the signal came now.
+
+    Raises:
+        Ended: always.
+    """
+    _asked.append(number)
+    raise Ended(number)
+
+
+def asked() -> int | None:
+    """Return the signal that is ending this command, also where something swallowed `Ended`."""
+    return _asked[0] if _asked else None
+
+
+def die_of(number: int) -> NoReturn:
+    """End this process by a signal."""
+    signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
+    os.kill(os.getpid(), number)
+    os._exit(128 + number)  # not reached, but where the signal cannot be delivered
+
+
+def _heard(number: int, frame: FrameType | None) -> None:
+    # an exception inside an import is swallowed by some libraries, and ends others in an abort
+    if _asked or _importing(frame):
+        die_of(number)
+    end(number)
+
+
+def _importing(frame: FrameType | None) -> bool:
+    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    return frame is not None
+
+
+def _ask_again(lost: Any) -> None:
+    """Repeat a signal whose exception was lost in a destructor, where none can be raised."""
+    if not isinstance(lost.exc_value, Ended):
+        return sys.__unraisablehook__(lost)
+    _asked.clear()
+    again = threading.Timer(ASK_AGAIN_SECONDS, os.kill, (os.getpid(), lost.exc_value.number))
+    again.daemon = True
+    again.start()

@@ -1,0 +1,153 @@
+"""How commands end: by the signal that ended them, in silence, and with their children."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+TALK = b'{"id":"%d","turns":["how do you do %d","quite well %d","and you"]}\n'
+COMMANDS = ("dial-pairs", "dial-augment", "dial-freq", "dial-train", "dial-embed", "dial-eval")
+
+
+def talk(dialogues: int) -> bytes:
+    return b"".join(TALK % (i, i, i) for i in range(dialogues))
+
+
+def until(happened: Callable[[], bool], seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that a process has started, as Linux tells them."""
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in path.read_text().split()] if path.exists() else []
+
+
+def runs(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/stat")
+    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.fixture
+def workers(installed: Path, tmp_path: Path):
+    """Start dial-pairs with three workers, which wait for more input; return it and theirs."""
+    if not Path("/proc/self/task").exists():
+        pytest.skip("needs Linux to tell a process's children")
+    process = subprocess.Popen(
+        [installed / "dial-pairs", "-q", "-j", "3", "-o", "pairs.jsonl"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+    )
+    assert process.stdin
+    process.stdin.write(talk(20_000))
+    process.stdin.flush()
+    until(lambda: len(children(process.pid)) == 3)
+    yield process, children(process.pid)
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_workers_end_with_their_parent_however_it_ends(workers, number):
+    process, theirs = workers
+    process.send_signal(number)
+    assert process.wait(60) == -number
+    until(lambda: not any(map(runs, theirs)), 30)
+    assert process.stderr.read() == b""
+
+
+def test_a_dead_worker_is_told_as_one(workers, tmp_path):
+    process, theirs = workers
+    os.kill(theirs[1], signal.SIGKILL)
+    _, said = process.communicate(talk(20_000), timeout=60)
+    assert process.returncode == 1
+    assert said.splitlines()[0] == b"dial-pairs: a worker process died"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("command", ["dial-pairs", "dial-freq", "dial-augment"])
+def test_a_signal_ends_a_command_by_that_signal_in_silence(scripts, tmp_path, command, number):
+    process = subprocess.Popen(
+        [scripts / command, "-o", tmp_path / "out.jsonl"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    assert process.stdin
+    process.stdin.write(b'{"text":"hello"}\n' if command != "dial-pairs" else talk(10))
+    process.stdin.flush()
+    time.sleep(0.5)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said, list(tmp_path.iterdir())) == (-number, b"", [])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("package", ["click", "duckdb"])
+def test_a_signal_during_imports_ends_the_command_by_it_in_silence(
+    installed, tmp_path, package, number
+):
+    """Those of the doorway, and those at work; what comes before both is Python's own start."""
+    begun = tmp_path / "begun"
+    slow = f"import time; open({str(begun)!r}, 'w').close(); time.sleep(60)"
+    (tmp_path / f"{package}.py").write_text(slow)
+    path = f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"
+    process = subprocess.Popen(
+        [installed / "dial-freq"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    until(begun.exists)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (-number, b"")
+
+
+def test_a_signal_that_the_caller_ignores_stays_ignored(scripts, installed):
+    process = subprocess.Popen(
+        [installed / "dial-pairs", "-q"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    )
+    assert process.stdin and process.stdout
+    process.stdin.write(talk(1))
+    process.stdin.flush()
+    process.stdout.read1()
+    process.send_signal(signal.SIGHUP)
+    process.communicate(talk(1), timeout=60)
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_closed_files_are_no_defect(installed, command):
+    def run(words: str) -> subprocess.CompletedProcess:
+        return subprocess.run(["bash", "-c", f"{installed}/{words}"], capture_output=True)
+
+    done = run(f"{command} --help >&-")
+    assert (done.returncode, done.stderr) == (
+        1,
+        f"{command}: stdout: Bad file descriptor\n".encode(),
+    )
+    assert run(f"{command} --help 2>&-").returncode == 0
+    assert run(f"{command} --nonsense 2>&-").returncode == 2
+    assert run(f"{command} --help <&-").returncode == 0
+
+
+def test_a_closed_stdin_is_no_input(installed):
+    done = subprocess.run(["bash", "-c", f"{installed}/dial-pairs <&-"], capture_output=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"dial-pairs: <stdin>: no input")
