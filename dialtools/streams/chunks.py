@@ -5,6 +5,7 @@ Where a chunk ends depends on the input alone, never on the number of workers.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -106,7 +107,12 @@ def read_chunks(
                 chunks = _lines(partial(read, chunk_bytes), name, kind, border)
                 yield from _unfailed(chunks) if kind == "jsonl" else chunks
             else:
-                yield from _batches(load(FORMATS[kind].reader)(stream, path), name)
+                yield from table_chunks(stream, path, kind)
+
+
+def table_chunks(stream: io.BufferedReader, path: str, kind: str) -> Iterator[Chunk]:
+    """Yield the batches of a table that is open already: a FIFO is opened once."""
+    return _batches(load(FORMATS[kind].reader)(stream, path), display_name(path))
 
 
 def _unfailed(chunks: Iterator[Chunk]) -> Iterator[Chunk]:

@@ -35,7 +35,7 @@ def parquet_batches(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordB
         DataError: if it is damaged.
     """
     with _damage("parquet", path):
-        if path != "-" and Path(path).suffix == ".parquet":
+        if Path(path).suffix == ".parquet" and Path(path).is_file():  # a FIFO is opened once
             yield from pq.ParquetFile(path).iter_batches(batch_size=BATCH_ROWS)
             return
         with _spooled(stream) as spool:

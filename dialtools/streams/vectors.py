@@ -11,7 +11,7 @@ N rows, D dimensions. In memory an embedding is a row of an N×D matrix, never a
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -23,8 +23,9 @@ import pyarrow as pa
 
 from dialtools.errors import DataError, nearest
 from dialtools.shown import listed, quoted
-from dialtools.streams.bytesio import open_input
-from dialtools.streams.chunks import HEAD_BYTES, Chunk, read_chunks, records
+from dialtools.streams.bytesio import display_name, open_input
+from dialtools.streams.chunks import HEAD_BYTES, Chunk, records, table_chunks
+from dialtools.streams.failure import refuse_failed
 from dialtools.streams.formats import DEFAULT, FORMATS, input_format
 from dialtools.streams.npy import BESIDE
 from dialtools.streams.policy import Policy, Where
@@ -160,7 +161,7 @@ def _read_file(path: str) -> Embeddings:
         kind = input_format(path, None, stream.peek(HEAD_BYTES)[:HEAD_BYTES])
         if FORMATS[kind].lines:
             return _read_lines(stream, path)
-    return _read_table(path)
+        return _read_table(table_chunks(stream, path, kind), path)
 
 
 def _read_npy(path: str) -> Embeddings:
@@ -182,8 +183,8 @@ def _by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def _read_table(path: str) -> Embeddings:
-    batches = [chunk.data for chunk in read_chunks([path])]
+def _read_table(chunks: Iterable[Chunk], path: str) -> Embeddings:
+    batches = [chunk.data for chunk in chunks]
     if not batches:
         raise DataError("holds no embeddings", where=path)
     table = pa.Table.from_batches(batches)
@@ -229,7 +230,9 @@ def _read_lines(stream: io.BufferedReader, path: str) -> Embeddings:
     """
     vectors: dict[str, list[np.ndarray]] = {}
     rows: list[dict[str, Any]] = []
-    for number, record in records(Chunk(path, 1, DEFAULT, stream.read()), Policy()):
+    lines = stream.read()
+    refuse_failed(lines, display_name(path))
+    for number, record in records(Chunk(path, 1, DEFAULT, lines), Policy()):
         names = [name for name in record if name.endswith(SUFFIX)]
         for name in names:
             vector = _vector(record.pop(name), name, Where(path, number))
