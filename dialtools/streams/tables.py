@@ -64,7 +64,7 @@ def _ended_stream(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordBat
     source = _Source(stream)
     try:
         yield from pa.ipc.open_stream(source)
-    except (pa.ArrowInvalid, OSError):
+    except (pa.ArrowException, OSError):
         if not source.exhausted:
             raise
     if source.exhausted:
