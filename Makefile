@@ -1,11 +1,11 @@
-# dialtools: make demo | test | test-all | mutants | storm | lint | types | man | bench | flood | clean
+# dialtools: make demo | test | test-all | mutants | storm | fuzz | lint | types | man | bench | flood | clean
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(abspath $(VENV))/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint types man bench mutants storm flood clean
+.PHONY: help demo test test-all lint types man bench mutants storm fuzz flood clean
 PAGES := dialtools tests bench examples papers
 
 help: ## list the targets
@@ -41,6 +41,9 @@ mutants: $(VENV)/.ready-tests ## put faults into FILES="globs" and print those t
 
 storm: $(VENV)/.ready-tests ## KILLS=100 SEED=0 JOBS=1: stop commands at random moments, compare with unbroken runs
 	$(BIN)/python tests/storm --kills $(or $(KILLS),100) --seed $(or $(SEED),0) --jobs $(or $(JOBS),1)
+
+fuzz: $(VENV)/.ready-tests ## feed every command for MINUTES, JOBS at a time, what SEED draws; tests/fuzz/README.md
+	$(BIN)/python tests/fuzz --minutes $(or $(MINUTES),10) --seed $(or $(SEED),0) --jobs $(or $(JOBS),1)
 
 lint: $(VENV)/.ready-tests ## format and check
 	$(BIN)/ruff format $(PAGES)

@@ -1,0 +1,100 @@
+"""Cases of models and benchmarks: what a stranger's folder may hold."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from fuzz import cases, mutate
+from fuzz.cases import Case
+from fuzz.uses import Use
+
+TRAIN = "dial-train --model model --max-steps 1 --batch-size 4 --threads 1 --device cpu -o out/m"
+
+
+@cache
+def tiny_model(folder: str) -> dict[str, bytes]:
+    """Return the files of the tiny model."""
+    paths = [path for path in Path(folder).rglob("*") if path.is_file()]
+    return {f"model/{path.relative_to(folder)}": path.read_bytes() for path in sorted(paths)}
+
+
+def models(draw: Random, folder: str) -> Case:
+    """A model of which a side file or the weights are changed."""
+    use = cases.drawn_use(
+        draw, only=lambda use: use.command.startswith("dial-embed --") and not use.sides
+    )
+    if draw.random() < 0.2:
+        use = Use(TRAIN, "pairs")
+    records = cases.drawn(draw, draw.choice(use.kinds.split()), 8)
+    case = cases.called(draw, "models", use, "in.jsonl", cases.lines(draw, records, 0)[0])
+    held = tiny_model(folder)
+    chosen = draw.sample(sorted(held), draw.choice((1, 1, 1, 2)))
+    for name in chosen:
+        case.files[name] = changed_side(draw, name, held[name])
+    case.inputs = len(chosen)
+    return case
+
+
+def changed_side(draw: Random, name: str, content: bytes) -> bytes:
+    """Return a file of a model changed as JSON, or as bytes; of weights the head, as a rule."""
+    if name.endswith(".json") and draw.random() < 0.85:
+        return mutate.line(draw, mutate.mutated(draw, json.loads(content)))
+    if name.endswith(".safetensors"):
+        return weights(draw, content)
+    return mutate.damaged(draw, content)
+
+
+def weights(draw: Random, content: bytes) -> bytes:
+    """Return a safetensors file with tensors missing, renamed, reshaped, or damaged."""
+    size = int.from_bytes(content[:8], "little")
+    head, data = json.loads(content[8 : 8 + size]), content[8 + size :]
+    way = draw.choice(("drop", "rename", "json", "bytes", "bytes", "cut"))
+    names = sorted(set(head) - {"__metadata__"})
+    if way == "drop":
+        for name in draw.sample(names, draw.randint(1, len(names))):
+            del head[name]
+    elif way == "rename":
+        head = {draw.choice(("", "model.", "0.auto_model.")) + name: head[name] for name in names}
+    elif way == "json":
+        head = mutate.mutated(draw, head)
+    elif way == "bytes":
+        return mutate.damaged(draw, content[: 8 + size], 2) + data
+    else:
+        data = data[: draw.randrange(len(data))]
+    packed = mutate.line(draw, head)
+    return len(packed).to_bytes(8, "little") + packed + data
+
+
+def suites(draw: Random) -> Case:
+    """A benchmark of one's own."""
+    records = cases.drawn(draw, "embeddings", 30)
+    value = mutate.mutated(draw, tomllib.loads(cases.SUITE))
+    suite = as_toml(value).encode("utf-8", "replace")
+    files = {"folder/in.jsonl": cases.lines(draw, records, 0)[0], "suite.toml": suite}
+    case = Case("suites", [["dial-eval", "suite", "suite.toml", "folder"]], files)
+    case.words += [["--published"]] if draw.random() < 0.3 else []
+    return case
+
+
+def as_toml(value: Any) -> str:
+    """Return an object as TOML, in one line for each of its keys."""
+
+    def inline(part: Any) -> str:
+        if isinstance(part, dict):
+            return "{" + ", ".join(f"{json.dumps(k)} = {inline(v)}" for k, v in part.items()) + "}"
+        if isinstance(part, list):
+            return "[" + ", ".join(map(inline, part)) + "]"
+        return (
+            "'null'"
+            if part is None
+            else json.dumps(part).replace("NaN", "nan").replace("Infinity", "inf")
+        )
+
+    if not isinstance(value, dict):
+        return inline(value)
+    return "".join(f"{json.dumps(key)} = {inline(part)}\n" for key, part in value.items())
