@@ -49,11 +49,11 @@ class Counting:
         self.names: dict[int, str] = {}
         self.total = self.distinct = 0
         self.scratch = ExitStack()
-        folder = self.scratch.enter_context(temporary_folder())
+        self.folder = self.scratch.enter_context(temporary_folder())
         self.connection = duckdb.connect(
             config={
                 "memory_limit": f"{(memory - OURS) >> 10}KiB",
-                "temp_directory": str(folder),
+                "temp_directory": str(self.folder),
                 "threads": threads or os.cpu_count() or 1,
                 "preserve_insertion_order": False,
             }

@@ -31,7 +31,7 @@ def test_counts_beyond_memory_spill_and_come_out_whole():
             for start in range(0, len(texts), batch):
                 counting.add(Texts(0, "said", pa.array(texts[start : start + batch])))
         counting.finish()
-        assert sum(file.stat().st_size for file in Path(counting.folder).rglob("*")) > 0
+        assert sum(file.stat().st_size for file in counting.folder.rglob("*")) > 0
         assert (counting.total, counting.distinct) == (distinct * 3 // 2, distinct)
         ranked = [
             (text, n)
@@ -41,7 +41,7 @@ def test_counts_beyond_memory_spill_and_come_out_whole():
         assert ranked == [(text, 2) for text in sorted(said[1::2])] + [
             (text, 1) for text in sorted(said[::2])
         ]
-        folder = Path(counting.folder)
+        folder = counting.folder
     assert not folder.exists()
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -167,7 +168,7 @@ class Storm:
             case.find("does not end")
             running.call.send(signal.SIGKILL)
             return
-        met = running.status in (-number, 128 + number)
+        met = running.status == -number
         if met:
             case.stops.append((case.job.command, name, phase))
         elif running.status == case.job.status:
@@ -179,7 +180,7 @@ class Storm:
             case.find(f"says {said[-600:]!r}")
         if left := place.left():
             case.find(f"processes {left} left")
-        look_at_stopped(case, whole, killed=number == signal.SIGKILL, met=met)
+        look_at_stopped(case, whole)
 
     def complete(self, case: Case, whole: Reference) -> None:
         """Let the job run to its end; it must have come to what it comes to."""
@@ -199,11 +200,12 @@ class Storm:
 
 
 def before_ours(said: str) -> bool:
-    """Tell whether Python was interrupted before it had come to any line of ours."""
-    return said.endswith("KeyboardInterrupt") and "dialtools/cli" not in said
+    """Tell whether Python was interrupted before the first lines of ours had ended."""
+    places = re.findall(r"dialtools/cli/(\w+)\.py", said)
+    return said.endswith("KeyboardInterrupt") and set(places) <= {"__init__"}
 
 
-def look_at_stopped(case: Case, whole: Reference, *, killed: bool, met: bool) -> None:
+def look_at_stopped(case: Case, whole: Reference) -> None:
     """Check that outputs are whole or not there, and what may lie beside them."""
     there = content(case.place.out)
     for name, found in there.items():
@@ -214,7 +216,7 @@ def look_at_stopped(case: Case, whole: Reference, *, killed: bool, met: bool) ->
         told = case.place.stdout.read_bytes()
         if not whole.stdout.startswith(told.rpartition(b"\n{")[0]):
             case.find("stdout is not a beginning of what comes")
-    if killed or not met:
+    if any(name == "KILL" for _, name, _ in case.stops):  # what that leaves goes in the end
         return
     resumable = case.job.again == "--resume"
     rest = {name.split("/")[0] for name in there} - {n.split("/")[0] for n in whole.content}
