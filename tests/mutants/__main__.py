@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -89,6 +90,8 @@ def attempt_all(
     """Try every fault in as many processes as there are jobs."""
     with machine.copy_of_repository(folder / "seen") as copy:
         tests = seen.tests_of(copy, paths)
+    if options.quick:
+        tests = {name: test for name, test in tests.items() if not test.commands}
     results = folder / "results"
     results.touch()
     workers = [
@@ -110,6 +113,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--score", type=float, default=0, help="exit 1 if a room has less, percent")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=90, help="of tests for a fault at most")
+    parser.add_argument("--quick", action="store_true", help="without tests that start commands")
     parser.add_argument("--verbose", action="store_true", help="print what is noticed, and by what")
     return parser
 
@@ -198,15 +202,18 @@ def _worker(
 def chosen(fault: Fault, tests: dict[str, seen.Test], seconds: float) -> list[str]:
     """Return the tests that run the function of a fault, quick ones first, for so many seconds.
 
-    Of a fault at module level, those that run anything of its file.
+    Of a fault at module level, those that run a function of its file, or whose file imports it.
     """
     function = f"{fault.path}:{faults.function_of(fault.scope)}"
     near = {name for name, test in tests.items() if function in test.functions}
-    near = near or {
-        name
-        for name, test in tests.items()
-        if any(function.startswith(f"{fault.path}:") for function in test.functions)
-    }
+    if not near:
+        module = ".".join(Path(fault.path).with_suffix("").parts[-2:])
+        runs = re.compile(rf"{re.escape(fault.path)}:(?!<module>)").match
+        near = {
+            name
+            for name, test in tests.items()
+            if module in seen.text_of(name) or any(map(runs, test.functions))
+        }
     in_order = sorted(near or tests, key=lambda name: tests[name].seconds)
     left, few = seconds, []
     for name in in_order:

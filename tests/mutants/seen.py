@@ -14,6 +14,7 @@ import sys
 import threading
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,12 @@ def tests_of(copy: Path, paths: list[str]) -> dict[str, Test]:
         for test, facts in kept[name]["tests"].items():
             found[test] = Test(**facts | {"functions": set(facts["functions"])})
     return found
+
+
+@cache
+def text_of(test: str) -> str:
+    """Return the text of a test's file."""
+    return (machine.ROOT / test.split("::")[0]).read_text(encoding="utf-8")
 
 
 def _files(path: str) -> list[Path]:

@@ -10,8 +10,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import slow_losses
+from oracles import slow_losses, slow_matching
 
+from dialtools.train.losses import matching
 from dialtools.train.losses._rows import similarity
 from dialtools.train.losses.catalog import LOSSES
 from dialtools.train.losses.hard_negative import hard_negative
@@ -77,6 +78,53 @@ def test_a_mask_takes_out_the_negatives_it_names_row_by_row(loss, seed: int, tem
     ours = loss(anchor, positive, temperature=temperature, excluded=torch.from_numpy(excluded))
     slow = SLOW[loss](anchor.numpy(), positive.numpy(), temperature, excluded)
     np.testing.assert_allclose(ours.numpy(), slow, rtol=2e-4, atol=2e-6)
+
+
+SIZES = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=3), min_size=1, max_size=3)
+
+
+@given(SIZES, st.lists(st.integers(1, 4), min_size=2, max_size=3), st.booleans())
+def test_a_response_seen_through_a_context_is_the_transcription(
+    contexts: list[list[int]], responses: list[int], attention: bool
+):
+    """Ragged turns, of one word too; METHODS 5.3 with and without attention."""
+    draw = np.random.default_rng(0)
+    said = [[draw.normal(size=(size, 4)) for size in sizes] for sizes in contexts]
+    answers = [draw.normal(size=(size, 4)) for size in responses]
+    towards = draw.normal(size=4)
+    weigh = (lambda pooled: pooled @ torch.from_numpy(towards)) if attention else None
+    slow_weigh = (lambda pooled: float(pooled @ towards)) if attention else None
+
+    sums = torch.zeros(len(said), 3, 4, dtype=torch.float64)
+    sizes = torch.zeros(len(said), 3, dtype=torch.int64)
+    for n, turns in enumerate(said):
+        for c, turn in enumerate(turns):
+            sums[n, c], sizes[n, c] = torch.from_numpy(turn.sum(0)), len(turn)
+    padded = torch.zeros(len(answers), max(responses), 4, dtype=torch.float64)
+    for j, answer in enumerate(answers):
+        padded[j, : len(answer)] = torch.from_numpy(answer)
+
+    expected = [[slow_matching.similarity(c, r, slow_weigh) for r in answers] for c in said]
+    every = matching.similarities(sums, sizes, padded, weigh)
+    own = matching.candidate_similarities(sums, sizes, padded.expand(len(said), -1, -1, -1), weigh)
+    np.testing.assert_allclose(every.numpy(), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(own.numpy(), expected, rtol=1e-9, atol=1e-12)
+
+    nobody = matching.similarities(torch.zeros_like(sums), torch.zeros_like(sizes), padded, weigh)
+    assert torch.isfinite(nobody).all(), "a context without a turn"
+
+
+def test_the_true_response_is_picked_among_candidates_that_are_not_excluded():
+    similarity = torch.tensor([[0.1, 0.9, 0.4], [0.3, 0.2, -0.5]])
+    truth = torch.tensor([2, 0])
+    out = torch.tensor([[False, True, True], [True, False, False]])
+    for excluded, kept in ((None, [[0, 1, 2], [0, 1, 2]]), (out, [[0, 2], [0, 1, 2]])):
+        value = matching.pick_response(similarity, truth, temperature=0.5, excluded=excluded)
+        slow = [
+            np.log(sum(np.exp(row[k] / 0.5) for k in of_row)) - row[true] / 0.5
+            for row, of_row, true in zip(similarity.tolist(), kept, truth.tolist(), strict=True)
+        ]
+        np.testing.assert_allclose(value.numpy(), slow, rtol=1e-5)
 
 
 def test_similarities_are_float32_whatever_the_autocast():

@@ -36,9 +36,8 @@ def hard_negative(
     x = similarity(rows, rows, temperature)
     negative = negatives(n, excluded, rows.device)
     positive = torch.cat([x.diagonal(n), x.diagonal(-n)])
-    count = negative.sum(1)
     masked = x.masked_fill(~negative, MASKED)
-    log_count = count.clamp(min=1).log()
+    log_count = negative.sum(1).clamp(min=1).log()
     weighted = log_count + torch.logsumexp(2 * masked, 1) - torch.logsumexp(masked, 1)
-    loss = torch.where(count > 0, torch.logaddexp(positive, weighted) - positive, 0.0)
+    loss = torch.logaddexp(positive, weighted) - positive
     return (loss[:n] + loss[n:]) / 2
