@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -124,8 +125,8 @@ PREPARED = (
 """Inputs that commands make of inputs."""
 
 
-def write_inputs(folder: Path, run: Callable[[list[str]], None]) -> None:
-    """Write what the jobs read; `run` runs a command in the folder."""
+def write_inputs(folder: Path, run: Callable[[list[str]], None], names: list[str]) -> None:
+    """Write what jobs of these names read; `run` runs a command in the folder."""
     draw = random.Random(0)
     rows = [
         {"id": f"d{n}", "turns": [f"{text} {n // 7}" for text in dialogue(n, draw)]}
@@ -144,8 +145,10 @@ def write_inputs(folder: Path, run: Callable[[list[str]], None]) -> None:
     for name, content in files.items():
         (folder / name).write_bytes(content)
     (folder / "vectors").mkdir()
-    for line in PREPARED:
-        run(shlex.split(line))
+    lines = " ".join(JOBS[name].line for name in names)
+    if re.search(r"{in}/(pairs\.|model|snapshots|vectors)", lines):
+        for line in PREPARED:
+            run(shlex.split(line))
 
 
 def as_log(rows: list[dict]) -> bytes:
