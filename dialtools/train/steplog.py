@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from dialtools.errors import MissingExtra
+from dialtools.streams.atomic import atomic_file
 
 NAME = "train-log.jsonl"
 
@@ -20,13 +21,14 @@ class StepLog:
         """Open the log of a working folder.
 
         Args:
-            upto: the step that the run has reached; later rows, of a run that was killed after its
-                last checkpoint, go.
+            upto: the step of the checkpoint, 0 if there is none; later rows, of a run that was
+                killed after it, go, and without a checkpoint all do.
             tensorboard: a directory for TensorBoard's files.
         """
         path = folder / NAME
         rows = path.read_bytes().splitlines(keepends=True) if path.exists() else []
-        path.write_bytes(b"".join(row for row in rows if _is_kept(row, upto)))
+        with atomic_file(path, overwrite=True) as temporary:
+            temporary.write_bytes(b"".join(row for row in rows if _is_kept(row, upto)))
         self.file = path.open("ab")
         self.writer = _summary_writer(tensorboard) if tensorboard else None
 
@@ -51,7 +53,7 @@ class StepLog:
 
 def _is_kept(row: bytes, upto: int) -> bool:
     """Tell whether a row stays; the last may have been cut off in the middle."""
-    return row.endswith(b"\n") and orjson.loads(row)["step"] <= upto
+    return upto > 0 and row.endswith(b"\n") and orjson.loads(row)["step"] <= upto
 
 
 def _summary_writer(directory: str) -> Any:

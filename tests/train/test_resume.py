@@ -17,6 +17,8 @@ from subprocess import PIPE
 import pytest
 from pair_corpus import SMALL, Train, as_lines, pair_records, steps, weights
 
+from dialtools.train import steplog
+
 RUN = shlex.split("--batch-size 32 --max-steps 150 --epochs 50 --lr 1e-3 --checkpoint-every 7")
 
 
@@ -313,3 +315,12 @@ def test_what_others_put_into_a_claimed_folder_is_left_there(
 def test_a_run_that_fails_before_its_first_step_leaves_nothing(train: Train, tmp_path: Path):
     train("-o", tmp_path / "model", stdin=b'{"context": ["a"]}\n', code=1)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_run_killed_before_its_first_checkpoint_logs_its_start_once(tmp_path: Path):
+    start = b'{"step": 0, "top-1": 2.0}\n'
+    for upto, kept in ((0, b""), (1, start)):
+        (tmp_path / steplog.NAME).write_bytes(start)
+        with steplog.StepLog(tmp_path, upto=upto, tensorboard=None):
+            pass
+        assert (tmp_path / steplog.NAME).read_bytes() == kept
