@@ -13,7 +13,7 @@ from dialtools.augment.tagger import BATCH, Tagger
 from dialtools.corpora.dialogues import TEXT_KEYS, TURN_KEYS, BadDialogue, dialogue
 from dialtools.corpora.read import record_chunks
 from dialtools.corpora.utterances import BadUtterance, Span, apart, slots, utterance
-from dialtools.streams.chunks import records
+from dialtools.streams.chunks import whole_records
 from dialtools.streams.policy import Policy, Where
 
 
@@ -84,12 +84,12 @@ def _items(
     options: AugmentOptions, policy: Policy, marked: dict[str, list[dict[str, Any]]] | None
 ) -> Iterator[Item]:
     for chunk in record_chunks(options.inputs, format=options.from_, policy=policy):
-        for number, record in records(chunk, policy):
+        for number, record in whole_records(chunk, policy):
             where = Where(chunk.name, number)
             try:
                 yield _item(where, record, marked)
             except (BadUtterance, BadDialogue) as error:
-                policy.reject(where, str(error), orjson.dumps(record, default=str))
+                policy.reject(where, str(error), record)
 
 
 def _item(

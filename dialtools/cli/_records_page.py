@@ -10,6 +10,8 @@ OPENING = """
 A record is a JSON object on a line, or a row of a Parquet or Arrow file.
 Fields in \\fBbold\\fR must be there; fields that are not listed here travel along
 untouched wherever the kind of record stays the same.
+A whole number beyond 64 bits becomes the text of its digits; a record that nests
+deeper than 200 levels is none.
 """.strip()
 CLOSING = """
 .SH FILES OF VECTORS

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from dialtools.catalog import lookup
 from dialtools.corpora.catalog import CORPORA
 from dialtools.corpora.native.files import ARCHIVES, Files, ends_like
@@ -86,7 +84,7 @@ def corpus_chunks(path: str, name: str, policy: Policy) -> Iterator[Chunk]:
             try:
                 record = reader.record(raw)
             except Unexpected as error:
-                policy.reject(raw.where, str(error), orjson.dumps(raw.value, default=str))
+                policy.reject(raw.where, str(error), raw.value)
                 continue
             at = raw.where.name
             held.append(record)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import orjson
-
 from dialtools.corpora.delimited import row_chunks
 from dialtools.corpora.dialogues import TEXT_KEYS, TURN_KEYS, BadDialogue, Dialogue, dialogue
 from dialtools.corpora.options import LogOptions
@@ -14,7 +12,7 @@ from dialtools.corpora.plain import plain_dialogues
 from dialtools.corpora.published import corpus_chunks, corpus_of
 from dialtools.corpora.shape import CHAT, Shaper
 from dialtools.corpora.table import table_chunks
-from dialtools.streams.chunks import CHUNK_BYTES, Chunk, read_chunks, records
+from dialtools.streams.chunks import CHUNK_BYTES, Chunk, read_chunks, records, whole_records
 from dialtools.streams.formats import FORMATS, input_format
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
@@ -84,7 +82,7 @@ def read_records(
 ) -> Iterator[tuple[Where, dict[str, Any]]]:
     """Yield each record of the inputs with its place; holds one chunk."""
     for chunk in record_chunks(paths, format=format, policy=policy, column=None):
-        for number, record in records(chunk, policy):
+        for number, record in whole_records(chunk, policy):
             yield Where(chunk.name, number), record
 
 
@@ -122,7 +120,7 @@ def dialogue_records(
             yield number, {"turns": [{"text": text} for text in talk.texts]}
         return
     shape = Shaper(logs, tally)
-    for number, record in records(chunk, policy):
+    for number, record in whole_records(chunk, policy):
         try:
             yield from [(number, part) for part in shape(record, nulls=not chunk.columnar)]
         except BadDialogue as error:
@@ -135,4 +133,4 @@ def _is_utterance(record: dict[str, Any]) -> bool:
 
 def _reject(policy: Policy, where: Where, error: BadDialogue, record: dict[str, Any]) -> None:
     hint = HINT_OF_UTTERANCES if _is_utterance(record) else None
-    policy.reject(where, str(error), orjson.dumps(record, default=str), hint)
+    policy.reject(where, str(error), record, hint)

@@ -8,8 +8,6 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-import orjson
-
 from dialtools.corpora import delimited
 from dialtools.corpora.dialogues import json_kind
 from dialtools.corpora.gather import Row, gathered
@@ -17,7 +15,7 @@ from dialtools.corpora.options import LogOptions
 from dialtools.corpora.times import BadTime, rank, seconds
 from dialtools.errors import ConfigError, DataError
 from dialtools.streams.bytesio import display_name
-from dialtools.streams.chunks import ROWS, Chunk, read_chunks, records
+from dialtools.streams.chunks import ROWS, Chunk, read_chunks, whole_records
 from dialtools.streams.formats import FORMATS
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
@@ -108,7 +106,7 @@ def _rows(
             raise ConfigError(
                 f"{chunk.name} is read as {chunk.format}, which has no columns", hint=NO_COLUMNS
             )
-        rows = list(records(chunk, policy))
+        rows = list(whole_records(chunk, policy))
         if not checked and rows:
             known = dict.fromkeys(key for _, row in rows for key in row)
             names = chunk.data.schema.names if chunk.columnar else list(known)
@@ -134,10 +132,10 @@ def _turns(
         where = Where(name, line)
         if not identity:
             message = f"{columns.dialogue}: no dialogue id"
-            policy.reject(where, message, orjson.dumps(row, default=str))
+            policy.reject(where, message, row)
         elif not isinstance(text, str | None):
             message = f"{columns.text}: expected a string, got {json_kind(text)}"
-            policy.reject(where, message, orjson.dumps(row, default=str))
+            policy.reject(where, message, row)
         elif not text or text.isspace():
             tally.drop("turns without text")
         else:
@@ -217,8 +215,7 @@ def _in_order(
             else:
                 key = rank(value, logs.time_format)
         except BadTime as error:
-            raw = orjson.dumps(row.turn, default=str)
-            policy.reject(Where(name, row.line), f"{order}: {error}", raw, error.hint)
+            policy.reject(Where(name, row.line), f"{order}: {error}", row.turn, error.hint)
         else:
             ranked.append((key, row.turn))
     return [turn for _, turn in sorted(ranked, key=lambda pair: pair[0])]

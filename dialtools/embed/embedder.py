@@ -83,7 +83,7 @@ class Embedder:
             try:
                 rows = [self._row(row) for row in self.expand(where, record)]
             except ValueError as error:
-                self.policy.reject(where, str(error), orjson.dumps(record, default=str))
+                self.policy.reject(where, str(error), record)
                 continue
             yield from ((where, row) for row in rows)
 

@@ -10,6 +10,7 @@ import orjson
 import pyarrow as pa
 
 from dialtools.freq.texts import Texts
+from dialtools.streams import exact
 from dialtools.streams.rows import rows as rows_of
 from dialtools.streams.sinks import record_batches
 
@@ -103,7 +104,7 @@ def as_lines(part: Weighed) -> bytes:
 
 
 def _replaced(line: bytes, end: bytes, weight: float) -> bytes:
-    record = orjson.loads(line)
+    record = exact.loads(line)
     if WEIGHT not in record:
         return line[:-1] + end
     return orjson.dumps(record | {WEIGHT: weight}, option=orjson.OPT_APPEND_NEWLINE)
@@ -113,7 +114,7 @@ def as_records(part: Weighed) -> Iterator[dict[str, Any]]:
     """Yield records with their weights."""
     payload, weights = part
     if isinstance(payload, bytes):
-        rows = (orjson.loads(line) for line in payload.split(b"\n")[:-1])
+        rows = map(exact.loads, payload.split(b"\n")[:-1])
     else:
         rows = rows_of(payload)
     yield from (row | {WEIGHT: weight} for row, weight in zip(rows, weights.tolist(), strict=True))

@@ -22,7 +22,7 @@ from dialtools.errors import nearest
 from dialtools.freq.columns import integers, is_utf8, strings
 from dialtools.freq.fields import COUNT, RESPONSE, TEXT, BadField, count_of, field_texts
 from dialtools.freq.places import Places
-from dialtools.streams.chunks import Chunk, decode, records
+from dialtools.streams.chunks import Chunk, decode, records, whole_records
 from dialtools.streams.policy import Policy, Where
 
 NO_FREQUENCY = "expected frequency records, as dial-freq writes them"
@@ -128,14 +128,14 @@ class Extractor:
     def _records(self, chunk: Chunk, source: int) -> Texts:
         """Take the texts record by record."""
         rows = _Rows(chunk)
-        for number, record in records(chunk, self.policy):
+        found = whole_records if self.keep else records
+        for number, record in found(chunk, self.policy):
             try:
                 texts = self.texts_of(record)
                 count = count_of(record) if self.merge else 1
             except (BadField, BadDialogue) as error:
                 where = Where(chunk.name, number)
-                raw = orjson.dumps(record, default=str)
-                self.policy.reject(where, str(error), raw, self._hint(record))
+                self.policy.reject(where, str(error), record, self._hint(record))
                 continue
             rows.texts += texts
             if self.merge:
@@ -173,8 +173,9 @@ class Extractor:
             BadDialogue: if its turns are none.
         """
         texts = field_texts(record, TEXT if self.merge else self.field)
-        if self.keep and len(texts) != 1:
-            raise BadField(f"holds {len(texts)} texts; --annotate weighs records of one")
+        if (self.keep or self.merge) and len(texts) != 1:
+            what = "--annotate weighs" if self.keep else "a count is of"
+            raise BadField(f"holds {len(texts)} texts; {what} records of one")
         return texts
 
     def _hint(self, record: dict[str, Any]) -> str | None:

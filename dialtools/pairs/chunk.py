@@ -7,7 +7,6 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-import orjson
 
 from dialtools.chance import split_of
 from dialtools.corpora.dialogues import Dialogue
@@ -70,8 +69,8 @@ def _within_bounds(
         what = f"pairs of {turns.sizes[d]:,} turns take {of_dialogue[d] / 2**30:.1f} GB, more than"
         error = bounds.beyond("pairs", what, where=None)
         start = int(turns.starts[d])
-        raw = orjson.dumps({"turns": turns.texts[start : start + turns.sizes[d]]})
-        policy.reject(Where(chunk.name, turns.lines[d]), error.message, raw, error.hint)
+        record = {"turns": turns.texts[start : start + turns.sizes[d]]}
+        policy.reject(Where(chunk.name, turns.lines[d]), error.message, record, error.hint)
     return pairs.where(~over[pairs.dialogue])
 
 
@@ -145,8 +144,7 @@ def _from_entailment(
         label = _text(record, LABEL)
         if premise is None or hypothesis is None or label is None:
             message = "expected strings premise, hypothesis and label"
-            raw = orjson.dumps(record, default=str)
-            policy.reject(Where(chunk.name, line), message, raw)
+            policy.reject(Where(chunk.name, line), message, record)
         elif label.lower() not in POSITIVE:
             tally.drop(f"labelled {cut(label)}")
         else:

@@ -6,7 +6,7 @@ Where a chunk ends depends on the input alone, never on the number of workers.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pickle import PickleBuffer
@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from dialtools.errors import DataError
-from dialtools.streams import bounds
+from dialtools.streams import bounds, exact
 from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.failure import refuse_failed
 from dialtools.streams.formats import FORMATS, input_format, load
@@ -34,6 +34,9 @@ WHOLE_DOCUMENT = (
     "(`dialtools formats` lists them)"
 )
 
+DEEPEST = 200
+"""Levels of JSON that are read; it can be written to 254, and a record becomes part of others."""
+NESTED = (dict, list)
 LONGEST_BORDER = len(b"\n\r\n")
 Border = Callable[[bytearray, int], int]
 """Returns where the last border ends that is in bytes from a place on, or 0."""
@@ -174,6 +177,35 @@ def records(chunk: Chunk, policy: Policy, names: Collection[str] | None = None) 
     return load(FORMATS[chunk.format].reader)(chunk, policy)
 
 
+def whole_records(chunk: Chunk, policy: Policy) -> Numbered:
+    """Yield the records of a chunk for those who write them again with all their fields.
+
+    JSON that nests deeper than can be written goes to the policy.
+    """
+    found = records(chunk, policy)
+    if chunk.columnar:
+        yield from found
+        return
+    for number, record in found:
+        if _is_deep(record):
+            policy.reject(Where(chunk.name, number), f"nested deeper than {DEEPEST} levels", record)
+        else:
+            yield number, record
+
+
+def _is_deep(record: dict[str, Any]) -> bool:
+    level: list[Any] = [record]
+    for _ in range(DEEPEST):
+        level = [value for held in level for value in _values(held) if type(value) in NESTED]
+        if not level:
+            return False
+    return True
+
+
+def _values(held: Any) -> Iterable[Any]:
+    return held.values() if type(held) is dict else held
+
+
 def text_records(chunk: Chunk, policy: Policy) -> Numbered:
     """Yield a record of each line of text that is not blank."""
     for number, line in enumerate(chunk.data.split(b"\n"), chunk.first):
@@ -183,7 +215,7 @@ def text_records(chunk: Chunk, policy: Policy) -> Numbered:
 
 def json_records(chunk: Chunk, policy: Policy) -> Numbered:
     """Yield the JSON object of each line that is not blank."""
-    loads = orjson.loads
+    loads = exact.loads if exact.has_long_numbers(chunk.data) else orjson.loads
     for number, line in enumerate(chunk.data.split(b"\n"), chunk.first):
         try:
             record = loads(line)

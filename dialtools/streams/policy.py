@@ -42,8 +42,13 @@ class Policy:
         self.path = Path(file) if word == "quarantine" and not dry else None
         self._file: BinaryIO | None = None
 
-    def reject(self, where: Where, message: str, raw: bytes = b"", hint: str | None = None) -> None:
+    def reject(
+        self, where: Where, message: str, raw: object = b"", hint: str | None = None
+    ) -> None:
         """Deal with one bad record.
+
+        Args:
+            raw: its bytes, or the record that was read.
 
         Raises:
             DataError: under `fail`.
@@ -56,7 +61,7 @@ class Policy:
                 "file": where.name,
                 "line": where.line,
                 "error": message,
-                "raw": raw.decode("utf-8", "replace"),
+                "raw": _raw_bytes(raw).decode("utf-8", "replace"),
             }
             self._open().write(orjson.dumps(row) + b"\n")
 
@@ -89,5 +94,17 @@ class Collecting(Policy):
         super().__init__("skip")
         self.rejected: list[Rejected] = []
 
-    def reject(self, where: Where, message: str, raw: bytes = b"", hint: str | None = None) -> None:
-        self.rejected.append(Rejected(where, message, raw, hint))
+    def reject(
+        self, where: Where, message: str, raw: object = b"", hint: str | None = None
+    ) -> None:
+        self.rejected.append(Rejected(where, message, _raw_bytes(raw), hint))
+
+
+def _raw_bytes(raw: object) -> bytes:
+    """Return bytes as they are, and a record as JSON, if it can be written as such."""
+    if isinstance(raw, bytes):
+        return raw
+    try:
+        return orjson.dumps(raw, default=str)
+    except TypeError:  # it nests too deep, or has keys that are no texts
+        return b""

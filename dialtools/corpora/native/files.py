@@ -26,7 +26,7 @@ import orjson
 
 from dialtools.corpora.splits import VALIDATION
 from dialtools.errors import DataError
-from dialtools.streams import bounds
+from dialtools.streams import bounds, exact
 from dialtools.streams.bytesio import BOM, open_input, opened
 from dialtools.streams.chunks import decode
 from dialtools.streams.policy import Policy, Where
@@ -188,7 +188,7 @@ class Files:
         if encoding != "utf-8":
             content = b"\n".join(_as_utf8(line, encoding) for line in content.split(b"\n"))
         try:
-            return orjson.loads(content)
+            return exact.loads(content)
         except orjson.JSONDecodeError as error:
             raise DataError(f"not JSON: {error}", where=self.shown(name)) from None
 
@@ -209,7 +209,7 @@ class Files:
         """
         for number, line in self.lines(name):
             try:
-                yield number, orjson.loads(line)
+                yield number, exact.loads(line.encode())
             except orjson.JSONDecodeError as error:
                 reason = f"not JSON: {str(error).split(': line')[0]}"
                 self.policy.reject(self.where(name, number), reason, line.encode())

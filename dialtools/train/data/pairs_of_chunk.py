@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import orjson
 
 from dialtools.roles import role_of
 from dialtools.streams.chunks import Chunk, records
@@ -29,7 +28,7 @@ def read_pairs(chunk: Chunk, policy: Policy) -> ChunkPairs:
         try:
             pair = _checked(record)
         except ValueError as error:
-            policy.reject(Where(chunk.name, line), str(error), orjson.dumps(record, default=str))
+            policy.reject(Where(chunk.name, line), str(error), record)
         else:
             rows.add(pair)
     return rows.pairs()
