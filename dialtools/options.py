@@ -62,6 +62,12 @@ class Spec:
     def flag(self) -> str:
         return f"--{self.key}"
 
+    @property
+    def writes(self) -> bool:
+        """Whether it names what is written: a file or folder that does not change the result."""
+        named = any(word in (self.metavar or "") for word in ("FILE", "DIR"))
+        return named and self.how and self.name != "config"
+
     def variable(self, command: str) -> str:
         """Return the environment variable that sets the option of a command."""
         return f"{command}-{self.key}".upper().replace("-", "_")

@@ -12,7 +12,7 @@ from dialtools.eval.options.suite import SuiteOptions
 from dialtools.eval.score import SCHEMA, Score
 from dialtools.eval.suite import AVERAGE, Dataset, Row, Suite
 from dialtools.eval.tasks.catalog import TASKS
-from dialtools.options import Layer, resolve
+from dialtools.options import Layer, resolve, specs
 from dialtools.streams.job import Job
 from dialtools.streams.provenance import Inputs, describe
 from dialtools.streams.resume import Piece, Work
@@ -136,6 +136,7 @@ def _scores(suite: Suite, place: Place, seed: int) -> list[Score]:
         **files,
     }
     source = f"{suite.name}: {dataset.name}"
+    _refuse_writing(dataset.options, task.options_class(), source)
     options, _ = resolve(task.options_class(), [Layer(source, values)])
     scores = task.load()(options).scores
     inputs = [describe(path) for path in (*options.inputs, *files.values())]
@@ -143,6 +144,17 @@ def _scores(suite: Suite, place: Place, seed: int) -> list[Score]:
     for score in wanted:
         score.model, score.inputs = place.folder, inputs
     return wanted
+
+
+def _refuse_writing(chosen: Mapping[str, Any], options_class: type, where: str) -> None:
+    """Raise ConfigError for an option that names what is written: a suite writes its scores only.
+
+    A suite file comes from others, as data do.
+    """
+    for spec in specs(options_class):
+        if spec.key in chosen and spec.writes:
+            hint = "a suite writes nothing but what -o names"
+            raise ConfigError(f"a suite may not set {spec.key!r}", where=where, hint=hint)
 
 
 def _score_of(row: Row, scores: Sequence[Score], *, where: str) -> Score:

@@ -1,0 +1,83 @@
+"""What a command writes beside its output: never over what it reads, nor unasked over a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from dialtools.errors import ConfigError
+from dialtools.options import Spec
+from dialtools.streams.atomic import is_special, refuse_existing
+
+QUARANTINE = "quarantine="
+PUT_ASIDE = b'{"file":'
+"""How a file of records that were put aside begins."""
+
+
+def check_outputs(options: Any, specs: Sequence[Spec]) -> None:
+    """Look at the files that options name, before any work.
+
+    Raises:
+        ConfigError: if one is to be read and written, or written twice.
+        OutputError: if records are to be put aside in a file that is there, without --overwrite.
+    """
+    read = dict(_read(options, specs))
+    written: dict[Any, str] = {}
+    for flag, path in _written(options, specs):
+        file = _identity(path)
+        # -o --overwrite replaces its own input when all is read, as one may wish
+        other = written.get(file) or (read.get(file) if flag != "-o" else None)
+        if other and not is_special(path):
+            raise ConfigError(f"{flag} and {other} name the same file", where=path)
+        written[file] = flag
+    if quarantine := _quarantine(options):
+        going_on = getattr(options, "resume", False) and _is_ours(quarantine)
+        refuse_existing(quarantine, overwrite=options.overwrite or going_on)
+
+
+def _read(options: Any, specs: Sequence[Spec]) -> Iterator[tuple[Any, str]]:
+    for spec in specs:
+        value = getattr(options, spec.name)
+        if spec.positional:
+            yield from ((_identity(path), "an input") for path in value if path != "-")
+        elif _names_file(spec) and not spec.writes and isinstance(value, str):
+            yield _identity(value), spec.flag
+
+
+def _written(options: Any, specs: Sequence[Spec]) -> Iterator[tuple[str, str]]:
+    for spec in specs:
+        value = getattr(options, spec.name)
+        if spec.writes and isinstance(value, str) and value != "-":
+            yield "-o" if spec.short == "-o" else spec.flag, value
+    if quarantine := _quarantine(options):
+        yield "--on-error quarantine", quarantine
+
+
+def _quarantine(options: Any) -> str:
+    """Return the file of --on-error quarantine=FILE; nothing in a dry run, which writes none."""
+    on_error = getattr(options, "on_error", "")
+    puts_aside = on_error.startswith(QUARANTINE) and not getattr(options, "dry_run", False)
+    return on_error.removeprefix(QUARANTINE) if puts_aside else ""
+
+
+def _names_file(spec: Spec) -> bool:
+    return "FILE" in (spec.metavar or "")
+
+
+def _identity(path: str) -> Any:
+    """Return what two names of one file share."""
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return os.path.realpath(path)
+    return status.st_dev, status.st_ino
+
+
+def _is_ours(path: str) -> bool:
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(PUT_ASIDE)) in (PUT_ASIDE, b"")
+    except OSError:
+        return False

@@ -1,0 +1,61 @@
+"""What a command writes beside its output replaces neither what it reads nor, unasked, a file."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+TALK = '{"id":"1","turns":["how do you do","quite well"]}\n'
+
+
+@pytest.fixture
+def run(scripts: Path, tmp_path: Path) -> Callable[..., tuple[int, str]]:
+    """Run a command in a folder with talk.jsonl, of which a line is bad; return status, stderr."""
+    (tmp_path / "talk.jsonl").write_text(f"{TALK}oops\n{TALK}")
+    (tmp_path / "mine.txt").write_text("years of work\n")
+
+    def call(line: str) -> tuple[int, str]:
+        command, *words = line.split()
+        done = subprocess.run([scripts / command, *words], cwd=tmp_path, capture_output=True)
+        return done.returncode, done.stderr.decode()
+
+    return call
+
+
+@pytest.mark.parametrize("command", ["dial-pairs", "dial-freq", "dial-augment", "dial-train -o m"])
+@pytest.mark.parametrize("name", ["talk.jsonl", "./talk.jsonl", "link"])
+def test_bad_records_are_never_put_aside_in_an_input(run, tmp_path, command, name):
+    (tmp_path / "link").symlink_to("talk.jsonl")
+    before = (tmp_path / "talk.jsonl").read_text()
+    for overwrite in ("", "--overwrite"):
+        code, said = run(f"{command} --on-error quarantine={name} {overwrite} talk.jsonl")
+        assert code == 2
+        assert "--on-error quarantine and an input name the same file" in said
+    assert (tmp_path / "talk.jsonl").read_text() == before
+
+
+def test_bad_records_are_put_aside_in_another_file_only_if_asked(run, tmp_path):
+    code, said = run("dial-freq --on-error quarantine=mine.txt talk.jsonl")
+    assert (code, "--overwrite replaces it" in said) == (1, True)
+    assert (tmp_path / "mine.txt").read_text() == "years of work\n"
+    assert run("dial-freq --on-error quarantine=mine.txt --overwrite talk.jsonl")[0] == 3
+    assert '"raw":"oops"' in (tmp_path / "mine.txt").read_text()
+
+
+def test_two_outputs_in_one_file_are_refused(run):
+    code, said = run("dial-freq --on-error quarantine=out -o out talk.jsonl")
+    assert (code, "name the same file" in said) == (2, True)
+
+
+def test_a_suite_file_cannot_write_where_it_likes(run, tmp_path):
+    (tmp_path / "evil.toml").write_text(
+        'title = "t"\n[[set]]\ntask = "intent"\nname = "n"\nfile = "e"\nmetrics = ["accuracy"]\n'
+        'settings = [""]\noptions = {"export-episodes" = "mine.txt", overwrite = true}\n'
+    )
+    (tmp_path / "e.jsonl").write_text('{"text":"a","label":"x","split":"train","embedding":[1]}\n')
+    code, said = run("dial-eval suite evil.toml .")
+    assert (code, "a suite may not set 'export-episodes'" in said) == (2, True)
+    assert (tmp_path / "mine.txt").read_text() == "years of work\n"
