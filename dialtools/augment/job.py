@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
@@ -16,6 +15,7 @@ from dialtools.augment.options import AugmentOptions
 from dialtools.augment.tagger import spans_by_id, tagger
 from dialtools.augment.templates import SLOT, template
 from dialtools.chance import stable_hash
+from dialtools.streams.full import scratch_file
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally, counted
 
@@ -53,7 +53,7 @@ class Augment:
     def run(self) -> Iterator[dict[str, Any]]:
         """Yield each record with its templates, and after it those made from it."""
         limit = self.options.limit
-        with tempfile.TemporaryFile() as spool:
+        with scratch_file() as spool:
             self.learn(spool)
             for line in spool:
                 for record in self._records(Item.unpacked(line)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from dialtools.freq.texts import Texts
+from dialtools.streams.full import scratch_file
 
 
 class _Part(NamedTuple):
@@ -25,8 +25,8 @@ class Spool:
     """Holds on disk what `add` was given, and gives it back in that order."""
 
     def __init__(self) -> None:
-        self.payloads = tempfile.TemporaryFile()  # noqa: SIM115 - closed below
-        self.texts = tempfile.TemporaryFile()  # noqa: SIM115 - closed below
+        self.payloads = scratch_file()
+        self.texts = scratch_file()
         self.parts: list[_Part] = []
         self.stream: Any = None
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dialtools.errors import OutputError
+from dialtools.streams.full import naming
 from dialtools.streams.scraps import clear_scraps
 
 
@@ -61,8 +62,9 @@ def atomic_file(path: str | Path, *, overwrite: bool) -> Generator[Path]:
     clear_scraps(final)
     temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")
     try:
-        yield temporary
-        sync(temporary)
+        with naming(final):
+            yield temporary
+            sync(temporary)
         temporary.replace(final)
     finally:
         temporary.unlink(missing_ok=True)
@@ -88,10 +90,11 @@ def atomic_directory(path: str | Path, *, overwrite: bool) -> Generator[Path]:
     old = final.with_name(f".{final.name}.{os.getpid()}.old")
     temporary.mkdir()
     try:
-        yield temporary
-        for file in temporary.rglob("*"):
-            if file.is_file():
-                sync(file)
+        with naming(final):
+            yield temporary
+            for file in temporary.rglob("*"):
+                if file.is_file():
+                    sync(file)
         if final.exists():
             final.replace(old)
         temporary.replace(final)

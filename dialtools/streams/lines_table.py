@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -17,6 +16,7 @@ import orjson
 import pyarrow as pa
 
 from dialtools.errors import DataError
+from dialtools.streams.full import scratch_file
 from dialtools.streams.sinks import BATCH_ROWS, schema_of, writer
 
 
@@ -31,7 +31,7 @@ def table_of_lines(
     """
     with (
         writer(output, format=format, overwrite=overwrite, metadata=metadata) as write,
-        tempfile.TemporaryFile() as spool,
+        scratch_file() as spool,
     ):
         schema: pa.Schema | None = None
 

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import io
-import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ import pyarrow.parquet as pq
 
 from dialtools.errors import DataError
 from dialtools.streams.bytesio import display_name, open_input
+from dialtools.streams.full import scratch_file
 from dialtools.streams.sound import checked
 
 BATCH_ROWS = 4096
@@ -102,7 +102,7 @@ def arrow_metadata(path: str) -> dict[bytes, bytes]:
 @contextmanager
 def _spooled(stream: io.BufferedReader) -> Generator[BinaryIO]:
     """Copy a stream to the disk, for readers that begin at the end."""
-    with tempfile.TemporaryFile() as spool:
+    with scratch_file() as spool:
         while block := stream.read(SPOOL_BYTES):
             spool.write(block)
         spool.seek(0)

@@ -14,7 +14,6 @@ import lzma
 import os
 import shutil
 import tarfile
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -29,6 +28,7 @@ from dialtools.errors import DataError
 from dialtools.streams import bounds, exact
 from dialtools.streams.bytesio import BOM, open_input, opened
 from dialtools.streams.chunks import decode
+from dialtools.streams.full import scratch_file
 from dialtools.streams.policy import Policy, Where
 
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
@@ -267,7 +267,7 @@ def _decompress(archive: tarfile.TarFile) -> None:
     """
     packed = archive.fileobj
     if isinstance(packed, gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile):
-        whole = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the archive
+        whole = scratch_file()  # closed with the archive
         packed.seek(0)
         shutil.copyfileobj(packed, whole, 1 << 20)
         archive.fileobj = whole

@@ -1,0 +1,57 @@
+"""A full disk is told with the name of what was being written; the system tells only that it is."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from dialtools.errors import DialError, OutputError
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""No space left, none of the quota, a file larger than may be."""
+BUFFER_BYTES = 1 << 20
+
+
+@contextmanager
+def naming(path: str | Path) -> Generator[None]:
+    """Turn the error of a full disk into one that names what was written.
+
+    Raises:
+        OutputError: in place of that error, whichever library it came through.
+    """
+    try:
+        yield
+    except Exception as error:
+        reason = _full(error)
+        if not reason:
+            raise
+        raise OutputError(reason, where=path) from error
+
+
+def _full(error: Exception) -> str:
+    """Return what the system says of a full disk, if that is what an error is."""
+    if isinstance(error, DialError):
+        return ""
+    number = getattr(error, "errno", None)
+    # torch and safetensors have errors of their own, which quote it
+    said = (os.strerror(n) for n in FULL if n == number or os.strerror(n) in str(error))
+    return next(said, "")
+
+
+class _Scratch(io.FileIO):
+    def write(self, data: Any) -> int:
+        with naming(tempfile.gettempdir()):
+            return super().write(data)
+
+
+def scratch_file() -> BinaryIO:
+    """Return a file in $TMPDIR without a name, which goes with its process however that ends."""
+    with tempfile.TemporaryFile() as file:
+        raw = _Scratch(os.dup(file.fileno()), "r+b")
+    return cast("BinaryIO", io.BufferedRandom(raw, BUFFER_BYTES))

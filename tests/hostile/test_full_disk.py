@@ -1,0 +1,52 @@
+"""A disk that is full is told as one, with the name of what was being written."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+from pathlib import Path
+
+import pytest
+from safetensors import SafetensorError
+
+from dialtools.errors import OutputError
+from dialtools.streams.full import naming
+
+TALK = b'{"id":"%d","turns":["how do you do %d","quite well %d","and you"]}\n'
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Path:
+    path = tmp_path / "talk.jsonl"
+    path.write_bytes(b"".join(TALK % (i, i, i) for i in range(20_000)))
+    return path
+
+
+@pytest.mark.parametrize("to", ["jsonl", "arrow", "parquet"])
+@pytest.mark.parametrize("command", ["dial-pairs", "dial-freq"])
+def test_a_stdout_without_room_is_named(scripts, talk, command, to):
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [scripts / command, "-q", "--to", to, talk], stdout=full, stderr=subprocess.PIPE
+        )
+    assert done.returncode == 1
+    assert done.stderr.decode() == f"{command}: stdout: No space left on device\n"
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.zst", "out.arrow", "out.parquet"])
+def test_a_file_that_grows_too_large_is_named_and_goes(installed, talk, tmp_path, name):
+    line = f"ulimit -f 32; {installed}/dial-pairs -q talk.jsonl -o {name}"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True)
+    assert done.returncode == 1
+    assert done.stderr.decode() == f"dial-pairs: {name}: File too large\n"
+    assert list(tmp_path.iterdir()) == [talk]
+
+
+def test_what_a_library_says_of_a_full_disk_is_told_as_one():
+    said = "Error while serializing: I/O error: No space left on device (os error 28)"
+    with pytest.raises(OutputError, match=r"^model: No space left on device$"), naming("model"):
+        raise SafetensorError(said)
+    with pytest.raises(OSError, match="not for us"), naming("model"):
+        raise OSError(errno.EACCES, "not for us")
