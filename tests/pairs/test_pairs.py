@@ -17,12 +17,13 @@ from oracles import slow_pairs
 
 from dialtools.chance import share, split_of
 from dialtools.corpora.dialogues import BadDialogue, Dialogue, dialogue
-from dialtools.errors import ConfigError
+from dialtools.errors import ConfigError, DataError
 from dialtools.pairs.chunk import merged, mine_chunk
 from dialtools.pairs.job import mine
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.output import closing_line
 from dialtools.pairs.reader import camrest_turns, tod_bert_turns
+from dialtools.streams import bounds
 from dialtools.streams.chunks import Chunk, read_chunks, read_records, records
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally
@@ -539,3 +540,99 @@ def test_the_closing_line_names_the_speakers_without_a_role_only_when_asked():
     assert closing_line(PairOptions(), tally) == line
     told = closing_line(PairOptions(verbose=True), tally)
     assert told.startswith(f"{line}; speakers not in --speaker-map: 2 turns of bot, 1 turn of s0")
+
+
+@pytest.mark.parametrize("options", [{}, {"dedupe": True}, {"kind": "dialogue"}])
+def test_a_limit_holds_over_all_chunks(options: dict):
+    chunks = [Chunk("x", i, "rows", [as_dialogue(["a", "b", str(i)], str(i))]) for i in range(4)]
+    every = [row for chunk in chunks for row in mined(chunk.data, **options)]
+    distinct = {json.dumps([r.get("context"), r.get("response"), r.get("turns")]): r for r in every}
+    kept = list(distinct.values()) if "dedupe" in options else every
+    for limit in (1, 2, 3, 4, 9):
+        tally = Tally()
+        own = PairOptions(limit=limit, **options)
+        pieces = mine(chunks, own, lines=True, policy=Policy(), tally=tally)
+        rows = [orjson.loads(line) for piece in pieces for line in piece.payload.splitlines()]
+        if "dedupe" in options:
+            assert len(rows) == tally.kept == min(limit, len(kept))
+        else:
+            assert rows == kept[:limit] and tally.kept == len(rows)
+
+
+def test_what_a_pair_tells_of_speakers_and_dialogue_depends_on_what_is_known():
+    turns = [{"text": "a", "speaker": "u"}, {"text": "b"}]
+    (row,) = mined([{"turns": turns}])
+    assert row == {
+        "context": ["a"],
+        "response": "b",
+        "window": 1,
+        "kind": "consecutive",
+        "turn": 1,
+        "speakers": ["u", None],
+    }
+    assert "speakers" not in mined([{"turns": ["a", "b"]}])[0]
+    assert "speakers" not in mined([{"turns": turns}], kind="self")[0]
+    both = mined([as_dialogue(["a", "b"]), {"turns": ["c", "d"]}], follow=1)
+    assert [r.get("dialogue_id") for r in both] == ["d", None]
+    assert [r["follow"] for r in both] == [[], []]
+
+
+def test_two_texts_without_a_label_are_rejected_and_others_dropped_by_label():
+    rows = [
+        {"premise": " P ", "hypothesis": "H", "gold_label": "Entailment", "id": 3},
+        {"text1": "x", "text2": "y", "label": "positive"},
+        {"sentence1": "x", "sentence2": "y", "label": "neutral"},
+        {"premise": "p", "hypothesis": "h", "when": date(2024, 5, 1)},
+        {"premise": "p", "label": "entailment", "hypothesis": 3},
+    ]
+    tally, policy = Tally(), Policy(on_error="skip")
+    options = PairOptions(kind="entailment", lower=True)
+    pieces = mine([Chunk("x", 1, "rows", rows)], options, lines=True, policy=policy, tally=tally)
+    found = [orjson.loads(line) for piece in pieces for line in piece.payload.splitlines()]
+    assert [(r["context"], r["response"], r.get("dialogue_id")) for r in found] == [
+        (["p"], "h", "3"),
+        (["x"], "y", None),
+    ]
+    assert (policy.skipped, dict(tally.dropped)) == (2, {"labelled neutral": 1})
+
+
+def test_batches_leave_out_the_dialogues_that_no_pair_comes_from():
+    talks = [as_dialogue([f"t{i}", f"u{i}", f"v{i}"], str(i)) for i in range(12)]
+    options = PairOptions(sample=0.2, window=(1, 2), follow=1)
+    chunk = Chunk("x", 1, "rows", talks)
+    (piece,) = mine([chunk], options, lines=False, policy=Policy(), tally=Tally())
+    told = piece.payload.to_pylist()
+    assert told == [
+        r | {"kind": "consecutive"} for r in mined(talks, sample=0.2, window=(1, 2), follow=1)
+    ]
+    ids = {row["dialogue_id"] for row in told}
+    assert 0 < len(ids) < 12
+    texts = piece.payload["context"].values
+    assert {t[1:] for t in texts.to_pylist()} == ids, "texts of other dialogues do not travel along"
+
+
+def test_dialogues_whose_pairs_take_more_than_the_bound_are_rejected(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    turns = [{"text": "aa", "speaker": "u"}, {"text": "bbb"}, {"text": "c", "speaker": "sys"}]
+    sizes = [2 + 1 + 4, 3 + 4, 1 + 3 + 4]  # text, speaker, punctuation
+    told = {0: sum(sizes[:2]) + sum(sizes), 1: sum(sizes) + sum(sizes)}  # by --follow
+    talks = [{"turns": ["d", "e"]}, {"turns": turns}]
+    for follow, size in told.items():
+        for bound, kept in ((size, 3), (size - 1, 1)):
+            monkeypatch.setitem(bounds._chosen, "pairs", bound)
+            policy, options = Policy(on_error="skip"), PairOptions(window=(0,), follow=follow)
+            pieces = mine(
+                [Chunk("x", 1, "rows", talks)], options, lines=True, policy=policy, tally=Tally()
+            )
+            assert sum(piece.rows for piece in pieces) == kept
+            assert policy.skipped == (kept < 3)
+    (rejected,) = mine_chunk(Chunk("x", 1, "rows", talks), options=options, lines=True).rejected
+    assert rejected.where == ("x", 2) and rejected.raw == b'{"turns":["aa","bbb","c"]}'
+    # a few turns of context are no more than the input, a few times
+    long = [{"turns": [str(i) for i in range(40)]}]
+    monkeypatch.setitem(bounds._chosen, "pairs", 1)
+    assert len(mined(long, window=(16,), follow=16)) == 24
+    for options in ({"window": (17,)}, {"follow": 17}, {"window": (0,)}):
+        with pytest.raises(DataError, match="pairs of 40 turns"):
+            mined(long, **options)

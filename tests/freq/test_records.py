@@ -1,0 +1,235 @@
+"""Counts as records and weights beside records: exact rows, in process."""
+
+from __future__ import annotations
+
+import json
+from math import e
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from least import check_least
+from pair_corpus import as_lines
+
+from dialtools.freq import annotate, render
+from dialtools.freq.fields import BadField, count_of, field_texts
+from dialtools.freq.job import Freq, corpus_names, spectra
+from dialtools.freq.options import FreqOptions
+from dialtools.freq.spool import Spool
+from dialtools.freq.texts import Texts
+from dialtools.freq.weights import Weighting
+from dialtools.streams.policy import Policy
+
+PAIRS = [
+    {"response": "yes", "window": 1, "dialogue_id": "d", "turn": 1},
+    {"response": "yes", "window": 2, "dialogue_id": "d", "turn": 1},
+    {"response": "Yes", "window": 1, "dialogue_id": "e", "turn": 1},
+    {"response": "", "window": 1, "dialogue_id": "e", "turn": 2},
+    {"response": "no", "window": 1, "dialogue_id": "e", "turn": 3},
+]
+
+
+@pytest.fixture
+def freq(tmp_path: Path):
+    """A run over files of records, given by their names."""
+
+    def made(files: dict[str, list[dict[str, Any]] | bytes], **options: Any) -> Freq:
+        for name, content in files.items():
+            data = content if isinstance(content, bytes) else as_lines(content)
+            (tmp_path / name).write_bytes(data)
+        inputs = tuple(str(tmp_path / name) for name in files if not name.startswith("counts"))
+        if "counts.jsonl" in files:
+            options["counts"] = str(tmp_path / "counts.jsonl")
+        return Freq(FreqOptions(inputs=inputs, **options), Policy())
+
+    return made
+
+
+def counts(run: Freq) -> list[dict[str, Any]]:
+    with run.counted() as counting:
+        lines = b"".join(run.frequencies(counting, lines=True))
+        batches = list(run.frequencies(counting, lines=False))
+    rows = [json.loads(line) for line in lines.splitlines()]
+    columns = [row for batch in batches for row in batch.to_pylist()]
+    assert [{**r, "weight": pytest.approx(r["weight"])} for r in rows] == columns
+    return rows
+
+
+def weights(run: Freq) -> list[tuple[str, float]]:
+    lines = b"".join(annotate.rendered(run.annotated(), lines=True, columns=False))
+    return [(r["response"], r["weight"]) for r in map(json.loads, lines.splitlines())]
+
+
+def test_a_frequency_record_has_text_count_share_rank_and_weight(freq):
+    run = freq({"a.jsonl": PAIRS}, weighting="inverse")
+    assert counts(run) == [
+        {"text": "yes", "count": 2, "share": 2 / 3, "rank": 1, "weight": 0.5},
+        {"text": "no", "count": 1, "share": 1 / 3, "rank": 2, "weight": 1.0},
+    ]
+    assert run.closing_line() == "3 texts, 2 distinct; dropped 1: 1 empty"
+    each = counts(freq({"a.jsonl": PAIRS}, weighting="none", unit="record", rank=False))
+    assert sorted((r["text"], r["count"]) for r in each) == [("no", 1), ("yes", 3)]
+    assert all(list(r) == ["text", "count", "share", "weight"] for r in each)
+
+
+def test_top_and_limit_cut_after_the_ranks_are_told(freq):
+    said = [{"text": t} for t in "aaabbc"]
+    whole = counts(freq({"a.jsonl": said}))
+    assert [r["count"] for r in whole] == [3, 2, 1]
+    assert counts(freq({"a.jsonl": said}, top=2)) == whole[:2]
+    assert counts(freq({"a.jsonl": said}, limit=1)) == whole[:1]
+    assert counts(freq({"a.jsonl": said}, top=2, limit=1)) == whole[:1]
+    assert len(counts(freq({"a.jsonl": said}, rank=False, limit=2))) == 2
+
+
+def test_frequencies_of_shards_add_up(freq):
+    shards = {
+        "a.jsonl": [{"text": "Yes", "count": 3}, {"text": "no", "count": 1}],
+        "b.jsonl": [{"text": "no", "count": 4, "rank": 9}],
+    }
+    found = counts(freq(shards, merge=True))
+    assert [(r["text"], r["count"]) for r in found] == [("no", 5), ("Yes", 3)]
+
+
+def test_records_are_weighed_by_what_the_input_or_a_file_counts(freq):
+    by_turn = {"weighting": "inverse", "annotate": True}
+    assert weights(freq({"a.jsonl": PAIRS}, **by_turn)) == [
+        ("yes", 0.5),
+        ("yes", 0.5),
+        ("Yes", 0.5),
+        ("", 1.0),
+        ("no", 1.0),
+    ]
+    known = [{"text": "yes", "count": 8}]
+    run = freq({"counts.jsonl": known, "a.jsonl": PAIRS}, **by_turn)
+    assert [weight for _, weight in weights(run)] == [1 / 8] * 3 + [1, 1]
+    assert (run.unseen, run.closing_line()) == (2, "5 records weighed; 2 not in --counts")
+    scaled = freq({"counts.jsonl": known, "a.jsonl": PAIRS}, mean_one=True, **by_turn)
+    assert [weight for _, weight in weights(scaled)] == [1] * 3 + [8, 8]
+
+
+def test_a_limit_of_weighed_records_is_kept_within_a_part(freq):
+    every = weights(freq({"a.jsonl": PAIRS}, annotate=True))
+    for limit in range(1, 6):
+        run = freq({"a.jsonl": PAIRS, "b.jsonl": PAIRS}, annotate=True, limit=limit)
+        assert [text for text, _ in weights(run)] == [text for text, _ in every[:limit]]
+        assert run.tally.kept == limit
+
+
+def test_corpora_are_called_by_their_short_names_unless_these_are_not_enough(freq):
+    assert corpus_names({0: "x/a.jsonl.gz", 1: "b"}) == {0: "a", 1: "b"}
+    assert corpus_names({0: "x/a.jsonl", 1: "y/a.txt", 2: "all.txt"}) == {
+        0: "x/a.jsonl",
+        1: "y/a.txt",
+        2: "all.txt",
+    }
+    assert corpus_names({0: "a", 1: "a"}) == {0: "a (1)", 1: "a (2)"}
+    assert corpus_names({0: "<stdin>", 1: ".gz"}) == {0: "stdin", 1: ".gz"}
+    files = {"a.jsonl": [{"text": "x"}, {"text": "x"}], "b.jsonl": [{"text": "x"}, {"text": "y"}]}
+    run = freq(files, summary=True)
+    with run.counted() as counting:
+        found = spectra(counting)
+        assert (counting.total, counting.distinct) == (4, 2)
+    told = {
+        name: (own.counts.tolist(), own.texts.tolist(), own.total, own.distinct)
+        for name, own in found.items()
+    }
+    assert told == {"a": ([2], [1], 2, 1), "b": ([1], [2], 2, 2), "all": ([3, 1], [1, 1], 4, 2)}
+    alone = freq({"a.jsonl": files["a.jsonl"]}, summary=True)
+    with alone.counted() as counting:
+        assert list(spectra(counting)) == ["a"]
+
+
+@given(st.lists(st.text(st.sampled_from('a"\\\t\x1f \x7f\u2028é😀'), max_size=4), max_size=6))
+def test_texts_are_escaped_as_json_has_them(texts: list[str]):
+    column = pa.array(["skipped", *texts], pa.string()).slice(1)  # a view must not be read as whole
+    assert render.escaped(column).to_pylist() == [orjson.dumps(t).decode()[1:-1] for t in texts]
+
+
+def test_a_weight_is_put_beside_every_kind_of_payload():
+    lines = annotate.Weighed(b'{"a":1}\n{"a":2}\n{"a":3}\n', np.array([0.5, 1, 0.5]))
+    batch = pa.RecordBatch.from_pydict({"a": [1, 2, None], "weight": [9, 9, 9]})
+    table = annotate.Weighed(batch, lines.weights)
+    assert lines.is_lines and not table.is_lines
+    assert annotate.as_lines(lines.first(2)) == b'{"a":1,"weight":0.5}\n{"a":2,"weight":1.0}\n'
+    assert annotate.as_lines(table) == (
+        b'{"a":1,"weight":0.5}\n{"a":2,"weight":1.0}\n{"weight":0.5}\n'
+    )
+    assert annotate.as_batch(table.first(1)).to_pydict() == {"a": [1], "weight": [0.5]}
+    assert annotate.as_batch(table).schema.field("weight").type == pa.float32()
+    (made,) = annotate.rendered([lines], lines=False, columns=False)
+    assert made.to_pydict() == {"a": [1, 2, 3], "weight": [0.5, 1, 0.5]}
+
+
+def test_parts_are_looked_up_together_until_enough_is_held():
+    asked: list[int] = []
+
+    def weigh(texts: pa.ChunkedArray) -> np.ndarray:
+        asked.append(len(texts))
+        return np.arange(len(texts), dtype=float)
+
+    parts = [Texts(0, "x", pa.array(["a"] * n), payload=b"0\n" * n) for n in (1, 2, 3)]
+    size = parts[0].texts.nbytes + 2 + parts[1].texts.nbytes + 4
+    found = list(annotate.weighed(parts, weigh, held_bytes=size))
+    assert asked == [3, 3]
+    assert [(p.payload, p.weights.tolist()) for p in found] == [
+        (b"0\n", [0]),
+        (b"0\n0\n", [1, 2]),
+        (b"0\n0\n0\n", [0, 1, 2]),
+    ]
+
+
+def test_a_spool_gives_back_lines_and_batches_in_their_order():
+    batch = pa.RecordBatch.from_pydict({"text": ["b", "c"], "n": [1, 2]})
+    with Spool() as spool:
+        assert list(spool) == []
+        spool.add(Texts(0, "x", pa.array(["a"]), payload=b'{"text":"a"}\n'))
+        spool.add(Texts(1, "y", pa.array(["b", "c"]), payload=batch))
+        first, second = spool
+    assert (first.source, first.name, first.texts.to_pylist()) == (0, "x", ["a"])
+    assert first.payload == b'{"text":"a"}\n'
+    assert (second.source, second.name, second.payload.to_pydict()) == (1, "y", batch.to_pydict())
+
+
+def test_the_texts_of_a_record_by_kind_or_by_name():
+    assert field_texts({"text": "t", "turns": ["a", {"text": "b"}], "response": "r"}, None) == ["r"]
+    assert field_texts({"text": "t", "turns": ["a", {"text": "b"}]}, None) == ["a", "b"]
+    assert field_texts({"x": ["a", {"utterance": "b"}]}, "x") == ["a", "b"]
+    for record, name, says in (
+        ({"x": "a"}, None, 'no "response", "turns" or "text"; there are x'),
+        ({}, None, "there are no fields"),
+        ({"x": [["a"]]}, "x", r"x\[0\]: expected text, got a list"),
+        ({"x": {"y": "a"}}, "x", "x: expected text, got an object"),
+        ({"x": "a"}, "y", "no field 'y'; there are x"),
+    ):
+        with pytest.raises(BadField, match=says):
+            field_texts(record, name)
+
+
+def test_the_count_of_a_frequency_record_is_a_whole_number_above_0_that_64_bits_can_add_up():
+    assert [count_of({"count": n}) for n in (1, (1 << 62) - 1)] == [1, (1 << 62) - 1]
+    for bad in (0, 1 << 62, -1, 1.0, True, "1", None):
+        with pytest.raises(BadField):
+            count_of({"count": bad})
+
+
+def test_weights_are_scaled_smoothed_and_of_any_base():
+    frequency = np.array([1, 4, 16])
+    assert Weighting(base=2)(frequency) == pytest.approx([1, 1 / 3, 1 / 5])
+    assert Weighting("inverse", smooth=1)(frequency) == pytest.approx([1 / 2, 1 / 5, 1 / 17])
+    assert Weighting("sqrt", scale=3)(frequency) == pytest.approx([3, 1.5, 0.75])
+    twice = Weighting("inverse", e, 0.0, 5.0).with_mean_one(np.array([4, 1]), np.array([1, 2]))
+    # occurrences: 4 of weight 1/4, 2 of weight 1: their mean is 1/2
+    assert twice(np.array([4, 1])) == pytest.approx([0.5, 2])
+    nothing = np.zeros(0, np.int64)
+    assert Weighting().with_mean_one(nothing, nothing) == Weighting()
+
+
+def test_the_least_values_of_numbers():
+    least = {"top": ("1", "0"), "smooth": ("0", "-0.1"), "log_base": ("1.5", "1")}
+    check_least(FreqOptions, least)
