@@ -1,4 +1,4 @@
-"""The least values that options take, told in a table."""
+"""What an options class is asked for in every room: least values, and what only changes a run."""
 
 from __future__ import annotations
 
@@ -16,3 +16,16 @@ def check_least(options: type, least: Mapping[str, tuple[str, str]]) -> None:
         parse(taken)
         with pytest.raises(ValueError):
             parse(refused)
+
+
+OF_EVERY_RUN = {
+    *("bounds", "color", "config", "debug", "on_error", "output", "overwrite"),
+    *("print_config", "quiet", "verbose"),
+}
+
+
+def own_hows(options: type) -> set[str]:
+    """Return the options of a command alone that do not change what it makes (`how`)."""
+    every = {field.name for field in dataclasses.fields(options) if field.metadata.get("how")}
+    assert every >= OF_EVERY_RUN
+    return every - OF_EVERY_RUN

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from least import check_least
+from least import check_least, own_hows
 from pair_corpus import as_lines
 
 from dialtools.augment.job import Augment
@@ -154,9 +154,10 @@ def test_turns_of_a_dialogue_keep_their_fields_and_an_utterance_its_own(job):
     assert done.line().startswith("4 dialogues (2 + 2 made, 2.0 x) from 3 templates; ")
 
 
-def test_the_least_values_of_numbers():
+def test_numbers_have_least_values_and_some_options_only_change_how_a_run_goes():
     one = ("1", "0")
     least = {"top_k": one, "min_count": one, "max_words": one, "max_per_template": ("0", "-1")}
     check_least(AugmentOptions, least)
+    assert own_hows(AugmentOptions) == {"report", "save_book", "save_templates"}
     assert AugmentOptions(top_k=3).most == 9 and AugmentOptions(max_per_template=0).most is None
     assert AugmentOptions(max_per_template=1).most == 1

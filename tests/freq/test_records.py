@@ -10,19 +10,29 @@ from typing import Any
 import numpy as np
 import orjson
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from least import check_least
+from least import check_least, own_hows
 from pair_corpus import as_lines
 
+from dialtools.errors import ConfigError, DataError, OutputError
 from dialtools.freq import annotate, render
 from dialtools.freq.fields import BadField, count_of, field_texts
+from dialtools.freq.imbalance import Spectrum
 from dialtools.freq.job import Freq, corpus_names, spectra
 from dialtools.freq.options import FreqOptions
+from dialtools.freq.output import (
+    check_outputs,
+    summaries,
+    write_annotated,
+    write_frequencies,
+)
 from dialtools.freq.spool import Spool
-from dialtools.freq.texts import Texts
+from dialtools.freq.texts import NO_FREQUENCY, Extractor, Texts
 from dialtools.freq.weights import Weighting
+from dialtools.streams.chunks import Chunk, read_records
 from dialtools.streams.policy import Policy
 
 PAIRS = [
@@ -157,6 +167,10 @@ def test_a_weight_is_put_beside_every_kind_of_payload():
     table = annotate.Weighed(batch, lines.weights)
     assert lines.is_lines and not table.is_lines
     assert annotate.as_lines(lines.first(2)) == b'{"a":1,"weight":0.5}\n{"a":2,"weight":1.0}\n'
+    data = b'{"x": 1.50,"a":1,"weight":9}\n{"a":2, "y":{"weight":1}}\n'
+    assert annotate.as_lines(annotate.Weighed(data, np.array([0.5, 1]))) == (
+        b'{"x":1.5,"a":1,"weight":0.5}\n{"a":2, "y":{"weight":1},"weight":1.0}\n'
+    )
     assert annotate.as_lines(table) == (
         b'{"a":1,"weight":0.5}\n{"a":2,"weight":1.0}\n{"weight":0.5}\n'
     )
@@ -191,6 +205,7 @@ def test_a_spool_gives_back_lines_and_batches_in_their_order():
         spool.add(Texts(0, "x", pa.array(["a"]), payload=b'{"text":"a"}\n'))
         spool.add(Texts(1, "y", pa.array(["b", "c"]), payload=batch))
         first, second = spool
+    assert spool.payloads.closed and spool.texts.closed
     assert (first.source, first.name, first.texts.to_pylist()) == (0, "x", ["a"])
     assert first.payload == b'{"text":"a"}\n'
     assert (second.source, second.name, second.payload.to_pydict()) == (1, "y", batch.to_pydict())
@@ -230,6 +245,160 @@ def test_weights_are_scaled_smoothed_and_of_any_base():
     assert Weighting().with_mean_one(nothing, nothing) == Weighting()
 
 
-def test_the_least_values_of_numbers():
+def test_numbers_have_least_values_and_some_options_only_change_how_a_run_goes():
     least = {"top": ("1", "0"), "smooth": ("0", "-0.1"), "log_base": ("1.5", "1")}
     check_least(FreqOptions, least)
+    assert own_hows(FreqOptions) == {"jobs", "json", "memory", "plot"}
+
+
+def extracted(kind: str, data: Any, field: str | None = None, **options: Any) -> Texts:
+    """The texts of a chunk that begins at line 1."""
+    take = Extractor(field, options.pop("policy", Policy()), **options)
+    return take(Chunk("x", 1, kind, data), 0)
+
+
+def test_records_after_a_bad_one_are_taken():
+    policy = Policy("skip")
+    rows = b'{"text":"a"}\n{"x":1}\n{"text":"b"} \n{"text":["c","d"]}\n'
+    found = extracted("jsonl", rows, policy=policy)
+    assert found.texts.to_pylist() == ["a", "b", "c", "d"] and policy.skipped == 1
+    assert found.payload is None and found.dialogue is None and found.counts is None
+    kept = extracted("jsonl", rows, policy=(policy := Policy("skip")), keep=True)
+    assert (kept.payload, policy.skipped) == (b'{"text":"a"}\n{"text":"b"}\n', 2)
+
+
+def test_columns_are_taken_whole_and_else_row_by_row():
+    columns = {"text": ["a", "b", "b"], "count": [1, 2, 3], "x": ["p", None, "q"]}
+    batch = pa.RecordBatch.from_pydict(columns)
+    whole = extracted("arrow", batch, keep=True)
+    assert whole.texts.to_pylist() == ["a", "b", "b"] and whole.payload is batch
+    merged = extracted("arrow", batch, merge=True)
+    assert merged.counts is not None and merged.counts.to_pylist() == [1, 2, 3]
+    policy = Policy("skip")
+    some = extracted("arrow", batch, "x", policy=policy, keep=True)
+    assert some.texts.to_pylist() == ["p", "q"] and policy.skipped == 1
+    assert some.payload.to_pydict() == {"text": ["a", "b"], "count": [1, 3], "x": ["p", "q"]}
+    bad = pa.RecordBatch.from_pydict({"text": ["a", "b"], "count": [0, 2]})
+    some = extracted("arrow", bad, merge=True, policy=(policy := Policy("skip")))
+    assert (some.texts.to_pylist(), some.counts.to_pylist()) == (["b"], [2])
+    assert policy.skipped == 1
+
+
+def test_pairs_in_columns_and_in_lines_stand_at_the_same_turns():
+    rows = [{**row, "dialogue_id": None if i == 1 else "d"} for i, row in enumerate(PAIRS)]
+    for records in (PAIRS, rows):
+        batch = pa.RecordBatch.from_pylist(records)
+        places = [
+            (found.dialogue.to_pylist(), found.turn.to_pylist())
+            for found in (extracted("arrow", batch), extracted("jsonl", as_lines(records)))
+        ]
+        assert places[0] == places[1]
+    assert places[0] == (["d", None, "d", "d", "d"], [1, 1, 1, 2, 3])
+    apart = extracted("arrow", batch, tell_places=False)
+    assert apart.dialogue is apart.turn is None
+    assert extracted("jsonl", as_lines(PAIRS), "dialogue_id").turn is None
+
+
+def test_which_column_is_counted_depends_on_what_there_is():
+    both = {"response": ["r"], "text": ["t"], "turns": [["a", "b"]]}
+    for names, texts in (
+        (("response", "text", "turns"), ["r"]),
+        (("text", "turns"), ["a", "b"]),
+        (("response", "text"), ["r"]),
+        (("text",), ["t"]),
+    ):
+        batch = pa.RecordBatch.from_pydict({name: both[name] for name in names})
+        assert extracted("arrow", batch).texts.to_pylist() == texts
+
+
+def test_lines_of_plain_text_are_texts_whatever_ends_them():
+    assert extracted("text", b"a\r\nb\n\n c").texts.to_pylist() == ["a", "b", "", " c"]
+    kept = extracted("text", b"a\n \nb", keep=True)
+    assert kept.payload == b'{"text":"a"}\n{"text":"b"}\n' and len(kept.texts) == 2
+    policy = Policy("skip")
+    assert extracted("text", b"a\n\xff\nb\n", policy=policy).texts.to_pylist() == ["a", "b"]
+    assert policy.skipped == 1
+
+
+def test_the_hint_of_a_record_without_texts_says_what_to_do():
+    for kind, field, record, options, hint in (
+        ("jsonl", None, {"x": 1}, {}, "--field NAME counts another field"),
+        ("jsonl", None, {"text": 1}, {}, None),
+        ("jsonl", "txt", {"text": "a"}, {}, "did you mean text?"),
+        ("jsonl", "text", {"text": 1}, {}, None),
+        ("jsonl", None, {"text": "a"}, {"merge": True}, NO_FREQUENCY),
+    ):
+        with pytest.raises(DataError) as told:
+            extracted(kind, as_lines([record]), field, **options)
+        assert told.value.hint == hint
+
+
+def test_outputs_replace_a_file_only_where_that_is_asked_for(freq, tmp_path: Path):
+    def made(counts: dict[str, int] | None = None) -> dict[str, Any]:
+        return {"made by": "us", **(counts or {})}
+
+    for name, annotated in (("o.jsonl", False), ("o.parquet", False), ("w.jsonl", True)):
+        path = tmp_path / name
+        for overwrite in (False, True):
+            run = freq(
+                {"a.jsonl": PAIRS}, output=str(path), overwrite=overwrite, annotate=annotated
+            )
+            check_outputs(run.options)
+            (write_annotated if annotated else write_frequencies)(run, made)
+            assert len([row for _, row in read_records([str(path)], policy=Policy())]) in (2, 5)
+        with pytest.raises(OutputError, match="exists already"):
+            check_outputs(freq({"a.jsonl": PAIRS}, output=str(path)).options)
+    metadata = pq.read_schema(tmp_path / "o.parquet").metadata[b"dialtools"]
+    assert json.loads(metadata) == {"made by": "us", "total": 3, "distinct": 2}
+    (tmp_path / "p.svg").write_text("")
+    with pytest.raises(OutputError, match="exists already"):
+        check_outputs(freq({"a.jsonl": PAIRS}, plot=str(tmp_path / "p.svg")).options)
+
+
+def test_a_summary_is_a_record_a_corpus():
+    even = Spectrum(np.array([3]), np.array([4]))
+    (row,) = summaries({"a": even})
+    assert row == {
+        "schema": "dialtools.imbalance/1",
+        "corpus": "a",
+        "total": 12,
+        "distinct": 4,
+        "distinct_share": 1 / 3,
+        "top_1_percent_share": 0.25,
+        "gini": 0.0,
+        "entropy_bits": 2.0,
+        "zipf_slope": pytest.approx(0),
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"plot": "x.txt"}, "cannot draw 'x.txt'"),
+        ({"top": 1, "rank": False}, "--top needs the rank"),
+        ({"annotate": True, "top": 1}, "--annotate and --top are runs of their own"),
+        ({"plot": "x.svg", "top": 1}, "--summary and --top are runs of their own"),
+        ({"merge": True, "annotate": True}, "--annotate has no meaning there"),
+        ({"merge": True, "field": "x"}, "--field has no meaning there"),
+        ({"counts": "c"}, "--counts is what --annotate weighs by"),
+        ({"counts": "-", "annotate": True}, "cannot both be stdin"),
+        ({"counts": "-", "annotate": True, "inputs": ("a", "-")}, "cannot both be stdin"),
+        ({"weighting": "sqrt", "log_base": 2.0}, "--log-base belongs to --weighting irf"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(options: dict[str, Any], says: str):
+    with pytest.raises(ConfigError, match=says):
+        FreqOptions(**options)
+
+
+def test_options_that_only_look_alike_are_taken():
+    for options in (
+        {"top": 1},
+        {"rank": False},
+        {"merge": True},
+        {"counts": "-", "annotate": True, "inputs": ("a",)},
+        {"log_base": 2.0},
+        {"weighting": "sqrt"},
+    ):
+        assert FreqOptions(**options).summary is False
+    assert FreqOptions(plot="x.svg").summary and FreqOptions(summary=True).summary

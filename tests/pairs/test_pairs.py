@@ -12,7 +12,7 @@ import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from least import check_least
+from least import check_least, own_hows
 from oracles import slow_pairs
 
 from dialtools.chance import share, split_of
@@ -442,10 +442,11 @@ def test_the_closing_line_counts_one_in_the_singular(
     assert b"dial-pairs: " + closing in done.stderr
 
 
-def test_the_least_values_of_numbers():
+def test_numbers_have_least_values_and_some_options_only_change_how_a_run_goes():
     none = ("0", "-1")
     least = {"min_words": none, "min_turns": none, "follow": none, "jobs": ("1", "0")}
     check_least(PairOptions, least)
+    assert own_hows(PairOptions) == {"dry_run", "jobs"}
 
 
 def test_a_digest_of_a_pair_has_16_bytes_as_help_says():
@@ -559,6 +560,16 @@ def test_a_limit_holds_over_all_chunks(options: dict):
             assert rows == kept[:limit] and tally.kept == len(rows)
 
 
+def test_once_the_limit_is_reached_no_more_is_read():
+    def chunks():
+        yield Chunk("x", 1, "rows", [as_dialogue(["a", "b", "c"])])
+        raise AssertionError("read on")
+
+    options = PairOptions(limit=2)
+    pieces = mine(chunks(), options, lines=True, policy=Policy(), tally=Tally())
+    assert sum(piece.rows for piece in pieces) == 2
+
+
 def test_what_a_pair_tells_of_speakers_and_dialogue_depends_on_what_is_known():
     turns = [{"text": "a", "speaker": "u"}, {"text": "b"}]
     (row,) = mined([{"turns": turns}])
@@ -636,3 +647,35 @@ def test_dialogues_whose_pairs_take_more_than_the_bound_are_rejected(
     for options in ({"window": (17,)}, {"follow": 17}, {"window": (0,)}):
         with pytest.raises(DataError, match="pairs of 40 turns"):
             mined(long, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"split": ("a=1",)}, "one file a part"),
+        ({"kind": "dialogue", "window": (2,)}, "--window has no meaning for --kind dialogue"),
+        ({"kind": "utterance", "dedupe": True}, "--dedupe has no meaning for --kind utterance"),
+        ({"kind": "self", "follow": 1}, "--follow has no meaning for --kind self"),
+        ({"kind": "self", "window": (2,)}, "--window has no meaning for --kind self"),
+        ({"kind": "entailment", "speaker": "u"}, "--speaker has no meaning for --kind entailment"),
+        ({"kind": "entailment", "min_turns": 1}, "not to --kind entailment"),
+        ({"kind": "entailment", "merge_speaker": True}, "not to --kind entailment"),
+        ({"kind": "entailment", "reader": "tod-bert"}, "not to --kind entailment"),
+        ({"merge_speaker": True, "reader": "tod-bert"}, "leave out --merge-speaker"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(options: dict, says: str):
+    with pytest.raises(ConfigError, match=says):
+        PairOptions(**options)
+
+
+def test_options_that_only_look_alike_are_taken():
+    for options in (
+        {"kind": "dialogue", "min_turns": 2, "sample": 0.5},
+        {"kind": "self", "speaker": "u", "min_turns": 1, "merge_speaker": True},
+        {"kind": "entailment", "min_words": 1, "dedupe": True, "lower": True},
+        {"reader": "tod-bert", "min_turns": 1},
+    ):
+        assert PairOptions(**options).shares == {}
+    split = PairOptions(split=("a=0.5", "b=0.25"), output="{split}.jsonl")
+    assert split.shares == {"a": 0.5, "b": 0.25}

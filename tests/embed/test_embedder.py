@@ -1,0 +1,301 @@
+"""Records to batches of vectors with what is carried along; in process, with word vectors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+from least import check_least, own_hows
+
+from dialtools.chance import share
+from dialtools.embed.compress import Compression
+from dialtools.embed.embedder import Counts, Embedder, Record
+from dialtools.embed.fields import carried, choose_fields, vector_name
+from dialtools.embed.model import load_model
+from dialtools.embed.options import EmbedOptions
+from dialtools.embed.plan import plan
+from dialtools.embed.rows import Candidates, turns
+from dialtools.embed.run import Embedding, embedding_format
+from dialtools.embed.shard import Settings, encode_turns
+from dialtools.encoder.word_vectors import WordVectors
+from dialtools.errors import ConfigError, DataError, ModelError
+from dialtools.streams.policy import Policy, Where
+from dialtools.streams.vectors import read_embeddings
+
+WORDS = {"a": [3, 0], "b": [0, 4], "c": [1, 1]}
+A, B, C = (np.array(row, float) for row in WORDS.values())
+AT = Where("x", 1)
+
+
+@pytest.fixture
+def glove(tmp_path: Path) -> str:
+    lines = (f"{word} {row[0]} {row[1]}\n" for word, row in WORDS.items())
+    (tmp_path / "glove.txt").write_text("".join(lines))
+    return str(tmp_path / "glove.txt")
+
+
+@pytest.fixture
+def embedder(glove: str) -> Callable[..., Embedder]:
+    def made(**options: Any) -> Embedder:
+        chosen = EmbedOptions(**{"model": glove, "output": "x.parquet"} | options)
+        return Embedder(load_model(chosen), chosen, Policy("skip"), lambda _: None)
+
+    return made
+
+
+def records(*rows: dict[str, Any]) -> list[Record]:
+    return [(Where("x", i), row) for i, row in enumerate(rows, 1)]
+
+
+def batches(made: Embedder, *rows: dict[str, Any]) -> list[dict[str, list[Any]]]:
+    return [made.batch(shard)[0].to_pydict() for shard in made.shards(iter(records(*rows)))]
+
+
+def test_each_field_has_its_vectors_and_the_rest_is_carried_along(embedder):
+    made = embedder(shard_rows=2, tokens=True)
+    rows = [
+        {"id": 1, "text1": "a b", "text2": "b"},
+        {"id": 2, "text1": "c", "text2": "a b"},
+        {"id": 3, "text1": "c", "text2": ["x", "c"]},
+    ]
+    first, second = batches(made, *rows)
+    assert list(first) == [
+        *("id", "text1", "text2", "text1_tokens", "text2_tokens"),
+        *("text1_embedding", "text2_embedding"),
+    ]
+    assert first["text1_embedding"] == [((A + B) / 2).tolist(), C.tolist()]
+    assert first["text2_embedding"] == [B.tolist(), ((A + B) / 2).tolist()]
+    assert (first["text1_tokens"], first["text2_tokens"]) == ([2, 1], [1, 2])
+    assert (second["id"], second["text2_embedding"]) == ([3], [C.tolist()])
+    # within a shard a text is encoded once: a b, b, c; then c, x c
+    assert made.counts == Counts(rows=3, distinct=3 + 2, cut=0)
+    assert made.dimensions() == 2
+
+
+def test_bad_records_go_to_the_policy_and_a_sample_is_drawn_by_place(embedder):
+    made = embedder(limit=3)
+    rows = [{"text": "a"}, {"text": 3}, {"text": "b"}, {"text": "c"}, {"text": "a"}]
+    (batch,) = batches(made, *rows)
+    assert batch["text"] == ["a", "b", "c"] and made.policy.skipped == 1
+    many = [{"text": "a", "n": i} for i in range(60)]
+    for seed in (0, 1):
+        (batch,) = batches(embedder(sample=0.3, seed=seed), *many)
+        assert batch["n"] == [i for i in range(60) if share(str(i), seed=seed) < 0.3]
+
+
+def test_nested_fields_are_json_text_and_a_column_is_of_one_type(embedder):
+    made = embedder(shard_rows=1)
+    first, second = batches(
+        made,
+        {"text": "a", "acts": ["x"], "n": 1, "slots": [{"start": 0}], "of": [1, 2.5]},
+        {"text": "b", "acts": ["y", "z"], "n": 2, "slots": [], "of": [3], "new": 1},
+    )
+    assert (first["acts"], first["of"], first["slots"]) == ([["x"]], [[1, 2.5]], ['[{"start":0}]'])
+    assert (second["slots"], second["n"]) == (["[]"], [2]) and "new" not in second
+    with pytest.raises(DataError, match="x:2: a carried field is not of one type") as told:
+        batches(embedder(shard_rows=1), {"text": "a", "n": 1}, {"text": "b", "n": "x"})
+    assert told.value.hint == "--keep names the fields to carry"
+
+
+def test_what_is_carried_is_as_named():
+    rows = [{"b": 1, "a": 2}, {"c": 3, "a": 4, "old_embedding": [1]}]
+    assert carried(rows, ["all"]) == ["b", "a", "c"] and carried(rows, ["none"]) == []
+    assert carried(rows, ["c", "b"]) == ["c", "b"]
+    with pytest.raises(ConfigError, match="no field 'd'; there are b, a, c"):
+        carried(rows, ["d"])
+
+
+def test_the_fields_are_those_named_or_the_first_that_are_offered():
+    pair = {"response": "r", "context": ["c"], "history": [], "query": "q"}
+    assert choose_fields((), pair) == ("context", "response")
+    assert choose_fields((), pair | {"text": "t"}) == ("text",)
+    assert choose_fields((), {"hypothesis": "h", "premise": "p"}) == ("premise", "hypothesis")
+    assert choose_fields(("query+response", "context"), pair) == ("query+response", "context")
+    assert vector_name("a+b", ("a+b",)) == "embedding"
+    assert vector_name("a", ("a", "b")) == "a_embedding"
+    for named, says in (((), "no field text"), (("context+txt",), "no field 'txt'")):
+        with pytest.raises(ConfigError, match=says):
+            choose_fields(named, {"context": "c", "response+": 1})
+
+
+def test_a_row_a_turn_has_its_own_facts_and_those_of_its_dialogue():
+    talk = {"id": 7, "split": "train", "turns": [{"text": "a", "speaker": "u", "acts": [1]}, "b"]}
+    first, second = turns(AT, talk)
+    history = [{"speaker": "u", "text": "a"}, {"speaker": None, "text": "b"}]
+    shared = {"split": "train", "dialogue_id": "7"}
+    assert first == {**shared, "turn": 0, **history[0], "acts": [1], "history": history[:1]}
+    assert second == {**shared, "turn": 1, **history[1], "history": history}
+    assert [r["dialogue_id"] for r in turns(AT, {"turns": ["a"]})] == ["x:1"]
+    # beside a history, response and speaker are the last turn, not facts of the dialogue
+    rows = list(turns(AT, {"history": ["a"], "response": "r", "speaker": "s", "id": "d"}))
+    assert [(r["text"], r["speaker"], r["dialogue_id"]) for r in rows] == [
+        ("a", None, "d"),
+        ("r", "s", "d"),
+    ]
+    assert all("response" not in row for row in rows)
+
+
+def test_a_row_a_candidate_is_each_text_once_in_all_records():
+    made = Candidates()
+    rows = [
+        {"candidates": ["a", "b", "a"], "response": "c"},
+        {"candidates": ["b"], "positive": "d", "response": "e"},
+        {"candidates": ["f"], "response": ["g"]},
+    ]
+    assert [[r["text"] for r in made(AT, row)] for row in rows] == [list("abc"), ["d"], ["f"]]
+    for bad in ({}, {"candidates": "a"}, {"candidates": ["a", 1]}):
+        with pytest.raises(ValueError, match="candidates: expected a list of texts"):
+            list(made(AT, bad))
+
+
+def test_vectors_are_rounded_scaled_and_finite():
+    words = WordVectors({"a": 0, "z": 1}, np.array([[3.0001, 4], [0, 0]], np.float32))
+    items = [(("a",), None), (("z", "a"), None), (("z",), None), (("a",), None)]
+
+    def encoded(**changes: Any):
+        plain = {"max_length": 9, "normalize": False, "float16_round": False}
+        settings = Settings(**plain | {"batch_tokens": 1, "precision": "float32"} | changes)
+        return encode_turns(words, items, settings, told.append)
+
+    told: list[int] = []
+    assert encoded().vectors[0].tolist() == words.matrix[0].tolist()
+    assert told == [3] and encoded().distinct == 3 and encoded().tokens.tolist() == [1, 2, 1, 1]
+    assert not encoded().cut.any()
+    assert encoded(float16_round=True).vectors[[0, 3]].tolist() == [[3, 4]] * 2
+    unit = encoded(normalize=True).vectors
+    np.testing.assert_allclose(np.linalg.norm(unit, axis=1), [1, 1, 0, 1], rtol=1e-6)
+    words.matrix[0, 0] = 1e6
+    assert encoded().vectors[0, 0] == 1e6
+    with pytest.raises(ModelError, match="not finite"):
+        encoded(float16_round=True)
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("share", [None, 0.25])
+def test_a_text_is_drawn_towards_its_template(
+    glove: str, tmp_path: Path, own: bool, share: float | None
+):
+    """TaDSE eq. 5: lambda t' + (1 - lambda) u of unit vectors."""
+    (tmp_path / "t.jsonl").write_text('{"template":"b"}\n{"x":1}\n{"template":"a"}\n' * 2)
+    chosen = {"own_templates": True} if own else {"templates": str(tmp_path / "t.jsonl")}
+    options = EmbedOptions(model=glove, output="x.parquet", compress=share, **chosen)
+    model = load_model(options)
+    made = Embedder(model, options, Policy(), lambda _: None)
+    (shard,) = made.shards(
+        iter(records({"text": "a a b", "template": "c"}, {"text": "b", "template": "a"}))
+    )
+    compress = Compression(options, model.encoder, model.settings)
+    found = compress(made.batch(shard)[0]).to_pydict()
+    texts = [v / np.linalg.norm(v) for v in ((2 * A + B) / 3, B)]
+    near = [v / np.linalg.norm(v) for v in ((C, A) if own else (A, B))]
+    if share is None:
+        np.testing.assert_allclose(found["text_embedding"], texts, rtol=1e-6)
+        np.testing.assert_allclose(found["template_embedding"], near, rtol=1e-6)
+    else:
+        mixed = [0.25 * t + 0.75 * u for t, u in zip(near, texts, strict=True)]
+        np.testing.assert_allclose(found["embedding"], mixed, rtol=1e-6)
+    assert found.get("nearest_template") == (None if own else ["a", "b"])
+    assert compress.note() == (
+        "with the templates of the records themselves" if own else "with the nearest of 2 templates"
+    )
+
+
+def test_templates_that_are_none_and_a_layer_that_is_not_there_are_said(glove: str, tmp_path: Path):
+    (tmp_path / "t.jsonl").write_text('{"text":"b"}\n')
+    for more, error, says in (
+        ({}, DataError, 'no record has a "template"'),
+        ({"align": True}, ConfigError, "no alignment layer"),
+    ):
+        options = EmbedOptions(
+            model=glove, output="x.parquet", templates=str(tmp_path / "t.jsonl"), **more
+        )
+        model = load_model(options)
+        with pytest.raises(error, match=says):
+            Compression(options, model.encoder, model.settings)
+
+
+def test_the_plan_counts_what_would_be_done(embedder):
+    made = embedder(shard_rows=2, dtype="float16")
+    rows = [{"text1": "a", "text2": t, "n": 1} for t in ("a", "b", "b")]
+    assert plan(made, iter(records(*rows))) == {
+        "rows": "3, in shards of 2: 2",
+        "texts": "4 to encode (distinct within a shard), 0 tokens, 0 texts cut at 1073741824",
+        "vectors": "text1_embedding, text2_embedding: 2 dimensions, float16, 0.0 MiB",
+        "carried": "text1, text2, n",
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [({"output": "-"}, "arrow"), ({"output": "x"}, "parquet"), ({"output": "x.npy"}, "npy")],
+)
+def test_the_format_is_that_of_the_suffix_else_parquet_and_arrow_on_stdout(
+    glove: str, options: dict[str, str], kind: str
+):
+    assert embedding_format(EmbedOptions(model=glove, **options)) == kind
+
+
+def test_a_run_streams_its_shards_with_what_made_them(glove: str, tmp_path: Path):
+    rows = [{"text": "a"}, {"text": "b"}, {"text": "c"}]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    output = str(tmp_path / "o.arrow")
+    inputs = (str(tmp_path / "in.jsonl"),)
+    options = EmbedOptions(model=glove, inputs=inputs, output=output, shard_rows=2, normalize=True)
+    told: list[int] = []
+    run = Embedding(options, load_model(options), Policy(), told.append)
+    run.stream({"command": "dial-embed"})
+    found = read_embeddings([output])
+    np.testing.assert_allclose(found.matrix, [A / 3, B / 4, C / 2**0.5], rtol=1e-6)
+    made = orjson.loads(found.metadata["dialtools"])
+    assert (made["command"], made["normalize"], made["pooling"]) == ("dial-embed", True, "mean")
+    assert list(run.closing_notes()) == ["3 rows, 3 texts encoded, 2 dimensions", ""]
+    assert sum(told) == 3
+
+
+def test_numbers_have_least_values_and_some_options_only_change_how_a_run_goes():
+    one = ("1", "0")
+    check_least(EmbedOptions, {"max_length": ("4", "3"), "dimensions": one, "shard_rows": one})
+    assert own_hows(EmbedOptions) == {"dry_run", "resume", "save_transform", "threads"}
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"model": ""}, "--model DIR is needed"),
+        ({"output": "-", "resume": True}, "--resume needs -o FILE"),
+        ({"whiten": True, "transform": "top"}, "--whiten or --transform top: give one"),
+        ({"transform": "witen"}, "neither a kind nor a file: 'witen'"),
+        ({"fit_on": "x"}, "--fit-on goes with --transform"),
+        ({"save_transform": "x"}, "--save-transform goes with --transform"),
+        ({"dimensions": 2, "transform": "top"}, "--dimensions goes with --transform whiten"),
+        ({"output": "-", "transform": "top"}, "fitted to the whole input"),
+        ({"templates": "t", "own_templates": True}, "--templates or --own-templates: give one"),
+        ({"compress": 0.5}, "--compress and --align need templates"),
+        ({"align": False}, "--compress and --align need templates"),
+        ({"templates": "t", "whiten": True}, "templates go with records, and without --transform"),
+        ({"templates": "t", "per": "turn"}, "templates go with records, and without --transform"),
+        ({"templates": "t", "field": ("a", "b")}, "templates go with one --field of texts"),
+        ({"own_templates": True, "field": ("a", "b", "c")}, "and that of the templates"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(options: dict[str, Any], says: str):
+    with pytest.raises(ConfigError, match=says):
+        EmbedOptions(**{"model": "m", "output": "x.parquet"} | options)
+
+
+def test_options_that_only_look_alike_are_taken():
+    def chosen(**options: Any) -> EmbedOptions:
+        return EmbedOptions(**{"model": "m", "output": "x.parquet"} | options)
+
+    assert chosen(whiten=True, dimensions=3).transform == "whiten"
+    assert chosen(whiten=True, transform="whiten", save_transform="s").transform == "whiten"
+    assert chosen(transform="top", fit_on="f", output="-").transform == "top"
+    assert chosen(own_templates=True).field == ("text", "template")
+    assert chosen(own_templates=True, field=("a", "b"), compress=0.0).field == ("a", "b")
+    assert chosen(templates="t", field=("a",), align=False).field == ("a",)
+    assert chosen(resume=True).resume
