@@ -5,9 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from all_commands import EVERY_OPTION
 
 from dialtools.errors import ConfigError
-from dialtools.options import Layer, RunOptions, environment, option, resolve
+from dialtools.options import (
+    Layer,
+    RunOptions,
+    Spec,
+    environment,
+    option,
+    parse_value,
+    resolve,
+)
 from dialtools.values import int_list
 
 
@@ -63,3 +72,62 @@ def test_environment_variables_carry_the_name_of_the_command():
 def test_a_value_that_cannot_be_read_says_what_is_allowed(values: dict, says: str):
     with pytest.raises(ConfigError, match=says):
         resolve(Options, [Layer("flag", values)])
+
+
+HOW = """
+    bounds cache checkpoint-every color config coordinates debug device dry-run export-episodes
+    fail-if-worse fail-under jobs json memory metric on-error output overwrite plot print-config
+    quiet report resume save-book save-templates save-transform snapshot-every tensorboard threads
+    verbose
+"""
+
+
+def test_options_that_only_say_how_a_run_goes_leave_its_result_and_its_job_alone():
+    """All others are compared on --resume, and told in the provenance of an output."""
+    how, rest = (
+        {spec.flag[2:] for _, spec in EVERY_OPTION if spec.how is wanted}
+        for wanted in (True, False)
+    )
+    assert how == set(HOW.split())
+    assert how & rest == {"device", "json", "metric"}, (
+        "where vectors, counts or figures depend on it"
+    )
+
+
+PROBES = ("-1", "0", "1e-9", "0.5", "1", "1.5", "2", "3", "4", "5")
+TAKEN = {  # of the probes, by what they are tried on
+    "0 1e-9 0.5 1 1.5 2 3 4 5": """align-epochs clip decays epochs fail-if-worse
+        head-lr-multiplier hold-out lr rates smooth weight-decay""",
+    "1e-9 0.5 1 1.5 2 3 4 5": "lr temperature pair-temperature template-temperature",
+    "0 1e-9 0.5 1": "compress mask-share sweep-compress warmup",
+    "0 1e-9 0.5": "dropout validation-share warmup",
+    "1e-9 0.5 1": "sample",
+    "1 1.5 2 3 4 5": "perplexity",
+    "1.5 2 3 4 5": "log-base",
+    "0 1 2 3 4 5": """batch-tokens delimiter follow freeze hidden limit max-per-template max-steps
+        micro-batch-tokens min-turns min-words most negatives patience seed snapshot-every threads
+        train-seed validate-every window""",
+    "1 2 3 4 5": """batch batch-size checkpoint-every context-turns dimensions epochs jobs layers
+        mask-most max-words min-count neighbours patience positives runs shard-rows shots top top-k
+        under-tokens validate-every window""",
+    "2 3 4 5": "batch-size candidates most",
+    "4 5": "context-max-length max-length response-max-length",
+}
+
+
+def takes(spec: Spec, text: str) -> bool:
+    try:
+        parse_value(spec, text, source=spec.flag)
+    except ConfigError:
+        return False
+    return True
+
+
+def test_numbers_have_the_bounds_that_their_options_say():
+    found: dict[str, set[str]] = {}
+    for _, spec in EVERY_OPTION:
+        probes = [probe for probe in PROBES if takes(spec, probe)]
+        of_numbers = not any(takes(spec, text) for text in ("words", "k=1", "1GB"))
+        if probes and len(probes) < len(PROBES) and of_numbers and spec.type is not bool:
+            found.setdefault(" ".join(probes), set()).add(spec.flag[2:])
+    assert found == {probes: set(flags.split()) for probes, flags in TAKEN.items()}

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import os
+import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,9 +21,10 @@ from hypothesis import strategies as st
 from dialtools.errors import ConfigError, DataError
 from dialtools.streams.chunks import _blank_line, _lines, read_chunks, read_records, records
 from dialtools.streams.formats import FORMATS, by_magic, by_suffix
+from dialtools.streams.lines_table import table_of_lines
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import describe, digest
-from dialtools.streams.sinks import record_batches, write_records, writer
+from dialtools.streams.sinks import output_format, record_batches, write_records, writer
 from dialtools.streams.tally import NAMES, Tally, counted
 from dialtools.streams.vectors import Embeddings, embedding_batch, read_embeddings
 
@@ -64,8 +68,12 @@ def test_texts_between_blank_lines_are_told_by_their_lines(end: bytes, tmp_path:
 
 
 def test_rows_of_a_table_are_numbered_through_its_batches(tmp_path: Path):
-    path = tmp_path / "x.parquet"
-    pq.write_table(pa.table({"a": range(7), "b": [None, 1] * 3 + [None]}), path, row_group_size=3)
+    path = tmp_path / "x.arrow"
+    table = pa.table({"a": range(7), "b": [None, 1] * 3 + [None]})
+    with pa.ipc.new_stream(path, table.schema) as stream:
+        for batch in table.to_batches(max_chunksize=3):
+            stream.write_batch(batch)
+            stream.write_batch(batch.slice(0, 0))
     places = list(read_records([str(path)], policy=Policy()))
     assert [where.line for where, _ in places] == [1, 2, 3, 4, 5, 6, 7]
     assert places[0][1] == {"a": 0} and places[1][1] == {"a": 1, "b": 1}
@@ -123,6 +131,61 @@ def test_the_metadata_of_an_output_takes_the_place_of_its_inputs(tmp_path: Path)
         (table,) = {chunk.data.schema for chunk in read_chunks([str(path)])}
         assert table.metadata[b"dialtools"] == b"new" and table.metadata[b"other"] == b"kept"
         assert sum(chunk.data.num_rows for chunk in read_chunks([str(path)])) == 2
+
+
+def test_a_raw_tab_between_the_parts_of_a_record_is_a_blank(tmp_path: Path):
+    (tmp_path / "x.jsonl").write_bytes(b'{"a":\t1}\n\t{"a": 2}\n')
+    found = read_records([str(tmp_path / "x.jsonl")], policy=Policy())
+    assert [record["a"] for _, record in found] == [1, 2]
+
+
+def test_a_table_from_a_pipe_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Parquet is read from its end, so that stdin waits on the disk."""
+    rows = [{"a": i, "text": "x" * 50} for i in range(5000)]
+    write_records(rows, str(tmp_path / "x.parquet"))
+    data = (tmp_path / "x.parquet").read_bytes()
+    read, write = os.pipe()
+    writing = threading.Thread(target=lambda: (os.write(write, data), os.close(write)))
+    writing.start()
+    monkeypatch.setattr("sys.stdin", os.fdopen(read))
+    assert [record for _, record in read_records(["-"], policy=Policy())] == rows
+    writing.join()
+    sys.stdin.close()
+
+
+def test_what_is_written_last_or_needs_a_name_is_not_streamed(monkeypatch: pytest.MonkeyPatch):
+    for kind in ("npy",):
+        with pytest.raises(ConfigError, match="cannot be streamed to stdout"):
+            output_format("-", kind, formats=("npy", "jsonl"))
+    assert output_format("x.npy", None, formats=("npy", "jsonl")) == "npy"
+    with pytest.raises(ConfigError, match="cannot write csv"):
+        output_format("x.csv", None)
+    assert output_format("x.csv", "jsonl") == output_format("x", None) == "jsonl"
+    assert output_format("-", "parquet", dry=True) == "parquet"
+
+
+def test_records_of_later_lines_widen_the_table_of_all(tmp_path: Path):
+    path = str(tmp_path / "x.parquet")
+    with table_of_lines(path, format="parquet", overwrite=False, metadata={}) as add:
+        add(b'{"a":1}\n{"a":2,"b":null}\n')
+        add(b'{"a":0.5,"c":["x"]}\n')
+    assert pq.read_table(path).to_pylist() == [
+        {"a": 1, "b": None, "c": None},
+        {"a": 2, "b": None, "c": None},
+        {"a": 0.5, "b": None, "c": ["x"]},
+    ]
+    with (
+        pytest.raises(DataError, match="records do not fit one table"),
+        table_of_lines(path, format="parquet", overwrite=True, metadata={}) as add,
+    ):
+        add(b'{"a":1}\n')
+        add(b'{"a":"x"}\n')
+
+
+def test_a_matrix_without_rows_is_one_that_numpy_reads(tmp_path: Path):
+    with writer(str(tmp_path / "e.npy"), format="npy"):
+        pass
+    assert np.load(tmp_path / "e.npy").shape == (0, 0)
 
 
 # embeddings

@@ -109,6 +109,7 @@ def test_loss_and_gradients_are_those_of_the_transcription(
     """METHODS 5.3, 5.4: ragged turns, poisoned padding; gradients by differences."""
     data, words = store
     built = matching(data, words, negatives=negatives, aggregation=aggregation)
+    assert (built.weigh is not None) == (aggregation == "attention")
     pairs = np.arange(3)
     batch = built.collate(pairs, step=0)
     assert len(batch.parts) > 1 and any((mask == 0).any() for _, mask in batch.parts)

@@ -78,6 +78,7 @@ def test_the_head_of_a_checkpoint_is_taken_over(kind: str, tmp_path: Path):
     model.save_pretrained(tmp_path)
     words = model.get_input_embeddings()
     head = WordHead(words, 16)
+    assert not head.bias.any(), "every word is as likely at first"
     head.load_state_dict(pretrained_head(str(tmp_path)))
     ids = torch.arange(5, 12)[None]
     with torch.no_grad():

@@ -14,6 +14,7 @@ from train_parts import contrast_options, letters_encoder, said, sequences, sett
 
 from dialtools.encoder.encoder import Encoder
 from dialtools.errors import DataError
+from dialtools.train import health
 from dialtools.train.data import duplicates
 from dialtools.train.data.collate import Lengths
 from dialtools.train.objectives.base import Batch
@@ -24,8 +25,8 @@ from dialtools.train.objectives.catalog import (
     TemplateOptions,
 )
 from dialtools.train.objectives.contrast import Contrast, Rows, false_negatives
-from dialtools.train.objectives.matching import Matching
-from dialtools.train.objectives.mlm import MaskedWords
+from dialtools.train.objectives.matching import Matching, Tokens
+from dialtools.train.objectives.mlm import MaskedWords, pretrained_head
 from dialtools.train.objectives.negatives import Negatives, batch_candidates
 from dialtools.train.objectives.siamese import Siamese
 from dialtools.train.objectives.template import Templates
@@ -147,6 +148,55 @@ def test_pairs_of_other_windows_are_no_negatives_where_each_window_has_a_head(
     assert loss(others) == pytest.approx(loss(vectors), rel=1e-6)
     others[[0, 1]] = others[[1, 0]]
     assert loss(others) != pytest.approx(loss(vectors), rel=1e-3)
+
+
+@pytest.mark.parametrize("masked", [True, False])
+def test_the_loss_gets_the_mask_and_the_log_the_rate_of_false_negatives(
+    masked: bool, encoder: Encoder, tmp_path: Path
+):
+    rows = [pair("a", "b", "x", 1), pair("c", "d", "x", 2), pair("e", "a", "y", 2)]
+    store = stored([rows], tmp_path, encoder)
+    options = contrast_options(mask_false_negatives=masked, loss="dot", head="tanh")
+    objective = Contrast(setting(store, encoder, options))
+    calls: list[tuple[torch.Tensor, torch.Tensor, dict]] = []
+    objective.loss_function = lambda a, p, **more: calls.append((a, p, more)) or a.sum(1)
+    batch = objective.collate(np.array([2, 0, 1]), step=0)
+    vectors = torch.randn(len(batch.place), 64, generator=torch.Generator().manual_seed(0))
+    figures: dict[str, float] = {}
+    objective.loss(vectors, batch, figures)
+    ((anchor, positive, more),) = calls
+    false = false_negatives(batch, objective.setting)
+    assert more["temperature"] == 0.5
+    assert more["excluded"].tolist() == false.tolist() if masked else more["excluded"] is None
+    headed = objective.head(vectors[torch.from_numpy(batch.place[batch.extra.sequence])], None)
+    torch.testing.assert_close(torch.cat([anchor, positive]), headed)  # "dot": as they leave it
+    unit = torch.nn.functional.normalize(headed, dim=1)
+    assert figures == {
+        "alignment": pytest.approx(health.alignment(*unit.chunk(2))),
+        "uniformity": pytest.approx(health.uniformity(unit)),
+        "false_negatives": pytest.approx(false.sum() / (6 * 4)),
+    }
+
+
+def test_batches_of_one_window_are_drawn_by_the_seed_and_others_mixed(
+    encoder: Encoder, tmp_path: Path
+):
+    rows = [pair(" | ".join("ab"[: 1 + i % 2]), "c", f"d{i}") for i in range(20)]
+    store = stored([rows], tmp_path, encoder)
+
+    def batches(which: str, seed: int) -> list[list[int]]:
+        some = setting(
+            store, encoder, contrast_options(batches=which), seed=seed, pairs=np.arange(4, 20)
+        )
+        sampler = Contrast(some).sampler(4)
+        return [sampler.batch(step).tolist() for step in range(4)]
+
+    for which in ("by-window", "mixed"):
+        assert batches(which, 0) == batches(which, 0) != batches(which, 1)
+        assert sorted(i for batch in batches(which, 0) for i in batch) == list(range(4, 20))
+    windows = [{int(store.window[i]) for i in batch} for batch in batches("by-window", 0)]
+    assert all(len(of_batch) == 1 for of_batch in windows)
+    assert any(len({int(store.window[i]) for i in b}) == 2 for b in batches("mixed", 0))
 
 
 def test_each_pair_weighs_as_its_weight_says(encoder: Encoder, tmp_path: Path):
@@ -283,6 +333,40 @@ def test_a_response_is_matched_with_the_turns_around_it_each_cut_at_its_end(
     assert [[texts[i][6:-6] for i in row] for row in candidates] == [["f g h"], ["p"]]
 
 
+def seen_through(tokens: Tokens, response: int, context: torch.Tensor) -> float:
+    """How like itself a response is behind the sum of a context's tokens (METHODS 5.3)."""
+    rows = tokens.rows[tokens.starts[response] :][: tokens.sizes[response]]
+    refined = rows.T @ (rows @ context)
+    return torch.nn.functional.cosine_similarity(refined, rows.sum(0), dim=0).item()
+
+
+@pytest.mark.parametrize("negatives", [0, 2])
+def test_the_log_tells_how_often_the_true_response_is_picked(
+    negatives: int, encoder: Encoder, tmp_path: Path
+):
+    store = stored([crowd()], tmp_path, encoder)
+    options = MatchingOptions(
+        temperature=0.1, context_turns=2, negatives=negatives, aggregation="mean"
+    )
+    objective = Matching(setting(store, encoder, options))
+    batch = objective.collate(np.arange(0, 40, 3), step=0)
+    rows = torch.randn(int(batch.sizes.sum()), 64, generator=torch.Generator().manual_seed(0))
+    figures: dict[str, float] = {}
+    objective.loss(rows, batch, figures)
+    tokens = Tokens(rows, batch)
+    turns, candidates = batch.extra
+    right = 0
+    for of_pair, own in zip(turns, candidates, strict=True):
+        responses, true = own if negatives else np.unique(candidates[:, 0]), own[0]
+        context = tokens.sums(of_pair[of_pair >= 0]).sum(0)
+        scores = [seen_through(tokens, response, context) for response in responses]
+        right += int(responses[int(np.argmax(scores))] == true)
+    assert figures["accuracy"] == pytest.approx(100 * right / len(candidates))
+    unit = torch.nn.functional.normalize(tokens.sums(candidates[:, 0]), dim=1)
+    assert figures["uniformity"] == pytest.approx(health.uniformity(unit))
+    assert all(type(value) is float for value in figures.values())
+
+
 def test_a_siamese_context_is_its_newest_turns(encoder: Encoder, tmp_path: Path):
     rows = [pair("a | b | c d", "e f"), pair("g", "e f")]
     store = stored([rows], tmp_path, encoder)
@@ -370,6 +454,27 @@ def test_the_alignment_layer_is_of_both_passes_of_templates_and_of_no_utterance(
 
 
 # masked words
+
+
+def test_a_checkpoint_lends_its_head_over_words(encoder: Encoder, tmp_path: Path):
+    from transformers import BertForMaskedLM
+
+    store = stored([[{"text": "a b"}]], tmp_path, encoder)
+    torch.manual_seed(3)
+    BertForMaskedLM(encoder.backbone.config).save_pretrained(tmp_path / "bert")
+    options = MaskedWordsOptions(mask_share=0.5, mask_most=20)
+    lent = pretrained_head(str(tmp_path / "bert"))
+    taken = MaskedWords(setting(store, encoder, options, model=str(tmp_path / "bert"))).head
+    fresh = MaskedWords(setting(store, encoder, options)).head
+    again = MaskedWords(setting(store, encoder, options)).head
+    other = MaskedWords(setting(store, encoder, options, seed=1)).head
+    assert set(lent) == set(taken.state_dict())
+    for name, value in taken.state_dict().items():
+        torch.testing.assert_close(value, lent[name])
+        torch.testing.assert_close(fresh.state_dict()[name], again.state_dict()[name])
+    weight = "transform.0.weight"
+    assert not torch.equal(fresh.state_dict()[weight], taken.state_dict()[weight])
+    assert not torch.equal(fresh.state_dict()[weight], other.state_dict()[weight])
 
 
 def test_what_is_to_be_guessed_is_what_was_written(encoder: Encoder, tmp_path: Path):

@@ -42,7 +42,7 @@ ROWS = [
         "follow": ["j"],
         "dialogue_id": "x",
         "turn": 9,
-        "template": "d {X}",
+        "template": "d {X} {C} {A}",
     },
     {
         "context": ["k"],
@@ -104,10 +104,10 @@ def test_a_store_tells_the_pairs_that_went_in(
     assert told(store) == expected(ROWS)
     np.testing.assert_array_equal(store.weight, np.float32([0.5, np.nan, np.nan, np.nan]))
     assert [store.text([t])[0] if t >= 0 else None for t in store.template.tolist()] == [
-        *(None, None, "d {X}", None),
+        *(None, None, "d {X} {C} {A}", None),
     ]
     assert store.dialogue[0] == store.dialogue[2] != store.dialogue[1] == store.dialogue[3]
-    assert placeholders(store.directory) == ["{X}"]
+    assert placeholders(store.directory) == ["{A}", "{C}", "{X}"]
     texts = list(utterance_texts(store.directory))
     assert len(texts) == len(set(texts)) == 12
     assert list(utterance_texts(store.directory, every=5)) == texts[::5]

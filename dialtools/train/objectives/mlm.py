@@ -175,5 +175,5 @@ def pretrained_head(model: str) -> dict[str, Any]:
         names = set(file.keys())
         for table in (BERT_HEAD, ROBERTA_HEAD):
             if names.issuperset(table.values()):
-                return {ours: file.get_tensor(theirs).float() for ours, theirs in table.items()}
+                return {ours: file.get_tensor(theirs) for ours, theirs in table.items()}
     return {}
