@@ -24,10 +24,13 @@ from typing import Any, NoReturn
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ASK_AGAIN_SECONDS = 0.05
+PUT_OFF_AT_MOST = 10
 NUDGES_SECONDS = (0.05, 0.2, 1.0, 5.0)
 
 _asked: list[int] = []
 """The signal that is ending this command, once there is one."""
+_put_off: list[int] = []
+"""Signals that came in the middle of an import: a short one is let come to its end."""
 
 
 class Ended(KeyboardInterrupt):
@@ -52,6 +55,7 @@ def end_at_once() -> None:
 def listen() -> None:
     """From here on the first signal is raised as `Ended`, the second ends the process."""
     _asked.clear()
+    _put_off.clear()
     sys.unraisablehook = _ask_again
     for number in heeded():
         signal.signal(number, _heard)
@@ -87,9 +91,13 @@ def die_of(number: int) -> NoReturn:
 
 def _heard(number: int, frame: FrameType | None) -> None:
     # an exception inside an import is swallowed by some libraries, and ends others in an abort
-    if _asked or _importing(frame):
+    if _importing(frame) and len(_put_off) < PUT_OFF_AT_MOST:
+        _put_off.append(number)
+        _send_later(number)
+    elif _asked or _importing(frame):
         die_of(number)
-    end(number)
+    else:
+        end(number)
 
 
 def _nudge(heard: int) -> None:
@@ -116,6 +124,10 @@ def _ask_again(lost: Any) -> None:
     if not isinstance(lost.exc_value, Ended):
         return sys.__unraisablehook__(lost)
     _asked.clear()
-    again = threading.Timer(ASK_AGAIN_SECONDS, os.kill, (os.getpid(), lost.exc_value.number))
+    _send_later(lost.exc_value.number)
+
+
+def _send_later(number: int) -> None:
+    again = threading.Timer(ASK_AGAIN_SECONDS, os.kill, (os.getpid(), number))
     again.daemon = True
     again.start()

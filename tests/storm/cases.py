@@ -88,7 +88,7 @@ class Storm:
         for attempt in range(MOST):
             if attempt and draw.random() > AGAIN:
                 break
-            self.stop(case, whole, more=[case.job.again] * bool(attempt and case.job.again))
+            self.stop(case, whole)
             if case.findings:
                 break
         if not case.findings:
@@ -97,7 +97,7 @@ class Storm:
             shutil.rmtree(place.folder)
         return case
 
-    def stop(self, case: Case, whole: Reference, more: list[str]) -> None:
+    def stop(self, case: Case, whole: Reference) -> None:
         """Run the job and stop it once; check what a stopped run leaves."""
         draw, place = case.draw, case.place
         name = draw.choice(list(SIGNALS))
@@ -105,7 +105,7 @@ class Storm:
         cold = draw.random() < COLD
         phase = STARTING if cold else draw.choice(list(MOMENTS))
         wait = starting if cold else MOMENTS[phase]
-        running = self.start(case.job, place, *more, cold=cold)
+        running = self.start(case.job, place, *case.again(), cold=cold)
         at_work = wait(running, whole.usual, draw)
         moment = time.monotonic() - running.begun
         if at_work:
@@ -118,13 +118,14 @@ class Storm:
             return
         said = place.stderr.read_text().strip()
         python = cold and before_ours(said)
+        untold = case.untold
         if running.status == -number or python:
             case.stops.append((case.job.command, name, phase))
-        elif running.status == case.job.status:
+        elif running.status == case.job.status or untold:
             case.late += 1
         else:
             case.find(f"status {running.status} after SIG{name}")
-        if said and not python:
+        if said and not (python or untold):
             case.find(f"says {said[-600:]!r}")
         if left := place.left():
             case.find(f"processes {left} left")
@@ -133,13 +134,15 @@ class Storm:
     def complete(self, case: Case, whole: Reference) -> None:
         """Let the job run to its end; it must have come to what it comes to."""
         place = case.place
-        more = [case.job.again] if case.job.again and case.story else []
-        running = self.start(case.job, place, *more)
-        if running.until(PATIENCE):
-            running.call.send(signal.SIGKILL)
-            case.find("the last run does not end")
-            return
-        case.story.append(f"last run: {running.status}")
+        for _ in range(2):
+            running = self.start(case.job, place, *case.again())
+            if running.until(PATIENCE):
+                running.call.send(signal.SIGKILL)
+                case.find("the last run does not end")
+                return
+            case.story.append(f"last run: {running.status}")
+            if not case.untold:
+                break
         said = place.stderr.read_text().strip()
         if running.status != case.job.status or said:
             case.find(f"the last run says {said[-600:]!r}, status {running.status}")
