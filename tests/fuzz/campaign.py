@@ -15,6 +15,9 @@ from fuzz.bench import Bench
 from fuzz.families import drawn_case
 from fuzz.findings import Findings
 
+TOLD_EVERY = 60
+"""Seconds."""
+
 
 @dataclass
 class Tally:
@@ -39,17 +42,19 @@ class Tally:
 def work(options: argparse.Namespace, job: int) -> Tally:
     """Run every case of a job: the numbers that leave `job` when divided by all jobs."""
     tally = Tally()
-    end = time.monotonic() + 60 * options.minutes
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    folder = Path(tempfile.mkdtemp(prefix="dial-fuzz-", dir=memory))
-    bench = Bench(folder)
+    bench = Bench(Path(tempfile.mkdtemp(prefix="dial-fuzz-", dir=memory)))
     found = Findings(bench, options.to)
-    model = str(bench.make_model())
+    began = told = time.monotonic()
     last = options.first + options.cases if options.cases else sys.maxsize
     for number in range(options.first + job, last, options.jobs):
-        if time.monotonic() > end:
+        now = time.monotonic()
+        if now > began + 60 * options.minutes:
             break
-        case = drawn_case(options.seed, number, model, options.family)
+        if now > told + TOLD_EVERY:
+            told = now
+            tell(f"job {job}: {tally.inputs.total():,} inputs, {len(found.found)} findings")
+        case = drawn_case(options.seed, number, bench.make_model, options.family)
         outcome = bench.run(case)
         found.look(case, outcome, f"{options.seed}/{number}")
         tally.inputs[case.family] += case.inputs
@@ -59,6 +64,10 @@ def work(options: argparse.Namespace, job: int) -> Tally:
     tally.places = {what: finding.slug for what, finding in found.found.items()}
     bench.close()
     return tally
+
+
+def tell(line: str) -> None:
+    sys.stderr.write(f"fuzz: {line}\n")
 
 
 def report(tally: Tally, folder: Path) -> None:

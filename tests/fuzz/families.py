@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 
 from fuzz import cases, flags, models, published
@@ -22,10 +23,10 @@ FAMILIES: dict[str, tuple[float, Callable[..., Case]]] = {
 """How often each is drawn, and what draws it."""
 
 
-def drawn_case(seed: str, number: int, model: str, only: str = "") -> Case:
+def drawn_case(seed: str, number: int, model: Callable[[], Path], only: str = "") -> Case:
     """Return the case of a number: the same for the same seed."""
     draw = Random(f"{seed}/{number}")
     shares = {name: share for name, (share, _) in FAMILIES.items() if only in ("", name)}
     family = draw.choices(list(shares), list(shares.values()))[0]
     make = FAMILIES[family][1]
-    return make(draw, model) if family == "models" else make(draw)
+    return make(draw, str(model())) if family == "models" else make(draw)

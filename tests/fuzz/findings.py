@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
+import shutil
 import stat
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -82,8 +82,10 @@ class Findings:
         if "defect" in wrong:
             words = [*case.words[:1], ["--debug"], *case.words[1:]]
             debugged = self.bench.run(replace(case, words=words)).stderr
-        place = oracle.place_of(case, outcome, debugged) if "skipping" not in wrong else ""
-        return f"{case.title}: {wrong}: {place}"
+        if place := oracle.place_of(debugged):
+            return f"{wrong}: {place}"
+        last = outcome.stderr.splitlines()[-1] if "skipping" not in wrong and outcome.stderr else ""
+        return f"{case.title}: {wrong}: {oracle.shape(last)}"
 
     def _smallest(self, case: Case, outcome: Outcome, what: str) -> Case:
         def fails(smaller: Case) -> bool:
@@ -102,6 +104,8 @@ class Findings:
         home = self.folder / finding.slug
         self.bench.run(finding.case)
         home.mkdir(parents=True, exist_ok=True)
+        if finding.case.model:
+            shutil.copytree(self.bench.model, self.folder / "model", dirs_exist_ok=True)
         for name, content in finding.case.files.items():
             path = home / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -116,12 +120,9 @@ class Findings:
         if case.stdin:
             command += f" < {quoted(case.stdin)}"
         settings = "".join(f"{key}={quoted(text)} " for key, text in case.environment.items())
-        model = f"cp -rn {shlex.quote(str(self.bench.model))} .\n" if case.model else ""
+        model = "cp -rn ../model .\n" if case.model else ""
         note = f"# {finding.what}\n# seed {finding.seed}\n"
         return f'{note}cd "$(dirname "$0")"\nmkdir -p out\n{model}{settings}{command}\n'
-
-    def summary(self) -> str:
-        return json.dumps({what: found.seen for what, found in self.found.items()})
 
 
 def quoted(word: str) -> str:

@@ -142,21 +142,13 @@ def without_rejected(case: Case, quarantine: bytes) -> Case | None:
     return replace(case, words=words, files=case.files | {case.records: kept})
 
 
-def place_of(case: Case, outcome: Outcome, debugged: str) -> str:
-    """Return what findings are folded by: an exception and where it was raised, or the message.
-
-    Args:
-        debugged: stderr of the same run with --debug.
-    """
-    frames = re.findall(r'File "[^"]*?dialtools/([\w/]+\.py)", line \d+,? in (\w+)', debugged)
-    crashed = "Fatal Python error" in debugged  # of which the innermost frame comes first
+def place_of(stderr: str) -> str:
+    """Return the exception of a traceback, and the place in the package that raised it."""
+    frames = re.findall(r'File "[^"]*?dialtools/([\w/]+\.py)", line \d+,? in (\w+)', stderr)
+    named = re.findall(r"^(\w[\w.]*(?:Error|Exception|Warning)\w*)\b", stderr, re.MULTILINE)
+    crashed = "Fatal Python error" in stderr  # of which the innermost frame comes first
     frame = ":".join(frames[0 if crashed else -1]) if frames else ""
-    named = re.findall(
-        r"^(\w[\w.]*(?:Error|Exception|Warning|Interrupt)\w*)\b", debugged, re.MULTILINE
-    )
-    if frame or named:
-        return f"{named[-1] if named else ''} {frame}".strip()
-    return shape(outcome.stderr.splitlines()[-1] if outcome.stderr else "")
+    return f"{named[-1] if named else ''} {frame}".strip()
 
 
 def shape(message: str) -> str:

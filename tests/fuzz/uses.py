@@ -10,6 +10,7 @@ import shlex
 from dataclasses import dataclass
 from random import Random
 
+ROWS = {"dial-pairs": 300, "dial-freq": 300, "dial-augment": 300}
 Groups = list[list[str]]
 """Arguments in groups that stand or fall together, such as ["-o", "out/x.jsonl"]."""
 
@@ -22,7 +23,7 @@ class Use:
         command: the words that call it, and the flags it must have.
         kinds: of the records it reads; {side} in a flag is a file of records of `sides`.
         flags: that may stand or not, separated by |.
-        rows: how many records a file of it has, which is to be met in a part of a second.
+        few: how many records a file of it has, where that is other than ROWS says.
         weight: how often it is called.
     """
 
@@ -30,7 +31,7 @@ class Use:
     kinds: str
     flags: str = ""
     sides: str = ""
-    rows: int = 120
+    few: int = 0
     weight: float = 1
 
     @property
@@ -41,6 +42,11 @@ class Use:
         known = [flags for flags in self.flags.split("|") if flags]
         chosen = draw.sample(known, min(len(known), draw.choice((0, 0, 1, 2, most))))
         return [group for flags in chosen for group in groups(flags)]
+
+    @property
+    def rows(self) -> int:
+        """How many records a file of it has, which are to be met in a part of a second."""
+        return self.few or ROWS.get(self.command.split()[0], 60)
 
     @property
     def reads_records(self) -> bool:
@@ -164,7 +170,7 @@ USES = (
         "embeddings",
         "--coordinates out/c.jsonl",
     ),
-    Use("dial-eval plot --method pca -o out/p.svg", "embeddings", "--most 9", rows=40, weight=0.2),
+    Use("dial-eval plot --method pca -o out/p.svg", "embeddings", "--most 9", few=40, weight=0.2),
     Use(
         "dial-eval compare --resamples 100 {side}",
         "scores",
@@ -173,12 +179,12 @@ USES = (
     ),
     Use("dial-eval mteb -o out/mteb", "scores", "-v"),
     Use("dial-eval suite {suite} folder", "embeddings", "--to markdown|--json|-o out/s.jsonl"),
-    Use(f"dial-eval finetune intent {TUNE}", "labelled", rows=40, weight=0.1),
+    Use(f"dial-eval finetune intent {TUNE}", "labelled", few=40, weight=0.1),
     Use(
         f"dial-eval finetune select {TUNE} --candidates 4 --test {{side}} --train",
         "pairs",
         sides="pairs",
-        rows=40,
+        few=40,
         weight=0.1,
     ),
     Use("dialtools formats", "rows", "--json|--kind dialogues", weight=0.1),
