@@ -54,7 +54,8 @@ class Bench:
             files = tiny_model(str(self.make_model())) | files
         self._lay_out(files)
         environment = ENVIRONMENT | {"TMPDIR": str(self.temporary)} | case.environment
-        ended = self._zygote(case).run(case.argv, self.folder, environment, case.stdin)
+        stdin = case.stdin if case.stdin in files else None
+        ended = self._zygote(case).run(case.argv, self.folder, environment, stdin)
         present = {path for path in self.work.rglob("*") if not path.is_dir()}
         names = {str(path.relative_to(self.work)) for path in present}
         return Outcome(
