@@ -54,7 +54,7 @@ class Command:
         if getattr(options, "print_config", False):
             sys.stdout.write(_help.toml(self.specs, options, origins))
             return ExitCode.OK
-        if self.reads_stdin and not options.inputs and sys.stdin.isatty():
+        if self._would_wait(options):
             sys.stderr.write(_help.short_usage(self))
             return ExitCode.USAGE
         if hasattr(options, "bounds"):
@@ -63,6 +63,11 @@ class Command:
         run = Run(self.name, options, self.specs, origins)
         self.function(options, run)
         return run.exit_code
+
+    def _would_wait(self, options: Any) -> bool:
+        """Tell whether stdin would be read, and is a terminal: nobody was asked for anything."""
+        files = getattr(options, "files", ("-",))
+        return self.reads_stdin and not options.inputs and "-" in files and sys.stdin.isatty()
 
     def resolve(self, flags: Mapping[str, Any]) -> tuple[Any, dict[str, str]]:
         """Return the options object and the source of each value.

@@ -78,6 +78,18 @@ class Run:
             yield policy
         self.skipped = policy.skipped
 
+    @contextmanager
+    def watching_stdin(self, files: Sequence[str]) -> Iterator[None]:
+        """Note size and digest of what is read of stdin in this block, if it is among the files."""
+        if "-" not in files:
+            yield
+            return
+        from dialtools.streams.digests import hashed_stdin
+
+        with hashed_stdin() as stdin:
+            yield
+        self.inputs.note_stdin(stdin.content())
+
     def close(self, *facts: str) -> None:
         """Say the one closing line: what came of the run, the bad records skipped, the time.
 
@@ -104,10 +116,14 @@ class Run:
         )
 
     def config(self) -> str:
-        """Return the resolved options as TOML, each with where its value came from."""
+        """Return the resolved options as TOML, each with where its value came from.
+
+        Those that only say how a run met what an earlier one left are not of the next run.
+        """
         from dialtools.cli._help import toml
 
-        return toml(self.specs, self.options, self.origins)
+        lasting = [spec for spec in self.specs if spec.name not in ("resume", "overwrite")]
+        return toml(lasting, self.options, self.origins)
 
     @contextmanager
     def graceful(self) -> Iterator[None]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dialtools.cli._grid import Grid, write_table
 from dialtools.cli._run import Run
 from dialtools.errors import DataError
-from dialtools.eval.options.base import ReportOptions, ScoreOptions
+from dialtools.eval.options.base import SOURCES, ReportOptions, ScoreOptions
 from dialtools.eval.options.space import SpaceOptions
 from dialtools.eval.options.suite import SuiteOptions
 from dialtools.streams.tally import counted
@@ -19,21 +19,17 @@ if TYPE_CHECKING:
     from dialtools.eval.suite import Suite
     from dialtools.eval.suite_job import Result
 
-SOURCES = ("train", "test", "validation", "pool", "episodes")
-"""Options of tasks that name a file beside the inputs."""
-
 
 def report(scored: Scored, options: ReportOptions, run: Run) -> None:
     """Print a table for a person or JSONL for a machine, then the notes; then check the gates."""
-    import orjson
-
     from dialtools.eval.score import check_gates
+    from dialtools.streams.vectors import model_named
 
     scores = scored.scores
-    provenance = orjson.loads(scored.metadata.get("dialtools", "{}"))
-    inputs = _inputs(options)
+    model = model_named(scored.metadata)
+    inputs = _inputs(options, run)
     for score in scores:
-        score.model = score.model or (provenance.get("options") or {}).get("model")
+        score.model = score.model or model
         score.inputs = inputs
     records = [score.record(each=options.each) for score in scores]
     _write(score_grid(scores), records, options, run)
@@ -56,12 +52,12 @@ def _write(
     )
 
 
-def _inputs(options: Any) -> list[dict[str, Any]]:
+def _inputs(options: ReportOptions, run: Run) -> list[dict[str, Any]]:
     """Return name, size and digest of every file that a task read."""
     from dialtools.streams.provenance import describe
 
-    named = [getattr(options, name, None) for name in SOURCES]
-    return [describe(path) for path in (*options.inputs, *named) if path]
+    paths = filter(None, (*options.files, *(getattr(options, name, None) for name in SOURCES)))
+    return [run.inputs.stdin if path == "-" else describe(path) for path in paths]
 
 
 class Column(NamedTuple):
@@ -109,7 +105,7 @@ def report_space(scores: list[Score], options: SpaceOptions, run: Run) -> None:
     from dialtools.eval.score import check_gates
 
     spaces: dict[str, dict[str, float]] = {}
-    inputs = _inputs(options)
+    inputs = _inputs(options, run)
     for score in scores:
         score.inputs = inputs
         name = f"{score.dataset} {score.setting}".strip()
@@ -146,7 +142,7 @@ def _draw_trade_off(spaces: dict[str, dict[str, float]], options: SpaceOptions) 
     }
     if not points:
         message = f"no labels ({options.label}), so no alignment to draw"
-        raise DataError(message, where=options.inputs[0])
+        raise DataError(message, where=options.files[0])
     assert options.plot
     draw_trade_off(points, options.plot, overwrite=options.overwrite)
 

@@ -45,7 +45,6 @@ def suite(options: SuiteOptions, run: Run) -> None:
 @command(
     CompareOptions,
     memory="the score files, and a block of resamples",
-    reads_stdin=False,
     doc=page_of(CompareOptions),
 )
 def compare(options: CompareOptions, run: Run) -> None:
@@ -61,7 +60,6 @@ def compare(options: CompareOptions, run: Run) -> None:
 @command(
     MtebOptions,
     memory="the score files",
-    reads_stdin=False,
     doc=page_of(MtebOptions),
 )
 def mteb(options: MtebOptions, run: Run) -> None:

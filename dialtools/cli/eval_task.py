@@ -27,7 +27,6 @@ class TaskCommand(Entry):
         make = command(
             task.options_class(),
             memory=MEMORY,
-            reads_stdin=False,
             doc=task.page(),
         )
         return make(run_task)
@@ -43,9 +42,10 @@ def _run(task: Task, options: Any, run: Run) -> None:
     from dialtools.cli._scores import report
 
     evaluate = task.load()
-    if task.counts:
-        with run.progress(options.points, task.counts) as progress:
-            scored = evaluate(options, progress.advance)
-    else:
-        scored = evaluate(options)
+    with run.watching_stdin(options.files):
+        if task.counts:
+            with run.progress(options.points, task.counts) as progress:
+                scored = evaluate(options, progress.advance)
+        else:
+            scored = evaluate(options)
     report(scored, options, run)

@@ -17,7 +17,6 @@ MEMORY = "the embedding files: 4 bytes a number"
 @command(
     SpaceOptions,
     memory=MEMORY,
-    reads_stdin=False,
     doc=page_of(SpaceOptions),
 )
 def space(options: SpaceOptions, run: Run) -> None:
@@ -27,14 +26,14 @@ def space(options: SpaceOptions, run: Run) -> None:
 
     if options.plot:
         refuse_existing(options.plot, overwrite=options.overwrite)
-    scores = task.evaluate(options)
+    with run.watching_stdin(options.files):
+        scores = task.evaluate(options)
     report_space(scores, options, run)
 
 
 @command(
     PlotOptions,
     memory=MEMORY,
-    reads_stdin=False,
     doc=page_of(PlotOptions),
 )
 def plot(options: PlotOptions, run: Run) -> None:

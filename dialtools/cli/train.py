@@ -24,9 +24,11 @@ tokenizer are trained from nothing. The model directory loads in dialtools,
 transformers and sentence-transformers; its path is printed to stdout.
 
 A run that is stopped leaves what it has done in DIR.partial/, and --resume
-goes on from there: it ends in the weights of an unbroken run. Pairs that came
-through a pipe need not be piped again. Changed inputs or options are refused;
-of a finished model of the same ones --resume says so, and does nothing.
+goes on from there: it ends in the files of an unbroken run, byte for byte but
+for the speed (tokens_per_second) that train-log.jsonl tells of each step.
+Pairs that came through a pipe need not be piped again. Changed inputs or
+options are refused; of a finished model of the same ones --resume says so,
+and does nothing.
 """
 
 from __future__ import annotations

@@ -26,10 +26,13 @@ from dialtools.embed.model import Model
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.plan import plan
 from dialtools.embed.transformed import Transform
+from dialtools.errors import DataError
 from dialtools.streams.atomic import atomic_file
+from dialtools.streams.bytesio import display_name
 from dialtools.streams.digests import RecordDigest, hashed_stdin
 from dialtools.streams.formats import EMBEDDING_FORMATS, FORMATS
 from dialtools.streams.job import Job
+from dialtools.streams.job_files import damaged
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import Inputs, as_metadata
 from dialtools.streams.resume import Work
@@ -98,6 +101,7 @@ class Embedding:
         with self._sink(metadata, overwrite=self.options.overwrite) as write:
             for shard in self.embedder.shards(self.records()):
                 write(self.embedder.batch(shard)[0])
+            self._refuse_nothing()
 
     def shards(self, work: Work) -> Iterator[int]:
         """Embed shard after shard, those excepted that an earlier run finished; yield their count.
@@ -114,14 +118,29 @@ class Embedding:
                 self._shard(work, _part_name(count), shard, seen.so_far())
                 yield count
         work.expect("the finished part", len(work.pieces), count)
+        self._refuse_nothing()
         work.note_stdin(stdin.content())
+
+    def _refuse_nothing(self) -> None:
+        """Refuse to end without a row: a file without vectors can be used by nobody.
+
+        Raises:
+            DataError: naming the input.
+        """
+        if not self.embedder.counts.rows:
+            where = ", ".join(map(display_name, self.options.inputs or ("-",)))
+            raise DataError("no records to embed", where=where)
 
     def _shard(self, work: Work, name: str, shard: list[Record], records: str) -> None:
         path = work.folder / name
         piece = work.pieces.get(name)
         if piece:
-            work.expect(name, piece["records"], records)
-            self.embedder.take_over(_read_part(path).schema, Counts(**piece["counts"]))
+            try:
+                made_of, counts = piece["records"], Counts(**piece["counts"])
+            except (KeyError, TypeError):
+                raise damaged(path) from None
+            work.expect(name, made_of, records)
+            self.embedder.take_over(_read_part(path).schema, counts)
             return
         batch, counts = self.embedder.batch(shard)
         with (
@@ -177,5 +196,8 @@ def _part_name(number: int) -> str:
 
 
 def _read_part(path: Path) -> pa.RecordBatch:
-    with pa.OSFile(str(path)) as file:
-        return pa.ipc.open_stream(file).read_next_batch()
+    try:
+        with pa.OSFile(str(path)) as file:
+            return pa.ipc.open_stream(file).read_next_batch()
+    except (pa.ArrowInvalid, OSError, StopIteration):
+        raise damaged(path) from None

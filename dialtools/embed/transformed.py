@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-import orjson
 import pyarrow as pa
 
 from dialtools.embed import transforms
@@ -14,7 +13,13 @@ from dialtools.embed.options import KINDS, EmbedOptions
 from dialtools.errors import ConfigError, DataError
 from dialtools.metrics.space import unit
 from dialtools.streams.atomic import refuse_existing
-from dialtools.streams.vectors import SUFFIX, batch_matrix, embedding_batch, read_embeddings
+from dialtools.streams.vectors import (
+    SUFFIX,
+    batch_matrix,
+    embedding_batch,
+    making,
+    read_embeddings,
+)
 
 
 class Transform:
@@ -96,13 +101,14 @@ class Transform:
             ConfigError: if they are of another model, or transformed already.
         """
         source = read_embeddings([path])
-        facts: dict[str, Any] = orjson.loads(source.metadata.get("dialtools", "{}"))
+        facts = making(source.metadata)
         hint = "--fit-on takes Parquet or Arrow that dial-embed wrote with this --model"
         if "weights" not in facts:
             raise ConfigError("does not tell which model its vectors are of", where=path, hint=hint)
         if difference := transforms.difference(facts, self.space):
             raise ConfigError(f"its vectors are of {difference}", where=path, hint=hint)
-        if (facts.get("options") or {}).get("transform"):
+        options = facts.get("options")
+        if isinstance(options, dict) and options.get("transform"):
             raise ConfigError("its vectors are transformed already", where=path)
         return iter(source.vectors.values())
 

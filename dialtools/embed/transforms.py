@@ -166,8 +166,9 @@ def difference(facts: dict[str, Any], space: dict[str, Any]) -> str | None:
         facts: what a file of a transform, or of embeddings, tells of its vectors.
     """
     if facts.get("weights") != space["weights"]:
-        options = facts.get("options") or {}
-        return f"another model ({facts.get('model') or options.get('model')})"
+        options = facts.get("options")
+        named = options.get("model") if isinstance(options, dict) else None
+        return f"another model ({facts.get('model') or named})"
     if facts.get("pooling") != space["pooling"]:
         return f"another pooling ({facts.get('pooling')}, not {space['pooling']})"
     if facts.get("normalize") == space["normalize"]:

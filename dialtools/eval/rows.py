@@ -67,7 +67,7 @@ def _parts_of_files(options: ThreePartOptions) -> Parts[Embeddings]:
 
 
 def _parts_of_splits(options: ThreePartOptions) -> Parts[Embeddings]:
-    source = read_embeddings(options.inputs)
+    source = read_embeddings(options.files)
     by_split = splits.rows_by_split(source.column(options.split))
 
     def rows(name: str) -> Embeddings:

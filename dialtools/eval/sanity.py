@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import orjson
 
 from dialtools.eval import each
 from dialtools.eval.identity import item_digests
@@ -77,10 +76,8 @@ def embedded(part: Embeddings) -> list[str]:
 
     There are none if the file has not kept them.
     """
-    provenance = orjson.loads(part.metadata.get("dialtools", "{}"))
-    named = (provenance.get("options") or {}).get("field") or []
-    if named:
-        fields = named[0].split("+")
+    if part.fields:
+        fields = part.fields[0].split("+")
         return fields if all(name in part.columns for name in fields) else []
     # the text of a turn is less than what was embedded of it: its history
     likely = ("history",) if "turn" in part.columns else FIELDS

@@ -124,7 +124,10 @@ class FinetuneOptions(RemoteCodeOptions, PieceOptions, RunOptions):
         both = bool(self.train and self.test)
         either = bool(self.train or self.test)
         if both != either or either == bool(self.inputs):
-            raise ConfigError("name --train FILE and --test FILE, or one file with a split field")
+            raise ConfigError(
+                "name --train FILE and --test FILE, or one file with a split field",
+                hint="files, not stdin: --resume reads them again",
+            )
         self.model = tuple(dict.fromkeys(self.model))
 
 

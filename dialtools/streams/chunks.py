@@ -104,18 +104,34 @@ def read_chunks(
             if not FORMATS[kind].reader:
                 hint = "dial-pairs reads csv and tsv chat logs"
                 raise DataError(f"cannot read {kind} here", where=name, hint=hint)
-            if FORMATS[kind].lines:
-                read = stream.read1 if prompt else stream.read
-                border = _blank_line if kind == "text" and whole_dialogues else _line_end
-                chunks = _lines(partial(read, chunk_bytes), name, kind, border)
-                yield from _unfailed(chunks) if kind == "jsonl" else chunks
-            else:
-                yield from table_chunks(stream, path, kind)
+            blanks = kind == "text" and whole_dialogues
+            yield from chunks_of(
+                stream, path, kind, chunk_bytes=chunk_bytes, prompt=prompt, blank_lines=blanks
+            )
 
 
-def table_chunks(stream: io.BufferedReader, path: str, kind: str) -> Iterator[Chunk]:
-    """Yield the batches of a table that is open already: a FIFO is opened once."""
-    return _batches(load(FORMATS[kind].reader)(stream, path), display_name(path))
+def chunks_of(
+    stream: io.BufferedReader,
+    path: str,
+    kind: str,
+    *,
+    chunk_bytes: int = CHUNK_BYTES,
+    prompt: bool = False,
+    blank_lines: bool = False,
+) -> Iterator[Chunk]:
+    """Yield the chunks of an open input of a known format; holds one chunk.
+
+    Args:
+        blank_lines: cut at these only.
+    """
+    name = display_name(path)
+    if FORMATS[kind].lines:
+        read = stream.read1 if prompt else stream.read
+        border = _blank_line if blank_lines else _line_end
+        chunks = _lines(partial(read, chunk_bytes), name, kind, border)
+        yield from _unfailed(chunks) if kind == "jsonl" else chunks
+    else:
+        yield from _batches(load(FORMATS[kind].reader)(stream, path), name)
 
 
 def _unfailed(chunks: Iterator[Chunk]) -> Iterator[Chunk]:

@@ -97,6 +97,7 @@ FORMATS = {
     "npy": Format(
         "NumPy: a matrix; the other columns lie beside it",
         suffixes=(".npy",),
+        magic=(b"\x93NUMPY",),
         writer="dialtools.streams.npy:npy_writer",
         vectors=True,
         seeks=True,

@@ -75,8 +75,16 @@ def changes(before: Description, now: Description, *, free: Collection[str] = ()
     """Return what differs; `free` are keys of options and facts that may.
 
     A file that an option names is compared by content, as an input is, not by name. Stdin, where
-    the content it had is known, is read and compared.
+    the content it had is known, is read and compared. What tells no job, being damaged or a
+    stranger's, differs from every job.
     """
+    try:
+        return _changes(before, now, free)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return Changes(["its job is damaged"], [])
+
+
+def _changes(before: Description, now: Description, free: Collection[str]) -> Changes:
     files: dict[str, Any] = before.get("files") or {}
     files_now: dict[str, Any] = now["files"]
     shared = [key for key in files_now if key in files]  # others show in the options

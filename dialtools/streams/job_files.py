@@ -66,15 +66,27 @@ def add_piece(folder: Path, key: str, value: Any, *, skipped: int) -> None:
 
 
 def read_pieces(folder: Path) -> tuple[dict[str, Any], int]:
-    """Return the finished pieces and their bad records; a line that is half written goes."""
+    """Return the finished pieces and their bad records; a line that is half written goes.
+
+    Raises:
+        OutputError: if the others are not what `add_piece` writes.
+    """
     path = folder / PIECES
     lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
     if lines and not lines[-1].endswith(b"\n"):
         lines.pop()
         os.truncate(path, sum(map(len, lines)))
         sync(path)
-    rows = [orjson.loads(line) for line in lines]
-    return {row["key"]: row["value"] for row in rows}, sum(row["skipped"] for row in rows)
+    try:
+        rows = [orjson.loads(line) for line in lines]
+        return {row["key"]: row["value"] for row in rows}, sum(row["skipped"] for row in rows)
+    except (KeyError, TypeError, ValueError):
+        raise damaged(path) from None
+
+
+def damaged(path: Path) -> OutputError:
+    """Return the error for a file of a working folder that is not as it was written."""
+    return OutputError("cannot resume: damaged", where=path, hint="--overwrite starts over")
 
 
 def job_of_output(final: Path) -> Description | None:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, BinaryIO
@@ -15,14 +16,22 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from dialtools.errors import ConfigError
+from dialtools.errors import ConfigError, DataError
+from dialtools.shown import cut
 from dialtools.streams.atomic import atomic_file
 from dialtools.streams.rows import rows
 from dialtools.streams.sinks import Write
 
 BESIDE = ".columns.jsonl"
 """After the name of a matrix: the file of its ids, labels and texts, a line for each row."""
+MAGIC = b"\x93NUMPY"
 HEADER_BYTES = 128
+LONGEST_HEADER = 10_000
+"""Bytes; numpy reads no longer one either."""
+LENGTH_BYTES = {1: 2, 2: 4, 3: 4}
+"""Of the header's length, by version of the format."""
+BLOCK_BYTES = 16 << 20
+"""Read at once: memory grows with what is there, not with what a header says there is."""
 
 
 class _Matrix:
@@ -82,3 +91,46 @@ def npy_writer(
 
         yield write
         matrix.close()
+
+
+def read_matrix(stream: BinaryIO, path: str) -> np.ndarray:
+    """Read the matrix of an open .npy file, whole or not at all.
+
+    Floating point and whole numbers of either byte order, rows or columns first.
+
+    Raises:
+        DataError: if it is something else, or longer or shorter than its header says.
+    """
+    dtype, rows_first, shape = _read_header(stream, path)
+    size = shape[0] * shape[1] * dtype.itemsize
+    content = bytearray()
+    while block := stream.read(min(BLOCK_BYTES, size + 1 - len(content))):
+        content += block
+    if len(content) != size:
+        there = "more follow" if len(content) > size else f"{len(content):,} are there"
+        raise DataError(f"its header tells of {size:,} bytes, {there}", where=path)
+    order = "C" if rows_first else "F"
+    return np.frombuffer(content, dtype).reshape(shape, order=order)
+
+
+def _read_header(stream: BinaryIO, path: str) -> tuple[np.dtype[Any], bool, tuple[int, int]]:
+    """Return type, whether rows come first, and shape."""
+    start = stream.read(len(MAGIC) + 2)
+    version = start[len(MAGIC)] if start.startswith(MAGIC) and len(start) > len(MAGIC) else 0
+    if version not in LENGTH_BYTES:
+        raise DataError("not a NumPy matrix: it does not begin like one", where=path)
+    length = int.from_bytes(stream.read(LENGTH_BYTES[version]), "little")
+    if length > LONGEST_HEADER:
+        raise DataError(f"not a NumPy matrix: a header of {length:,} bytes", where=path)
+    try:
+        facts = ast.literal_eval(stream.read(length).decode())
+        dtype, rows_first = np.dtype(facts["descr"]), facts["fortran_order"] is False
+        shape = facts["shape"]
+    # what Python's parser raises of rubbish, NumPy of types, and both of what is missing
+    except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError):
+        raise DataError("not a NumPy matrix: its header is damaged", where=path) from None
+    numbers = isinstance(shape, tuple) and all(type(n) is int and n >= 0 for n in shape)
+    if dtype.kind not in "fiu" or not numbers or len(shape) != 2:
+        what = f"expected a matrix of numbers, got shape {cut(str(shape))} of {cut(str(dtype))}"
+        raise DataError(what, where=path)
+    return dtype, rows_first, shape

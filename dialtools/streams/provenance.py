@@ -51,6 +51,11 @@ class Inputs:
                 raise DataError("changed while it was read", where=file)
         return [facts | self._stdin if facts["name"] == "-" else facts for facts in described]
 
+    @property
+    def stdin(self) -> dict[str, Any]:
+        """What is known of stdin."""
+        return {"name": "-", **self._stdin}
+
     def note_stdin(self, content: Mapping[str, Any]) -> None:
         """Take over what was read of stdin (`StreamDigest.content`)."""
         self._stdin = dict(content)

@@ -242,7 +242,7 @@ class Work:
             )
 
     def _compare(self, manifest: Mapping[str, Any]) -> None:
-        different = changes(manifest["job"], self.job.description(), free=self.job.pieces)
+        different = changes(manifest.get("job", {}), self.job.description(), free=self.job.pieces)
         if different.settings:
             raise ConfigError(
                 f"cannot resume: {different}",

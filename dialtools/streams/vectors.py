@@ -10,7 +10,6 @@ N rows, D dimensions. In memory an embedding is a row of an N×D matrix, never a
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -22,12 +21,11 @@ import orjson
 import pyarrow as pa
 
 from dialtools.errors import DataError, nearest
-from dialtools.shown import listed, quoted
+from dialtools.shown import cut, listed, quoted
 from dialtools.streams.bytesio import display_name, open_input
-from dialtools.streams.chunks import HEAD_BYTES, Chunk, records, table_chunks
-from dialtools.streams.failure import refuse_failed
-from dialtools.streams.formats import DEFAULT, FORMATS, input_format
-from dialtools.streams.npy import BESIDE
+from dialtools.streams.chunks import HEAD_BYTES, Chunk, chunks_of, read_records, records
+from dialtools.streams.formats import FORMATS, input_format
+from dialtools.streams.npy import BESIDE, read_matrix
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.rows import values
 
@@ -81,6 +79,12 @@ class Embeddings:
             )
         return self.columns[name]
 
+    @property
+    def fields(self) -> list[str]:
+        """The fields that its vectors are of, as --field names them; none if it does not tell."""
+        fields = _options(self.metadata).get("field")
+        return [str(field) for field in fields] if isinstance(fields, list) else []
+
     def select(self, rows: np.ndarray) -> Embeddings:
         """Return the rows of an index array."""
         vectors = {name: matrix_ND[rows] for name, matrix_ND in self.vectors.items()}
@@ -126,16 +130,44 @@ def embedding_lines(batch: pa.RecordBatch) -> bytes:
     return b"".join(lines)
 
 
+def making(metadata: Mapping[str, str]) -> dict[str, Any]:
+    """Return what an embedding file tells of its making; of a stranger's rubbish nothing."""
+    try:
+        facts = orjson.loads(metadata.get("dialtools", "{}"))
+    except ValueError:
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+def model_named(metadata: Mapping[str, str]) -> str | None:
+    """Return the model whose vectors an embedding file holds, if it tells."""
+    model = _options(metadata).get("model")
+    return model if isinstance(model, str) else None
+
+
+def _options(metadata: Mapping[str, str]) -> dict[str, Any]:
+    options = making(metadata).get("options")
+    return options if isinstance(options, dict) else {}
+
+
 def read_embeddings(paths: Sequence[str]) -> Embeddings:
     """Read one or several embedding files (Parquet, Arrow, JSONL, .npy) as one.
 
+    Args:
+        paths: files; `-`, or no path at all, is stdin.
+
     Raises:
-        DataError: if a file has no vectors, or files differ in their vectors.
+        DataError: if a file has no vectors, files differ in their vectors, or there are no rows.
     """
-    parts = [_read_file(path) for path in paths]
+    parts = [_read_file(path) for path in paths or ("-",)]
+    whole = parts[0] if len(parts) == 1 else _joined(parts)
+    if not len(whole):
+        raise DataError("holds no rows", where=whole.name)
+    return whole
+
+
+def _joined(parts: Sequence[Embeddings]) -> Embeddings:
     first = parts[0]
-    if len(parts) == 1:
-        return first
     for part in parts[1:]:
         if _dimensions(part) != _dimensions(first):
             raise DataError(f"its vectors are not those of {first.name}", where=part.name)
@@ -155,26 +187,32 @@ def _dimensions(embeddings: Embeddings) -> dict[str, int]:
 
 
 def _read_file(path: str) -> Embeddings:
-    if path.endswith(".npy"):
-        return _read_npy(path)
+    """Read a file, or stdin; it is opened once, as a pipe can be."""
+    name = display_name(path)
     with open_input(path) as stream:
         kind = input_format(path, None, stream.peek(HEAD_BYTES)[:HEAD_BYTES])
-        if FORMATS[kind].lines:
-            return _read_lines(stream, path)
-        return _read_table(table_chunks(stream, path, kind), path)
+        if FORMATS[kind].vectors:
+            return _with_columns(_checked(read_matrix(stream, name), name), path)
+        if not FORMATS[kind].writer:
+            raise DataError(f"{kind} holds no embeddings", where=name, hint="dial-embed makes them")
+        chunks = chunks_of(stream, path, kind)
+        return (_of_lines if FORMATS[kind].lines else _of_batches)(chunks, name)
 
 
-def _read_npy(path: str) -> Embeddings:
-    """Read a bare matrix; ids and labels may lie beside it."""
-    try:
-        with open_input(path) as stream:
-            matrix = np.load(stream, allow_pickle=False)
-    except ValueError as error:
-        raise DataError(f"not a NumPy matrix: {error}", where=path) from None
-    beside = Path(f"{path}{BESIDE}")
-    lines = beside.read_bytes().splitlines() if beside.exists() else []
-    columns = _by_column([orjson.loads(line) for line in lines])
-    return Embeddings({SUFFIX: _checked(matrix, path)}, columns, {}, path)
+def _with_columns(matrix_ND: np.ndarray, path: str) -> Embeddings:
+    """Return a bare matrix with the ids and labels that may lie beside it.
+
+    Raises:
+        DataError: if they are of more rows, or of fewer.
+    """
+    beside = f"{path}{BESIDE}"
+    rows: list[dict[str, Any]] = []
+    if Path(beside).exists():
+        rows = [record for _, record in read_records([beside], policy=Policy())]
+        if len(rows) != len(matrix_ND):
+            message = f"{len(rows):,} rows beside a matrix of {len(matrix_ND):,}"
+            raise DataError(message, where=beside)
+    return Embeddings({SUFFIX: matrix_ND}, _by_column(rows), {}, display_name(path))
 
 
 def _by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -183,7 +221,7 @@ def _by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def _read_table(chunks: Iterable[Chunk], path: str) -> Embeddings:
+def _of_batches(chunks: Iterable[Chunk], path: str) -> Embeddings:
     batches = [chunk.data for chunk in chunks]
     if not batches:
         raise DataError("holds no embeddings", where=path)
@@ -193,7 +231,7 @@ def _read_table(chunks: Iterable[Chunk], path: str) -> Embeddings:
         columns = ", ".join(table.column_names)
         raise DataError(f"has no column named embedding or *_embedding, but {columns}", where=path)
     return Embeddings(
-        {name: _checked(_matrix(table[name], path), path) for name in names},
+        {name: _checked(_matrix(table[name], name, path), path) for name in names},
         {name: _values(table[name]) for name in table.column_names if name not in names},
         _text_metadata(table.schema),
         path,
@@ -207,32 +245,43 @@ def _values(column: pa.ChunkedArray) -> list[Any]:
 def _text_metadata(schema: pa.Schema) -> dict[str, str]:
     """Return the metadata that a writer gave, without what pyarrow adds."""
     metadata = (schema.metadata or {}).items()
-    return {key.decode(): value.decode() for key, value in metadata if key != b"ARROW:schema"}
+    return {
+        key.decode(errors="replace"): value.decode(errors="replace")
+        for key, value in metadata
+        if key != b"ARROW:schema"
+    }
 
 
-def _matrix(column: pa.ChunkedArray, path: str) -> np.ndarray:
+def _matrix(column: pa.ChunkedArray, name: str, path: str) -> np.ndarray:
+    kinds = pa.types
+    is_list = (kinds.is_fixed_size_list, kinds.is_list, kinds.is_large_list)
+    numbers = (kinds.is_floating, kinds.is_integer)
+    if not any(is_kind(column.type) for is_kind in is_list) or not any(
+        is_kind(column.type.value_type) for is_kind in numbers
+    ):
+        what = f"column {name}: expected lists of numbers, got {cut(str(column.type))}"
+        raise DataError(what, where=path)
     if column.null_count:
-        raise DataError(f"column {column.type} has empty rows", where=path)
+        raise DataError(f"column {name} has empty rows", where=path)
     array = column.combine_chunks()
-    if not pa.types.is_fixed_size_list(array.type):
-        rows = array.to_pylist()
-        if len({len(row) for row in rows}) > 1:
-            raise DataError("vectors differ in length", where=path)
-        return np.asarray(rows, np.float32)
     flat = array.flatten().to_numpy(zero_copy_only=False)
-    return flat.reshape(len(array), array.type.list_size)
+    if kinds.is_fixed_size_list(array.type):
+        return flat.reshape(len(array), array.type.list_size)
+    lengths = np.unique(array.value_lengths().to_numpy(zero_copy_only=False))
+    if len(lengths) != 1:
+        raise DataError("vectors differ in length", where=path)
+    return flat.reshape(len(array), lengths[0])
 
 
-def _read_lines(stream: io.BufferedReader, path: str) -> Embeddings:
+def _of_lines(chunks: Iterable[Chunk], path: str) -> Embeddings:
     """Read embeddings of which each is a line of JSON.
 
     Each vector becomes float32 as it is read: as lists of floats all of them would fill memory.
     """
     vectors: dict[str, list[np.ndarray]] = {}
     rows: list[dict[str, Any]] = []
-    lines = stream.read()
-    refuse_failed(lines, display_name(path))
-    for number, record in records(Chunk(path, 1, DEFAULT, lines), Policy()):
+    numbered = chain.from_iterable(records(chunk, Policy()) for chunk in chunks)
+    for number, record in numbered:
         names = [name for name in record if name.endswith(SUFFIX)]
         for name in names:
             vector = _vector(record.pop(name), name, Where(path, number))
@@ -252,16 +301,21 @@ def _read_lines(stream: io.BufferedReader, path: str) -> Embeddings:
 
 def _vector(value: Any, name: str, where: Where) -> np.ndarray:
     try:
-        return np.asarray(value, np.float32)
-    except (TypeError, ValueError):
-        raise DataError(f"{name}: expected numbers", where=where) from None
+        vector = np.asarray(value)
+    except ValueError:  # lists of several lengths
+        vector = np.asarray(None)
+    if vector.ndim != 1 or vector.dtype.kind not in "fiu":  # numpy reads "1", true and null, too
+        raise DataError(f"{name}: expected numbers", where=where)
+    with np.errstate(over="ignore"):
+        return vector.astype(np.float32)
 
 
 def _checked(matrix: np.ndarray, path: str) -> np.ndarray:
-    if matrix.ndim != 2 or not np.issubdtype(matrix.dtype, np.number):
-        message = f"expected a matrix of numbers, got shape {matrix.shape} of {matrix.dtype}"
+    if matrix.ndim != 2 or not matrix.shape[1]:
+        message = f"expected vectors of one length or more, got shape {matrix.shape}"
         raise DataError(message, where=path)
-    matrix = np.asarray(matrix, np.float32)
+    with np.errstate(over="ignore"):  # beyond float32 is not finite, which is told
+        matrix = np.asarray(matrix, np.float32)
     finite = np.isfinite(matrix).all(1)
     if not finite.all():
         raise DataError(f"row {int(np.argmin(finite)) + 1} is not finite", where=path)

@@ -312,7 +312,6 @@ def test_columns_are_named_and_the_baseline_chosen(compare, command: Command, tm
         "did you mean accuracy?" in command("compare", *files, "--metric", "acuracy", code=2).stderr
     )
     assert "nothing to compare it with" in command("compare", files[0], code=2).stderr
-    assert "name score files" in command("compare", code=2).stderr
 
 
 def test_a_file_of_several_models_is_a_column_for_each(compare, tmp_path: Path):

@@ -14,6 +14,7 @@ from dialtools.eval.compare.columns import read_scores
 from dialtools.eval.compare.mteb_tasks import MTEB_TASKS, PROTOCOL
 from dialtools.eval.options.mteb import MtebOptions
 from dialtools.streams.atomic import atomic_file, refuse_existing
+from dialtools.streams.bytesio import display_name
 
 ENGLISH = ["eng-Latn"]
 F1 = {"accuracy": "accuracy", "f1": "macro-f1", "f1_weighted": "weighted-f1"}
@@ -68,7 +69,7 @@ def evaluate(options: MtebOptions) -> Export:
         except ValueError as error:
             export.refused[f"{task} {dataset}"] = str(error)
 
-    where = ", ".join(options.inputs)
+    where = ", ".join(map(display_name, options.inputs or ("-",)))
     if not export.files:
         refused = "; ".join(f"{what}: {why}" for what, why in export.refused.items())
         raise DataError(refused or "holds no scores", where=where)

@@ -15,6 +15,8 @@ def page_of(options: type) -> str:
     return sys.modules[options.__module__].__doc__ or ""
 
 
+SOURCES = ("train", "test", "validation", "pool", "episodes")
+"""Options of tasks that name a file beside the inputs."""
 TABLE_FORMATS = ("table", "jsonl", "markdown", "latex", "csv")
 
 
@@ -64,17 +66,37 @@ class ReportOptions(ScoreOptions):
         shown="the file's",
     )
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files of the arguments; `-` is stdin, which is read where none is named."""
+        if getattr(self, "train", None):
+            return ()
+        return getattr(self, "inputs", ()) or ("-",)
+
+    def refuse_stdin_twice(self) -> None:
+        """Refuse a command line that asks for stdin in two places.
+
+        Raises:
+            ConfigError: naming them.
+        """
+        asked = [f"--{name}" for name in SOURCES if getattr(self, name, None) == "-"]
+        places = ["INPUT"] * self.files.count("-") + asked
+        if len(places) > 1:
+            raise ConfigError(f"stdin can be read once, but is {' and '.join(places)}")
+
 
 @dataclass
 class SplitOptions(ReportOptions):
     """Rows to learn from and rows to be tested on: two files, or one with a split column."""
 
     inputs: tuple[str, ...] = argument(
-        help="one embedding file with a split column, instead of --train and --test"
+        help="one embedding file with a split column (default: stdin), or --train and --test"
     )
-    train: str | None = option(None, metavar="FILE", group="Input", help="embeddings to learn from")
+    train: str | None = option(
+        None, metavar="FILE", group="Input", help="embeddings to learn from; - is stdin"
+    )
     test: str | None = option(
-        None, metavar="FILE", group="Input", help="embeddings to be tested on"
+        None, metavar="FILE", group="Input", help="embeddings to be tested on; - is stdin"
     )
     split: str = option(
         "split", metavar="NAME", group="Input", help="column that tells train from test"
@@ -86,8 +108,9 @@ class SplitOptions(ReportOptions):
 
     def __post_init__(self) -> None:
         files = (self.train, self.test)
-        if bool(self.inputs) == any(files) or any(files) != all(files):
+        if (self.inputs and any(files)) or any(files) != all(files):
             raise ConfigError("name --train FILE and --test FILE, or one file with a split column")
+        self.refuse_stdin_twice()
 
 
 @dataclass
@@ -110,11 +133,10 @@ class ThreePartOptions(SplitOptions):
 class FileOptions(ReportOptions):
     """What scores embedding files by themselves, without rows to learn from."""
 
-    inputs: tuple[str, ...] = argument(help="embedding files")
+    inputs: tuple[str, ...] = argument(help="embedding files (default: stdin)")
 
     def __post_init__(self) -> None:
-        if not self.inputs and not self.print_config:
-            raise ConfigError("name an embedding file", hint="dial-embed makes one")
+        self.refuse_stdin_twice()
 
 
 @dataclass

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dialtools.errors import ConfigError
 from dialtools.eval.options.base import TABLE_FORMATS
 from dialtools.metrics import CORRECTIONS
 from dialtools.options import RunOptions, argument, option
@@ -42,7 +41,7 @@ class CompareOptions(RunOptions):
     inputs: tuple[str, ...] = argument(
         help=(
             "score files, the baseline first; a folder, a glob or NAME=FILE,FILE is one "
-            "model with several seeds"
+            "model with several seeds (default: stdin)"
         ),
         metavar="SCORES",
     )
@@ -108,10 +107,3 @@ class CompareOptions(RunOptions):
         shown="by suffix (.md, .tex, .csv); a table on a terminal, else jsonl",
     )
     overwrite: bool = option(False, group="Output", help="replace an output that exists", how=True)
-
-    def __post_init__(self) -> None:
-        if not self.inputs and not self.print_config:
-            raise ConfigError(
-                "name score files, the baseline first",
-                hint="e.g. dial-eval compare before.jsonl after.jsonl",
-            )

@@ -28,7 +28,10 @@ class EntailOptions(PartOptions):
     """Options of `dial-eval entail`."""
 
     inputs: tuple[str, ...] = argument(
-        help="embeddings of anchor, entailment and contradiction, or of labelled pairs"
+        help=(
+            "embeddings of anchor, entailment and contradiction, or of labelled pairs (default: "
+            "stdin)"
+        )
     )
     texts: tuple[str, ...] = option(
         (),

@@ -26,7 +26,9 @@ from dialtools.values import dataset_task
 class MtebOptions(RunOptions):
     """Options of `dial-eval mteb`."""
 
-    inputs: tuple[str, ...] = argument(help="score files of one model", metavar="SCORES")
+    inputs: tuple[str, ...] = argument(
+        help="score files of one model (default: stdin)", metavar="SCORES"
+    )
     output: str = option(
         "",
         short="-o",
@@ -54,9 +56,5 @@ class MtebOptions(RunOptions):
     def __post_init__(self) -> None:
         if self.print_config:
             return
-        if not self.inputs:
-            raise ConfigError(
-                "name score files", hint="e.g. dial-eval mteb scores.jsonl -o results/"
-            )
         if self.output in ("", "-"):
             raise ConfigError("-o DIR is needed: a file for each task goes there")

@@ -26,7 +26,7 @@ from dialtools.values import PICTURES, at_least, bounded
 class PlotOptions(RunOptions):
     """Options of `dial-eval plot`."""
 
-    inputs: tuple[str, ...] = argument(help="an embedding file")
+    inputs: tuple[str, ...] = argument(help="an embedding file (default: stdin)")
     output: str = option(
         "",
         short="-o",
@@ -79,7 +79,7 @@ class PlotOptions(RunOptions):
     def __post_init__(self) -> None:
         if self.print_config:
             return
-        if len(self.inputs) != 1:
+        if len(self.inputs) > 1:
             raise ConfigError("name one embedding file")
         if Path(self.output).suffix not in (*PICTURES, ".html"):
             raise ConfigError("-o FILE: name it .png, .svg, .pdf or .html")

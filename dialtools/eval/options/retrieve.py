@@ -27,7 +27,9 @@ from dialtools.values import at_least
 class RetrieveOptions(PartOptions):
     """Options of `dial-eval retrieve`."""
 
-    inputs: tuple[str, ...] = argument(help="embeddings of texts, with lists of ids or with labels")
+    inputs: tuple[str, ...] = argument(
+        help="embeddings of texts, with lists of ids or with labels (default: stdin)"
+    )
     lists: str = option(
         "auto",
         choices=("auto", "given", "bm25"),

@@ -30,7 +30,7 @@ class SelectOptions(FileOptions):
     """Options of `dial-eval select`."""
 
     inputs: tuple[str, ...] = argument(
-        help="embeddings of pairs: context_embedding and response_embedding"
+        help="embeddings of pairs: context_embedding and response_embedding (default: stdin)"
     )
     query: str | None = option(
         None,
@@ -53,8 +53,8 @@ class SelectOptions(FileOptions):
         metavar="FILE",
         group="Input",
         help=(
-            "embeddings of candidates; queries then list `candidates` by the pool's id or"
-            " text, the true one in `positive` or `response`"
+            "embeddings of candidates, - is stdin; queries then list `candidates` by the pool's"
+            " id or text, the true one in `positive` or `response`"
         ),
     )
     candidates: int = option(

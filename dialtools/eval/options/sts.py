@@ -23,7 +23,9 @@ from dialtools.values import name_list
 class StsOptions(PartOptions):
     """Options of `dial-eval sts`."""
 
-    inputs: tuple[str, ...] = argument(help="embeddings of two texts a row, and their score")
+    inputs: tuple[str, ...] = argument(
+        help="embeddings of two texts a row, and their score (default: stdin)"
+    )
     texts: tuple[str, ...] = option(
         (),
         metavar="A,B",

@@ -18,7 +18,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import orjson
 
 from dialtools.errors import ConfigError, DataError
 from dialtools.eval import probe, sanity
@@ -195,12 +194,10 @@ def _places(part: Embeddings) -> list[tuple[str, int]]:
 
 def _check_visible(part: Embeddings, options: ActOptions) -> None:
     """Refuse a target that what was embedded rules out: the response has the labels."""
-    provenance = orjson.loads(part.metadata.get("dialtools", "{}"))
-    fields = (provenance.get("options") or {}).get("field") or []
-    embedded = {name for field in fields for name in field.split("+")}
+    embedded = {name for field in part.fields for name in field.split("+")}
     if options.target == "next" and "response" in embedded:
         raise ConfigError(
-            f"its vectors are of {'+'.join(fields)}: the turn that has the acts is visible",
+            f"its vectors are of {'+'.join(part.fields)}: the turn that has the acts is visible",
             where=part.name,
             hint="--target current, or embed the history alone",
         )

@@ -56,7 +56,7 @@ def evaluate(options: RetrieveOptions) -> Scored:
     Raises:
         DataError: if no query has both positives and negatives.
     """
-    source = read_embeddings(options.inputs)
+    source = read_embeddings(options.files)
     lists = options.lists
     if lists == "auto":
         lists = "given" if all(name in source.columns for name in LIST_COLUMNS) else "bm25"

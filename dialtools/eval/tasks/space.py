@@ -20,7 +20,7 @@ def evaluate(options: SpaceOptions) -> list[Score]:
         DataError: if there are fewer than two rows.
     """
     scores = []
-    for path in options.inputs:
+    for path in options.files:
         source = read_embeddings([path])
         parts = rows_by_part(source, split=options.split, part=options.part)
         for setting, part in parts.items():
