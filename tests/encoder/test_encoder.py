@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +23,7 @@ from dialtools.encoder.modeldir import save
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.sequences import sequences_of
 from dialtools.encoder.tokens import SpecialTokens, assemble, tokenise
-from dialtools.errors import ModelError
+from dialtools.errors import ConfigError, ModelError
 
 TEXTS = [
     "a table for two please",
@@ -205,6 +208,79 @@ def test_the_saved_directory_gives_the_same_vectors_in_three_libraries(small, tm
         POOLINGS[pooling].load()(hidden, tokens["attention_mask"]).numpy(), ours, atol=2e-6
     )
     small.pooling = "mean"
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_a_saved_directory_states_pooling_length_and_normalisation(
+    small, tmp_path: Path, normalize: bool
+):
+    def told(path: str) -> Any:
+        return json.loads((tmp_path / path).read_text(encoding="utf-8"))
+
+    encoder = fresh_encoder(small.tokenizer, hidden=64, layers=1, pooling="cls", max_length=77)
+    encoder.normalize = normalize
+    save(encoder, tmp_path, provenance={"options": {"lr": 1}}, card="# card\n")
+    steps = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
+    assert [(m["idx"], m["name"], m["path"], m["type"]) for m in told("modules.json")] == [
+        (i, str(i), path, f"sentence_transformers.models.{kind}")
+        for i, (path, kind) in enumerate(steps[: 2 + normalize])
+    ]
+    assert (tmp_path / "2_Normalize").is_dir() is normalize
+    assert told("sentence_bert_config.json") == {"max_seq_length": 77, "do_lower_case": False}
+    pooling = told("1_Pooling/config.json")
+    assert pooling["pooling_mode"] == "cls" and pooling["word_embedding_dimension"] == 64
+    assert [key for key, value in pooling.items() if value is True] == ["pooling_mode_cls_token"]
+    assert told("dialtools.json")["options"] == {"lr": 1}
+    assert (tmp_path / "README.md").read_text() == "# card\n"
+    modes = {(tmp_path / name).stat().st_mode for name in ("README.md", "model.safetensors")}
+    assert len(modes) == 1, "whoever may read one may read the other"
+    back = Encoder.load(str(tmp_path))
+    assert (back.pooling, back.max_length, back.normalize) == ("cls", 77, normalize)
+    assert Encoder.load(str(tmp_path), pooling="max", max_length=9).max_length == 9
+    assert back.digest() == encoder.digest() and len(back.digest()) == 16
+
+
+def test_models_are_told_apart_by_every_weight(small):
+    same, other = (fresh_encoder(small.tokenizer, hidden=64, layers=1) for _ in range(2))
+    assert same.digest() == other.digest()
+    with torch.no_grad():
+        list(other.backbone.parameters())[-1][-1] += 1e-3
+    assert same.digest() != other.digest()
+
+
+def test_frozen_are_the_embeddings_and_the_first_layers(small):
+    encoder = fresh_encoder(small.tokenizer, hidden=64, layers=3)
+    encoder.freeze(2)
+    free = {name for name, p in encoder.backbone.named_parameters() if p.requires_grad}
+    assert free and all(name.startswith(("encoder.layer.2.", "pooler.")) for name in free)
+    assert {name for name, _ in encoder.backbone.named_parameters() if ".layer.2." in name} <= free
+    for layers in (3, 4):
+        with pytest.raises(ConfigError, match="the encoder has 3 layers") as error:
+            encoder.freeze(layers)
+        assert "at most 2" in str(error.value.hint)
+
+
+def test_vectors_are_pooled_in_float32_whatever_the_layers_compute_in(small):
+    ids = torch.randint(5, 30, (3, 9))
+    mask = torch.ones_like(ids)
+    small.eval()
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        hidden = small.tokens(ids, mask)
+        pooled = small(ids, mask)
+    assert pooled.dtype == torch.float32
+    torch.testing.assert_close(pooled, hidden.float().mean(1))
+
+
+def test_new_tokens_are_single_and_begin_as_the_mean_of_the_others(small):
+    encoder = fresh_encoder(train_tokenizer(TEXTS * 5, vocab_size=400), hidden=64, layers=1)
+    before = encoder.backbone.get_input_embeddings().weight.detach().clone()
+    encoder.add_tokens(["{SLOT}", "{Day}"])
+    encoder.add_tokens(["{SLOT}"])
+    weight = encoder.backbone.get_input_embeddings().weight.detach()
+    torch.testing.assert_close(weight[:-2], before)
+    torch.testing.assert_close(weight[-2:], before.mean(0).expand(2, -1))
+    ids = encoder.tokenizer("a {Day} {SLOT}", add_special_tokens=False)["input_ids"]
+    assert ids[-2:] == [len(before) + 1, len(before)]
 
 
 def test_a_directory_that_is_no_model_is_told_in_one_line(tmp_path):

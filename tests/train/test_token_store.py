@@ -7,12 +7,15 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from train_parts import letters_encoder, stored
 
 from dialtools.encoder.encoder import Encoder
+from dialtools.streams.chunks import read_chunks
+from dialtools.streams.policy import Policy
 from dialtools.train.data import spool as spooling
 from dialtools.train.data.spool import HashIndex
 from dialtools.train.data.store import Store, placeholders, utterance_texts
@@ -117,6 +120,72 @@ def test_a_store_tells_the_pairs_that_went_in(
     counts = {"pairs": 4, "utterances": 12, "turns": 7, "longest_window": 3, "skipped": 0}
     assert store.counts == counts | {"tokens": len(store.tokens)}
     assert store.record(2) == {"context": ["h", "a b", "i"], "response": "d"}
+
+
+def arrow(rows: list[dict], kind: str) -> pa.RecordBatch:
+    """Return records as a batch whose lists are lists, or views in an order of their own."""
+    columns: dict[str, pa.Array] = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        values = [row.get(name) for row in rows]
+        column = pa.array(values)
+        if pa.types.is_list(column.type) and kind == "views":
+            sizes = [len(value or []) for value in values]
+            backwards = [text for value in reversed(values) for text in value or []]
+            starts = [sum(sizes[i + 1 :]) for i in range(len(rows))]
+            mask = pa.array([value is None for value in values])
+            column = pa.ListViewArray.from_arrays(
+                pa.array(starts, pa.int32()),
+                pa.array(sizes, pa.int32()),
+                pa.array(backwards, pa.string()),
+                mask=mask,
+            )
+        elif kind == "large":
+            column = column.cast(
+                pa.large_list(pa.large_string())
+                if pa.types.is_list(column.type)
+                else pa.large_string()
+                if pa.types.is_string(column.type)
+                else column.type
+            )
+        columns[name] = column
+    return pa.RecordBatch.from_pydict(columns)
+
+
+@pytest.mark.parametrize("template", [False, True])
+@pytest.mark.parametrize("kind", ["lists", "views", "large"])
+def test_a_store_of_columns_is_that_of_lines(
+    kind: str, template: bool, encoder: Encoder, tmp_path: Path
+):
+    """Records that lack a field, speakers too, lie between others that have it."""
+    rows = [row if template else without(row, "template") for row in ROWS]
+    rows[3] = rows[3] | {"speakers": ["system", "user", "user"]}  # of which turns, nobody knows
+    parts = [arrow(rows[:3], kind).slice(1), arrow(rows, kind)]
+    paths = []
+    for i, batch in enumerate(parts):
+        paths.append(str(tmp_path / f"{i}.arrow"))
+        with pa.ipc.new_stream(paths[-1], batch.schema) as stream:
+            stream.write_batch(batch)
+    spooling.spool(tmp_path / "columns", read_chunks(paths), Policy())
+    lines = stored([rows[1:3], rows], tmp_path, encoder)
+    spooling.tokenise_store(tmp_path / "columns", encoder.tokenizer)
+    columns = Store(tmp_path / "columns")
+    silent = [
+        without(row, "speakers")
+        if len(row.get("speakers", ())) == 3 and len(row["context"]) == 1
+        else row
+        for row in rows
+    ]
+    assert told(columns) == told(lines) == expected(silent[1:3] + silent)
+    for name in ("weight", "dialogue", "template"):
+        np.testing.assert_array_equal(getattr(columns, name), getattr(lines, name))
+
+
+def without(row: dict, name: str) -> dict:
+    return {key: value for key, value in row.items() if key != name}
+
+
+def test_a_window_is_as_long_as_the_longest_context(encoder: Encoder, tmp_path: Path):
+    assert stored([ROWS[1:2]], tmp_path, encoder).counts["longest_window"] == 1
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 9])

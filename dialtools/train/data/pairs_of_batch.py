@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dialtools.roles import role_of
+from dialtools.roles import UNKNOWN, role_of
 from dialtools.train.data.chunk_pairs import LISTS, ChunkPairs, TurnLists, is_weight
 
 
@@ -78,14 +78,16 @@ def _lists_of_column(batch: pa.RecordBatch, name: str, texts: list[str]) -> Turn
 
 def _roles_of_batch(batch: pa.RecordBatch, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the roles of all context turns and of the responses; unknown, if not all are said."""
-    if "speakers" in batch.schema.names and not batch["speakers"].null_count:
-        starts, speaker_sizes, speakers = _views(batch["speakers"])
-        if (speaker_sizes == sizes + 1).all():
-            names = speakers.to_pylist()
-            known = {name: role_of(name) for name in set(names)}
-            roles = np.fromiter((known[name] for name in names), np.uint8, len(names))
-            return roles[_ranges(starts, sizes)], roles[starts + sizes]
-    return np.zeros(int(sizes.sum()), np.uint8), np.zeros(len(sizes), np.uint8)
+    if "speakers" not in batch.schema.names:
+        return np.zeros(int(sizes.sum()), np.uint8), np.zeros(len(sizes), np.uint8)
+    column = batch["speakers"]
+    starts, speaker_sizes, speakers = _views(column)
+    said = np.asarray(column.is_valid()) & (speaker_sizes == sizes + 1)
+    names = speakers.to_pylist()
+    known = {name: role_of(name) for name in set(names)}
+    roles = np.fromiter((*map(known.__getitem__, names), UNKNOWN), np.uint8, len(names) + 1)
+    turns = np.where(np.repeat(said, sizes), _ranges(starts, sizes), len(names))
+    return roles[turns], roles[np.where(said, starts + sizes, len(names))]
 
 
 def _views(column: Any) -> tuple[np.ndarray, np.ndarray, Any]:
