@@ -105,5 +105,5 @@ def _word(fields: list[bytes], width: int) -> tuple[str, np.ndarray]:
         word = b" ".join(fields[:border]).decode("utf-8")
     except (ValueError, UnicodeDecodeError):
         return "", np.zeros(0, np.float32)
-    usable = len(row_D) == width and np.isfinite(row_D).all()
+    usable = len(row_D) == width > 0 and np.isfinite(row_D).all()
     return (word, row_D) if usable else ("", row_D)

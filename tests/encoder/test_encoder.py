@@ -23,6 +23,7 @@ from dialtools.encoder.modeldir import save
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.sequences import sequences_of
 from dialtools.encoder.tokens import SpecialTokens, assemble, tokenise
+from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, ModelError
 
 TEXTS = [
@@ -320,3 +321,35 @@ def test_any_family_of_backbone_encodes_and_pads_on_its_side(small, family):
 def test_the_stated_length_never_exceeds_what_the_backbone_can(minilm):
     assert Encoder.load(minilm, max_length=9999).max_length == 512
     assert SimpleNamespace(**vars(Encoder.load(minilm))).max_length == 256
+
+
+@pytest.mark.parametrize("header", ["", "3 2\n"])
+def test_word_vectors_are_averaged_over_the_words_that_are_known(tmp_path: Path, header: str):
+    lines = f"{header}good 1 2\nnew york 3 -4\nthe 0.5 0\ngood 9 9\n"
+    (tmp_path / "words.txt").write_text(lines)
+    encoder = WordVectors.load(str(tmp_path / "words.txt"))
+    assert encoder.words == {"good": 0, "new york": 1, "the": 2} and encoder.dimension == 2
+    vectors, counts = encoder.encode(["The GOOD one", "nothing", "", "good"])
+    assert vectors.tolist() == [[0.75, 1], [0, 0], [0, 0], [1, 2]]
+    assert counts.tolist() == [3, 1, 0, 1] and vectors.dtype == np.float32
+    other = WordVectors(dict(encoder.words), encoder.matrix + 1)
+    assert len(encoder.digest()) == 16 and encoder.digest() != other.digest()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a 1 2\nb 1\n", "line 2: expected a word and 2 numbers"),
+        ("a 1 2\nb 1 x\n", "line 2: expected a word and 2 numbers"),
+        ("a 1 2\nb 1 inf\n", "line 2"),
+        ("a\n", "line 1: expected a word and its numbers"),
+        ("7 2\n", "holds no word vectors"),
+        ("", "holds no word vectors"),
+    ],
+)
+def test_a_file_that_holds_no_word_vectors_is_told_by_its_line(
+    tmp_path: Path, text: str, says: str
+):
+    (tmp_path / "words.txt").write_text(text)
+    with pytest.raises(ModelError, match=says):
+        WordVectors.load(str(tmp_path / "words.txt"))
