@@ -10,9 +10,10 @@ import orjson
 
 from dialtools.augment.options import AugmentOptions
 from dialtools.augment.tagger import BATCH, Tagger
-from dialtools.corpora.dialogues import TEXT_KEYS, TURN_KEYS, BadDialogue, dialogue
+from dialtools.corpora.dialogues import TURN_KEYS, dialogue
+from dialtools.corpora.fields import TEXT_KEYS, BadRecord
 from dialtools.corpora.read import record_chunks
-from dialtools.corpora.utterances import BadUtterance, Span, apart, slots, utterance
+from dialtools.corpora.utterances import Span, apart, slots, utterance
 from dialtools.streams.chunks import whole_records
 from dialtools.streams.policy import Policy, Where
 
@@ -88,7 +89,7 @@ def _items(
             where = Where(chunk.name, number)
             try:
                 yield _item(where, record, marked)
-            except (BadUtterance, BadDialogue) as error:
+            except BadRecord as error:
                 policy.reject(where, str(error), record)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from dialtools.corpora.fields import NAMES, TEXT_KEYS, BadRecord, json_kind, name
+
 TURN_KEYS = ("turns", "dialogue", "messages")
 HISTORY, RESPONSE = "history", "response"
-TEXT_KEYS = ("text", "utterance", "content")
 SPEAKER_KEYS = ("speaker", "role", "author")
 
 
@@ -19,29 +20,29 @@ class Dialogue(NamedTuple):
     speakers: list[str | None]
 
 
-class BadDialogue(ValueError):
-    """A record that is no dialogue; the message names the field."""
+class BadDialogue(BadRecord):
+    """A record that is no dialogue."""
 
 
 def dialogue(record: Mapping[str, Any]) -> Dialogue:
     """Return the dialogue of a record.
 
     Raises:
-        BadDialogue: naming the field, what was expected and what was found.
+        BadRecord: naming the field, what was expected and what was found.
     """
     key, turns = field_of_turns(record)
     identity = record.get("id", record.get("dialogue_id"))
     try:  # the common dialect, fast
-        return Dialogue(
-            _identity(identity),
-            [t["text"].strip() for t in turns],
-            [t.get("speaker") for t in turns],
-        )
+        texts = [t["text"].strip() for t in turns]
+        speakers = [t.get("speaker") for t in turns]
+        common = NAMES.issuperset(map(type, speakers))
     except (KeyError, TypeError, AttributeError):
+        common = False
+    if not common:
         pairs = [_turn(turn, f"{key}[{i}]") for i, turn in enumerate(turns)]
         texts = [text for text, _ in pairs]
         speakers = [speaker for _, speaker in pairs]
-        return Dialogue(_identity(identity), texts, speakers)
+    return Dialogue(identity_of(identity, "id"), texts, speakers)
 
 
 def field_of_turns(record: Mapping[str, Any]) -> tuple[str, list[Any]]:
@@ -67,8 +68,16 @@ def field_of_turns(record: Mapping[str, Any]) -> tuple[str, list[Any]]:
     return key, [*turns, {"text": record[RESPONSE], "speaker": record.get("speaker")}]
 
 
-def _identity(value: Any) -> str | None:
-    return None if value is None else str(value)
+def identity_of(value: Any, field: str) -> str | None:
+    """Return what something is called by, as text; None if it has no name.
+
+    Raises:
+        BadRecord: if it is neither a text nor a number.
+    """
+    if type(value) is str or value is None:
+        return value
+    name(value, field)
+    return str(value)
 
 
 def _turn(turn: Any, where: str) -> tuple[str, str | None]:
@@ -85,18 +94,3 @@ def _turn(turn: Any, where: str) -> tuple[str, str | None]:
     if speaker is not None and not isinstance(speaker, str):
         raise BadDialogue(f"{where}.speaker: expected a string, got {json_kind(speaker)}")
     return turn[key].strip(), speaker
-
-
-def json_kind(value: Any) -> str:
-    """Return the JSON name of a value's type."""
-    names = {
-        bool: "a boolean",
-        int: "a number",
-        float: "a number",
-        str: "a string",
-        list: "a list",
-        dict: "an object",
-    }
-    if value is None:
-        return "null"
-    return names.get(type(value)) or getattr(value, "kind", type(value).__name__)

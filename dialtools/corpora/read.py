@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dialtools.corpora.delimited import row_chunks
-from dialtools.corpora.dialogues import TEXT_KEYS, TURN_KEYS, BadDialogue, Dialogue, dialogue
+from dialtools.corpora.dialogues import HISTORY, RESPONSE, TURN_KEYS, Dialogue, dialogue
+from dialtools.corpora.fields import TEXT_KEYS, BadRecord
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import plain_dialogues
 from dialtools.corpora.published import corpus_chunks, corpus_of
@@ -17,6 +18,8 @@ from dialtools.streams.formats import FORMATS, input_format
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
 
+DIALOGUE_FIELDS = (*TURN_KEYS, *TEXT_KEYS, HISTORY, RESPONSE, "speaker", "id", "dialogue_id")
+"""All that a dialogue is read from."""
 HINT_OF_UTTERANCES = "--kind self makes pairs of utterances"
 
 
@@ -99,7 +102,7 @@ def dialogues(
         yield from plain_dialogues(chunk, policy)
         return
     shape = Shaper(logs, tally)
-    for number, record in records(chunk, policy):
+    for number, record in records(chunk, policy, DIALOGUE_FIELDS):
         if utterances and _is_utterance(record):
             record = {"id": record.get("id"), "turns": [record]}
         try:
@@ -107,7 +110,7 @@ def dialogues(
                 yield number, dialogue(record)
             else:
                 yield from [(number, dialogue(part)) for part in shape(record)]
-        except BadDialogue as error:
+        except BadRecord as error:
             _reject(policy, Where(chunk.name, number), error, record)
 
 
@@ -123,7 +126,7 @@ def dialogue_records(
     for number, record in whole_records(chunk, policy):
         try:
             yield from [(number, part) for part in shape(record, nulls=not chunk.columnar)]
-        except BadDialogue as error:
+        except BadRecord as error:
             _reject(policy, Where(chunk.name, number), error, record)
 
 
@@ -131,6 +134,6 @@ def _is_utterance(record: dict[str, Any]) -> bool:
     return any(key in record for key in TEXT_KEYS) and not any(key in record for key in TURN_KEYS)
 
 
-def _reject(policy: Policy, where: Where, error: BadDialogue, record: dict[str, Any]) -> None:
+def _reject(policy: Policy, where: Where, error: BadRecord, record: dict[str, Any]) -> None:
     hint = HINT_OF_UTTERANCES if _is_utterance(record) else None
     policy.reject(where, str(error), record, hint)

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any
 
-from dialtools.corpora.dialogues import SPEAKER_KEYS, TEXT_KEYS, TURN_KEYS, BadDialogue, json_kind
+from dialtools.corpora.dialogues import SPEAKER_KEYS, TURN_KEYS, BadDialogue, identity_of
+from dialtools.corpora.fields import TEXT_KEYS, json_kind
 from dialtools.corpora.options import EVERY_OTHER, LogOptions
 from dialtools.corpora.times import BadTime, seconds
 from dialtools.streams.tally import Tally
@@ -63,13 +64,13 @@ class Shaper:
         if not nulls:
             turns = [{k: v for k, v in turn.items() if v is not None} for turn in turns]
         named = "id" if record.get("id") is not None else "dialogue_id"
-        identity = record.get(named)
+        identity = identity_of(record.get(named), named)
         rest = {k: v for k, v in record.items() if k not in (key, named)}
         for number, session in enumerate(self._sessions(turns, times), 1):
             if identity is None:
                 yield {**rest, "turns": session}
                 continue
-            name = str(identity) if number == 1 else f"{identity}#{number}"
+            name = identity if number == 1 else f"{identity}#{number}"
             yield {"id": name, **rest, "turns": session}
 
     def _turns(self, turns: list[Any], key: str) -> tuple[list[dict[str, Any]], list[float]]:

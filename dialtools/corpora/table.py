@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from dialtools.corpora import delimited
-from dialtools.corpora.dialogues import json_kind
+from dialtools.corpora.fields import json_kind
 from dialtools.corpora.gather import Row, gathered
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.times import BadTime, rank, seconds

@@ -10,7 +10,7 @@ import re
 from datetime import date, datetime, time
 from typing import Any
 
-from dialtools.corpora.dialogues import json_kind
+from dialtools.corpora.fields import json_kind
 from dialtools.corpora.options import DAY_FIRST, MONTH_FIRST
 from dialtools.shown import quoted
 from dialtools.streams.carried import Carried

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dialtools.corpora.fields import BadRecord, Check, names, refuse, text_of_turn, turns
 from dialtools.errors import DataError, nearest
 from dialtools.roles import SYSTEM, UNKNOWN, not_empty, role_of
 from dialtools.shown import listed, quoted
@@ -21,7 +22,7 @@ def turns_of(record: Mapping[str, Any], name: str) -> Turns:
     """Return the turns of a field, ready for the encoder: none of them is empty.
 
     Raises:
-        ValueError: if it is neither a text nor a list of turns.
+        BadRecord: if it is neither a text nor a list of turns.
     """
     if "+" in name:
         return _joined([turns_of(record, part) for part in name.split("+")])
@@ -29,16 +30,14 @@ def turns_of(record: Mapping[str, Any], name: str) -> Turns:
     value = record.get(name)
     if isinstance(value, str):
         return (not_empty(value),), _role_of_text(record, name)
-    if not isinstance(value, list) or not value:
-        raise ValueError(f"{name}: expected a text or a list of turns")
+    if not isinstance(value, list):
+        refuse(name, "a text or a list of turns", value)
+    if not value:
+        raise BadRecord(f"{name}: expected a text or a list of turns, got an empty one")
 
-    texts: list[str] = []
-    for turn in value:
-        text = turn.get("text") if isinstance(turn, dict) else turn
-        if not isinstance(text, str):
-            raise ValueError(f"{name}: expected texts")
-        texts.append(not_empty(text))
-    return tuple(texts), _roles_of_turns(record, value)
+    turns(value, name)
+    texts = tuple(not_empty(text_of_turn(turn)) for turn in value)
+    return texts, _roles_of_turns(record, value)
 
 
 def _joined(fields: Sequence[Turns]) -> Turns:
@@ -55,25 +54,32 @@ def _role_of_text(record: Mapping[str, Any], name: str) -> tuple[int] | None:
     """A response is somebody's turn; any other single text is nobody's."""
     if name != "response":
         return None
-    speakers = record.get("speakers")
+    speakers = _speakers(record)
     return (role_of(speakers[-1]) if speakers else SYSTEM,)
+
+
+def _speakers(record: Mapping[str, Any]) -> list[str | None]:
+    speakers = record.get("speakers")
+    if speakers is not None and type(speakers) is not list:
+        names(speakers, "speakers")
+    return speakers or []
 
 
 def _roles_of_turns(record: Mapping[str, Any], turns: list[Any]) -> tuple[int, ...]:
     """Return who said each turn: by the turns themselves, else by the record's `speakers`."""
     if all(isinstance(turn, dict) for turn in turns):
         return tuple(role_of(turn.get("speaker")) for turn in turns)
-    speakers = record.get("speakers") or ()
+    speakers = _speakers(record)
     if len(speakers) < len(turns):
         return (UNKNOWN,) * len(turns)
     return tuple(map(role_of, speakers[: len(turns)]))
 
 
-def field_of(where: Where, record: Mapping[str, Any], name: str) -> Any:
+def field_of(where: Where, record: Mapping[str, Any], name: str, check: Check | None = None) -> Any:
     """Return a field of a record.
 
     Raises:
-        DataError: if it is not there, or null.
+        DataError: if it is not there, or null, or does not pass the check.
     """
     if record.get(name) is None:
         raise DataError(
@@ -81,6 +87,11 @@ def field_of(where: Where, record: Mapping[str, Any], name: str) -> Any:
             where=where,
             hint=nearest(name, list(record)),
         )
+    if check:
+        try:
+            check(record[name], name)
+        except BadRecord as error:
+            raise DataError(str(error), where=where) from None
     return record[name]
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from dialtools.corpora.dialogues import json_kind
+from dialtools.corpora.fields import BadRecord, json_kind
 
 ANNOTATED = ("annot_utt", "answer_annotation")
 NAMES = {
@@ -28,8 +28,8 @@ class Span(NamedTuple):
     label: str
 
 
-class BadUtterance(ValueError):
-    """A record that is no utterance; the message names the field."""
+class BadUtterance(BadRecord):
+    """A record that is no utterance."""
 
 
 class Utterance(NamedTuple):

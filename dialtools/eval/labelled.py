@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dialtools.corpora import fields
 from dialtools.errors import DataError
 from dialtools.metrics.space import unit
 from dialtools.streams.vectors import Embeddings
@@ -42,6 +43,7 @@ def labelled_rows(
     values = part.column(label)
     if None in values:
         raise DataError(f"row {values.index(None) + 1} has no {label}", where=part.name)
+    part.column(label, fields.label)
     if not values:
         raise DataError("holds no rows", where=part.name)
     matrix_ND = part.matrix if vectors is None else vectors

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dialtools.corpora.fields import texts
 from dialtools.corpora.turns import Record, Turns, column_of_turns, field_of
 from dialtools.errors import DataError
 from dialtools.finetune.options import FinetuneOptions, other_default
@@ -121,12 +122,7 @@ class Act(Task[ActProtocol]):
 
     def _acts(self, record: Record) -> set[str]:
         where, fields = record
-        value = field_of(where, fields, self.options.label)
-        if isinstance(value, list) and all(isinstance(name, str) for name in value):
-            return set(value)
-        raise DataError(
-            f"{self.options.label}: expected a list of names, got {str(value)[:40]!r}", where=where
-        )
+        return set(field_of(where, fields, self.options.label, texts))
 
     def setting(self, shots: int) -> str:
         return f"{self.options.target} {super().setting(shots)}"

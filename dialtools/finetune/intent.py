@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dialtools.corpora.fields import label
 from dialtools.corpora.turns import Record, column_of_turns, field_of
 from dialtools.errors import DataError
 from dialtools.finetune.options import FinetuneOptions
@@ -93,12 +94,7 @@ class Intent(Task[IntentProtocol]):
 
     def _label(self, record: Record) -> str:
         where, fields = record
-        value = field_of(where, fields, self.options.label)
-        if not isinstance(value, str | int):
-            raise DataError(
-                f"{self.options.label}: expected a name, got {str(value)[:40]!r}", where=where
-            )
-        return str(value)
+        return str(field_of(where, fields, self.options.label, label))
 
     def _wanted(self, records: Sequence[Record]) -> list[Record]:
         left_out = self.options.without

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dialtools.corpora import splits
+from dialtools.corpora.fields import label
 from dialtools.corpora.read import read_records
 from dialtools.corpora.turns import Record, field_of
 from dialtools.errors import DataError
@@ -33,7 +34,7 @@ def read_rows(options: FinetuneOptions) -> Rows:
         )
 
     records = _records(options.inputs, options)
-    names = (field_of(where, record, options.split) for where, record in records)
+    names = (field_of(where, record, options.split, label) for where, record in records)
     by_split = splits.rows_by_split(names)
 
     def part(name: str) -> list[Record]:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dialtools.corpora.dialogues import TEXT_KEYS, TURN_KEYS, dialogue, json_kind
+from dialtools.corpora.dialogues import TURN_KEYS, dialogue
+from dialtools.corpora.fields import TEXT_KEYS, BadRecord, json_kind
 from dialtools.shown import listed, quoted
 
 RESPONSE, TEXT, COUNT = "response", "text", "count"
 LARGEST = 1 << 62
 """Beyond it the sums of 64-bit counts could overflow."""
-
-
-class BadField(ValueError):
-    """A record without the field that is counted, or with something else than text in it."""
 
 
 def field_texts(record: dict[str, Any], name: str | None) -> list[str]:
@@ -24,8 +21,7 @@ def field_texts(record: dict[str, Any], name: str | None) -> list[str]:
         name: None is the response of a pair, the turns of a dialogue, the text of an utterance.
 
     Raises:
-        BadField: if there is no such field, or it holds something else.
-        BadDialogue: if the turns are none.
+        BadRecord: if there is no such field, or it holds something else.
     """
     if name is None:
         if RESPONSE in record:
@@ -35,9 +31,9 @@ def field_texts(record: dict[str, Any], name: str | None) -> list[str]:
         elif TEXT in record:
             name = TEXT
         else:
-            raise BadField(f'no "response", "turns" or "text"; there are {_names(record)}')
+            raise BadRecord(f'no "response", "turns" or "text"; there are {_names(record)}')
     if name not in record:
-        raise BadField(f"no field {quoted(name)}; there are {_names(record)}")
+        raise BadRecord(f"no field {quoted(name)}; there are {_names(record)}")
     value = record[name]
     if type(value) is list:
         return [_text(part, f"{name}[{i}]") for i, part in enumerate(value)]
@@ -48,11 +44,11 @@ def count_of(record: Mapping[str, Any]) -> int:
     """Return the count of a frequency record.
 
     Raises:
-        BadField: if it has none.
+        BadRecord: if it has none.
     """
     count = record.get(COUNT)
     if type(count) is not int or not 0 < count < LARGEST:
-        raise BadField('"count" must be a whole number above 0')
+        raise BadRecord('"count" must be a whole number above 0')
     return count
 
 
@@ -65,4 +61,4 @@ def _text(value: Any, where: str) -> str:
         value = next((value[key] for key in TEXT_KEYS if key in value), value)
     if type(value) is str:
         return value
-    raise BadField(f"{where}: expected text, got {json_kind(value)}")
+    raise BadRecord(f"{where}: expected text, got {json_kind(value)}")

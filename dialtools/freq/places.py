@@ -7,6 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from dialtools.corpora import fields
+from dialtools.corpora.dialogues import identity_of
 from dialtools.freq.fields import LARGEST, RESPONSE
 from dialtools.streams.rows import rows
 
@@ -34,6 +36,9 @@ class Places:
 
         Args:
             name: the field that is counted, if it was named.
+
+        Raises:
+            BadRecord: if its place is none.
         """
         if name not in (None, RESPONSE) or RESPONSE not in record or "window" not in record:
             return None
@@ -41,9 +46,13 @@ class Places:
         turn = record.get("turn")
         window = record["window"]
         if type(turn) is not int or abs(turn) >= LARGEST:
+            if turn is not None:
+                fields.place(turn, "turn")
             return None
         if identity is not None:
-            return str(identity), turn
+            return identity_of(identity, "dialogue_id"), turn
+        if type(window) is not int:
+            fields.place(window, "window")
 
         # dial-pairs writes the windows of a response one after another: a window again is another
         if self.response != (turn, record[RESPONSE]) or window in self.windows:

@@ -17,10 +17,11 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dialtools.corpora.dialogues import TURN_KEYS, BadDialogue
+from dialtools.corpora.dialogues import TURN_KEYS
+from dialtools.corpora.fields import BadRecord, text
 from dialtools.errors import nearest
 from dialtools.freq.columns import integers, is_utf8, strings
-from dialtools.freq.fields import COUNT, RESPONSE, TEXT, BadField, count_of, field_texts
+from dialtools.freq.fields import COUNT, RESPONSE, TEXT, count_of, field_texts
 from dialtools.freq.places import Places
 from dialtools.streams.chunks import Chunk, decode, records, whole_records
 from dialtools.streams.policy import Policy, Where
@@ -112,7 +113,10 @@ class Extractor:
             texts.dialogue = strings(batch, "dialogue_id")
             texts.turn = integers(batch, "turn")
             if texts.dialogue is None or texts.turn is None:
-                texts.dialogue, texts.turn = self.places.columns(batch)
+                try:
+                    texts.dialogue, texts.turn = self.places.columns(batch)
+                except BadRecord:  # the rows tell which
+                    return None
         return texts
 
     def _column_name(self, names: set[str]) -> str:
@@ -133,7 +137,8 @@ class Extractor:
             try:
                 texts = self.texts_of(record)
                 count = count_of(record) if self.merge else 1
-            except (BadField, BadDialogue) as error:
+                place = self.places.place(record, self.field) if self.tell_places else None
+            except BadRecord as error:
                 where = Where(chunk.name, number)
                 self.policy.reject(where, str(error), record, self._hint(record))
                 continue
@@ -141,7 +146,7 @@ class Extractor:
             if self.merge:
                 rows.counts.append(count)
             if self.tell_places:
-                self._place(record, len(texts), rows)
+                self._place(place, len(texts), rows)
             if self.keep:
                 rows.keep(number, record)
 
@@ -156,9 +161,8 @@ class Extractor:
             payload=rows.payload() if self.keep else None,
         )
 
-    def _place(self, record: dict[str, Any], texts: int, rows: _Rows) -> None:
+    def _place(self, place: tuple[str | None, int] | None, texts: int, rows: _Rows) -> None:
         """Note the turn of each text of a record; what is no pair has turns of its own."""
-        place = self.places.place(record, self.field)
         rows.of_pairs = rows.of_pairs or place is not None
         for _ in range(texts):
             identity, turn = place or (None, self.places.next())
@@ -169,13 +173,13 @@ class Extractor:
         """Return the texts of a record.
 
         Raises:
-            BadField: if it has no such field, or that is no text, or several where one is needed.
-            BadDialogue: if its turns are none.
+            BadRecord: if it has no such field, or that is no text, or several where one is needed.
         """
+        if self.merge:
+            text(record.get(TEXT), TEXT)
         texts = field_texts(record, TEXT if self.merge else self.field)
-        if (self.keep or self.merge) and len(texts) != 1:
-            what = "--annotate weighs" if self.keep else "a count is of"
-            raise BadField(f"holds {len(texts)} texts; {what} records of one")
+        if self.keep and len(texts) != 1:
+            raise BadRecord(f"holds {len(texts)} texts; --annotate weighs records of one")
         return texts
 
     def _hint(self, record: dict[str, Any]) -> str | None:

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from dialtools.chance import split_of
-from dialtools.corpora.dialogues import Dialogue
+from dialtools.corpora import fields
+from dialtools.corpora.dialogues import Dialogue, identity_of
+from dialtools.corpora.fields import BadRecord
 from dialtools.corpora.read import dialogues
 from dialtools.pairs.filters import id_or_text, kept
 from dialtools.pairs.options import PairOptions
@@ -25,6 +27,7 @@ from dialtools.streams.tally import Tally
 PREMISE = ("premise", "text1", "sentence1")
 HYPOTHESIS = ("hypothesis", "text2", "sentence2")
 LABEL = ("label", "gold_label")
+ENTAILMENT = (PREMISE, HYPOTHESIS, LABEL)
 POSITIVE = ("entailment", "positive")
 """Labels of two texts that are a pair: of SNLI and MNLI, of Dialogue NLI."""
 FEW_TURNS = 16
@@ -139,27 +142,34 @@ def _from_entailment(
 ) -> tuple[FlatTurns, Pairs]:
     """Return premise and hypothesis of records labelled entailment, as two turns (DSE-dianli)."""
     turns = FlatTurns()
-    for line, record in records(chunk, policy):
-        premise, hypothesis = _text(record, PREMISE), _text(record, HYPOTHESIS)
-        label = _text(record, LABEL)
-        if premise is None or hypothesis is None or label is None:
-            message = "expected strings premise, hypothesis and label"
-            policy.reject(Where(chunk.name, line), message, record)
-        elif label.lower() not in POSITIVE:
+    for line, record in records(chunk, policy, (*PREMISE, *HYPOTHESIS, *LABEL, "id")):
+        try:
+            premise, hypothesis, label = (_text(record, names) for names in ENTAILMENT)
+            name = identity_of(record.get("id"), "id")
+        except BadRecord as error:
+            policy.reject(Where(chunk.name, line), str(error), record)
+            continue
+        if label.lower() not in POSITIVE:
             tally.drop(f"labelled {cut(label)}")
-        else:
-            texts = [premise.strip(), hypothesis.strip()]
-            if options.lower:
-                texts = [text.lower() for text in texts]
-            name = record.get("id")
-            turns.add(Dialogue(None if name is None else str(name), texts, [None, None]), line)
+            continue
+        texts = [premise.strip(), hypothesis.strip()]
+        if options.lower:
+            texts = [text.lower() for text in texts]
+        turns.add(Dialogue(name, texts, [None, None]), line)
     return turns, windowed(turns, (1,))
 
 
-def _text(record: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    """Return the first field there is of several names, if it is a text."""
-    value = next((record[name] for name in names if name in record), None)
-    return value if isinstance(value, str) else None
+def _text(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    """Return the first field there is of several names.
+
+    Raises:
+        BadRecord: if there is none, or it is no text.
+    """
+    name = next((name for name in names if name in record), None)
+    if name is None:
+        raise BadRecord(f'no "{names[0]}": expected premise, hypothesis and label')
+    fields.text(record[name], name)
+    return record[name]
 
 
 _PAIRS = {"consecutive": _from_dialogues, "self": _from_dialogues, "entailment": _from_entailment}

@@ -9,8 +9,9 @@ import orjson
 
 from dialtools.chance import share, split_of
 from dialtools.corpora.dialogues import TURN_KEYS
+from dialtools.corpora.fields import BadRecord
 from dialtools.corpora.read import dialogue_records
-from dialtools.corpora.utterances import BadUtterance, utterance
+from dialtools.corpora.utterances import utterance
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.render import Lines, Mined
 from dialtools.streams.chunks import ROWS, Chunk, whole_records
@@ -79,7 +80,7 @@ def _utterances(
             continue
         try:
             text, spans, fields = utterance(record)
-        except BadUtterance as error:
+        except BadRecord as error:
             policy.reject(Where(chunk.name, number), str(error), record)
         else:
             marked = {} if spans is None else {"slots": [span._asdict() for span in spans]}

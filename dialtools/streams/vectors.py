@@ -10,7 +10,7 @@ N rows, D dimensions. In memory an embedding is a row of an N×D matrix, never a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -68,8 +68,15 @@ class Embeddings:
             )
         return self.vectors[name]
 
-    def column(self, name: str) -> list[Any]:
-        """Return a column by name, or raise DataError naming those there are."""
+    def column(self, name: str, check: Callable[[Any, str], None] | None = None) -> list[Any]:
+        """Return a column by name.
+
+        Args:
+            check: raises ValueError, with a message, for a value that is not as it should be.
+
+        Raises:
+            DataError: naming the columns there are, or the row whose value does not pass.
+        """
         if name not in self.columns:
             known = list(self.columns)
             raise DataError(
@@ -77,7 +84,16 @@ class Embeddings:
                 where=self.name,
                 hint=nearest(name, known),
             )
+        if check:
+            self._check(name, check)
         return self.columns[name]
+
+    def _check(self, name: str, check: Callable[[Any, str], None]) -> None:
+        for row, value in enumerate(self.columns[name], 1):
+            try:
+                check(value, name)
+            except ValueError as error:
+                raise DataError(str(error), where=Where(self.name, row)) from None
 
     @property
     def fields(self) -> list[str]:

@@ -68,12 +68,12 @@ def test_what_cannot_be_correlated_is_said(command: Command, tmp_path: Path):
         (
             "odd.jsonl",
             [{"score": 1}, {"score": "x"}, {"score": 2}],
-            "row 2: score: expected a number, got 'x'",
+            "odd.jsonl:2: score: expected a number, got a string",
         ),
         (
             "none.jsonl",
             [{"score": 1}, {}, {"score": 2}],
-            "row 2: score: expected a number, got None",
+            "none.jsonl:2: score: expected a number, got null",
         ),
         ("no.jsonl", [{"label": 1}] * 3, "no column 'score'"),
     ):

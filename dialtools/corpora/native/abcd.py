@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
-from dialtools.corpora.dialogues import json_kind
+from dialtools.corpora.fields import json_kind
 from dialtools.corpora.native.files import SPLITS, Files
 from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, field, known, stated, turn
 from dialtools.streams.policy import Where

@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from dialtools.corpora.dialogues import json_kind
+from dialtools.corpora.fields import json_kind
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, dialogue, field, name_and_value, occurrences, turn
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.dialogues import json_kind
+from dialtools.corpora.fields import json_kind
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, field, lines, stated, turn
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Any, NamedTuple
 
-from dialtools.corpora.dialogues import json_kind
+from dialtools.corpora.fields import json_kind
 from dialtools.corpora.native.files import Files, split_of_name
 from dialtools.streams.policy import Where
 

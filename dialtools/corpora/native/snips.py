@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.dialogues import json_kind
+from dialtools.corpora.fields import json_kind
 from dialtools.corpora.native.files import Files, split_of_name
 from dialtools.corpora.native.raw import Raw, field, slot, utterance
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from dialtools.corpora import fields
 from dialtools.errors import ConfigError, DataError
 from dialtools.eval import probe, sanity
 from dialtools.eval.identity import item_digests
@@ -178,13 +179,8 @@ def _places(part: Embeddings) -> list[tuple[str, int]]:
         DataError: if a turn has no number, or the number of another.
     """
     places: dict[tuple[str, int], None] = {}
-    for row, (dialogue, turn) in enumerate(
-        zip(part.column("dialogue_id"), part.column("turn"), strict=True)
-    ):
-        if type(turn) is not int:
-            raise DataError(
-                f"row {row + 1}: turn: expected a whole number, got {turn!r}", where=part.name
-            )
+    dialogues = part.column("dialogue_id", fields.label)
+    for dialogue, turn in zip(dialogues, part.column("turn", fields.place), strict=True):
         place = str(dialogue), turn
         if place in places:
             raise DataError(f"dialogue {dialogue} has turn {turn} twice", where=part.name)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dialtools.corpora import fields
 from dialtools.errors import DataError
 from dialtools.eval import probe, sanity
 from dialtools.eval.identity import item_digests
@@ -74,10 +75,8 @@ def short_enough(part: Embeddings, options: InferOptions) -> Embeddings:
             where=part.name,
             hint="dial-embed --tokens writes it",
         )
-    for row, count in enumerate(part.columns["tokens"]):
-        if type(count) is not int:
-            raise DataError(f"row {row + 1}: tokens: expected a whole number", where=part.name)
-    rows = np.flatnonzero(np.asarray(part.columns["tokens"]) < options.under_tokens)
+    tokens = part.column("tokens", fields.place)
+    rows = np.flatnonzero(np.asarray(tokens) < options.under_tokens)
     if not len(rows):
         raise DataError(f"no row has fewer than {options.under_tokens} tokens", where=part.name)
     return part.select(rows)
@@ -93,6 +92,7 @@ def classes(part: Embeddings, names: tuple[str, ...]) -> list[str]:
     for name, column in zip(names, columns, strict=True):
         if None in column:
             raise DataError(f"row {column.index(None) + 1} has no {name}", where=part.name)
+        part.column(name, fields.label)
     if len(columns) == 1:
         return [str(value) for value in columns[0]]
     return ["true" if any(map(_is_true, row)) else "false" for row in zip(*columns, strict=True)]

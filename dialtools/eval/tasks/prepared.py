@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dialtools.corpora.fields import label
 from dialtools.corpora.read import read_records
 from dialtools.corpora.splits import rows_by_split, rows_of_split
 from dialtools.corpora.turns import Record, field_of
@@ -118,8 +119,10 @@ def prepare_intents(file: str, options: CurveOptions) -> Intents:
         DataError: if a record lacks its label or split, or there is nothing to tell apart.
     """
     records = _records(file)
-    labels = [str(field_of(where, record, options.label)) for where, record in records]
-    by_split = rows_by_split(field_of(where, record, options.split) for where, record in records)
+    labels = [str(field_of(where, record, options.label, label)) for where, record in records]
+    by_split = rows_by_split(
+        field_of(where, record, options.split, label) for where, record in records
+    )
 
     def wanted(split: str) -> list[int]:
         rows = rows_of_split(by_split, split, column=options.split, where=file)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dialtools.corpora import fields
 from dialtools.errors import DataError
 from dialtools.eval.identity import item_digests
 from dialtools.eval.options.retrieve import RetrieveOptions
@@ -166,10 +167,7 @@ def bm25_lists(part: Embeddings, options: RetrieveOptions) -> Lists:
     """
     import bm25s
 
-    texts, labels = part.column(options.text), part.column(options.label)
-    odd = next((i for i, text in enumerate(texts) if not isinstance(text, str)), None)
-    if odd is not None:
-        raise DataError(f"row {odd + 1}: {options.text}: expected a text", where=part.name)
+    texts, labels = part.column(options.text, fields.text), part.column(options.label)
     terms = [index_terms(text) or [""] for text in texts]
     same_but_case = [" ".join(text.lower().split()) for text in texts]
     text_N = np.unique(same_but_case, return_inverse=True)[1]

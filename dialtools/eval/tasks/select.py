@@ -105,7 +105,9 @@ def _draw(draw: np.random.Generator, want: int, text_N: np.ndarray, text: int) -
 
 def _text_ids(source: Embeddings, options: SelectOptions, response_ND: np.ndarray) -> np.ndarray:
     """Return (N,) an integer for each distinct response text; without texts, for each vector."""
-    keys: list[Any] = source.columns.get(options.text) or [row.tobytes() for row in response_ND]
+    keys: list[Any] = [row.tobytes() for row in response_ND]
+    if options.text in source.columns:
+        keys = list(map(str, source.columns[options.text]))  # a list of turns has no hash
     number: dict[Any, int] = {}
     return np.fromiter((number.setdefault(key, len(number)) for key in keys), np.int64, len(keys))
 

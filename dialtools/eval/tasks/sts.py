@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dialtools.corpora import fields
 from dialtools.errors import DataError
 from dialtools.eval.identity import item_digests
 from dialtools.eval.options.sts import StsOptions
@@ -100,12 +101,4 @@ def annotated(part: Embeddings, options: StsOptions) -> np.ndarray:
     Raises:
         DataError: if one is no number.
     """
-    values = part.column(options.score)
-    for row, value in enumerate(values):
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not np.isfinite(value):
-            raise DataError(
-                f"row {row + 1}: {options.score}: expected a number, got {value!r}",
-                where=part.name,
-            )
-    return np.asarray(values, np.float64)
+    return np.asarray(part.column(options.score, fields.number), np.float64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -64,8 +63,3 @@ class ChunkPairs:
             turn=self.turn[:n],
             template=self.template[:n],
         )
-
-
-def is_weight(value: Any) -> bool:
-    """Tell whether a value can be the weight of a pair: a number, 0 or more, or none at all."""
-    return value is None or (type(value) in (int, float) and 0 <= value < float("inf"))

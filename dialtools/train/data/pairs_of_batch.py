@@ -1,36 +1,70 @@
 """Pairs of an Arrow batch: columns are taken whole, without a dict a row."""
 
+# pyarrow.compute makes its functions when it is imported, so that pyright sees none of them
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from dialtools.corpora.fields import MOST_TURNS, is_weight
 from dialtools.roles import UNKNOWN, role_of
-from dialtools.train.data.chunk_pairs import LISTS, ChunkPairs, TurnLists, is_weight
+from dialtools.train.data.chunk_pairs import LISTS, ChunkPairs, TurnLists
 
 
 def is_columnar(batch: pa.RecordBatch) -> bool:
-    """Tell whether the columns can be taken as they are.
+    """Tell whether the columns can be taken as they are: all that are there fit.
 
-    What is wrong with those that cannot is told record by record. Templates are read so too: pairs
+    What is wrong with those that do not is told record by record. Templates are read so too: pairs
     with templates are few, and come from dial-augment as JSON lines as a rule.
     """
     names = batch.schema.names
-    if "template" in names:
+    if "template" in names or not {"context", "response"} <= set(names):
         return False
-    if any(name not in names or batch[name].null_count for name in ("context", "response")):
-        return False
-    if "weight" in names and not all(map(is_weight, batch["weight"].unique().to_pylist())):
-        return False
-    lists = [batch.schema.field(name).type for name in LISTS if name in names]
-    return all(map(_is_list_of_texts, lists)) and pa.types.is_string(batch["response"].type)
+    return all(fits(batch[name]) for name, fits in _FITS.items() if name in names)
+
+
+def _are_contexts(column: Any) -> bool:
+    return not column.null_count and _are_turns(column) and bool(_views(column)[1].all())
+
+
+def _are_turns(column: Any) -> bool:
+    return _is_list_of_texts(column.type) and not column.values.null_count
 
 
 def _is_list_of_texts(kind: pa.DataType) -> bool:
     is_list = pa.types.is_list(kind) or pa.types.is_list_view(kind)
     return is_list and pa.types.is_string(kind.value_type)
+
+
+def _are_weights(column: Any) -> bool:
+    is_number = pa.types.is_floating(column.type) or pa.types.is_integer(column.type)
+    return is_number and all(map(is_weight, column.unique().to_pylist()))
+
+
+def _are_places(column: Any) -> bool:
+    if not pa.types.is_integer(column.type):
+        return False
+    bounds = pc.min_max(column).as_py()
+    return bounds["min"] is None or (bounds["min"] >= 0 and bounds["max"] < MOST_TURNS)
+
+
+_FITS: dict[str, Callable[[Any], bool]] = {
+    "context": _are_contexts,
+    "response": lambda column: pa.types.is_string(column.type) and not column.null_count,
+    "follow": _are_turns,
+    "negatives": _are_turns,
+    "speakers": lambda column: _is_list_of_texts(column.type),
+    "weight": _are_weights,
+    "dialogue_id": lambda column: pa.types.is_string(column.type),
+    "turn": _are_places,
+}
+"""Whether a column holds what a pair's field may hold, in the way in which it is read here."""
 
 
 def pairs_of_batch(batch: pa.RecordBatch) -> ChunkPairs:
@@ -50,17 +84,15 @@ def pairs_of_batch(batch: pa.RecordBatch) -> ChunkPairs:
         response=len(texts) + np.arange(n),
         response_role=response_role,
         weight=np.asarray([np.nan if w is None else w for w in weights], np.float32),
-        dialogue=_values(batch, "dialogue_id", pa.string()),
+        dialogue=_values(batch, "dialogue_id"),
         turn=np.asarray([turn or 0 for turn in turns], np.int32),
         template=np.full(n, -1),
     )
 
 
-def _values(batch: pa.RecordBatch, name: str, kind: pa.DataType | None = None) -> list[Any]:
-    """Return the values of a column as a type, or its own; as many None without the column."""
-    if name not in batch.schema.names:
-        return [None] * len(batch)
-    return batch[name].cast(kind or batch[name].type).to_pylist()
+def _values(batch: pa.RecordBatch, name: str) -> list[Any]:
+    """Return the values of a column; as many None without the column."""
+    return batch[name].to_pylist() if name in batch.schema.names else [None] * len(batch)
 
 
 def _lists_of_column(batch: pa.RecordBatch, name: str, texts: list[str]) -> TurnLists:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from dialtools.corpora.dialogues import identity_of
+from dialtools.corpora.fields import PAIR, BadRecord, check, text, text_of_turn
 from dialtools.roles import role_of
 from dialtools.streams.chunks import Chunk, records
 from dialtools.streams.policy import Policy, Where
-from dialtools.train.data.chunk_pairs import (
-    LISTS,
-    ChunkPairs,
-    TurnLists,
-    is_weight,
-)
+from dialtools.train.data.chunk_pairs import LISTS, ChunkPairs, TurnLists
 from dialtools.train.data.pairs_of_batch import is_columnar, pairs_of_batch
 
 
@@ -24,10 +22,10 @@ def read_pairs(chunk: Chunk, policy: Policy) -> ChunkPairs:
     if chunk.columnar and is_columnar(chunk.data):
         return pairs_of_batch(chunk.data)
     rows = _Rows()
-    for line, record in records(chunk, policy):
+    for line, record in records(chunk, policy, ("text", *PAIR)):
         try:
             pair = _checked(record)
-        except ValueError as error:
+        except BadRecord as error:
             policy.reject(Where(chunk.name, line), str(error), record)
         else:
             rows.add(pair)
@@ -52,81 +50,33 @@ def _checked(record: dict[str, Any]) -> _Pair:
     """Return what a record says; a `text` alone is a pair with itself.
 
     Raises:
-        ValueError: if it is no pair, saying why.
+        BadRecord: if it is no pair, naming the field.
     """
-    if type(record.get("text")) is str and "context" not in record and "response" not in record:
+    if "context" not in record and "response" not in record and "text" in record:
+        text(record["text"], "text")
         record = {**record, "context": [record["text"]], "response": record["text"]}
+    if record.get("context") is None:
+        raise BadRecord('no "context": expected pairs, as dial-pairs writes them')
+    if record.get("response") is None:
+        raise BadRecord('no "response": expected pairs, as dial-pairs writes them')
+    check(record, PAIR)
+    context, weight = record["context"], record.get("weight")
     return _Pair(
-        context=_context(record),
-        follow=_turns(record, "follow"),
-        negatives=_turns(record, "negatives"),
-        response=_response(record),
-        template=_template(record),
-        speakers=_speakers(record),
-        weight=_weight(record.get("weight")),
-        dialogue=_dialogue(record),
-        turn=_turn(record),
+        context=[context] if isinstance(context, str) else _texts(context),
+        follow=_texts(record.get("follow")),
+        negatives=_texts(record.get("negatives")),
+        response=record["response"],
+        template=record.get("template"),
+        speakers=record.get("speakers") or [],
+        weight=nan if weight is None else weight,
+        dialogue=identity_of(record.get("dialogue_id"), "dialogue_id"),
+        turn=int(record.get("turn") or 0),
     )
 
 
-def _context(record: dict[str, Any]) -> list[str]:
-    context = record.get("context")
-    turns = [context] if isinstance(context, str) else context
-    if isinstance(turns, list) and turns:
-        return _turns({"context": turns}, "context")
-    if "context" in record:
-        raise ValueError('"context" must be a list of turns')
-    raise ValueError('no "context": expected pairs, as dial-pairs writes them')
-
-
-def _turns(record: dict[str, Any], name: str) -> list[str]:
+def _texts(turns: list[Any] | None) -> list[str]:
     """Return the texts of a list of turns; one that is not there is empty."""
-    turns: list[Any] = record.get(name) or []
-    if not isinstance(turns, list):
-        raise ValueError(f"{name}: expected a list")
-    texts: list[Any] = [turn.get("text") if isinstance(turn, dict) else turn for turn in turns]
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"{name}: expected strings")
-    return texts
-
-
-def _response(record: dict[str, Any]) -> str:
-    response = record.get("response")
-    if not isinstance(response, str):
-        raise ValueError('"response" must be a string')
-    return response
-
-
-def _template(record: dict[str, Any]) -> str | None:
-    template = record.get("template")
-    if template is not None and not isinstance(template, str):
-        raise ValueError('"template" must be a string')
-    return template
-
-
-def _speakers(record: dict[str, Any]) -> list[str | None]:
-    speakers = record.get("speakers") or []
-    if not isinstance(speakers, list):
-        raise ValueError('"speakers" must be a list of names')
-    return speakers
-
-
-def _weight(weight: Any) -> float:
-    if not is_weight(weight):
-        raise ValueError('"weight" must be a number, 0 or more')
-    return float("nan") if weight is None else float(weight)
-
-
-def _turn(record: dict[str, Any]) -> int:
-    try:
-        return int(record.get("turn") or 0)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError('"turn" must be a whole number') from None
-
-
-def _dialogue(record: dict[str, Any]) -> str | None:
-    dialogue = record.get("dialogue_id")
-    return None if dialogue is None else str(dialogue)
+    return [turn if type(turn) is str else text_of_turn(turn) for turn in turns or ()]
 
 
 @dataclass

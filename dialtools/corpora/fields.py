@@ -1,0 +1,172 @@
+"""What the fields of records may hold: one check a kind of field, one table a kind of record.
+
+A check takes a value and the name of its place, and raises BadRecord if the value is of another
+kind. A field that is null is one that is not there; what a record may lack is its reader's matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import date, time
+from typing import Any
+
+from dialtools.streams.carried import Carried
+
+Check = Callable[[Any, str], None]
+
+TEXT_KEYS = ("text", "utterance", "content")
+"""What the text of a turn is called, in one dialect or another."""
+MOST_TURNS = 1 << 31
+"""Places in a dialogue are 32-bit numbers, in stores and in tables."""
+HEAVIEST = 1e30
+"""Sums of many such weights are still 32-bit numbers."""
+NAMES: frozenset[type] = frozenset({str, type(None)})
+
+
+class BadRecord(ValueError):
+    """A record that is not what it should be; the message names the field."""
+
+
+def json_kind(value: Any) -> str:
+    """Return the JSON name of a value's type."""
+    names = {
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+        str: "a string",
+        list: "a list",
+        dict: "an object",
+    }
+    if value is None:
+        return "null"
+    return names.get(type(value)) or getattr(value, "kind", type(value).__name__)
+
+
+def refuse(where: str, expected: str, value: Any) -> None:
+    """Say what was expected and what is there."""
+    raise BadRecord(f"{where}: expected {expected}, got {json_kind(value)}")
+
+
+def text(value: Any, where: str) -> None:
+    """A text."""
+    if not isinstance(value, str):
+        refuse(where, "a string", value)
+
+
+def turns(value: Any, where: str) -> None:
+    """A list of texts, or of objects with a text."""
+    if not isinstance(value, list):
+        refuse(where, "a list of turns", value)
+    for i, turn in enumerate(value):
+        if type(turn) is not str:
+            text(text_of_turn(turn), f"{where}[{i}]{'.text' if isinstance(turn, dict) else ''}")
+
+
+def text_of_turn(turn: Any) -> Any:
+    """Return the text of a turn that is one, or an object with one; what is neither, as it is."""
+    if isinstance(turn, dict):
+        return next((turn[key] for key in TEXT_KEYS if key in turn), None)
+    return turn
+
+
+def context(value: Any, where: str) -> None:
+    """Turns, one at least, or a single text."""
+    if not isinstance(value, str):
+        turns(value, where)
+        if not value:
+            raise BadRecord(f"{where}: expected a list of turns, got an empty one")
+
+
+def texts(value: Any, where: str) -> None:
+    """A list of texts."""
+    if not isinstance(value, list):
+        refuse(where, "a list of strings", value)
+    for i, part in enumerate(value):
+        text(part, f"{where}[{i}]")
+
+
+def name(value: Any, where: str) -> None:
+    """What something is called by: a text or a number; a column may hold times, or bytes."""
+    if type(value) not in (str, int, float, Carried) and not isinstance(value, date | time):
+        refuse(where, "a string", value)
+
+
+def label(value: Any, where: str) -> None:
+    """A class: a name, or true and false."""
+    if not isinstance(value, bool):
+        name(value, where)
+
+
+def labels(value: Any, where: str) -> None:
+    """A list of classes."""
+    if not isinstance(value, list):
+        refuse(where, "a list of labels", value)
+    for i, part in enumerate(value):
+        label(part, f"{where}[{i}]")
+
+
+def names(value: Any, where: str) -> None:
+    """A list of names, of which some may be unknown."""
+    if not isinstance(value, list):
+        refuse(where, "a list of names", value)
+    for i, part in enumerate(value):
+        if not isinstance(part, str | None):
+            refuse(f"{where}[{i}]", "a string", part)
+
+
+def place(value: Any, where: str) -> None:
+    """A place in a dialogue, from 0."""
+    whole = type(value) is int or (type(value) is float and value.is_integer())
+    if not whole or not 0 <= value < MOST_TURNS:
+        what = "a whole number, 0 or more"
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            refuse(where, what, value)
+        raise BadRecord(f"{where}: expected {what}, got {value}")
+
+
+def weight(value: Any, where: str) -> None:
+    """How much a pair counts."""
+    if not is_weight(value):
+        what = f"a number from 0 to {HEAVIEST:g}"
+        if type(value) not in (int, float):
+            refuse(where, what, value)
+        raise BadRecord(f"{where}: expected {what}, got {value:g}")
+
+
+def is_weight(value: Any) -> bool:
+    """Tell whether a value can be the weight of a pair, or is none at all."""
+    return value is None or (type(value) in (int, float) and 0 <= value <= HEAVIEST)
+
+
+def number(value: Any, where: str) -> None:
+    """A finite number."""
+    if type(value) not in (int, float):
+        refuse(where, "a number", value)
+    if not abs(value) < float("inf"):
+        raise BadRecord(f"{where}: expected a number, got {value}")
+
+
+PAIR: dict[str, Check] = {
+    "context": context,
+    "response": text,
+    "follow": turns,
+    "negatives": turns,
+    "template": text,
+    "speakers": names,
+    "weight": weight,
+    "dialogue_id": name,
+    "turn": place,
+}
+"""The fields of a pair that training reads."""
+
+
+def check(record: Mapping[str, Any], fields: Mapping[str, Check]) -> None:
+    """Check the fields of a record that are there.
+
+    Raises:
+        BadRecord: naming the first that is wrong, what was expected and what was found.
+    """
+    for field, fits in fields.items():
+        value = record.get(field)
+        if value is not None:
+            fits(value, field)
