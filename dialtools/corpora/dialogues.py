@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from dialtools.corpora.fields import NAMES, TEXT_KEYS, BadRecord, json_kind, name
+from dialtools.corpora.fields import TEXT_KEYS, BadRecord, are_names, json_kind, name
 
 TURN_KEYS = ("turns", "dialogue", "messages")
 HISTORY, RESPONSE = "history", "response"
@@ -35,7 +35,7 @@ def dialogue(record: Mapping[str, Any]) -> Dialogue:
     try:  # the common dialect, fast
         texts = [t["text"].strip() for t in turns]
         speakers = [t.get("speaker") for t in turns]
-        common = NAMES.issuperset(map(type, speakers))
+        common = are_names(speakers)
     except (KeyError, TypeError, AttributeError):
         common = False
     if not common:
