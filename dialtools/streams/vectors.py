@@ -241,7 +241,10 @@ def _of_batches(chunks: Iterable[Chunk], path: str) -> Embeddings:
     batches = [chunk.data for chunk in chunks]
     if not batches:
         raise DataError("holds no embeddings", where=path)
-    table = pa.Table.from_batches(batches)
+    try:
+        table = pa.Table.from_batches(batches)
+    except pa.ArrowInvalid:  # streams one after another
+        raise DataError("its batches differ in their columns", where=path) from None
     names = [name for name in table.column_names if name.endswith(SUFFIX)]
     if not names:
         columns = ", ".join(table.column_names)
