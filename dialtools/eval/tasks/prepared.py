@@ -120,9 +120,7 @@ def prepare_intents(file: str, options: CurveOptions) -> Intents:
     """
     records = _records(file)
     labels = [str(field_of(where, record, options.label, label)) for where, record in records]
-    by_split = rows_by_split(
-        field_of(where, record, options.split, label) for where, record in records
-    )
+    by_split = rows_by_split(field_of(*placed, options.split, label) for placed in records)
 
     def wanted(split: str) -> list[int]:
         rows = rows_of_split(by_split, split, column=options.split, where=file)
