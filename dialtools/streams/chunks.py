@@ -218,8 +218,8 @@ def _is_deep(record: dict[str, Any]) -> bool:
     return True
 
 
-def _values(held: Any) -> Iterable[Any]:
-    return held.values() if type(held) is dict else held
+def _values(held: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return held.values() if isinstance(held, dict) else held
 
 
 def text_records(chunk: Chunk, policy: Policy) -> Numbered:
