@@ -1,0 +1,413 @@
+"""What tasks are made of, piece by piece: rows, labels, identities, leakage, scores, statistics."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dialtools.errors import ConfigError, DataError, GateError
+from dialtools.eval import each, sanity
+from dialtools.eval.episodes import Episodes
+from dialtools.eval.identity import differing, item_digests
+from dialtools.eval.labelled import Labelled, labelled_rows, without_label
+from dialtools.eval.options.entail import EntailOptions
+from dialtools.eval.options.infer import InferOptions
+from dialtools.eval.options.intent import IntentOptions
+from dialtools.eval.options.sts import StsOptions
+from dialtools.eval.rows import Parts, groups, hold_out, rows_by_part, sample_of_rows
+from dialtools.eval.score import Score, check_gates, of_queries, of_runs, shares
+from dialtools.eval.suite import AVERAGE, Dataset, Row, Suite
+from dialtools.eval.tasks import logreg, mixed
+from dialtools.eval.tasks.act import indicators
+from dialtools.eval.tasks.entail import triplets
+from dialtools.eval.tasks.infer import accuracy, classes, short_enough
+from dialtools.eval.tasks.retrieve import given_lists, similarities
+from dialtools.eval.tasks.sts import annotated, cosines, ordering
+from dialtools.streams.vectors import Embeddings
+
+
+def part(count: int = 4, **columns: list[Any]) -> Embeddings:
+    """Rows with vectors, a name, and some columns."""
+    draw = np.random.default_rng(0)
+    return Embeddings({"embedding": draw.normal(size=(count, 3))}, columns, {}, "f.parquet")
+
+
+def test_items_are_told_by_the_columns_that_say_what_they_are():
+    columns = {
+        "text": ["a", "b", "c"],
+        "label": [1, 2, 3],
+        "other": [0, 0, 0],
+        "id": ["x", "y", "z"],
+    }
+    every = item_digests(columns)
+    assert list(every) == ["id", "text"] and all(len(digest) == 16 for digest in every.values())
+    assert list(item_digests(columns, also=("label", "text"))) == ["id", "text", "label"]
+    some = item_digests(columns, np.array([2, 0]))
+    assert some == item_digests({"text": ["c", "a"], "id": ["z", "x"]}) != every
+    assert differing(every, every) == [] and differing(every, {"turn": "1"}) is None
+    assert differing(every, {"text": every["text"], "id": "0"}) == ["id"]
+
+
+def test_labels_are_texts_and_vectors_of_unit_length_unless_asked_otherwise():
+    rows = part(2, label=[1, "b"])
+    found = labelled_rows(rows, "label")
+    assert found.labels == ["1", "b"] and found.classes(["b", "c", "1"]).tolist() == [2, 0]
+    assert found.classes(["c"]).tolist() == [-1, -1]
+    np.testing.assert_allclose(np.linalg.norm(found.vectors, axis=1), 1)
+    assert (labelled_rows(rows, "label", scaled=False).vectors == rows.matrix).all()
+    own = labelled_rows(rows, "label", np.full((2, 4), 2.0)).vectors
+    assert own.tolist() == [[0.5] * 4] * 2
+    with pytest.raises(DataError, match="row 2 has no label"):
+        labelled_rows(part(2, label=["a", None]), "label")
+    with pytest.raises(DataError, match="holds no rows"):
+        labelled_rows(part(0, label=[]), "label")
+    kept = without_label(part(3, label=[1, "x", "1"]), "label", "1")
+    assert kept.columns["label"] == ["x"] and without_label(rows, "label", None) is rows
+
+
+def test_rows_of_a_split_are_scored_apart():
+    rows = part(4, split=["b", "a", "b", None])
+    by_part = rows_by_part(rows, split="split", part=None)
+    assert [(k, v.columns["split"]) for k, v in by_part.items()] == [
+        ("b", ["b", "b"]),
+        ("a", ["a"]),
+        ("", [None]),
+    ]
+    assert list(rows_by_part(rows, split="split", part="a")) == ["a"]
+    assert len(rows_by_part(rows, split="none", part=None)[""]) == 4
+    with pytest.raises(DataError, match="holds no rows"):
+        rows_by_part(part(0), split="split", part=None)
+
+
+def test_samples_and_held_out_rows_depend_on_the_seed_and_groups_on_dialogues():
+    assert sample_of_rows(5, 5, seed=0).tolist() == [0, 1, 2, 3, 4]
+    drawn = [sample_of_rows(100, 10, seed=seed).tolist() for seed in (0, 0, 1)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert drawn[0] == sorted(set(drawn[0])) and len(drawn[0]) == 10
+    rows, names = part(40, n=list(range(40))), [i // 2 for i in range(40)]
+    out = [hold_out(rows, names, 0.3, seed=seed).validation.columns["n"] for seed in (0, 1)]
+    assert out[0] != out[1] and all(len(own) % 2 == 0 and own for own in out)
+    kept = hold_out(rows, names, 0.3, seed=0).train.columns["n"]
+    assert sorted(kept + out[0]) == list(range(40))
+    talks = part(4, dialogue_id=["x", "y", "x", None], client=[1, 2, 3, 4])
+    assert groups(talks, None) == [0, 1, 0, 2] and groups(talks, "client") == []
+    assert groups(part(2), None) == []
+    with pytest.raises(DataError, match="no column 'clint'"):
+        groups(talks, "clint")
+
+
+def test_scores_of_runs_and_of_queries_by_hand():
+    runs = of_runs([50.0, 60.0, 70.0], task="t", dataset="d", setting="", metric="m", n=9, seed=0)
+    reach = stats.t.ppf(0.975, 2) * 10 / 3**0.5
+    assert (runs.value, runs.std, runs.runs, runs.values) == (60, 10, 3, [50, 60, 70])
+    assert (runs.low, runs.high) == pytest.approx((60 - reach, 60 + reach), abs=1e-2)
+    facts = {"task": "t", "dataset": "d", "setting": "", "metric": "m", "seed": 3}
+    values = np.array([100.0, 0, 100, 50])
+    own = of_queries(values, **facts)
+    assert (own.value, own.n, own.each, own.runs) == (62.5, 4, [1, 0, 1, 0.5], 1)
+    assert own.low < 62.5 < own.high and own.record() == of_queries(values, **facts).record()
+    grouped = of_queries(values, groups=[0, 0, 1, 1], **facts)
+    assert (grouped.low, grouped.high) != (own.low, own.high)
+    assert shares(np.array([1, 0.25, np.nan, 1 / 3])) == [1, 0.25, None, 0.333333]
+    assert [type(v) for v in shares(np.array([1, 0.25]))] == [int, float]
+
+
+def test_a_record_leaves_out_what_is_not_known_and_reads_back():
+    nan = float("nan")
+    score = Score("t", "d", "", "m", 1.0, nan, 2.0, nan, 1, 5, 0, each=[1], items={"a": "b"})
+    record = score.record()
+    assert record == {
+        **{
+            "schema": "dialtools.score/1",
+            "task": "t",
+            "dataset": "d",
+            "setting": "",
+            "metric": "m",
+        },
+        **{
+            "value": 1.0,
+            "high": 2.0,
+            "runs": 1,
+            "n": 5,
+            "seed": 0,
+            "each": [1],
+            "items": {"a": "b"},
+        },
+    }
+    assert Score.from_record(record).record() == record
+    short = score.record(each=False)
+    assert short == {k: v for k, v in record.items() if k not in ("each", "items")}
+
+
+def test_a_score_at_the_gate_passes():
+    score = Score("t", "d", "s", "m", 50.0, 0, 0, 0, 1, 5, 0)
+    check_gates([score], ("m=50", "s m=50.0", "m=49.9"))
+    for gate in ("m=50.01", "s m=51"):
+        with pytest.raises(GateError, match=r"t s m is 50\.00, below"):
+            check_gates([score], (gate,))
+    with pytest.raises(ConfigError, match="no metric 'n'"):
+        check_gates([score], ("n=1",))
+    score.value = float("nan")
+    with pytest.raises(GateError):
+        check_gates([score], ("m=0",))
+
+
+def test_leakage_is_counted_letter_by_letter_and_folded_and_scored_without():
+    train = part(3, text=["Hello there!", "yes", ""])
+    test = part(4, text=["hello THERE", "yes", "no", ""])
+    score = of_queries(
+        np.array([100.0, 100, 0, 100]), task="t", dataset="d", setting="", metric="m", seed=0
+    )
+    sanity.check([score], train, test, ["a", "a", "b"], ["a", "b", ["a", "c"], []])
+    assert score.data["leakage"] == {"field": "text", "exact": 1, "normalised": 2}
+    assert score.unleaked == 50  # "no" and the empty text are left
+    known = {k: v for k, v in score.data["train"].items() if k != "items"}
+    assert known == {"rows": 3, "classes": 2, "smallest": 1, "largest": 2, "majority": 66.67}
+    assert {**score.data["test"], "items": 0} == {
+        **{"rows": 4, "classes": 3, "smallest": 1, "largest": 2, "majority": 50.0, "items": 0}
+    }
+    assert sanity.note_on_rows(score.data) == (
+        "2 classes, 1 to 2 training rows each; 2 of 4 test rows occur in training "
+        "(1 letter by letter); `unleaked` is the score without them"
+    )
+    sanity.check([score], part(2), part(2), ["a", "b"], ["a", "b"])
+    assert "leakage" not in score.data and "whether test rows occur" in sanity.note_on_rows(
+        score.data
+    )
+
+
+def test_the_text_of_a_row_is_what_was_embedded_of_it():
+    turns = [[{"text": "a"}, "b"], ["c"]]
+    rows = part(2, history=turns, response=["r", "s"], text=["t", "u"])
+    assert sanity.embedded(rows) == ["text"]
+    assert sanity.embedded(part(2, history=turns, text=["t", "u"], turn=[0, 1])) == ["history"]
+    rows.metadata["dialtools"] = json.dumps({"options": {"field": ["history+response"]}})
+    assert sanity.embedded(rows) == ["history", "response"]
+    assert sanity.row_texts(rows, ["history", "response"]) == ["a\nb\nr", "c\ns"]
+    rows.metadata["dialtools"] = json.dumps({"options": {"field": ["query"]}})
+    assert sanity.embedded(rows) == [] and sanity.row_texts(rows, []) is None
+    assert sanity.row_texts(rows, ["query"]) is None
+    assert sanity.row_texts(part(1, text=[3]), ["text"]) is None
+    assert sanity.folded("Hello,  THERE!") == "hello there"
+
+
+def test_every_kind_of_each_is_its_statistic():
+    ones = np.ones((1, 4))
+    numbers = {"right": [1, 0, 1, 1], "binary": [1, 1, 0, 1], "out": [0, 0, 1, 1]}
+    four = (3 / 4 + 1 / 2 + 3 / 4 + 1) / 4
+    for metric, payload, value in (
+        ("accuracy", [1, 0, None, 0.5], 0.5),
+        ("average", numbers, four),
+        ("auroc", {"placement": [0.5, 1, 1, 0.5], "out": [0, 0, 1, 1]}, 0.75),
+        ("accuracy", {"right": [1, 2, 0, 3], "of": [2, 2, 1, 3]}, 6 / 8),
+        (
+            "micro-f1",
+            {"truth": [[0], [1], [], [0, 1]], "guess": [[0], [0], [1], [0]], "labels": 2},
+            0.5,
+        ),
+        ("macro-f1", {"truth": [0, 1, 1, 0], "guess": [[0, 1, 0, 0]]}, (0.8 + 2 / 3) / 2),
+        ("spearman", {"x": [1, 2, 3, 4], "y": [1, 3, 2, 4]}, 0.8),
+        ("pearson", {"x": [1, 2, 3, 4], "y": [0, 2, 4, 6]}, 1.0),
+    ):
+        assert each.size(payload) == 4
+        assert each.statistic(metric, payload)(ones)[0] == pytest.approx(value), metric
+    assert each.without("accuracy", [1, 0, 0, 0], np.array([False, True, True, False])) == 50
+    for bad in ([], {}, {"x": [1]}, {"right": 3, "of": [1]}):
+        with pytest.raises(ValueError):
+            each.statistic("accuracy", bad)
+    for labels in (0, each.MOST_LABELS + 1):
+        with pytest.raises(ValueError, match="labels"):
+            each.statistic("micro-f1", {"truth": [[0]], "guess": [[0]], "labels": labels})
+
+
+def test_classes_of_one_column_or_whether_any_of_several_is_true():
+    rows = part(4, qi=[0, "1", False, "No"], hi=["YES", 0, None, True])
+    rows.columns["hi"][2] = 0
+    assert classes(rows, ("qi",)) == ["0", "1", "False", "No"]
+    assert classes(rows, ("qi", "hi")) == ["true", "true", "false", "true"]
+    with pytest.raises(DataError, match="row 2 has no label"):
+        classes(part(2, label=["a", None]), ("label",))
+    assert accuracy(np.array([0, 1, -1]), np.array([[0.6, 0.4], [0.7, 0.3], [0.9, 0.1]])) == 1 / 3
+
+
+def test_rows_of_fewer_tokens():
+    def chosen(tokens: list[Any], under: int | None) -> list[Any]:
+        options = InferOptions(inputs=("x",), under_tokens=under)
+        return short_enough(part(len(tokens), tokens=tokens), options).columns["tokens"]
+
+    assert chosen([3, 4, 5], 4) == [3] and chosen([3, 4], None) == [3, 4]
+    for tokens, says in (([4, 5], "no row has fewer than 4"), ([3, "4"], "row 2: tokens")):
+        with pytest.raises(DataError, match=says):
+            chosen(tokens, 4)
+    with pytest.raises(DataError, match="no column tokens"):
+        short_enough(part(2), InferOptions(inputs=("x",), under_tokens=4))
+
+
+def test_cosines_of_two_texts_and_the_scores_people_gave():
+    rows = Embeddings(
+        {"a_embedding": np.array([[3.0, 4], [1, 0]]), "b_embedding": np.array([[4.0, 3], [0, 2]])},
+        {"score": [1, 2.5]},
+    )
+    options = StsOptions(inputs=("x",))
+    assert cosines(rows, options) == pytest.approx([0.96, 0])
+    assert cosines(rows, StsOptions(inputs=("x",), texts=("b", "b"))) == pytest.approx([1, 1])
+    assert annotated(rows, options).tolist() == [1, 2.5]
+    for bad in ("1", None, True, float("nan"), float("inf")):
+        with pytest.raises(DataError, match="row 2: score: expected a number"):
+            annotated(part(2, score=[1, bad]), options)
+    with pytest.raises(DataError, match="has vectors of 1 text"):
+        cosines(part(2), options)
+    assert ordering(np.array([0.5, -1, 0.5, 2])) == [1, 0, 1, 2]
+
+
+def test_templates_join_the_training_rows_once_a_label_and_lambda_is_the_smallest_of_the_best():
+    text, template = np.eye(4), np.array([[2.0, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]])
+    rows = Embeddings(
+        {"text_embedding": text, "template_embedding": template},
+        {"synthetic": [None, True, None, 0]},
+    )
+    known = mixed.with_templates(Labelled(text, ["a", "a", "b", "b"]), rows)
+    assert known.labels == ["a", "a", "b", "b", "a", "b", "b"]
+    assert known.vectors[4:].tolist() == [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]]
+    options = IntentOptions(inputs=("x",))
+    assert len(mixed.without_made(rows, options)) == 3
+    assert len(mixed.without_made(rows, IntentOptions(inputs=("x",), synthetic=True))) == 4
+    np.testing.assert_allclose(mixed.mixture(rows, 0.25)[0], [1, 0, 0, 0])
+    np.testing.assert_allclose(mixed.mixture(rows, 0.25)[1], [0.25, 0.75, 0, 0])
+    told = {0.0: 50.0, 0.9: 70.0, 0.3: 70.0}
+    assert mixed.best((0.0, 0.9, 0.3), told.__getitem__) == (0.3, told)
+    many = part(60, n=list(range(60)))
+    nothing = many.select(np.zeros(0, np.int64))
+    held = [
+        mixed.rows_to_choose_on(Parts(many, nothing, many), IntentOptions(inputs=("x",), seed=seed))
+        for seed in (0, 1)
+    ]
+    assert held[0].validation.columns["n"] != held[1].validation.columns["n"]
+    assert len(held[0].train) + len(held[0].validation) == 60
+    given = mixed.rows_to_choose_on(Parts(many, part(2), many), options)
+    assert (len(given.train), len(given.validation)) == (60, 2)
+    with pytest.raises(DataError, match="none to choose lambda on"):
+        mixed.rows_to_choose_on(Parts(part(1), nothing, many), options)
+
+
+def test_undersamples_are_those_of_mteb():
+    """The order that one run shuffled is shuffled again, with a generator of the same seed."""
+    labels = [str(k) for k in np.random.default_rng(0).integers(0, 3, 30)]
+    order = np.arange(30)
+    for rows in logreg.undersamples(labels, 2, runs=3, seed=7):
+        np.random.RandomState(7).shuffle(order)
+        expected = [
+            r for i, r in enumerate(order) if [labels[j] for j in order[:i]].count(labels[r]) < 2
+        ]
+        assert rows.tolist() == expected
+
+
+def test_given_lists_name_ids_and_leave_out_the_query_itself():
+    rows = part(
+        4,
+        id=list("abcd"),
+        positives=[["a", "b"], None, ["a"], ["b"]],
+        negatives=[["c"], None, [], ["a", "d"]],
+    )
+    lists = given_lists(rows)
+    assert lists.queries.tolist() == [0, 3] and lists.sizes.tolist() == [2, 2]
+    assert lists.candidate.tolist() == [1, 2, 1, 0] and lists.positive.tolist() == [True, False] * 2
+    unit = rows.matrix / np.linalg.norm(rows.matrix, axis=1, keepdims=True)
+    expected = [unit[q] @ unit[c] for q, c in ((0, 1), (0, 2), (3, 1), (3, 0))]
+    np.testing.assert_allclose(similarities(rows.matrix, lists), expected)
+    numbered = given_lists(part(2, positives=[[1], None], negatives=[[0], None]))
+    assert len(numbered.queries) == 0  # nothing but itself is negative
+    for columns, says in (
+        ({"id": ["a", "a"], "positives": [None] * 2, "negatives": [None] * 2}, "not distinct"),
+        ({"positives": [[1], None], "negatives": [[1], None]}, "'1' is positive and negative"),
+        ({"positives": [[7], None], "negatives": [[], None]}, "names '7', which no row is"),
+        ({"positives": ["1", None], "negatives": [[], None]}, "positives: expected a list of ids"),
+    ):
+        with pytest.raises(DataError, match=says):
+            given_lists(part(2, **columns))
+
+
+def test_triplets_of_each_premise_all_of_them_or_the_first():
+    angles = np.linspace(0, 1, 7)
+    rows = Embeddings(
+        {
+            "premise_embedding": np.tile([1.0, 0], (7, 1)),
+            "hypothesis_embedding": np.column_stack([np.cos(angles), np.sin(angles)]),
+        },
+        {
+            "premise": list("pqpppqr"),
+            "label": [
+                "entailment",
+                "entailment",
+                "contradiction",
+                "neutral",
+                "contradiction",
+                "neutral",
+                "contradiction",
+            ],
+        },
+    )
+    found = triplets(rows, EntailOptions(inputs=("x",)))
+    np.testing.assert_allclose(found.entailment, np.cos(angles[[0, 0]]))
+    np.testing.assert_allclose(found.contradiction, np.cos(angles[[2, 4]]))
+    assert (found.anchor.tolist(), found.dropped, found.rows.tolist()) == ([0, 0], 2, [0, 2, 4])
+    first = triplets(rows, EntailOptions(inputs=("x",), triplets="first"))
+    assert (first.anchor.tolist(), first.rows.tolist()) == ([0], [0, 2])
+
+
+def test_acts_are_ones_in_the_columns_of_their_names():
+    assert indicators([["b"], [], ["a", "z"]], ["a", "b"]).tolist() == [[0, 1], [0, 0], [1, 0]]
+
+
+def test_averages_of_a_suite_are_over_all_its_sets_of_a_task():
+    sets = [
+        Dataset("act", "x", "x", ["m", "n"], published={"A": [1, 2], "B": [5, 6]}),
+        Dataset("act", "y", "y", ["n", "m"], published={"A": [3, 4]}),
+        Dataset("sts", "z", "z", ["m"], ["s"], published={"A": [9]}),
+    ]
+    suite = Suite("t", sets)
+    average = [Row("act", AVERAGE, "", metric) for metric in ("m", "n")]
+    rows = [Row("act", n, "", m) for n, m in ("xm", "xn", "yn", "ym")]
+    assert suite.rows() == [*rows, *average, Row("sts", "z", "s", "m")]
+    published = suite.published()
+    assert [published["A"][row] for row in average] == [(1 + 4) / 2, (2 + 3) / 2]
+    assert not published["B"].keys() & set(average)
+
+
+def test_episodes_come_from_a_file_or_from_seeds_and_are_written_as_they_were(tmp_path: Path):
+    run = {"seed": 4, "train_idx": [0, 2], "val_idx": [1]}
+    several = {"x": {"shots": {"1": [run]}}, "y": {"shots": {"2": [{"train_idx": [1]}]}}}
+    (tmp_path / "e.json").write_text(json.dumps(several))
+    path = str(tmp_path / "e.json")
+
+    def chosen(**options: Any) -> Episodes:
+        return Episodes(IntentOptions(inputs=("x",), **{"episodes": path} | options))
+
+    (episode,) = chosen(episode_set="x").take(["a", "b", "a"], 1)
+    assert (episode.seed, episode.train.tolist(), episode.val.tolist()) == (4, [0, 2], [1])
+    (episode,) = chosen(episode_set="y").take(["a", "b"], 2)
+    assert (episode.seed, episode.val.tolist()) == (0, [])
+    for options, labels, shots, error, says in (
+        ({"episode_set": "z"}, "ab", 1, ConfigError, "choose from x, y"),
+        ({}, "ab", 1, ConfigError, "choose from x, y"),
+        ({"episode_set": "x"}, "ab", 1, DataError, "rows must be 0 to 1"),
+        ({"episode_set": "x"}, "abc", 5, ConfigError, "no 5-shot runs; there are 1"),
+    ):
+        with pytest.raises(error, match=says):
+            chosen(**options).take(list(labels), shots)
+    drawn = Episodes(IntentOptions(inputs=("x",), seed=3, runs=2, export_episodes=f"{path}.out"))
+    episodes = drawn.take(list("aabb"), 1)
+    assert [e.seed for e in episodes] == [3, 4]
+    drawn.export()
+    shots = json.loads(Path(f"{path}.out").read_text())["shots"]
+    assert shots == {
+        "1": [
+            {"seed": e.seed, "train_idx": e.train.tolist(), "val_idx": e.val.tolist()}
+            for e in episodes
+        ]
+    }
