@@ -27,6 +27,12 @@ def test_a_column_is_normalised_as_its_texts_are(texts, steps, offset):
     ]
 
 
+def test_blanks_at_the_ends_and_side_by_side_are_found_in_a_column():
+    texts = [" a ", "a  b", " a", "a ", "ab", " ", "  ", "", "a b c", "é  é", "a\tb", "A B"]
+    column = normalised(pa.array(texts), ("lower", "space")).to_pylist()
+    assert column == [" ".join(text.lower().split()) for text in texts]
+
+
 @settings(deadline=None)
 @given(TEXT)
 def test_normalising_twice_is_normalising_once(text):

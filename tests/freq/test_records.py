@@ -18,7 +18,7 @@ from least import check_least, own_hows
 from pair_corpus import as_lines
 
 from dialtools.errors import ConfigError, DataError, OutputError
-from dialtools.freq import annotate, render
+from dialtools.freq import annotate, output, render
 from dialtools.freq.fields import BadField, count_of, field_texts
 from dialtools.freq.imbalance import Spectrum
 from dialtools.freq.job import Freq, corpus_names, spectra
@@ -85,6 +85,31 @@ def test_a_frequency_record_has_text_count_share_rank_and_weight(freq):
     each = counts(freq({"a.jsonl": PAIRS}, weighting="none", unit="record", rank=False))
     assert sorted((r["text"], r["count"]) for r in each) == [("no", 1), ("yes", 3)]
     assert all(list(r) == ["text", "count", "share", "weight"] for r in each)
+
+
+def test_progress_is_told_of_every_text(freq):
+    told: list[int] = []
+    run = freq({"a.jsonl": PAIRS, "b.jsonl": PAIRS[:2]})
+    run.advance = told.append
+    counts(run)
+    assert sum(told) == 5 + 2
+
+
+@pytest.mark.parametrize(("terminal", "kind"), [(True, "jsonl"), (False, "arrow")])
+def test_weighed_columns_go_to_a_pipe_as_columns_and_to_a_terminal_as_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: bool, kind: str
+):
+    batch = pa.RecordBatch.from_pydict({"text": ["a"]})
+    with pa.ipc.new_stream(str(tmp_path / "a.arrow"), batch.schema) as stream:
+        stream.write_batch(batch)
+    kinds: list[str] = []
+    monkeypatch.setattr(
+        output, "_write", lambda _payloads, _options, kind, _made: kinds.append(kind)
+    )
+    monkeypatch.setattr(output.sys.stdout, "isatty", lambda: terminal)
+    options = FreqOptions(inputs=(str(tmp_path / "a.arrow"),), annotate=True)
+    write_annotated(Freq(options, Policy()), dict)
+    assert kinds == [kind]
 
 
 def test_top_and_limit_cut_after_the_ranks_are_told(freq):
@@ -278,10 +303,11 @@ def test_columns_are_taken_whole_and_else_row_by_row():
     some = extracted("arrow", batch, "x", policy=policy, keep=True)
     assert some.texts.to_pylist() == ["p", "q"] and policy.skipped == 1
     assert some.payload.to_pydict() == {"text": ["a", "b"], "count": [1, 3], "x": ["p", "q"]}
-    bad = pa.RecordBatch.from_pydict({"text": ["a", "b"], "count": [0, 2]})
-    some = extracted("arrow", bad, merge=True, policy=(policy := Policy("skip")))
-    assert (some.texts.to_pylist(), some.counts.to_pylist()) == (["b"], [2])
-    assert policy.skipped == 1
+    for numbers, kept in (([0, 2], ["b"]), ([None, 2], ["b"]), ([1.0, 2.0], [])):
+        bad = pa.RecordBatch.from_pydict({"text": ["a", "b"], "count": numbers})
+        some = extracted("arrow", bad, merge=True, policy=(policy := Policy("skip")))
+        assert (some.texts.to_pylist(), some.counts.to_pylist()) == (kept, [2] * len(kept))
+        assert policy.skipped == 2 - len(kept)
 
 
 def test_pairs_in_columns_and_in_lines_stand_at_the_same_turns():
@@ -294,6 +320,10 @@ def test_pairs_in_columns_and_in_lines_stand_at_the_same_turns():
         ]
         assert places[0] == places[1]
     assert places[0] == (["d", None, "d", "d", "d"], [1, 1, 1, 2, 3])
+    nameless = [{k: v for k, v in row.items() if k != "dialogue_id"} for row in PAIRS]
+    nameless[4]["turn"] = None  # no pair: a turn of its own
+    found = extracted("arrow", pa.RecordBatch.from_pylist(nameless))
+    assert (found.dialogue.to_pylist(), found.turn.to_pylist()) == ([None] * 5, [1, 1, 2, 3, 4])
     apart = extracted("arrow", batch, tell_places=False)
     assert apart.dialogue is apart.turn is None
     assert extracted("jsonl", as_lines(PAIRS), "dialogue_id").turn is None

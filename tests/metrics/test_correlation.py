@@ -32,3 +32,12 @@ def test_the_interval_narrows_with_the_rows_and_holds_what_fisher_gives():
 
 def test_a_constant_series_has_no_correlation():
     assert np.isnan(spearman(np.ones(4), np.arange(4.0)))
+
+
+def test_the_interval_is_that_of_resampled_pairs():
+    draw, x = np.random.default_rng(2), np.arange(12.0)
+    y = np.sin(x) + x / 5
+    rows = [draw.integers(0, 12, 12) for _ in range(50)]
+    again = [stats.spearmanr(x[own], y[own]).statistic for own in rows]
+    expected = (stats.spearmanr(x, y).statistic, *np.percentile(again, [2.5, 97.5]))
+    assert with_interval(spearman, x, y, seed=2, resamples=50) == pytest.approx(expected)

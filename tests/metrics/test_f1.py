@@ -50,3 +50,9 @@ def test_the_interval_of_an_f1_holds_it_and_narrows_with_more_rows():
         assert low < value < high and value == pytest.approx(f1.macro(counts.sum(0)))
         widths.append(high - low)
     assert widths[1] < widths[0] / 5
+
+
+def test_one_label_that_is_true_once_weighs_all():
+    sums = f1.counts(np.array([[1, 0]]), np.array([[1, 1]])).sum(0)
+    assert (f1.weighted(sums), f1.macro(sums), f1.micro(sums)) == pytest.approx((1, 0.5, 2 / 3))
+    assert f1.weighted(f1.counts(np.zeros((1, 2)), np.zeros((1, 2))).sum(0)) == 0
