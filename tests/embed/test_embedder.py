@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,12 @@ from dialtools.embed.options import EmbedOptions
 from dialtools.embed.plan import plan
 from dialtools.embed.rows import Candidates, turns
 from dialtools.embed.run import Embedding, embedding_format
-from dialtools.embed.shard import Settings, encode_turns
+from dialtools.embed.shard import Encoded, Settings, encode_turns
+from dialtools.embed.transformed import Transform
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, DataError, ModelError
 from dialtools.streams.policy import Policy, Where
-from dialtools.streams.vectors import read_embeddings
+from dialtools.streams.vectors import embedding_batch, read_embeddings
 
 WORDS = {"a": [3, 0], "b": [0, 4], "c": [1, 1]}
 A, B, C = (np.array(row, float) for row in WORDS.values())
@@ -100,6 +102,67 @@ def test_nested_fields_are_json_text_and_a_column_is_of_one_type(embedder):
     with pytest.raises(DataError, match="x:2: a carried field is not of one type") as told:
         batches(embedder(shard_rows=1), {"text": "a", "n": 1}, {"text": "b", "n": "x"})
     assert told.value.hint == "--keep names the fields to carry"
+
+
+def test_texts_that_were_cut_are_told_refused_or_neither(embedder):
+    shard = records({"text1": "a", "text2": "b"}, {"text1": "c", "text2": "a"})
+    cut = np.array([False, False, False, True])  # field by field
+    for says, notes in (("warn", "3 of 20 texts cut at 7 tokens"), ("ignore", ""), ("error", "")):
+        made = embedder(on_truncate=says, field=("text1", "text2"))
+        made.model = replace(made.model, settings=replace(made.model.settings, max_length=7))
+        made.counts, made.fields = Counts(rows=10, distinct=5, cut=3), ("text1", "text2")
+        assert made.truncation_note() == notes
+        encoded = Encoded(np.zeros((4, 2)), np.ones(4), cut, 3)
+        if says == "error":
+            with pytest.raises(DataError, match="x:2: longer than 7 tokens"):
+                made._refuse_cut(encoded, shard)
+        else:
+            made._refuse_cut(encoded, shard)
+        encoded.cut = np.zeros(4, bool)
+        made._refuse_cut(encoded, shard)
+        made.counts.cut = 0
+        assert made.truncation_note() == ""
+
+
+def test_shards_of_an_earlier_run_are_counted_and_give_the_schema(embedder):
+    made, earlier = embedder(), embedder()
+    (shard,) = earlier.shards(iter(records({"text": "a", "n": 1})))
+    batch, counts = earlier.batch(shard)
+    assert counts == Counts(rows=1, distinct=1, cut=0)
+    made.take_over(batch.schema, Counts(5, 4, 3))
+    made.take_over(batch.schema, counts)
+    assert made.counts == Counts(rows=6, distinct=5, cut=3) and made.schema == batch.schema
+    with pytest.raises(DataError, match="not of one type"):
+        batches(made, {"text": "a", "n": "x"})
+
+
+def test_a_transform_is_fitted_applied_saved_and_refused_to_other_vectors(
+    glove: str, tmp_path: Path
+):
+    def chosen(**options: Any) -> EmbedOptions:
+        return EmbedOptions(model=glove, output="x.parquet", **options)
+
+    file = str(tmp_path / "t.safetensors")
+    space = load_model(chosen()).space()
+    made = Transform(chosen(transform="center", save_transform=file), space, overwrite=False)
+    batch = embedding_batch({"text": ["a", "b"]}, {"embedding": np.array([[1.0, 2], [3, 6]])})
+    assert made.waits and made(batch) is batch
+    made.fit([batch])
+    found = {"text": ["a", "b"], "embedding": [[-1, -2], [1, 2]]}
+    assert not made.waits and made(batch).to_pydict() == found
+    again = Transform(chosen(transform=file), space, overwrite=False)
+    assert not again.waits and again(batch).to_pydict() == found
+    for other, says in (
+        ({"normalize": True}, "any length, unlike these of length 1"),
+        ({"pooling": "cls"}, r"another pooling \(mean, not cls\)"),
+        ({"weights": "0"}, "another model"),
+    ):
+        with pytest.raises(ConfigError, match=says):
+            Transform(chosen(transform=file), space | other, overwrite=False)
+    scaled = Transform(chosen(transform="center"), space | {"normalize": True}, overwrite=False)
+    scaled.fit([batch])
+    lengths = np.linalg.norm(scaled(batch).to_pydict()["embedding"], axis=1)
+    np.testing.assert_allclose(lengths, 1, rtol=1e-6)
 
 
 def test_what_is_carried_is_as_named():

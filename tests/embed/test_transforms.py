@@ -14,6 +14,7 @@ import torch
 
 from dialtools.embed import transforms
 from dialtools.embed.flow import Flow, fit_flow
+from dialtools.encoder.randomness import seeded
 from dialtools.errors import DataError
 from dialtools.streams.vectors import read_embeddings
 
@@ -110,6 +111,22 @@ def test_a_flow_learns_and_makes_directions_alike(skewed: np.ndarray):
     assert spread[-1] / spread[0] < 0.1 * np.divide(*np.linalg.eigvalsh(np.cov(bent.T))[[-1, 0]])
     again = type(flow).of(flow.tensors())
     np.testing.assert_array_equal(flow(bent), again(bent))
+
+
+def test_a_flow_is_learnt_in_one_pass_of_clipped_steps_of_adam(skewed: np.ndarray):
+    """METHODS 7: batches of 64, Adam at 1e-3, after actnorm has settled."""
+    with seeded(3):
+        flow, rows = Flow(8), torch.from_numpy(skewed)
+        order = torch.randperm(600)
+        flow(rows[order], settle=True)
+        adam = torch.optim.Adam(flow.parameters(), 1e-3)
+        for start in range(0, 600, 64):
+            adam.zero_grad()
+            flow.bits(rows[order[start : start + 64]]).backward()
+            torch.nn.utils.clip_grad_norm_(flow.parameters(), 1.0)
+            adam.step()
+    expected = flow(rows).detach().numpy()
+    np.testing.assert_allclose(fit_flow(skewed, seed=3)(skewed), expected, atol=1e-6)
 
 
 WORDS = ("the", "card", "lost", "my", "new", "pay", "bill", "when", "does", "it", "arrive", "limit")
