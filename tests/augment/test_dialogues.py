@@ -84,3 +84,13 @@ def test_as_many_as_asked_for_drawn_by_seed_though_some_are_of_no_use():
     assert all(len({tuple(texts) for texts in each}) == 10 for each in drawn)
     assert drawn[0] == drawn[1] != drawn[2]
     assert len(made(turns, values, most=100)) == 30
+
+
+def test_mentions_are_in_their_order_whether_marked_or_not():
+    turns = [turn("oslo", b="oslo"), turn("oslo or rome", a="rome")]
+    assert [span.start for span, _ in named(turns).marks[1]] == [0, 8]
+    assert made(turns, {"a": ["lima"], "b": ["bonn"]}) == [["bonn", "bonn or lima"]]
+
+
+def test_an_article_agrees_with_the_whole_of_the_old_value():
+    assert made([turn("an 8 please", n="8")], {"n": ["7"]}) == [["a 7 please"]]

@@ -97,6 +97,7 @@ def test_what_is_cut_is_never_enumerated():
         ("soda week", "week", "hour", "soda hour"),
         ("Boston is far", "Boston", "new york", "New york is far"),
         ("so. Boston is far", "Boston", "new york", "so. New york is far"),
+        ("Boston is far", "Boston", "iPark", "IPark is far"),
         ("Is Boston far", "Boston", "new york", "Is new york far"),
         ("is boston far", "boston", "New York", "is new york far"),
         ("IS BOSTON FAR", "BOSTON", "New York", "IS NEW YORK FAR"),

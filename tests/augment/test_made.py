@@ -11,6 +11,7 @@ from pair_corpus import as_lines
 
 from dialtools.augment.job import Augment
 from dialtools.augment.options import AugmentOptions
+from dialtools.errors import ConfigError, DataError
 from dialtools.streams.policy import Policy
 
 
@@ -18,9 +19,11 @@ from dialtools.streams.policy import Policy
 def job(tmp_path: Path):
     """Run dial-augment on records; returns the run, and the records that came out."""
 
-    def run(records: list[dict[str, Any]], **options: Any) -> tuple[Augment, list[dict[str, Any]]]:
+    def run(
+        records: list[dict[str, Any]], *, bad: str = "fail", **options: Any
+    ) -> tuple[Augment, list[dict[str, Any]]]:
         (tmp_path / "in.jsonl").write_bytes(as_lines(records))
-        made = Augment(AugmentOptions(inputs=(str(tmp_path / "in.jsonl"),), **options), Policy())
+        made = Augment(AugmentOptions(inputs=(str(tmp_path / "in.jsonl"),), **options), Policy(bad))
         return made, list(made.run())
 
     return run
@@ -161,3 +164,75 @@ def test_numbers_have_least_values_and_some_options_only_change_how_a_run_goes()
     assert own_hows(AugmentOptions) == {"report", "save_book", "save_templates"}
     assert AugmentOptions(top_k=3).most == 9 and AugmentOptions(max_per_template=0).most is None
     assert AugmentOptions(max_per_template=1).most == 1
+
+
+def test_a_tagger_marks_what_nobody_has_marked(job, tmp_path: Path):
+    (tmp_path / "b.json").write_text('{"city": {"rome": 2, "new york": 1}, "day": ["may"]}')
+    rows = [
+        said("rome", (0, 1, "letter")),
+        {"text": "Rome in May"},
+        said("oslo"),
+        {"turns": [{"text": "new york"}, "rome"]},
+    ]
+    _, found = job(rows, ner="rules", book=(str(tmp_path / "b.json"),), fill=False, typed=True)
+    assert [r.get("template") for r in found[:3]] == ["{letter}ome", "{city} in {day}", "oslo"]
+    assert [t["template"] for t in found[3]["turns"]] == ["{city}", "{city}"]
+
+
+def test_spans_of_another_tagger_take_the_place_of_those_of_the_records(job, tmp_path: Path):
+    spans = [
+        {"id": "a", "start": 3, "end": 7, "label": "x"},
+        {"id": "a", "start": 8, "end": 11, "label": "y"},
+        {"id": 2, "start": 0, "end": 2, "label": "z"},
+    ]
+    (tmp_path / "s.jsonl").write_bytes(as_lines(spans))
+    rows = [said("to rome may", (0, 2, "old"), id="a"), {"text": "by day"}, said("b", (0, 1, "o"))]
+    _, found = job(rows, spans=str(tmp_path / "s.jsonl"), typed=True, fill=False)
+    # a record without an id goes by its line
+    assert [r["template"] for r in found] == ["to {x} {y}", "{z} day", "b"]
+    (tmp_path / "s.jsonl").write_text('{"start":0,"end":1,"label":"x"}\n')
+    with pytest.raises(DataError, match="there is no id"):
+        job(rows, spans=str(tmp_path / "s.jsonl"))
+
+
+def test_bad_records_are_counted_and_so_are_dialogues_that_are_not_clear(job):
+    talk = {"turns": [said("rome", (0, 4, "city")), said("call rome", (5, 9, "person"))]}
+    made, found = job(
+        [{"words": 1}, talk, talk | {"id": 3}, said("oslo", (0, 4, "city"))], bad="skip"
+    )
+    assert (made.policy.skipped, made.ambiguous, len(found)) == (1, 2, 4)
+    assert "2 dialogues ambiguous, not filled" in made.line()
+    with pytest.raises(DataError, match='no "text"'):
+        job([{"words": 1}])
+
+
+def test_with_a_book_nothing_is_learnt_from_the_records(job, tmp_path: Path):
+    (tmp_path / "b.json").write_text('{"city": ["lima"]}')
+    made, found = job([said("to rome", (3, 7, "city"))], book=(str(tmp_path / "b.json"),))
+    assert made.book.values("city") == [("lima", 1)]
+    assert [r["text"] for r in found] == ["to rome", "to lima"]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"ner": "x", "spans": "s"}, "--ner or --spans: give one"),
+        ({"ner": "rules"}, "finds the values of a --book FILE"),
+        ({"ner": "x", "language": "zh"}, "--language goes with --ner rules"),
+        ({"output": "o", "report": "./o"}, "two outputs have one name"),
+        ({"save_book": "o", "save_templates": "o"}, "two outputs have one name"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(options: dict[str, Any], says: str):
+    with pytest.raises(ConfigError, match=says):
+        AugmentOptions(**options)
+
+
+def test_options_that_only_look_alike_are_taken():
+    for options in (
+        {"ner": "rules", "book": ("b",), "language": "zh"},
+        {"ner": "x"},
+        {"spans": "s", "language": "zh"},
+        {"output": "o", "report": "r", "save_book": "b", "save_templates": "t"},
+    ):
+        assert AugmentOptions(**options).most == 25

@@ -14,16 +14,14 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def few_shot(
-    labels: Sequence[Sequence[object]], shots: int, seed: int
-) -> tuple[list[int], list[int]]:
+def few_shot(labels: Sequence[object], shots: int, seed: int) -> tuple[list[int], list[int]]:
     """Return train and validation rows of an episode as the reference draws them (`data.py`).
 
-    A row has one label or several; what an earlier label has drawn is no row of a later one.
+    A row has one label, or a list of several; what an earlier label has drawn is no row of a later.
     """
     groups: dict[object, list[int]] = {}
     for row, own in enumerate(labels):
-        for label in own:
+        for label in own if isinstance(own, list) else [own]:
             groups.setdefault(label, []).append(row)
     generator = random.Random(seed)
     train, validation = [], []
