@@ -197,23 +197,13 @@ def without(*keys: str) -> Callable[[bytes], bytes]:
     return cleaned
 
 
-def without_line(start: bytes) -> Callable[[bytes], bytes]:
-    """Return a text without the lines that begin so."""
-
-    def cleaned(content: bytes) -> bytes:
-        return b"\n".join(line for line in content.splitlines() if not line.startswith(start))
-
-    return cleaned
-
-
 MAY_DIFFER: dict[str, Callable[[bytes], bytes]] = {
     "train-log.jsonl": without("tokens_per_second"),
-    "dialtools.toml": without_line(b"resume = "),
     "*.lock": lambda content: b"",
 }
 """By the name of a file: its content without what a run may tell of itself.
 
-How fast it was, that it was resumed, and the process that has or had a lock.
+How fast it was, and the process that has or had a lock.
 """
 GROWING = ("bad.jsonl", "cache/*")
 """What is no output: --on-error quarantine=FILE is a log, and a folder of --cache is finished when
