@@ -185,7 +185,7 @@ def parquet_writer(
     import pyarrow.parquet as pq
 
     parquet: pq.ParquetWriter | None = None
-    with open_output(output, overwrite=overwrite) as file:
+    with open_output(output, overwrite=overwrite) as file, _sink(file) as sink:
 
         def write(batch: pa.RecordBatch) -> None:
             nonlocal parquet
@@ -193,7 +193,7 @@ def parquet_writer(
                 if parquet is None:
                     schema = _plain_schema(batch.schema, metadata)
                     settings = _float_settings(schema) if floats else {}
-                    parquet = pq.ParquetWriter(_Bytes(file), schema, compression="zstd", **settings)
+                    parquet = pq.ParquetWriter(sink, schema, compression="zstd", **settings)
                 parquet.write_batch(_plain_batch(batch).cast(parquet.schema))
             except pa.ArrowException as error:
                 message = f"records do not fit one table: {str(error).splitlines()[0]}"
@@ -201,7 +201,7 @@ def parquet_writer(
 
         yield write
         if parquet is None:
-            parquet = pq.ParquetWriter(_Bytes(file), pa.schema([], dict(metadata)))
+            parquet = pq.ParquetWriter(sink, pa.schema([], dict(metadata)))
         parquet.close()
 
 
@@ -217,11 +217,16 @@ def _float_settings(schema: pa.Schema) -> dict[str, Any]:
 
 
 class _Bytes(io.RawIOBase):
-    """A file that pyarrow may write to but not close, and whose broken pipe stays one."""
+    """A file that pyarrow may write to but not close, and whose broken pipe stays one.
+
+    Attributes:
+        deaf: what is written comes to nothing.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
         self.written = 0
+        self.deaf = False
 
     def tell(self) -> int:  # a pipe does not know; Parquet asks
         return self.written
@@ -230,13 +235,28 @@ class _Bytes(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        write_whole(self.file, data)
+        if not self.deaf:
+            write_whole(self.file, data)
         self.written += len(data)
         return len(data)
 
     def flush(self) -> None:
-        if not self.closed:
+        if not self.closed and not self.deaf:
             self.file.flush()
+
+
+@contextmanager
+def _sink(file: BinaryIO) -> Generator[_Bytes]:
+    """Yield a file for pyarrow, which is deaf once the block has failed.
+
+    A writer of Parquet writes the end of its file when it is thrown away, too, to wherever that is.
+    """
+    sink = _Bytes(file)
+    try:
+        yield sink
+    except BaseException:
+        sink.deaf = True
+        raise
 
 
 def _plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:

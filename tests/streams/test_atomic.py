@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import subprocess
 import tempfile
@@ -10,11 +11,13 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from dialtools.errors import OutputError
 from dialtools.streams.atomic import atomic_directory, atomic_file
 from dialtools.streams.scraps import temporary_folder
+from dialtools.streams.sinks import writer
 
 
 def test_a_block_that_fails_leaves_what_was_there(tmp_path: Path):
@@ -175,3 +178,16 @@ def test_folders_of_killed_runs_in_tmpdir_go_with_the_next_run(
         assert set(tmp_path.iterdir()) == {folder, elsewhere, mine, theirs}
     os.close(lock)
     assert set(tmp_path.iterdir()) == {elsewhere, mine, theirs}
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_a_parquet_writer_that_is_broken_off_writes_and_says_nothing_more(tmp_path: Path):
+    table = tmp_path / "table.parquet"
+    with (
+        pytest.raises(KeyboardInterrupt),
+        writer(str(table), format="parquet") as write,
+    ):
+        write(pa.RecordBatch.from_pydict({"text": ["hello"]}))
+        raise KeyboardInterrupt
+    gc.collect()
+    assert not list(tmp_path.iterdir())
