@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dialtools.errors import OutputError
 from dialtools.streams.full import naming
-from dialtools.streams.scraps import clear_scraps
+from dialtools.streams.scraps import clear_scraps, remove_folder
 
 
 def refuse_existing(path: str | Path, *, overwrite: bool) -> None:
@@ -103,8 +103,8 @@ def atomic_directory(path: str | Path, *, overwrite: bool) -> Generator[Path]:
             old.replace(final)
         raise
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+        remove_folder(temporary)
+        remove_folder(old)
 
 
 def link_or_copy(source: str, target: str) -> None:

@@ -6,7 +6,6 @@ What they mean, and when they come and go, is told in `streams.resume`.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +17,7 @@ from dialtools.errors import OutputError
 from dialtools.streams.atomic import atomic_file, sync
 from dialtools.streams.job import Description, Job
 from dialtools.streams.provenance import describe, digest, read_provenance
+from dialtools.streams.scraps import remove_folder
 
 MANIFEST = "job.json"
 LOCK = "lock"
@@ -118,9 +118,6 @@ def remove(path: Path) -> None:
     if path.is_dir():
         aside = path.with_name(f".{path.name.lstrip('.')}.{os.getpid()}.old")
         path.rename(aside)
-        try:
-            shutil.rmtree(aside, ignore_errors=True)
-        finally:  # once more, if a signal broke it off
-            shutil.rmtree(aside, ignore_errors=True)
+        remove_folder(aside)
     else:
         path.unlink(missing_ok=True)

@@ -36,6 +36,14 @@ def temporary_folder() -> Generator[Path]:
         yield folder
     finally:
         os.close(lock)
+        remove_folder(folder)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder, if it is there, also when a signal comes meanwhile."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:  # what the signal broke off; the next one ends the process
         shutil.rmtree(folder, ignore_errors=True)
 
 

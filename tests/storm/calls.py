@@ -110,9 +110,9 @@ class Place:
         return frozenset(found)
 
     def temporary(self) -> list[str]:
-        """Return what lies in $TMPDIR, but for the file with which Python tries it out."""
+        """Return what lies in $TMPDIR, but for what Python and torch put there themselves."""
         names = sorted(path.name for path in self.tmp.iterdir())
-        return [name for name in names if not re.fullmatch("[a-z0-9_]{8}", name)]
+        return [name for name in names if not re.fullmatch("[a-z0-9_]{8}|torchinductor_.*", name)]
 
     def processes(self) -> list[int]:
         """Return the processes that are at work in the job's folder."""

@@ -119,7 +119,7 @@ class Storm:
         said = place.stderr.read_text().strip()
         python = cold and before_ours(said)
         untold = case.untold
-        if running.status == -number or python:
+        if running.status == -number or (python and running.status):
             case.stops.append((case.job.command, name, phase))
         elif running.status == case.job.status or untold:
             case.late += 1
