@@ -114,7 +114,9 @@ def become(
     for descriptor, file in enumerate(files):
         os.dup2(file, descriptor)
         os.close(file)
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run beside
+    signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # as `dialtools.cli` has it; ignored where tests run
     os.chdir(directory)
     os.environ.clear()
     os.environ.update(environment)
