@@ -47,6 +47,7 @@ DAMAGED = (
     lzma.LZMAError,
     RuntimeError,
     NotImplementedError,
+    ValueError,  # names that are no text
 )
 """What the libraries of archives raise for one that is broken, encrypted or of an unknown kind."""
 Member = tuple[str, int, Any]
@@ -82,8 +83,8 @@ class Files:
         if path.endswith(ARCHIVES):
             if path.endswith(".zip"):
                 self._archive = zipfile.ZipFile(path)
-                every = self._archive.infolist()
-                members = [(m.filename, m.file_size, m) for m in every if not m.is_dir()]
+                named = [m for m in self._archive.infolist() if m.filename]
+                members = [(m.filename, m.file_size, m) for m in named if not m.is_dir()]
             else:
                 self._archive = tarfile.open(path)  # noqa: SIM115 - close() does
                 members = ((m.name, m.size, m) for m in self._archive if m.isfile())
