@@ -17,7 +17,7 @@ BERT = [53.1, 10.6]                      # settings x metrics, settings first
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -134,11 +134,15 @@ def load_suite(name: str) -> Suite:
     except OSError as error:
         hint = nearest(name, known) or f"a TOML file, or one of {', '.join(known)}"
         raise ConfigError(f"no suite: {error.strerror}", where=name, hint=hint) from None
+    tables = content.pop("set", None)
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise ConfigError("has no [[set]]", where=name)
+    _check_shapes(content, "", name)
+    for number, table in enumerate(tables, 1):
+        _check_shapes(table, f"[[set]] {number}: ", name)
     try:
-        sets = [Dataset(**table) for table in content.pop("set")]
+        sets = [Dataset(**table) for table in tables]
         suite = Suite(sets=sets, name=str(path), **content)
-    except KeyError:
-        raise ConfigError("has no [[set]]", where=name) from None
     except TypeError as error:
         # Python's words for a field that is missing or unknown, in the user's terms
         message = str(error).replace("Dataset.__init__()", "a [[set]]")
@@ -149,6 +153,42 @@ def load_suite(name: str) -> Suite:
     return suite
 
 
+def _check_shapes(table: Mapping[str, Any], place: str, suite: str) -> None:
+    for key, value in table.items():
+        expected, is_so = SHAPES.get(key, ("", bool))
+        if expected and not is_so(value):
+            raise ConfigError(f"{place}{key}: expected {expected}", where=suite)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _are(value: Any, kinds: type | tuple[type, ...]) -> bool:
+    return isinstance(value, list) and all(isinstance(part, kinds) for part in value)
+
+
+TEXT = ("a text", _is_text)
+TEXTS = ("a list of texts", lambda value: _are(value, str))
+SHAPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    **dict.fromkeys(("title", "source", "task", "name", "file"), TEXT),
+    **dict.fromkeys(("metrics", "settings"), TEXTS),
+    "options": ("a table of flags", lambda value: isinstance(value, dict)),
+    "files": (
+        "a table of names",
+        lambda value: isinstance(value, dict) and all(map(_is_text, value.values())),
+    ),
+    "published": (
+        "a table of lists of numbers",
+        lambda value: (
+            isinstance(value, dict)
+            and all(_are(numbers, (int, float)) for numbers in value.values())
+        ),
+    ),
+}
+"""What a suite file must hold under each key, in words and in code."""
+
+
 def _check(dataset: Dataset, suite: str) -> None:
     if dataset.task not in TASKS:
         raise ConfigError(
@@ -156,9 +196,6 @@ def _check(dataset: Dataset, suite: str) -> None:
             where=suite,
             hint=nearest(dataset.task, list(TASKS)) or f"choose from {', '.join(TASKS)}",
         )
-    for name in ("metrics", "settings"):
-        if not isinstance(getattr(dataset, name), list):
-            raise ConfigError(f"{dataset.name}: {name}: expected a list", where=suite)
     for model, numbers in dataset.published.items():
         if len(numbers) != len(dataset.rows()):
             raise ConfigError(
