@@ -14,6 +14,18 @@ A whole number beyond 64 bits becomes the text of its digits; a record that nest
 deeper than 200 levels is none.
 """.strip()
 CLOSING = """
+.SH FAILURES
+A command that fails while it writes JSON lines to a pipe leaves as its last record
+.PP
+.nf
+{"dialtools_failed": "chats.jsonl:10482: turns[3].text: expected a string, got null"}
+.fi
+.PP
+after a tab, which JSON does not see and readers find fast. Readers of the suite stop
+there with exit status 1 and its message, whatever \\fB\\-\\-on\\-error\\fR says, in the middle
+of joined streams too. An Arrow stream of a command that failed has no end mark, and is
+refused. A writer of JSON lines that was killed (kill \\-9) leaves neither: only
+\\fBset \\-o pipefail\\fR tells of it.
 .SH FILES OF VECTORS
 In Parquet and Arrow a vector is a FixedSizeList of 32 or 16 bit floats, and the
 key \\fBdialtools\\fR of the file's metadata is JSON: version, command, options,
