@@ -18,7 +18,7 @@ from dialtools import __version__
 from dialtools.catalog import Entry, lookup
 from dialtools.cli import _help, _parser
 from dialtools.cli._exit import finish
-from dialtools.cli._outputs import check_outputs
+from dialtools.cli._outputs import check_names, check_outputs
 from dialtools.cli._run import Run
 from dialtools.errors import ConfigError, ExitCode
 from dialtools.options import Layer, Spec, environment, resolve, specs
@@ -59,6 +59,7 @@ class Command:
             return ExitCode.USAGE
         if hasattr(options, "bounds"):
             bounds.use(options.bounds)
+        check_names(options, self.specs)
         check_outputs(options, self.specs)
         run = Run(self.name, options, self.specs, origins)
         self.function(options, run)

@@ -10,10 +10,29 @@ from typing import Any
 from dialtools.errors import ConfigError
 from dialtools.options import Spec
 from dialtools.streams.atomic import is_special, refuse_existing
+from dialtools.streams.bytesio import as_text
 
 QUARANTINE = "quarantine="
 PUT_ASIDE = b'{"file":'
 """How a file of records that were put aside begins."""
+
+
+def check_names(options: Any, specs: Sequence[Spec]) -> None:
+    """Refuse names that are not UTF-8, before any work, where they would be written into results.
+
+    Inputs of any name are read, but for those that scores are named after.
+
+    Raises:
+        ConfigError: if there is one.
+    """
+    for spec in specs:
+        value = getattr(options, spec.name)
+        texts = value if isinstance(value, tuple) else (value,)
+        if spec.positional and hasattr(options, "on_error"):
+            continue
+        if any(isinstance(text, str) and as_text(text) != text for text in texts):
+            where = "INPUT" if spec.positional else spec.flag
+            raise ConfigError("is not UTF-8", where=where, hint="give it another name")
 
 
 def check_outputs(options: Any, specs: Sequence[Spec]) -> None:

@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from dialtools.cli import _signals
@@ -58,7 +58,8 @@ class Run:
     def warn(self, line: str) -> None:
         """Say what the user should know, unless -q."""
         if not self.quiet:
-            sys.stderr.write(f"{self.name}: {printable(line, LONGEST)}\n")
+            with suppress(OSError):  # a run does not fail for want of a listener
+                sys.stderr.write(f"{self.name}: {printable(line, LONGEST)}\n")
 
     def info(self, line: str) -> None:
         """Say more, under -v only."""

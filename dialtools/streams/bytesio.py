@@ -22,8 +22,13 @@ BUFFER_BYTES = 1 << 20
 
 
 def display_name(path: str) -> str:
-    """Return how messages call an input."""
-    return STDIN if path == "-" else path
+    """Return how messages and records call an input."""
+    return STDIN if path == "-" else as_text(path)
+
+
+def as_text(name: str) -> str:
+    """Return the name of a file as text that UTF-8 can hold: other bytes become `\\xff`."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 @contextmanager

@@ -21,6 +21,7 @@ import orjson
 from dialtools import __version__
 from dialtools.errors import DataError
 from dialtools.options import Spec, settings, specs
+from dialtools.streams.bytesio import as_text
 from dialtools.streams.formats import FORMATS, by_magic, load
 
 KEY = "dialtools"
@@ -95,7 +96,7 @@ def provenance(
         "schema": SCHEMA,
         "version": __version__,
         "command": command,
-        "argv": argv_of_result(sys.argv[1:], specs(options.__class__)),
+        "argv": argv_of_result([*map(as_text, sys.argv[1:])], specs(options.__class__)),
         "options": plain_settings(options),
         "inputs": inputs.described(),
         "counts": dict(counts or {}),
@@ -134,12 +135,12 @@ def _names(spec: Spec) -> list[str]:
 
 def describe(path: str) -> dict[str, Any]:
     """Return name, size and digest of an input, of a folder over its files; of a pipe the name."""
-    file = Path(path)
+    file, name = Path(path), as_text(path)
     if file.is_dir():
-        return {"name": path, **_folder(file)}
+        return {"name": name, **_folder(file)}
     if path == "-" or not file.is_file():
-        return {"name": path}
-    return {"name": path, "bytes": file.stat().st_size, "blake2b": digest(file)}
+        return {"name": name}
+    return {"name": name, "bytes": file.stat().st_size, "blake2b": digest(file)}
 
 
 def _folder(folder: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -59,3 +60,42 @@ def test_a_suite_file_cannot_write_where_it_likes(run, tmp_path):
     code, said = run("dial-eval suite evil.toml .")
     assert (code, "a suite may not set 'export-episodes'" in said) == (2, True)
     assert (tmp_path / "mine.txt").read_text() == "years of work\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [("dial-pairs", "o.jsonl"), ("dial-pairs", "o.parquet"), ("dial-freq", "o.arrow")],
+)
+def test_an_input_may_have_any_name(run, scripts, tmp_path, command, output):
+    name = os.fsdecode(b"b\xff.jsonl")
+    (tmp_path / name).write_text(f"{TALK}oops\n")
+    done = subprocess.run(
+        [scripts / command, "--on-error", "quarantine=bad", "-o", output, name],
+        cwd=tmp_path,
+        capture_output=True,
+    )
+    assert done.returncode == 3, done.stderr.decode()
+    assert rb'"file":"b\\xff.jsonl","line":2' in (tmp_path / "bad").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "dial-pairs talk.jsonl -o \udcff.parquet",
+        "dial-freq talk.jsonl --on-error quarantine=\udcff",
+        "dial-train talk.jsonl -o \udcff",
+        "dial-embed talk.jsonl -o \udcff.parquet --model m",
+        "dial-eval space \udcff.parquet",
+        "dial-eval intent e.parquet --name \udcff",
+    ],
+)
+def test_other_names_that_are_not_utf8_are_refused_before_the_work(run, tmp_path, line):
+    before = sorted(tmp_path.iterdir())
+    code, said = run(line)
+    assert (code, "is not UTF-8" in said) == (2, True)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_stderr_without_room_fails_no_run(scripts, tmp_path):
+    line = f"echo '{TALK.strip()}' | {scripts}/dial-pairs -o o.jsonl 2> /dev/full"
+    assert subprocess.run(["bash", "-c", line], cwd=tmp_path).returncode == 0
