@@ -18,7 +18,7 @@ CLOSING = """
 A command that fails while it writes JSON lines to a pipe leaves as its last record
 .PP
 .nf
-{"dialtools_failed": "chats.jsonl:10482: turns[3].text: expected a string, got null"}
+{"dialtools_failed": "chats.jsonl:9: turns[3].text: expected a string"}
 .fi
 .PP
 after a tab, which JSON does not see and readers find fast. Readers of the suite stop
