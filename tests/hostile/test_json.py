@@ -110,7 +110,7 @@ def test_a_bad_record_that_nests_is_put_aside(run, tmp_path: Path):
 
 def test_counts_of_several_texts_are_no_frequencies(run):
     lines = b'{"text":["x","y"],"count":5}\n{"text":[],"count":7}\n'
-    assert "<stdin>:1: holds 2 texts" in run(lines, "dial-freq", "--merge", code=1)[1]
+    assert "<stdin>:1: text: expected a string" in run(lines, "dial-freq", "--merge", code=1)[1]
     records, said = run(
         lines + b'{"text":"z","count":2}\n', "dial-freq", "--merge", "--on-error", "skip", code=3
     )
