@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import orjson
 import pyarrow as pa
 import pytest
 
-from dialtools.errors import DataError
+from dialtools.corpora.fields import BadRecord
+from dialtools.errors import DataError, DialError
 from dialtools.freq import count
 from dialtools.freq.count import OURS, Counting
 from dialtools.freq.job import Freq
@@ -74,7 +76,7 @@ def test_pairs_after_records_of_another_kind_are_refused():
 
 
 def test_pairs_without_a_dialogue_are_told_apart_by_where_they_stand():
-    def pair(turn: int, window: int, text: str = "yes", **facts: object) -> dict[str, Any]:
+    def pair(turn: Any, window: Any, text: str = "yes", **facts: object) -> dict[str, Any]:
         return {"response": text, "turn": turn, "window": window, **facts}
 
     places = Places()
@@ -85,7 +87,56 @@ def test_pairs_without_a_dialogue_are_told_apart_by_where_they_stand():
     assert places.place(pair(2, 1, dialogue_id=7)) == ("7", 2)
     assert places.place(pair(2, 1), "text") is None and places.place({"response": "a"}) is None
     assert places.place(pair(2, 1), "response") == (None, 7)
-    assert places.place(pair(1 << 62, 1)) is None, "a turn that 64 bits cannot hold with others"
+    assert places.place(pair(None, 1)) is None
+    for turn in (1 << 62, True, "1"):
+        with pytest.raises(BadRecord, match="turn: expected a whole number"):
+            places.place(pair(turn, 1))
+    with pytest.raises(BadRecord, match="window: expected"):
+        places.place(pair(2, "1"))
+
+
+def test_a_count_that_is_broken_off_ends_at_once():
+    said = Texts(0, "said", pa.array(["a"] * 10))
+    with pytest.raises(KeyboardInterrupt), Counting(memory=OURS + (48 << 20)) as counting:
+        counting.add(said)
+        raise KeyboardInterrupt
+    assert not counting.thread.is_alive() and not counting.folder.exists()
+    assert isinstance(counting.failure, duckdb.InterruptException)
+    with Counting(memory=OURS + (48 << 20)) as counting:
+        pass
+    assert counting.thread is None and not counting.folder.exists()
+
+
+def test_what_duckdb_says_is_told_in_one_line_of_ours():
+    full = count._as_ours(duckdb.OutOfMemoryException("too big\nmore"))
+    assert type(full) is DialError and full.message == "--memory is too little: too big"
+    assert "-j 1" in full.hint and "TMPDIR" in full.hint
+    other = count._as_ours(duckdb.IOException("broken\nmore"))
+    assert type(other) is DialError and (other.message, other.hint) == ("broken", None)
+    assert count._as_ours(duckdb.Error("")).message == ""
+    assert count._as_ours(error := ValueError("x")) is error
+
+
+def test_counts_of_texts_that_are_looked_up_and_spectra_of_one_input_or_all():
+    parts = [Texts(0, "a", pa.array(["x", "x", "y"])), Texts(1, "b", pa.array(["x", "z", ""]))]
+    with Counting(memory=OURS + (48 << 20), threads=1, apart=True) as counting:
+        for part in parts:
+            counting.add(part)
+        counting.finish()
+        assert (counting.total, counting.distinct, counting.names) == (5, 3, {0: "a", 1: "b"})
+        spectra = [counting.spectrum(source) for source in (0, 1, None)]
+    assert [(s.counts.tolist(), s.texts.tolist()) for s in spectra] == [
+        ([2, 1], [1, 1]),
+        ([1], [2]),
+        ([3, 1], [1, 2]),
+    ]
+    with Counting(memory=OURS + (48 << 20), threads=1) as counting:
+        counting.add(parts[0])
+        counting.finish()
+        assert counting.lookup(pa.array(["y", "none", "x", "y"])).tolist() == [1, 0, 2, 1]
+        assert counting.lookup(pa.array([], pa.string())).tolist() == []
+        assert [len(texts) for texts, _ in counting.unordered(1)] == [1]
+        assert [n.tolist() for _, n in counting.ranked(1)] == [[2]]
 
 
 def test_ranks_go_on_from_batch_to_batch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

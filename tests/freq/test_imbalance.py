@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import slow_counts
 
-from dialtools.freq.imbalance import Spectrum, imbalance
+from dialtools.freq import imbalance as imbalance_module
+from dialtools.freq.imbalance import Spectrum, imbalance, top_share, zipf_slope
 from dialtools.freq.weights import Weighting
 
 COUNTS = st.lists(st.integers(1, 60), min_size=1, max_size=250)
@@ -43,6 +44,23 @@ def test_an_even_corpus_and_a_single_text_are_the_ends_of_the_scales():
     nothing = imbalance(Spectrum(np.zeros(0, np.int64), np.zeros(0, np.int64)))
     assert nothing["total"] == 0
     assert nothing["gini"] is None
+
+
+@pytest.mark.parametrize("step", [1, 3, 7, 8, 9])
+def test_the_slope_is_the_same_however_many_ranks_are_taken_at_once(
+    monkeypatch: pytest.MonkeyPatch, step: int
+):
+    monkeypatch.setattr(imbalance_module, "RANKS_A_STEP", step)
+    counts = [9, 9, 5, 4, 4, 4, 2, 1]
+    slope = np.polyfit(np.log(np.arange(1, 9)), np.log(counts), 1)[0]
+    assert zipf_slope(spectrum(counts)) == pytest.approx(slope, rel=1e-12)
+
+
+def test_the_top_is_a_share_of_the_texts_and_one_at_least():
+    found = spectrum([9, 5, 5, 4, 4, 4, 2, 1])  # 34
+    assert [top_share(found, top) for top in (0.01, 0.25, 0.49, 0.5, 1.0)] == [
+        n / 34 for n in (9, 14, 19, 23, 34)
+    ]
 
 
 @settings(deadline=None)

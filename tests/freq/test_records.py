@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 from least import check_least, own_hows
 from pair_corpus import as_lines
 
+from dialtools.corpora.fields import BadRecord
 from dialtools.errors import ConfigError, DataError, OutputError
 from dialtools.freq import annotate, output, render
-from dialtools.freq.fields import BadField, count_of, field_texts
+from dialtools.freq.columns import integers, strings
+from dialtools.freq.fields import count_of, field_texts
 from dialtools.freq.imbalance import Spectrum
 from dialtools.freq.job import Freq, corpus_names, spectra
 from dialtools.freq.options import FreqOptions
@@ -30,7 +32,7 @@ from dialtools.freq.output import (
     write_frequencies,
 )
 from dialtools.freq.spool import Spool
-from dialtools.freq.texts import NO_FREQUENCY, Extractor, Texts
+from dialtools.freq.texts import NO_FREQUENCY, Extractor, Texts, count_empty
 from dialtools.freq.weights import Weighting
 from dialtools.streams.chunks import Chunk, read_records
 from dialtools.streams.policy import Policy
@@ -247,14 +249,14 @@ def test_the_texts_of_a_record_by_kind_or_by_name():
         ({"x": {"y": "a"}}, "x", "x: expected text, got an object"),
         ({"x": "a"}, "y", "no field 'y'; there are x"),
     ):
-        with pytest.raises(BadField, match=says):
+        with pytest.raises(BadRecord, match=says):
             field_texts(record, name)
 
 
 def test_the_count_of_a_frequency_record_is_a_whole_number_above_0_that_64_bits_can_add_up():
     assert [count_of({"count": n}) for n in (1, (1 << 62) - 1)] == [1, (1 << 62) - 1]
     for bad in (0, 1 << 62, -1, 1.0, True, "1", None):
-        with pytest.raises(BadField):
+        with pytest.raises(BadRecord):
             count_of({"count": bad})
 
 
@@ -308,6 +310,39 @@ def test_columns_are_taken_whole_and_else_row_by_row():
         some = extracted("arrow", bad, merge=True, policy=(policy := Policy("skip")))
         assert (some.texts.to_pylist(), some.counts.to_pylist()) == (kept, [2] * len(kept))
         assert policy.skipped == 2 - len(kept)
+
+
+def test_columns_of_every_kind_of_strings_and_integers_are_taken_without_a_look_at_rows():
+    texts = pa.array(["a", "b", "a"])
+    for column in (texts, texts.dictionary_encode(), texts.cast(pa.large_string())):
+        found = strings(batch := pa.RecordBatch.from_arrays([column], ["text"]), "text")
+        assert (found.type, found.to_pylist()) == (pa.string(), ["a", "b", "a"])
+        whole = Extractor(None, Policy())._columns(Chunk("x", 1, "arrow", batch), 3)
+        assert (whole.source, whole.texts.to_pylist()) == (3, ["a", "b", "a"])
+    numbers = pa.array([1, 2, 3])
+    for column in (numbers, numbers.cast(pa.uint64()), numbers.cast(pa.int8())):
+        found = integers(pa.RecordBatch.from_arrays([column], ["n"]), "n")
+        assert (found.type, found.to_pylist()) == (pa.int64(), [1, 2, 3])
+    gaps, wide = pa.array(["a", None]), pa.array([1, 1 << 63], pa.uint64())
+    for column in (gaps, wide, pa.array([1.0, 2.0])):
+        batch = pa.RecordBatch.from_arrays([column, column, texts[:2]], ["x", "twice", "twice"])
+        assert all(
+            take(batch, name) is None
+            for take in (strings, integers)
+            for name in ("x", "none", "twice")
+        )
+
+
+def test_counts_in_columns_are_above_0_and_a_shard_may_have_none():
+    merging = Extractor(None, Policy(), merge=True)
+    schema = pa.schema([("text", pa.string()), ("count", pa.int64())])
+    for counts, whole in (([], True), ([1], True), ([0], False), ([3, -1], False)):
+        columns = {"text": ["a", "b"][: len(counts)], "count": counts}
+        batch = pa.RecordBatch.from_pydict(columns, schema)
+        found = merging._columns(Chunk("x", 1, "arrow", batch), 0)
+        assert (found is not None) == whole
+    assert count_empty(pa.array(["", "a", ""])) == 2
+    assert count_empty(pa.array([], pa.string())) == 0
 
 
 def test_pairs_in_columns_and_in_lines_stand_at_the_same_turns():

@@ -21,6 +21,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType
 
 import faults
 import machine
@@ -122,17 +123,22 @@ def drawn(options: argparse.Namespace) -> Iterator[Fault]:
     """Yield COUNT faults of the chosen files, at most one a line."""
     passed_over = equivalent()
     by_line: dict[tuple[str, int], list[Fault]] = defaultdict(list)
+    programs: dict[str, CodeType] = {}
     for pattern in options.files:
         for path in sorted(machine.ROOT.glob(pattern)):
             name = str(path.relative_to(machine.ROOT))
-            for fault in faults.find(name, path.read_text(encoding="utf-8")):
+            source = path.read_text(encoding="utf-8")
+            programs[name] = faults.compiled(source)
+            for fault in faults.find(name, source):
                 by_line[name, fault.line].append(fault)
     chance = random.Random(options.seed)
     lines = sorted(by_line)
     chance.shuffle(lines)
     for line in lines:
         fault = chance.choice(by_line[line])
-        if options.count > 0 and fault.compiles and fault.name not in passed_over:
+        if options.count == 0:
+            return
+        if fault.name not in passed_over and fault.makes_another(programs[fault.path]):
             options.count -= 1
             yield fault
 

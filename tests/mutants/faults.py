@@ -10,6 +10,7 @@ import ast
 import copy
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from types import CodeType
 
 BETWEEN = "  ->  "
 
@@ -77,14 +78,17 @@ class Fault:
         """The fault as lists of faults have it."""
         return f"{self.path}  {self.before}{BETWEEN}{self.after}"
 
-    @property
-    def compiles(self) -> bool:
-        """Whether it is Python at all."""
+    def makes_another(self, program: CodeType) -> bool:
+        """Whether it is Python at all, and not the same program in other words."""
         try:
-            compile(self.source, self.path, "exec")
+            return compiled(self.source) != program
         except SyntaxError:
             return False
-        return True
+
+
+def compiled(source: str) -> CodeType:
+    """Return what a file does: equal for texts that differ in brackets and line breaks alone."""
+    return compile(ast.unparse(ast.parse(source)), "", "exec")
 
 
 def shorten(text: str) -> str:

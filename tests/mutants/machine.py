@@ -16,6 +16,7 @@ import resource
 import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -123,6 +124,7 @@ def pytest_in(
     scratch.mkdir()
     os.chdir(copy)
     os.environ.update(TMPDIR=str(scratch), PYTHONPATH=str(copy))
+    tempfile.tempdir = None  # noted before the fork: tests would share /tmp with all that runs
     sys.path[:0] = [str(copy), str(copy / "tests"), str(copy / "tests" / "machines")]
     log = os.open(copy.parent / "log", os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
     for stream in (1, 2):

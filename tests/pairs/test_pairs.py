@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shlex
 import subprocess
 from datetime import date
 from pathlib import Path
 
+import numpy as np
 import orjson
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,12 +20,14 @@ from oracles import slow_pairs
 
 from dialtools.chance import share, split_of
 from dialtools.corpora.dialogues import BadDialogue, Dialogue, dialogue
-from dialtools.errors import ConfigError, DataError
+from dialtools.errors import ConfigError, DataError, OutputError
 from dialtools.pairs.chunk import merged, mine_chunk
-from dialtools.pairs.job import mine
+from dialtools.pairs.convert import convert_chunk
+from dialtools.pairs.job import Piece, input_chunks, mine
 from dialtools.pairs.options import PairOptions
-from dialtools.pairs.output import closing_line
+from dialtools.pairs.output import Outputs, closing_line
 from dialtools.pairs.reader import camrest_turns, tod_bert_turns
+from dialtools.pairs.render import Lines
 from dialtools.streams import bounds
 from dialtools.streams.chunks import Chunk, read_chunks, read_records, records
 from dialtools.streams.policy import Policy
@@ -86,6 +91,35 @@ def test_of_identical_pairs_the_first_stays_and_what_only_looks_alike_is_another
         ("4", ["a"], "b c"),
     ]
     assert mined(corpus, window=(1, 2), dedupe=True, limit=4) == rows[:4]
+
+
+def test_pairs_of_texts_that_hold_what_joins_texts_are_told_apart():
+    talks = (["a", "b", "c"], ["a\0b", "c"], ["a\0\0b", "c"], ["a\0\1b", "c"], ["a", "\1b", "c"])
+    corpus = [as_dialogue(texts, str(i)) for i, texts in enumerate(talks)]
+    every = mined(corpus, window=(1, 2))
+    assert len(every) == 9 and mined(corpus * 2, window=(1, 2), dedupe=True) == every
+
+
+def test_what_is_read_depends_on_the_kind(tmp_path: Path):
+    """Two texts need no column of turns; a corpus of records keeps what pairs have no use for."""
+
+    def read(text: str, **options) -> tuple[list[dict], Tally]:
+        (tmp_path / "c.data").write_text(text)
+        chosen = PairOptions(inputs=(str(tmp_path / "c.data"),), from_="csv", **options)
+        policy, tally = Policy(), Tally()
+        chunks = input_chunks(chosen, policy, tally, prompt=False)
+        pieces = list(mine(chunks, chosen, lines=True, policy=policy, tally=tally))
+        return [orjson.loads(row) for p in pieces for row in p.payload.splitlines()], tally
+
+    (pair,), _ = read("premise,hypothesis,label\np,h,entailment\n", kind="entailment")
+    assert (pair["context"], pair["response"]) == (["p"], "h")
+    log = "dialogue_id,text,topic\n1,a,x\n1,,x\n1,b,x\n"
+    logs = {"dialogue_column": "dialogue_id", "text_column": "text"}
+    (pair,), tally = read(log, **logs)
+    assert (pair["context"], pair["response"], "topic" in pair) == (["a"], "b", False)
+    assert sum(tally.dropped.values()) == 1, tally.dropped
+    (talk,), _ = read(log, kind="dialogue", **logs)
+    assert [(turn["text"], turn["topic"]) for turn in talk["turns"]] == [("a", "x"), ("b", "x")]
 
 
 @pytest.mark.parametrize("seed", [0, 5])
@@ -518,6 +552,42 @@ def test_a_record_that_is_no_utterance_is_rejected_whatever_its_columns_hold():
     assert policy.skipped == 1
 
 
+def test_an_utterance_keeps_its_slots_and_a_bad_dialogue_among_utterances_is_told_by_its_line():
+    slot = {"start": 3, "end": 7, "label": "city"}
+    rows = [{"text": "to rome", "id": 4, "slots": [slot]}, {"turns": [1]}, {"turns": ["a"]}]
+    options = PairOptions(kind="utterance")
+    made = convert_chunk(Chunk("x", 5, "rows", rows), options=options)
+    assert [orjson.loads(line) for line in made.payloads[""].blob.splitlines()] == [
+        {"text": "to rome", "slots": [slot], "id": 4},
+        {"turn": 0, "text": "a"},
+    ]
+    assert (made.payloads[""].num_rows, made.tally.sources) == (2, 2)
+    assert [bad.where for bad in made.rejected] == [("x", 6)]
+    plain = convert_chunk(Chunk("x", 1, "text", b"a\nb\n\nc\n"), options=options).payloads[""]
+    assert [(r["turn"], r["text"]) for r in map(orjson.loads, plain.blob.splitlines())] == [
+        (0, "a"),
+        (1, "b"),
+        (0, "c"),
+    ]
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_utterances_are_drawn_by_their_id_or_by_their_text(seed: int):
+    rows = [{"text": f"t {i}", "id": 1000 + i} for i in range(30)]
+    rows += [{"text": f"n {i}"} for i in range(30)]
+    options = PairOptions(kind="utterance", sample=0.5, seed=seed)
+    made = convert_chunk(Chunk("x", 1, "rows", rows), options=options)
+    names = [str(row.get("id", row["text"])) for row in rows]
+    drawn = [share(f"{name}\tdialogue", seed=seed) < 0.5 for name in names]
+    found = [orjson.loads(line)["text"] for line in made.payloads[""].blob.splitlines()]
+    assert found == [row["text"] for row, kept in zip(rows, drawn, strict=True) if kept]
+    assert made.tally.dropped["not sampled"] == drawn.count(False) > 0
+    few = PairOptions(kind="dialogue", min_turns=2)
+    talks = [{"turns": ["a"]}, {"turns": ["b", "c"]}, {"turns": []}]
+    made = convert_chunk(Chunk("x", 1, "rows", talks), options=few)
+    assert made.tally.dropped["of too few turns"] == 2 and made.tally.sources == 1
+
+
 def test_the_published_readers_worked_by_hand():
     talk = Dialogue("d", list("abcdef"), ["user", "s"] * 3)
     # (system, user) turns: ("", a), (b, c), (d, e); f waits for a user; the last comes as it is new
@@ -605,6 +675,59 @@ def test_two_texts_without_a_label_are_rejected_and_others_dropped_by_label():
         (["x"], "y", None),
     ]
     assert (policy.skipped, dict(tally.dropped)) == (2, {"labelled neutral": 1})
+    assert tally.sources == 2
+
+
+def test_the_first_name_that_a_record_has_is_read_and_what_is_missing_is_named():
+    first = {"premise": "a", "hypothesis": "b", "label": "entailment", "id": "d"}
+    second = {"text1": "c", "text2": "d", "sentence1": "e", "sentence2": "f", "gold_label": "no"}
+    (row,) = mined([second | first], kind="entailment")
+    assert (row["context"], row["response"], row["dialogue_id"]) == (["a"], "b", "d")
+    batch = pa.RecordBatch.from_pylist([second | {"label": "entailment", "id": "x"}])
+    options = PairOptions(kind="entailment")
+    (piece,) = mine(
+        [Chunk("x", 1, "arrow", batch)], options, lines=True, policy=Policy(), tally=Tally()
+    )
+    row = orjson.loads(piece.payload)
+    assert (row["context"], row["response"], row["dialogue_id"]) == (["c"], "d", "x")
+    for record, says in (
+        ({}, 'no "premise"'),
+        ({"premise": "p", "text2": "h"}, 'no "label"'),
+        ({"premise": "p", "text2": 3, "label": "entailment"}, "text2: expected"),
+    ):
+        (bad,) = mine_chunk(Chunk("x", 7, "rows", [record]), options=options, lines=True).rejected
+        assert bad.where == ("x", 7) and says in bad.message
+
+
+def test_lines_cross_to_the_parent_as_they_are():
+    lines = Lines(b'{"a":1}\n{"a":2}\n{"a":3}\n', 3)
+    assert pickle.loads(pickle.dumps(lines, protocol=5)) == lines
+    assert lines.take(np.array([2, 0])) == Lines(b'{"a":3}\n{"a":1}\n', 2)
+
+
+def test_each_part_goes_to_its_file_and_a_dry_run_to_none(tmp_path: Path):
+    def made(dry_run: bool, overwrite: bool = False) -> str:
+        output = str(tmp_path / "{split}.jsonl")
+        options = PairOptions(
+            split=("a=0.5", "b=0.5"), output=output, dry_run=dry_run, overwrite=overwrite
+        )
+        with Outputs(options, "jsonl", {}) as outputs:
+            outputs.write(Piece("b", b'{"x":1}\n{"x":2}\n', 2))
+            outputs.write(Piece("b", b'{"x":3}\n', 1))
+        return outputs.plan()
+
+    plan = f"{tmp_path}/a.jsonl: 0, {tmp_path}/b.jsonl: 3 as jsonl"
+    assert made(dry_run=True) == plan and not list(tmp_path.iterdir())
+    assert made(dry_run=False) == plan
+    assert (tmp_path / "b.jsonl").read_bytes() == b'{"x":1}\n{"x":2}\n{"x":3}\n'
+    assert (tmp_path / "a.jsonl").read_bytes() == b""
+    for dry_run in (True, False):
+        with pytest.raises(OutputError, match="exists already"):
+            made(dry_run=dry_run)
+        assert made(dry_run=dry_run, overwrite=True) == plan
+    with Outputs(PairOptions(dry_run=True), "arrow", {}) as outputs:
+        outputs.write(Piece("", b"", 1234))
+    assert outputs.plan() == "stdout: 1,234 as arrow"
 
 
 def test_batches_leave_out_the_dialogues_that_no_pair_comes_from():
