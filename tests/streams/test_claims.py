@@ -72,6 +72,27 @@ def test_an_interrupted_job_keeps_its_pieces_and_the_same_job_goes_on(output, op
     assert not work.folder.exists()
 
 
+def test_a_run_that_replaces_one_in_a_folder_with_files_of_others_can_be_gone_on_with(
+    output, options
+):
+    finish(output, options)
+    with pytest.raises(KeyboardInterrupt), work_on(output, options, overwrite=True) as work:
+        work.add("one", 1)
+        raise KeyboardInterrupt
+    (work.folder / "notes.txt").write_text("mine")
+    other = replace(options, lr=0.3)
+    with pytest.raises(KeyboardInterrupt), work_on(output, other, overwrite=True) as work:
+        assert work.pieces == {}
+        work.add("two", 2)
+        raise KeyboardInterrupt
+    assert (work.folder / "notes.txt").read_text() == "mine"
+    with work_on(output, other, resume=True) as work:
+        assert work.resumed and work.overwrite and work.pieces == {"two": 2}
+        output.write_text("scores\n")
+        work.finish()
+    assert [path.name for path in work.folder.iterdir()] == ["notes.txt"]
+
+
 def test_without_a_word_an_interrupted_run_is_left_alone_and_both_ways_out_are_told(
     output, options
 ):

@@ -10,6 +10,7 @@ import pytest
 
 from dialtools.errors import DataError
 from dialtools.streams.chunks import read_records
+from dialtools.streams.ecd import select, sts, training
 from dialtools.streams.policy import Policy
 
 
@@ -32,6 +33,37 @@ def test_a_training_line_is_a_pair_with_turns_on_both_sides_and_its_negatives(tm
             "speakers": ["1", "0", "1"],
         }
     ]
+
+
+def test_who_spoke_is_known_where_each_turn_has_a_role():
+    line = "a|b\t\t{}\t1\tr\t1\r\n"
+    bare = {"context": ["a", "b"], "response": "r", "follow": [], "negatives": [], "window": 2}
+    for roles, speakers in (
+        ("1|0-1-0", ["1", "0", "1"]),
+        ("1|0|-1-|0", ["1", "0", "1"]),
+        ("1|0-1|-0", ["1", "0", "1"]),
+        ("1|0-1", None),
+        ("1|0-1-0-1", None),
+        ("1-1-0", None),
+        ("1|0|1-1-0", None),
+    ):
+        assert training(line.format(roles)) == bare | ({"speakers": speakers} if speakers else {})
+    for wrong in ("\t\t1-1-1\t1\tr\t1", "a\t\t1-1-1\t1\tr\t0|1", "a\t\t1-1-1\t1\tr\t10"):
+        with pytest.raises(ValueError, match="the true response as first candidate"):
+            training(wrong)
+    assert sts("0.5\ta\tb\r\n") == {"text1": "a", "text2": "b", "score": 0.5}
+    assert select("7\ta\t\t1,,2\t3\r\n") == {
+        "id": 7,
+        "query": "a",
+        "positives": [1, 2],
+        "negatives": [3],
+    }
+
+
+def test_blank_lines_count_and_are_no_records(tmp_path: Path):
+    (tmp_path / "x.txt").write_text("\n1\ta\tb\n \r\n2\tc\td\r\n")
+    places = read_records([str(tmp_path / "x.txt")], format="ecd-sts", policy=Policy())
+    assert [(where.line, record["text2"]) for where, record in places] == [(2, "b"), (4, "d")]
 
 
 def test_retrieval_and_similarity_lines(tmp_path: Path):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import orjson
@@ -19,12 +22,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialtools.errors import ConfigError, DataError
+from dialtools.streams import sinks
 from dialtools.streams.chunks import _blank_line, _lines, read_chunks, read_records, records
 from dialtools.streams.formats import FORMATS, by_magic, by_suffix
 from dialtools.streams.lines_table import table_of_lines
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import describe, digest
-from dialtools.streams.sinks import output_format, record_batches, write_records, writer
+from dialtools.streams.sinks import (
+    _sink,
+    output_format,
+    record_batches,
+    write_records,
+    write_whole,
+    writer,
+)
 from dialtools.streams.tally import NAMES, Tally, counted
 from dialtools.streams.vectors import Embeddings, embedding_batch, read_embeddings
 
@@ -182,6 +193,113 @@ def test_records_of_later_lines_widen_the_table_of_all(tmp_path: Path):
         add(b'{"a":"x"}\n')
 
 
+def test_what_a_failed_writer_of_parquet_still_writes_comes_to_nothing():
+    file = io.BytesIO()
+    with pytest.raises(ZeroDivisionError), _sink(file) as sink:
+        sink.write(b"ab")
+        sink.flush()
+        raise ZeroDivisionError
+    assert sink.write(b"cde") == 3 and sink.tell() == 5 and sink.writable()
+    assert file.getvalue() == b"ab"
+    file.close()
+    sink.flush()
+
+
+def test_a_sink_hands_on_what_is_flushed_until_it_is_closed(tmp_path: Path):
+    with (tmp_path / "x").open("wb") as file:
+        with _sink(file) as sink:
+            sink.write(memoryview(b"ab"))
+            assert (tmp_path / "x").read_bytes() == b""
+            sink.flush()
+            assert (tmp_path / "x").read_bytes() == b"ab"
+            sink.write(b"c")
+            sink.close()
+            file.write(b"d")
+        sink.flush()
+        assert (tmp_path / "x").read_bytes() == b"abc" and not file.closed
+
+
+def test_a_raw_file_that_takes_a_part_is_given_the_rest():
+    taken: list[bytes] = []
+
+    class Narrow(io.RawIOBase):
+        def write(self, data: Any) -> int:
+            taken.append(bytes(data[:2]))
+            return len(taken[-1])
+
+    write_whole(Narrow(), b"abcde")  # pyright: ignore[reportArgumentType]
+    assert taken == [b"ab", b"cd", b"e"]
+
+
+def test_lines_on_stdout_are_seen_after_a_while_and_not_at_each_write(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    seen: list[bytes] = []
+    waiting: list[bytes] = []
+    stdout: Any = SimpleNamespace(
+        buffer=SimpleNamespace(
+            write=lambda blob: waiting.append(blob) or len(blob),
+            flush=lambda: (seen.append(b"".join(waiting)), waiting.clear()),
+            isatty=lambda: False,
+        )
+    )
+    now = iter([sinks.FLUSH_SECONDS + t * sinks.FLUSH_SECONDS for t in (0, 0.9, 1, 1.5, 2.5)])
+    monkeypatch.setattr(sinks.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(sys, "stdout", stdout)
+    with writer("-", format="jsonl") as write:
+        for blob in (b"1", b"2", b"3", b"4", b"5"):
+            write(blob)
+    assert seen == [b"1", b"23", b"45", b""]
+
+
+def test_parquet_holds_columns_that_it_has_no_type_for(tmp_path: Path):
+    kinds = pa.array([0, 1, 0], pa.int8())
+    values = pa.array([["a", "b"], [], ["c"]], pa.list_view(pa.string()))
+    columns = {
+        "views": values,
+        "views of later rows": pa.concat_arrays([values, values])[3:],
+        "runs": pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array([7, 8])),
+        "union": pa.UnionArray.from_sparse(kinds, [pa.array([1, 2, 3]), pa.array(["x", "y", "z"])]),
+        "interval": pa.array([(1, 0, 0), None, (0, 2, 0)], pa.month_day_nano_interval()),
+        "words": pa.array(["a", "a", "b"]).dictionary_encode(),
+        "plain": pa.array([0.5, None, 2]),
+    }
+    path = tmp_path / "x.parquet"
+    with writer(str(path), format="parquet") as write:
+        write(pa.RecordBatch.from_pydict(columns))
+    table = pq.read_table(path)
+    lists = [["a", "b"], [], ["c"]]
+    assert table.to_pydict() == {
+        "views": lists,
+        "views of later rows": lists,
+        "runs": [7, 7, 8],
+        "union": ["1", "y", "3"],
+        "interval": ["P1M0DT0.000000000S", None, "P0M2DT0.000000000S"],
+        "words": ["a", "a", "b"],
+        "plain": [0.5, None, 2],
+    }
+    assert table.schema.field("words").type == pa.string()
+
+
+@pytest.mark.parametrize("floats", [True, False])
+def test_vectors_are_stored_by_bytes_of_like_weight_and_words_by_a_dictionary(
+    floats: bool, tmp_path: Path
+):
+    matrix = np.arange(6, dtype=np.float32).reshape(3, 2)
+    for half in (False, True):
+        path = tmp_path / f"{half}.parquet"
+        with writer(str(path), format="parquet", floats=floats) as write:
+            write(embedding_batch({"id": list("aab")}, {"embedding": matrix}, float16=half))
+        group = pq.ParquetFile(path).metadata.row_group(0)
+        how = {group.column(i).path_in_schema: group.column(i) for i in range(group.num_columns)}
+        assert {column.compression for column in how.values()} == {"ZSTD"}
+        vectors = how["embedding.list.element"].encodings
+        assert ("BYTE_STREAM_SPLIT" in vectors) is (floats and not half)
+        assert ("RLE_DICTIONARY" in vectors) is not floats
+        assert "RLE_DICTIONARY" in how["id"].encodings
+        assert pq.read_table(path)["embedding"].to_pylist() == matrix.tolist()
+
+
 def test_a_matrix_without_rows_is_one_that_numpy_reads(tmp_path: Path):
     with writer(str(tmp_path / "e.npy"), format="npy"):
         pass
@@ -258,7 +376,7 @@ def test_a_vector_or_column_that_is_not_there_is_told_with_those_there_are():
         ("[[1, 2], null]", "rows have no embedding|expected"),
         ('[[1, 2], ["a", 3]]', "e.jsonl:2: embedding: expected numbers"),
         ("[[1, 2], [3, 1e39]]", "row 2 is not finite"),
-        ("[3, 4]", "expected a matrix of numbers"),
+        ("[3, 4]", "e.jsonl:1: embedding: expected numbers"),
     ],
 )
 def test_vectors_that_are_no_matrix_are_told_with_their_row(value: str, says: str, tmp_path: Path):

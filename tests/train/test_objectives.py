@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import MISSING, fields
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,23 +12,27 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from oracles import slow_matching
 from train_parts import contrast_options, letters_encoder, said, sequences, setting, stored
 
 from dialtools.encoder.encoder import Encoder
-from dialtools.errors import DataError
+from dialtools.errors import ConfigError, DataError
 from dialtools.train import health
 from dialtools.train.data import duplicates
 from dialtools.train.data.collate import Lengths
+from dialtools.train.losses.template import Terms, Views
+from dialtools.train.objectives import template
 from dialtools.train.objectives.base import Batch
 from dialtools.train.objectives.catalog import (
+    OBJECTIVES,
     MaskedWordsOptions,
     MatchingOptions,
     SiameseOptions,
     TemplateOptions,
 )
 from dialtools.train.objectives.contrast import Contrast, Rows, false_negatives
-from dialtools.train.objectives.matching import Matching, Tokens
-from dialtools.train.objectives.mlm import MaskedWords, pretrained_head
+from dialtools.train.objectives.matching import Matching, Tokens, nearest_turns
+from dialtools.train.objectives.mlm import MaskedWords, hide, pretrained_head
 from dialtools.train.objectives.negatives import Negatives, batch_candidates
 from dialtools.train.objectives.siamese import Siamese
 from dialtools.train.objectives.template import Templates
@@ -367,6 +373,71 @@ def test_the_log_tells_how_often_the_true_response_is_picked(
     assert all(type(value) is float for value in figures.values())
 
 
+@pytest.mark.parametrize("aggregation", ["mean", "attention"])
+@pytest.mark.parametrize("negatives", [0, 2])
+def test_the_matching_loss_is_its_equation(
+    negatives: int, aggregation: str, encoder: Encoder, tmp_path: Path
+):
+    """Of a batch, the responses of the dialogue are no negatives; of those drawn, all are."""
+    store = stored([crowd()], tmp_path, encoder)
+    options = MatchingOptions(
+        temperature=0.3, context_turns=2, negatives=negatives, aggregation=aggregation
+    )
+    objective = Matching(setting(store, encoder, options))
+    batch = objective.collate(np.array([0, 3, 5, 12, 20]), step=0)
+    rows = torch.randn(int(batch.sizes.sum()), 64, generator=torch.Generator().manual_seed(0))
+    tokens = Tokens(rows, batch)
+    turns, candidates = batch.extra
+
+    def said(i: int) -> np.ndarray:
+        return tokens.rows[tokens.starts[i] :][: tokens.sizes[i]].double().numpy()
+
+    def score(pooled: np.ndarray) -> float:
+        assert objective.weigh is not None
+        return objective.weigh(torch.from_numpy(pooled).float()[None])[0].item()
+
+    dialogue = store.dialogue[batch.pairs]
+    responses = []
+    for n, own in enumerate(candidates):
+        if negatives:
+            responses.append([said(i) for i in own])
+        else:
+            kin = set(candidates[dialogue == dialogue[n], 0])
+            others = sorted(set(candidates[:, 0]) - kin)
+            responses.append([said(i) for i in (own[0], *others)])
+    contexts = [[said(i) for i in of_pair if i >= 0] for of_pair in turns]
+    weigh = score if aggregation == "attention" else None
+    with torch.no_grad():
+        expected = slow_matching.loss(contexts, responses, 0.3, weigh)
+        assert objective.loss(rows, batch, {}).item() == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_attention_of_matching_is_drawn_from_the_seed(encoder: Encoder, tmp_path: Path):
+    store = stored([crowd()], tmp_path, encoder)
+    options = MatchingOptions(
+        temperature=0.3, context_turns=2, negatives=0, aggregation="attention"
+    )
+
+    def weights(seed: int) -> list[list]:
+        torch.manual_seed(seed + 5)
+        objective = Matching(setting(store, encoder, options, seed=seed))
+        assert objective.weigh is not None
+        return [p.tolist() for p in objective.weigh.parameters()]
+
+    first = weights(0)
+    assert first == weights(0) != weights(1)
+    assert [len(part) for part in first] == [32, 32, 1, 1] and len(first[0][0]) == 64
+    assert matching(store, encoder).weigh is None
+
+
+def test_turns_around_a_response_come_from_both_sides_in_turn():
+    before, after = np.array([1, 2, 3]), np.array([4])
+    assert nearest_turns(before, after, 9) == [3, 4, 2, 1]
+    assert nearest_turns(before, after, 3) == [3, 4, 2]
+    assert nearest_turns(after, before, 2) == [4, 1]
+    assert nearest_turns(before[:0], after[:0], 2) == []
+
+
 def test_a_siamese_context_is_its_newest_turns(encoder: Encoder, tmp_path: Path):
     rows = [pair("a | b | c d", "e f"), pair("g", "e f")]
     store = stored([rows], tmp_path, encoder)
@@ -453,7 +524,170 @@ def test_the_alignment_layer_is_of_both_passes_of_templates_and_of_no_utterance(
         torch.testing.assert_close(getattr(views, name), unit(expected, dim=1), msg=name)
 
 
+@pytest.mark.parametrize("masked", [True, False])
+def test_the_template_loss_gets_what_the_options_say_and_the_log_its_figures(
+    masked: bool, encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    rows = [{"text": text, "template": t} for text, t in (("a", "x"), ("b", "y"), ("c", "x"))]
+    store = stored([rows], tmp_path, encoder)
+    shares = {"utterance_share": 0.5, "template_share": 2.0, "pair_share": 3.0}
+    options = template_options(mask_false_negatives=masked, pair_negatives="templates", **shares)
+    objective = Templates(setting(store, encoder, options))
+    batch = objective.collate(np.arange(3), step=0)
+    vectors = torch.randn(len(batch.place), 64, generator=torch.Generator().manual_seed(0))
+    each = torch.tensor([1.0, 2.0, 6.0])
+    calls: list[tuple[Views, dict]] = []
+    monkeypatch.setattr(
+        template, "template_losses", lambda views, **more: calls.append((views, more)) or each
+    )
+    figures: dict[str, float] = {}
+    assert objective.loss(vectors, batch, figures).item() == 3
+    ((views, more),) = calls
+    same = more.pop("same")
+    assert (same.tolist() if masked else same) == (
+        [[False, False, True], [False, False, False], [True, False, False]] if masked else None
+    )
+    assert more == {
+        "temperature": Terms(0.1, 0.2, 0.3),
+        "share": Terms(0.5, 2.0, 3.0),
+        "negatives": "templates",
+    }
+    both = torch.cat([views.utterance, views.utterance_again])
+    assert figures == {
+        "alignment": pytest.approx(health.alignment(views.utterance, views.utterance_again)),
+        "uniformity": pytest.approx(health.uniformity(both)),
+        "template_alignment": pytest.approx(health.alignment(views.template, views.utterance)),
+        "false_negatives": pytest.approx(2 / 6),
+    }
+    one = objective.collate(np.arange(1), step=0)
+    objective.loss(vectors[:4], one, figures)
+    assert figures["false_negatives"] == 0
+
+
+def test_the_alignment_layer_has_passes_of_its_own_and_is_kept_beside_the_model(
+    encoder: Encoder, tmp_path: Path
+):
+    store = stored([[{"text": "a b", "template": "a x"}]], tmp_path, encoder)
+    for align, passes in ((True, 7.0), (False, 2.0)):
+        folder = tmp_path / str(align)
+        folder.mkdir()
+        objective = Templates(
+            setting(store, encoder, template_options(align=align, align_epochs=7.0))
+        )
+        assert objective.epochs(2.0) == passes
+        objective.save(folder)
+        assert bool(list(folder.iterdir())) is align
+
+
 # masked words
+
+
+def test_hidden_words_are_those_with_a_label_were_it_the_first_of_the_vocabulary():
+    ids, mask = torch.tensor([[5, 6, 7]]), torch.tensor([[1, 1, 0]])
+    rows = torch.arange(6.0).reshape(1, 3, 2)
+    asked: list[tuple] = []
+    tokens = lambda *given: asked.append(given) or rows  # noqa: E731
+    objective: Any = SimpleNamespace(
+        setting=SimpleNamespace(encoder=SimpleNamespace(tokens=tokens))
+    )
+    found = MaskedWords.encode(objective, (ids, mask, torch.tensor([[0, -1, 3]])))
+    assert found.tolist() == [[0, 1], [4, 5]]
+    assert len(asked) == 1 and asked[0][0] is ids and asked[0][1] is mask
+
+
+def test_the_accuracy_of_masked_words_is_the_share_of_those_guessed():
+    """Each word is the vector of its number, which the head leaves as it is."""
+    words = torch.nn.Embedding.from_pretrained(torch.eye(4))
+    objective: Any = SimpleNamespace(
+        head=lambda rows, table: rows @ table.T,
+        tensor=torch.from_numpy,
+        setting=SimpleNamespace(
+            encoder=SimpleNamespace(backbone=SimpleNamespace(get_input_embeddings=lambda: words))
+        ),
+    )
+    figures: dict[str, float] = {}
+    batch: Any = SimpleNamespace(extra=np.array([2, 0, 1, 3, 3]))
+    MaskedWords.loss(objective, 9 * torch.eye(4)[[2, 1, 0, 3, 0]], batch, figures)
+    assert figures == {"accuracy": pytest.approx(40)}
+
+
+def test_a_text_has_a_hidden_word_at_least_and_so_many_at_most():
+    def hidden(length: int, share: float, most: int) -> list[int]:
+        text = np.array([1, *range(10, 10 + length), 2])
+        draw = np.random.default_rng(0)
+        changed, places = hide(
+            text, draw, share=share, most=most, special=[0, 1, 2, 3], mask=3, words=99
+        )
+        assert text.tolist() == [1, *range(10, 10 + length), 2], "the text itself stays"
+        assert set(np.flatnonzero(changed != text)) <= set(places.tolist())
+        return places.tolist()
+
+    assert hidden(5, 0.9, 9) == sorted(hidden(5, 0.9, 9)) and len(hidden(5, 0.9, 9)) == 4
+    assert len(hidden(5, 0.0, 9)) == 1 and len(hidden(5, 1.0, 3)) == 3
+    assert hidden(5, 1.0, 5) == [1, 2, 3, 4, 5]
+    assert hidden(0, 1.0, 2) == [0, 1], "special tokens alone: still something to guess"
+
+
+# the catalogue
+
+
+def test_an_objective_says_its_recipe_and_what_its_options_are_where_no_recipe_does():
+    assert {name: (entry.recipe, entry.templates) for name, entry in OBJECTIVES.items()} == {
+        "contrast": ("dse", False),
+        "matching": ("dialoguecse", False),
+        "siamese": ("siamese-m", False),
+        "template": ("tadse", True),
+        "mlm": ("mlm", False),
+    }
+    defaults = {
+        name: {f.name: f.default for f in fields(entry.options) if f.default is not MISSING}
+        for name, entry in OBJECTIVES.items()
+    }
+    assert defaults == {
+        "contrast": {
+            "weights": "given",
+            "weights_mean_one": False,
+            "batches": "mixed",
+            "speaker_tokens": False,
+        },
+        "matching": {},
+        "siamese": {},
+        "template": {"align": False},
+        "mlm": {"speaker_tokens": False},
+    }
+
+
+@pytest.mark.parametrize(
+    ("objective", "name", "good", "bad"),
+    [
+        ("contrast", "temperature", {"0.01": 0.01}, ["0", "-1"]),
+        ("matching", "negatives", {"all": 0, "0": 0, "9": 9}, ["-1", "x"]),
+        ("siamese", "context_turns", {"1": 1, "2": 2}, ["0"]),
+        ("template", "template_temperature", {"0.01": 0.01}, ["0"]),
+        ("template", "pair_temperature", {"0.01": 0.01}, ["0"]),
+        ("template", "align_epochs", {"0": 0.0}, ["-1"]),
+        ("mlm", "mask_share", {"0": 0.0, "1": 1.0}, ["1.1", "-0.1"]),
+        ("mlm", "mask_most", {"1": 1}, ["0"]),
+    ],
+)
+def test_what_makes_no_sense_is_no_value_of_an_option(
+    objective: str, name: str, good: dict[str, float], bad: list[str]
+):
+    of_name = {f.name: f for f in fields(OBJECTIVES[objective].options)}
+    parse = of_name[name].metadata["parse"]
+    assert {text: parse(text) for text in good} == good
+    for text in bad:
+        with pytest.raises(ValueError, match=r"must be|expected"):
+            parse(text)
+
+
+def test_shares_of_losses_are_none_below_nothing_and_one_above_it():
+    for only in ("utterance_share", "template_share", "pair_share"):
+        nothing = dict.fromkeys(("utterance_share", "template_share", "pair_share"), 0.0)
+        assert getattr(template_options(**nothing | {only: 0.5}), only) == 0.5
+        for wrong in (nothing, {only: -0.5}):
+            with pytest.raises(ConfigError, match="must be 0 or more, and one above it"):
+                template_options(**wrong)
 
 
 def test_a_checkpoint_lends_its_head_over_words(encoder: Encoder, tmp_path: Path):
