@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import orjson
+import pyarrow as pa
 import pytest
 from least import check_least, own_hows
 
 from dialtools.chance import share
+from dialtools.embed import in_memory
 from dialtools.embed.compress import Compression
-from dialtools.embed.embedder import Counts, Embedder, Record
+from dialtools.embed.embedder import Counts, Embedder, Record, _nested
 from dialtools.embed.fields import carried, choose_fields, vector_name
 from dialtools.embed.model import load_model
 from dialtools.embed.options import EmbedOptions
@@ -24,9 +28,13 @@ from dialtools.embed.rows import Candidates, turns
 from dialtools.embed.run import Embedding, embedding_format
 from dialtools.embed.shard import Encoded, Settings, encode_turns
 from dialtools.embed.transformed import Transform
+from dialtools.encoder.device import choose_device, default_batch_tokens
+from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.word_vectors import WordVectors
-from dialtools.errors import ConfigError, DataError, ModelError
+from dialtools.errors import ConfigError, DataError, DialError, ModelError, OutputError
 from dialtools.streams.policy import Policy, Where
+from dialtools.streams.provenance import Inputs
+from dialtools.streams.resume import Work, claim
 from dialtools.streams.vectors import embedding_batch, read_embeddings
 
 WORDS = {"a": [3, 0], "b": [0, 4], "c": [1, 1]}
@@ -293,6 +301,30 @@ def test_the_plan_counts_what_would_be_done(embedder):
     }
 
 
+def test_the_plan_counts_tokens_and_cuts_of_an_encoder(embedder, monkeypatch: pytest.MonkeyPatch):
+    def sequences(encoder: Any, texts: list[Any], longest: int) -> tuple[Any, None, np.ndarray]:
+        asked.append((longest, [words for (words,), _ in texts]))
+        return [[1] * len(words) for (words,), _ in texts], None, np.array([True, False, True])
+
+    asked: list[Any] = []
+    monkeypatch.setattr("dialtools.embed.plan.Encoder", WordVectors)
+    monkeypatch.setattr("dialtools.embed.plan.sequences_of", sequences)
+    made = embedder(
+        shard_rows=2000, dtype="float32", dimensions=1, transform="whiten", keep=("none",)
+    )
+    advanced: list[int] = []
+    made.advance = advanced.append
+    rows = [{"text": "ab"}, {"text": "c"}, {"text": "ab"}, {"text": "defg"}] * 300
+    lines = plan(made, iter(records(*rows)))
+    assert lines["rows"] == "1,200, in shards of 2,000: 1"
+    assert lines["texts"] == (
+        "3 to encode (distinct within a shard), 7 tokens, 2 texts cut at 1073741824"
+    )
+    assert lines["vectors"] == "embedding: 1 dimensions, float32, 0.0 MiB"
+    assert lines["carried"] == "nothing" and advanced == [3]
+    assert asked == [(1 << 30, ["ab", "c", "defg"])]
+
+
 @pytest.mark.parametrize(
     ("options", "kind"),
     [({"output": "-"}, "arrow"), ({"output": "x"}, "parquet"), ({"output": "x.npy"}, "npy")],
@@ -318,6 +350,191 @@ def test_a_run_streams_its_shards_with_what_made_them(glove: str, tmp_path: Path
     assert (made["command"], made["normalize"], made["pooling"]) == ("dial-embed", True, "mean")
     assert list(run.closing_notes()) == ["3 rows, 3 texts encoded, 2 dimensions", ""]
     assert sum(told) == 3
+
+
+@pytest.fixture
+def embedding(glove: str, tmp_path: Path) -> Callable[..., Embedding]:
+    """A run over a, b, c, two rows a shard; `told` of it is each count that progress is told."""
+
+    def made(*rows: str, **options: Any) -> Embedding:
+        (tmp_path / "in.jsonl").write_text("".join(f'{{"text":"{t}"}}\n' for t in rows or "abc"))
+        inputs = (str(tmp_path / "in.jsonl"),)
+        output = str(tmp_path / "o.parquet")
+        settled = {"model": glove, "inputs": inputs, "output": output, "shard_rows": 2} | options
+        chosen = EmbedOptions(**settled)
+        told: list[int] = []
+        run = Embedding(chosen, load_model(chosen), Policy(), told.append)
+        run.told = told
+        return run
+
+    return made
+
+
+def claimed(run: Embedding, **how: bool) -> Work:
+    job = run.job("dial-embed", Inputs(run.options.inputs))
+    return claim(run.options.output, job, **{"resume": False, "overwrite": False} | how)
+
+
+def broken_off(run: Embedding, after: int = 1) -> None:
+    with pytest.raises(KeyboardInterrupt), claimed(run) as work:
+        for count in run.shards(work):
+            if count == after:
+                raise KeyboardInterrupt
+
+
+def test_a_run_goes_on_after_the_shards_that_are_finished(embedding, tmp_path: Path):
+    broken_off(embedding())
+    assert (tmp_path / "o.parquet.partial/part-000001.arrow").exists()
+    run = embedding()
+    with claimed(run, resume=True) as work:
+        assert list(run.shards(work)) == [1, 2]
+        assert run.told == [1], "of the second shard alone"
+        names = sorted(path.name for path in work.folder.glob("part-*"))
+        assert names == ["part-000001.arrow", "part-000002.arrow"]
+        assert work.pieces["part-000002.arrow"]["counts"] == {"rows": 1, "distinct": 1, "cut": 0}
+        run.write(work)
+    assert run.embedder.counts == Counts(rows=3, distinct=3, cut=0)
+    found = read_embeddings([run.options.output])
+    assert found.matrix.tolist() == [A.tolist(), B.tolist(), C.tolist()]
+    made = orjson.loads(found.metadata["dialtools"])
+    assert (made["command"], made["precision"], made["pooling"]) == (
+        *("dial-embed", "float32", "mean"),
+    )
+    assert not work.folder.exists()
+
+
+def test_a_finished_shard_that_is_damaged_is_told(embedding, tmp_path: Path):
+    broken_off(embedding())
+    (tmp_path / "o.parquet.partial/part-000001.arrow").write_bytes(b"x")
+    run = embedding()
+    with pytest.raises(DialError, match="damaged") as told, claimed(run, resume=True) as work:
+        list(run.shards(work))
+    assert "part-000001.arrow" in str(told.value)
+
+
+def test_stdin_is_told_by_what_was_read_and_other_records_are_refused(
+    embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def stdin(rows: str) -> Embedding:
+        data = "".join(f'{{"text":"{t}"}}\n' for t in rows).encode()
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+        return embedding(inputs=(), from_="jsonl")
+
+    broken_off(stdin("abc"), after=2)
+    for rows in ("bac", "ab", "abcab"):
+        run = stdin(rows)
+        if rows == "abcab":  # the second shard had one row
+            rows += "x"
+        with (
+            pytest.raises(OutputError, match="was made of other records"),
+            claimed(run, resume=True) as work,
+        ):
+            list(run.shards(work))
+    run = stdin("abc")
+    with claimed(run, resume=True) as work:
+        assert list(run.shards(work)) == [1, 2] and run.told == []
+        (told,) = work.provenance()["inputs"]
+        assert told["bytes"] == 3 * len('{"text":"a"}\n') and "ended" not in told
+
+
+def test_mistakes_show_before_anything_is_embedded(embedding, tmp_path: Path):
+    saved = tmp_path / "t.safetensors"
+    options = {"transform": "center", "save_transform": str(saved)}
+    broken_off(embedding(**options))
+    saved.write_text("there")
+    for run in (embedding(**options), embedding(**options, output=str(tmp_path / "2.parquet"))):
+        with pytest.raises(OutputError, match="exists already"):
+            run.plan()
+    with pytest.raises(OutputError, match="exists already"), claimed(run) as work:
+        list(run.shards(work))
+    assert embedding(**options, overwrite=True).plan()["writes"] == (
+        f"{tmp_path}/o.parquet as parquet"
+    )
+    run = embedding(**options)  # what an interrupted run saved, it may save again
+    with claimed(run, resume=True) as work:
+        list(run.shards(work))
+        run.write(work)
+    mean = (A + B + C) / 3
+    found = read_embeddings([run.options.output]).matrix
+    np.testing.assert_allclose(found, [A - mean, B - mean, C - mean], atol=1e-6)
+    assert saved.read_bytes() != b"there"
+    assert embedding(output="-").plan()["writes"] == "stdout as arrow"
+
+
+def test_no_rows_at_all_are_refused(embedding, tmp_path: Path):
+    (tmp_path / "none.jsonl").write_text("")
+    run = embedding(inputs=(str(tmp_path / "none.jsonl"),))
+    with pytest.raises(DataError, match="no records to embed") as told, claimed(run) as work:
+        list(run.shards(work))
+    assert str(told.value.where).endswith("none.jsonl")
+    with pytest.raises(DataError, match="no records to embed"):
+        run.stream({})
+
+
+def test_a_model_has_the_settings_of_the_options_and_else_its_own(
+    glove: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    def settings(**options: Any) -> Settings:
+        return load_model(EmbedOptions(**{"model": glove, "output": "x"} | options)).settings
+
+    plain = settings()
+    assert plain == Settings(
+        max_length=WordVectors.load(glove).max_length,
+        normalize=False,
+        batch_tokens=default_batch_tokens(choose_device("auto")),
+        precision="float32",
+        float16_round=False,
+    )
+    changed = {"normalize": True, "batch_tokens": 7, "float16_round": True}
+    assert settings(**changed) == replace(plain, **changed)
+
+    def load(path: str, **asked: Any) -> Any:
+        told.append((path, asked))
+        return replaced
+
+    told: list[Any] = []
+    replaced = SimpleNamespace(max_length=5, normalize=True, to=lambda device: replaced)
+    monkeypatch.setattr(Encoder, "load", load)
+    folder = str(tmp_path)
+    assert settings(model=folder).normalize
+    assert not settings(model=folder, normalize=False, pooling="cls", max_length=9).normalize
+    asked = {"pooling": None, "max_length": None, "trust_remote_code": False}
+    assert told == [(folder, asked), (folder, asked | {"pooling": "cls", "max_length": 9})]
+    told.clear()
+    pieces = SimpleNamespace(device="auto", precision="float32", batch_tokens=7)
+    opened = in_memory.open_model(tmp_path, pieces, max_length=3)
+    assert opened.args == (replaced, Settings(5, False, 7, "float32", False))
+    assert told == [(folder, {"max_length": 3})]
+    pieces.batch_tokens = None
+    assert in_memory.open_model(tmp_path, pieces, max_length=3).args[1].batch_tokens > 7
+
+
+def test_vectors_of_fields_without_a_file_between(glove: str):
+    words, settings = WordVectors.load(glove), Settings(9, False, 1, "float32", False)
+    rows = records({"x": "a b", "y": ["c", "a"]}, {"x": "c", "y": "b"})
+    found = in_memory._field_vectors(words, settings, rows, ["y", "x"])
+    assert {name: matrix.tolist() for name, matrix in found.items()} == {
+        "y": [((A + C) / 2).tolist(), B.tolist()],
+        "x": [((A + B) / 2).tolist(), C.tolist()],
+    }
+
+
+def test_what_is_nested_is_no_text_no_number_and_no_list_of_either():
+    for value in ("a", 1, 1.5, True, None, [], ["a", "b"], [1, 2.5]):
+        assert not _nested(value), value
+    for value in ({}, {"a": 1}, [{}], [[1]], ["a", 1], [1, None], [True], ["a", None]):
+        assert _nested(value), value
+
+
+def test_the_first_schema_stays_without_its_metadata(embedder):
+    made = embedder()
+    first = pa.schema([("n", pa.int64())], {"k": "v"})
+    made.take_over(first, Counts())
+    made.take_over(pa.schema([("n", pa.string())]), Counts())
+    assert made.schema == first and made.schema.metadata is None
+    assert not made._is_text("n") and not made._is_text("m")
+    made.schema = pa.schema([("n", pa.string())])
+    assert made._is_text("n") and not made._is_text("m")
 
 
 def test_numbers_have_least_values_and_some_options_only_change_how_a_run_goes():

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from dialtools.embed import flow as flow_module
 from dialtools.embed import transforms
 from dialtools.embed.flow import Flow, fit_flow
 from dialtools.encoder.randomness import seeded
@@ -113,12 +114,17 @@ def test_a_flow_learns_and_makes_directions_alike(skewed: np.ndarray):
     np.testing.assert_array_equal(flow(bent), again(bent))
 
 
-def test_a_flow_is_learnt_in_one_pass_of_clipped_steps_of_adam(skewed: np.ndarray):
-    """METHODS 7: batches of 64, Adam at 1e-3, after actnorm has settled."""
+@pytest.mark.parametrize("settling", [100, 1024])
+def test_a_flow_is_learnt_in_one_pass_of_clipped_steps_of_adam(
+    skewed: np.ndarray, monkeypatch: pytest.MonkeyPatch, settling: int
+):
+    """METHODS 7: batches of 64, Adam at 1e-3, after actnorm has settled on some rows."""
+    assert flow_module.SETTLING_ROWS == 1024
+    monkeypatch.setattr(flow_module, "SETTLING_ROWS", settling)
     with seeded(3):
         flow, rows = Flow(8), torch.from_numpy(skewed)
         order = torch.randperm(600)
-        flow(rows[order], settle=True)
+        flow(rows[order[:settling]], settle=True)
         adam = torch.optim.Adam(flow.parameters(), 1e-3)
         for start in range(0, 600, 64):
             adam.zero_grad()
@@ -126,7 +132,31 @@ def test_a_flow_is_learnt_in_one_pass_of_clipped_steps_of_adam(skewed: np.ndarra
             torch.nn.utils.clip_grad_norm_(flow.parameters(), 1.0)
             adam.step()
     expected = flow(rows).detach().numpy()
-    np.testing.assert_allclose(fit_flow(skewed, seed=3)(skewed), expected, atol=1e-6)
+    found = fit_flow(skewed, seed=3)
+    np.testing.assert_allclose(found(skewed), expected, atol=1e-6)
+    assert found.width == 8 and not any(p.requires_grad for p in found.flow.parameters())
+
+
+def test_a_flow_has_three_levels_of_three_steps_each_of_half_the_dimensions():
+    for dimension, sizes in ((9, [9, 4, 2]), (3, [3, 2, 2]), (16, [16, 8, 4])):
+        levels = Flow(dimension).levels
+        assert [[step.shift.numel() for step in level] for level in levels] == [
+            [size] * 3 for size in sizes
+        ]
+
+
+def test_actnorm_settles_on_mean_0_and_variance_1_of_what_varies():
+    step = flow_module.Step(4)
+    draw = torch.randn(50, 2, generator=torch.Generator().manual_seed(0))
+    wide = draw[:, :1] / draw[:, :1].std() * 8 + 3
+    x = torch.cat([wide, wide * 0.9e-4, wide * 1.1e-4, torch.full((50, 1), 5.0)], 1)
+    step.settle(x)
+    deviations = x.std(0)
+    expected = [-deviations[0].log(), 0, -deviations[2].log(), 0]
+    assert step.log_scale.tolist() == pytest.approx([float(value) for value in expected])
+    assert step.shift.tolist() == pytest.approx((-x.mean(0)).tolist())
+    step.settle(torch.full((5, 4), 2.0))
+    assert step.log_scale.tolist() == [0] * 4 and step.shift.tolist() == [-2] * 4
 
 
 WORDS = ("the", "card", "lost", "my", "new", "pay", "bill", "when", "does", "it", "arrive", "limit")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dialtools.errors import ConfigError, DataError, GateError
+from dialtools.errors import ConfigError, DataError, GateError, ModelError
 from dialtools.eval import each, sanity
 from dialtools.eval.episodes import Episodes
 from dialtools.eval.identity import differing, item_digests
@@ -18,11 +18,12 @@ from dialtools.eval.labelled import Labelled, labelled_rows, without_label
 from dialtools.eval.options.entail import EntailOptions
 from dialtools.eval.options.infer import InferOptions
 from dialtools.eval.options.intent import IntentOptions
+from dialtools.eval.options.space import SpaceOptions
 from dialtools.eval.options.sts import StsOptions
 from dialtools.eval.rows import Parts, groups, hold_out, rows_by_part, sample_of_rows
 from dialtools.eval.score import Score, check_gates, of_queries, of_runs, shares
 from dialtools.eval.suite import AVERAGE, Dataset, Row, Suite
-from dialtools.eval.tasks import logreg, mixed
+from dialtools.eval.tasks import curve, logreg, mixed, prepared, space
 from dialtools.eval.tasks.act import indicators
 from dialtools.eval.tasks.entail import triplets
 from dialtools.eval.tasks.infer import accuracy, classes, short_enough
@@ -194,6 +195,112 @@ def test_the_text_of_a_row_is_what_was_embedded_of_it():
     assert sanity.row_texts(rows, ["query"]) is None
     assert sanity.row_texts(part(1, text=[3]), ["text"]) is None
     assert sanity.folded("Hello,  THERE!") == "hello there"
+    assert sanity.embedded(part(2, query=["a", "b"], utterance=["c", "d"])) == ["query"]
+    assert sanity.embedded(part(2)) == sanity.embedded(part(2, turn=[0, 1], text=["a", "b"])) == []
+
+
+def test_intents_of_a_snapshot_are_scored_run_by_run_by_their_prototypes():
+    vectors = np.array([[3, 0], [0, 2], [1, 0.2], [2, 1], [0, 5], [1, 1.2]], float)
+    task = prepared.Intents(
+        file="f",
+        seed=4,
+        records=[],
+        train_labels=["x", "y", "x"],
+        test_labels=["x", "y", "x"],
+        names=["x", "y"],
+        episodes={2: [np.array([0, 1]), np.array([1, 2])], 1: [np.array([0, 1])]},
+    )
+    two, one = task.scores({"text": vectors})
+    # (2, 1) is nearer to x and (0, 5) to y in all runs; (1, 1.2) is nearer to x in the second alone
+    hits = np.array([[1, 1, 0], [1, 1, 1]])
+    assert two.values == pytest.approx((100 * hits.mean(1)).tolist())
+    assert two.each == hits.mean(0).tolist() and one.each == [1, 1, 0]
+    assert (two.setting, two.metric, two.n, two.seed, two.runs) == ("2-shot", "accuracy", 3, 4, 2)
+    assert (one.setting, one.value) == ("1-shot", pytest.approx(200 / 3))
+
+
+def test_points_of_runs_as_lines_of_a_table_and_of_a_picture():
+    def row(run: str, step: int, value: float, **facts: Any) -> dict[str, Any]:
+        return {"run": run, "step": step, "value": value, "task": "select", "metric": "mrr"} | facts
+
+    shots = {"task": "intent", "metric": "accuracy", "setting": "1-shot"}
+    rows = [
+        row("a", 10, 50.256, low=40, high=60),
+        row("a", 10, 7, **shots),
+        row("a", 2000, 51.5),
+        row("a", 2000, 8, **shots),
+        row("b", 10, 1, setting="1-shot"),
+        row("b", 10, 2, **shots),
+    ]
+    assert [curve.title(r) for r in rows[:2]] == ["mrr", "1-shot accuracy"]
+    assert curve.table_rows(rows, ["1-shot accuracy", "mrr"]) == [
+        ["a", "10", "7.00", "50.26"],
+        ["a", "2,000", "8.00", "51.50"],
+        ["b", "10", "2.00", "1.00"],
+    ]
+    lines = curve.lines_of(rows, "mrr")
+    np.testing.assert_equal(
+        lines,
+        {
+            "a": np.array([[10, 50.256, 40, 60], [2000, 51.5, np.nan, np.nan]]),
+            "b": np.array([[10, 1, np.nan, np.nan]]),
+        },
+    )
+
+
+def test_snapshots_of_runs_stand_by_step_and_runs_have_short_names(tmp_path: Path):
+    for run, steps in (("x/m", (10, 9)), ("y/m", (1,)), ("n", (2,))):
+        for step in steps:
+            folder = tmp_path / run / "snapshots" / f"step-{step}"
+            folder.mkdir(parents=True)
+            (folder / "dialtools.json").write_text(json.dumps({"weights": f"{run}{step}"}))
+    (tmp_path / "n/snapshots/step-2b").mkdir()
+    folders = [str(tmp_path / run) for run in ("x/m", "n", "x/m", "y/m")]
+    found = curve.find_points(folders)
+    assert [(p.run, p.step, p.weights, p.key) for p in found] == [
+        (folders[0], 9, "x/m9", "step 9 x/m9"),
+        (folders[0], 10, "x/m10", "step 10 x/m10"),
+        ("n", 2, "n2", "step 2 n2"),
+        (folders[3], 1, "y/m1", "step 1 y/m1"),
+    ]
+    (found[2].path / "dialtools.json").write_text("{}")
+    with pytest.raises(ModelError, match="not a model directory"):
+        curve.find_points([folders[1]])
+    with pytest.raises(DataError, match="holds no snapshots"):
+        curve.find_points([str(tmp_path)])
+
+
+def test_a_space_has_measures_without_intervals():
+    rows = part(5, label=["a", "a", "b", "b", "b"])
+    options = SpaceOptions(inputs=("x",), most=4, seed=3)
+    scores = {score.metric: score.record() for score in space._scores(rows, "s", options)}
+    assert {"uniformity", "alignment", "margin", "isotropy"} <= scores.keys()
+    for record in scores.values():
+        assert not {"low", "high", "std", "each"} & record.keys()
+        assert (record["n"], record["runs"], record["seed"], record["setting"]) == (4, 1, 3, "s")
+    assert scores["margin"]["value"] == pytest.approx(
+        scores["intra-cosine"]["value"] - scores["inter-cosine"]["value"]
+    )
+    with pytest.raises(DataError, match="1 rows"):
+        space._scores(part(1), "s", options)
+    assert len(space._scores(part(2), "s", options)) == 4
+
+
+def test_rows_that_one_model_asks_for_and_parts_that_are_there():
+    rows = part(6, split=["a", "b", "a", "c", "b", "a"], n=list(range(6)))
+    apart = rows_by_part(rows, split="split", part=None)
+    assert {name: own.columns["n"] for name, own in apart.items()} == {
+        "a": [0, 2, 5],
+        "b": [1, 4],
+        "c": [3],
+    }
+    (only,) = rows_by_part(rows, split="split", part="b").items()
+    assert (only[0], only[1].columns["n"]) == ("b", [1, 4])
+    with pytest.raises(DataError, match="holds no rows"):
+        rows_by_part(part(0), split="split", part=None)
+    held = hold_out(rows, rows.columns["split"], 0.34, seed=1)
+    assert set(held.train.columns["split"]).isdisjoint(held.validation.columns["split"])
+    assert sorted(held.train.columns["n"] + held.validation.columns["n"]) == list(range(6))
 
 
 def test_every_kind_of_each_is_its_statistic():
@@ -241,7 +348,7 @@ def test_rows_of_fewer_tokens():
         return short_enough(part(len(tokens), tokens=tokens), options).columns["tokens"]
 
     assert chosen([3, 4, 5], 4) == [3] and chosen([3, 4], None) == [3, 4]
-    for tokens, says in (([4, 5], "no row has fewer than 4"), ([3, "4"], "row 2: tokens")):
+    for tokens, says in (([4, 5], "no row has fewer than 4"), ([3, "4"], "f.parquet:2: tokens")):
         with pytest.raises(DataError, match=says):
             chosen(tokens, 4)
     with pytest.raises(DataError, match="no column tokens"):
@@ -258,7 +365,7 @@ def test_cosines_of_two_texts_and_the_scores_people_gave():
     assert cosines(rows, StsOptions(inputs=("x",), texts=("b", "b"))) == pytest.approx([1, 1])
     assert annotated(rows, options).tolist() == [1, 2.5]
     for bad in ("1", None, True, float("nan"), float("inf")):
-        with pytest.raises(DataError, match="row 2: score: expected a number"):
+        with pytest.raises(DataError, match=r"f\.parquet:2: score: expected a number"):
             annotated(part(2, score=[1, bad]), options)
     with pytest.raises(DataError, match="has vectors of 1 text"):
         cosines(part(2), options)
