@@ -14,14 +14,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialtools.encoder.batches import token_batches
+from dialtools.encoder.batches import pad, token_batches
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder, positions
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
 from dialtools.encoder.modeldir import save
+from dialtools.encoder.pretrained import _check_tokenizer, _refuse_endless, quiet_transformers
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.sequences import sequences_of
+from dialtools.encoder.sidefile import SideFile
 from dialtools.encoder.tokens import SpecialTokens, assemble, tokenise
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, ModelError
@@ -51,6 +53,27 @@ def test_pooling_ignores_padding_on_either_side():
         name: entry.load()(hidden, mask).flatten().tolist() for name, entry in POOLINGS.items()
     }
     assert pooled == {"mean": [2, 4], "cls": [1, 2], "max": [3, 6], "last": [3, 6]}
+
+
+def test_a_text_of_no_token_has_a_mean_of_nothing():
+    hidden = torch.tensor([[[1.0], [3.0]], [[5.0], [6.0]]])
+    mask = torch.tensor([[0, 0], [1, 0]])
+    assert POOLINGS["mean"].load()(hidden, mask).tolist() == [[0], [5]]
+
+
+def test_batches_are_of_like_length_the_longest_first_and_ties_in_their_order():
+    groups = token_batches(np.array([3, 5, 3, 1, 5, 9]), max_tokens=10)
+    assert [group.tolist() for group in groups] == [[5], [1, 4], [0, 2, 3]]
+    groups = token_batches(np.array([0, 0, 2]), max_tokens=2)
+    assert [group.tolist() for group in groups] == [[2], [0, 1]]
+    assert token_batches(np.zeros(0, np.int64), max_tokens=2) == []
+
+
+def test_padding_is_on_the_right_and_no_token_of_the_mask():
+    special = SpecialTokens(np.int32([1]), np.int32([2]), np.int32([9]), 7)
+    ids, mask = pad([np.int32([1, 5, 2]), np.int32([1])], special)
+    assert ids.tolist() == [[1, 5, 2], [1, 7, 7]] and ids.dtype == torch.int64
+    assert mask.tolist() == [[1, 1, 1], [1, 0, 0]] and mask.dtype == torch.int64
 
 
 def test_turns_are_joined_and_cut_as_told():
@@ -270,6 +293,120 @@ def test_vectors_are_pooled_in_float32_whatever_the_layers_compute_in(small):
         pooled = small(ids, mask)
     assert pooled.dtype == torch.float32
     torch.testing.assert_close(pooled, hidden.float().mean(1))
+
+
+def test_hidden_vectors_of_half_precision_are_pooled_in_whole():
+    """A mean of bfloat16 would lose what three digits cannot hold."""
+    hidden = (1 + torch.arange(24.0).reshape(2, 4, 3) / 128).bfloat16()
+    ids, mask = torch.ones(2, 4, dtype=torch.int64), torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0]])
+    asked: list[tuple] = []
+    backed: Any = SimpleNamespace(
+        pooling="mean", tokens=lambda *given: asked.append(given) or hidden
+    )
+    pooled = Encoder.forward(backed, ids, mask)
+    assert pooled.dtype == torch.float32 and asked[0][0] is ids and asked[0][1] is mask
+    whole = hidden.float()
+    torch.testing.assert_close(pooled, torch.stack([whole[0, :3].mean(0), whole[1, :2].mean(0)]))
+
+
+def test_attention_is_told_of_padding_alone():
+    told: list[Any] = []
+
+    def backbone(*, input_ids: torch.Tensor, attention_mask: torch.Tensor | None) -> Any:
+        told.append(attention_mask)
+        return SimpleNamespace(last_hidden_state=input_ids + 1)
+
+    backed: Any = SimpleNamespace(backbone=backbone)
+    ids, some = torch.tensor([[4, 5], [6, 0]]), torch.tensor([[1, 1], [1, 0]])
+    for mask in (some, torch.ones_like(some)):
+        assert Encoder.tokens(backed, ids, mask).tolist() == [[5, 6], [7, 1]]
+    assert told[0] is some and told[1] is None
+
+
+def test_a_fresh_encoder_is_that_of_seed_0_and_tells_texts_apart_by_their_words(small):
+    first, other = (
+        fresh_encoder(small.tokenizer, hidden=128, layers=1, **seed) for seed in ({}, {"seed": 0})
+    )
+    assert first.digest() == other.digest()
+    embeddings, config = first.backbone.embeddings, first.backbone.config
+    assert not embeddings.token_type_embeddings.weight.any()
+    of_words, of_positions = (
+        part.weight.std().item()
+        for part in (embeddings.word_embeddings, embeddings.position_embeddings)
+    )
+    assert of_positions == pytest.approx(of_words / 10, rel=0.1)
+    assert (config.num_attention_heads, config.intermediate_size) == (2, 512)
+    assert fresh_encoder(small.tokenizer, hidden=32, layers=1).backbone.config.num_attention_heads
+
+
+# models of strangers
+
+
+class Words:
+    """A tokenizer of so many tokens, to whose texts it adds one of a number."""
+
+    def __init__(self, known: int, *, added: int = 0, pad: int | None = None, longest: Any = 512):
+        self.known, self.added, self.pad_token_id = known, added, pad
+        self.model_max_length = longest
+
+    def get_vocab(self) -> dict[str, int]:
+        return {str(i): i for i in range(self.known)}
+
+    def __call__(self, text: str, *, add_special_tokens: bool = False) -> dict[str, list[int]]:
+        return {"input_ids": [0, *[self.added] * add_special_tokens]}
+
+
+def test_a_tokenizer_fits_whose_every_id_has_a_row(tmp_path: Path):
+    for fine in (Words(9), Words(5, added=8), Words(5, pad=8), Words(1, longest=1), Words(1)):
+        _check_tokenizer(fine, 9, tmp_path)
+    for wrong, says in (
+        (Words(10), "the tokenizer has 10 tokens, the model knows 9"),
+        (Words(5, added=9), "has 10 tokens"),
+        (Words(5, pad=11), "has 12 tokens"),
+        (Words(0), "no tokens"),
+        (Words(5, longest=True), "model_max_length: expected a number from 1 on"),
+        (Words(5, longest=0.5), "model_max_length"),
+        (Words(5, longest=float("nan")), "model_max_length"),
+        (Words(5, longest="9"), "model_max_length"),
+        (SimpleNamespace(model_max_length=9), "its tokenizer does not work"),
+    ):
+        with pytest.raises(ModelError, match=says):
+            _check_tokenizer(wrong, 9, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ({"num_hidden_layers": 513}, "num_hidden_layers: 513, but the weights are 3 tensors"),
+        ({"a": [{"stages": [1, 600]}]}, "stages: 600"),
+        ({"num_labels": 1_000_001}, "num_labels"),
+        ({"num_hidden_layers": 512, "vocab_size": 10**9, "num_labels": 1_000_000}, None),
+        ({"a": {"layers_dropped": 999, "flag": True}}, None),
+    ],
+)
+def test_a_configuration_repeats_nothing_more_often_than_there_are_weights(
+    table: dict, says: str | None, tmp_path: Path
+):
+    (tmp_path / "config.json").write_text(json.dumps(table))
+    config = SideFile.read(tmp_path / "config.json")
+    if says is None:
+        _refuse_endless(config, 3)
+        return
+    with pytest.raises(ModelError, match=says):
+        _refuse_endless(config, 3)
+    if "labels" not in says:
+        _refuse_endless(config, 600)
+        with pytest.raises(ModelError, match=r"512 tensors|599 tensors"):
+            _refuse_endless(config, 512 if "513" in says else 599)
+
+
+def test_libraries_do_not_chatter():
+    from transformers.utils import logging
+
+    logging.enable_progress_bar()
+    logging.set_verbosity_info()
+    quiet_transformers()
+    assert logging.get_verbosity() == logging.ERROR and not logging.is_progress_bar_enabled()
 
 
 def test_new_tokens_are_single_and_begin_as_the_mean_of_the_others(small):

@@ -2,11 +2,75 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import orjson
 import pytest
 import torch
 
-from dialtools.train import health
+from dialtools.errors import ConfigError
+from dialtools.train import heads, health
+from dialtools.train.steplog import StepLog
+
+
+def rows_kept(folder: Path, upto: int) -> list[int]:
+    with StepLog(folder, upto=upto, tensorboard=None) as log:
+        log.add({"step": upto + 1, "loss": 0.5})
+        lines = (folder / "train-log.jsonl").read_bytes().splitlines()  # at once, not at the end
+    assert log.file.closed
+    return [orjson.loads(line)["step"] for line in lines]
+
+
+def test_a_log_keeps_the_rows_up_to_the_checkpoint_and_no_half_of_one(tmp_path: Path):
+    path = tmp_path / "train-log.jsonl"
+    assert rows_kept(tmp_path, 0) == [1]
+    written = b"".join(b'{"step":%d}\n' % step for step in (1, 2, 3)) + b'{"step":1}'
+    for upto, kept in ((2, [1, 2, 3]), (3, [1, 2, 3, 4]), (1, [1, 2]), (0, [1])):
+        path.write_bytes(written)
+        assert rows_kept(tmp_path, upto) == kept
+    path.write_bytes(b'{"step":0}\n')
+    assert rows_kept(tmp_path, 0) == [1], "without a checkpoint none is kept"
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "shapes"),
+    [
+        ("mlp", 128, [(6, 6), (128, 6)]),
+        ("tanh", 6, [(6, 6), (6,)]),
+        ("linear", 6, [(6, 6), (6,)]),
+        ("none", 6, []),
+    ],
+)
+def test_a_head_is_of_its_method_and_drawn_from_the_seed(name: str, width: int, shapes: list):
+    rows, window = torch.randn(4, 6), torch.ones(4, dtype=torch.int64)
+
+    def head(seed: int) -> torch.nn.Module:
+        torch.manual_seed(seed + 3)
+        return heads.build(name, 6, windows=[1, 2], seed=seed)
+
+    head_of = {seed: head(seed) for seed in (0, 1)}
+    found = head_of[0](rows, window)
+    assert found.shape == (4, width)
+    assert [tuple(p.shape) for p in head_of[0].parameters()] == shapes
+    assert torch.equal(found, head(0)(rows, window))
+    assert torch.equal(found, head_of[1](rows, window)) is (name == "none")
+    assert bool((found < 0).any()), "no head ends in a ReLU"
+    assert (found.abs() <= 1).all() or name != "tanh"
+
+
+def test_each_window_has_a_head_of_its_own_which_is_that_of_any_other_choice_of_windows():
+    rows, window = torch.randn(5, 4), torch.tensor([3, 1, 3, 1, 1])
+    both = heads.build("window-linear", 4, windows=[1, 3], seed=0)
+    alone = {n: heads.build("window-linear", 4, windows=[n], seed=0) for n in (1, 3)}
+    headed = both(rows, window)
+    for n, head in alone.items():
+        of_window = window == n
+        torch.testing.assert_close(headed[of_window], head(rows[of_window], window[of_window]))
+    assert not torch.allclose(alone[1](rows, window * 0 + 1), alone[3](rows, window * 0 + 3))
+    assert len(heads.build("window-linear", 2, windows=range(1, 17), seed=0).heads) == 16
+    with pytest.raises(ConfigError, match="17 window sizes, and a head for each"):
+        heads.build("window-linear", 2, windows=range(1, 18), seed=0)
 
 
 def unit(n: int, seed: int) -> torch.Tensor:

@@ -13,10 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from train_parts import letters_encoder, stored
 
+from dialtools.corpora.fields import MOST_TURNS
 from dialtools.encoder.encoder import Encoder
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
 from dialtools.train.data import spool as spooling
+from dialtools.train.data.pairs_of_batch import is_columnar
 from dialtools.train.data.spool import HashIndex
 from dialtools.train.data.store import Store, placeholders, utterance_texts
 from dialtools.train.data.weights import pair_weights
@@ -178,6 +180,91 @@ def test_a_store_of_columns_is_that_of_lines(
     assert told(columns) == told(lines) == expected(silent[1:3] + silent)
     for name in ("weight", "dialogue", "template"):
         np.testing.assert_array_equal(getattr(columns, name), getattr(lines, name))
+
+
+COLUMNAR = {"context": [["a"], ["b", "c"]], "response": ["d", "e"]}
+INT = pa.int64()
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({}, True),
+        ({"template": ["x", "y"]}, False),
+        ({"other": [{"x": 1}, None]}, True),
+        ({"context": [["a"], []]}, False),
+        ({"context": [["a"], None]}, False),
+        ({"context": [["a"], [None]]}, False),
+        ({"context": [[1], [2]]}, False),
+        ({"context": ["a", "b"]}, False),
+        ({"response": ["d", None]}, False),
+        ({"response": [1, 2]}, False),
+        ({"follow": [["a"], None], "negatives": [[], ["b"]]}, True),
+        ({"follow": [["a", None], []]}, False),
+        ({"negatives": [[1], [2]]}, False),
+        ({"speakers": [["user", None], None]}, True),
+        ({"speakers": [[1], [2]]}, False),
+        ({"weight": [0.0, None]}, True),
+        ({"weight": [1, 2]}, True),
+        ({"weight": [1.0, -0.5]}, False),
+        ({"weight": ["1", "2"]}, False),
+        ({"dialogue_id": ["x", None]}, True),
+        ({"dialogue_id": [1, 2]}, False),
+        ({"turn": pa.array([0, MOST_TURNS - 1], INT)}, True),
+        ({"turn": pa.array([0, MOST_TURNS], INT)}, False),
+        ({"turn": pa.array([-1, 3], INT)}, False),
+        ({"turn": pa.array([None, None], INT)}, True),
+        ({"turn": [0.0, 1.0]}, False),
+    ],
+)
+def test_columns_are_taken_whole_if_no_value_in_them_is_wrong(columns: dict, told: bool):
+    assert is_columnar(pa.RecordBatch.from_pydict(COLUMNAR | columns)) is told
+
+
+@pytest.mark.parametrize("name", ["context", "response"])
+def test_pairs_have_a_context_and_a_response(name: str):
+    assert not is_columnar(pa.RecordBatch.from_pydict(without(COLUMNAR, name)))
+
+
+def test_texts_are_tokenised_by_so_many_and_fewer_where_they_are_long(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(spooling, "TEXTS_A_BATCH", 3)
+    monkeypatch.setattr(spooling, "CHARACTERS_A_BATCH", 5)
+    assert list(spooling._batches([])) == []
+    assert list(spooling._batches("abcdefg")) == [list("abc"), list("def"), ["g"]]
+    texts = ["ab", "cde", "f", "ghijklmno", "pq", "rst", "u", "v"]
+    assert list(spooling._batches(texts)) == [
+        ["ab", "cde"],
+        ["f"],
+        ["ghijklmno"],
+        ["pq", "rst"],
+        ["u", "v"],
+    ]
+
+
+def test_without_a_share_to_hold_out_none_is_and_the_responses_of_a_turn_count_once(
+    encoder: Encoder, tmp_path: Path
+):
+    """irf: 1 / (ln f + 1), f over the turns of the pairs named; what is said stays."""
+    places = [("x", 1, "b"), ("x", 1, "b"), ("x", 2, "b"), ("y", 1, "b"), ("y", 2, "c")]
+    rows = [
+        {"context": ["a"], "response": text, "dialogue_id": name, "turn": turn}
+        for name, turn, text in places
+    ]
+    rows[3]["weight"] = 5
+    store = stored([rows], tmp_path, encoder)
+    assert store.held_out(0, seed=3).tolist() == [False] * 5
+
+    def irf(pairs: list[int]) -> list[float]:
+        return pair_weights(store, np.array(pairs), kind="irf", mean_one=False).tolist()
+
+    three, two = (1 / (math.log(f) + 1) for f in (3, 2))
+    assert irf([0, 1, 2, 3, 4]) == pytest.approx([three] * 3 + [5, 1])
+    assert irf([0, 1, 3, 4]) == pytest.approx([two] * 3 + [5, 1])
+    given_ = pair_weights(store, np.arange(5), kind="given", mean_one=False)
+    assert given_.tolist() == [1, 1, 1, 5, 1] and given_.dtype == np.float32
+    assert pair_weights(store, np.arange(5), kind="none", mean_one=True).tolist() == [1] * 5
 
 
 def without(row: dict, name: str) -> dict:
