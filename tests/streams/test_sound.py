@@ -64,6 +64,8 @@ GOOD = {
     "no views": views((), (), THREE),
     "vectors": pa.array([[1, 2], [3, 4]], pa.list_(pa.float32(), 2)),
     "behind what is cut off": BAD_BYTES.slice(1),
+    "before what is cut off": texts(pa.string(), (0, 1, 2), b"a\xff").slice(0, 1),
+    "list before what is cut off": lists((0, 1, 9), THREE).slice(0, 1),
     "one text of several": texts(pa.string(), (0, 1, 3), b"\xffab").slice(1),
 }
 BAD = {

@@ -68,7 +68,8 @@ def test_each_window_has_a_head_of_its_own_which_is_that_of_any_other_choice_of_
         of_window = window == n
         torch.testing.assert_close(headed[of_window], head(rows[of_window], window[of_window]))
     assert not torch.allclose(alone[1](rows, window * 0 + 1), alone[3](rows, window * 0 + 3))
-    assert len(heads.build("window-linear", 2, windows=range(1, 17), seed=0).heads) == 16
+    widest = heads.build("window-linear", 2, windows=range(1, 17), seed=0)
+    assert isinstance(widest, heads.PerWindow) and len(widest.heads) == 16
     with pytest.raises(ConfigError, match="17 window sizes, and a head for each"):
         heads.build("window-linear", 2, windows=range(1, 18), seed=0)
 
