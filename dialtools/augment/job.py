@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
@@ -111,7 +112,7 @@ class Augment:
             self.templates[typed] += 1
             self.single[typed] = cut.single()
             if not item.dialogue:
-                filled = f"{typed}\0{item.fields.get('label')}"
+                filled = json.dumps([typed, item.fields.get("label")], default=str)
                 new = _add(self.seen, _hash(filled, person=b"template"))
         if self.options.fill and new:
             yield from self._synthetic(item)
@@ -204,7 +205,7 @@ class Augment:
 
 def _digest(turns: list[Turn]) -> bytes:
     """Return what is equal for records that say the same, case and blanks apart."""
-    return _hash("\0".join(key(turn.text) for turn in turns))
+    return _hash(json.dumps([key(turn.text) for turn in turns]))
 
 
 def _hash(text: str, *, person: bytes = b"") -> bytes:

@@ -52,6 +52,16 @@ def test_a_template_is_filled_once_a_label_and_copies_of_others_are_dropped(job)
     assert (done.originals, done.synthetic, done.tally.kept) == (4, 2, 6)
 
 
+def test_dialogues_of_other_turns_are_no_copies_whatever_their_texts_hold(job):
+    rows = [
+        {"turns": [said("hi\0to oslo", (6, 10, "city"))]},
+        {"turns": [said("hi"), said("to rome", (3, 7, "city"))]},
+    ]
+    done, found = job(rows)
+    made = [[turn["text"] for turn in r["turns"]] for r in found if r.get("synthetic")]
+    assert made == [["hi\0to rome"], ["hi", "to oslo"]] and done.synthetic == 2
+
+
 def test_what_a_made_record_has_of_its_source(job):
     rows = [
         said("to rome", (3, 7, "city"), id="a", label="go", note=1),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from dialtools.eval import each, sanity
 from dialtools.eval.episodes import Episodes
 from dialtools.eval.identity import differing, item_digests
 from dialtools.eval.labelled import Labelled, labelled_rows, without_label
+from dialtools.eval.options.curve import CurveOptions
 from dialtools.eval.options.entail import EntailOptions
 from dialtools.eval.options.infer import InferOptions
 from dialtools.eval.options.intent import IntentOptions
@@ -29,6 +31,7 @@ from dialtools.eval.tasks.entail import triplets
 from dialtools.eval.tasks.infer import accuracy, classes, short_enough
 from dialtools.eval.tasks.retrieve import given_lists, similarities
 from dialtools.eval.tasks.sts import annotated, cosines, ordering
+from dialtools.metrics.episodes import sample
 from dialtools.streams.vectors import Embeddings
 
 
@@ -217,6 +220,74 @@ def test_intents_of_a_snapshot_are_scored_run_by_run_by_their_prototypes():
     assert two.each == hits.mean(0).tolist() and one.each == [1, 1, 0]
     assert (two.setting, two.metric, two.n, two.seed, two.runs) == ("2-shot", "accuracy", 3, 4, 2)
     assert (one.setting, one.value) == ("1-shot", pytest.approx(200 / 3))
+
+
+def test_only_what_some_run_trains_on_is_embedded_and_all_test_rows(tmp_path: Path):
+    labels = ["x", "y", "oos", "z"] * 6
+    rows = [
+        {"text": f"t{i}", "intent": label, "part": "train" if i < 18 else "held"}
+        for i, label in enumerate(labels)
+    ]
+    (tmp_path / "i.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = CurveOptions(
+        inputs=("m",),
+        intent=str(tmp_path / "i.jsonl"),
+        shots=(1, 2),
+        runs=2,
+        seed=3,
+        without="oos",
+        label="intent",
+        split="part",
+        test_split="held",
+    )
+    (task,) = prepared.prepare(options)
+    known = [row for row in rows[:18] if row["intent"] != "oos"]
+    assert task.names == ["x", "y", "z"] and task.seed == 3 and task.file == options.intent
+    drawn = {
+        shots: [sample([r["intent"] for r in known], shots, seed=seed).train for seed in (3, 4)]
+        for shots in (1, 2)
+    }
+    texts = [record["text"] for _, record in task.records]
+    found = {s: [[texts[i] for i in run] for run in runs] for s, runs in task.episodes.items()}
+    assert found == {
+        shots: [[known[row]["text"] for row in run] for run in runs]
+        for shots, runs in drawn.items()
+    }
+    some = {row for runs in drawn.values() for run in runs for row in run}
+    assert texts == [known[row]["text"] for row in sorted(some)] + ["t19", "t20", "t21", "t23"]
+    assert len(some) < len(known) and len(task.train_labels) == len(some)
+    assert task.train_labels == [rows[int(t[1:])]["intent"] for t in texts[: len(some)]]
+    assert task.test_labels == ["z", "x", "y", "z"]
+    for change, says in (
+        ({"label": "none"}, "i.jsonl:1: .*none"),
+        ({"test_split": "dev"}, "dev"),
+    ):
+        with pytest.raises(DataError, match=says):
+            prepared.prepare(replace(options, **change))
+    (tmp_path / "i.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[::4] * 2))
+    with pytest.raises(DataError, match="1 class to learn"):
+        prepared.prepare(options)
+
+
+def test_responses_are_chosen_among_those_of_consecutive_rows(tmp_path: Path):
+    rows = [{"query": "q", "history": None, "response": f"r{i}"} for i in range(4)]
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = CurveOptions(
+        inputs=("m",), select=str(tmp_path / "s.jsonl"), candidates=4, seed=5, runs=1
+    )
+    (task,) = prepared.prepare(options)
+    assert task.fields == ("query", "response") and len(task.records) == 4
+    queries = np.eye(4)[[0, 2, 1, 3]]  # the second and third find each other's response
+    scores = {s.metric: s for s in task.scores({"query": queries, "response": np.eye(4)})}
+    assert scores["top-1"].value == 50 and scores["top-1"].setting == "1-of-4 blocks"
+    assert scores["top-1"].seed == 5 and scores["top-1"].dataset == options.select
+    swapped = {s.metric: s.value for s in task.scores({"query": np.eye(4), "response": queries})}
+    assert swapped["top-1"] == 50 and swapped["mrr"] == scores["mrr"].value
+    with pytest.raises(DataError, match="4 records, fewer than the 5 candidates"):
+        prepared.prepare(replace(options, candidates=5))
+    (tmp_path / "s.jsonl").write_text('{"text":"a"}\n' * 4)
+    with pytest.raises(DataError, match=r"s\.jsonl:1: no field context, history or query; .* text"):
+        prepared.prepare(options)
 
 
 def test_points_of_runs_as_lines_of_a_table_and_of_a_picture():

@@ -177,7 +177,7 @@ def bm25_lists(part: Embeddings, options: RetrieveOptions) -> Lists:
 
     # as many as are wanted, and the copies of the query's text that will be left out
     copies = int(np.unique(text_N, return_counts=True)[1].max())
-    depth = min(len(texts), options.candidates + copies)
+    depth = options.candidates + copies
     queries = []
     for row in range(len(texts)):
         if labels[row] is None:
