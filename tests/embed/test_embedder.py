@@ -87,6 +87,13 @@ def test_each_field_has_its_vectors_and_the_rest_is_carried_along(embedder):
     assert made.dimensions() == 2
 
 
+def test_who_speaks_makes_no_text_another_where_no_token_tells(embedder):
+    made = embedder(field=("history",))
+    rows = [{"history": [{"speaker": who, "text": "a"}]} for who in ("user", "system")]
+    (batch,) = batches(made, *rows)
+    assert batch["embedding"] == [A.tolist()] * 2 and made.counts.distinct == 1
+
+
 def test_bad_records_go_to_the_policy_and_a_sample_is_drawn_by_place(embedder):
     made = embedder(limit=3)
     rows = [{"text": "a"}, {"text": 3}, {"text": "b"}, {"text": "c"}, {"text": "a"}]

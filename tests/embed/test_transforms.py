@@ -70,6 +70,21 @@ def test_equal_vectors_cannot_be_fitted_to():
         transforms.fit("whiten", [np.ones((3, 2), np.float32)], dimensions=None, seed=0)
 
 
+def test_how_wide_vectors_spread_does_not_matter(skewed: np.ndarray):
+    scaled = skewed.astype(np.float64) / 1000
+    np.testing.assert_allclose(fitted("whiten", scaled), fitted("whiten", skewed), atol=2e-3)
+
+
+def test_a_saved_flow_is_the_same_flow(skewed: np.ndarray, tmp_path: Path):
+    flow = fit_flow(skewed, seed=0)
+    path = str(tmp_path / "t.safetensors")
+    space = {"weights": "w", "pooling": "mean", "normalize": False}
+    transforms.save(path, flow, {"kind": "flow", **space}, overwrite=False)
+    again, facts = transforms.load(path, space)
+    np.testing.assert_array_equal(again(skewed), flow(skewed))
+    assert (facts["kind"], facts["weights"]) == ("flow", "w")
+
+
 def test_the_likelihood_of_a_flow_is_that_of_its_jacobian():
     torch.manual_seed(0)
     flow = Flow(7).double()

@@ -222,31 +222,29 @@ def test_intents_of_a_snapshot_are_scored_run_by_run_by_their_prototypes():
     assert (one.setting, one.value) == ("1-shot", pytest.approx(200 / 3))
 
 
-def test_only_what_some_run_trains_on_is_embedded_and_all_test_rows(tmp_path: Path):
-    labels = ["x", "y", "oos", "z"] * 6
+LABELS = ["x", "y", "oos", "z"] * 6
+
+
+@pytest.fixture
+def intents(tmp_path: Path) -> tuple[list[dict[str, str]], CurveOptions]:
     rows = [
         {"text": f"t{i}", "intent": label, "part": "train" if i < 18 else "held"}
-        for i, label in enumerate(labels)
+        for i, label in enumerate(LABELS)
     ]
-    (tmp_path / "i.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    options = CurveOptions(
-        inputs=("m",),
-        intent=str(tmp_path / "i.jsonl"),
-        shots=(1, 2),
-        runs=2,
-        seed=3,
-        without="oos",
-        label="intent",
-        split="part",
-        test_split="held",
-    )
+    file = tmp_path / "i.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    named = {"label": "intent", "split": "part", "test_split": "held", "without": "oos"}
+    drawn = {"shots": (1, 2), "runs": 2, "seed": 3}
+    return rows, CurveOptions(inputs=("m",), intent=str(file), **drawn, **named)
+
+
+def test_only_what_some_run_trains_on_is_embedded_and_all_test_rows(intents):
+    rows, options = intents
     (task,) = prepared.prepare(options)
     known = [row for row in rows[:18] if row["intent"] != "oos"]
     assert task.names == ["x", "y", "z"] and task.seed == 3 and task.file == options.intent
-    drawn = {
-        shots: [sample([r["intent"] for r in known], shots, seed=seed).train for seed in (3, 4)]
-        for shots in (1, 2)
-    }
+    labels = [row["intent"] for row in known]
+    drawn = {s: [sample(labels, s, seed=seed).train for seed in (3, 4)] for s in (1, 2)}
     texts = [record["text"] for _, record in task.records]
     found = {s: [[texts[i] for i in run] for run in runs] for s, runs in task.episodes.items()}
     assert found == {
@@ -255,16 +253,19 @@ def test_only_what_some_run_trains_on_is_embedded_and_all_test_rows(tmp_path: Pa
     }
     some = {row for runs in drawn.values() for run in runs for row in run}
     assert texts == [known[row]["text"] for row in sorted(some)] + ["t19", "t20", "t21", "t23"]
-    assert len(some) < len(known) and len(task.train_labels) == len(some)
-    assert task.train_labels == [rows[int(t[1:])]["intent"] for t in texts[: len(some)]]
+    assert task.train_labels == [labels[row] for row in sorted(some)] and len(some) < len(known)
     assert task.test_labels == ["z", "x", "y", "z"]
+
+
+def test_labels_and_splits_that_are_not_there_are_said(intents):
+    rows, options = intents
     for change, says in (
-        ({"label": "none"}, "i.jsonl:1: .*none"),
+        ({"label": "none"}, r"i\.jsonl:1: .*none"),
         ({"test_split": "dev"}, "dev"),
     ):
         with pytest.raises(DataError, match=says):
             prepared.prepare(replace(options, **change))
-    (tmp_path / "i.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[::4] * 2))
+    Path(options.intent).write_text("".join(json.dumps(row) + "\n" for row in rows[::4] * 2))
     with pytest.raises(DataError, match="1 class to learn"):
         prepared.prepare(options)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import duckdb
 import orjson
@@ -98,10 +99,12 @@ def test_pairs_without_a_dialogue_are_told_apart_by_where_they_stand():
 def test_a_count_that_is_broken_off_ends_at_once():
     said = Texts(0, "said", pa.array(["a"] * 10))
     with pytest.raises(KeyboardInterrupt), Counting(memory=OURS + (48 << 20)) as counting:
+        counting.connection = Mock(wraps=counting.connection)
         counting.add(said)
         raise KeyboardInterrupt
     assert not counting.thread.is_alive() and not counting.folder.exists()
-    assert isinstance(counting.failure, duckdb.InterruptException)
+    # whether DuckDB had begun when it was told is a matter of time: so is what the thread says
+    counting.connection.interrupt.assert_called_once()
     with Counting(memory=OURS + (48 << 20)) as counting:
         pass
     assert counting.thread is None and not counting.folder.exists()
