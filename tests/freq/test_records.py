@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from datetime import date
+from decimal import Decimal
 from math import e
 from pathlib import Path
 from typing import Any
@@ -292,6 +294,13 @@ def test_records_after_a_bad_one_are_taken():
     assert found.payload is None and found.dialogue is None and found.counts is None
     kept = extracted("jsonl", rows, policy=(policy := Policy("skip")), keep=True)
     assert (kept.payload, policy.skipped) == (b'{"text":"a"}\n{"text":"b"}\n', 2)
+
+
+def test_rows_that_are_kept_are_json_whatever_they_hold():
+    rows = [{"text": "a", "when": date(2024, 5, 1)}]
+    assert extracted("rows", rows, keep=True).payload == b'{"text":"a","when":"2024-05-01"}\n'
+    odd = extracted("rows", [{"text": "a", "size": Decimal("1.50")}], keep=True)
+    assert odd.payload == b'{"text":"a","size":"1.50"}\n'
 
 
 def test_columns_are_taken_whole_and_else_row_by_row():
