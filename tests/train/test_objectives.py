@@ -32,7 +32,7 @@ from dialtools.train.objectives.catalog import (
 )
 from dialtools.train.objectives.contrast import Contrast, Rows, false_negatives
 from dialtools.train.objectives.matching import Matching, Tokens, nearest_turns
-from dialtools.train.objectives.mlm import MaskedWords, hide, pretrained_head
+from dialtools.train.objectives.mlm import MaskedWords, hide, labelled, pretrained_head
 from dialtools.train.objectives.negatives import Negatives, batch_candidates
 from dialtools.train.objectives.siamese import Siamese
 from dialtools.train.objectives.template import Templates
@@ -84,6 +84,15 @@ def test_speaker_tokens_say_who_spoke_each_turn(encoder: Encoder, tmp_path: Path
     objective = Contrast(setting(store, encoder, contrast_options(), role_tokens=roles))
     texts = sequences(encoder, objective.collate(np.arange(1), step=0))
     assert texts == ["[CLS] u a s b [SEP]", "[CLS] u c [SEP]"]
+
+
+def test_a_batch_counts_its_tokens_with_and_without_padding(encoder: Encoder, tmp_path: Path):
+    store = stored([[pair("a b c", "d"), pair("e", "f")]], tmp_path, encoder)
+    for most, padded in ((4000, 4 * 5), (6, 5 + 2 * 3 + 3)):
+        objective = Contrast(setting(store, encoder, contrast_options(), max_tokens=most))
+        batch = objective.collate(np.arange(2), step=0)
+        assert (batch.tokens, batch.padded) == (5 + 3 + 3 + 3, padded)
+        assert batch.sizes.tolist() == [5, 3, 3, 3] and batch.pairs.tolist() == [0, 1]
 
 
 # false negatives
@@ -154,6 +163,14 @@ def test_pairs_of_other_windows_are_no_negatives_where_each_window_has_a_head(
     assert loss(others) == pytest.approx(loss(vectors), rel=1e-6)
     others[[0, 1]] = others[[1, 0]]
     assert loss(others) != pytest.approx(loss(vectors), rel=1e-3)
+
+
+def test_a_window_has_one_head_however_many_pairs_it_has(encoder: Encoder, tmp_path: Path):
+    rows = [pair("a | b" if i % 2 else "a", "c", f"d{i}") for i in range(40)]
+    store = stored([rows], tmp_path, encoder)
+    options = contrast_options(head="window-linear")
+    objective = Contrast(setting(store, encoder, options, pairs=np.arange(1, 40, 2)))
+    assert sorted(name for name, _ in objective.head.heads.named_children()) == ["2"]
 
 
 @pytest.mark.parametrize("masked", [True, False])
@@ -344,6 +361,21 @@ def seen_through(tokens: Tokens, response: int, context: torch.Tensor) -> float:
     rows = tokens.rows[tokens.starts[response] :][: tokens.sizes[response]]
     refined = rows.T @ (rows @ context)
     return torch.nn.functional.cosine_similarity(refined, rows.sum(0), dim=0).item()
+
+
+def test_the_tokens_of_a_sequence_are_found_where_the_parts_have_them():
+    """Three sequences of 2, 3 and 1 tokens, of which the parts hold the longest first."""
+    every = np.arange(3)
+    batch = Batch([], np.array([1, 0, 2]), np.array([2, 3, 1]), every, None)
+    tokens = Tokens(torch.tensor([[20.0], [21], [22], [10], [11], [30]]), batch)
+    assert tokens.padded(np.array([0, 1, 2, -1])).squeeze(-1).tolist() == [
+        [10, 11, 0],
+        [20, 21, 22],
+        [30, 0, 0],
+        [0, 0, 0],
+    ]
+    assert tokens.sums(np.array([[0, 2], [1, -1]])).squeeze(-1).tolist() == [[21, 30], [63, 0]]
+    assert tokens.padded(np.array([-1])).tolist() == [[[0]]]
 
 
 @pytest.mark.parametrize("negatives", [0, 2])
@@ -595,6 +627,27 @@ def test_hidden_words_are_those_with_a_label_were_it_the_first_of_the_vocabulary
     assert len(asked) == 1 and asked[0][0] is ids and asked[0][1] is mask
 
 
+def test_labels_stand_where_their_sequences_do_and_the_first_word_is_one():
+    ids = [torch.zeros(1, 3, dtype=torch.int64), torch.zeros(2, 2, dtype=torch.int64)]
+    parts: list[Any] = [(part, part) for part in ids]
+    batch = Batch(parts, np.array([1, 0, 2]), np.array([2, 3, 1]), np.arange(3), None)
+    truth = [np.array([-1, 4]), np.array([0, -1, 7]), np.array([9])]
+    found = labelled(batch, truth)
+    assert [labels.tolist() for _, _, labels in found.parts] == [[[0, -1, 7]], [[-1, 4], [9, -1]]]
+    assert found.extra.tolist() == [0, 7, 4, 9]
+
+
+def test_seeds_of_all_64_bits_hide_words_of_their_own(encoder: Encoder, tmp_path: Path):
+    store = stored([[{"text": " ".join("abcdefghijklmnop")}]], tmp_path, encoder)
+    options = MaskedWordsOptions(mask_share=0.5, mask_most=20)
+    hidden = {
+        tuple(objective.collate(np.arange(1), step=0).extra.tolist())
+        for seed in (2**63 + 1, 1, 2)
+        for objective in [MaskedWords(setting(store, encoder, options, seed=seed))]
+    }
+    assert len(hidden) == 3
+
+
 def test_the_accuracy_of_masked_words_is_the_share_of_those_guessed():
     """Each word is the vector of its number, which the head leaves as it is."""
     words = torch.nn.Embedding.from_pretrained(torch.eye(4))
@@ -654,6 +707,21 @@ def test_an_objective_says_its_recipe_and_what_its_options_are_where_no_recipe_d
         "siamese": {},
         "template": {"align": False},
         "mlm": {"speaker_tokens": False},
+    }
+
+
+def test_what_an_option_chooses_among_is_what_its_objective_knows():
+    choices = {
+        (name, f.name): set(f.metadata["choices"])
+        for name, entry in OBJECTIVES.items()
+        for f in fields(entry.options)
+        if f.metadata["choices"] and f.name not in ("head", "loss")
+    }
+    assert choices == {
+        ("contrast", "weights"): {"none", "given", "irf"},
+        ("contrast", "batches"): {"mixed", "by-window"},
+        ("matching", "aggregation"): {"mean", "attention"},
+        ("template", "pair_negatives"): {"utterances", "templates", "both"},
     }
 
 
