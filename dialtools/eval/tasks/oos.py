@@ -31,13 +31,10 @@ def evaluate(options: OosOptions) -> Scored:
     episodes = Episodes(options)
     parts = read_parts(options)
     train, test = (labelled_rows(part, options.label) for part in (parts.train, parts.test))
-    for part, name in ((train, "training"), (test, "test")):
-        if options.oos_label not in part.labels:
-            raise DataError(
-                f"no {name} row is labelled {options.oos_label!r}",
-                hint="name the label with --oos-label",
-            )
     validation = labelled_rows(parts.validation, options.label) if len(parts.validation) else None
+    for part, name in ((train, "training"), (test, "test"), (validation, "validation")):
+        if part is not None:
+            _check_both_kinds(part, name, options.oos_label)
     names = [*sorted(set(train.labels) - {options.oos_label}), options.oos_label]
     facts = {
         "task": "oos",
@@ -55,6 +52,16 @@ def evaluate(options: OosOptions) -> Scored:
     episodes.export()
     sanity.check(scores, parts.train, parts.test, train.labels, test.labels)
     return Scored(scores, parts.train.metadata, [sanity.note_on_rows(scores[0].data)])
+
+
+def _check_both_kinds(part: Labelled, name: str, oos_label: str) -> None:
+    """Raise DataError unless some rows of a part are out of scope, and some are not."""
+    out = sum(label == oos_label for label in part.labels)
+    if not out:
+        hint = "name the label with --oos-label"
+        raise DataError(f"no {name} row is labelled {oos_label!r}", hint=hint)
+    if out == len(part.labels):
+        raise DataError(f"every {name} row is labelled {oos_label!r}: none is in scope")
 
 
 def _scores_of_runs(
