@@ -9,8 +9,6 @@ from typing import Any
 
 from dialtools.errors import ConfigError
 from dialtools.options import Spec
-from dialtools.streams.atomic import is_special, refuse_existing
-from dialtools.streams.bytesio import as_text
 
 QUARANTINE = "quarantine="
 PUT_ASIDE = b'{"file":'
@@ -25,6 +23,8 @@ def check_names(options: Any, specs: Sequence[Spec]) -> None:
     Raises:
         ConfigError: if there is one.
     """
+    from dialtools.streams.bytesio import as_text
+
     for spec in specs:
         value = getattr(options, spec.name)
         texts = value if isinstance(value, tuple) else (value,)
@@ -42,6 +42,8 @@ def check_outputs(options: Any, specs: Sequence[Spec]) -> None:
         ConfigError: if one is to be read and written, or written twice.
         OutputError: if records are to be put aside in a file that is there, without --overwrite.
     """
+    from dialtools.streams.atomic import is_special, refuse_existing
+
     read = dict(_read(options, specs))
     written: dict[Any, str] = {}
     for flag, path in _written(options, specs):

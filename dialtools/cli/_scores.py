@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 def report(scored: Scored, options: ReportOptions, run: Run) -> None:
     """Print a table for a person or JSONL for a machine, then the notes; then check the gates."""
-    from dialtools.eval.score import check_gates
+    from dialtools.eval.score import check_gates, gated
     from dialtools.streams.vectors import model_named
 
     scores = scored.scores
+    gated(scores, options.fail_under)
     model = model_named(scored.metadata)
     inputs = _inputs(options, run)
     for score in scores:
@@ -102,8 +103,9 @@ def _two_digits(value: float | None) -> str:
 
 def report_space(scores: list[Score], options: SpaceOptions, run: Run) -> None:
     """Print a column for each file, or JSONL; draw the plot; then check the gates."""
-    from dialtools.eval.score import check_gates
+    from dialtools.eval.score import check_gates, gated
 
+    gated(scores, options.fail_under)
     spaces: dict[str, dict[str, float]] = {}
     inputs = _inputs(options, run)
     for score in scores:
@@ -149,9 +151,10 @@ def _draw_trade_off(spaces: dict[str, dict[str, float]], options: SpaceOptions) 
 
 def report_suite(suite: Suite, result: Result, options: SuiteOptions, run: Run) -> None:
     """Write one table with a column for each model, or its records; then check the gates."""
-    from dialtools.eval.score import check_gates
+    from dialtools.eval.score import check_gates, gated
     from dialtools.eval.suite_job import records
 
+    gated(result.scores, options.fail_under)
     write_table(
         suite_grid(suite, result, published=options.published),
         lambda: records(suite, result, published=options.published, each=options.each),

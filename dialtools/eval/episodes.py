@@ -91,8 +91,8 @@ class Episodes:
 def _episode(run: dict[str, Any], number: int) -> Episode:
     return Episode(
         run.get("seed", number),
-        np.asarray(run["train_idx"], np.int64),
-        np.asarray(run.get("val_idx", []), np.int64),
+        np.asarray([*run["train_idx"]], np.int64),
+        np.asarray([*run.get("val_idx", [])], np.int64),
     )
 
 

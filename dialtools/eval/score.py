@@ -146,23 +146,36 @@ def of_queries(values_N: np.ndarray, **facts: Any) -> Score:
     )
 
 
-def check_gates(scores: list[Score], gates: tuple[str, ...]) -> None:
-    """Compare scores with --fail-under METRIC=VALUE; METRIC is a metric, or `setting metric`.
+def gated(scores: list[Score], gates: tuple[str, ...]) -> list[tuple[Score, str]]:
+    """Return the scores that --fail-under METRIC=VALUE names, each with its bound.
+
+    METRIC is a metric, or `setting metric`. Commands ask for these before they write scores.
 
     Raises:
         ConfigError: for a metric that was not measured.
-        GateError: naming the first score that is too low.
     """
+    named: list[tuple[Score, str]] = []
     for text in gates:
         name, _, bound = text.rpartition("=")
-        hits = [s for s in scores if name in (s.metric, f"{s.setting} {s.metric}")]
+        hits = [(s, bound) for s in scores if name in (s.metric, f"{s.setting} {s.metric}")]
         if not hits:
             known = list(dict.fromkeys(s.metric for s in scores))
             raise ConfigError(
                 f"--fail-under: no metric {name!r}",
                 hint=nearest(name, known) or f"there are {', '.join(known)}",
             )
-        for score in hits:
-            if not score.value >= float(bound):
-                what = f"{score.task} {score.setting} {score.metric}"
-                raise GateError(f"{what} is {score.value:.2f}, below {bound}")
+        named += hits
+    return named
+
+
+def check_gates(scores: list[Score], gates: tuple[str, ...]) -> None:
+    """Compare scores with the bounds of --fail-under.
+
+    Raises:
+        ConfigError: for a metric that was not measured.
+        GateError: naming the first score that is too low.
+    """
+    for score, bound in gated(scores, gates):
+        if not score.value >= float(bound):
+            what = f"{score.task} {score.setting} {score.metric}"
+            raise GateError(f"{what} is {score.value:.2f}, below {bound}")

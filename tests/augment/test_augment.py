@@ -323,10 +323,11 @@ def test_what_cannot_be_is_said(
     assert not [p for p in tmp_path.iterdir() if p.suffix != ".json"]
 
 
-def test_bad_records_are_skipped_on_request_and_nothing_is_no_trouble(run):
+def test_bad_records_are_skipped_on_request_and_an_empty_file_is_no_trouble(run, tmp_path: Path):
     done = run("--on-error", "skip", data=[{"words": 1}, flight("rome")], code=3)
     assert len(rows(done.stdout)) == 1 and b"1 bad record skipped" in done.stderr
-    assert b"0 utterances (0 + 0 made) from 0 templates" in run().stderr
+    (tmp_path / "empty.jsonl").touch()
+    assert b"0 utterances (0 + 0 made) from 0 templates" in run("empty.jsonl").stderr
     assert rows(run("-q", "-n", 1, data=[flight("rome"), flight("oslo")]).stdout) == rows(
         run("-q", data=[flight("rome")]).stdout
     )

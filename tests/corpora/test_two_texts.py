@@ -221,7 +221,8 @@ def test_entailment_is_read_from_tables(scripts: Path, put):
     )
     assert (run.returncode, run.stderr) == (
         1,
-        f"dial-pairs: {folder}/bad.tsv:2: expected strings premise, hypothesis and label\n",
+        f'dial-pairs: {folder}/bad.tsv:2: no "hypothesis": '
+        "expected premise, hypothesis and label\n",
     )
 
 

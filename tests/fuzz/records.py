@@ -165,7 +165,7 @@ def embedded(draw: Random, number: int, *fields: str) -> Record:
         "text2": text(draw),
         "anchor": text(draw, 2),
         "positives": [str(max(0, number - 1))],
-        "negatives": [str(max(0, number - 2))],
+        "negatives": [str(number - 2)] if number > 1 else [],
     }
 
 

@@ -91,6 +91,7 @@ def test_every_use_of_a_command_works_before_it_is_disturbed(bench: Bench):
         case = cases.called(draw, "sound", use, "in.jsonl", content, sound=True)
         ended = bench.run(case)
         wrong = oracle.complaints(case, ended)
-        if ended.ended.status or wrong:
+        # no sound file of a few rows is a data set of MTEB
+        if ended.ended.status != ("mteb" in use.command) or wrong:
             refused.append((use.command, kind, wrong, ended.stderr[-200:]))
     assert refused == []

@@ -163,7 +163,6 @@ USES = (
     ),
     Use("dial-eval sts", "text_embeddings", SCORES, weight=1.5),
     Use("dial-eval entail", "triplet_embeddings", SCORES),
-    Use("dial-eval entail --labels flight,hotel", "text_embeddings", SCORES),
     Use("dial-eval space", "embeddings", "--most 9|--label split|-v", weight=1.5),
     Use(
         "dial-eval plot --method pca --vectors embedding -o out/p.html",

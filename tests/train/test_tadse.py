@@ -186,7 +186,7 @@ def test_what_makes_no_sense_is_said(train: Train, records: list[dict], tmp_path
         in train("--method", "tadse", *run, stdin=plain, code=1).stderr
     )
     assert (
-        b'"template" must be a string'
+        b"template: expected a string"
         in train("--method", "tadse", *run, stdin=b'{"text":"a","template":3}\n', code=1).stderr
     )
     lines = as_lines(records)
