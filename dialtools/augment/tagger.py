@@ -66,13 +66,14 @@ def _rules(book: Book, language: str) -> Language:
         nlp = spacy.blank(language)
     except ImportError as error:
         raise ConfigError(f"--language {language}: {str(error).splitlines()[0]}") from None
-    ruler: Any = nlp.add_pipe("entity_ruler", config={"phrase_matcher_attr": "LOWER"})
     patterns = [
         {"label": label, "pattern": value}
         for label in book.types
         for value, _ in book.values(label)
     ]
-    ruler.add_patterns(patterns)
+    if patterns:  # of a ruler that has none spaCy warns at each text
+        ruler: Any = nlp.add_pipe("entity_ruler", config={"phrase_matcher_attr": "LOWER"})
+        ruler.add_patterns(patterns)
     return nlp
 
 

@@ -29,6 +29,8 @@ PARTS_OF_TRAINING = re.compile(r"shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors")
 """Files of a checkpoint of distributed training, which transformers prefers to a model's."""
 REPEATED = re.compile(r"(layers?|groups?|group_num|blocks|stages|experts|depths?)$")
 """Ends of the names of numbers that say how often something is built."""
+SHARES = re.compile(r"(dropout|dropout_prob|dropout_rate|pdrop)$")
+"""Ends of the names of numbers that are shares of what is dropped."""
 MOST_BUILT = 512
 """So often without a look at the weights: some keep their parts in one tensor."""
 MOST_LABELS = 1_000_000
@@ -102,6 +104,9 @@ def look_over(folder: Path) -> Held:
     config = _config_file(folder)
     held = _held(_weight_files(folder, config))
     _refuse_endless(config, len(held.kinds))
+    for name, number in _numbers(config.table, ""):
+        if SHARES.search(name) and not 0 <= number <= 1:
+            raise config.wrong(name, "a share, 0 to 1", number)
     return held
 
 

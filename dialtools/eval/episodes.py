@@ -61,7 +61,7 @@ class Episodes:
             raise ConfigError(f"--episodes has no {shots}-shot runs; there are {known}")
         try:
             episodes = [_episode(run, number) for number, run in enumerate(runs)]
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             raise DataError(
                 f'{shots}-shot: each run needs "train_idx", a list of row numbers',
                 where=self.options.episodes,
