@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 import pytest
-from fuzz import cases, families, minimise, oracle
+from fuzz import campaign, cases, families, minimise, oracle
 from fuzz.bench import Bench, Outcome
 from fuzz.cases import Case
 from fuzz.uses import USES
@@ -95,3 +96,10 @@ def test_every_use_of_a_command_works_before_it_is_disturbed(bench: Bench):
         if ended.ended.status != ("mteb" in use.command) or wrong:
             refused.append((use.command, kind, wrong, ended.stderr[-200:]))
     assert refused == []
+
+
+def test_a_fixed_minute_finds_nothing(tmp_path: Path):
+    options = Namespace(seed="7", first=0, cases=300, jobs=1, minutes=20.0, family="", to=tmp_path)
+    tally = campaign.work(options, job=0)
+    assert not tally.seen, [*tmp_path.rglob("run.sh")]
+    assert tally.runs.total() == 300

@@ -112,6 +112,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "an adapter": (write("adapter_config.json", "{}"), "an adapter"),
     "a million layers": (field("num_hidden_layers", 10**6), "num_hidden_layers: 1,000,000"),
     "a billion labels": (field("num_labels", 10**9), "num_labels: expected at most"),
+    "a dropout of 2": (field("hidden_dropout_prob", 2), "hidden_dropout_prob: expected a share"),
     "a giant": (field("hidden_size", 1 << 16), "describes a model of"),
     "a vocabulary below nothing": (field("vocab_size", -1), "not a model"),
     "no heads": (field("num_attention_heads", 0), "not a model"),
