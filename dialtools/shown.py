@@ -43,9 +43,9 @@ def _escape(found: re.Match[str]) -> str:
     return found[0].encode("unicode_escape").decode()
 
 
-def cut(text: str) -> str:
+def cut(text: str, length: int = QUOTED) -> str:
     """Return what a message tells of a text: all of it, or how it begins."""
-    return text if len(text) <= QUOTED else f"{text[:QUOTED]}..."
+    return text if len(text) <= length else f"{text[:length]}..."
 
 
 def quoted(value: object) -> str:
@@ -55,8 +55,19 @@ def quoted(value: object) -> str:
     return cut(repr(value))
 
 
-def listed(names: Iterable[str]) -> str:
-    """Return names joined by commas, the first few of them where there are many."""
+def listed(names: Iterable[str], most: int = NAMED, length: int = QUOTED) -> str:
+    """Return names joined by commas, the first few of them where there are many.
+
+    Args:
+        most: names.
+        length: characters of a name.
+    """
     every = list(names)
-    more = f" and {len(every) - NAMED:,} more" if len(every) > NAMED else ""
-    return ", ".join(map(cut, every[:NAMED])) + more
+    more = f" and {len(every) - most:,} more" if len(every) > most else ""
+    return ", ".join(cut(name, length) for name in every[:most]) + more
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an error of a library says, or its kind if it says nothing."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -9,6 +9,7 @@ from dialtools.augment.book import Book
 from dialtools.augment.options import RULES, AugmentOptions
 from dialtools.corpora.utterances import Span, apart
 from dialtools.errors import ConfigError, DataError, MissingExtra
+from dialtools.shown import first_line
 from dialtools.streams.chunks import read_records
 from dialtools.streams.policy import Policy
 
@@ -65,7 +66,7 @@ def _rules(book: Book, language: str) -> Language:
     try:
         nlp = spacy.blank(language)
     except ImportError as error:
-        raise ConfigError(f"--language {language}: {str(error).splitlines()[0]}") from None
+        raise ConfigError(f"--language {language}: {first_line(error)}") from None
     patterns = [
         {"label": label, "pattern": value}
         for label in book.types

@@ -21,7 +21,7 @@ from dialtools.cli._roff import bold, definition, header, italic, literal, prose
 from dialtools.cli._surroundings import ENVIRONMENT, FILES, Note, notes_for
 from dialtools.errors import EXIT_CODES
 from dialtools.options import Spec
-from dialtools.streams.bounds import BOUNDS, shown
+from dialtools.streams.bounds import BOUNDS, size_text
 
 COMMANDS = {
     "dial-pairs": Entry("dialtools.cli.pairs:main", "dialogues to positive pairs"),
@@ -129,7 +129,7 @@ def _bounds() -> list[str]:
     return [
         line
         for key, bound in BOUNDS.items()
-        for line in definition(bold(f"{key}={shown(bound.most)}"), bound.text)
+        for line in definition(bold(f"{key}={size_text(bound.most)}"), bound.text)
     ]
 
 

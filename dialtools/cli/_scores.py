@@ -26,7 +26,7 @@ def report(scored: Scored, options: ReportOptions, run: Run) -> None:
     from dialtools.streams.vectors import model_named
 
     scores = scored.scores
-    gated(scores, options.fail_under)
+    gates = gated(scores, options.fail_under)
     model = model_named(scored.metadata)
     inputs = _inputs(options, run)
     for score in scores:
@@ -36,7 +36,7 @@ def report(scored: Scored, options: ReportOptions, run: Run) -> None:
     _write(score_grid(scores), records, options, run)
     for note in scored.notes:
         run.warn(note)
-    check_gates(scores, options.fail_under)
+    check_gates(gates)
 
 
 def _write(
@@ -105,7 +105,7 @@ def report_space(scores: list[Score], options: SpaceOptions, run: Run) -> None:
     """Print a column for each file, or JSONL; draw the plot; then check the gates."""
     from dialtools.eval.score import check_gates, gated
 
-    gated(scores, options.fail_under)
+    gates = gated(scores, options.fail_under)
     spaces: dict[str, dict[str, float]] = {}
     inputs = _inputs(options, run)
     for score in scores:
@@ -116,7 +116,7 @@ def report_space(scores: list[Score], options: SpaceOptions, run: Run) -> None:
     _write(space_grid(spaces), [score.record() for score in scores], options, run)
     if options.plot:
         _draw_trade_off(spaces, options)
-    check_gates(scores, options.fail_under)
+    check_gates(gates)
 
 
 def space_grid(spaces: dict[str, dict[str, float]]) -> Grid:
@@ -154,7 +154,7 @@ def report_suite(suite: Suite, result: Result, options: SuiteOptions, run: Run) 
     from dialtools.eval.score import check_gates, gated
     from dialtools.eval.suite_job import records
 
-    gated(result.scores, options.fail_under)
+    gates = gated(result.scores, options.fail_under)
     write_table(
         suite_grid(suite, result, published=options.published),
         lambda: records(suite, result, published=options.published, each=options.each),
@@ -163,7 +163,7 @@ def report_suite(suite: Suite, result: Result, options: SuiteOptions, run: Run) 
         overwrite=options.overwrite,
         run=run,
     )
-    check_gates(result.scores, options.fail_under)
+    check_gates(gates)
 
 
 def suite_grid(suite: Suite, result: Result, *, published: bool) -> Grid:

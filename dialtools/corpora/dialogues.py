@@ -20,10 +20,6 @@ class Dialogue(NamedTuple):
     speakers: list[str | None]
 
 
-class BadDialogue(BadRecord):
-    """A record that is no dialogue."""
-
-
 def dialogue(record: Mapping[str, Any]) -> Dialogue:
     """Return the dialogue of a record.
 
@@ -51,20 +47,20 @@ def field_of_turns(record: Mapping[str, Any]) -> tuple[str, list[Any]]:
     The response of a record with a history is the last turn of that history.
 
     Raises:
-        BadDialogue: if it has none, or something else than a list.
+        BadRecord: if it has none, or something else than a list.
     """
     key = next((key for key in TURN_KEYS if key in record), None)
     if key is None and HISTORY in record and RESPONSE in record:
         key = HISTORY
     if key is None:
-        raise BadDialogue('no "turns"')
+        raise BadRecord('no "turns"')
     turns = record[key]
     if type(turns) is not list:
-        raise BadDialogue(f'"{key}" must be a list')
+        raise BadRecord(f'"{key}" must be a list')
     if key != HISTORY:
         return key, turns
     if not isinstance(record[RESPONSE], str):
-        raise BadDialogue(f"{RESPONSE}: expected a string, got {json_kind(record[RESPONSE])}")
+        raise BadRecord(f"{RESPONSE}: expected a string, got {json_kind(record[RESPONSE])}")
     return key, [*turns, {"text": record[RESPONSE], "speaker": record.get("speaker")}]
 
 
@@ -84,13 +80,13 @@ def _turn(turn: Any, where: str) -> tuple[str, str | None]:
     if isinstance(turn, str):
         return turn.strip(), None
     if not isinstance(turn, dict):
-        raise BadDialogue(f"{where}: expected a string or an object, got {json_kind(turn)}")
+        raise BadRecord(f"{where}: expected a string or an object, got {json_kind(turn)}")
     key = next((k for k in TEXT_KEYS if k in turn), None)
     if key is None:
-        raise BadDialogue(f'{where}: no "text"')
+        raise BadRecord(f'{where}: no "text"')
     if not isinstance(turn[key], str):
-        raise BadDialogue(f"{where}.{key}: expected a string, got {json_kind(turn[key])}")
+        raise BadRecord(f"{where}.{key}: expected a string, got {json_kind(turn[key])}")
     speaker = next((turn[k] for k in SPEAKER_KEYS if k in turn), None)
     if speaker is not None and not isinstance(speaker, str):
-        raise BadDialogue(f"{where}.speaker: expected a string, got {json_kind(speaker)}")
+        raise BadRecord(f"{where}.speaker: expected a string, got {json_kind(speaker)}")
     return turn[key].strip(), speaker

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any
 
-from dialtools.corpora.dialogues import SPEAKER_KEYS, TURN_KEYS, BadDialogue, identity_of
-from dialtools.corpora.fields import TEXT_KEYS, json_kind
+from dialtools.corpora.dialogues import SPEAKER_KEYS, TURN_KEYS, identity_of
+from dialtools.corpora.fields import TEXT_KEYS, BadRecord, json_kind
 from dialtools.corpora.options import EVERY_OTHER, LogOptions
 from dialtools.corpora.times import BadTime, seconds
 from dialtools.streams.tally import Tally
@@ -53,13 +53,13 @@ class Shaper:
             nulls: keep fields of turns that are null; columns have them where rows have nothing.
 
         Raises:
-            BadDialogue: naming the field, what was expected and what was found.
+            BadRecord: naming the field, what was expected and what was found.
         """
         key = next((k for k in TURN_KEYS if k in record), None)
         if key is None:
-            raise BadDialogue('no "turns"')
+            raise BadRecord('no "turns"')
         if type(record[key]) is not list:
-            raise BadDialogue(f'"{key}" must be a list')
+            raise BadRecord(f'"{key}" must be a list')
         turns, times = self._turns(record[key], key)
         if not nulls:
             turns = [{k: v for k, v in turn.items() if v is not None} for turn in turns]
@@ -136,15 +136,15 @@ def _taken_apart(
     if isinstance(turn, str):
         return turn, None, {}
     if not isinstance(turn, dict):
-        raise BadDialogue(f"{where}: expected a string or an object, got {json_kind(turn)}")
+        raise BadRecord(f"{where}: expected a string or an object, got {json_kind(turn)}")
     text_key = next((k for k in TEXT_KEYS if k in turn), None)
     silent = chat and _role(turn) in (ASSISTANT, *NO_TURNS)  # it may call a tool, and say nothing
     if text_key is None and not silent:
-        raise BadDialogue(f'{where}: no "text"')
+        raise BadRecord(f'{where}: no "text"')
     speaker_key = next((k for k in SPEAKER_KEYS if k in turn), None)
     speaker = turn[speaker_key] if speaker_key else None
     if not isinstance(speaker, str | None):
-        raise BadDialogue(f"{where}.{speaker_key}: expected a string, got {json_kind(speaker)}")
+        raise BadRecord(f"{where}.{speaker_key}: expected a string, got {json_kind(speaker)}")
     text = _text(turn.get(text_key), f"{where}.{text_key}", silent=silent)
     rest = {k: v for k, v in turn.items() if k not in (text_key, speaker_key)}
     return text, speaker, rest
@@ -155,7 +155,7 @@ def _text(content: Any, where: str, *, silent: bool) -> str | None:
     if isinstance(content, str) or (content is None and silent):
         return content
     if not isinstance(content, list):
-        raise BadDialogue(f"{where}: expected a string, got {json_kind(content)}")
+        raise BadRecord(f"{where}: expected a string, got {json_kind(content)}")
     texts = []
     for i, part in enumerate(content):
         text = part.get("text") if isinstance(part, dict) else part
@@ -163,7 +163,7 @@ def _text(content: Any, where: str, *, silent: bool) -> str | None:
             texts.append(text)
         elif text is not None or not _is_picture_or_sound(part):
             kind = json_kind(part if text is None else text)
-            raise BadDialogue(f"{where}[{i}]: expected a part with a text, got {kind}")
+            raise BadRecord(f"{where}[{i}]: expected a part with a text, got {kind}")
     return " ".join(texts) if texts else None
 
 
@@ -176,9 +176,9 @@ def _time(turn: Any, where: str, style: str | None) -> float:
     key = next((k for k in TIME_KEYS if k in turn), None) if isinstance(turn, dict) else None
     if key is None:
         names = f"{', '.join(TIME_KEYS[:-1])} or {TIME_KEYS[-1]}"
-        raise BadDialogue(f"{where}: no {names}, which --session-gap needs")
+        raise BadRecord(f"{where}: no {names}, which --session-gap needs")
     try:
         return seconds(turn[key], style)
     except BadTime as error:
         hint = f" ({error.hint})" if error.hint else ""
-        raise BadDialogue(f"{where}.{key}: {error}{hint}") from None
+        raise BadRecord(f"{where}.{key}: {error}{hint}") from None

@@ -28,10 +28,6 @@ class Span(NamedTuple):
     label: str
 
 
-class BadUtterance(BadRecord):
-    """A record that is no utterance."""
-
-
 class Utterance(NamedTuple):
     """A text, its slots (None: nobody marked any), and the other fields of its record."""
 
@@ -47,15 +43,15 @@ def utterance(record: Mapping[str, Any]) -> Utterance:
     name label and split as dialtools does, whatever the record called them.
 
     Raises:
-        BadUtterance: naming the field, what was expected and what was found.
+        BadRecord: naming the field, what was expected and what was found.
     """
     key = next((name for name in NAMES["text"] if name in record), None)
     if key is None:
-        raise BadUtterance('no "text"')
+        raise BadRecord('no "text"')
     annotated = next((name for name in ANNOTATED if name in record), None)
     text = record[annotated or key]
     if not isinstance(text, str):
-        raise BadUtterance(f"{annotated or key}: expected a string, got {json_kind(text)}")
+        raise BadRecord(f"{annotated or key}: expected a string, got {json_kind(text)}")
     spans = None
     if annotated:
         text, spans = bracketed(text)
@@ -74,10 +70,10 @@ def slots(value: Any, text: str, name: str = "slots") -> list[Span]:
     """Return the spans of a list of {"start", "end", "label"}, without the blanks at their ends.
 
     Raises:
-        BadUtterance: naming the one that lies outside the text, or is no span.
+        BadRecord: naming the one that lies outside the text, or is no span.
     """
     if not isinstance(value, list):
-        raise BadUtterance(f"{name}: expected a list, got {json_kind(value)}")
+        raise BadRecord(f"{name}: expected a list, got {json_kind(value)}")
     spans = (_span(slot, text, f"{name}[{i}]") for i, slot in enumerate(value))
     return [span for span in spans if span.start < span.end]
 
@@ -85,16 +81,16 @@ def slots(value: Any, text: str, name: str = "slots") -> list[Span]:
 def _span(slot: Any, text: str, where: str) -> Span:
     """Return the span of one slot; an empty one if it is of blanks alone."""
     if not isinstance(slot, dict):
-        raise BadUtterance(f"{where}: expected an object, got {json_kind(slot)}")
+        raise BadRecord(f"{where}: expected an object, got {json_kind(slot)}")
     start, end = slot.get("start"), slot.get("end")
     end = slot.get("exclusive_end") if end is None else end
     label = slot.get("label", slot.get("slot"))
     if type(start) is not int or type(end) is not int or not 0 <= start <= end <= len(text):
-        raise BadUtterance(
+        raise BadRecord(
             f"{where}: {start!r} to {end!r} is no part of a text of {len(text)} characters"
         )
     if not isinstance(label, str) or not label.strip() or set(label) & set("{}"):
-        raise BadUtterance(f"{where}.label: expected a name without braces, got {label!r}")
+        raise BadRecord(f"{where}.label: expected a name without braces, got {label!r}")
     value = text[start:end]
     return Span(end - len(value.lstrip()), start + len(value.rstrip()), label.strip())
 

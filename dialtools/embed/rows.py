@@ -32,7 +32,7 @@ def turns(where: Where, record: Mapping[str, Any]) -> Iterator[Row]:
     """Yield a row for each turn of a dialogue: its own fields, and the `history` that ends with it.
 
     Raises:
-        BadDialogue: if the record is no dialogue.
+        BadRecord: if the record is no dialogue.
     """
     talk = dialogue(record)
     key, listed = field_of_turns(record)

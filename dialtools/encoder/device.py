@@ -8,6 +8,7 @@ import torch
 
 from dialtools.encoder.options import DeviceOptions
 from dialtools.errors import ConfigError
+from dialtools.shown import first_line
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -24,7 +25,7 @@ def choose_device(name: str) -> torch.device:
         device = torch.device(name)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
+        reason = first_line(error)
         raise ConfigError(f"--device {name}: not available here ({reason})") from None
     return device
 

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 import torch
 
-from dialtools.encoder.sidefile import SideFile, shown, stays_inside
-from dialtools.encoder.weights import a_few, describe_misfit, first_line
+from dialtools.encoder.sidefile import SideFile, as_json, stays_inside
+from dialtools.encoder.weights import a_few, describe_misfit
 from dialtools.errors import ModelError
+from dialtools.shown import first_line
 
 ENCODER_HALVES = ("t5", "mt5", "umt5", "t5gemma")
 """Kinds of which only the encoder is loaded; a saved half does not say that it is one."""
@@ -103,10 +104,7 @@ def look_over(folder: Path) -> Held:
     """
     config = _config_file(folder)
     held = _held(_weight_files(folder, config))
-    _refuse_endless(config, len(held.kinds))
-    for name, number in _numbers(config.table, ""):
-        if SHARES.search(name) and not 0 <= number <= 1:
-            raise config.wrong(name, "a share, 0 to 1", number)
+    _check_numbers(config, len(held.kinds))
     return held
 
 
@@ -220,8 +218,8 @@ def _held(paths: list[Path]) -> Held:
     return Held(kinds, numbers)
 
 
-def _refuse_endless(config: SideFile, tensors: int) -> None:
-    """Refuse a configuration of more layers than the weights could have, before they are built."""
+def _check_numbers(config: SideFile, tensors: int) -> None:
+    """Refuse layers that the weights could not have, and shares that are none, before building."""
     labels = config.table.get("num_labels")
     if isinstance(labels, int) and labels > MOST_LABELS:
         raise config.wrong("num_labels", f"at most {MOST_LABELS:,}", labels)
@@ -230,6 +228,8 @@ def _refuse_endless(config: SideFile, tensors: int) -> None:
             raise ModelError(
                 f"{name}: {number:,}, but the weights are {tensors:,} tensors", where=config.path
             )
+        if SHARES.search(name) and not 0 <= number <= 1:
+            raise config.wrong(name, "a share, 0 to 1", number)
 
 
 def _numbers(value: Any, name: str) -> Iterator[tuple[str, int | float]]:
@@ -311,7 +311,7 @@ def _check_tokenizer(tokenizer: Any, rows: int, folder: Path) -> None:
     """
     longest = tokenizer.model_max_length
     if isinstance(longest, bool) or not isinstance(longest, int | float) or not longest >= 1:
-        message = f"model_max_length: expected a number from 1 on, got {shown(longest)}"
+        message = f"model_max_length: expected a number from 1 on, got {as_json(longest)}"
         raise ModelError(message, where=folder / "tokenizer_config.json")
     try:
         highest = max(tokenizer.get_vocab().values(), default=-1)

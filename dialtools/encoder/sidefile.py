@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from dialtools.errors import ModelError
+from dialtools.shown import cut
 
 LARGEST = 16 << 20
 """Bytes of a file that states settings: the labels of a large classifier are 2 MB."""
@@ -42,7 +43,7 @@ class SideFile:
         """
         value = read_json(path)
         if value is not None and not isinstance(value, dict):
-            raise ModelError(f"expected an object, got {shown(value)}", where=path)
+            raise ModelError(f"expected an object, got {as_json(value)}", where=path)
         return cls(path, value or {})
 
     def field(
@@ -91,7 +92,7 @@ class SideFile:
 
     def wrong(self, name: str, what: str, value: Any) -> ModelError:
         """Return the error for a field."""
-        message = f"{self.within}{name}: expected {what}, got {shown(value)}"
+        message = f"{self.within}{name}: expected {what}, got {as_json(value)}"
         return ModelError(message, where=self.path)
 
 
@@ -121,10 +122,10 @@ def stays_inside(path: str) -> bool:
     return not (path.startswith("/") or ".." in parts or "\\" in path or "\0" in path)
 
 
-def shown(value: Any) -> str:
+def as_json(value: Any) -> str:
     """Return a value as JSON, cut."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (RecursionError, ValueError):
         text = type(value).__name__
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    return cut(text, SHOWN)

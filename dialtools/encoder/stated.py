@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dialtools.encoder.catalog import POOLINGS
-from dialtools.encoder.sidefile import SideFile, read_json, shown
+from dialtools.encoder.sidefile import SideFile, as_json, read_json
 from dialtools.errors import ModelError
 
 OLD_POOLING_KEYS = {
@@ -89,12 +89,12 @@ def _modules(path: Path) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, list) or not value or len(value) > MOST_MODULES:
-        message = f"expected a list of 1 to {MOST_MODULES} modules, got {shown(value)}"
+        message = f"expected a list of 1 to {MOST_MODULES} modules, got {as_json(value)}"
         raise ModelError(message, where=path)
     modules: dict[str, str] = {}
     for number, entry in enumerate(value):
         if not isinstance(entry, dict):
-            raise ModelError(f"[{number}]: expected an object, got {shown(entry)}", where=path)
+            raise ModelError(f"[{number}]: expected an object, got {as_json(entry)}", where=path)
         module = SideFile(path, entry, f"[{number}].")
         kind = module.text("type")
         if kind is None:
@@ -108,7 +108,7 @@ def _refuse_unknown(modules: dict[str, str], path: Path) -> None:
     for kind in modules:
         if kind not in KNOWN_MODULES:
             raise ModelError(
-                f"{shown(kind)}: a module that is not known here; its vectors would be others",
+                f"{as_json(kind)}: a module that is not known here; its vectors would be others",
                 where=path,
                 hint=BY_HAND,
             )
@@ -124,6 +124,6 @@ def _pooling(config: SideFile) -> str | None:
     name: Any = OLD_POOLING_KEYS.get(flags[0]) if flags else config.text("pooling_mode")
     name = ours.get(name, name)
     if name not in POOLINGS and (flags or name is not None):
-        message = f"{flags[0] if flags else shown(name)}: a pooling that is not known here"
+        message = f"{flags[0] if flags else as_json(name)}: a pooling that is not known here"
         raise ModelError(message, where=config.path, hint=BY_HAND)
     return name

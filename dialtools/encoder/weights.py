@@ -8,6 +8,7 @@ from pathlib import Path
 from torch import Tensor, nn
 
 from dialtools.errors import ModelError
+from dialtools.shown import first_line, listed
 
 TOLD = 3
 """Names that an error tells of many."""
@@ -76,17 +77,8 @@ def describe_misfit(
 
 
 def a_few(names: Iterable[str]) -> str:
-    """Return the first names, and how many more there are."""
-    ordered = sorted(names)
-    told = ", ".join(name[: 2 * LONGEST_NAME] for name in ordered[:TOLD])
-    more = len(ordered) - TOLD
-    return f"{told} and {more:,} more" if more > 0 else told
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of what an error says, or its kind."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    """Return the first of some names in their order, and how many more there are."""
+    return listed(sorted(names), TOLD, 2 * LONGEST_NAME)
 
 
 def _by(shape: tuple[int, ...]) -> str:

@@ -168,14 +168,13 @@ def gated(scores: list[Score], gates: tuple[str, ...]) -> list[tuple[Score, str]
     return named
 
 
-def check_gates(scores: list[Score], gates: tuple[str, ...]) -> None:
-    """Compare scores with the bounds of --fail-under.
+def check_gates(named: list[tuple[Score, str]]) -> None:
+    """Compare the scores that `gated` returns with their bounds.
 
     Raises:
-        ConfigError: for a metric that was not measured.
         GateError: naming the first score that is too low.
     """
-    for score, bound in gated(scores, gates):
+    for score, bound in named:
         if not score.value >= float(bound):
             what = f"{score.task} {score.setting} {score.metric}"
             raise GateError(f"{what} is {score.value:.2f}, below {bound}")

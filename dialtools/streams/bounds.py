@@ -32,13 +32,13 @@ UNITS = {30: "GB", 20: "MB", 10: "KB"}
 _chosen: dict[str, int] = {}
 
 
-def shown(size: int) -> str:
+def size_text(size: int) -> str:
     """Return a size as `parse_bounds` reads it: `64MB`."""
     unit = next((bits for bits in UNITS if size and size % (1 << bits) == 0), None)
     return str(size) if unit is None else f"{size >> unit}{UNITS[unit]}"
 
 
-DEFAULTS = ",".join(f"{key}={shown(bound.most)}" for key, bound in BOUNDS.items())
+DEFAULTS = ",".join(f"{key}={size_text(bound.most)}" for key, bound in BOUNDS.items())
 
 
 def parse_bounds(text: str) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ def parse_bounds(text: str) -> tuple[str, ...]:
         sizes = {}
     if not sizes or len(sizes) < len(parts) or not BOUNDS.keys() >= sizes.keys():
         raise ValueError(f"expected KEY=SIZE[,KEY=SIZE...] of {', '.join(BOUNDS)}")
-    return tuple(f"{key}={shown(size)}" for key, size in sizes.items())
+    return tuple(f"{key}={size_text(size)}" for key, size in sizes.items())
 
 
 def use(bounds: tuple[str, ...]) -> None:
@@ -75,4 +75,4 @@ def beyond(key: str, what: str, *, where: object) -> DataError:
         what: e.g. `a line is longer than`.
     """
     hint = f"--bounds {key}=SIZE allows more" if _chosen else None
-    return DataError(f"{what} {shown(most(key))}", where=where, hint=hint)
+    return DataError(f"{what} {size_text(most(key))}", where=where, hint=hint)

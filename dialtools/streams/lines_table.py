@@ -16,6 +16,7 @@ import orjson
 import pyarrow as pa
 
 from dialtools.errors import DataError
+from dialtools.shown import first_line
 from dialtools.streams.full import scratch_file
 from dialtools.streams.sinks import BATCH_ROWS, schema_of, writer
 
@@ -72,5 +73,5 @@ def _misfits() -> Generator[None]:
         pa.ArrowNotImplementedError,
         OverflowError,
     ) as error:
-        message = f"records do not fit one table: {str(error).splitlines()[0]}"
+        message = f"records do not fit one table: {first_line(error)}"
         raise DataError(message, hint="--to jsonl takes any record") from None

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import orjson
 
 from dialtools.errors import ConfigError, DataError
+from dialtools.shown import first_line
 from dialtools.streams.atomic import atomic_file, is_special
 from dialtools.streams.failure import telling
 from dialtools.streams.formats import DEFAULT, FORMATS, OUTPUT_FORMATS, by_suffix, load
@@ -196,7 +197,7 @@ def parquet_writer(
                     parquet = pq.ParquetWriter(sink, schema, compression="zstd", **settings)
                 parquet.write_batch(_plain_batch(batch).cast(parquet.schema))
             except pa.ArrowException as error:
-                message = f"records do not fit one table: {str(error).splitlines()[0]}"
+                message = f"records do not fit one table: {first_line(error)}"
                 raise DataError(message, hint="--to jsonl takes any record") from None
 
         yield write
@@ -356,7 +357,7 @@ def record_batches(records: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch
         try:
             batch = pa.RecordBatch.from_pylist(part, schema=schema or schema_of(part))
         except (pa.ArrowException, OverflowError) as error:
-            message = f"records do not fit one table: {str(error).splitlines()[0]}"
+            message = f"records do not fit one table: {first_line(error)}"
             raise DataError(message, hint="--to jsonl takes any record") from None
         schema = batch.schema
         yield batch

@@ -22,6 +22,7 @@ import pyarrow as pa
 from pyarrow import types
 
 from dialtools.errors import DataError
+from dialtools.shown import first_line
 from dialtools.streams.bytesio import display_name
 
 CHUNK_BYTES = 64 << 20
@@ -97,20 +98,16 @@ def sound(batch: pa.RecordBatch) -> pa.RecordBatch:
     try:
         batch.validate()  # buffers are as long as the quick checks take them to be
     except pa.ArrowInvalid as error:
-        raise Unsound(f"damaged: {_first_line(error)}") from None
+        raise Unsound(f"damaged: {first_line(error)}") from None
     for i in range(batch.num_columns):
         column = batch.column(i)
         if not _is_sound(column):
             try:
                 column.validate(full=True)
             except pa.ArrowInvalid as error:
-                message = f"damaged column {batch.schema.field(i).name!r}: {_first_line(error)}"
+                message = f"damaged column {batch.schema.field(i).name!r}: {first_line(error)}"
                 raise Unsound(message) from None
     return batch
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0]
 
 
 def _is_sound(array: Any) -> bool:

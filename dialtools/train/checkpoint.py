@@ -11,8 +11,9 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from dialtools.encoder.weights import fill, first_line, read_tensors
+from dialtools.encoder.weights import fill, read_tensors
 from dialtools.errors import ModelError
+from dialtools.shown import first_line
 from dialtools.streams.atomic import atomic_file
 from dialtools.train.loop import Trainer
 

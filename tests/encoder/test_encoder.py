@@ -20,7 +20,7 @@ from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder, positions
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
 from dialtools.encoder.modeldir import save
-from dialtools.encoder.pretrained import _check_tokenizer, _refuse_endless, quiet_transformers
+from dialtools.encoder.pretrained import _check_numbers, _check_tokenizer, quiet_transformers
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.sequences import sequences_of
 from dialtools.encoder.sidefile import SideFile
@@ -390,14 +390,14 @@ def test_a_configuration_repeats_nothing_more_often_than_there_are_weights(
     (tmp_path / "config.json").write_text(json.dumps(table))
     config = SideFile.read(tmp_path / "config.json")
     if says is None:
-        _refuse_endless(config, 3)
+        _check_numbers(config, 3)
         return
     with pytest.raises(ModelError, match=says):
-        _refuse_endless(config, 3)
+        _check_numbers(config, 3)
     if "labels" not in says:
-        _refuse_endless(config, 600)
+        _check_numbers(config, 600)
         with pytest.raises(ModelError, match=r"512 tensors|599 tensors"):
-            _refuse_endless(config, 512 if "513" in says else 599)
+            _check_numbers(config, 512 if "513" in says else 599)
 
 
 def test_libraries_do_not_chatter():

@@ -23,7 +23,7 @@ from dialtools.eval.options.intent import IntentOptions
 from dialtools.eval.options.space import SpaceOptions
 from dialtools.eval.options.sts import StsOptions
 from dialtools.eval.rows import Parts, groups, hold_out, rows_by_part, sample_of_rows
-from dialtools.eval.score import Score, check_gates, of_queries, of_runs, shares
+from dialtools.eval.score import Score, check_gates, gated, of_queries, of_runs, shares
 from dialtools.eval.suite import AVERAGE, Dataset, Row, Suite
 from dialtools.eval.tasks import curve, logreg, mixed, prepared, space
 from dialtools.eval.tasks.act import indicators
@@ -150,15 +150,15 @@ def test_a_record_leaves_out_what_is_not_known_and_reads_back():
 
 def test_a_score_at_the_gate_passes():
     score = Score("t", "d", "s", "m", 50.0, 0, 0, 0, 1, 5, 0)
-    check_gates([score], ("m=50", "s m=50.0", "m=49.9"))
+    check_gates(gated([score], ("m=50", "s m=50.0", "m=49.9")))
     for gate in ("m=50.01", "s m=51"):
         with pytest.raises(GateError, match=r"t s m is 50\.00, below"):
-            check_gates([score], (gate,))
+            check_gates(gated([score], (gate,)))
     with pytest.raises(ConfigError, match="no metric 'n'"):
-        check_gates([score], ("n=1",))
+        check_gates(gated([score], ("n=1",)))
     score.value = float("nan")
     with pytest.raises(GateError):
-        check_gates([score], ("m=0",))
+        check_gates(gated([score], ("m=0",)))
 
 
 def test_leakage_is_counted_letter_by_letter_and_folded_and_scored_without():

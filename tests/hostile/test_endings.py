@@ -32,6 +32,16 @@ def children(pid: int) -> list[int]:
     return [int(child) for child in path.read_text().split()] if path.exists() else []
 
 
+def listens(pid: int) -> bool:
+    """Tell whether a process handles SIGTERM itself; where Linux does not tell, wait and hope."""
+    status = Path(f"/proc/{pid}/status")
+    if not status.exists():
+        time.sleep(0.5)
+        return True
+    caught = next(line for line in status.read_text().splitlines() if line.startswith("SigCgt"))
+    return bool(int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1)
+
+
 def runs(pid: int) -> bool:
     status = Path(f"/proc/{pid}/stat")
     return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
@@ -87,10 +97,12 @@ def test_a_signal_ends_a_command_by_that_signal_in_silence(scripts, tmp_path, co
     assert process.stdin
     process.stdin.write(b'{"text":"hello"}\n' if command != "dial-pairs" else talk(10))
     process.stdin.flush()
-    time.sleep(0.5)
+    until(lambda: listens(process.pid))
+    time.sleep(0.2)
     process.send_signal(number)
-    _, said = process.communicate(timeout=60)
-    assert (process.returncode, said, list(tmp_path.iterdir())) == (-number, b"", [])
+    assert process.wait(60) == -number  # its input stays open: it cannot come to its end before
+    assert (process.stderr.read(), list(tmp_path.iterdir())) == (b"", [])
+    process.communicate()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

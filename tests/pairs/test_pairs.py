@@ -19,7 +19,8 @@ from least import check_least, own_hows
 from oracles import slow_pairs
 
 from dialtools.chance import share, split_of
-from dialtools.corpora.dialogues import BadDialogue, Dialogue, dialogue
+from dialtools.corpora.dialogues import Dialogue, dialogue
+from dialtools.corpora.fields import BadRecord
 from dialtools.errors import ConfigError, DataError, OutputError
 from dialtools.pairs.chunk import merged, mine_chunk
 from dialtools.pairs.convert import convert_chunk
@@ -347,7 +348,7 @@ def test_any_number_of_jobs_gives_the_same_bytes(tmp_path: Path, scripts: Path, 
     ],
 )
 def test_a_record_that_is_no_dialogue_says_which_field(record: dict, says: str):
-    with pytest.raises(BadDialogue, match=says):
+    with pytest.raises(BadRecord, match=says):
         dialogue(record)
 
 

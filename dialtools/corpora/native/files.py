@@ -25,6 +25,7 @@ import orjson
 
 from dialtools.corpora.splits import VALIDATION
 from dialtools.errors import DataError
+from dialtools.shown import first_line
 from dialtools.streams import bounds, exact
 from dialtools.streams.bytesio import BOM, open_input, opened
 from dialtools.streams.chunks import decode
@@ -69,10 +70,10 @@ class Files:
             self._names = {
                 name: at for name, at in self._open(path).items() if "/._" not in f"/{name}"
             }  # of macOS
-        except OSError as error:
-            raise DataError((error.strerror or str(error)).lower(), where=path) from None
         except DAMAGED as error:
-            reason = str(error).split("\n")[0].rstrip(":") or type(error).__name__
+            if isinstance(error, OSError) and error.strerror:  # the system's; not gzip's own
+                raise DataError(error.strerror.lower(), where=path) from None
+            reason = first_line(error).rstrip(":")
             raise DataError(f"damaged archive: {reason}", where=path) from None
 
     def _open(self, path: str) -> dict[str, Any]:
