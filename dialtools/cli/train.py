@@ -29,6 +29,12 @@ for the speed (tokens_per_second) that train-log.jsonl tells of each step.
 Pairs that came through a pipe need not be piped again. Changed inputs or
 options are refused; of a finished model of the same ones --resume says so,
 and does nothing.
+
+--ema saves an average of the weights over the steps, --merge-with-start a
+part of the way from --model to them, which keeps more of what that model was
+good at; with both, a part of the way to the average. Validation, --keep-best
+and snapshots are of what would be saved at that step; steps and checkpoints
+go on from the last weights.
 """
 
 from __future__ import annotations
@@ -44,8 +50,9 @@ if TYPE_CHECKING:
     from dialtools.train.run import Training
 
 MEMORY = (
-    "the model and its optimiser, 2 GiB of activations at most, 16 bytes a pair, 12 a distinct "
-    "utterance; the pairs themselves stay on disk"
+    "the model and its optimiser, the weights once more for --ema and once for --merge-with-start, "
+    "2 GiB of activations at most, 16 bytes a pair, 12 a distinct utterance; the pairs themselves "
+    "stay on disk"
 )
 
 

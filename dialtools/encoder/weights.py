@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
+import torch
 from torch import Tensor, nn
 
 from dialtools.errors import ModelError
@@ -14,6 +15,8 @@ TOLD = 3
 """Names that an error tells of many."""
 LONGEST_NAME = 80
 """Characters of a name: a file may have any."""
+BLOCK = 1 << 20
+"""Numbers that are summed at once: twice their size as float64 does not double a large tensor."""
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
@@ -29,6 +32,25 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         return load_file(path)
     except (OSError, SafetensorError) as error:
         raise ModelError(f"damaged weights: {first_line(error)}", where=path) from None
+
+
+def merged(start: Tensor, others: Sequence[tuple[Tensor, float]]) -> Tensor:
+    """Return start + the sum of weight * (other - start), in the type of the start.
+
+    The sum is in float64, so that what no other has moved keeps its bits, and a lone other of
+    weight 1 is that other. Numbers that are not floating point are the start's.
+    """
+    if not start.is_floating_point():
+        return start.clone()
+    result = torch.empty_like(start, memory_format=torch.contiguous_format)
+    blocks = (tensor.reshape(-1).split(BLOCK) for tensor in (start, *(each for each, _ in others)))
+    for into, first, *rest in zip(result.view(-1).split(BLOCK), *blocks, strict=True):
+        base = first.double()
+        total = base.clone()
+        for block, (_, weight) in zip(rest, others, strict=True):
+            total += weight * (block.double() - base)
+        into.copy_(total)
+    return result
 
 
 def fill(module: nn.Module, tensors: Mapping[str, Tensor], *, where: object) -> None:

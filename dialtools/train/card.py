@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from dialtools.encoder.encoder import Encoder
 from dialtools.streams.tally import counted
-from dialtools.train.options import TrainOptions
+from dialtools.train.options import TrainOptions, hyperparameters
 from dialtools.train.recipe import replaced
 
 TEMPLATE = """---
@@ -17,7 +17,7 @@ tags: [sentence-transformers, feature-extraction, dialogue, dialtools]
 
 # A dialogue encoder
 
-Made by dialtools {version}: recipe `{method}` from {start}, {learnt}.{replaced}
+Made by dialtools {version}: recipe `{method}` from {start}, {learnt}.{replaced}{saved}
 
 ```sh
 dial-embed --model . texts.jsonl -o embeddings.parquet
@@ -61,6 +61,7 @@ def card(
         method=options.method,
         start=f"`{options.model}`" if options.model else "a fresh encoder",
         replaced=_replaced(options),
+        saved=_saved(options),
         learnt=f"{counted(pairs, 'pair')}, {counted(steps, 'step')}",
         rows="\n".join(f"| {name} | {value} |" for name, value in figures.items()),
         dimension=encoder.dimension,
@@ -76,3 +77,13 @@ def _replaced(options: TrainOptions) -> str:
         f"{key} {pair.fresh} (not {pair.published})" for key, pair in replaced(options).items()
     ]
     return f"\nIn place of what the recipe publishes: {', '.join(values)}." if values else ""
+
+
+def _saved(options: TrainOptions) -> str:
+    """Return the sentence on what was saved in place of the last weights, or nothing."""
+    values, parts = hyperparameters(options), []
+    if values.ema:
+        parts.append(f"a moving average of the weights (decay {values.ema:g})")
+    if values.merge_with_start < 1:
+        parts.append(f"{values.merge_with_start:g} of the way from the start")
+    return f"\nSaved: {', '.join(parts)}." if parts else ""

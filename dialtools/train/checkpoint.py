@@ -23,6 +23,7 @@ BEST = "best.safetensors"
 ENCODER = "encoder."
 OBJECTIVE = "head."
 OPTIMISER = "optimiser."
+AVERAGE = "average."
 
 
 def save(trainer: Trainer, directory: Path, *, facts: Mapping[str, Any]) -> None:
@@ -33,6 +34,7 @@ def save(trainer: Trainer, directory: Path, *, facts: Mapping[str, Any]) -> None
     """
     tensors = _named(ENCODER, trainer.encoder.backbone.state_dict())
     tensors |= _named(OBJECTIVE, trainer.objective.state_dict())
+    tensors |= _named(AVERAGE, trainer.saved.average)
     for number, state in trainer.optimiser.state_dict()["state"].items():
         tensors |= _named(f"{OPTIMISER}{number}.", state)
     metadata = {"facts": json.dumps(facts), "step": str(trainer.step)}
@@ -61,6 +63,7 @@ def restore(trainer: Trainer, directory: Path) -> dict[str, Any] | None:
             # without a copy it would work on, and in, a file that the next checkpoint replaces
             state.setdefault(int(number), {})[name] = value.clone()
         groups = trainer.optimiser.state_dict()["param_groups"]
+        trainer.saved.restore(_under(AVERAGE, tensors))
         trainer.optimiser.load_state_dict({"state": state, "param_groups": groups})
         trainer.step = int(metadata["step"])
         return json.loads(metadata["facts"])

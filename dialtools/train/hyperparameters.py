@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dialtools.errors import ConfigError
 from dialtools.options import option
 from dialtools.train.catalog import OPTIMISERS, SCHEDULES
-from dialtools.values import at_least, not_negative, share
+from dialtools.values import at_least, fraction, not_negative, share, share_below_one
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -97,6 +97,19 @@ class Hyperparameters:
         metavar="N",
         parse=at_least(0),
         help="keep the embeddings and the first N layers as they are",
+    )
+    ema: float = by_recipe(
+        default=0.0,
+        metavar="DECAY",
+        parse=share_below_one,
+        help="save a moving average of the weights: after step t min(DECAY, (1 + t) / (10 + t)) "
+        "of the average before, the rest of the weights; 0 saves the last",
+    )
+    merge_with_start: float = by_recipe(
+        default=1.0,
+        metavar="W",
+        parse=fraction,
+        help="save start + W (trained - start), of --model; 1 saves what was trained",
     )
 
 

@@ -16,6 +16,7 @@ from dialtools.errors import ModelError
 from dialtools.train import gradcache, optimiser
 from dialtools.train.hyperparameters import Hyperparameters
 from dialtools.train.objectives.base import Batch, Objective, Part
+from dialtools.train.saved import Saved
 
 ACTIVATION_BUDGET = 2 << 30  # bytes of a batch's activations that `auto` keeps in memory
 FAR_APART = 0x9E3779B1  # odd, so that no two seeds below 2**32 meet before billions of steps
@@ -86,6 +87,7 @@ class Trainer:
             head_multiplier=values.head_lr_multiplier,
             weight_decay=values.weight_decay,
         )
+        self.saved = Saved(self.encoder, decay=values.ema, share=values.merge_with_start)
         self.step = 0
 
     def steps(self) -> Iterator[Step]:
@@ -127,6 +129,7 @@ class Trainer:
             nn.utils.clip_grad_norm_(parameters, self.values.clip)
         self.optimiser.step()
         self.step += 1
+        self.saved.follow(self.step)
         seconds = time.monotonic() - started
         return Step(
             step=self.step,

@@ -40,7 +40,8 @@ def _check(options: TrainOptions) -> None:
         raise ConfigError("--resume goes on, --overwrite starts over: give one")
     if options.objective:
         _check_owners(options)
-        hyperparameters(options)
+        if hyperparameters(options).merge_with_start < 1 and not options.model:
+            raise ConfigError("--merge-with-start needs --model: a fresh encoder is no start")
         objective_options(options)
 
 

@@ -131,18 +131,19 @@ class Training:
         Args:
             config: text of dialtools.toml, which runs it again.
         """
-        if self.options.keep_best:
-            checkpoint.load_best(self.trainer, self.folder)
-        save.save_run(
-            self.work.final,
-            self.folder,
-            self.trainer,
-            self.options,
-            provenance=self._provenance(),
-            figures=self.last,
-            config=config,
-            overwrite=self.work.overwrite,
-        )
+        with self.trainer.saved.in_place():
+            if self.options.keep_best:
+                checkpoint.load_best(self.trainer, self.folder)
+            save.save_run(
+                self.work.final,
+                self.folder,
+                self.trainer,
+                self.options,
+                provenance=self._provenance(),
+                figures=self.last,
+                config=config,
+                overwrite=self.work.overwrite,
+            )
         self.work.finish(save.counts(self.trainer))
 
     def size(self) -> str:
@@ -183,10 +184,11 @@ class Training:
 
     def _validate(self) -> dict[str, float]:
         assert self.validation is not None
-        scores = response_selection(self.trainer, *self.validation)
-        if self.options.keep_best and scores["top-1"] > self.best:
-            self.best = scores["top-1"]
-            checkpoint.save_best(self.trainer, self.folder)
+        with self.trainer.saved.in_place():
+            scores = response_selection(self.trainer, *self.validation)
+            if self.options.keep_best and scores["top-1"] > self.best:
+                self.best = scores["top-1"]
+                checkpoint.save_best(self.trainer, self.folder)
         return scores
 
     def _keep_snapshot(self) -> None:
@@ -196,13 +198,14 @@ class Training:
         step = self.trainer.step
         every = self.options.snapshot_every or self.trainer.sampler.per_epoch
         if step % every == 0 or step == self.trainer.total:
-            save.keep_snapshot(
-                self.folder,
-                self.trainer,
-                self.options,
-                provenance=self._provenance(),
-                figures=self.last,
-            )
+            with self.trainer.saved.in_place():
+                save.keep_snapshot(
+                    self.folder,
+                    self.trainer,
+                    self.options,
+                    provenance=self._provenance(),
+                    figures=self.last,
+                )
 
 
 def begin(work: Work, options: TrainOptions, *, tell: Callable[[str], None]) -> Training:

@@ -100,8 +100,8 @@ TAKEN = {  # of the probes, by what they are tried on
         head-lr-multiplier hold-out lr rates smooth weight-decay""",
     "1e-9 0.5 1 1.5 2 3 4 5": "lr temperature pair-temperature template-temperature",
     "0 1e-9 0.5 1": "compress mask-share sweep-compress warmup",
-    "0 1e-9 0.5": "dropout validation-share warmup",
-    "1e-9 0.5 1": "sample",
+    "0 1e-9 0.5": "dropout ema validation-share warmup",
+    "1e-9 0.5 1": "merge-with-start sample",
     "1 1.5 2 3 4 5": "perplexity",
     "1.5 2 3 4 5": "log-base",
     "0 1 2 3 4 5": """batch-tokens delimiter follow freeze hidden limit max-per-template max-steps
