@@ -98,13 +98,18 @@ FILES = (
         "a model directory: model.safetensors, tokenizer, modules.json and 1_Pooling/ as "
         "transformers and sentence-transformers read them; dialtools.json, which tells inputs, "
         "options and counts; README.md, the model's card",
-        ("model",),
+        ("model", "choose_on"),
     ),
     Note(
         "MODEL/dialtools.toml",
         "every option of the run with the source of its value: --config MODEL/dialtools.toml runs "
         "it again",
         ("dial-train",),
+    ),
+    Note(
+        "MODEL/merge-candidates.jsonl",
+        "the candidates of --choose-on: weights, score of each file, gain over the start",
+        ("choose_on",),
     ),
     Note("MODEL/train-log.jsonl", "a line of figures for each step logged", ("dial-train",)),
     Note(

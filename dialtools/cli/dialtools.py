@@ -1,7 +1,8 @@
-"""dialtools - what the suite knows
+"""dialtools - what the suite knows, and models added up
 
   dialtools formats
   dialtools formats --kind dialogues
+  dialtools merge minilm dse*0.7 simcse*0.7 -o merged/
 
 The commands are dial-pairs, dial-augment, dial-freq, dial-train, dial-embed
 and dial-eval; each tells more with --help.
@@ -93,6 +94,7 @@ def format_records() -> list[dict[str, Any]]:
 COMMANDS = {
     "formats": Entry(
         "dialtools.cli.dialtools:formats", "the formats and published corpora that can be read"
-    )
+    ),
+    "merge": Entry("dialtools.cli.merge:main", "add up what models learnt from one start"),
 }
 main = group(__doc__ or "", COMMANDS)

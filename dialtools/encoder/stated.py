@@ -60,7 +60,7 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
         ModelError: naming file and field, if one holds something else than it should, or if the
             model has a part that is not known here.
     """
-    modules = _modules(folder / "modules.json")
+    modules = read_modules(folder / "modules.json")
     transformer = folder / modules.get("Transformer", "")
     stated_pooling = dimension = None
     if pooling is None:
@@ -83,8 +83,12 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
     )
 
 
-def _modules(path: Path) -> dict[str, str]:
-    """Return the kinds of the modules and their folders; nothing without the file."""
+def read_modules(path: Path) -> dict[str, str]:
+    """Return the kinds of the modules and their folders; nothing without the file.
+
+    Raises:
+        ModelError: if it is no list of modules.
+    """
     value = read_json(path)
     if value is None:
         return {}

@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 import orjson
 
+from dialtools.encoder.descent import content
 from dialtools.encoder.device import settled_precision
 from dialtools.errors import ModelError
 from dialtools.streams.job import Job
-from dialtools.streams.provenance import Inputs, digest
+from dialtools.streams.provenance import Inputs
 from dialtools.streams.resume import Work
 from dialtools.streams.tally import counted
 from dialtools.train import checkpoint, gather, save, steplog
@@ -45,8 +46,6 @@ MAKES = (
 )
 """What a run puts into its working folder."""
 
-START_FILES = ("config.json", "tokenizer.json", "*.safetensors", "*.bin")
-
 
 def job_of(options: TrainOptions) -> Job:
     """Return what a run is a job of: its options and inputs, and the model that it starts from.
@@ -55,15 +54,9 @@ def job_of(options: TrainOptions) -> Job:
     """
     settled = replace(options, precision=settled_precision(options))
     start = Path(options.model or "")
-    facts = {"start": _content(start)} if options.model and start.is_dir() else {}
+    facts = {"start": content(start)} if options.model and start.is_dir() else {}
     inputs = Inputs(options.inputs)
     return Job("dial-train", settled, inputs, facts, makes=MAKES, directory=True)
-
-
-def _content(model: Path) -> str:
-    """Return digests of the weights and the tokenizer of a model directory."""
-    files = sorted(file for pattern in START_FILES for file in model.glob(pattern))
-    return " ".join(f"{file.name}:{digest(file)[:8]}" for file in files)
 
 
 @dataclass

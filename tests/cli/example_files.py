@@ -25,7 +25,8 @@ dial-pairs --kind self chats.jsonl -o utterances.jsonl
 dial-freq chats.jsonl -o counts.jsonl
 dial-train --hidden 64 --layers 1 -o model pairs.jsonl
 dial-train --hidden 64 --layers 1 --snapshot-every 1 -o run pairs.jsonl
-for name in bert-base-uncased minilm dse adapted tadse; do cp -r model $name; done
+dial-train --hidden 64 --layers 1 --max-steps 0 -o minilm pairs.jsonl
+for name in bert-base-uncased dse simcse adapted tadse; do cp -r model $name; done
 cp -r run other
 
 embed() { dial-embed --model model "$@"; }

@@ -43,8 +43,8 @@ QUICK = {
 }
 # examples name the same output more than once
 REPLACING = {
-    f"DIAL_{command}_OVERWRITE": "1"
-    for command in ("TRAIN", "PAIRS", "EMBED", "FREQ", "AUGMENT", "EVAL")
+    f"DIAL{command}_OVERWRITE": "1"
+    for command in ("_TRAIN", "_PAIRS", "_EMBED", "_FREQ", "_AUGMENT", "_EVAL", "TOOLS")
 }
 
 
@@ -93,7 +93,7 @@ def test_the_first_hour_runs_from_top_to_bottom(folder, tmp_path):
         shutil.copy(made / name, tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     page = (ROOT / "man/dialtools.7").read_text(encoding="utf-8")
-    blocks = re.findall(r"^\.nf\n(dial\\-.*?)^\.fi", page, re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^\.nf\n(dial(?:\\-|tools ).*?)^\.fi", page, re.DOTALL | re.MULTILINE)
     script = "".join(blocks).replace("\\-", "-").replace("\\e", "\\").replace("=10", "=0")
     command = ["bash", "-eu", "-c", script]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)

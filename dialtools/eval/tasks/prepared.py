@@ -31,6 +31,8 @@ TRAIN = "train"
 """The split that examples are drawn from."""
 QUERY = ("context", "history", "query")
 """Fields that are a query, the usual one first."""
+USUAL_CANDIDATES = 100
+HEADLINES = ("top-1", "accuracy")
 
 
 class Prepared(Protocol):
@@ -209,6 +211,26 @@ def prepare_selections(file: str, options: CurveOptions) -> Selections:
         )
     chosen = SelectOptions(inputs=(file,), candidates=options.candidates, seed=options.seed)
     return Selections(file, chosen, records, (query, "response"))
+
+
+def prepare_file(file: str, *, seed: int) -> Prepared:
+    """Return the task of a file: pairs are selected among 100, or all there are; else intents.
+
+    Raises:
+        DataError: as the tasks do; or if it holds nothing.
+    """
+    records = _records(file)
+    if not records:
+        raise DataError("holds no records", where=file)
+    candidates = min(USUAL_CANDIDATES, len(records))
+    options = CurveOptions(inputs=(file,), intent=file, candidates=candidates, seed=seed)
+    prepare_task = prepare_selections if "response" in records[0][1] else prepare_intents
+    return prepare_task(file, options)
+
+
+def headline(scores: Sequence[Score]) -> float:
+    """Return the one figure of a task: top-1, or accuracy over the numbers of shots; in percent."""
+    return float(np.mean([s.value for s in scores if s.metric in HEADLINES]))
 
 
 def _records(file: str) -> list[Record]:

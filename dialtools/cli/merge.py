@@ -1,0 +1,154 @@
+"""dialtools merge - add up what models learnt from one start
+
+  dialtools merge minilm dse*0.7 simcse*0.7 -o merged/
+  dialtools merge minilm dse*0.5 -o half/
+  dialtools merge minilm dse simcse --choose-on heldout.jsonl,tickets.jsonl \\
+    --grid 0,0.5,1 -o chosen/
+
+The result is START + the sum of WEIGHT (MODEL - START): each model's weight
+is the part of its way from the start that is gone, 1 where none is given.
+Half of the way keeps most of what a model learnt, and more of what its start
+was good at; weights of several sum to what they like, and those of seeds of
+one run to 1: their mean. Shells that take the star for a pattern want it in
+quotes ("dse*0.7").
+
+Models must be of one start, as far as their dialtools.json tells, and have
+its tensors, tokens and pooling. Numbers are added in float64 and kept in the
+start's type; whole numbers are the start's. Tokenizer, pooling and length are
+those of the first model; heads that some recipes keep beside a model, as
+TaDSE's alignment, are left out. Its path is printed to stdout.
+
+--choose-on takes the weights of a grid that are best on validation files:
+highest mean over the files of score minus the start's score, of equals the
+smaller weights. The start as it is is always a candidate. A file of pairs is
+scored as dial-eval select does (top-1 of 100), one of labelled records with a
+split as dial-eval intent does (mean of 1- and 5-shot accuracy). The scores
+of all are in merge-candidates.jsonl of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dialtools.cli._command import command
+from dialtools.cli._run import Run
+from dialtools.merge.options import MergeOptions
+from dialtools.streams.tally import counted
+
+if TYPE_CHECKING:
+    from dialtools.eval.tasks.prepared import Prepared
+    from dialtools.merge.choose import Scores
+    from dialtools.merge.parents import Family
+
+TEMPORARY = ".candidate"
+
+
+@command(MergeOptions, memory="one tensor of each model; a whole one with --choose-on")
+def main(options: MergeOptions, run: Run) -> None:
+    from dialtools.cli._torch import start_torch
+
+    start_torch(options.threads)
+    from dialtools.merge.directory import finish, write_merged
+    from dialtools.merge.parents import open_family
+    from dialtools.streams.atomic import atomic_directory, check_kind, refuse_existing
+
+    refuse_existing(options.output, overwrite=options.overwrite)
+    check_kind(options.output, directory=True)
+    family = open_family(options)
+    tasks = _tasks(options)
+    if options.dry_run:
+        return run.tell_plan(_plan(options, family, tasks))
+    with atomic_directory(options.output, overwrite=options.overwrite) as folder:
+        if tasks:
+            weights = _choose(folder, family, tasks, options, run)
+        else:
+            weights = [1.0 if m.weight is None else m.weight for m in options.models]
+        write_merged(folder, family, weights)
+        finish(folder, family, weights, options)
+    print(options.output)
+    run.close(f"{options.output}: {_sum(family, weights)}")
+
+
+def _tasks(options: MergeOptions) -> dict[str, Prepared]:
+    """Return what candidates are scored on, by file."""
+    if not options.choose_on:
+        return {}
+    from dialtools.eval.tasks.prepared import prepare_file
+
+    return {file: prepare_file(file, seed=options.seed) for file in options.choose_on}
+
+
+def _plan(options: MergeOptions, family: Family, tasks: dict[str, Prepared]) -> dict[str, str]:
+    weights = [1.0 if m.weight is None else m.weight for m in options.models]
+    lines = {
+        "merges": " and ".join(m.name for m in family.models) if tasks else _sum(family, weights),
+        "tensors": f"{len(family.models[0].tensors.shapes):,}",
+    }
+    if tasks:
+        lines["chooses"] = _cost(options, tasks)
+    return {**lines, "writes": options.output}
+
+
+def _cost(options: MergeOptions, tasks: dict[str, Prepared]) -> str:
+    """Say what choosing takes."""
+    texts = {file: len(task.records) * len(task.fields) for file, task in tasks.items()}
+    of_files = ", ".join(f"{count:,} of {file}" for file, count in texts.items())
+    total = options.candidates * sum(texts.values())
+    return (
+        f"{counted(options.candidates, 'candidate')}, each embeds {of_files}: {total:,} texts in "
+        "all"
+    )
+
+
+def _choose(
+    folder: Path,
+    family: Family,
+    tasks: dict[str, Prepared],
+    options: MergeOptions,
+    run: Run,
+) -> tuple[float, ...]:
+    """Score all candidates, write their table, and return the weights of the best."""
+    from dialtools.merge.choose import TABLE, best, candidates, score_all, table
+    from dialtools.merge.directory import write_merged
+
+    run.warn(_cost(options, tasks))
+    every = candidates(options.grid, len(family.models))
+    scored = []
+    with run.progress(len(every), "candidates") as progress:
+        for candidate in score_all(
+            every,
+            lambda into, weights: write_merged(into, family, weights),
+            _scorer(tasks, options),
+            folder / TEMPORARY,
+        ):
+            scored.append(candidate)
+            progress.advance(1, gain=f"{candidate.gain(scored[0].scores):+.2f}")
+    chosen = best(scored)
+    names = [model.name for model in family.models]
+    (folder / TABLE).write_bytes(table(scored, names, chosen))
+    if not any(chosen.weights):
+        run.warn("no candidate is better than the start: the result has its weights")
+    return chosen.weights
+
+
+def _scorer(tasks: dict[str, Prepared], options: MergeOptions) -> Callable[[Path], Scores]:
+    from dialtools.embed.in_memory import open_model
+    from dialtools.eval.tasks.prepared import headline
+
+    def score(model: Path) -> Scores:
+        embed = open_model(model, options, max_length=None)
+        return {
+            file: headline(task.scores(embed(task.records, task.fields)))
+            for file, task in tasks.items()
+        }
+
+    return score
+
+
+def _sum(family: Family, weights: Sequence[float]) -> str:
+    parts = (
+        f"{weight:g} ({model.name})" for model, weight in zip(family.models, weights, strict=True)
+    )
+    return " + ".join([family.start.name, *parts])

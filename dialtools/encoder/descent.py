@@ -1,0 +1,54 @@
+"""What a model's provenance tells of the start that it was trained from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dialtools.encoder.sidefile import SideFile
+from dialtools.streams.provenance import digest
+
+FILES = ("config.json", "tokenizer.json", "*.safetensors", "*.bin")
+WEIGHTS = (".safetensors", ".bin")
+
+
+def content(model: Path) -> str:
+    """Return digests of the weights and the tokenizer of a model directory, in one line."""
+    files = sorted(file for pattern in FILES for file in model.glob(pattern))
+    return " ".join(f"{file.name}:{digest(file)[:8]}" for file in files)
+
+
+def descends(model: Path, start: Path) -> bool:
+    """Tell whether a model was trained from a start, as far as it tells what it was trained from.
+
+    The start may also be what another run of the same start has saved before its first step, with
+    the tokens that the recipe adds: that of --max-steps 0, or the snapshot of step 0.
+
+    Raises:
+        ModelError: for provenance that is damaged.
+    """
+    told = SideFile.read(model / "dialtools.json")
+    origin = _origin(told)
+    if origin is None or origin == _weights(content(start)):
+        return True
+    own = SideFile.read(start / "dialtools.json")
+    return own.tables("counts").count("steps", least=0) == 0 and _origin(own) == origin
+
+
+def _origin(told: SideFile) -> Any:
+    """Return what tells a start from others; None of a model that does not tell it.
+
+    Of an encoder that began from nothing it is the seed, and what its tokenizer was made of.
+    """
+    if weights := _weights(told.text("start") or ""):
+        return weights
+    options = told.tables("options")
+    if told.text("command") != "dial-train" or options.text("model"):
+        return None
+    inputs = told.field("inputs", list, "a list") or []
+    return options.count("seed", least=0), inputs
+
+
+def _weights(described: str) -> list[str]:
+    """Return the files of weights among those that `content` describes."""
+    return [word for word in described.split() if word.partition(":")[0].endswith(WEIGHTS)]

@@ -1,0 +1,146 @@
+"""The merged model as a directory: files of the first model, merged weights, what made it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dialtools import __version__
+from dialtools.encoder.descent import content
+from dialtools.encoder.pretrained import WEIGHTS
+from dialtools.encoder.stated import read_modules
+from dialtools.encoder.weights import merged
+from dialtools.errors import ModelError
+from dialtools.merge.options import MergeOptions
+from dialtools.merge.parents import Family, Parent
+from dialtools.merge.tensors import Tensors, write
+from dialtools.options import specs
+from dialtools.streams.bytesio import as_text
+from dialtools.streams.provenance import (
+    SCHEMA,
+    argv_of_result,
+    describe,
+    plain_settings,
+    read_provenance,
+)
+
+LAYOUT = (".json", ".txt", ".model")
+"""Suffixes of what a model has beside its weights: configuration, tokenizer, pooling."""
+ITS_OWN = ("dialtools.json", "model.safetensors.index.json")
+PROVENANCE = "dialtools.json"
+CARD = """---
+library_name: sentence-transformers
+pipeline_tag: sentence-similarity
+tags: [sentence-transformers, feature-extraction, dialogue, dialtools]
+---
+
+# A merged dialogue encoder
+
+Made by dialtools {version}: the weights of `{start}`, and of each model a part of the way that it
+went from there in training.
+
+| model | part of the way |
+| --- | --- |
+{rows}
+
+Tokenizer, pooling and length are those of `{first}`.
+
+```sh
+dial-embed --model . texts.jsonl -o embeddings.parquet
+```
+
+`dialtools.json` holds the provenance, that of each model included.
+"""
+
+
+def write_merged(directory: Path, family: Family, weights: Sequence[float]) -> None:
+    """Write a model that loads: the files of the first model, and merged weights.
+
+    Args:
+        directory: exists and is empty.
+        weights: of the models.
+
+    Raises:
+        ModelError: if merged numbers are not finite.
+    """
+    first = family.models[0]
+    modules = read_modules(first.folder / "modules.json").values()
+    for inner in dict.fromkeys(["", first.inner, *modules]):
+        (directory / inner).mkdir(parents=True, exist_ok=True)
+        for file in (first.folder / inner).iterdir():
+            if file.suffix in LAYOUT and file.name not in ITS_OWN and file.is_file():
+                shutil.copyfile(file, directory / inner / file.name)
+    _write_weights(directory / first.inner / WEIGHTS, family, weights)
+
+
+def _write_weights(path: Path, family: Family, weights: Sequence[float]) -> None:
+    start, prefix = family.start.tensors, family.prefix
+    first = family.models[0].tensors
+    shapes = {name: start.shapes[f"{prefix}{name}"] for name in first.shapes}
+
+    def tensor(name: str) -> Any:
+        others = [
+            (model.tensors.read(name), weight)
+            for model, weight in zip(family.models, weights, strict=True)
+        ]
+        whole = merged(start.read(f"{prefix}{name}"), others)
+        if whole.is_floating_point() and not whole.isfinite().all():
+            raise ModelError(f"{name}: merged, it is not finite", where=path.name)
+        return whole
+
+    write(path, shapes, tensor)
+
+
+def finish(
+    directory: Path, family: Family, weights: Sequence[float], options: MergeOptions
+) -> None:
+    """Write what tells of a merged model: its provenance and its card."""
+    first = family.models[0]
+    tensors = Tensors(directory / first.inner)
+    told = plain_settings(options)
+    if first.stated.speaker_tokens:
+        told["speaker-tokens"] = True  # of a model, this is where it is looked for
+    facts = {
+        "schema": SCHEMA,
+        "version": __version__,
+        "command": "dialtools merge",
+        "argv": argv_of_result([*map(as_text, sys.argv[1:])], specs(MergeOptions)),
+        "options": told,
+        "inputs": [describe(path) for path in options.choose_on],
+        "start": content(family.start.folder),
+        "parents": [
+            _told(family.start),
+            *(
+                {**_told(model), "weight": weight}
+                for model, weight in zip(family.models, weights, strict=True)
+            ),
+        ],
+        "weights": tensors.digest(),
+    }
+    text = json.dumps(facts, indent=2, ensure_ascii=False, default=str)
+    (directory / PROVENANCE).write_text(f"{text}\n", encoding="utf-8")
+    (directory / "README.md").write_text(_card(family, weights), encoding="utf-8")
+
+
+def _told(parent: Parent) -> Mapping[str, Any]:
+    """Return what is known of a parent: its files, and its own provenance if it has any."""
+    own = read_provenance(parent.folder)
+    facts = {"name": parent.name, "files": content(parent.folder)}
+    return {**facts, "provenance": own} if own else facts
+
+
+def _card(family: Family, weights: Sequence[float]) -> str:
+    rows = [
+        f"| `{model.name}` | {weight:g} |"
+        for model, weight in zip(family.models, weights, strict=True)
+    ]
+    return CARD.format(
+        version=__version__,
+        start=family.start.name,
+        rows="\n".join(rows),
+        first=family.models[0].name,
+    )

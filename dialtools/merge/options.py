@@ -1,0 +1,104 @@
+"""Options of `dialtools merge`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dialtools.encoder.options import PieceOptions
+from dialtools.errors import ConfigError
+from dialtools.options import DRY_RUN, RunOptions, argument, option
+from dialtools.shown import quoted
+from dialtools.values import name_list, number, numbers
+
+MOST = 400
+"""Candidates: each is written, loaded and embeds every validation text."""
+
+
+class Named(NamedTuple):
+    """A model as the command line names it; the weight is None where none is given."""
+
+    name: str
+    weight: float | None
+
+    @classmethod
+    def parse(cls, text: str) -> Named:
+        """Read MODEL or MODEL*WEIGHT.
+
+        Raises:
+            ConfigError: for a weight that is no number, or not finite.
+        """
+        name, star, weight = text.rpartition("*")
+        if not star:
+            return cls(text, None)
+        try:
+            return cls(name, number(weight))
+        except ValueError as error:
+            raise ConfigError(f"{quoted(text)}: the weight: {error}") from None
+
+
+@dataclass
+class MergeOptions(PieceOptions, RunOptions):
+    """What is merged, with which weights, and where it goes."""
+
+    inputs: tuple[str, ...] = argument(
+        metavar="MODEL",
+        help="the start, then models that were trained from it, each with its weight: dse*0.7",
+    )
+    output: str = option(
+        "", short="-o", metavar="DIR", group="Output", help="model directory to write", how=True
+    )
+    overwrite: bool = option(
+        False, group="Output", help="replace a model directory that exists", how=True
+    )
+    choose_on: tuple[str, ...] = option(
+        (),
+        metavar="FILE[,FILE...]",
+        parse=name_list,
+        group="Choice",
+        help="choose the weights on these: pairs (1-of-100 response selection), or labelled "
+        "records with a split (1- and 5-shot intents by prototypes)",
+    )
+    grid: tuple[float, ...] = option(
+        (0.0, 0.25, 0.5, 0.75, 1.0),
+        metavar="W[,W...]",
+        parse=numbers,
+        group="Choice",
+        help="weights to try of every model",
+        shown="0,0.25,0.5,0.75,1",
+    )
+    dry_run: bool = option(False, **DRY_RUN)
+
+    def __post_init__(self) -> None:
+        if self.print_config:
+            return
+        if len(self.inputs) < 2:
+            raise ConfigError("name the start, then a model that was trained from it")
+        if not self.output:
+            raise ConfigError("name the model directory to write: -o DIR")
+        if Named.parse(self.inputs[0]).weight is not None:
+            raise ConfigError(f"{quoted(self.inputs[0])}: the start comes first, without a weight")
+        self._check_choice()
+
+    @property
+    def models(self) -> list[Named]:
+        """Those that were trained from the start."""
+        return [Named.parse(text) for text in self.inputs[1:]]
+
+    @property
+    def candidates(self) -> int:
+        """How many there are to choose among, the start as it is among them."""
+        each = len(self.grid) ** len(self.models)
+        return each + (0.0 not in self.grid)
+
+    def _check_choice(self) -> None:
+        weighted = [model.name for model in self.models if model.weight is not None]
+        if not self.choose_on:
+            return
+        if weighted:
+            raise ConfigError(f"--choose-on chooses the weights: {weighted[0]} has one")
+        if self.candidates > MOST:
+            raise ConfigError(
+                f"{self.candidates:,} candidates, {MOST} at most",
+                hint="--grid with fewer weights, or fewer models",
+            )
