@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
@@ -23,12 +23,42 @@ from dialtools.freq.imbalance import Spectrum
 from dialtools.freq.texts import Texts
 from dialtools.streams.scraps import temporary_folder
 
-OURS = 96 << 20
+OURS = 160 << 20
 """Bytes of --memory that are not DuckDB's: the interpreter, its libraries, batches on their way."""
-BATCHES_AHEAD = 4
+LEAST_SHARE = 5 / 8
+"""Of a small --memory DuckDB has this much all the same: with less it cannot spill long texts."""
+BYTES_AHEAD = 4 << 20
 """That wait for DuckDB: enough for parsing and grouping to overlap, and no more memory."""
+DUCKDB_ROWS = 2048
+"""Rows of DuckDB's own vectors: it hands on no fewer for less memory."""
 ROWS_A_BATCH = 1 << 15
+BYTES_A_BATCH = 4 << 20
 EACH_TURN_ONCE = "(SELECT DISTINCT text, input, dialogue, turn FROM feed)"
+
+
+class Ahead(queue.Queue[pa.RecordBatch | None]):
+    """A queue of batches, full by their bytes: one of chats has a hundredth of one of mails."""
+
+    def _init(self, maxsize: int) -> None:
+        super()._init(maxsize)
+        self.held = 0
+
+    def _qsize(self) -> int:
+        return self.held
+
+    def _put(self, item: pa.RecordBatch | None) -> None:
+        self.held += _size(item)
+        super()._put(item)
+
+    def _get(self) -> pa.RecordBatch | None:
+        item = super()._get()
+        self.held -= _size(item)
+        return item
+
+
+def _size(batch: pa.RecordBatch | None) -> int:
+    """Return the bytes of a batch, one at least."""
+    return 1 if batch is None else 1 + batch.nbytes
 
 
 class Counting:
@@ -52,13 +82,13 @@ class Counting:
         self.folder = self.scratch.enter_context(temporary_folder())
         self.connection = duckdb.connect(
             config={
-                "memory_limit": f"{(memory - OURS) >> 10}KiB",
+                "memory_limit": f"{_of_duckdb(memory) >> 10}KiB",
                 "temp_directory": str(self.folder),
                 "threads": threads or os.cpu_count() or 1,
                 "preserve_insertion_order": False,
             }
         )
-        self.batches: queue.Queue[pa.RecordBatch | None] = queue.Queue(BATCHES_AHEAD)
+        self.batches = Ahead(BYTES_AHEAD)
         self.thread: threading.Thread | None = None
         self.failure: BaseException | None = None
         self.fed = 0
@@ -176,7 +206,7 @@ class Counting:
 
     def _results(self, query: str) -> Iterator[pa.RecordBatch]:
         try:
-            yield from self.connection.sql(query).to_arrow_reader(ROWS_A_BATCH)
+            yield from _filled(self.connection.sql(query).to_arrow_reader(DUCKDB_ROWS))
         except (duckdb.Error, OSError) as error:
             raise _as_ours(error) from None
 
@@ -215,6 +245,24 @@ class Counting:
             counts[np.asarray(batch["row"])] = np.asarray(batch["n"])
         self.connection.unregister("asked")
         return counts
+
+
+def _of_duckdb(memory: int) -> int:
+    """Return the bytes that DuckDB may use of those of the process."""
+    return max(memory - OURS, int(memory * LEAST_SHARE))
+
+
+def _filled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Join batches until they have the rows or the bytes of one."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        rows = sum(part.num_rows for part in held)
+        if rows >= ROWS_A_BATCH or sum(part.nbytes for part in held) >= BYTES_A_BATCH:
+            yield pa.concat_batches(held)
+            held = []
+    if held:
+        yield pa.concat_batches(held)
 
 
 def _as_ours(error: BaseException) -> BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -14,22 +15,25 @@ import pytest
 from dialtools.corpora.fields import BadRecord
 from dialtools.errors import DataError, DialError
 from dialtools.freq import count
-from dialtools.freq.count import OURS, Counting
+from dialtools.freq.count import Counting
 from dialtools.freq.job import Freq
 from dialtools.freq.options import FreqOptions
 from dialtools.freq.places import Places
 from dialtools.freq.texts import Texts
 from dialtools.streams.policy import Policy
 
+MEMORY = int((48 << 20) / count.LEAST_SHARE)
+"""Of which DuckDB has 48 MiB."""
+
 
 def test_counts_beyond_memory_spill_and_come_out_whole():
-    """64 MB of distinct texts in 48 MB; half of them come again after all the others."""
+    """64 MB of distinct texts in 48 MiB; half of them come again after all the others."""
     distinct, batch = 800_000, 20_000
     said = [
         f"a rather long text that is said {i % 2 + 1} times and has the number {i:06d} of all"
         for i in range(distinct)
     ]
-    with Counting(memory=OURS + (48 << 20), threads=1) as counting:
+    with Counting(memory=MEMORY, threads=1) as counting:
         for texts in (said, said[1::2]):
             for start in range(0, len(texts), batch):
                 counting.add(Texts(0, "said", pa.array(texts[start : start + batch])))
@@ -49,7 +53,7 @@ def test_counts_beyond_memory_spill_and_come_out_whole():
 
 
 def counted(*parts: Texts, **options: Any) -> dict[str, int]:
-    with Counting(memory=OURS + (48 << 20), threads=1, **options) as counting:
+    with Counting(memory=MEMORY, threads=1, **options) as counting:
         for part in parts:
             counting.add(part)
         counting.finish()
@@ -98,14 +102,14 @@ def test_pairs_without_a_dialogue_are_told_apart_by_where_they_stand():
 
 def test_a_count_that_is_broken_off_ends_at_once():
     said = Texts(0, "said", pa.array(["a"] * 10))
-    with pytest.raises(KeyboardInterrupt), Counting(memory=OURS + (48 << 20)) as counting:
+    with pytest.raises(KeyboardInterrupt), Counting(memory=MEMORY) as counting:
         counting.connection = Mock(wraps=counting.connection)
         counting.add(said)
         raise KeyboardInterrupt
     assert not counting.thread.is_alive() and not counting.folder.exists()
     # whether DuckDB had begun when it was told is a matter of time: so is what the thread says
     counting.connection.interrupt.assert_called_once()
-    with Counting(memory=OURS + (48 << 20)) as counting:
+    with Counting(memory=MEMORY) as counting:
         pass
     assert counting.thread is None and not counting.folder.exists()
 
@@ -122,7 +126,7 @@ def test_what_duckdb_says_is_told_in_one_line_of_ours():
 
 def test_counts_of_texts_that_are_looked_up_and_spectra_of_one_input_or_all():
     parts = [Texts(0, "a", pa.array(["x", "x", "y"])), Texts(1, "b", pa.array(["x", "z", ""]))]
-    with Counting(memory=OURS + (48 << 20), threads=1, apart=True) as counting:
+    with Counting(memory=MEMORY, threads=1, apart=True) as counting:
         for part in parts:
             counting.add(part)
         counting.finish()
@@ -133,7 +137,7 @@ def test_counts_of_texts_that_are_looked_up_and_spectra_of_one_input_or_all():
         ([1], [2]),
         ([3, 1], [1, 2]),
     ]
-    with Counting(memory=OURS + (48 << 20), threads=1) as counting:
+    with Counting(memory=MEMORY, threads=1) as counting:
         counting.add(parts[0])
         counting.finish()
         assert counting.lookup(pa.array(["y", "none", "x", "y"])).tolist() == [1, 0, 2, 1]
@@ -142,8 +146,35 @@ def test_counts_of_texts_that_are_looked_up_and_spectra_of_one_input_or_all():
         assert [n.tolist() for _, n in counting.ranked(1)] == [[2]]
 
 
+def test_of_long_texts_few_are_under_way_at_once():
+    long = pa.array([f"{i:05d}" * 400 for i in range(10_000)])
+    with Counting(memory=4 * MEMORY, threads=1) as counting:
+        counting.add(Texts(0, "mails", long))
+        counting.finish()
+        for rows in (counting.ranked, counting.unordered):
+            sizes = [texts.nbytes for texts, _ in rows()]
+            assert sum(sizes) > 20_000_000
+            assert max(sizes) < count.BYTES_A_BATCH + count.DUCKDB_ROWS * 2_010
+
+
+def test_what_waits_for_counting_is_bounded_by_bytes_and_never_stops_a_larger_batch():
+    waiting = count.Ahead(1000)
+    small, large = (pa.record_batch({"n": pa.array(range(n))}) for n in (2, 500))
+    for _ in range(58):  # of 16 bytes and one
+        waiting.put(small)
+    waiting.put(None, block=False)
+    assert not waiting.full()
+    waiting.put(large, block=False)
+    with pytest.raises(queue.Full):
+        waiting.put(small, block=False)
+    assert [waiting.get() for _ in range(59)][-1] is None
+    assert waiting.full()
+    assert waiting.get() is large
+    assert waiting.empty()
+
+
 def test_ranks_go_on_from_batch_to_batch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setattr(count, "ROWS_A_BATCH", 2048)
+    monkeypatch.setattr(count, "BYTES_A_BATCH", 1)
     (tmp_path / "a.txt").write_text("".join(f"{i:05d}\n" for i in range(5000)) + "04000\n")
     freq = Freq(FreqOptions(inputs=(str(tmp_path / "a.txt"),)), Policy())
     with freq.counted() as counting:
