@@ -27,7 +27,8 @@ from dialtools.embed.options import EmbedOptions
 from dialtools.embed.plan import plan
 from dialtools.embed.transformed import Transform
 from dialtools.errors import DataError
-from dialtools.streams.atomic import atomic_file
+from dialtools.streams import npy
+from dialtools.streams.atomic import atomic_file, refuse_existing
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.digests import RecordDigest, hashed_stdin
 from dialtools.streams.formats import EMBEDDING_FORMATS, FORMATS
@@ -88,8 +89,10 @@ class Embedding:
         """Make ready what is done to vectors, before any are made: mistakes show early.
 
         Args:
-            overwrite: --save-transform may replace a file.
+            overwrite: --save-transform may replace a file, and so may the columns of a matrix.
         """
+        if self.format == "npy":
+            refuse_existing(f"{self.options.output}{npy.BESIDE}", overwrite=overwrite)
         model = self.embedder.model
         self.transform = Transform(self.options, self.space, overwrite=overwrite)
         self.compression = Compression(self.options, model.encoder, model.settings)

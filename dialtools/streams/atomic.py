@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -40,6 +40,19 @@ def check_kind(path: str | Path, *, directory: bool) -> None:
         raise OutputError("is no directory", where=path, hint="a directory is written: another -o")
 
 
+_witnesses: dict[Path, Callable[[Path], None]] = {}
+
+
+@contextmanager
+def witnessed(path: Path, witness: Callable[[Path], None]) -> Generator[None]:
+    """Hand over what an `atomic_file` of this path has written, before it gets its name."""
+    _witnesses[path] = witness
+    try:
+        yield
+    finally:
+        del _witnesses[path]
+
+
 @contextmanager
 def atomic_file(path: str | Path, *, overwrite: bool) -> Generator[Path]:
     """Yield a temporary path in the same directory that becomes `path` when the block ends well.
@@ -52,6 +65,7 @@ def atomic_file(path: str | Path, *, overwrite: bool) -> Generator[Path]:
         cannot be written.
     """
     final = Path(path)
+    witness = _witnesses.get(final)
     refuse_existing(final, overwrite=overwrite)
     check_kind(final, directory=False)
     if is_special(final):
@@ -65,6 +79,8 @@ def atomic_file(path: str | Path, *, overwrite: bool) -> Generator[Path]:
         with naming(final):
             yield temporary
             sync(temporary)
+        if witness:
+            witness(temporary)
         temporary.replace(final)
     finally:
         temporary.unlink(missing_ok=True)

@@ -15,6 +15,7 @@ import orjson
 
 from dialtools.errors import OutputError
 from dialtools.streams.atomic import atomic_file, sync
+from dialtools.streams.bytesio import as_text
 from dialtools.streams.job import Description, Job
 from dialtools.streams.provenance import describe, digest, read_provenance
 from dialtools.streams.scraps import remove_folder
@@ -101,9 +102,13 @@ def job_of_output(final: Path) -> Description | None:
     return None
 
 
-def write_beside(final: Path, facts: Mapping[str, Any]) -> None:
-    """Write beside a finished output what made it, and the digest of the output it speaks for."""
-    facts = {**facts, "output": describe(str(final))}
+def write_beside(final: Path, written: Path, facts: Mapping[str, Any]) -> None:
+    """Write beside an output what made it, and the digest of the output it speaks for.
+
+    Args:
+        written: the output's content, which may not have its name yet.
+    """
+    facts = {**facts, "output": {**describe(str(written)), "name": as_text(str(final))}}
     with atomic_file(beside(final), overwrite=True) as path:
         path.write_bytes(orjson.dumps(facts, option=orjson.OPT_INDENT_2, default=str))
 

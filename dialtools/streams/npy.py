@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -69,11 +70,15 @@ class _Matrix:
 def npy_writer(
     output: str, *, overwrite: bool, metadata: Mapping[str, str], floats: bool
 ) -> Generator[Write]:
-    """Open FILE.npy for batches of one column of vectors; FILE.npy.columns.jsonl takes the rest."""
+    """Open FILE.npy for batches of one column of vectors; FILE.npy.columns.jsonl takes the rest.
+
+    Columns without their matrix are replaced: a kill between the two names leaves them so.
+    """
     del metadata, floats
+    alone = not Path(output).exists()
     with (
         atomic_file(output, overwrite=overwrite) as path,
-        atomic_file(f"{output}{BESIDE}", overwrite=overwrite) as columns,
+        atomic_file(f"{output}{BESIDE}", overwrite=overwrite or alone) as columns,
         path.open("wb") as file,
         columns.open("wb") as lines,
     ):

@@ -12,7 +12,7 @@ A command that can be resumed says `claim`, and asks the claim:
         run.skipped = work.skipped                       # of this run and of those it goes on from
         metadata = as_metadata(work.provenance(counts))
         write(options.output, work.pieces, overwrite=work.overwrite, metadata=metadata)
-        work.finish(counts)                              # the output is written: the folder goes
+        work.finish()                                    # the output is written: the folder goes
 
 **The job** is every option that changes the result (`option(..., how=True)` marks those that do
 not), the inputs by size and digest, each other file that an option names (metavar FILE) likewise,
@@ -31,9 +31,8 @@ removes the folder only if it made it and nothing but scraps is in it.
 
 **The finished output** tells its job by its provenance: a model directory in `dialtools.json`,
 Parquet and Arrow in their metadata. Others (JSONL, npy) have it beside them, in `OUTPUT.job.json`,
-which `finish` writes, together with the output's own digest, so that it never speaks for another
-file. A run that is killed in the moment between the two leaves an output that nobody can tell from
-a stranger's: --resume then ends in "exists already", and --overwrite makes it anew.
+together with the output's own digest, so that it never speaks for another file. It is written just
+before the output gets its name: a run that is killed between the two has an output yet to write.
 
 | OUTPUT.partial | OUTPUT | neither flag | --resume | --overwrite |
 |---|---|---|---|---|
@@ -67,7 +66,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dialtools.errors import ConfigError, OutputError
-from dialtools.streams.atomic import check_kind, check_parent, is_special, refuse_existing
+from dialtools.streams.atomic import (
+    check_kind,
+    check_parent,
+    is_special,
+    refuse_existing,
+    witnessed,
+)
 from dialtools.streams.job import Job, changes
 from dialtools.streams.job_files import (
     LOCK,
@@ -142,15 +147,15 @@ class Work:
                 self._check_output()
             if not self.finished:
                 self._open()
+                self._scratch.enter_context(witnessed(self.final, self._tell_beside))
         except BaseException:
             self._release()
             raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if not self.kept:
-            self._scratch.close()
-        elif kind is not None:
+        self._scratch.close()
+        if self.kept and kind is not None:
             self._drop_if_empty()
         self._release()
 
@@ -192,15 +197,19 @@ class Work:
         )
         return {**of_every_output, "files": job.files(), **job.facts}
 
-    def finish(self, counts: Mapping[str, Any] | None = None) -> None:
-        """Let the written output tell its job, and remove the folder."""
+    def finish(self) -> None:
+        """Remove the folder: the output is written, and tells its job."""
         if not self.kept:
             return
-        if read_provenance(self.final) is None:
-            write_beside(self.final, self.provenance(counts))
-        else:  # a file of another kind may have been replaced, which had its job beside it
+        if read_provenance(self.final) is not None:
+            # a file of another kind may have been replaced, which had its job beside it
             beside(self.final).unlink(missing_ok=True)
         self._clear()
+
+    def _tell_beside(self, written: Path) -> None:
+        """Let an output that cannot carry its job have it beside it, before it gets its name."""
+        if read_provenance(written) is None:
+            write_beside(self.final, written, self.provenance())
 
     def _changed_input(self, what: str) -> OutputError:
         hint = "--overwrite starts over with what is there now; another -o leaves this as it is"

@@ -137,7 +137,7 @@ class Training:
                 config=config,
                 overwrite=self.work.overwrite,
             )
-        self.work.finish(save.counts(self.trainer))
+        self.work.finish()
 
     def size(self) -> str:
         """Return the size of what is learnt from, in words."""

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from dialtools.errors import OutputError
+from dialtools.streams.sinks import writer
 from dialtools.streams.vectors import read_embeddings
 
 ENV = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -82,6 +84,25 @@ def test_a_finished_job_is_told_in_one_line_and_nothing_is_embedded_again(run: R
         assert (folder / out).stat().st_mtime_ns == before
     beside = {path.name for path in folder.glob("*.job.json")}
     assert beside == {"e.jsonl.job.json", "e.npy.job.json"}, "tables tell their job themselves"
+
+
+def test_columns_that_lost_their_matrix_are_replaced_by_the_run_that_wrote_them_alone(
+    run: Run, folder: Path
+):
+    run("in.jsonl", out="e.npy")
+    (folder / "f.npy.columns.jsonl").write_text("mine")
+    for again in ("--resume", "-q"):
+        refused = run(again, "in.jsonl", out="f.npy", code=1)
+        assert "f.npy.columns.jsonl: exists already" in said(refused)
+    assert not list(folder.glob("*.partial")), "said before the work"
+    with writer(str(folder / "f.npy"), format="npy"):
+        pass  # where the run that was killed has come to write again
+    assert (folder / "f.npy.columns.jsonl").read_text() == ""
+    with (
+        pytest.raises(OutputError, match="exists already"),
+        writer(str(folder / "f.npy"), format="npy"),
+    ):
+        pass
 
 
 def test_a_finished_job_of_other_options_or_inputs_is_refused_with_both_ways_out(

@@ -118,14 +118,13 @@ class Storm:
             return
         said = place.stderr.read_text().strip()
         python = cold and before_ours(said)
-        untold = case.untold
         if running.status == -number or (python and running.status):
             case.stops.append((case.job.command, name, phase))
-        elif running.status == case.job.status or untold:
+        elif running.status == case.job.status:
             case.late += 1
         else:
             case.find(f"status {running.status} after SIG{name}")
-        if said and not (python or untold):
+        if said and not python:
             case.find(f"says {said[-600:]!r}")
         if left := place.left():
             case.find(f"processes {left} left")
@@ -134,15 +133,12 @@ class Storm:
     def complete(self, case: Case, whole: Reference) -> None:
         """Let the job run to its end; it must have come to what it comes to."""
         place = case.place
-        for _ in range(2):
-            running = self.start(case.job, place, *case.again())
-            if running.until(PATIENCE):
-                running.call.send(signal.SIGKILL)
-                case.find("the last run does not end")
-                return
-            case.story.append(f"last run: {running.status}")
-            if not case.untold:
-                break
+        running = self.start(case.job, place, *case.again())
+        if running.until(PATIENCE):
+            running.call.send(signal.SIGKILL)
+            case.find("the last run does not end")
+            return
+        case.story.append(f"last run: {running.status}")
         said = place.stderr.read_text().strip()
         if running.status != case.job.status or said:
             case.find(f"the last run says {said[-600:]!r}, status {running.status}")

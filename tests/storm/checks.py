@@ -43,16 +43,9 @@ class Case:
     def job(self) -> Job:
         return JOBS[self.name]
 
-    @property
-    def untold(self) -> bool:
-        """Whether a kill came between an output and the file beside it that tells its job."""
-        resumed = self.story and self.job.again == "--resume"
-        return bool(resumed) and "exists already" in self.place.stderr.read_text()
-
     def again(self) -> list[str]:
         """Return what is added to the command line of the next run."""
-        again = "--overwrite" if self.untold else self.job.again
-        return [again] if again and self.story else []
+        return [self.job.again] if self.job.again and self.story else []
 
     def find(self, what: str) -> None:
         self.findings.append(f"{self.name}: {what} [{'; '.join(self.story)}]")

@@ -6,7 +6,9 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 import orjson
@@ -14,6 +16,7 @@ import pytest
 
 from dialtools.errors import ConfigError, DataError, OutputError
 from dialtools.options import RunOptions, argument, option
+from dialtools.streams.atomic import atomic_file
 from dialtools.streams.digests import RecordDigest, hashed_stdin, stdin_is
 from dialtools.streams.job import Job
 from dialtools.streams.locks import locked
@@ -53,10 +56,15 @@ def interrupt(output: Path, options: Options, **facts) -> None:
         raise KeyboardInterrupt
 
 
+def write(output: Path, work: Work) -> None:
+    with atomic_file(output, overwrite=work.overwrite) as path:
+        path.write_text("scores\n")
+
+
 def finish(output: Path, options: Options, *, overwrite: bool = False) -> None:
     with work_on(output, options, overwrite=overwrite) as work:
         work.add("one", 1)
-        output.write_text("scores\n")
+        write(output, work)
         work.finish()
 
 
@@ -67,7 +75,7 @@ def test_an_interrupted_job_keeps_its_pieces_and_the_same_job_goes_on(output, op
         assert work.skipped == 2, "bad records of a finished piece count after a resume too"
         work.add("two", [1, 2], skipped=1)
         assert work.skipped == 3
-        output.write_text("scores\n")
+        write(output, work)
         work.finish()
     assert not work.folder.exists()
 
@@ -88,9 +96,54 @@ def test_a_run_that_replaces_one_in_a_folder_with_files_of_others_can_be_gone_on
     assert (work.folder / "notes.txt").read_text() == "mine"
     with work_on(output, other, resume=True) as work:
         assert work.resumed and work.overwrite and work.pieces == {"two": 2}
-        output.write_text("scores\n")
+        write(output, work)
         work.finish()
     assert [path.name for path in work.folder.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_run_killed_before_any_file_gets_or_loses_its_name_is_gone_on_with(
+    output: Path, options: Options, overwrite: bool
+):
+    """Each moment in turn, until a run comes to its end; the output says which job it is of."""
+    for moment in count():
+        if overwrite:
+            output.write_text("of another job\n")
+        if (killed := os.fork()) == 0:
+            kill_at_rename(moment)
+            finish(output, options, overwrite=overwrite)
+            os._exit(0)
+        ended = os.waitstatus_to_exitcode(os.waitpid(killed, 0)[1])
+        begun = not overwrite or Path(f"{output}.partial").exists()
+        with work_on(output, options, resume=begun, overwrite=not begun) as work:
+            if not work.finished:
+                write(output, work)
+                work.finish()
+        with work_on(output, options, resume=True) as work:
+            assert "finished already" in work.finished
+        left = {path.name for path in output.parent.iterdir()}
+        assert left == {"in.jsonl", "out.jsonl", "out.jsonl.job.json"}
+        assert output.read_text() == "scores\n"
+        output.unlink()
+        Path(f"{output}.job.json").unlink()
+        if not ended:
+            return
+
+
+def kill_at_rename(moment: int) -> None:
+    """Let this process end as by kill -9 before a rename, or before the one after it, ..."""
+    moments = iter(range(moment))
+
+    def dying(rename: Callable[..., Path]) -> Callable[..., Path]:
+        def renamed(self: Path, target: Path) -> Path:
+            if next(moments, None) is None:
+                os._exit(9)
+            return rename(self, target)
+
+        return renamed
+
+    for name in ("replace", "rename"):
+        setattr(Path, name, dying(getattr(Path, name)))
 
 
 def test_without_a_word_an_interrupted_run_is_left_alone_and_both_ways_out_are_told(
@@ -184,7 +237,7 @@ def test_a_run_killed_between_writing_and_tidying_up_is_finished(output, options
     before = sorted(path.name for path in output.parent.iterdir())
     saved = {path: path.read_bytes() for path in (output.parent / "out.jsonl.partial").iterdir()}
     with work_on(output, options, resume=True) as work:
-        output.write_text("scores\n")
+        write(output, work)
         work.finish()
     work.folder.mkdir()
     for path, data in saved.items():
