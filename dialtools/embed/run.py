@@ -27,7 +27,6 @@ from dialtools.embed.options import EmbedOptions
 from dialtools.embed.plan import plan
 from dialtools.embed.transformed import Transform
 from dialtools.errors import DataError
-from dialtools.streams import npy
 from dialtools.streams.atomic import atomic_file, refuse_existing
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.digests import RecordDigest, hashed_stdin
@@ -91,8 +90,8 @@ class Embedding:
         Args:
             overwrite: --save-transform may replace a file, and so may the columns of a matrix.
         """
-        if self.format == "npy":
-            refuse_existing(f"{self.options.output}{npy.BESIDE}", overwrite=overwrite)
+        if second := FORMATS[self.format].beside:
+            refuse_existing(f"{self.options.output}{second}", overwrite=overwrite)
         model = self.embedder.model
         self.transform = Transform(self.options, self.space, overwrite=overwrite)
         self.compression = Compression(self.options, model.encoder, model.settings)

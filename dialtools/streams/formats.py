@@ -35,6 +35,7 @@ class Format:
             function that takes payloads.
         vectors: it holds a matrix, and nothing without vectors can be written so.
         seeks: it cannot be written to a pipe.
+        beside: what stands after the name of a second file, which its writer writes too.
         metadata: `module:function` from the path of a file to its key-value metadata.
     """
 
@@ -48,6 +49,7 @@ class Format:
     writer: str = ""
     vectors: bool = False
     seeks: bool = False
+    beside: str = ""
     metadata: str = ""
 
     @property
@@ -101,6 +103,7 @@ FORMATS = {
         writer="dialtools.streams.npy:npy_writer",
         vectors=True,
         seeks=True,
+        beside=".columns.jsonl",
     ),
     "ecd": Format(
         "DialogueCSE's training files (ECD, JDDC): contexts, responses, negatives; dial-train",

@@ -20,10 +20,11 @@ import pyarrow as pa
 from dialtools.errors import ConfigError, DataError
 from dialtools.shown import cut
 from dialtools.streams.atomic import atomic_file
+from dialtools.streams.formats import FORMATS
 from dialtools.streams.rows import rows
 from dialtools.streams.sinks import Write
 
-BESIDE = ".columns.jsonl"
+BESIDE = FORMATS["npy"].beside
 """After the name of a matrix: the file of its ids, labels and texts, a line for each row."""
 MAGIC = b"\x93NUMPY"
 HEADER_BYTES = 128
