@@ -13,7 +13,8 @@ one run to 1: their mean. Shells that take the star for a pattern want it in
 quotes ("dse*0.7").
 
 Models must be of one start, as far as their dialtools.json tells, and have
-its tensors, tokens and pooling. Numbers are added in float64 and kept in the
+its tensors, tokens and pooling: of recipes that differ in it (SimCSE's is
+cls), train with one --pooling. Numbers are added in float64 and kept in the
 start's type; whole numbers are the start's. Tokenizer, pooling and length are
 those of the first model; heads that some recipes keep beside a model, as
 TaDSE's alignment, are left out. Its path is printed to stdout.

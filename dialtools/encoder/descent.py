@@ -18,18 +18,21 @@ def content(model: Path) -> str:
     return " ".join(f"{file.name}:{digest(file)[:8]}" for file in files)
 
 
-def descends(model: Path, start: Path) -> bool:
+def descends(model: Path, start: Path, described: str) -> bool:
     """Tell whether a model was trained from a start, as far as it tells what it was trained from.
 
     The start may also be what another run of the same start has saved before its first step, with
     the tokens that the recipe adds: that of --max-steps 0, or the snapshot of step 0.
+
+    Args:
+        described: the `content` of the start.
 
     Raises:
         ModelError: for provenance that is damaged.
     """
     told = SideFile.read(model / "dialtools.json")
     origin = _origin(told)
-    if origin is None or origin == _weights(content(start)):
+    if origin is None or origin == _weights(described):
         return True
     own = SideFile.read(start / "dialtools.json")
     return own.tables("counts").count("steps", least=0) == 0 and _origin(own) == origin

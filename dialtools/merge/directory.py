@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from dialtools import __version__
-from dialtools.encoder.descent import content
 from dialtools.encoder.pretrained import WEIGHTS
 from dialtools.encoder.stated import read_modules
 from dialtools.encoder.weights import merged
@@ -71,7 +70,7 @@ def write_merged(directory: Path, family: Family, weights: Sequence[float]) -> N
     modules = read_modules(first.folder / "modules.json").values()
     for inner in dict.fromkeys(["", first.inner, *modules]):
         (directory / inner).mkdir(parents=True, exist_ok=True)
-        for file in (first.folder / inner).iterdir():
+        for file in (first.folder / inner).glob("*"):
             if file.suffix in LAYOUT and file.name not in ITS_OWN and file.is_file():
                 shutil.copyfile(file, directory / inner / file.name)
     _write_weights(directory / first.inner / WEIGHTS, family, weights)
@@ -111,7 +110,7 @@ def finish(
         "argv": argv_of_result([*map(as_text, sys.argv[1:])], specs(MergeOptions)),
         "options": told,
         "inputs": [describe(path) for path in options.choose_on],
-        "start": content(family.start.folder),
+        "start": family.start.content,
         "parents": [
             _told(family.start),
             *(
@@ -129,7 +128,7 @@ def finish(
 def _told(parent: Parent) -> Mapping[str, Any]:
     """Return what is known of a parent: its files, and its own provenance if it has any."""
     own = read_provenance(parent.folder)
-    facts = {"name": parent.name, "files": content(parent.folder)}
+    facts = {"name": parent.name, "files": parent.content}
     return {**facts, "provenance": own} if own else facts
 
 

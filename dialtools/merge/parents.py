@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from dialtools.encoder.descent import descends
+from dialtools.encoder.descent import content, descends
 from dialtools.encoder.pretrained import OLD_BUFFERS, model_folder
 from dialtools.encoder.stated import Stated, read_modules, read_stated
 from dialtools.encoder.weights import a_few, describe_misfit
@@ -50,6 +50,11 @@ class Parent:
         folder = model_folder(name)
         inner = next(iter(read_modules(folder / "modules.json").values()), "")
         return cls(name, folder, inner, Tensors(folder / inner), read_stated(folder))
+
+    @cached_property
+    def content(self) -> str:
+        """Digests of its files."""
+        return content(self.folder)
 
     @cached_property
     def vocabulary(self) -> dict[str, int]:
@@ -95,7 +100,7 @@ def open_family(options: MergeOptions) -> Family:
     for model in models:
         if model.folder.resolve() == start.folder.resolve():
             raise ConfigError("is the start itself", where=model.name)
-        if not descends(model.folder, start.folder):
+        if not descends(model.folder, start.folder, start.content):
             raise _other_start(model, start)
         _refuse_other_tokens(model, start)
         _refuse_other_vectors(model, start, VECTORS)
@@ -160,7 +165,9 @@ def _refuse_other_vectors(model: Parent, other: Parent, said: Sequence[str]) -> 
         ours, theirs = getattr(model.stated, what), getattr(other.stated, what)
         if ours != theirs:
             name = what.replace("_", " ")
-            raise ModelError(f"{name}: {ours}, of {other.name}: {theirs}", where=model.name)
+            message = f"{name} {ours}, not {theirs} as that of {other.name}"
+            hint = f"dial-train --pooling {theirs}" if what == "pooling" else None
+            raise ModelError(message, where=model.name, hint=hint)
 
 
 def _refuse_misfit(model: Parent, other: Parent, prefix: str) -> None:

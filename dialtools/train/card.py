@@ -8,6 +8,7 @@ from dialtools.encoder.encoder import Encoder
 from dialtools.streams.tally import counted
 from dialtools.train.options import TrainOptions, hyperparameters
 from dialtools.train.recipe import replaced
+from dialtools.train.saved import in_words
 
 TEMPLATE = """---
 library_name: sentence-transformers
@@ -81,9 +82,6 @@ def _replaced(options: TrainOptions) -> str:
 
 def _saved(options: TrainOptions) -> str:
     """Return the sentence on what was saved in place of the last weights, or nothing."""
-    values, parts = hyperparameters(options), []
-    if values.ema:
-        parts.append(f"a moving average of the weights (decay {values.ema:g})")
-    if values.merge_with_start < 1:
-        parts.append(f"{values.merge_with_start:g} of the way from the start")
-    return f"\nSaved: {', '.join(parts)}." if parts else ""
+    values = hyperparameters(options)
+    saved = in_words(decay=values.ema, share=values.merge_with_start)
+    return f"\nSaved: {saved}." if saved else ""

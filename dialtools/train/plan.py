@@ -11,6 +11,7 @@ from dialtools.train.gather import gather
 from dialtools.train.loop import Trainer
 from dialtools.train.options import TrainOptions
 from dialtools.train.prepare import build_trainer
+from dialtools.train.saved import in_words
 
 
 def dry_run(options: TrainOptions, *, tell: Callable[[str], None]) -> tuple[dict[str, str], int]:
@@ -84,7 +85,9 @@ def _batch(trainer: Trainer) -> str:
 
 
 def _writes(trainer: Trainer, options: TrainOptions) -> str:
-    kept = f"{options.output}, a checkpoint every {options.checkpoint_every:,} steps"
+    values = trainer.values
+    saved = in_words(decay=values.ema, share=values.merge_with_start) or "the last weights"
+    kept = f"{options.output}, {saved}; a checkpoint every {options.checkpoint_every:,} steps"
     if options.snapshot_every is None:
         return kept
     return f"{kept}, snapshots every {options.snapshot_every or trainer.sampler.per_epoch:,}"

@@ -77,3 +77,13 @@ class Saved:
 
 def _copies(parameters: Mapping[str, nn.Parameter]) -> dict[str, Tensor]:
     return {name: parameter.detach().clone() for name, parameter in parameters.items()}
+
+
+def in_words(*, decay: float, share: float) -> str:
+    """Return what is saved, if that is not the last weights."""
+    parts = []
+    if decay:
+        parts.append(f"a moving average of the weights (decay {decay:g})")
+    if share < 1:
+        parts.append(f"{share:g} of the way from the start")
+    return ", ".join(parts)

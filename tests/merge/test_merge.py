@@ -196,7 +196,7 @@ def pool_by_first(model: Path) -> None:
         (lose, "1 missing (embeddings.LayerNorm.bias)"),
         (infinite, "embeddings.LayerNorm.bias: merged, it is not finite"),
         (rename_token, "tokenizer.json: other tokens than those of"),
-        (pool_by_first, "pooling: cls, of "),
+        (pool_by_first, "pooling cls, not mean as that of "),
         (lambda m: (m / "model.safetensors").write_bytes(b"{}"), "damaged weights"),
         (lambda m: (m / "model.safetensors").unlink(), "no model.safetensors"),
         (lambda m: (m / "tokenizer.json").write_text("{"), "its tokenizer"),
@@ -327,7 +327,16 @@ def test_whole_numbers_are_the_starts_and_its_type_stays():
     assert half.dtype == torch.float16 and half.tolist() == [1.5, 3.0]
 
 
-def test_a_start_saved_with_a_head_is_merged_by_its_encoders_names(
+def in_parts(model: Path) -> None:
+    """Save the weights of a model in two files."""
+    tensors = load_file(model / "model.safetensors")
+    (model / "model.safetensors").unlink()
+    for number in (1, 2):
+        part = {name: tensors[name] for name in sorted(tensors)[number - 1 :: 2]}
+        save_file(part, model / f"model-{number:05d}-of-00002.safetensors")
+
+
+def test_a_start_in_parts_and_with_a_head_is_merged_by_its_encoders_names(
     merge: Merge, family: dict[str, Path], tmp_path: Path
 ):
     start = Path(shutil.copytree(family["start"], tmp_path / "start"))
@@ -336,13 +345,14 @@ def test_a_start_saved_with_a_head_is_merged_by_its_encoders_names(
     headed["cls.bias"] = torch.zeros(3)
     headed["bert.embeddings.position_ids"] = torch.arange(9)
     save_file(headed, start / "model.safetensors", metadata={"format": "pt"})
+    in_parts(start)
     a = Path(shutil.copytree(family["a"], tmp_path / "a"))
     (a / "dialtools.json").unlink()  # the start that it tells has other digests
     merge(start, f"{a}*0.3", "-o", tmp_path / "m")
     assert weights(tmp_path / "m") == weights(family["half"])
 
 
-def test_an_interrupted_or_failed_merge_leaves_nothing(
+def test_a_pipe_given_as_the_output_stays_a_pipe(
     merge: Merge, family: dict[str, Path], tmp_path: Path
 ):
     os.mkfifo(tmp_path / "pipe")

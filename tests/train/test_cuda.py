@@ -197,7 +197,9 @@ def kill(folder: Path, environment: dict[str, str], model: Path, *arguments: obj
     assert process.wait(300) == -signal.SIGKILL
 
 
-LONG = ("--batch-size", 32, "--max-steps", 60, "--checkpoint-every", 7)
+LONG = shlex.split(
+    "--batch-size 32 --max-steps 60 --checkpoint-every 7 --ema 0.5 --merge-with-start 0.7"
+)
 
 
 def test_a_run_that_was_killed_ends_in_the_weights_of_an_unbroken_one(
