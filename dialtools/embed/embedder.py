@@ -15,6 +15,7 @@ import orjson
 import pyarrow as pa
 
 from dialtools.chance import share
+from dialtools.corpora.fields import json_kind
 from dialtools.corpora.turns import Turns, turns_of
 from dialtools.embed.fields import carried, choose_fields, vector_name
 from dialtools.embed.model import Model
@@ -23,11 +24,14 @@ from dialtools.embed.rows import HISTORY, expander
 from dialtools.embed.shard import Encoded, encode_turns
 from dialtools.encoder.encoder import Encoder
 from dialtools.errors import DataError
+from dialtools.shown import quoted
 from dialtools.streams.carried import Carried
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.vectors import embedding_batch
 
 Record = tuple[Where, dict[str, Any]]
+NO_COLUMN = (pa.ArrowException, OverflowError, TypeError, ValueError)
+"""What pyarrow raises of values that are not of one type."""
 
 
 @dataclass
@@ -119,22 +123,15 @@ class Embedder:
             DataError: if a text is too long and --on-truncate says so, or a carried field is of one
                 type here and of another there.
         """
+        columns: dict[str, Any] = {name: self._column(name, shard) for name in self.columns}
         encoded = self._encoded(shard)
         self._refuse_cut(encoded, shard)
-        columns: dict[str, Any] = {name: self._column(name, shard) for name in self.columns}
         if self.options.tokens:
             for name, counts in self._by_field(encoded.tokens).items():
                 columns[name.replace("embedding", "tokens")] = counts
         float16 = self.options.dtype == "float16"
         vectors = self._by_field(encoded.vectors)
-        try:
-            batch = embedding_batch(columns, vectors, float16=float16, schema=self.schema)
-        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-            raise DataError(
-                f"a carried field is not of one type: {error}",
-                where=shard[0][0],
-                hint="--keep names the fields to carry",
-            ) from None
+        batch = embedding_batch(columns, vectors, float16=float16, schema=self.schema)
         self.schema = self.schema or batch.schema
         added = Counts(rows=len(shard), distinct=encoded.distinct, cut=int(encoded.cut.sum()))
         self.counts.add(added)
@@ -165,22 +162,37 @@ class Embedder:
             hint="--max-length, or --on-truncate warn",
         )
 
-    def _column(self, name: str, shard: list[Record]) -> list[Any]:
-        """Return the values of a carried field; a column with nested values becomes JSON text."""
+    def _column(self, name: str, shard: list[Record]) -> pa.Array:
+        """Return the values of a carried field; a column with nested values becomes JSON text.
+
+        Raises:
+            DataError: if they are not of one type.
+        """
         found = (record.get(name) for _, record in shard)
         values = [value.scalar if isinstance(value, Carried) else value for value in found]
-        if not self._is_text(name) and not any(map(_nested, values)):
-            return values
-        return [
-            orjson.dumps(value, default=str).decode() if isinstance(value, dict | list) else value
-            for value in values
-        ]
+        known = self.schema is not None and name in self.schema.names
+        kind = self.schema.field(name).type if self.schema and known else None
+        if kind == pa.string() or any(map(_nested, values)):
+            values = [_as_text(value) for value in values]
+        try:
+            return pa.array(values, kind)
+        except NO_COLUMN:
+            raise self._misfit(name, values, kind, shard) from None
 
-    def _is_text(self, name: str) -> bool:
-        """Tell whether an earlier shard made a column text."""
-        if self.schema is None or name not in self.schema.names:
-            return False
-        return str(self.schema.field(name).type) == "string"
+    def _misfit(
+        self, name: str, values: list[Any], kind: pa.DataType | None, shard: list[Record]
+    ) -> DataError:
+        """Return the error that names the first record whose value is of another type."""
+        first = next(value for value in values if value is not None)
+        before = [] if kind else [first]
+        odd = (i for i, value in enumerate(values) if not _fits([*before, value], kind))
+        where, record = shard[next(odd, 0)]
+        had = f"those before are {kind}" if kind else f"the first is {json_kind(first)}"
+        return DataError(
+            f"--keep: {quoted(name)} is not of one type: {json_kind(record.get(name))} here, {had}",
+            where=where,
+            hint="--keep names the fields to carry along, which have one type in all records",
+        )
 
     def dimensions(self) -> int:
         """Return D of the vectors that are written."""
@@ -202,6 +214,20 @@ class Embedder:
         if not isinstance(encoder, Encoder):
             return ""
         return f"{encoder.device}, {self.model.settings.precision}"
+
+
+def _fits(values: list[Any], kind: pa.DataType | None) -> bool:
+    """Tell whether values make a column of a type; without one, of any."""
+    try:
+        pa.array(values, kind)
+    except NO_COLUMN:
+        return False
+    return True
+
+
+def _as_text(value: Any) -> Any:
+    """Return a nested value as JSON text, others as they are."""
+    return orjson.dumps(value, default=str).decode() if isinstance(value, dict | list) else value
 
 
 def _nested(value: Any) -> bool:

@@ -61,7 +61,7 @@ class EmbedOptions(
         ("all",),
         metavar="NAMES|all|none",
         parse=name_list,
-        help="fields of the input to carry along",
+        help="fields of the input to carry along; each has one type in all records",
     )
     normalize: bool | None = option(
         None, help="scale vectors to length 1", shown="as the model says"

@@ -14,7 +14,7 @@ from dialtools.encoder.catalog import POOLINGS, USUAL_POOLING
 from dialtools.encoder.pretrained import load_pretrained, model_folder
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.stated import Stated, read_stated
-from dialtools.encoder.tokens import SPEAKER_TOKENS, SpecialTokens
+from dialtools.encoder.tokens import SPEAKER_TOKENS, SpecialTokens, lower_cased
 from dialtools.errors import ConfigError, ModelError
 
 LONGEST = 512
@@ -30,6 +30,7 @@ class Encoder(nn.Module):
         max_length: tokens of a text at most, special ones included.
         role_tokens: of a model trained with speaker tokens, their ids for unknown, user, system.
         normalize: whether `dial-embed` scales vectors to length 1 unless told otherwise.
+        lower_case: whether texts are lower-cased, as sentence-transformers' do_lower_case says.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Encoder(nn.Module):
         pooling: str,
         max_length: int,
         normalize: bool = False,
+        lower_case: bool = False,
     ) -> None:
         super().__init__()
         lookup(POOLINGS, pooling, kind="pooling")  # an unknown one is told before any work
@@ -48,6 +50,9 @@ class Encoder(nn.Module):
         self.pooling = pooling
         self.max_length = max_length
         self.normalize = normalize
+        self.lower_case = lower_case
+        if lower_case:
+            lower_cased(tokenizer)
         # in the saved directory too: on the left, GPT-2's positions would shift
         tokenizer.padding_side = "right"
         if tokenizer.pad_token_id is None and tokenizer.eos_token_id is not None:
@@ -174,6 +179,7 @@ class Encoder(nn.Module):
             pooling=pooling or stated.pooling or USUAL_POOLING,
             max_length=min(wished, positions(backbone.config)),
             normalize=stated.normalize,
+            lower_case=stated.lower_case,
         )
         _check_stated(encoder, stated, folder)
         if stated.speaker_tokens:

@@ -22,7 +22,7 @@ def save(encoder: Encoder, directory: Path, *, provenance: dict[str, Any], card:
     """
     encoder.backbone.save_pretrained(directory, safe_serialization=True)
     encoder.tokenizer.save_pretrained(directory)
-    limits = {"max_seq_length": encoder.max_length, "do_lower_case": False}
+    limits = {"max_seq_length": encoder.max_length, "do_lower_case": encoder.lower_case}
     usage = {"similarity_fn_name": "cosine", "prompts": {}}
     _write(directory / "modules.json", _modules(encoder))
     _write(directory / "sentence_bert_config.json", limits)

@@ -42,6 +42,7 @@ class Stated:
         max_length_file: who states max_length.
         dimension: the length of vectors that pooling was made for.
         speaker_tokens: turns open with the token of their speaker.
+        lower_case: texts are lower-cased, whatever the tokenizer does.
     """
 
     transformer: Path
@@ -51,6 +52,7 @@ class Stated:
     dimension: int | None = None
     normalize: bool = False
     speaker_tokens: bool = False
+    lower_case: bool = False
 
 
 def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
@@ -80,6 +82,7 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
         dimension=dimension,
         normalize="Normalize" in modules,
         speaker_tokens=training.flag("speaker-tokens"),
+        lower_case=length.flag("do_lower_case") if length else False,
     )
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dialtools.errors import ModelError
+
 SPEAKER_TOKENS = {"user": "[USR]", "system": "[SYS]"}
 
 
@@ -44,6 +46,23 @@ def _first_of(*ids: int | None) -> int | None:
 
 def _ids(tokenizer: Any, text: str, *, special: bool) -> list[int]:
     return list(tokenizer(text, add_special_tokens=special)["input_ids"])
+
+
+def lower_cased(tokenizer: Any) -> None:
+    """Let a tokenizer lower-case texts, but not what is a special token in them.
+
+    Raises:
+        ModelError: if it is one without the steps of the tokenizers library.
+    """
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise ModelError("do_lower_case: true, which its tokenizer cannot do")
+    from tokenizers import normalizers
+
+    before = backend.normalizer
+    if before is None or before.normalize_str("A") == "A":
+        steps = [normalizers.Lowercase(), *([before] if before else [])]
+        backend.normalizer = normalizers.Sequence(steps)
 
 
 def tokenise(tokenizer: Any, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

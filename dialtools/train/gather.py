@@ -31,7 +31,7 @@ from dialtools.streams.provenance import Inputs, digest
 from dialtools.train.data.spool import spool, tokenise_store, write_json
 from dialtools.train.data.store import COLUMNS, Store, is_finished, placeholders
 from dialtools.train.options import TrainOptions, objective_entry
-from dialtools.train.prepare import describe_fresh, load_encoder
+from dialtools.train.prepare import describe_fresh, load_start, ready_encoder
 from dialtools.train.recipe import fresh_note
 
 MOST_PLACEHOLDERS = 1000
@@ -77,13 +77,14 @@ def gather(
     Raises:
         DataError: for records that are no pairs (under --on-error fail), or fewer than two pairs.
     """
+    start = load_start(options)  # one that cannot be used is told before the pairs are read
     with Policy(options.on_error, dry=options.dry_run) as policy:
         with _store_folder(folder, options, inputs, tell) as place:
             if not _serves(place, shared=place.parent != folder, on_error=options.on_error):
                 _spool_inputs(place, options, policy)
             if (place / STDIN).is_file():
                 note_stdin(json.loads((place / STDIN).read_text()))
-            encoder = load_encoder(place, options)
+            encoder = ready_encoder(start, place, options)
             for line in _fresh_lines(encoder, options):
                 tell(line)
             store = _tokenised(place, encoder)
@@ -132,7 +133,8 @@ def cache_key(options: TrainOptions, inputs: Sequence[Mapping[str, Any]]) -> str
     file = Path(options.model or "") / "tokenizer.json"
     tokenizer = f"{options.model} {options.vocab_size}"
     if options.model and file.is_file():
-        tokenizer = digest(file)
+        lower_case = read_stated(file.parent, pooling=options.pooling).lower_case
+        tokenizer = digest(file) + " lower" * lower_case
     parts = [
         *(described["blake2b"] for described in inputs),
         tokenizer,

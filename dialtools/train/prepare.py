@@ -29,14 +29,18 @@ TOKENIZER_BYTES = 64 << 20
 """And what they take at most, about, where they are long."""
 
 
-def load_encoder(directory: Path, options: TrainOptions) -> Encoder:
-    """Load --model, or make a fresh encoder with a tokenizer trained on the spooled texts."""
-    if options.model:
-        encoder = Encoder.load(
-            options.model, pooling=options.pooling, trust_remote_code=options.trust_remote_code
-        )
-    else:
-        encoder = _fresh(directory, options)
+def load_start(options: TrainOptions) -> Encoder | None:
+    """Load --model; None without it."""
+    if not options.model:
+        return None
+    return Encoder.load(
+        options.model, pooling=options.pooling, trust_remote_code=options.trust_remote_code
+    )
+
+
+def ready_encoder(start: Encoder | None, directory: Path, options: TrainOptions) -> Encoder:
+    """Return the encoder to train: without a start, one whose tokenizer learns spooled texts."""
+    encoder = start or _fresh(directory, options)
     if objective_entry(options).templates:
         encoder.add_tokens(placeholders(directory))  # what stands for values is one token each
     return encoder

@@ -264,6 +264,40 @@ def test_a_saved_directory_states_pooling_length_and_normalisation(
     assert back.digest() == encoder.digest() and len(back.digest()) == 16
 
 
+def test_texts_are_lower_cased_where_a_directory_says_so_and_so_is_what_is_saved_of_it(
+    small, tmp_path: Path
+):
+    from sentence_transformers import SentenceTransformer
+
+    texts = ["Where IS the Book [SEP] ÉTÉ", "Leeds"]
+    cased = tmp_path / "cased"
+    cased.mkdir()
+    save(small, cased, provenance={}, card="")
+    for name, key in (("tokenizer_config", "do_lower_case"), ("tokenizer", "normalizer")):
+        facts = json.loads((cased / f"{name}.json").read_text())
+        facts[key] = False if name == "tokenizer_config" else None
+        (cased / f"{name}.json").write_text(json.dumps(facts))
+    as_written = vectors(Encoder.load(str(cased)), texts)
+
+    limits = {"max_seq_length": 64, "do_lower_case": True}
+    (cased / "sentence_bert_config.json").write_text(json.dumps(limits))
+    encoder = Encoder.load(str(cased))
+    lowered = vectors(encoder, texts)
+    assert not np.allclose(lowered, as_written)
+    ids, _ = tokenise(encoder.tokenizer, texts[:1])
+    assert encoder.tokenizer.sep_token_id in ids, "a special token stays one"
+    plain = [text.lower().replace("[sep]", "[SEP]") for text in texts]
+    np.testing.assert_array_equal(vectors(encoder, plain), lowered)
+    theirs = SentenceTransformer(str(cased), device="cpu").encode(texts[1:])
+    np.testing.assert_allclose(theirs, lowered[1:], atol=2e-6)
+
+    (tmp_path / "again").mkdir()
+    save(encoder, tmp_path / "again", provenance={}, card="")
+    np.testing.assert_array_equal(vectors(Encoder.load(str(tmp_path / "again")), texts), lowered)
+    theirs = SentenceTransformer(str(tmp_path / "again"), device="cpu").encode(texts[1:])
+    np.testing.assert_allclose(theirs, lowered[1:], atol=2e-6)
+
+
 def test_models_are_told_apart_by_every_weight(small):
     same, other = (fresh_encoder(small.tokenizer, hidden=64, layers=1) for _ in range(2))
     assert same.digest() == other.digest()

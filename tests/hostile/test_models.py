@@ -351,3 +351,14 @@ def test_a_transform_of_other_shapes_is_told(
     facts["kind"] = "flow"
     save_file(content, tmp_path / "t.safetensors", metadata={"dialtools": json.dumps(facts)})
     assert "missing" in told("dial-embed", "--model", folder, "--transform", "t.safetensors")
+
+
+def test_a_start_that_does_not_fit_is_told_before_a_pair_is_read(
+    scripts: Path, folder: Path, tmp_path: Path
+):
+    DAMAGES["one shape"][0](folder)
+    train = [scripts / "dial-train", "--model", folder, "-o", tmp_path / "trained"]
+    done = subprocess.run(train, input=b"no pair\n", capture_output=True)
+    assert done.returncode == 1
+    assert "not the weights of this model" in done.stderr.decode()
+    assert not list(tmp_path.glob("trained*"))
