@@ -61,7 +61,7 @@ class Episodes:
             raise ConfigError(f"--episodes has no {shots}-shot runs; there are {known}")
         try:
             episodes = [_episode(run, number) for number, run in enumerate(runs)]
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        except (KeyError, TypeError, AttributeError, OverflowError):
             raise DataError(
                 f'{shots}-shot: each run needs "train_idx", a list of row numbers',
                 where=self.options.episodes,
@@ -89,11 +89,13 @@ class Episodes:
 
 
 def _episode(run: dict[str, Any], number: int) -> Episode:
-    return Episode(
-        run.get("seed", number),
-        np.asarray([*run["train_idx"]], np.int64),
-        np.asarray([*run.get("val_idx", [])], np.int64),
-    )
+    return Episode(run.get("seed", number), _rows(run["train_idx"]), _rows(run.get("val_idx", [])))
+
+
+def _rows(listed: Any) -> np.ndarray:
+    if not isinstance(listed, list) or not all(type(row) is int for row in listed):
+        raise TypeError
+    return np.asarray(listed, np.int64)
 
 
 def _run(episode: Episode) -> dict[str, Any]:

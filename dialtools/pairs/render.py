@@ -40,7 +40,7 @@ def as_dicts(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> Iterator
     """Yield pair records."""
     texts, speakers, ids = turns.texts, turns.speakers, turns.ids
     starts = turns.starts.tolist()
-    known = kind == "consecutive" and any(speakers)
+    told = [kind == "consecutive" and named for named in turns.named]
     columns = zip(
         pairs.start.tolist(),
         pairs.end.tolist(),
@@ -48,7 +48,7 @@ def as_dicts(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> Iterator
         pairs.dialogue.tolist(),
         strict=True,
     )
-    if known and not follow and None not in ids:  # the common case, in one literal
+    if all(told) and not follow and None not in ids:  # the common case, in one literal
         for start, end, response, d in columns:
             yield {
                 "context": texts[start:end],
@@ -70,7 +70,7 @@ def as_dicts(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> Iterator
         if ids[d] is not None:
             row["dialogue_id"] = ids[d]
         row["turn"] = response - starts[d]
-        if known:
+        if told[d]:
             row["speakers"] = speakers[start : response + 1]
         if follow:
             end_of_dialogue = starts[d] + turns.sizes[d]

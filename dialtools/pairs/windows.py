@@ -40,6 +40,12 @@ class FlatTurns:
         return np.cumsum(sizes) - sizes
 
     @property
+    def named(self) -> list[bool]:
+        """(dialogues,) whether each names a speaker: it says so of itself, not of its chunk."""
+        spans = zip(self.starts.tolist(), self.sizes, strict=True)
+        return [any(self.speakers[start : start + size]) for start, size in spans]
+
+    @property
     def dialogue(self) -> np.ndarray:
         """(T,) the dialogue that each turn belongs to."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
