@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dialtools.freq.normalise import STEPS, normalise
+from dialtools.streams.sound import numbers
 
 BLANK = ord(" ")
 
@@ -55,8 +56,7 @@ def is_utf8(texts: pa.Array) -> bool:
 
 def offsets_and_bytes(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     """Return the (T+1,) offsets of a column of strings, from 0, and its bytes."""
-    every = np.frombuffer(texts.buffers()[1], np.int32)
-    offsets = every[texts.offset : texts.offset + len(texts) + 1]
+    offsets = numbers(texts, 1, np.int32, more=1)
     data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
     return offsets - offsets[0], data[offsets[0] : offsets[-1]]
 

@@ -120,22 +120,23 @@ def _is_sound(array: Any) -> bool:
     if types.is_list_view(kind):
         return _are_views(array) and _is_sound(array.values)
     if types.is_list(kind):
-        offsets = _numbers(array, 1, np.int32, more=1)
+        offsets = numbers(array, 1, np.int32, more=1)
         return _are_offsets(offsets, len(array.values)) and _is_sound(array.values)
     return types.is_fixed_size_list(kind) and _is_sound(array.values)
 
 
-def _numbers(array: Any, buffer: int, kind: Any, *, more: int = 0) -> np.ndarray:
-    """Return offsets or sizes of an array as they lie in a buffer."""
+def numbers(array: Any, buffer: int, kind: Any, *, more: int = 0) -> np.ndarray:
+    """Return offsets or sizes of an array as they lie in a buffer, which may end within one."""
     content = array.buffers()[buffer]
     if content is None:  # of an array without rows
         return np.zeros(0, kind)
-    return np.frombuffer(content, kind)[array.offset : array.offset + len(array) + more]
+    whole = content.size // np.dtype(kind).itemsize
+    return np.frombuffer(content, kind, whole)[array.offset : array.offset + len(array) + more]
 
 
 def _are_texts(array: Any) -> bool:
     """Tell whether texts are UTF-8: all bytes together are, and none begins inside a character."""
-    offsets = _numbers(array, 1, TEXT[array.type], more=1)
+    offsets = numbers(array, 1, TEXT[array.type], more=1)
     data = np.frombuffer(array.buffers()[2] or b"", np.uint8)
     if not _are_offsets(offsets, len(data)):
         return False
@@ -163,7 +164,7 @@ def _are_offsets(offsets: np.ndarray, size: int) -> bool:
 
 def _are_views(array: Any) -> bool:
     """Tell whether views begin and end among the values, of which there are less than 2^30."""
-    starts, sizes = (_numbers(array, buffer, np.uint32) for buffer in (1, 2))  # below 0 is large
+    starts, sizes = (numbers(array, buffer, np.uint32) for buffer in (1, 2))  # below 0 is large
     most = len(array.values)
     if not len(starts):
         return True
@@ -210,16 +211,16 @@ def _written(array: Any) -> int:
     if types.is_primitive(kind):
         return 8 * len(array)
     if kind in TEXT:
-        offsets = _numbers(array, 1, TEXT[kind], more=1)
+        offsets = numbers(array, 1, TEXT[kind], more=1)
         return int(offsets[-1] - offsets[0]) if len(offsets) else 0
     if types.is_dictionary(kind):
         return len(array) * _longest(array.dictionary)
     if types.is_run_end_encoded(kind):
         return len(array) * _longest(array.values)
     if types.is_list_view(kind):
-        return int(_numbers(array, 2, np.int32).sum(dtype=np.int64)) * _longest(array.values)
+        return int(numbers(array, 2, np.int32).sum(dtype=np.int64)) * _longest(array.values)
     if types.is_large_list_view(kind):
-        return int(_numbers(array, 2, np.int64).sum()) * _longest(array.values)
+        return int(numbers(array, 2, np.int64).sum()) * _longest(array.values)
     if types.is_list(kind) or types.is_large_list(kind):
         return 8 * len(array) + _written(array.flatten())
     if types.is_struct(kind):
@@ -233,6 +234,6 @@ def _longest(array: Any) -> int:
     if not len(array):
         return 0
     if kind in TEXT:
-        offsets = _numbers(array, 1, TEXT[kind], more=1)
+        offsets = numbers(array, 1, TEXT[kind], more=1)
         return 8 + int((offsets[1:] - offsets[:-1]).max())
     return 8 if types.is_primitive(kind) else _written(array)

@@ -9,11 +9,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from fuzz import cases, mutate
+from fuzz import cases, flags, mutate
 from fuzz.cases import Case
 from fuzz.uses import Use
 
 TRAIN = "dial-train --model model --max-steps 1 --batch-size 4 --threads 1 --device cpu -o out/m"
+
+MOST = 1000
+"""Of what a suite asks for, be it ever so much."""
 
 
 @cache
@@ -73,12 +76,20 @@ def weights(draw: Random, content: bytes) -> bytes:
 def suites(draw: Random) -> Case:
     """A benchmark of one's own."""
     records = cases.drawn(draw, "embeddings", 30)
-    value = mutate.mutated(draw, tomllib.loads(cases.SUITE))
+    value = without_long_work(mutate.mutated(draw, tomllib.loads(cases.SUITE)))
     suite = as_toml(value).encode("utf-8", "replace")
     files = {"folder/in.jsonl": cases.lines(draw, records, 0)[0], "suite.toml": suite}
     case = Case("suites", [["dial-eval", "suite", "suite.toml", "folder"]], files)
     case.words += [["--published"]] if draw.random() < 0.3 else []
     return case
+
+
+def without_long_work(suite: Any) -> Any:
+    """Return a suite whose options ask for no work of hours."""
+    for holder, key in mutate.places([suite]):
+        if key in flags.COSTLY and isinstance(holder[key], int | float) and holder[key] > MOST:
+            holder[key] = MOST
+    return suite
 
 
 def as_toml(value: Any) -> str:

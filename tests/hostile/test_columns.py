@@ -124,6 +124,20 @@ def test_offsets_beyond_their_buffer_are_refused(offset: int, line: str, run: Ru
     assert b"t.arrow: damaged" in run(f"{line} t.arrow", code=1).stderr
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["dial-pairs --kind utterance", "dial-freq --no-rank", "dial-freq --annotate --to jsonl"],
+)
+def test_offsets_may_be_followed_by_part_of_another(line: str, run: Run, tmp_path: Path):
+    whole = stream(pa.table({"text": ["hello", "world"]}))
+    size, longer = (struct.pack("<2q", n, 16) for n in (12, 14))  # of a buffer, before the next
+    assert size in whole
+    (tmp_path / "t.arrow").write_bytes(whole.replace(size, longer))
+    written(tmp_path / "as-it-was.arrow", pa.table({"text": ["hello", "world"]}))
+
+    assert run(f"{line} t.arrow").stdout == run(f"{line} as-it-was.arrow").stdout
+
+
 def test_columns_that_say_what_cannot_be_are_unsound():
     texts = pa.array(["a", "b"])
     i32 = pa.int32()
