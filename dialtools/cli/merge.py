@@ -61,11 +61,12 @@ def main(options: MergeOptions, run: Run) -> None:
     tasks = _tasks(options)
     if options.dry_run:
         return run.tell_plan(_plan(options, family, tasks))
+    score = None
+    if tasks:
+        run.warn(_cost(options, tasks))
+        score = _scorer(tasks, family, options)
     with atomic_directory(options.output, overwrite=options.overwrite) as folder:
-        if tasks:
-            weights = _choose(folder, family, tasks, options, run)
-        else:
-            weights = [1.0 if m.weight is None else m.weight for m in options.models]
+        weights = _choose(folder, family, score, options, run) if score else options.weights
         write_merged(folder, family, weights)
         finish(folder, family, weights, options)
     print(options.output)
@@ -82,9 +83,9 @@ def _tasks(options: MergeOptions) -> dict[str, Prepared]:
 
 
 def _plan(options: MergeOptions, family: Family, tasks: dict[str, Prepared]) -> dict[str, str]:
-    weights = [1.0 if m.weight is None else m.weight for m in options.models]
+    names = " and ".join(model.name for model in family.models)
     lines = {
-        "merges": " and ".join(m.name for m in family.models) if tasks else _sum(family, weights),
+        "merges": names if tasks else _sum(family, options.weights),
         "tensors": f"{len(family.models[0].tensors.shapes):,}",
     }
     if tasks:
@@ -106,7 +107,7 @@ def _cost(options: MergeOptions, tasks: dict[str, Prepared]) -> str:
 def _choose(
     folder: Path,
     family: Family,
-    tasks: dict[str, Prepared],
+    score: Callable[[Path], Scores],
     options: MergeOptions,
     run: Run,
 ) -> tuple[float, ...]:
@@ -114,14 +115,13 @@ def _choose(
     from dialtools.merge.choose import TABLE, best, candidates, score_all, table
     from dialtools.merge.directory import write_merged
 
-    run.warn(_cost(options, tasks))
     every = candidates(options.grid, len(family.models))
     scored = []
     with run.progress(len(every), "candidates") as progress:
         for candidate in score_all(
             every,
             lambda into, weights: write_merged(into, family, weights),
-            _scorer(tasks, options),
+            score,
             folder / TEMPORARY,
         ):
             scored.append(candidate)
@@ -134,9 +134,19 @@ def _choose(
     return chosen.weights
 
 
-def _scorer(tasks: dict[str, Prepared], options: MergeOptions) -> Callable[[Path], Scores]:
+def _scorer(
+    tasks: dict[str, Prepared], family: Family, options: MergeOptions
+) -> Callable[[Path], Scores]:
+    """Return what scores a model directory.
+
+    Raises:
+        ModelError: if the start cannot be loaded.
+    """
     from dialtools.embed.in_memory import open_model
     from dialtools.eval.tasks.prepared import headline
+
+    # also, what loading imports is imported before there is anything to clean up: signals wait
+    open_model(family.start.folder, options, max_length=None)
 
     def score(model: Path) -> Scores:
         embed = open_model(model, options, max_length=None)

@@ -86,6 +86,11 @@ class MergeOptions(PieceOptions, RunOptions):
         return [Named.parse(text) for text in self.inputs[1:]]
 
     @property
+    def weights(self) -> list[float]:
+        """Those of the models, as given."""
+        return [1.0 if model.weight is None else model.weight for model in self.models]
+
+    @property
     def candidates(self) -> int:
         """How many there are to choose among, the start as it is among them."""
         each = len(self.grid) ** len(self.models)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
+import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -98,3 +100,25 @@ def test_weights_are_chosen_by_the_scores_that_dial_eval_gives_and_all_are_told(
     assert rows[-1]["scores"] == pytest.approx(expected)
     assert {path.name for path in out.iterdir()} >= {"model.safetensors", "modules.json"}
     assert not (out / ".candidate").exists()
+
+
+def test_ctrl_c_while_candidates_are_scored_leaves_nothing(
+    model: Path, pairs: Path, train: Train, scripts: Path, environment, tmp_path: Path
+):
+    a, home = tmp_path / "a", tmp_path / "home"
+    train("--model", model, *CPU, "--max-steps", 1, "-o", a, pairs, small=False)
+    home.mkdir()
+    grid = ",".join(str(step / 99) for step in range(100))
+    line = [scripts / "dialtools", "merge", model, a, "--choose-on", pairs, "--grid", grid, *CPU]
+    line += ["-o", home / "m"]
+    process = subprocess.Popen(
+        list(map(str, line)), stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    )
+    deadline = time.monotonic() + 300
+    while not list(home.glob(".m.*/.candidate/model.safetensors")):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
+    assert process.returncode == -signal.SIGINT
+    assert not list(home.iterdir())
