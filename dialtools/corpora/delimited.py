@@ -25,6 +25,11 @@ DELIMITERS = {"csv": ",;\t", "tsv": "\t"}
 """What may stand between fields; spreadsheets write `;` where the comma is the decimal sign."""
 SEP = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE | re.DOTALL)
 UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+BYTES_A_LINE = 256
+FEW_LINES = 10_000
+"""A row may have so many lines, or as many as fill it if each has BYTES_A_LINE; else a quote is
+open, and the rest of the file need not be read to tell.
+"""
 NOT_UTF8 = "--encoding cp1252 reads what Excel writes on Windows"
 
 
@@ -109,6 +114,7 @@ class _Lines:
         self.name, self.policy = name, policy
         self.number = self.quotes = self.size = 0
         self.most = bounds.most("line")
+        self.most_lines = max(FEW_LINES, self.most // BYTES_A_LINE)
         self.first: int | None = None
         bom = stream.peek(2)[:2]
         self.encoding = logs.encoding or UTF16.get(bom, "utf-8")
@@ -125,9 +131,10 @@ class _Lines:
         self.first = self.first or self.number
         self.quotes += line.count('"')
         self.size += len(line)
-        if self.size > self.most:
+        lines = self.number - self.first + 1
+        if self.size > self.most or lines > self.most_lines:
             where = Where(self.name, self.first)
-            what = "a quote that never closes, or a row longer than"
+            what = f"a quote that never closes ({lines:,} lines on), or a row longer than"
             raise bounds.beyond("line", what, where=where)
         return line
 

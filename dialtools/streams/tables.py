@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from dialtools.errors import DataError
 from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.full import scratch_file
-from dialtools.streams.sound import checked
+from dialtools.streams.sound import CHUNK_BYTES, checked
 
 BATCH_ROWS = 4096
 SPOOL_BYTES = 1 << 20
@@ -36,10 +36,40 @@ def parquet_batches(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordB
     """
     with _damage("parquet", path):
         if Path(path).suffix == ".parquet" and Path(path).is_file():  # a FIFO is opened once
-            yield from pq.ParquetFile(path).iter_batches(batch_size=BATCH_ROWS)
+            yield from _parquet_batches(pq.ParquetFile(path))
             return
         with _spooled(stream) as spool:
-            yield from pq.ParquetFile(spool).iter_batches(batch_size=BATCH_ROWS)
+            yield from _parquet_batches(pq.ParquetFile(spool))
+
+
+def _parquet_batches(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+    """Yield batches of as many rows as do not fill memory, by what the file says of its rows."""
+    groups = (file.metadata.row_group(i) for i in range(file.num_row_groups))
+    longest = max((_row_bytes(group) for group in groups if group.num_rows), default=0)
+    rows = CHUNK_BYTES // max(1, int(longest))
+    yield from file.iter_batches(batch_size=min(max(1, rows), BATCH_ROWS))
+
+
+def _row_bytes(group: pq.RowGroupMetaData) -> float:
+    """Return the bytes of a row: their mean, with the longest of which all could be copies."""
+    columns = (group.column(i) for i in range(group.num_columns))
+    return group.total_byte_size / group.num_rows + sum(map(_repeated_bytes, columns))
+
+
+def _repeated_bytes(column: pq.ColumnChunkMetaData) -> float:
+    """Return what a value may take that is stored once, and stands in every row.
+
+    Values of up to 4 KB show among the statistics; none are longer than the dictionary, of which
+    the size on the disk alone is told.
+    """
+    told = column.statistics
+    if not column.has_dictionary_page or column.physical_type != "BYTE_ARRAY":
+        return 0
+    if told is not None and told.has_min_max:
+        return 0
+    packed = column.data_page_offset - column.dictionary_page_offset
+    share = packed / max(1, column.total_compressed_size)
+    return column.total_uncompressed_size * min(1, max(0, share))
 
 
 @checked

@@ -320,8 +320,7 @@ def test_every_command_that_loads_a_model_refuses_half_of_one(
     assert "16 missing" in told("dial-embed", "--model", folder, "-o", "e.parquet")
     assert "16 missing" in told("dial-train", "--model", folder, "-o", "new", pairs)
     assert "16 missing" in told("dial-eval", "finetune", "intent", "--model", folder, *tune)
-    # the pairs that were read are kept for --resume
-    assert {file.name for file in tmp_path.iterdir()} == {"model", "rows.jsonl", "new.partial"}
+    assert {file.name for file in tmp_path.iterdir()} == {"model", "rows.jsonl"}
 
 
 def test_vectors_that_are_no_numbers_are_not_written(

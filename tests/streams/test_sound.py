@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dialtools.errors import DataError
 from dialtools.streams import sound as room
+from dialtools.streams import tables
 from dialtools.streams.sound import Unsound, checked, checked_schema, pieces, sound
 
 TEXTS = (pa.string(), pa.large_string())
@@ -271,3 +274,23 @@ def test_a_row_is_never_cut_and_refused_beyond_what_a_record_may_be(
     monkeypatch.setattr(room, "ROW_BYTES", size - 1)
     with pytest.raises(Unsound, match="a row of 0 MiB, more than 0"):
         list(pieces(row))
+
+
+@pytest.mark.parametrize("stored", ["once", "in every row"])
+def test_a_parquet_file_that_says_how_long_its_rows_are_is_read_by_a_few_at_a_time(
+    stored: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    rows, long = 300, "a" * 8192  # longer than what is told of among a column's statistics
+    path = tmp_path / "t.parquet"
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array([long]))
+    if stored == "in every row":
+        column = column.dictionary_decode()
+    pq.write_table(pa.table({"text": column}), path, compression="zstd", store_schema=False)
+    assert path.stat().st_size < len(long)
+    monkeypatch.setattr(tables, "CHUNK_BYTES", 1 << 18)
+    with path.open("rb") as stream:
+        batches = list(tables.parquet_batches(stream, str(path)))
+    assert {text for batch in batches for text in batch["text"].to_pylist()} == {long}
+    assert sum(batch.num_rows for batch in batches) == rows
+    # of what is stored once the size is an estimate
+    assert max(batch.num_rows for batch in batches) <= 3 * (1 << 18) // len(long)
