@@ -204,9 +204,9 @@ class Counting:
         while self.thread.is_alive():  # short waits, so that a signal is heard
             self.thread.join(0.05)
 
-    def _results(self, query: str) -> Iterator[pa.RecordBatch]:
+    def _results(self, query: str, rows: int = ROWS_A_BATCH) -> Iterator[pa.RecordBatch]:
         try:
-            yield from _filled(self.connection.sql(query).to_arrow_reader(DUCKDB_ROWS))
+            yield from self.connection.sql(query).to_arrow_reader(rows)
         except (duckdb.Error, OSError) as error:
             raise _as_ours(error) from None
 
@@ -217,13 +217,15 @@ class Counting:
     def ranked(self, limit: int | None = None) -> Iterator[tuple[pa.Array, np.ndarray]]:
         """Yield texts and counts in batches: falling counts, then the texts by code point."""
         top = "" if limit is None else f"LIMIT {limit}"
-        for batch in self._results(f"SELECT text, n FROM counts ORDER BY n DESC, text {top}"):
-            yield batch["text"], np.asarray(batch["n"])
+        yield from self._counts(f"SELECT text, n FROM counts ORDER BY n DESC, text {top}")
 
     def unordered(self, limit: int | None = None) -> Iterator[tuple[pa.Array, np.ndarray]]:
         """Yield texts and counts in batches, in no order."""
         some = "" if limit is None else f"LIMIT {limit}"
-        for batch in self._results(f"SELECT text, n FROM counts {some}"):
+        yield from self._counts(f"SELECT text, n FROM counts {some}")
+
+    def _counts(self, query: str) -> Iterator[tuple[pa.Array, np.ndarray]]:
+        for batch in _filled(self._results(query, DUCKDB_ROWS)):
             yield batch["text"], np.asarray(batch["n"])
 
     def spectrum(self, source: int | None = None) -> Spectrum:
