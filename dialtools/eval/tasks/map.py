@@ -38,7 +38,8 @@ def evaluate(options: PlotOptions) -> Map:
     """Return the map of the rows of an embedding file.
 
     Raises:
-        DataError: if there are fewer than three rows, or rows of several parts and none is chosen.
+        DataError: if there are fewer than three rows, or rows of several parts and none is chosen;
+            if the vectors have one dimension, or are all the same.
     """
     source = read_embeddings(options.inputs)
     part = source
@@ -48,6 +49,7 @@ def evaluate(options: PlotOptions) -> Map:
     if len(rows) < 3:
         raise DataError(f"{len(rows)} rows: a map has three or more", where=part.name)
     vectors_ND = unit(part.vector(options.vectors) if options.vectors else part.matrix)[rows]
+    _check_spread(vectors_ND, part.name)
     chosen = part.select(rows)
     nothing = [""] * len(rows)
     return Map(
@@ -56,6 +58,13 @@ def evaluate(options: PlotOptions) -> Map:
         texts=[_text(value) for value in chosen.columns.get(options.text, nothing)],
         title=part.name,
     )
+
+
+def _check_spread(vectors_ND: np.ndarray, path: str) -> None:
+    if vectors_ND.shape[1] < 2:
+        raise DataError("vectors of one dimension: a map has two", where=path)
+    if np.ptp(vectors_ND, axis=0).max() < np.finfo(np.float32).eps:
+        raise DataError("all rows have the same vector: there is nothing to map", where=path)
 
 
 def _text(value: Any) -> str:
