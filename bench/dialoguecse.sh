@@ -52,7 +52,7 @@ if [[ -n $start ]]; then
   train adapt --method mlm --model "$start" --max-steps "$steps" utterances.arrow
 else
   start=start rate=5e-4 freeze=0 steps=$((steps * 3))
-  train start --max-steps 0 utterances.arrow
+  train start --encoder transformer --max-steps 0 utterances.arrow
   train adapt --method mlm --model start --lr 1e-3 --max-steps "$steps" utterances.arrow
 fi
 

@@ -17,6 +17,7 @@ from side_by_side import compare
 
 from dialtools.embed.shard import Settings, encode_turns
 from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.loading import load_encoder
 
 PEER = "sentence-transformers encode"
 BATCH_TOKENS = 1024
@@ -47,7 +48,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     texts = read_texts(options.texts, options.n)
-    ours = partial(embedded, Encoder.load(options.model), texts)
+    ours = partial(embedded, load_encoder(options.model), texts)
     peer = SentenceTransformer(options.model, device="cpu")
 
     theirs = peer.encode(texts, normalize_embeddings=True)

@@ -24,6 +24,7 @@ from sentence_transformers import SentenceTransformer
 from side_by_side import compare
 
 from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.loading import load_encoder
 from dialtools.eval.labelled import Labelled
 from dialtools.eval.tasks.intent import prototype_hits
 from dialtools.metrics.episodes import sample
@@ -101,7 +102,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     parts = [read_part(options.labelled, split) for split in ("train", "test")]
-    encoder = Encoder.load(options.model)
+    encoder = load_encoder(options.model)
     peer = SentenceTransformer(options.model, device="cpu")
 
     timed = options.reference_episodes

@@ -22,7 +22,7 @@ train() { trained "$@" sentences.jsonl; }
 
 for seed in $seeds; do
   from=(--model "start-$seed" --seed "$seed")
-  train "start-$seed" --max-steps 0 --seed "$seed"
+  train "start-$seed" --encoder transformer --max-steps 0 --seed "$seed"
   train "words-$seed" --method mlm --lr 1e-3 --batch-size 64 --max-steps "$steps" "${from[@]}"
   train "simcse-$seed" --method simcse --pooling mean --lr 3e-4 --max-steps "$((steps / 4))" "${from[@]}"
   for name in start words simcse; do

@@ -32,7 +32,7 @@ from sentence_transformers.losses import MultipleNegativesRankingLoss
 from side_by_side import Run, Work, compare
 from transformers import TrainerCallback
 
-from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.loading import load_encoder
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
 from dialtools.streams.sinks import write_records
@@ -95,7 +95,7 @@ def ours(options: argparse.Namespace, pairs: Pairs, folder: Path, precision: str
         device="cpu",
         grad_cache="off",
     )
-    encoder = Encoder.load(options.model)
+    encoder = load_encoder(options.model)
     spool(folder / precision, read_chunks(settings.inputs), Policy())
     tokenise_store(folder / precision, encoder.tokenizer)
     store = Store(folder / precision)

@@ -2,6 +2,7 @@ r"""dial-train - train a dialogue encoder on positive pairs
 
   dial-pairs --window 1,2,3 corpus.jsonl | dial-train
   dial-train --model bert-base-uncased -o dse/ pairs.arrow
+  dial-train --model minilm/ --encoder static -o table/ pairs.arrow
   dial-pairs --window 1,2,3 corpus.jsonl | \
     dial-train --method wmdc --model bert-base-uncased -o wmdc/
   dial-train --method simcse --model minilm/ --batch-size 128 utterances.jsonl
@@ -19,9 +20,12 @@ them. A recipe holds the published values of a method; flags override it, and
 --print-config shows the result and where each value came from. DialogueCSE
 and the siamese nets also read `follow` (turns after the response) and
 `negatives`; records of `text` are pairs of a text with itself, of which
-masked words and SimCSE learn. Without --model a small encoder and its
-tokenizer are trained from nothing. The model directory loads in dialtools,
-transformers and sentence-transformers; its path is printed to stdout.
+masked words and SimCSE learn. Without --model an encoder and its tokenizer
+are trained from nothing: a static one, a vector for each token of which a
+text is the average, in minutes of a CPU; a small transformer where there is
+a GPU. The model directory loads in dialtools and sentence-transformers, a
+transformer in transformers, a static one in model2vec; its path is printed
+to stdout.
 
 A run that is stopped leaves what it has done in DIR.partial/, and --resume
 goes on from there: it ends in the files of an unbroken run, byte for byte but

@@ -10,8 +10,9 @@ import numpy as np
 
 from dialtools.corpora.turns import Record, column_of_turns
 from dialtools.embed.shard import Settings, encode_turns
-from dialtools.encoder.device import choose_device, choose_precision, default_batch_tokens
+from dialtools.encoder.device import choose_device, choose_precision
 from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.options import PieceOptions
 
 
@@ -30,12 +31,12 @@ def open_model(
         field, of the length that they have.
     """
     device = choose_device(options.device)
-    encoder = Encoder.load(str(path), max_length=max_length).to(device)
+    encoder = load_encoder(str(path), max_length=max_length).to(device)
     settings = Settings(
         max_length=encoder.max_length,
         normalize=False,
         float16_round=False,
-        batch_tokens=options.batch_tokens or default_batch_tokens(device),
+        batch_tokens=options.batch_tokens or encoder.usual_batch_tokens,
         precision=choose_precision(options.precision, device),
     )
     return partial(_field_vectors, encoder, settings)

@@ -8,8 +8,9 @@ from typing import Any
 
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.shard import Settings
-from dialtools.encoder.device import choose_device, choose_precision, default_batch_tokens
+from dialtools.encoder.device import choose_device, choose_precision
 from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.word_vectors import WordVectors
 
 
@@ -36,7 +37,7 @@ def load_model(options: EmbedOptions) -> Model:
     if Path(options.model).is_file():
         encoder = WordVectors.load(options.model)
     else:
-        encoder = Encoder.load(
+        encoder = load_encoder(
             options.model,
             pooling=options.pooling,
             max_length=options.max_length,
@@ -45,7 +46,7 @@ def load_model(options: EmbedOptions) -> Model:
     settings = Settings(
         max_length=encoder.max_length,
         normalize=encoder.normalize if options.normalize is None else options.normalize,
-        batch_tokens=options.batch_tokens or default_batch_tokens(device),
+        batch_tokens=options.batch_tokens or encoder.usual_batch_tokens,
         precision=choose_precision(options.precision, device),
         float16_round=options.float16_round,
     )

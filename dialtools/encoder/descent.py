@@ -13,7 +13,12 @@ WEIGHTS = (".safetensors", ".bin")
 
 
 def content(model: Path) -> str:
-    """Return digests of the weights and the tokenizer of a model directory, in one line."""
+    """Return digests of the weights and the tokenizer of a model, in one line.
+
+    Of a file of word vectors its own.
+    """
+    if model.is_file():
+        return f"{model.name}:{digest(model)[:8]}"
     files = sorted(file for pattern in FILES for file in model.glob(pattern))
     return " ".join(f"{file.name}:{digest(file)[:8]}" for file in files)
 

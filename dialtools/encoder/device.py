@@ -50,8 +50,3 @@ def autocast(device: torch.device, precision: str) -> AbstractContextManager[obj
     if precision == "float32":
         return nullcontext()
     return torch.autocast(device.type, DTYPES[precision])
-
-
-def default_batch_tokens(device: torch.device) -> int:
-    """Return padded tokens a batch: what stays in the cache of a CPU, what fills a GPU."""
-    return 1024 if device.type == "cpu" else 32768

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from dialtools.catalog import lookup
-from dialtools.encoder.catalog import POOLINGS, USUAL_POOLING
-from dialtools.encoder.pretrained import load_pretrained, model_folder
+from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.randomness import seeded
-from dialtools.encoder.stated import Stated, read_stated
 from dialtools.encoder.tokens import SPEAKER_TOKENS, SpecialTokens, lower_cased
-from dialtools.errors import ConfigError, ModelError
+from dialtools.errors import ConfigError
 
 LONGEST = 512
 """Tokens of a text at most where neither model nor tokenizer states fewer: BERT's positions."""
+LAYER_FLOATS = 34
+"""Activations that a layer keeps for backward, in units of its width a token."""
 POSITIONS_AFTER_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet")
 """Kinds whose positions begin behind that of padding, so that two of them are never a token's."""
 
@@ -68,6 +67,28 @@ class Encoder(nn.Module):
     @property
     def device(self) -> torch.device:
         return next(self.backbone.parameters()).device
+
+    @property
+    def positions(self) -> int:
+        """The longest sequence that there are positions for."""
+        return positions(self.backbone.config)
+
+    @property
+    def shape(self) -> str:
+        """How deep and wide it is, in words."""
+        layers = getattr(self.backbone.config, "num_hidden_layers", "?")
+        return f"{layers} layers x {self.dimension}"
+
+    @property
+    def usual_batch_tokens(self) -> int:
+        """Padded tokens a batch: what stays in the cache of a CPU, what fills a GPU."""
+        return 1024 if self.device.type == "cpu" else 32768
+
+    @property
+    def floats_a_token(self) -> int:
+        """Activations that are kept for backward, of each token."""
+        layers = getattr(self.backbone.config, "num_hidden_layers", 12)
+        return layers * self.dimension * LAYER_FLOATS
 
     def forward(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
         """Return (N, D) float32 pooled vectors."""
@@ -148,65 +169,6 @@ class Encoder(nn.Module):
             self.tokenizer.convert_tokens_to_ids(token) for token in SPEAKER_TOKENS.values()
         )
         self.role_tokens = (system, user, system)  # who is unknown speaks as the system does
-
-    @classmethod
-    def load(
-        cls,
-        name: str,
-        *,
-        pooling: str | None = None,
-        max_length: int | None = None,
-        trust_remote_code: bool = False,
-    ) -> Encoder:
-        """Load any encoder that transformers can, with the pooling and length its directory states.
-
-        Args:
-            name: a directory, or a name that is in the local cache; nothing is downloaded.
-
-        Raises:
-            ModelError: if it is not there, or is damaged.
-        """
-        folder = model_folder(name)
-        stated = read_stated(folder, pooling=pooling)
-        backbone, tokenizer = load_pretrained(
-            stated.transformer, trust_remote_code=trust_remote_code
-        )
-        usual = int(min(tokenizer.model_max_length, LONGEST))
-        wished = max_length or stated.max_length or usual
-        encoder = cls(
-            backbone,
-            tokenizer,
-            pooling=pooling or stated.pooling or USUAL_POOLING,
-            max_length=min(wished, positions(backbone.config)),
-            normalize=stated.normalize,
-            lower_case=stated.lower_case,
-        )
-        _check_stated(encoder, stated, folder)
-        if stated.speaker_tokens:
-            encoder.use_speaker_tokens()
-        return encoder
-
-
-def _check_stated(encoder: Encoder, stated: Stated, folder: Path) -> None:
-    """Refuse what a folder states and its encoder cannot do.
-
-    Raises:
-        ModelError: naming the file.
-    """
-    special = encoder.special
-    least = len(special.prefix) + len(special.suffix) + 1
-    if stated.max_length and stated.max_length < least:
-        message = f"max_seq_length: expected {least} or more, got {stated.max_length}"
-        raise ModelError(message, where=stated.max_length_file)
-    if stated.dimension not in (None, encoder.dimension):
-        message = (
-            f"pooling of {stated.dimension} dimensions, but the encoder has {encoder.dimension}"
-        )
-        raise ModelError(message, where=folder)
-    known = encoder.tokenizer.get_vocab()
-    if stated.speaker_tokens and not all(token in known for token in SPEAKER_TOKENS.values()):
-        message = "options.speaker-tokens: true, but the tokenizer does not know them"
-        raise ModelError(message, where=folder / "dialtools.json")
 
 
 def positions(config: Any) -> int:

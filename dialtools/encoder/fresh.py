@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import torch
@@ -32,8 +33,11 @@ def train_tokenizer(texts: Sequence[str], *, vocab_size: int) -> Any:
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    normalised = map(tokenizer.normalizer.normalize_str, texts)
-    counts = Counter(c for text in normalised for c in text if not c.isspace())
+    counts: Counter[str] = Counter()
+    for word, times in Counter(chain.from_iterable(text.split(" ") for text in texts)).items():
+        for c in tokenizer.normalizer.normalize_str(word):
+            counts[c] += times
+    counts = Counter({c: n for c, n in counts.items() if not c.isspace()})
     by_frequency = sorted(counts, key=lambda c: (-counts[c], c))
     alphabet = sorted(by_frequency[:ALPHABET])
     # the trainer (tokenizers 0.23) numbers "##c" in the order of a hash map; given first, they

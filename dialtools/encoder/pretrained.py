@@ -92,7 +92,7 @@ def load_pretrained(folder: Path, *, trust_remote_code: bool) -> tuple[Any, Any]
         raise ModelError(message, where=folder) from None
     _drop_missing_pooler(backbone, report["missing_keys"])
     _refuse_misfit(backbone, report, held, folder)
-    _check_tokenizer(tokenizer, backbone.get_input_embeddings().num_embeddings, folder)
+    check_tokenizer(tokenizer, backbone.get_input_embeddings().num_embeddings, folder)
     return backbone, tokenizer
 
 
@@ -303,7 +303,7 @@ def _refuse_misfit(backbone: Any, report: dict[str, Any], held: Held, folder: Pa
         raise ModelError(f"weights in {kinds}, not in floating point: {a_few(odd)}", where=folder)
 
 
-def _check_tokenizer(tokenizer: Any, rows: int, folder: Path) -> None:
+def check_tokenizer(tokenizer: Any, rows: int, folder: Path) -> None:
     """Refuse a tokenizer that is broken, or whose ids the model does not know.
 
     Raises:

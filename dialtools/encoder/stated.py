@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dialtools.encoder.catalog import POOLINGS
+from dialtools.encoder.catalog import POOLINGS, USUAL_POOLING
 from dialtools.encoder.sidefile import SideFile, as_json, read_json
 from dialtools.errors import ModelError
 
@@ -26,7 +26,9 @@ LENGTH_FILES = tuple(
     for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
 """Where sentence-transformers states max_seq_length, beside the weights."""
-KNOWN_MODULES = ("Transformer", "Pooling", "Normalize", "Dropout")
+STATIC = "StaticEmbedding"
+"""What sentence-transformers calls a static encoder."""
+KNOWN_MODULES = ("Transformer", "Pooling", "Normalize", "Dropout", STATIC)
 """What may stand in modules.json; dropout does nothing after training."""
 MOST_MODULES = 64
 BY_HAND = "--pooling NAME takes the encoder with a pooling of your own, and nothing behind it"
@@ -38,6 +40,7 @@ class Stated:
 
     Attributes:
         transformer: the folder of weights and tokenizer, in or below that of the model.
+        static: it is a table of vectors, no transformer.
         pooling, max_length: None where it states none.
         max_length_file: who states max_length.
         dimension: the length of vectors that pooling was made for.
@@ -46,6 +49,7 @@ class Stated:
     """
 
     transformer: Path
+    static: bool = False
     pooling: str | None = None
     max_length: int | None = None
     max_length_file: Path | None = None
@@ -63,7 +67,8 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
             model has a part that is not known here.
     """
     modules = read_modules(folder / "modules.json")
-    transformer = folder / modules.get("Transformer", "")
+    static = STATIC in modules or (not modules and _is_model2vec(folder))
+    transformer = folder / modules.get(STATIC if static else "Transformer", "")
     stated_pooling = dimension = None
     if pooling is None:
         _refuse_unknown(modules, folder / "modules.json")
@@ -76,14 +81,31 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
     training = SideFile.read(folder / "dialtools.json").tables("options")
     return Stated(
         transformer=transformer,
+        static=static,
         pooling=stated_pooling,
         max_length=length.count("max_seq_length") if length else None,
         max_length_file=length.path if length else None,
         dimension=dimension,
-        normalize="Normalize" in modules,
+        normalize="Normalize" in modules or (static and _normalizes(folder)),
         speaker_tokens=training.flag("speaker-tokens"),
         lower_case=length.flag("do_lower_case") if length else False,
     )
+
+
+def _normalizes(folder: Path) -> bool:
+    return SideFile.read(folder / "config.json").flag("normalize")
+
+
+def is_static(folder: Path) -> bool:
+    """Tell whether a folder states a static encoder; a damaged one does not."""
+    try:
+        return read_stated(folder, pooling=USUAL_POOLING).static
+    except ModelError:
+        return False
+
+
+def _is_model2vec(folder: Path) -> bool:
+    return SideFile.read(folder / "config.json").table.get("model_type") == "model2vec"
 
 
 def read_modules(path: Path) -> dict[str, str]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from dialtools.errors import ModelError
 
+BERTS = ("BertNormalizer", "BertPreTokenizer", "WordPiece")
+"""Parts of tokenizers that see no further than from one blank to the next."""
 SPEAKER_TOKENS = {"user": "[USR]", "system": "[SYS]"}
 
 
@@ -21,6 +24,12 @@ class SpecialTokens:
     suffix: np.ndarray
     separator: np.ndarray
     pad: int
+
+    @classmethod
+    def none(cls, pad: int) -> SpecialTokens:
+        """Nothing around a text and between turns; `pad` fills rows."""
+        nothing = np.zeros(0, np.int32)
+        return cls(prefix=nothing, suffix=nothing, separator=nothing, pad=pad)
 
     @classmethod
     def of(cls, tokenizer: Any) -> SpecialTokens:
@@ -72,17 +81,50 @@ def tokenise(tokenizer: Any, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarr
         flat (tokens,) int32 ids, and (N+1,) int64 offsets: text i is ids[offsets[i]:offsets[i+1]].
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is not None:
-        backend.no_truncation()
-        backend.no_padding()
-        encodings = backend.encode_batch_fast(list(texts), add_special_tokens=False)
-        rows = [encoding.ids for encoding in encodings]
-    else:
-        rows = [_ids(tokenizer, text, special=False) for text in texts]
+    if backend is None:
+        return _flat([_ids(tokenizer, text, special=False) for text in texts])
+    backend.no_truncation()
+    backend.no_padding()
+    if _words_stand_alone(backend):
+        return _tokenise_words(backend, texts)
+    return _encoded(backend, texts)
+
+
+def _words_stand_alone(backend: Any) -> bool:
+    """Tell whether what lies between two blanks is tokenised the same wherever it stands."""
+    kinds = (backend.normalizer, backend.pre_tokenizer, backend.model)
+    if tuple(type(part).__name__ for part in kinds) != BERTS:
+        return False
+    return not any(" " in token.content for token in backend.get_added_tokens_decoder().values())
+
+
+def _tokenise_words(backend: Any, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Tokenise each distinct word once: the same ids, in a tenth of the time.
+
+    Words end at blanks (U+0020) alone: what else ends one is the tokenizer's to say.
+    """
+    parts = [text.split(" ") for text in texts]
+    words = list(chain.from_iterable(parts))
+    numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
+    ids, ends = _encoded(backend, list(numbers))
+    place = np.fromiter(map(numbers.__getitem__, words), np.int64, len(words))
+    starts, sizes = ends[:-1][place], np.diff(ends)[place]
+    word_ends = np.concatenate([[0], np.cumsum(sizes)])
+    within = np.arange(word_ends[-1]) - np.repeat(word_ends[:-1] - starts, sizes)
+    offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)])
+    return ids[within], word_ends[offsets]
+
+
+def _encoded(backend: Any, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    encodings = backend.encode_batch_fast(list(texts), add_special_tokens=False)
+    return _flat([encoding.ids for encoding in encodings])
+
+
+def _flat(rows: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return lists of ids one behind the other, and where each begins and the last ends."""
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum([len(row) for row in rows], out=offsets[1:])
-    flat = np.fromiter((i for row in rows for i in row), np.int32, int(offsets[-1]))
-    return flat, offsets
+    return np.fromiter(chain.from_iterable(rows), np.int32, int(offsets[-1])), offsets
 
 
 def assemble(

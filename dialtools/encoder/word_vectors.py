@@ -22,13 +22,14 @@ class WordVectors:
     """An encoder of averages; a text's words are lower-cased, those that are not known are skipped.
 
     Attributes:
-        max_length, pooling, normalize, role_tokens: as `Encoder` has them.
+        max_length, pooling, normalize, role_tokens, usual_batch_tokens: as `Encoder` has them.
     """
 
     max_length = 1 << 30  # an average has no end
     pooling = "mean"
     normalize = False
     role_tokens = None
+    usual_batch_tokens = 0
 
     def __init__(self, words: dict[str, int], matrix_VD: np.ndarray) -> None:
         self.words = words

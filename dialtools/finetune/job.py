@@ -12,7 +12,7 @@ from dialtools.encoder.device import settled_precision
 from dialtools.encoder.encoder import Encoder
 from dialtools.finetune.options import FinetuneOptions
 from dialtools.finetune.task import Task
-from dialtools.finetune.tune import Tuner, load_encoder
+from dialtools.finetune.tune import Tuner, open_encoder
 from dialtools.streams.job import Job
 from dialtools.streams.provenance import Inputs, describe
 from dialtools.streams.resume import Piece, Work
@@ -76,7 +76,7 @@ class Runs:
     def take(self) -> Iterator[Piece]:
         """Yield each run once it is finished."""
         for model in self.options.model:
-            yield from self._of_model(model, load_encoder(model, self.task))
+            yield from self._of_model(model, open_encoder(model, self.task))
 
     def _of_model(self, model: str, encoder: Encoder) -> Iterator[Piece]:
         weights = encoder.digest()  # as loaded: training changes them

@@ -15,9 +15,10 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.batches import pad, token_batches
-from dialtools.encoder.device import autocast, choose_device, choose_precision, default_batch_tokens
+from dialtools.encoder.device import autocast, choose_device, choose_precision
 from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.randomness import seeded
 from dialtools.errors import DataError, ModelError
 from dialtools.finetune.options import FinetuneOptions
@@ -84,12 +85,12 @@ class Tuner:
         options = self.task.options
         self.device = choose_device(options.device)
         self.precision = choose_precision(options.precision, self.device)
-        self.batch_tokens = options.batch_tokens or default_batch_tokens(self.device)
         self.task.cut = 0
         self.train = self._tokens(self.task.train)
         self.test = self._tokens(self.task.test)
         self.start = _copy(self.encoder)
         self.encoder.to(self.device)
+        self.batch_tokens = options.batch_tokens or self.encoder.usual_batch_tokens
 
     def _tokens(self, items: Items) -> _Rows:
         return _Rows(self.task.sequences(self.encoder, items), items.truth)
@@ -241,10 +242,10 @@ def _copy(module: nn.Module) -> dict[str, Tensor]:
     return {name: value.detach().clone() for name, value in module.state_dict().items()}
 
 
-def load_encoder(name: str, task: Task[Any]) -> Encoder:
+def open_encoder(name: str, task: Task[Any]) -> Encoder:
     """Load the encoder to start from, with the pooling of the task and its longest side."""
     options = task.options
-    return Encoder.load(
+    return load_encoder(
         name,
         pooling=options.pooling,
         max_length=task.longest,

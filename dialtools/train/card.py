@@ -18,7 +18,7 @@ tags: [sentence-transformers, feature-extraction, dialogue, dialtools]
 
 # A dialogue encoder
 
-Made by dialtools {version}: recipe `{method}` from {start}, {learnt}.{replaced}{saved}
+Made by dialtools {version}: recipe `{method}` from {start} ({shape}), {learnt}.{replaced}{saved}
 
 ```sh
 dial-embed --model . texts.jsonl -o embeddings.parquet
@@ -60,7 +60,8 @@ def card(
     return TEMPLATE.format(
         version=version,
         method=options.method,
-        start=f"`{options.model}`" if options.model else "a fresh encoder",
+        start=f"`{options.model}`" if options.model else "nothing",
+        shape=encoder.shape,
         replaced=_replaced(options),
         saved=_saved(options),
         learnt=f"{counted(pairs, 'pair')}, {counted(steps, 'step')}",
@@ -73,7 +74,7 @@ def card(
 
 
 def _replaced(options: TrainOptions) -> str:
-    """Return the sentence on what a fresh encoder replaced of the recipe, or nothing."""
+    """Return the sentence on what the preset replaced of the recipe, or nothing."""
     values = [
         f"{key} {pair.fresh} (not {pair.published})" for key, pair in replaced(options).items()
     ]

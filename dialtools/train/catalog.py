@@ -29,9 +29,26 @@ HEADS = {
     "none": HeadEntry(f"{_HEADS}:none", "no head"),
 }
 
+
+@dataclass(frozen=True)
+class OptimiserEntry(Entry):
+    """An optimiser: from groups of parameters and a rate to what takes the steps.
+
+    Attributes:
+        lazy: it takes the gradients of some rows of a table for those of the whole.
+    """
+
+    lazy: bool = False
+
+
 OPTIMISERS = {
-    "adam": Entry("torch.optim:Adam", "Adam, its weight decay part of the gradient"),
-    "adamw": Entry("torch.optim:AdamW", "Adam with decoupled weight decay"),
+    "adam": OptimiserEntry("torch.optim:Adam", "Adam, its weight decay part of the gradient"),
+    "adamw": OptimiserEntry("torch.optim:AdamW", "Adam with decoupled weight decay"),
+    "lazy-adam": OptimiserEntry(
+        "dialtools.train.lazy_adam:LazyAdam",
+        "Adam, of a static encoder only the rows of the batch's tokens",
+        lazy=True,
+    ),
 }
 
 _SCHEDULES = "dialtools.train.optimiser"

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dialtools.encoder.encoder import Encoder
-from dialtools.encoder.pretrained import look_over, model_folder
+from dialtools.encoder.loading import look_over_model
 from dialtools.encoder.stated import read_stated
 from dialtools.errors import DataError
 from dialtools.streams.atomic import atomic_directory
@@ -31,8 +31,8 @@ from dialtools.streams.provenance import Inputs, digest
 from dialtools.train.data.spool import spool, tokenise_store, write_json
 from dialtools.train.data.store import COLUMNS, Store, is_finished, placeholders
 from dialtools.train.options import TrainOptions, objective_entry
-from dialtools.train.prepare import describe_fresh, load_start, ready_encoder
-from dialtools.train.recipe import fresh_note
+from dialtools.train.prepare import as_wished, describe_start, load_start, ready_encoder
+from dialtools.train.recipe import preset_note
 
 MOST_PLACEHOLDERS = 1000
 """Each becomes a token; slots of a corpus are dozens, braces in ordinary texts are any number."""
@@ -85,9 +85,10 @@ def gather(
             if (place / STDIN).is_file():
                 note_stdin(json.loads((place / STDIN).read_text()))
             encoder = ready_encoder(start, place, options)
-            for line in _fresh_lines(encoder, options):
-                tell(line)
             store = _tokenised(place, encoder)
+        encoder = as_wished(encoder, store, options)
+        for line in filter(None, (describe_start(encoder, options), preset_note(options))):
+            tell(line)
         validation = _validation(folder / VALIDATION, options, encoder, policy)
     train, held = divide(store, options)
     if validation is None and len(held):
@@ -96,13 +97,6 @@ def gather(
     if options.validate and validation:
         skipped += validation[0].counts["skipped"]
     return Gathered(encoder, store, train, validation, skipped)
-
-
-def _fresh_lines(encoder: Encoder, options: TrainOptions) -> list[str]:
-    """Return what to tell of an encoder that begins from nothing."""
-    if options.model:
-        return []
-    return [line for line in (describe_fresh(encoder), fresh_note(options)) if line]
 
 
 @contextmanager
@@ -130,9 +124,12 @@ def cache_key(options: TrainOptions, inputs: Sequence[Mapping[str, Any]]) -> str
     """
     if not all("blake2b" in file for file in inputs):
         return None
-    file = Path(options.model or "") / "tokenizer.json"
+    model = Path(options.model or "")
+    file = model / "tokenizer.json"
     tokenizer = f"{options.model} {options.vocab_size}"
-    if options.model and file.is_file():
+    if model.is_file():
+        tokenizer = digest(model)
+    elif options.model and file.is_file():
         lower_case = read_stated(file.parent, pooling=options.pooling).lower_case
         tokenizer = digest(file) + " lower" * lower_case
     parts = [
@@ -230,9 +227,8 @@ def check_inputs(options: TrainOptions) -> None:
     Raises:
         DataError: for an input that is not there. ModelError: for a model.
     """
-    if options.model:
-        folder = model_folder(options.model)
-        look_over(read_stated(folder, pooling=options.pooling).transformer)
+    if options.model and not Path(options.model).is_file():
+        look_over_model(options.model, pooling=options.pooling)
     for path in (*options.inputs, *filter(None, [options.validate])):
         if path != "-" and not Path(path).exists():
             raise DataError("no such file or directory", where=path)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from torch import Tensor, nn
+from torch import Tensor
 
 from dialtools.encoder.device import autocast
 from dialtools.encoder.randomness import seeded
@@ -20,7 +21,6 @@ from dialtools.train.saved import Saved
 
 ACTIVATION_BUDGET = 2 << 30  # bytes of a batch's activations that `auto` keeps in memory
 FAR_APART = 0x9E3779B1  # odd, so that no two seeds below 2**32 meet before billions of steps
-LAYER_FLOATS = 34  # activations a layer keeps for backward, in units of the hidden size a token
 
 
 @dataclass
@@ -97,12 +97,23 @@ class Trainer:
             NotFinite: before the weights are touched.
         """
         self.encoder.train()
-        while self.step < self.total:
-            yield self._one_step()
+        with ThreadPoolExecutor(1) as ahead:
+            # a batch is made while the one before is learnt from, on another core
+            coming = ahead.submit(self._batch, self.step)
+            while self.step < self.total:
+                started = time.monotonic()
+                batch = coming.result()
+                assert batch is not None
+                coming = ahead.submit(self._batch, self.step + 1)
+                yield self._one_step(batch, started)
 
-    def _one_step(self) -> Step:
-        started = time.monotonic()
-        batch = self.objective.collate(self.sampler.batch(self.step), self.step)
+    def _batch(self, step: int) -> Batch | None:
+        """Return the batch of a step; none after the last."""
+        if step >= self.total:
+            return None
+        return self.objective.collate(self.sampler.batch(step), step)
+
+    def _one_step(self, batch: Batch, started: float) -> Step:
         rate = optimiser.set_rates(
             self.optimiser,
             self.values.schedule,
@@ -125,8 +136,7 @@ class Trainer:
         if not np.isfinite(value):
             raise NotFinite(self.step + 1, batch.pairs)
         if self.values.clip:
-            parameters = [*self.encoder.parameters(), *self.objective.parameters()]
-            nn.utils.clip_grad_norm_(parameters, self.values.clip)
+            optimiser.clip(self.optimiser, self.values.clip)
         self.optimiser.step()
         self.step += 1
         self.saved.follow(self.step)
@@ -151,9 +161,7 @@ class Trainer:
         """Tell whether a batch is encoded twice, one micro-batch in memory at a time."""
         if self.grad_cache != "auto":
             return self.grad_cache == "on"
-        config = self.encoder.backbone.config
-        layers = getattr(config, "num_hidden_layers", 12)
-        floats = batch.padded * layers * config.hidden_size * LAYER_FLOATS
+        floats = batch.padded * self.encoder.floats_a_token
         float_bytes = 2 if self.precision == "bfloat16" else 4
         return floats * float_bytes > ACTIVATION_BUDGET
 

@@ -7,9 +7,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
+from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.static import StaticEncoder
 from dialtools.train.catalog import OPTIMISERS, SCHEDULES
+from dialtools.train.lazy_adam import coalesced
 
 START, END = 1 / 25, 1 / 25e4  # of the highest rate: torch's one-cycle defaults
 MOMENTUM = (0.95, 0.85)  # at the ends and at the peak, likewise
@@ -17,7 +20,7 @@ MOMENTUM = (0.95, 0.85)  # at the ends and at the peak, likewise
 
 def build(
     name: str,
-    encoder: nn.Module,
+    encoder: Encoder,
     head: nn.Module,
     *,
     lr: float,
@@ -29,6 +32,8 @@ def build(
     Args:
         lr: of the encoder; the head's is `head_multiplier` times that.
     """
+    if isinstance(encoder, StaticEncoder):
+        encoder.sparse = OPTIMISERS[name].lazy
     groups: list[dict[str, Any]] = []
     for module, rate in ((encoder, lr), (head, lr * head_multiplier)):
         parameters = [p for p in module.parameters() if p.requires_grad]
@@ -38,6 +43,22 @@ def build(
             if members:
                 groups.append({"params": members, "lr": rate, "base": rate, "weight_decay": decay})
     return OPTIMISERS[name].load()(groups, lr=lr, fused=True)
+
+
+def clip(optimiser: torch.optim.Optimizer, norm: float) -> None:
+    """Scale all gradients down together until their norm is at most so large."""
+    values: list[Tensor] = []
+    for parameter in (p for group in optimiser.param_groups for p in group["params"]):
+        gradient = parameter.grad
+        if gradient is not None and gradient.is_sparse:
+            parameter.grad = coalesced(gradient)
+            values.append(parameter.grad.values())
+        elif gradient is not None:
+            values.append(gradient)
+    total = nn.utils.get_total_norm(values)
+    scale = (norm / (total + 1e-6)).clamp(max=1.0)
+    for value in values:
+        value.mul_(scale)
 
 
 class Pace(NamedTuple):

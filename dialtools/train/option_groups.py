@@ -10,6 +10,7 @@ from dialtools.streams.formats import RECORD_FORMATS
 from dialtools.streams.options import InputOptions
 from dialtools.train import recipe
 from dialtools.train.objectives.catalog import OBJECTIVES
+from dialtools.train.start import KINDS
 from dialtools.values import (
     at_least,
     int_list,
@@ -91,21 +92,29 @@ class RecipeOptions:
 
 @dataclass
 class FreshOptions:
-    """The encoder that training starts from without --model."""
+    """The encoder that training starts from without --model, or makes of it."""
 
+    encoder: str | None = option(
+        None,
+        choices=KINDS,
+        group="Fresh encoder",
+        help="static: a vector a token, averaged (of a transformer in --model its tokens, each "
+        "embedded alone); transformer: layers",
+        shown="what --model is; without it static, transformer if there is a GPU",
+    )
     hidden: int = option(
         256,
         metavar="N",
         parse=at_least(64),
         group="Fresh encoder",
-        help="width without --model",
+        help="width without --model, and of --encoder static made of one",
     )
     layers: int = option(
         2,
         metavar="N",
         parse=at_least(1),
         group="Fresh encoder",
-        help="depth without --model",
+        help="depth without --model, of a transformer",
     )
     vocab_size: int = option(
         8000,
@@ -113,6 +122,7 @@ class FreshOptions:
         parse=at_least(300),
         group="Fresh encoder",
         help="words of its tokenizer",
+        shown="8000; static 14000",
     )
 
 

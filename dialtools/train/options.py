@@ -25,6 +25,7 @@ from dialtools.train.option_groups import (
     StartOptions,
     ValidationOptions,
 )
+from dialtools.train.start import STATIC, is_table
 
 ENGINE = (DeviceOptions, MemoryOptions, RemoteCodeOptions, ProgressOptions)
 """How a run goes on this machine, in the order of the help page."""
@@ -34,20 +35,34 @@ def _check(options: TrainOptions) -> None:
     """Raise ConfigError if options do not agree, whatever their source."""
     if options.keep_best and not (options.validate or options.validation_share):
         raise ConfigError("--keep-best needs --validate FILE or --validation-share")
-    if options.model:
-        _refuse_fresh(options)
+    _refuse_foreign_sizes(options)
     if options.resume and options.overwrite:
         raise ConfigError("--resume goes on, --overwrite starts over: give one")
     if options.objective:
         _check_owners(options)
+        if options.encoder == STATIC and objective_entry(options).contextual:
+            raise ConfigError(
+                f"--objective {options.objective} learns words in their context",
+                hint="which a static encoder does not see: --encoder transformer",
+            )
         if hyperparameters(options).merge_with_start < 1 and not options.model:
             raise ConfigError("--merge-with-start needs --model: a fresh encoder is no start")
         objective_options(options)
 
 
-def _refuse_fresh(options: TrainOptions) -> None:
-    """Raise ConfigError if the size of a fresh encoder was chosen, beside a model."""
-    sizes = specs(FreshOptions)
+def _refuse_foreign_sizes(options: TrainOptions) -> None:
+    """Raise ConfigError for the size of another encoder than the one that is trained.
+
+    A model has its size; of a transformer a static encoder of any width is made.
+    """
+    static, model = options.encoder == STATIC, options.model
+    if static and not model and options.layers != FreshOptions.layers:
+        raise ConfigError("--layers goes with --encoder transformer")
+    if not model:
+        return
+    sizes = [size for size in specs(FreshOptions) if size.name != "encoder"]
+    if static and not is_table(model):
+        sizes = [size for size in sizes if size.name != "hidden"]
     if any(getattr(options, size.name) != size.default for size in sizes):
         *flags, last = (size.flag for size in sizes)
         named = f"{', '.join(flags)} and {last}"

@@ -57,12 +57,11 @@ def plan(trainer: Trainer, options: TrainOptions, held_out: int) -> dict[str, st
 
 def _encoder(trainer: Trainer) -> str:
     encoder = trainer.encoder
-    layers = getattr(encoder.backbone.config, "num_hidden_layers", "?")
     parameters = sum(p.numel() for p in encoder.parameters())
     trained = sum(p.numel() for p in encoder.parameters() if p.requires_grad)
     frozen = f", {trained / 1e6:,.1f} of them trained" if trained < parameters else ""
     return (
-        f"{trainer.setting.model or 'fresh'}: {layers} layers x {encoder.dimension}, "
+        f"{trainer.setting.model or 'fresh'}: {encoder.shape}, "
         f"{parameters / 1e6:,.1f} million parameters{frozen}, {encoder.pooling} pooling"
     )
 

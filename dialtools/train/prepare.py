@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from dialtools.encoder.device import choose_device, choose_precision, default_batch_tokens
-from dialtools.encoder.encoder import LONGEST, Encoder, positions
+from dialtools.encoder.device import choose_device, choose_precision
+from dialtools.encoder.encoder import LONGEST, Encoder
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
+from dialtools.encoder.loading import load_encoder
+from dialtools.encoder.static import StaticEncoder, fresh_static
+from dialtools.encoder.static_start import of_transformer, of_words
+from dialtools.encoder.word_vectors import WordVectors
+from dialtools.errors import ConfigError
 from dialtools.train.data.collate import Lengths
 from dialtools.train.data.store import Store, placeholders, utterance_texts
 from dialtools.train.loop import Trainer
@@ -22,20 +26,30 @@ from dialtools.train.options import (
     objective_entry,
     objective_options,
 )
+from dialtools.train.start import STATIC, TRANSFORMER
 
-TOKENIZER_TEXTS = 300_000
-"""Texts that a fresh tokenizer is trained on, about: more of them change few of its words."""
+TOKENIZER_TEXTS = 100_000
+"""Texts that a fresh tokenizer is trained on at most: more of them change few of its words."""
 TOKENIZER_BYTES = 64 << 20
 """And what they take at most, about, where they are long."""
 
 
 def load_start(options: TrainOptions) -> Encoder | None:
-    """Load --model; None without it."""
+    """Load --model; None without it.
+
+    Raises:
+        ConfigError: if it is of the other kind, of which none is made.
+    """
     if not options.model:
         return None
-    return Encoder.load(
+    if Path(options.model).is_file():
+        return of_words(WordVectors.load(options.model))
+    encoder = load_encoder(
         options.model, pooling=options.pooling, trust_remote_code=options.trust_remote_code
     )
+    if options.encoder == TRANSFORMER and isinstance(encoder, StaticEncoder):
+        raise ConfigError(f"--encoder transformer: {options.model} is a static encoder")
+    return encoder
 
 
 def ready_encoder(start: Encoder | None, directory: Path, options: TrainOptions) -> Encoder:
@@ -46,13 +60,25 @@ def ready_encoder(start: Encoder | None, directory: Path, options: TrainOptions)
     return encoder
 
 
+def as_wished(encoder: Encoder, store: Store, options: TrainOptions) -> Encoder:
+    """Return the encoder to train: of a transformer a static one, if so wished."""
+    if options.encoder != STATIC or isinstance(encoder, StaticEncoder):
+        return encoder
+    device = choose_device(options.device)
+    counts = store.token_counts(len(encoder.tokenizer))
+    return of_transformer(encoder.to(device), counts, dimension=options.hidden)
+
+
 def _fresh(directory: Path, options: TrainOptions) -> Encoder:
     spooled = json.loads((directory / "spool.json").read_text())["utterances"]
     size = (directory / "texts.bin").stat().st_size
-    every = max(1, spooled // TOKENIZER_TEXTS, size // TOKENIZER_BYTES)
+    every = 1 + max(spooled // TOKENIZER_TEXTS, size // TOKENIZER_BYTES)
     sample = list(utterance_texts(directory, every=every))
+    tokenizer = train_tokenizer(sample, vocab_size=options.vocab_size)
+    if options.encoder == STATIC:
+        return fresh_static(tokenizer, dimension=options.hidden, seed=options.seed)
     return fresh_encoder(
-        train_tokenizer(sample, vocab_size=options.vocab_size),
+        tokenizer,
         hidden=options.hidden,
         layers=options.layers,
         pooling=options.pooling,
@@ -87,7 +113,7 @@ def build_trainer(
         options=special,
         seed=options.seed,
         lengths=lengths,
-        max_tokens=options.micro_batch_tokens or default_batch_tokens(device),
+        max_tokens=options.micro_batch_tokens or encoder.usual_batch_tokens,
         role_tokens=encoder.role_tokens if speakers else None,
         model=options.model,
     )
@@ -109,18 +135,17 @@ def settle_lengths(encoder: Encoder, *, response: int, context: int | None, turn
         context: as wished; None is room for the response's tokens in each turn.
         turns: of the longest context.
     """
-    longest = positions(encoder.backbone.config)
-    response = min(response, longest)
+    response = min(response, encoder.positions)
     context = response * turns if context is None else context
-    return Lengths(context=min(context, longest, LONGEST), response=response)
+    return Lengths(context=min(context, encoder.positions, LONGEST), response=response)
 
 
-def describe_fresh(encoder: Encoder) -> str:
-    """Return the one line that tells of a fresh encoder."""
-    config: Any = encoder.backbone.config
-    words = len(encoder.tokenizer)
-    size = f"{config.num_hidden_layers} layers x {config.hidden_size}"
-    return (
-        f"no --model: a fresh encoder ({size}) with a {words:,}-word tokenizer "
-        "trained on these pairs"
-    )
+def describe_start(encoder: Encoder, options: TrainOptions) -> str:
+    """Return the one line that tells what is trained, where the user may not know; else nothing."""
+    words = f"a {len(encoder.tokenizer):,}-word tokenizer trained on these pairs"
+    if options.model:
+        return "" if options.encoder == TRANSFORMER else f"{options.model}: {encoder.shape}"
+    if options.encoder == TRANSFORMER:
+        return f"no --model: a fresh encoder ({encoder.shape}) with {words}"
+    why = "--encoder transformer sees the order of words, and takes hours"
+    return f"no --model: a static encoder of width {encoder.dimension} with {words}; {why}"

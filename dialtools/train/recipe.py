@@ -13,15 +13,23 @@ from typing import Any, NamedTuple
 from dialtools.errors import ConfigError, nearest
 from dialtools.options import Layer
 from dialtools.train.objectives.catalog import OBJECTIVES, ObjectiveEntry
+from dialtools.train.start import STATIC, TRANSFORMER, encoder_kind
 
 HOME = Path(__file__).parent / "recipes"
-FRESH = Path(__file__).parent / "fresh.toml"
+PRESETS = {
+    STATIC: Path(__file__).parent / "static.toml",
+    TRANSFORMER: Path(__file__).parent / "fresh.toml",
+}
+"""What trains an encoder in place of values of a recipe: any static one, a fresh transformer."""
 EXTENDS = "extends"
 DEFAULT = "dse"
 
 
+PRESET_NAMES = {STATIC: "static encoder", TRANSFORMER: "fresh encoder"}
+
+
 class Replaced(NamedTuple):
-    """A value that a recipe publishes, and what a fresh encoder trains with instead."""
+    """A value that a recipe publishes, and what a preset has instead."""
 
     published: Any
     fresh: Any
@@ -70,18 +78,25 @@ def published(name: str) -> dict[str, Any]:
     return values
 
 
-def fresh_preset(name: str) -> dict[str, Any]:
-    """Return what trains a fresh encoder, in place of values of a recipe, by TOML key.
+def preset(name: str, kind: str, *, model: bool) -> dict[str, Any]:
+    """Return what trains an encoder in place of values of a recipe, by TOML key.
 
-    Sections of fresh.toml hold for recipes of one objective or of one loss only.
+    Sections of a preset hold for recipes of one objective or of one loss only, or for a start from
+    a model.
+
+    Args:
+        kind: of the encoder.
+        model: it starts from one.
     """
+    if model and kind == TRANSFORMER:
+        return {}
     recipe = published(name)
-    preset = tomllib.loads(FRESH.read_text(encoding="utf-8"))
+    values = tomllib.loads(PRESETS[kind].read_text(encoding="utf-8"))
     special: dict[str, Any] = {}
     for key in ("objective", "loss"):
-        sections = preset.pop(key)
-        special |= sections.get(recipe.get(key), {})
-    return special | {key: value for key, value in preset.items() if key not in special}
+        special |= values.pop(key, {}).get(recipe.get(key), {})
+    start = values.pop("start", {}).get("model" if model else "nothing", {})
+    return values | start | special
 
 
 def layers(chosen: dict[str, Any]) -> list[Layer]:
@@ -95,8 +110,10 @@ def layers(chosen: dict[str, Any]) -> list[Layer]:
     name = method or (objective.recipe if objective else DEFAULT)
     recipe = recipe_layers(name)
     named = Layer(recipe[0].name, {**recipe[0].values, "method": name})
-    fresh = [] if chosen.get("model") else [Layer("fresh encoder", fresh_preset(name))]
-    defaults = [*fresh, named, *recipe[1:]]
+    learns = objective or OBJECTIVES[published(name)["objective"]]
+    kind = encoder_kind(chosen, contextual=learns.contextual)
+    start = {"encoder": kind, **preset(name, kind, model=bool(chosen.get("model")))}
+    defaults = [Layer(PRESET_NAMES[kind], start), named, *recipe[1:]]
 
     # One that --method names stays whole: what does not go with the objective is an error there.
     if method or not objective or published(name)["objective"] == chosen["objective"]:
@@ -113,27 +130,26 @@ def _borrowed(layer: Layer, objective: ObjectiveEntry) -> Layer:
 
 
 def replaced(options: Any) -> dict[str, Replaced]:
-    """Return what training from a fresh encoder replaces of the recipe, by TOML key.
+    """Return what the preset of the encoder replaces of the recipe, by TOML key.
 
     Values that a flag or a file overrides are the user's, and not among them.
 
     Args:
         options: resolved TrainOptions.
     """
-    if options.model:
-        return {}
-    recipe, preset = published(options.method), fresh_preset(options.method)
+    recipe = published(options.method)
+    values = preset(options.method, options.encoder, model=bool(options.model))
     return {
-        key: Replaced(recipe.get(key), value)
-        for key, value in preset.items()
-        if value != recipe.get(key) and getattr(options, key.replace("-", "_")) == value
+        key: Replaced(recipe[key], value)
+        for key, value in values.items()
+        if value != recipe.get(key, value) and getattr(options, key.replace("-", "_")) == value
     }
 
 
-def fresh_note(options: Any) -> str:
-    """Return one line on what a fresh encoder replaces of the recipe, empty if that is nothing."""
+def preset_note(options: Any) -> str:
+    """Return one line on what the preset replaces of the recipe, empty if that is nothing."""
     values = ", ".join(f"{key} {pair.fresh}" for key, pair in replaced(options).items())
     if not values:
         return ""
-    start = f"no --model: recipe {options.method} with a fresh encoder's {values}"
+    start = f"recipe {options.method} with a {PRESET_NAMES[options.encoder]}'s {values}"
     return f"{start} (--print-config shows all)"

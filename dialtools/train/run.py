@@ -54,7 +54,7 @@ def job_of(options: TrainOptions) -> Job:
     """
     settled = replace(options, precision=settled_precision(options))
     start = Path(options.model or "")
-    facts = {"start": content(start)} if options.model and start.is_dir() else {}
+    facts = {"start": content(start)} if options.model and start.exists() else {}
     inputs = Inputs(options.inputs)
     return Job("dial-train", settled, inputs, facts, makes=MAKES, directory=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from dialtools.train.loop import Trainer
 
 BLOCK = 100  # candidates a query, as dial-eval select has them
 MOST = 2_000  # pairs: top-1 of them is within about two points of that of all
-Side = Callable[..., Iterator[np.ndarray]]
+Side = Callable[..., list[np.ndarray]]
 
 
 def response_selection(trainer: Trainer, store: Store, pairs: np.ndarray) -> dict[str, float]:
@@ -40,7 +40,7 @@ def _vectors(trainer: Trainer, side: Side, store: Store, pairs: np.ndarray) -> n
     sequences = side(store, pairs, setting.special, setting.lengths, setting.role_tokens)
     vectors = encode(
         trainer.encoder,
-        list(sequences),
+        sequences,
         batch_tokens=setting.max_tokens,
         precision=trainer.precision,
     )

@@ -231,7 +231,7 @@ def test_the_customers_sentence_runs_as_it_stands(installed, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == b"model\n"
-    assert b"no --model: a fresh encoder" in done.stderr
+    assert b"no --model: a static encoder" in done.stderr
     assert (tmp_path / "model" / "model.safetensors").exists()
 
 

@@ -17,7 +17,7 @@ import pytest
 from least import check_least, own_hows
 
 from dialtools.chance import share
-from dialtools.embed import in_memory
+from dialtools.embed import in_memory, model
 from dialtools.embed.compress import Compression
 from dialtools.embed.embedder import Counts, Embedder, Record, _nested
 from dialtools.embed.fields import carried, choose_fields, vector_name
@@ -28,8 +28,6 @@ from dialtools.embed.rows import Candidates, turns
 from dialtools.embed.run import Embedding, embedding_format
 from dialtools.embed.shard import Encoded, Settings, encode_turns
 from dialtools.embed.transformed import Transform
-from dialtools.encoder.device import choose_device, default_batch_tokens
-from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, DataError, DialError, ModelError, OutputError
 from dialtools.streams.policy import Policy, Where
@@ -491,7 +489,7 @@ def test_a_model_has_the_settings_of_the_options_and_else_its_own(
     assert plain == Settings(
         max_length=WordVectors.load(glove).max_length,
         normalize=False,
-        batch_tokens=default_batch_tokens(choose_device("auto")),
+        batch_tokens=WordVectors.usual_batch_tokens,
         precision="float32",
         float16_round=False,
     )
@@ -503,8 +501,11 @@ def test_a_model_has_the_settings_of_the_options_and_else_its_own(
         return replaced
 
     told: list[Any] = []
-    replaced = SimpleNamespace(max_length=5, normalize=True, to=lambda device: replaced)
-    monkeypatch.setattr(Encoder, "load", load)
+    replaced = SimpleNamespace(
+        max_length=5, normalize=True, usual_batch_tokens=8, to=lambda device: replaced
+    )
+    monkeypatch.setattr(model, "load_encoder", load)
+    monkeypatch.setattr(in_memory, "load_encoder", load)
     folder = str(tmp_path)
     assert settings(model=folder).normalize
     assert not settings(model=folder, normalize=False, pooling="cls", max_length=9).normalize

@@ -19,8 +19,9 @@ from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder, positions
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
+from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.modeldir import save
-from dialtools.encoder.pretrained import _check_numbers, _check_tokenizer, quiet_transformers
+from dialtools.encoder.pretrained import _check_numbers, check_tokenizer, quiet_transformers
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.sequences import sequences_of
 from dialtools.encoder.sidefile import SideFile
@@ -219,7 +220,7 @@ def test_the_saved_directory_gives_the_same_vectors_in_three_libraries(small, tm
     directory.mkdir()
     save(small, directory, provenance={"options": {}}, card="# card\n")
     ours = vectors(small, TEXTS)
-    np.testing.assert_allclose(vectors(Encoder.load(str(directory)), TEXTS), ours, atol=1e-6)
+    np.testing.assert_allclose(vectors(load_encoder(str(directory)), TEXTS), ours, atol=1e-6)
     np.testing.assert_allclose(
         SentenceTransformer(str(directory), device="cpu").encode(TEXTS), ours, atol=2e-6
     )
@@ -258,9 +259,9 @@ def test_a_saved_directory_states_pooling_length_and_normalisation(
     assert (tmp_path / "README.md").read_text() == "# card\n"
     modes = {(tmp_path / name).stat().st_mode for name in ("README.md", "model.safetensors")}
     assert len(modes) == 1, "whoever may read one may read the other"
-    back = Encoder.load(str(tmp_path))
+    back = load_encoder(str(tmp_path))
     assert (back.pooling, back.max_length, back.normalize) == ("cls", 77, normalize)
-    assert Encoder.load(str(tmp_path), pooling="max", max_length=9).max_length == 9
+    assert load_encoder(str(tmp_path), pooling="max", max_length=9).max_length == 9
     assert back.digest() == encoder.digest() and len(back.digest()) == 16
 
 
@@ -277,11 +278,11 @@ def test_texts_are_lower_cased_where_a_directory_says_so_and_so_is_what_is_saved
         facts = json.loads((cased / f"{name}.json").read_text())
         facts[key] = False if name == "tokenizer_config" else None
         (cased / f"{name}.json").write_text(json.dumps(facts))
-    as_written = vectors(Encoder.load(str(cased)), texts)
+    as_written = vectors(load_encoder(str(cased)), texts)
 
     limits = {"max_seq_length": 64, "do_lower_case": True}
     (cased / "sentence_bert_config.json").write_text(json.dumps(limits))
-    encoder = Encoder.load(str(cased))
+    encoder = load_encoder(str(cased))
     lowered = vectors(encoder, texts)
     assert not np.allclose(lowered, as_written)
     ids, _ = tokenise(encoder.tokenizer, texts[:1])
@@ -293,7 +294,7 @@ def test_texts_are_lower_cased_where_a_directory_says_so_and_so_is_what_is_saved
 
     (tmp_path / "again").mkdir()
     save(encoder, tmp_path / "again", provenance={}, card="")
-    np.testing.assert_array_equal(vectors(Encoder.load(str(tmp_path / "again")), texts), lowered)
+    np.testing.assert_array_equal(vectors(load_encoder(str(tmp_path / "again")), texts), lowered)
     theirs = SentenceTransformer(str(tmp_path / "again"), device="cpu").encode(texts[1:])
     np.testing.assert_allclose(theirs, lowered[1:], atol=2e-6)
 
@@ -392,7 +393,7 @@ class Words:
 
 def test_a_tokenizer_fits_whose_every_id_has_a_row(tmp_path: Path):
     for fine in (Words(9), Words(5, added=8), Words(5, pad=8), Words(1, longest=1), Words(1)):
-        _check_tokenizer(fine, 9, tmp_path)
+        check_tokenizer(fine, 9, tmp_path)
     for wrong, says in (
         (Words(10), "the tokenizer has 10 tokens, the model knows 9"),
         (Words(5, added=9), "has 10 tokens"),
@@ -405,7 +406,7 @@ def test_a_tokenizer_fits_whose_every_id_has_a_row(tmp_path: Path):
         (SimpleNamespace(model_max_length=9), "its tokenizer does not work"),
     ):
         with pytest.raises(ModelError, match=says):
-            _check_tokenizer(wrong, 9, tmp_path)
+            check_tokenizer(wrong, 9, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -457,9 +458,9 @@ def test_new_tokens_are_single_and_begin_as_the_mean_of_the_others(small):
 
 def test_a_directory_that_is_no_model_is_told_in_one_line(tmp_path):
     with pytest.raises(ModelError, match="not a model that transformers can load"):
-        Encoder.load(str(tmp_path))
+        load_encoder(str(tmp_path))
     with pytest.raises(ModelError, match="no model 'not/there' on this machine"):
-        Encoder.load("not/there")
+        load_encoder("not/there")
 
 
 @pytest.mark.parametrize("family", ["roberta", "distilbert", "t5", "gpt2"])
@@ -490,8 +491,8 @@ def test_any_family_of_backbone_encodes_and_pads_on_its_side(small, family):
 
 
 def test_the_stated_length_never_exceeds_what_the_backbone_can(minilm):
-    assert Encoder.load(minilm, max_length=9999).max_length == 512
-    assert SimpleNamespace(**vars(Encoder.load(minilm))).max_length == 256
+    assert load_encoder(minilm, max_length=9999).max_length == 512
+    assert SimpleNamespace(**vars(load_encoder(minilm))).max_length == 256
 
 
 @pytest.mark.parametrize("header", ["", "3 2\n"])

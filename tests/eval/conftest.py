@@ -76,10 +76,10 @@ def published(shared: Path) -> Callable[[str], list[Record]]:
 def embed(minilm: str) -> Callable[[list[str]], np.ndarray]:
     """Embed texts with MiniLM, 64 tokens at most, each distinct text once in the session."""
     from dialtools.encoder.encode import encode
-    from dialtools.encoder.encoder import Encoder
+    from dialtools.encoder.loading import load_encoder
     from dialtools.encoder.tokens import assemble, tokenise
 
-    encoder, known = Encoder.load(minilm), {}
+    encoder, known = load_encoder(minilm), {}
 
     def run(texts: list[str]) -> np.ndarray:
         new = [text for text in dict.fromkeys(texts) if text not in known]

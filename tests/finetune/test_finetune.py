@@ -254,9 +254,9 @@ def test_words_are_kept_from_the_end_and_tokens_from_their_beginning(minilm: str
 
     Long words then push the newest out (trap 31).
     """
-    from dialtools.encoder.encoder import Encoder
+    from dialtools.encoder.loading import load_encoder
 
-    encoder = Encoder.load(minilm)
+    encoder = load_encoder(minilm)
     decode = lambda ids: encoder.tokenizer.decode(ids)  # noqa: E731
     turns = (("good morning to you", "the table is free"), None)
     assert (

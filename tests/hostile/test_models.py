@@ -15,8 +15,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from dialtools.encoder.encode import encode
-from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
+from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.modeldir import save
 from dialtools.encoder.sequences import sequences_of
 from dialtools.errors import ModelError
@@ -42,7 +42,7 @@ def folder(whole: Path, tmp_path: Path) -> Path:
 
 
 def vectors(name: object, **settings: Any) -> np.ndarray:
-    encoder = Encoder.load(str(name), **settings)
+    encoder = load_encoder(str(name), **settings)
     items = [((text,), None) for text in TEXTS]
     return encode(encoder, sequences_of(encoder, items, 64)[0], batch_tokens=64)
 
@@ -181,7 +181,7 @@ def test_a_damaged_model_is_refused_in_one_line(folder: Path, name: str):
     damage, words = DAMAGES[name]
     damage(folder)
     with pytest.raises(ModelError) as error:
-        Encoder.load(str(folder))
+        load_encoder(str(folder))
     message = str(error.value)
     assert words in message
     assert str(folder) in message
@@ -265,7 +265,7 @@ def test_a_name_in_the_cache_of_the_hub_is_its_folder(
 
 def test_what_has_no_pooler_is_the_same_model_each_time(folder: Path):
     _without_pooler(folder)
-    first, second = Encoder.load(str(folder)), Encoder.load(str(folder))
+    first, second = load_encoder(str(folder)), load_encoder(str(folder))
     assert first.digest() == second.digest()
     assert first.backbone.pooler is None
 
@@ -284,7 +284,7 @@ def test_an_index_names_files_of_its_folder(folder: Path, name: object, words: s
     names = {**with_index(folder), LAYER: name}
     field("weight_map", names, file="model.safetensors.index.json")(folder)
     with pytest.raises(ModelError) as error:
-        Encoder.load(str(folder))
+        load_encoder(str(folder))
     assert words in str(error.value)
 
 
@@ -344,7 +344,7 @@ def test_a_transform_of_other_shapes_is_told(
     folder: Path, tmp_path: Path, told: Callable[..., str], content: dict[str, Any], words: str
 ):
     facts = {"schema": "dialtools.transform/1", "kind": "whiten", "pooling": "mean"}
-    facts |= {"weights": Encoder.load(str(folder)).digest(), "normalize": False}
+    facts |= {"weights": load_encoder(str(folder)).digest(), "normalize": False}
     save_file(content, tmp_path / "t.safetensors", metadata={"dialtools": json.dumps(facts)})
     assert words in told("dial-embed", "--model", folder, "--transform", "t.safetensors")
     facts["kind"] = "flow"

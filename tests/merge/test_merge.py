@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from pair_corpus import Train, weights
 from safetensors.torch import load_file, save_file
 
+from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.weights import merged
 from dialtools.merge.tensors import Shape, Tensors, write
 
@@ -110,10 +111,8 @@ def test_a_merged_model_is_a_model_to_every_command(
     merge(m, f"{tmp_path / 'further'}*0.5", "-o", tmp_path / "again")  # of a merged start
     merge(family["start"], f"{m}*0.5", "-o", tmp_path / "half")  # a merged model of its start
 
-    from dialtools.encoder.encoder import Encoder
-
     told = json.loads((m / "dialtools.json").read_text())
-    assert told["weights"] == Encoder.load(str(m)).digest()
+    assert told["weights"] == load_encoder(str(m)).digest()
     assert [parent.get("weight") for parent in told["parents"]] == [None, 0.5, 0.5]
     assert told["parents"][1]["provenance"]["command"] == "dial-train"
     assert f"| `{family['a']}` | 0.5 |" in (m / "README.md").read_text()

@@ -28,7 +28,7 @@ def test_pairs_piped_into_training_need_no_flag(
     done = subprocess.run(shell, cwd=tmp_path, capture_output=True, env=environment, timeout=900)
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout.decode().split() == ["model"]
-    assert b"no --model: a fresh encoder" in done.stderr
+    assert b"no --model: a static encoder" in done.stderr
     assert {p.name for p in tmp_path.iterdir()} == {"corpus.jsonl", "model"}
 
 
@@ -67,14 +67,14 @@ def test_transformers_and_sentence_transformers_give_the_same_embeddings(model: 
     from transformers import AutoModel, AutoTokenizer
 
     from dialtools.encoder.encode import encode
-    from dialtools.encoder.encoder import Encoder
+    from dialtools.encoder.loading import load_encoder
     from dialtools.encoder.tokens import assemble, tokenise
 
     sentence_transformers = pytest.importorskip(
         "sentence_transformers", reason="needs the test extra"
     )
     texts = ["i want a thai restaurant in oslo", "yes please", "on friday"]
-    encoder = Encoder.load(str(model))
+    encoder = load_encoder(str(model))
     ids, offsets = tokenise(encoder.tokenizer, texts)
     turns = [ids[offsets[i] : offsets[i + 1]] for i in range(len(texts))]
     sequences = [

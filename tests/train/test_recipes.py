@@ -41,6 +41,8 @@ def test_a_value_that_a_recipe_extends_has_the_origin_where_it_stands():
     assert origins["context-max-length"] == "recipe dse-2-1"
     assert origins["lr"] == "recipe dse"
     _, origins = dial_train.resolve({"method": "dse-2-1"})
+    assert origins["lr"] == "static encoder"
+    _, origins = dial_train.resolve({"method": "dse-2-1", "encoder": "transformer"})
     assert origins["lr"] == "fresh encoder"
 
 
@@ -73,13 +75,15 @@ def test_a_key_that_is_no_option_is_named_with_its_recipe(home: Path):
 
 
 def test_a_fresh_start_says_what_it_replaces_of_the_recipe():
-    options, _ = dial_train.resolve({"method": "dse"})
+    options, _ = dial_train.resolve({"method": "dse", "encoder": "transformer"})
     replaced = recipe.replaced(options)
     assert replaced["loss"] == ("hard-negative", "nt-xent")
     assert replaced["batch-size"] == (1024, 128)
-    assert recipe.fresh_note(options).startswith(
-        "no --model: recipe dse with a fresh encoder's loss nt-xent, head none, batch-size 128, "
-    )
+    assert "recipe dse with a fresh encoder's batch-size 128, " in recipe.preset_note(options)
+    options, _ = dial_train.resolve({"method": "dse"})
+    replaced = recipe.replaced(options)
+    assert replaced["loss"] == ("hard-negative", "info-nce")
+    assert "batch-size" not in replaced and "vocab-size" not in replaced
 
 
 def test_what_the_user_says_is_not_replaced_by_a_fresh_start():
@@ -91,4 +95,4 @@ def test_what_the_user_says_is_not_replaced_by_a_fresh_start():
 def test_training_from_a_model_replaces_nothing():
     options, _ = dial_train.resolve({"method": "dse", "model": "x"})
     assert recipe.replaced(options) == {}
-    assert recipe.fresh_note(options) == ""
+    assert recipe.preset_note(options) == ""

@@ -14,7 +14,7 @@ from pair_corpus import Train, as_lines, steps, weights
 from safetensors.numpy import load_file
 
 from dialtools.encoder.alignment import load_alignment
-from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.loading import load_encoder
 from dialtools.train.losses.template import Terms, Views, template_losses
 
 TAUS, LAMBDAS = (0.05, 0.2, 0.5), (0.7, 1.3, 0.5)
@@ -91,7 +91,7 @@ def test_training_brings_utterances_to_their_templates(
     assert log[-1]["loss"] < 0.2 * log[0]["loss"]
     assert log[0]["alignment"] > 1e-4  # two dropout masks, or utterances would learn nothing
     assert max(row["false_negatives"] for row in log) > 0
-    encoder = Encoder.load(str(tmp_path / "model"))
+    encoder = load_encoder(str(tmp_path / "model"))
     ids = encoder.tokenizer("fly to {SLOT}", add_special_tokens=False)["input_ids"]
     assert (
         encoder.tokenizer.convert_ids_to_tokens(ids)[-1] == "{SLOT}"
@@ -124,7 +124,7 @@ def test_the_slot_token_begins_as_the_mean_of_all_others(
         next(v for k, v in before.items() if k.endswith("word_embeddings.weight")),
         after[name],
     )
-    encoder = Encoder.load(str(tmp_path / "m"))
+    encoder = load_encoder(str(tmp_path / "m"))
     place = encoder.tokenizer.convert_tokens_to_ids("{SLOT}")
     assert place == len(encoder.tokenizer) - 1
     np.testing.assert_allclose(new[place], old.mean(0), atol=1e-5)
@@ -173,7 +173,7 @@ def test_typed_placeholders_are_tokens_too(train: Train, tmp_path: Path):
         tmp_path / "m",
         stdin=as_lines(rows),
     )
-    tokenizer = Encoder.load(str(tmp_path / "m")).tokenizer
+    tokenizer = load_encoder(str(tmp_path / "m")).tokenizer
     assert {"{city}", "{time.day}"} <= set(tokenizer.get_vocab())
     assert json.loads((tmp_path / "m/1_Pooling/config.json").read_text())["pooling_mode"] == "cls"
 

@@ -16,7 +16,9 @@ def same_text(anchor_N: np.ndarray, positive_N: np.ndarray) -> np.ndarray:
     """
     text = np.concatenate([anchor_N, positive_N])
     partner = np.concatenate([positive_N, anchor_N])
-    same = (text[:, None] == text[None, :]) | (partner[:, None] == text[None, :])
+    same = np.zeros((len(text), len(text)), bool)
+    same[_matches(text, text)] = True
+    same[_matches(partner, text)] = True
     return _without_self_and_partner(same, len(anchor_N))
 
 
@@ -24,8 +26,19 @@ def neighbours(dialogue_N: np.ndarray, turn_N: np.ndarray) -> np.ndarray:
     """Return (2N, 2N) bool: True where two non-partners are neighbours in one dialogue."""
     dialogue = np.tile(dialogue_N, 2)
     turn = np.concatenate([turn_N - 1, turn_N])
-    near = (dialogue[:, None] == dialogue[None, :]) & (np.abs(turn[:, None] - turn[None, :]) <= 1)
+    left, right = _matches(dialogue, dialogue)
+    near = np.zeros((len(turn), len(turn)), bool)
+    near[left, right] = np.abs(turn[left] - turn[right]) <= 1
     return _without_self_and_partner(near, len(dialogue_N))
+
+
+def _matches(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return all places i, j with left[i] == right[j]; few of all there are, as a rule."""
+    order = np.argsort(right, kind="stable")
+    first = np.searchsorted(right[order], left, "left")
+    sizes = np.searchsorted(right[order], left, "right") - first
+    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.repeat(np.arange(len(left)), sizes), order[np.repeat(first, sizes) + within]
 
 
 def _without_self_and_partner(mask: np.ndarray, n: int) -> np.ndarray:

@@ -48,6 +48,8 @@ COLUMNS = {
     "template": "i4",
 }
 """Each column's file, and the type of its numbers."""
+COUNTED_AT_ONCE = 1 << 20
+"""Tokens."""
 PLACEHOLDER = re.compile(r"\{[^{}\s]+\}")
 
 
@@ -95,6 +97,14 @@ class Store:
     def negative(self, pair: int) -> slice:
         """Return the range of the negatives that a pair names in `negatives`."""
         return _range(self.negative_ends, pair)
+
+    def token_counts(self, vocabulary: int) -> np.ndarray:
+        """Return (V,) how often each token occurs in the distinct utterances."""
+        counts_V = np.zeros(vocabulary, np.int64)
+        for start in range(0, len(self.tokens), COUNTED_AT_ONCE):
+            part = self.tokens[start : start + COUNTED_AT_ONCE]
+            counts_V += np.bincount(part, minlength=vocabulary)
+        return counts_V
 
     def text(self, utterances: Sequence[int]) -> list[str]:
         """Return the texts of utterances."""
@@ -156,7 +166,9 @@ def mapped(path: Path, kind: str = "") -> np.ndarray:
     """Return the numbers of a file, of the type that its suffix says, mapped into memory."""
     kind = kind or path.suffix.removeprefix(".")
     # an empty file cannot be mapped
-    return np.memmap(path, kind, "r") if path.stat().st_size else np.zeros(0, kind)
+    if not path.stat().st_size:
+        return np.zeros(0, kind)
+    return np.asarray(np.memmap(path, kind, "r"))  # a plain array: slices of it are quicker
 
 
 def _range(ends: np.ndarray, i: int) -> slice:

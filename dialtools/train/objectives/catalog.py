@@ -27,11 +27,13 @@ class ObjectiveEntry(Entry):
         recipe: the recipe of --objective where --method names none; of one that is another
             objective's, the values that both have.
         templates: it learns from templates, whose placeholders are tokens of their own.
+        contextual: it learns words in their context, which a static encoder does not see.
     """
 
     options: type[Any]
     recipe: str
     templates: bool = False
+    contextual: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,5 +217,6 @@ OBJECTIVES = {
         "masked words (domain adaptation)",
         options=MaskedWordsOptions,
         recipe="mlm",
+        contextual=True,
     ),
 }

@@ -1,0 +1,126 @@
+"""A static encoder: a vector for each token, and of a text their average. No layers, no positions.
+
+It is trained in minutes where a transformer takes hours, and embeds a text in microseconds; the
+order of words is lost on it. V tokens, N texts of T tokens at most, K distinct tokens of a batch, D
+dimensions.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.randomness import seeded
+from dialtools.encoder.tokens import SpecialTokens
+from dialtools.errors import ConfigError
+
+UNBOUNDED = 1 << 30
+"""Tokens of a text at most: an average has no end."""
+BATCH_TOKENS = 1 << 19
+"""Padded tokens a batch, on any device: a token costs a row of the table, and no layer."""
+
+
+class Table(nn.Module):
+    """The vectors, where other encoders have a transformer."""
+
+    def __init__(self, vectors_VD: Tensor) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding.from_pretrained(vectors_VD.float(), freeze=False)
+        self.config = SimpleNamespace(
+            model_type="static", hidden_size=vectors_VD.shape[1], num_hidden_layers=0
+        )
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        return self.embedding
+
+    def resize_token_embeddings(self, rows: int, *, mean_resizing: bool = False) -> None:
+        """Add rows, drawn like those there are; transformers' models have a method of this name."""
+        old_VD = self.embedding.weight.detach()
+        new_VD = torch.randn(rows - len(old_VD), old_VD.shape[1]) * old_VD.std()
+        self.embedding = nn.Embedding.from_pretrained(torch.cat([old_VD, new_VD]), freeze=False)
+
+
+class StaticEncoder(Encoder):
+    """Texts (as token ids) to the average of their tokens' vectors.
+
+    Attributes:
+        sparse: gradients are those of the tokens of a batch alone; the optimiser must take them.
+    """
+
+    def __init__(self, vectors_VD: Tensor, tokenizer: Any, *, normalize: bool = False) -> None:
+        super().__init__(
+            Table(vectors_VD),
+            tokenizer,
+            pooling="mean",
+            max_length=UNBOUNDED,
+            normalize=normalize,
+        )
+        self.special = SpecialTokens.none(tokenizer.pad_token_id or 0)
+        self.sparse = False
+
+    @property
+    def positions(self) -> int:
+        return UNBOUNDED
+
+    @property
+    def shape(self) -> str:
+        return f"static, {len(self.tokenizer):,} tokens x {self.dimension}"
+
+    @property
+    def usual_batch_tokens(self) -> int:
+        return BATCH_TOKENS
+
+    @property
+    def floats_a_token(self) -> int:
+        return 1
+
+    def forward(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
+        """Return (N, D) averages; of a text without tokens, zeros."""
+        mask_NT = mask_NT.bool()
+        ids, sizes_N = ids_NT[mask_NT], mask_NT.sum(1)
+        offsets_N = sizes_N.cumsum(0) - sizes_N
+        weight = self.backbone.embedding.weight
+        if self.sparse and torch.is_grad_enabled():
+            return _SparseBag.apply(weight, ids, offsets_N)  # type: ignore[return-value]
+        return nn.functional.embedding_bag(ids, weight, offsets_N, mode="mean")
+
+    def tokens(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
+        return nn.functional.embedding(ids_NT, self.backbone.embedding.weight, sparse=self.sparse)
+
+    def freeze(self, layers: int) -> None:
+        raise ConfigError(f"--freeze {layers}: a static encoder has no layers")
+
+
+class _SparseBag(torch.autograd.Function):
+    """Averages whose gradient is a row for each distinct token, summed: coalesced as it is made."""
+
+    @staticmethod
+    def forward(ctx: Any, weight_VD: Tensor, ids: Tensor, offsets_N: Tensor) -> Tensor:
+        present_V = torch.zeros(len(weight_VD), dtype=torch.bool, device=ids.device)
+        present_V[ids] = True
+        rows_K = present_V.nonzero()[:, 0]
+        ids = (present_V.cumsum(0) - 1)[ids]
+        with torch.enable_grad():
+            vectors_KD = weight_VD.detach()[rows_K].requires_grad_()
+            ctx.averages = nn.functional.embedding_bag(ids, vectors_KD, offsets_N, mode="mean")
+        ctx.vectors, ctx.rows, ctx.shape = vectors_KD, rows_K, weight_VD.shape
+        return ctx.averages.detach()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        (values_KD,) = torch.autograd.grad(ctx.averages, ctx.vectors, gradients[0])
+        gradient = torch.sparse_coo_tensor(
+            ctx.rows[None], values_KD, ctx.shape, is_coalesced=True, check_invariants=False
+        )
+        return gradient, None, None
+
+
+def fresh_static(tokenizer: Any, *, dimension: int, seed: int) -> StaticEncoder:
+    """Return a static encoder of random vectors, of length 1 about."""
+    with seeded(seed):
+        vectors_VD = torch.randn(len(tokenizer), dimension) / dimension**0.5
+    return StaticEncoder(vectors_VD, tokenizer)

@@ -1,0 +1,172 @@
+"""dial-train without a model: a static encoder, what it may start from, and when it is none."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from pair_corpus import Train, weights
+
+from dialtools.encoder.loading import load_encoder
+from dialtools.encoder.static import StaticEncoder
+from dialtools.encoder.tokens import SpecialTokens, assemble
+from dialtools.train.data.collate import Lengths, contexts, responses
+from dialtools.train.data.store import Store
+from dialtools.train.start import encoder_kind
+
+STATIC = ("--encoder", "static", "--hidden", "64", "--vocab-size", "300", "--threads", "1")
+RUN = (*STATIC, "--batch-size", "32", "--max-steps", "150", "--lr", "0.01")
+RUN = (*RUN, "--checkpoint-every", "7")
+
+
+@pytest.fixture(scope="module")
+def trained(train: Train, pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A static encoder, trained for a few steps."""
+    model = tmp_path_factory.mktemp("static") / "model"
+    train(*RUN, "--validate", pairs, "-o", model, pairs, small=False)
+    return model
+
+
+def top_1(model: Path) -> list[float]:
+    log = map(json.loads, (model / "train-log.jsonl").read_text().splitlines())
+    return [row["top-1"] for row in log if "top-1" in row]
+
+
+def test_it_learns_to_pick_responses(trained: Path):
+    before, *_, after = top_1(trained)
+    assert after > before + 5
+    encoder = load_encoder(str(trained))
+    assert isinstance(encoder, StaticEncoder) and encoder.dimension == 64
+
+
+def test_killed_and_resumed_it_ends_in_the_same_bytes(
+    trained, train: Train, scripts, environment, pairs, tmp_path
+):
+    run = (*RUN, "--validate", pairs, "-o", tmp_path / "model", pairs)
+    process = subprocess.Popen([scripts / "dial-train", "-q", *run], env=environment)
+    log = tmp_path / "model.partial" / "train-log.jsonl"
+    while not (log.exists() and log.read_bytes().count(b"\n") >= 12):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    train(*run, "--resume", small=False)
+    assert weights(tmp_path / "model") == weights(trained)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "kind"),
+    [
+        ({}, "static"),
+        ({"device": "cpu"}, "static"),
+        ({"device": "cuda"}, "transformer"),
+        ({"layers": 3}, "transformer"),
+        ({"encoder": "static", "device": "cuda"}, "static"),
+        ({"model": "bert-base-uncased"}, "transformer"),
+        ({"model": "bert-base-uncased", "encoder": "static"}, "static"),
+    ],
+)
+def test_what_is_trained_follows_from_what_is_chosen(chosen, kind, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert encoder_kind(chosen, contextual=False) == kind
+
+
+def test_words_in_context_need_a_transformer():
+    assert encoder_kind({}, contextual=True) == "transformer"
+
+
+def test_a_gpu_asks_for_a_transformer(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert encoder_kind({}, contextual=False) == "transformer"
+    assert encoder_kind({"device": "cpu"}, contextual=False) == "static"
+
+
+def test_a_static_encoder_is_trained_on_and_its_kind_needs_no_flag(trained, train, pairs, tmp_path):
+    again = tmp_path / "again"
+    done = train("--model", trained, "--max-steps", "2", "-o", again, pairs, small=False)
+    assert b"static, " in done.stderr
+    assert weights(again) != weights(trained)
+    assert 'encoder = "static"' in (again / "dialtools.toml").read_text()
+
+
+def test_a_transformer_gives_its_tokens_to_a_static_encoder(train, pairs, tmp_path):
+    train("--max-steps", "1", "-o", tmp_path / "bert", pairs)
+    flags = ("--encoder", "static", "--hidden", "64", "--max-steps", "0")
+    train("--model", tmp_path / "bert", *flags, "-o", tmp_path / "table", pairs, small=False)
+    table = load_encoder(str(tmp_path / "table"))
+    assert isinstance(table, StaticEncoder)
+    assert len(table.tokenizer) == len(load_encoder(str(tmp_path / "bert")).tokenizer)
+
+
+def test_word_vectors_are_a_start(train, pairs, tmp_path):
+    words = sorted({w for line in pairs.read_text().split('"') for w in line.lower().split()})
+    draw = np.random.default_rng(0)
+    lines = (f"{word} {' '.join(map(str, draw.normal(size=4).round(3)))}" for word in words)
+    (tmp_path / "words.txt").write_text("\n".join(lines))
+    start = ("--model", tmp_path / "words.txt")
+    train(*start, "--max-steps", "3", "-o", tmp_path / "model", pairs, small=False)
+    assert load_encoder(str(tmp_path / "model")).dimension == 4
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (("--encoder", "static", "--layers", "3"), b"--layers goes with --encoder transformer"),
+        (("--encoder", "static", "--method", "mlm"), b"words in their context"),
+    ],
+)
+def test_what_a_static_encoder_cannot_is_a_usage_error(train, pairs, tmp_path, flags, says):
+    done = train(*flags, "-o", tmp_path / "m", pairs, small=False, code=2)
+    assert says in done.stderr and done.stderr.count(b"\n") <= 2
+
+
+def test_a_static_model_is_no_transformer(trained, train, pairs, tmp_path):
+    flags = ("--model", trained, "--encoder", "transformer")
+    done = train(*flags, "-o", tmp_path / "m", pairs, small=False, code=2)
+    assert b"is a static encoder" in done.stderr
+
+
+@pytest.mark.parametrize("method", ["wmdc", "dse-dropout", "dialoguecse", "siamese-m"])
+def test_methods_train_it(method, train, pairs, tmp_path):
+    flags = ("--method", method, *STATIC, "--batch-size", "16", "--max-steps", "3")
+    few = ("--negatives", "3") if method in ("dialoguecse", "siamese-m") else ()
+    train(*flags, *few, "-o", tmp_path / "m", pairs, small=False)
+    assert isinstance(load_encoder(str(tmp_path / "m")), StaticEncoder)
+
+
+@pytest.mark.parametrize("roles", [None, (11, 12, 13)])
+@pytest.mark.parametrize(
+    "special",
+    [
+        SpecialTokens.none(0),
+        SpecialTokens(np.array([2]), np.array([3]), np.array([3]), 0),
+        SpecialTokens(np.array([], int), np.array([9, 9]), np.array([7, 8]), 0),
+    ],
+)
+@pytest.mark.parametrize("lengths", [Lengths(4, 4), Lengths(11, 6), Lengths(96, 32)])
+def test_a_batch_of_sequences_is_what_assembling_each_gives(
+    train, pairs, tmp_path_factory, roles, special, lengths
+):
+    cache = tmp_path_factory.getbasetemp() / "batch-cache"
+    if not cache.exists():
+        model = tmp_path_factory.mktemp("batches") / "m"
+        train(*STATIC, "--max-steps", "0", "--cache", cache, "-o", model, pairs, small=False)
+    store = Store(next(path for path in cache.iterdir() if path.is_dir()))
+    some = np.r_[0, np.random.default_rng(0).integers(0, len(store), 200)]
+    for pair, ours in zip(some, contexts(store, some, special, lengths, roles), strict=True):
+        where = store.context(int(pair))
+        turns = [store.utterance(int(turn)) for turn in store.turns[where]]
+        spoken = [roles[role] for role in store.roles[where]] if roles else None
+        expected, _ = assemble(turns, special, max_length=lengths.context, roles=spoken)
+        np.testing.assert_array_equal(ours, expected)
+    for pair, ours in zip(some, responses(store, some, special, lengths, roles), strict=True):
+        turn = store.utterance(int(store.response[pair]))
+        spoken = [roles[store.response_role[pair]]] if roles else None
+        length = lengths.response
+        expected, _ = assemble([turn], special, max_length=length, newest=False, roles=spoken)
+        np.testing.assert_array_equal(ours, expected)
