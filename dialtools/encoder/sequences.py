@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from dialtools.corpora.turns import Turns
 from dialtools.encoder.encoder import Encoder
-from dialtools.encoder.tokens import assemble, tokenise
+from dialtools.encoder.tokens import join_turns, tokenise
 
 
 def sequences_of(
@@ -25,30 +23,41 @@ def sequences_of(
         whether it was cut.
     """
     utterances: dict[str, int] = {}
-    for texts, _ in items:
-        for text in texts:
-            utterances.setdefault(text, len(utterances))
+    places: list[int] = []
+    speakers: list[int] = []
+    for texts, roles in items:
+        places += [utterances.setdefault(text, len(utterances)) for text in texts]
+        if encoder.role_tokens:
+            speakers += _speaker_ids(encoder.role_tokens, roles, len(texts))
     ids, ends = tokenise(encoder.tokenizer, list(utterances))
-    tokens = [ids[a:b] for a, b in pairwise(ends)]
-    sequences: list[Any] = []
-    counts = np.zeros(len(items), np.int64)
-    cut = np.zeros(len(items), bool)
     special = encoder.special
-    for i, (texts, roles) in enumerate(items):
-        spoken = _speaker_ids(encoder, roles)
-        turns = [tokens[utterances[text]] for text in texts]
-        sequence, cut[i] = assemble(
-            turns, special, max_length=max_length, newest=len(turns) > 1, roles=spoken
-        )
-        # a speaker's token opens each turn, a separator stands between two
-        between = len(turns) if spoken else (len(turns) - 1) * len(special.separator)
-        counts[i] = len(special.prefix) + sum(map(len, turns)) + between + len(special.suffix)
-        sequences.append(sequence)
-    return sequences, counts, cut
+    turns_N = np.fromiter((len(texts) for texts, _ in items), np.int64, len(items))
+    place_T = np.asarray(places, np.int64)
+    starts_T, sizes_T = ends[place_T], np.diff(ends)[place_T]
+    speakers_T = np.asarray(speakers) if speakers else None
+    sequences = join_turns(
+        ids,
+        starts_T,
+        sizes_T,
+        turns_N,
+        special,
+        max_length=max_length,
+        newest_N=turns_N > 1,
+        speakers_T=speakers_T,
+    )
+    # a speaker's token opens each turn, a separator stands between two
+    lead_T = np.full(len(places), len(special.separator))
+    begin_N = np.cumsum(turns_N) - turns_N
+    lead_T[begin_N] = 0
+    if speakers_T is not None:
+        lead_T = np.where(speakers_T >= 0, 1, lead_T)
+    whole_N = np.add.reduceat(lead_T + sizes_T, begin_N) if len(items) else turns_N
+    around = len(special.prefix) + len(special.suffix)
+    return sequences, whole_N + around, whole_N > max(max_length - around, 1)
 
 
-def _speaker_ids(encoder: Encoder, roles: Sequence[int] | None) -> list[int] | None:
-    """Return the token of each turn's speaker; None for a model, or turns, without speakers."""
-    if not encoder.role_tokens or not roles:
-        return None
-    return [encoder.role_tokens[role] for role in roles]
+def _speaker_ids(
+    tokens: tuple[int, int, int], roles: Sequence[int] | None, turns: int
+) -> list[int]:
+    """Return the token of each turn's speaker, -1 for turns without speakers."""
+    return [tokens[role] for role in roles] if roles else [-1] * turns

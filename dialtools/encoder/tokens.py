@@ -108,11 +108,10 @@ def _tokenise_words(backend: Any, texts: Sequence[str]) -> tuple[np.ndarray, np.
     numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
     ids, ends = _encoded(backend, list(numbers))
     place = np.fromiter(map(numbers.__getitem__, words), np.int64, len(words))
-    starts, sizes = ends[:-1][place], np.diff(ends)[place]
+    sizes = np.diff(ends)[place]
     word_ends = np.concatenate([[0], np.cumsum(sizes)])
-    within = np.arange(word_ends[-1]) - np.repeat(word_ends[:-1] - starts, sizes)
     offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)])
-    return ids[within], word_ends[offsets]
+    return ids[spread(ends[place], sizes)], word_ends[offsets]
 
 
 def _encoded(backend: Any, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -161,3 +160,70 @@ def assemble(
     if cut:
         body = body[-room:] if newest else body[:room]
     return np.concatenate([special.prefix, body, special.suffix]), cut
+
+
+def join_turns(
+    tokens: np.ndarray,
+    starts_T: np.ndarray,
+    sizes_T: np.ndarray,
+    turns_N: np.ndarray,
+    special: SpecialTokens,
+    *,
+    max_length: int,
+    newest_N: np.ndarray,
+    speakers_T: np.ndarray | None = None,
+) -> list[np.ndarray]:
+    """Join the turns of many items, as `assemble` does those of one.
+
+    Args:
+        tokens: flat ids, of which each of the T turns is a range.
+        turns_N: turns of each item, one or more.
+        newest_N: whether an item that is too long loses its oldest tokens, or its last ones.
+        speakers_T: the id of the speaker's token of each turn, -1 for none.
+
+    Returns:
+        (tokens,) int32 ids of each item.
+    """
+    if not len(turns_N):
+        return []
+    first = np.zeros(len(starts_T), bool)
+    first[np.cumsum(turns_N) - turns_N] = True
+    said = np.zeros(len(first), bool) if speakers_T is None else speakers_T >= 0
+    apart = ~first & ~said
+    lead_T = said + apart * len(special.separator)
+
+    room = max(max_length - len(special.prefix) - len(special.suffix), 1)
+    kept_T = np.minimum(sizes_T, room)  # more of a turn is cut whatever stands around it
+    starts_T = starts_T + np.repeat(newest_N, turns_N) * (sizes_T - kept_T)
+    ends_T = np.cumsum(lead_T + kept_T)
+    begin_T = ends_T - lead_T - kept_T
+    body = np.empty(ends_T[-1], np.int32)
+    body[spread(ends_T - kept_T, kept_T)] = tokens[spread(starts_T, kept_T)]
+    body[spread(begin_T[apart], lead_T[apart])] = np.tile(special.separator, apart.sum())
+    if speakers_T is not None:
+        body[begin_T[said]] = speakers_T[said]
+
+    ends_N = ends_T[np.cumsum(turns_N) - 1]
+    sizes_N = np.diff(ends_N, prepend=0)
+    kept_N = np.minimum(sizes_N, room)
+    begin_N = ends_N - np.where(newest_N, kept_N, sizes_N)
+    return _dressed(body[spread(begin_N, kept_N)], kept_N, special)
+
+
+def _dressed(body: np.ndarray, sizes_N: np.ndarray, special: SpecialTokens) -> list[np.ndarray]:
+    """Return each piece of `body` between prefix and suffix."""
+    before, after = len(special.prefix), len(special.suffix)
+    ends_N = np.cumsum(sizes_N + before + after)
+    begin_N = ends_N - sizes_N - before - after
+    whole = np.empty(ends_N[-1], np.int32)
+    whole[(begin_N[:, None] + np.arange(before)).ravel()] = np.tile(special.prefix, len(sizes_N))
+    whole[spread(begin_N + before, sizes_N)] = body
+    last = (ends_N - after)[:, None] + np.arange(after)
+    whole[last.ravel()] = np.tile(special.suffix, len(sizes_N))
+    return np.split(whole, ends_N[:-1])
+
+
+def spread(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return the places in all ranges, one range behind the other."""
+    before = np.cumsum(sizes) - sizes
+    return np.arange(sizes.sum()) + np.repeat(starts - before, sizes)

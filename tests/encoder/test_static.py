@@ -65,6 +65,11 @@ def test_turns_are_one_text_without_anything_between(static):
     assert counts[0] == len(sequences[0])
 
 
+def test_no_items_are_no_sequences(static):
+    sequences, counts, cut = sequences_of(static, [], 9)
+    assert (sequences, counts.tolist(), cut.tolist()) == ([], [], [])
+
+
 @pytest.mark.parametrize("normalize", [False, True])
 def test_sentence_transformers_reads_what_is_saved_and_gives_the_same_vectors(
     tokenizer, tmp_path: Path, normalize: bool
