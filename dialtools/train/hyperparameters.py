@@ -60,6 +60,12 @@ class Hyperparameters:
         parse=not_negative,
         help="passes over the pairs; may be a fraction, and 0 saves the start as it is",
     )
+    least_steps: int = by_recipe(
+        default=0,
+        metavar="N",
+        parse=at_least(0),
+        help="steps at least, in as many passes as they take",
+    )
     lr: float = by_recipe(
         metavar="X",
         parse=not_negative,

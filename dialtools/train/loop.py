@@ -76,7 +76,8 @@ class Trainer:
         self.precision = precision
         self.grad_cache = grad_cache
         self.sampler = objective.sampler(values.batch_size)
-        self.total = planned_steps(objective.epochs(values.epochs), self.sampler.per_epoch)
+        epochs = objective.epochs(values.epochs)
+        self.total = planned_steps(epochs, self.sampler.per_epoch, least=values.least_steps)
         if max_steps is not None:
             self.total = max_steps
         self.optimiser = optimiser.build(
@@ -171,6 +172,6 @@ def seed_of_step(seed: int, step: int) -> int:
     return (seed * FAR_APART + step) % 2**32
 
 
-def planned_steps(epochs: float, per_epoch: int) -> int:
+def planned_steps(epochs: float, per_epoch: int, *, least: int = 0) -> int:
     """Return the steps of some passes over the pairs: of a fraction one at least, of none none."""
-    return max(1, round(epochs * per_epoch)) if epochs > 0 else 0
+    return max(1, least, round(epochs * per_epoch)) if epochs > 0 else 0

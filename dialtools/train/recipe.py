@@ -82,7 +82,7 @@ def preset(name: str, kind: str, *, model: bool) -> dict[str, Any]:
     """Return what trains an encoder in place of values of a recipe, by TOML key.
 
     Sections of a preset hold for recipes of one objective or of one loss only, or for a start from
-    a model.
+    nothing.
 
     Args:
         kind: of the encoder.
@@ -95,8 +95,8 @@ def preset(name: str, kind: str, *, model: bool) -> dict[str, Any]:
     special: dict[str, Any] = {}
     for key in ("objective", "loss"):
         special |= values.pop(key, {}).get(recipe.get(key), {})
-    start = values.pop("start", {}).get("model" if model else "nothing", {})
-    return values | start | special
+    nothing = values.pop("nothing", {})
+    return values | ({} if model else nothing) | special
 
 
 def layers(chosen: dict[str, Any]) -> list[Layer]:
@@ -113,6 +113,8 @@ def layers(chosen: dict[str, Any]) -> list[Layer]:
     learns = objective or OBJECTIVES[published(name)["objective"]]
     kind = encoder_kind(chosen, contextual=learns.contextual)
     start = {"encoder": kind, **preset(name, kind, model=bool(chosen.get("model")))}
+    if chosen.get("epochs") is not None:
+        start.pop("least-steps", None)  # the user has said how long
     defaults = [Layer(PRESET_NAMES[kind], start), named, *recipe[1:]]
 
     # One that --method names stays whole: what does not go with the objective is an error there.

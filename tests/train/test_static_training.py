@@ -17,6 +17,7 @@ from dialtools.encoder.static import StaticEncoder
 from dialtools.encoder.tokens import SpecialTokens, assemble
 from dialtools.train.data.collate import Lengths, contexts, responses
 from dialtools.train.data.store import Store
+from dialtools.train.options import recipe_options
 from dialtools.train.start import encoder_kind
 
 STATIC = ("--encoder", "static", "--hidden", "64", "--vocab-size", "300", "--threads", "1")
@@ -74,6 +75,11 @@ def test_killed_and_resumed_it_ends_in_the_same_bytes(
 def test_what_is_trained_follows_from_what_is_chosen(chosen, kind, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert encoder_kind(chosen, contextual=False) == kind
+
+
+def test_few_pairs_are_seen_often_unless_the_user_says_how_often():
+    assert recipe_options(encoder="static").least_steps == 100
+    assert recipe_options(encoder="static", epochs=2.0).least_steps is None
 
 
 def test_words_in_context_need_a_transformer():
