@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,9 @@ pytest_plugins = ["machines.commands"]
 ANY_MACHINE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("any machine", ANY_MACHINE)
 settings.load_profile("any machine")
+
+# what is ignored here, as under nohup, the commands of the tests would ignore too
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -45,15 +45,23 @@ def sequences_of(
         newest_N=turns_N > 1,
         speakers_T=speakers_T,
     )
-    # a speaker's token opens each turn, a separator stands between two
-    lead_T = np.full(len(places), len(special.separator))
+    whole_N = _sizes(sizes_T, turns_N, speakers_T, len(special.separator))
+    around = len(special.prefix) + len(special.suffix)
+    return sequences, whole_N + around, whole_N > max(max_length - around, 1)
+
+
+def _sizes(
+    sizes_T: np.ndarray, turns_N: np.ndarray, speakers_T: np.ndarray | None, separator: int
+) -> np.ndarray:
+    """Return the tokens of each item: a speaker's opens each turn, separators stand between."""
+    if not len(turns_N):
+        return turns_N
     begin_N = np.cumsum(turns_N) - turns_N
+    lead_T = np.full(len(sizes_T), separator)
     lead_T[begin_N] = 0
     if speakers_T is not None:
         lead_T = np.where(speakers_T >= 0, 1, lead_T)
-    whole_N = np.add.reduceat(lead_T + sizes_T, begin_N) if len(items) else turns_N
-    around = len(special.prefix) + len(special.suffix)
-    return sequences, whole_N + around, whole_N > max(max_length - around, 1)
+    return np.add.reduceat(lead_T + sizes_T, begin_N)
 
 
 def _speaker_ids(

@@ -173,22 +173,20 @@ def join_turns(
     newest_N: np.ndarray,
     speakers_T: np.ndarray | None = None,
 ) -> list[np.ndarray]:
-    """Join the turns of many items, as `assemble` does those of one.
+    """Join the turns of many items, as `assemble` does those of one; return (tokens,) ids of each.
 
     Args:
         tokens: flat ids, of which each of the T turns is a range.
         turns_N: turns of each item, one or more.
         newest_N: whether an item that is too long loses its oldest tokens, or its last ones.
         speakers_T: the id of the speaker's token of each turn, -1 for none.
-
-    Returns:
-        (tokens,) int32 ids of each item.
     """
     if not len(turns_N):
         return []
     first = np.zeros(len(starts_T), bool)
     first[np.cumsum(turns_N) - turns_N] = True
-    said = np.zeros(len(first), bool) if speakers_T is None else speakers_T >= 0
+    speakers_T = np.full(len(first), -1) if speakers_T is None else speakers_T
+    said = speakers_T >= 0
     apart = ~first & ~said
     lead_T = said + apart * len(special.separator)
 
@@ -200,18 +198,19 @@ def join_turns(
     body = np.empty(ends_T[-1], np.int32)
     body[spread(ends_T - kept_T, kept_T)] = tokens[spread(starts_T, kept_T)]
     body[spread(begin_T[apart], lead_T[apart])] = np.tile(special.separator, apart.sum())
-    if speakers_T is not None:
-        body[begin_T[said]] = speakers_T[said]
+    body[begin_T[said]] = speakers_T[said]
 
     ends_N = ends_T[np.cumsum(turns_N) - 1]
-    sizes_N = np.diff(ends_N, prepend=0)
-    kept_N = np.minimum(sizes_N, room)
-    begin_N = ends_N - np.where(newest_N, kept_N, sizes_N)
-    return _dressed(body[spread(begin_N, kept_N)], kept_N, special)
+    return _dressed(body, ends_N, special, room=room, newest_N=newest_N)
 
 
-def _dressed(body: np.ndarray, sizes_N: np.ndarray, special: SpecialTokens) -> list[np.ndarray]:
-    """Return each piece of `body` between prefix and suffix."""
+def _dressed(
+    body: np.ndarray, ends_N: np.ndarray, special: SpecialTokens, *, room: int, newest_N: np.ndarray
+) -> list[np.ndarray]:
+    """Return what there is room for of each piece of `body`, between prefix and suffix."""
+    whole_N = np.diff(ends_N, prepend=0)
+    sizes_N = np.minimum(whole_N, room)
+    body = body[spread(ends_N - np.where(newest_N, sizes_N, whole_N), sizes_N)]
     before, after = len(special.prefix), len(special.suffix)
     ends_N = np.cumsum(sizes_N + before + after)
     begin_N = ends_N - sizes_N - before - after

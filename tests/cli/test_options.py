@@ -104,8 +104,9 @@ TAKEN = {  # of the probes, by what they are tried on
     "1e-9 0.5 1": "merge-with-start sample",
     "1 1.5 2 3 4 5": "perplexity",
     "1.5 2 3 4 5": "log-base",
-    "0 1 2 3 4 5": """batch-tokens delimiter follow freeze hidden limit max-per-template max-steps
-        micro-batch-tokens min-turns min-words most negatives patience seed snapshot-every threads
+    "0 1 2 3 4 5": """batch-tokens delimiter follow freeze hidden least-steps limit
+        max-per-template max-steps micro-batch-tokens min-turns min-words most negatives patience
+        seed snapshot-every threads
         train-seed validate-every window""",
     "1 2 3 4 5": """batch batch-size checkpoint-every context-turns dimensions epochs jobs layers
         mask-most max-words min-count neighbours patience positives runs shard-rows shots top top-k
