@@ -21,7 +21,7 @@ from dialtools.streams.tally import counted
 def main(options: CurveOptions, run: Run) -> None:
     from dialtools.cli._curves import draw_curves, report_curves
     from dialtools.cli._pieces import take_pieces
-    from dialtools.cli._torch import start_torch
+    from dialtools.encoder.guest import start_torch
     from dialtools.eval.tasks import curve as task
     from dialtools.eval.tasks.prepared import prepare
     from dialtools.streams.atomic import check_parent, refuse_existing

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @command(EmbedOptions, memory="the model, and one shard of rows (--shard-rows) with its vectors")
 def main(options: EmbedOptions, run: Run) -> None:
-    from dialtools.cli._torch import start_torch
+    from dialtools.encoder.guest import start_torch
 
     start_torch(options.threads)  # before anything imports torch
     from dialtools.embed.model import load_model

@@ -48,7 +48,7 @@ class TaskCommand(Entry):
 
 def evaluate(task_class: type[Task[Any]], options: Any, run: Run) -> None:
     """Take the runs of a task, those of an earlier job excepted, and report their scores."""
-    from dialtools.cli._torch import start_torch
+    from dialtools.encoder.guest import start_torch
 
     start_torch(options.threads)
     from dialtools.cli._finetuned import scored

@@ -48,7 +48,7 @@ TEMPORARY = ".candidate"
 
 @command(MergeOptions, memory="one tensor of each model; a whole one with --choose-on")
 def main(options: MergeOptions, run: Run) -> None:
-    from dialtools.cli._torch import start_torch
+    from dialtools.encoder.guest import start_torch
 
     start_torch(options.threads)
     from dialtools.merge.directory import finish, write_merged

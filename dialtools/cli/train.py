@@ -62,7 +62,7 @@ MEMORY = (
 
 @command(TrainOptions, memory=MEMORY, recipe=layers)
 def main(options: TrainOptions, run: Run) -> None:
-    from dialtools.cli._torch import start_torch
+    from dialtools.encoder.guest import start_torch
 
     start_torch(options.threads)  # before torch is imported, as its environment must be set by then
     from dialtools.streams.resume import claim

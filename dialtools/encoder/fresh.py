@@ -35,9 +35,8 @@ def train_tokenizer(texts: Sequence[str], *, vocab_size: int) -> Any:
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     counts: Counter[str] = Counter()
     for word, times in Counter(chain.from_iterable(text.split(" ") for text in texts)).items():
-        for c in tokenizer.normalizer.normalize_str(word):
+        for c in "".join(tokenizer.normalizer.normalize_str(word).split()):
             counts[c] += times
-    counts = Counter({c: n for c, n in counts.items() if not c.isspace()})
     by_frequency = sorted(counts, key=lambda c: (-counts[c], c))
     alphabet = sorted(by_frequency[:ALPHABET])
     # the trainer (tokenizers 0.23) numbers "##c" in the order of a hash map; given first, they

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from dialtools.encoder.pretrained import check_tokenizer, quiet_transformers
 from dialtools.encoder.static import StaticEncoder
-from dialtools.encoder.weights import read_tensors
+from dialtools.encoder.weights import read_tensors, shape_of
 from dialtools.errors import ModelError
 from dialtools.shown import first_line
 
@@ -84,8 +84,7 @@ def _folded(tensors: dict[str, Tensor], where: Path) -> Tensor:
 
 def _told(tensor: Tensor) -> str:
     """Return what a tensor is, in a few words."""
-    shape = "x".join(map(str, tensor.shape)) or "one number"
-    return f"{shape} of {str(tensor.dtype).removeprefix('torch.')}"
+    return f"{shape_of(tensor.shape)} of {str(tensor.dtype).removeprefix('torch.')}"
 
 
 def _tokenizer(path: Path) -> Any:

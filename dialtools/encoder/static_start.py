@@ -34,7 +34,7 @@ def of_transformer(encoder: Encoder, counts_V: np.ndarray, *, dimension: int) ->
     vectors_VD = encode(encoder, sequences, batch_tokens=encoder.usual_batch_tokens)
     vectors_VD = _principal(vectors_VD.astype(np.float64), dimension)
     rank_V = np.empty(len(tokens))
-    rank_V[np.argsort(-counts_V[: len(tokens)], kind="stable")] = np.arange(1, len(tokens) + 1)
+    rank_V[np.argsort(-counts_V, kind="stable")] = np.arange(1, len(tokens) + 1)
     vectors_VD *= np.log1p(rank_V)[:, None]
     return StaticEncoder(torch.from_numpy(vectors_VD).float(), encoder.tokenizer)
 

@@ -89,7 +89,7 @@ def describe_misfit(
         parts.append(f"{len(missing):,} missing ({a_few(missing)})")
     if shapes:
         told = (
-            f"{name[:LONGEST_NAME]} {_by(has)}, not {_by(wants)}"
+            f"{name[:LONGEST_NAME]} {shape_of(has)}, not {shape_of(wants)}"
             for name, (has, wants) in sorted(shapes.items())
         )
         parts.append(f"{len(shapes):,} of another shape ({a_few(told)})")
@@ -103,5 +103,6 @@ def a_few(names: Iterable[str]) -> str:
     return listed(sorted(names), TOLD, 2 * LONGEST_NAME)
 
 
-def _by(shape: tuple[int, ...]) -> str:
+def shape_of(shape: Sequence[int]) -> str:
+    """Return the shape of a tensor as it is told."""
     return "x".join(map(str, shape)) or "one number"

@@ -76,7 +76,7 @@ def card(
 def _replaced(options: TrainOptions) -> str:
     """Return the sentence on what the preset replaced of the recipe, or nothing."""
     values = [
-        f"{key} {pair.fresh} (not {pair.published})" for key, pair in replaced(options).items()
+        f"{key} {pair.preset} (not {pair.published})" for key, pair in replaced(options).items()
     ]
     return f"\nIn place of what the recipe publishes: {', '.join(values)}." if values else ""
 

@@ -15,7 +15,7 @@ class LazyAdam(torch.optim.Optimizer):
     A row without a gradient stays as it is, its averages too; dense gradients are all rows.
 
     Args:
-        fused, weight_decay: of torch's optimisers; neither is for rows that a step does not see.
+        fused, weight_decay: as torch's optimisers take them; nothing is fused, nothing decays.
     """
 
     def __init__(

@@ -15,6 +15,7 @@ from dialtools.encoder.options import DeviceOptions, RemoteCodeOptions
 from dialtools.errors import ConfigError
 from dialtools.options import Layer, RunOptions, resolve, specs
 from dialtools.train import recipe
+from dialtools.train.catalog import OPTIMISERS
 from dialtools.train.hyperparameters import Hyperparameters, settled
 from dialtools.train.objectives.catalog import OBJECTIVES, ObjectiveEntry
 from dialtools.train.option_groups import (
@@ -45,9 +46,19 @@ def _check(options: TrainOptions) -> None:
                 f"--objective {options.objective} learns words in their context",
                 hint="which a static encoder does not see: --encoder transformer",
             )
+        _refuse_lazy_decay(hyperparameters(options))
         if hyperparameters(options).merge_with_start < 1 and not options.model:
             raise ConfigError("--merge-with-start needs --model: a fresh encoder is no start")
         objective_options(options)
+
+
+def _refuse_lazy_decay(values: Hyperparameters) -> None:
+    """Raise ConfigError for a decay of rows that a step does not see."""
+    if OPTIMISERS[values.optimizer].lazy and values.weight_decay:
+        raise ConfigError(
+            f"--optimizer {values.optimizer} has no weight decay, got {values.weight_decay:g}",
+            hint="--weight-decay 0, or --optimizer adamw",
+        )
 
 
 def _refuse_foreign_sizes(options: TrainOptions) -> None:

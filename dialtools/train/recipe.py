@@ -32,7 +32,7 @@ class Replaced(NamedTuple):
     """A value that a recipe publishes, and what a preset has instead."""
 
     published: Any
-    fresh: Any
+    preset: Any
 
 
 def names() -> list[str]:
@@ -150,7 +150,7 @@ def replaced(options: Any) -> dict[str, Replaced]:
 
 def preset_note(options: Any) -> str:
     """Return one line on what the preset replaces of the recipe, empty if that is nothing."""
-    values = ", ".join(f"{key} {pair.fresh}" for key, pair in replaced(options).items())
+    values = ", ".join(f"{key} {pair.preset}" for key, pair in replaced(options).items())
     if not values:
         return ""
     start = f"recipe {options.method} with a {PRESET_NAMES[options.encoder]}'s {values}"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dialtools.encoder.stated import is_static
-
 STATIC, TRANSFORMER = "static", "transformer"
 KINDS = (STATIC, TRANSFORMER)
+DRIVERS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg", "/dev/nvmap")
+"""One of them is there on Linux where a GPU can be used: of Nvidia, AMD, in WSL, on a Jetson."""
 
 
 def encoder_kind(chosen: Mapping[str, Any], *, contextual: bool) -> str:
@@ -30,6 +32,8 @@ def encoder_kind(chosen: Mapping[str, Any], *, contextual: bool) -> str:
 
 def is_table(model: str) -> bool:
     """Tell whether a model is a static encoder, or a file of word vectors."""
+    from dialtools.encoder.stated import is_static
+
     path = Path(model)
     return path.is_file() or (path.is_dir() and is_static(path))
 
@@ -37,6 +41,20 @@ def is_table(model: str) -> bool:
 def _has_gpu(device: str) -> bool:
     if device != "auto":
         return device != "cpu"
+    if not _has_driver():
+        return False
+    from dialtools.encoder.guest import start_torch
+
+    start_torch(None)
     import torch
 
     return torch.cuda.is_available()
+
+
+def _has_driver() -> bool:
+    """Tell whether there may be a GPU, without torch, which takes seconds to ask."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
+        return False
+    if sys.platform == "linux":
+        return any(map(os.path.exists, DRIVERS))
+    return sys.platform != "darwin"

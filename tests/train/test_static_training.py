@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -73,7 +74,7 @@ def test_killed_and_resumed_it_ends_in_the_same_bytes(
     ],
 )
 def test_what_is_trained_follows_from_what_is_chosen(chosen, kind, monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert encoder_kind(chosen, contextual=False) == kind
 
 
@@ -87,6 +88,8 @@ def test_words_in_context_need_a_transformer():
 
 
 def test_a_gpu_asks_for_a_transformer(monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr(os.path, "exists", lambda path: path == "/dev/nvidiactl")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert encoder_kind({}, contextual=False) == "transformer"
     assert encoder_kind({"device": "cpu"}, contextual=False) == "static"
@@ -123,6 +126,7 @@ def test_word_vectors_are_a_start(train, pairs, tmp_path):
     ("flags", "says"),
     [
         (("--encoder", "static", "--layers", "3"), b"--layers goes with --encoder transformer"),
+        (("--encoder", "static", "--weight-decay", "0.1"), b"lazy-adam has no weight decay"),
         (("--encoder", "static", "--method", "mlm"), b"words in their context"),
     ],
 )

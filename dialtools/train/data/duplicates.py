@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dialtools.encoder.tokens import spread
+
 
 def same_text(anchor_N: np.ndarray, positive_N: np.ndarray) -> np.ndarray:
     """Return (2N, 2N) bool over [anchors; positives]: True where two non-partners have one text.
@@ -37,8 +39,7 @@ def _matches(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarra
     order = np.argsort(right, kind="stable")
     first = np.searchsorted(right[order], left, "left")
     sizes = np.searchsorted(right[order], left, "right") - first
-    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.repeat(np.arange(len(left)), sizes), order[np.repeat(first, sizes) + within]
+    return np.repeat(np.arange(len(left)), sizes), order[spread(first, sizes)]
 
 
 def _without_self_and_partner(mask: np.ndarray, n: int) -> np.ndarray:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dialtools.corpora.fields import MOST_TURNS, is_weight
+from dialtools.encoder.tokens import spread
 from dialtools.roles import UNKNOWN, role_of
 from dialtools.train.data.chunk_pairs import LISTS, ChunkPairs, TurnLists
 
@@ -103,7 +104,7 @@ def _lists_of_column(batch: pa.RecordBatch, name: str, texts: list[str]) -> Turn
     starts, sizes, values = _views(column)
     if column.null_count:
         sizes = np.where(np.asarray(column.is_valid()), sizes, 0)
-    lists = TurnLists(_ranges(starts, sizes) + len(texts), sizes)
+    lists = TurnLists(spread(starts, sizes) + len(texts), sizes)
     texts += values.to_pylist()
     return lists
 
@@ -118,7 +119,7 @@ def _roles_of_batch(batch: pa.RecordBatch, sizes: np.ndarray) -> tuple[np.ndarra
     names = speakers.to_pylist()
     known = {name: role_of(name) for name in set(names)}
     roles = np.fromiter((*map(known.__getitem__, names), UNKNOWN), np.uint8, len(names) + 1)
-    turns = np.where(np.repeat(said, sizes), _ranges(starts, sizes), len(names))
+    turns = np.where(np.repeat(said, sizes), spread(starts, sizes), len(names))
     return roles[turns], roles[np.where(said, starts + sizes, len(names))]
 
 
@@ -128,10 +129,3 @@ def _views(column: Any) -> tuple[np.ndarray, np.ndarray, Any]:
     if pa.types.is_list_view(column.type):
         return offsets, np.asarray(column.sizes, np.int64), column.values
     return offsets[:-1], np.diff(offsets), column.values
-
-
-def _ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return starts[0], starts[0]+1, …, starts[1], …: every place of every view."""
-    ends = np.cumsum(sizes)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(starts - (ends - sizes), sizes) + np.arange(total)
