@@ -71,3 +71,10 @@ def first_line(error: BaseException) -> str:
     """Return the first line of what an error of a library says, or its kind if it says nothing."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__
+
+
+def duration(seconds: float) -> str:
+    """Return a time that a person reads at a glance: `40 s`, `12 min`, `3.1 h`."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from dialtools.shown import printable
+from dialtools.shown import duration, printable
 
 FIRST_GAP = 10.0
 """Seconds to the first line; each gap is twice the last: a log of a long night stays short."""
@@ -113,10 +113,3 @@ def bar(name: str, pace: Pace) -> Iterator[Progress]:
                 )  # so that the time left is of this run's pace
 
         yield Bar()
-
-
-def duration(seconds: float) -> str:
-    """Return a time that a person reads at a glance: `40 s`, `12 min`, `3.1 h`."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

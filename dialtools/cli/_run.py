@@ -58,8 +58,15 @@ class Run:
     def warn(self, line: str) -> None:
         """Say what the user should know, unless -q."""
         if not self.quiet:
-            with suppress(OSError):  # a run does not fail for want of a listener
-                sys.stderr.write(f"{self.name}: {printable(line, LONGEST)}\n")
+            self._say(line)
+
+    def caution(self, line: str) -> None:
+        """Say, under -q too, that a run is hardly worth its time, or its result worth having."""
+        self._say(f"warning: {line}")
+
+    def _say(self, line: str) -> None:
+        with suppress(OSError):  # a run does not fail for want of a listener
+            sys.stderr.write(f"{self.name}: {printable(line, LONGEST)}\n")
 
     def info(self, line: str) -> None:
         """Say more, under -v only."""

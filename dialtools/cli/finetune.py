@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from dialtools.catalog import Entry
 from dialtools.cli._command import Command, command, group
-from dialtools.cli._progress import duration
 from dialtools.cli._run import Run
 from dialtools.eval.options.base import ReportOptions, page_of
 from dialtools.finetune.catalog import TASKS
+from dialtools.shown import duration
 from dialtools.streams.tally import counted
 
 if TYPE_CHECKING:

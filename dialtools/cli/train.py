@@ -34,6 +34,10 @@ Pairs that came through a pipe need not be piped again. Changed inputs or
 options are refused; of a finished model of the same ones --resume says so,
 and does nothing.
 
+After its first steps a run tells how long all of them take on this machine.
+--dry-run takes as many to tell the same, and throws them away. Of over three
+hours of a CPU either warns, under -q too, and says what is quicker.
+
 --ema saves an average of the weights over the steps, --merge-with-start a
 part of the way from --model to them, which keeps more of what that model was
 good at; with both, a part of the way to the average. Validation, --keep-best
@@ -72,7 +76,7 @@ def main(options: TrainOptions, run: Run) -> None:
 
     check_inputs(options)
     if options.dry_run:
-        lines, run.skipped = dry_run(options, tell=run.warn)
+        lines, run.skipped = dry_run(options, tell=run.warn, caution=run.caution)
         return run.tell_plan(lines)
     job = job_of(options)
     with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
@@ -94,8 +98,18 @@ def _take_steps(training: Training, run: Run) -> None:
     with run.graceful(), run.progress(total, "steps") as progress:
         progress.skip(training.trainer.step)
         for step in training.steps():
+            if training.forecast.note(step.seconds):
+                _tell_time(training, run)
             progress.advance(1, loss=f"{step.loss:.3f}", tokens=f"{step.tokens_per_second:,.0f}/s")
             if run.stop_requested:
                 training.checkpoint()
                 run.warn(f"stopped at step {step.step:,} of {total:,}; --resume goes on")
                 run.interrupted()
+
+
+def _tell_time(training: Training, run: Run) -> None:
+    from dialtools.train.forecast import instead
+
+    run.warn(str(training.forecast))
+    for line in filter(None, [instead(training.forecast, training.trainer, training.options)]):
+        run.caution(line)

@@ -32,13 +32,17 @@ class Step:
     loss: float
     lr: float
     tokens: int
-    tokens_per_second: float
+    seconds: float
     figures: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def tokens_per_second(self) -> float:
+        return self.tokens / self.seconds
 
     def record(self) -> dict[str, Any]:
         """Return the step as a line of the log, with the figures of its objective."""
-        facts = vars(self).copy()
-        return facts | facts.pop("figures")
+        facts = vars(self) | {"tokens_per_second": self.tokens_per_second} | self.figures
+        return {name: fact for name, fact in facts.items() if name not in ("seconds", "figures")}
 
 
 class NotFinite(ModelError):
@@ -141,14 +145,13 @@ class Trainer:
         self.optimiser.step()
         self.step += 1
         self.saved.follow(self.step)
-        seconds = time.monotonic() - started
         return Step(
             step=self.step,
             epoch=self.step / self.sampler.per_epoch,
             loss=value,
             lr=self.values.lr * rate,
             tokens=batch.tokens,
-            tokens_per_second=batch.tokens / seconds,
+            seconds=time.monotonic() - started,
             figures=figures,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.encoder.catalog import POOLINGS
-from dialtools.options import DRY_RUN, argument, option, restated
+from dialtools.options import DRY_RUN, RunOptions, argument, option, restated
 from dialtools.streams.formats import RECORD_FORMATS
 from dialtools.streams.options import InputOptions
 from dialtools.train import recipe
@@ -213,6 +213,7 @@ class ProgressOptions:
         how=True,
     )
     dry_run: bool = option(False, **DRY_RUN)
+    quiet: bool = restated(RunOptions, "quiet", help="say nothing but errors and warnings")
     cache: str | None = option(
         None,
         metavar="DIR",

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+
+import numpy as np
 
 from dialtools.streams.atomic import check_kind, refuse_existing
 from dialtools.streams.provenance import Inputs
 from dialtools.streams.scraps import temporary_folder
+from dialtools.train.data.store import Store
+from dialtools.train.forecast import Forecast, instead
 from dialtools.train.gather import gather
 from dialtools.train.loop import Trainer
 from dialtools.train.options import TrainOptions
 from dialtools.train.prepare import build_trainer
 from dialtools.train.saved import in_words
+from dialtools.train.validate import BLOCK, MOST, response_selection, validations_left
 
 
-def dry_run(options: TrainOptions, *, tell: Callable[[str], None]) -> tuple[dict[str, str], int]:
-    """Read the pairs into a folder that does not stay.
+def dry_run(
+    options: TrainOptions, *, tell: Callable[[str], None], caution: Callable[[str], None]
+) -> tuple[dict[str, str], int]:
+    """Read the pairs into a folder that does not stay, and take a few steps that lead nowhere.
+
+    Args:
+        caution: is given what speaks against the run, a line at a time.
 
     Returns:
         the plan, by name; the bad records that were left out.
@@ -32,8 +43,31 @@ def dry_run(options: TrainOptions, *, tell: Callable[[str], None]) -> tuple[dict
         )
         trainer = build_trainer(gathered.encoder, gathered.store, gathered.train, options)
         held_out = len(gathered.validation[1]) if gathered.validation else 0
-        lines = plan(trainer, options, held_out) | {"writes": _writes(trainer, options)}
+        lines = plan(trainer, options, held_out)
+        forecast = measured(trainer, options, gathered.validation)
+        for line in filter(None, [instead(forecast, trainer, options)]):
+            caution(line)
+        lines |= {"time": str(forecast), "writes": _writes(trainer, options)}
         return lines, gathered.skipped
+
+
+def measured(
+    trainer: Trainer, options: TrainOptions, validation: tuple[Store, np.ndarray] | None
+) -> Forecast:
+    """Return how long a run takes, of which some steps are taken to measure them."""
+    every = options.validate_every or trainer.sampler.per_epoch
+    validations = validations_left(0, trainer.total, every) if validation else 0
+    forecast = Forecast.of(trainer, validations=validations)
+    for step in trainer.steps():
+        if forecast.note(step.seconds):
+            break
+    if validation:
+        store, pairs = validation
+        began = time.monotonic()
+        response_selection(trainer, store, pairs[:BLOCK])
+        scale = max(1, min(len(pairs), MOST) / BLOCK)
+        forecast.validation_seconds = scale * (time.monotonic() - began)
+    return forecast
 
 
 def plan(trainer: Trainer, options: TrainOptions, held_out: int) -> dict[str, str]:

@@ -12,6 +12,7 @@ log, snapshots, and the batch of a loss that was no number.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,10 +30,11 @@ from dialtools.streams.resume import Work
 from dialtools.streams.tally import counted
 from dialtools.train import checkpoint, gather, save, steplog
 from dialtools.train.data.store import Store
+from dialtools.train.forecast import Forecast
 from dialtools.train.loop import NotFinite, Step, Trainer
 from dialtools.train.options import TrainOptions
 from dialtools.train.prepare import build_trainer
-from dialtools.train.validate import response_selection
+from dialtools.train.validate import response_selection, validations_left
 
 NAN_BATCH = "nan-batch.jsonl"
 MAKES = (
@@ -68,6 +70,7 @@ class Training:
         skipped: bad records that were left out.
         last: figures of the last step, and of the last validation, by name.
         best: best top-1 accuracy of a validation so far.
+        forecast: how long the steps from here on take.
     """
 
     work: Work
@@ -77,6 +80,7 @@ class Training:
     skipped: int
     last: dict[str, Any] = field(default_factory=dict)
     best: float = -1.0
+    forecast: Forecast = field(init=False)
 
     @property
     def folder(self) -> Path:
@@ -88,6 +92,8 @@ class Training:
         if facts:
             self.best = facts["best"]
             self.last = facts["last"]
+        left = validations_left(self.trainer.step, self.trainer.total, self._validate_every)
+        self.forecast = Forecast.of(self.trainer, validations=left if self.validation else 0)
 
     def steps(self) -> Iterator[Step]:
         """Yield each step after it was taken, logged and kept.
@@ -102,7 +108,7 @@ class Training:
             if reached == 0:
                 self._keep_snapshot()
                 if self.validation:
-                    log.add({"step": 0, **response_selection(self.trainer, *self.validation)})
+                    log.add({"step": 0, **self._scores()})
             for step in self._finite_steps():
                 row = step.record()
                 if self._validates(step.step):
@@ -171,14 +177,24 @@ class Training:
             hint = f"its batch is in {path}; {error.hint}"
             raise ModelError(error.message, hint=hint) from None
 
+    @property
+    def _validate_every(self) -> int:
+        return self.options.validate_every or self.trainer.sampler.per_epoch
+
     def _validates(self, step: int) -> bool:
-        every = self.options.validate_every or self.trainer.sampler.per_epoch
-        return bool(self.validation) and (step % every == 0 or step == self.trainer.total)
+        ends = step == self.trainer.total
+        return bool(self.validation) and (step % self._validate_every == 0 or ends)
+
+    def _scores(self) -> dict[str, float]:
+        assert self.validation is not None
+        began = time.monotonic()
+        scores = response_selection(self.trainer, *self.validation)
+        self.forecast.validation_seconds = time.monotonic() - began
+        return scores
 
     def _validate(self) -> dict[str, float]:
-        assert self.validation is not None
         with self.trainer.saved.in_place():
-            scores = response_selection(self.trainer, *self.validation)
+            scores = self._scores()
             if self.options.keep_best and scores["top-1"] > self.best:
                 self.best = scores["top-1"]
                 checkpoint.save_best(self.trainer, self.folder)

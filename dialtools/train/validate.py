@@ -34,6 +34,11 @@ def response_selection(trainer: Trainer, store: Store, pairs: np.ndarray) -> dic
     return {f"top-{k}": 100 * float(top_k(ranks, k).mean()) for k in (1, 3)}
 
 
+def validations_left(step: int, total: int, every: int) -> int:
+    """Return how often a run validates after a step: at every N-th, and at the last."""
+    return total // every - step // every + (total % every > 0) if step < total else 0
+
+
 def _vectors(trainer: Trainer, side: Side, store: Store, pairs: np.ndarray) -> np.ndarray:
     """Return (P, D) unit vectors of a side of the pairs."""
     setting = trainer.setting

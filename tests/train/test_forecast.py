@@ -1,0 +1,92 @@
+"""What a run tells of its time before it is spent."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from pair_corpus import Train
+from train_parts import letters_encoder
+
+from dialtools.cli._run import Run
+from dialtools.encoder.static import fresh_static
+from dialtools.train.forecast import Forecast, instead
+from dialtools.train.options import recipe_options
+from dialtools.train.validate import validations_left
+
+TOLD = r"about \d+ \w+: 60 steps of [\d.e-]+ s(, 1 validation of \d+ s)? on 1 thread"
+
+
+def test_a_run_tells_its_time_after_its_first_steps_and_a_dry_run_tells_it_too(
+    train: Train, pairs: Path, tmp_path: Path
+):
+    run = ("--batch-size", 8, "--max-steps", 60, "--threads", 1, "-o", tmp_path / "m", pairs)
+    planned = train(*run, "--dry-run").stdout.decode()
+    assert re.search(rf"^time +{TOLD}$", planned, re.MULTILINE)
+    assert re.search(rf"^dial-train: {TOLD}$", train(*run).stderr.decode(), re.MULTILINE)
+    assert train(*run, "-q", "--overwrite").stderr == b""
+
+
+def test_a_dry_run_counts_the_validations(train: Train, pairs: Path, tmp_path: Path):
+    run = ("--max-steps", 60, "--threads", 1, "--validate", pairs, "--batch-size", 8)
+    planned = train(*run, "-o", tmp_path / "m", "--dry-run", pairs).stdout.decode()
+    assert re.search(rf"^time +{TOLD}$", planned, re.MULTILINE) and "1 validation" in planned
+
+
+@pytest.mark.parametrize(
+    ("taken", "each"),
+    [
+        ([9.0], 9.0),
+        ([0.9, 1.5, 1.0], 1.25),
+        ([5.0, *[0.01] * 10], 0.01),
+    ],
+)
+def test_steps_tell_once_they_took_long_enough_or_were_enough_the_first_apart(taken, each):
+    forecast = Forecast(1000, "cuda")
+    assert [forecast.note(seconds) for seconds in taken] == [False] * (len(taken) - 1) + [True]
+    assert forecast.each == pytest.approx(each)
+    assert not forecast.note(60.0) and forecast.each == pytest.approx(each)
+
+
+def test_what_is_told_is_the_time_of_steps_and_validations():
+    forecast = Forecast(1221, "2 threads", 3, 40.0, measured=[4.0, 0.7, 0.7])
+    assert str(forecast) == "about 16 min: 1,221 steps of 0.7 s, 3 validations of 40 s on 2 threads"
+    assert str(Forecast(1, "cuda", measured=[0.2])) == "about 1 s: 1 step of 0.2 s on cuda"
+
+
+@pytest.mark.parametrize("total", range(8))
+@pytest.mark.parametrize("every", [1, 2, 3, 9])
+def test_validations_are_at_every_nth_step_and_at_the_last(total: int, every: int):
+    for step in range(total + 1):
+        later = [s for s in range(step + 1, total + 1) if s % every == 0 or s == total]
+        assert validations_left(step, total, every) == len(later)
+
+
+def test_over_three_hours_of_a_cpu_it_says_what_is_quicker():
+    encoder = letters_encoder()
+    table = fresh_static(encoder.tokenizer, dimension=8, seed=0)
+    options = recipe_options(encoder="transformer")
+    three_hours = Forecast(5400, "1 thread", measured=[2.0])
+    longer = Forecast(5401, "1 thread", measured=[2.0])
+    assert instead(three_hours, SimpleNamespace(encoder=encoder), options) == ""
+    assert instead(longer, SimpleNamespace(encoder=encoder), options) == (
+        "3.0 h of a CPU; --encoder static trains in minutes, --max-steps 1800 takes an hour, "
+        "a GPU is many times as fast"
+    )
+    words = recipe_options(encoder="transformer", method="mlm")
+    for other in (
+        instead(longer, SimpleNamespace(encoder=table), options),
+        instead(longer, SimpleNamespace(encoder=encoder), words),
+    ):
+        assert other.startswith("3.0 h of a CPU; --max-steps 1800"), "a table is no way out"
+    gpu = SimpleNamespace(device=SimpleNamespace(type="cuda"))
+    assert instead(longer, SimpleNamespace(encoder=gpu), options) == ""
+
+
+def test_a_caution_is_said_where_notes_are_not(capsys: pytest.CaptureFixture[str]):
+    run = Run("dial-train", SimpleNamespace(quiet=True), [], {})
+    run.warn("a note")
+    run.caution("88 h of a CPU")
+    assert capsys.readouterr().err == "dial-train: warning: 88 h of a CPU\n"
