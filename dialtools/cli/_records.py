@@ -81,7 +81,9 @@ RECORDS: dict[str, RecordKind] = {
             "turn": Field("number", "the response's place in it, from 0"),
             "speakers": Field("list", "who said the turns of the context, then the response"),
             "follow": Field("list", "the turns after the response (--follow, for DialogueCSE)"),
-            "negatives": Field("list", "texts that are no response, in place of drawn ones"),
+            "negatives": Field(
+                "list", "texts that are no response: what dial-train contrasts the pair with, too"
+            ),
             "weight": Field("number", "how much it counts in training (dial-freq --annotate)"),
             "template": Field("text", "the response's template (TaDSE)"),
         },

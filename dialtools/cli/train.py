@@ -17,15 +17,16 @@ r"""dial-train - train a dialogue encoder on positive pairs
 
 Pairs are {"context": [turns, oldest first], "response"}, as dial-pairs writes
 them. A recipe holds the published values of a method; flags override it, and
---print-config shows the result and where each value came from. DialogueCSE
-and the siamese nets also read `follow` (turns after the response) and
-`negatives`; records of `text` are pairs of a text with itself, of which
-masked words and SimCSE learn. Without --model an encoder and its tokenizer
-are trained from nothing: a static one, a vector for each token of which a
-text is the average, in minutes of a CPU; a small transformer where there is
-a GPU. The model directory loads in dialtools and sentence-transformers, a
-transformer in transformers, a static one in model2vec; its path is printed
-to stdout.
+--print-config shows the result and where each value came from. A pair may
+name `negatives`, as dialtools mine finds them: texts that its context, or its
+response, is contrasted with besides those of the batch. DialogueCSE also
+reads `follow` (turns after the response); records of `text` are pairs of a
+text with itself, of which masked words and SimCSE learn. Without --model an
+encoder and its tokenizer are trained from nothing: a static one, a vector for
+each token of which a text is the average, in minutes of a CPU; a small
+transformer where there is a GPU. The model directory loads in dialtools and
+sentence-transformers, a transformer in transformers, a static one in
+model2vec; its path is printed to stdout.
 
 A run that is stopped leaves what it has done in DIR.partial/, and --resume
 goes on from there: it ends in the files of an unbroken run, byte for byte but

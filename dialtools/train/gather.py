@@ -28,6 +28,7 @@ from dialtools.streams.digests import hashed_stdin
 from dialtools.streams.locks import locked
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import Inputs, digest
+from dialtools.streams.tally import counted
 from dialtools.train.data.spool import spool, tokenise_store, write_json
 from dialtools.train.data.store import COLUMNS, Store, is_finished, placeholders
 from dialtools.train.options import TrainOptions, objective_entry
@@ -87,7 +88,8 @@ def gather(
             encoder = ready_encoder(start, place, options)
             store = _tokenised(place, encoder)
         encoder = as_wished(encoder, store, options)
-        for line in filter(None, (describe_start(encoder, options), preset_note(options))):
+        lines = (describe_start(encoder, options), preset_note(options), _unread(store, options))
+        for line in filter(None, lines):
             tell(line)
         validation = _validation(folder / VALIDATION, options, encoder, policy)
     train, held = divide(store, options)
@@ -189,6 +191,15 @@ def _tokenised(place: Path, encoder: Encoder) -> Store:
     if not is_finished(place):
         tokenise_store(place, encoder.tokenizer)
     return Store(place)
+
+
+def _unread(store: Store, options: TrainOptions) -> str:
+    """Return the line on negatives that pairs name in vain, empty if they name none."""
+    pairs = int(np.count_nonzero(np.diff(store.negative_ends, prepend=0)))
+    if not pairs or objective_entry(options).named_negatives:
+        return ""
+    of = counted(pairs, "pair")
+    return f"method {options.method} reads no negatives: those of {of} are left out"
 
 
 def _validation(

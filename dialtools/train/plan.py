@@ -78,8 +78,9 @@ def plan(trainer: Trainer, options: TrainOptions, held_out: int) -> dict[str, st
     """
     store = trainer.setting.store
     validated = f", {held_out:,} held out" if held_out else ""
+    named = f", which name {len(store.negatives):,} negatives" if len(store.negatives) else ""
     return {
-        "pairs": f"{len(trainer.setting.pairs):,} to train on{validated}",
+        "pairs": f"{len(trainer.setting.pairs):,} to train on{validated}{named}",
         "texts": f"{store.counts['utterances']:,} distinct, {store.counts['tokens']:,} tokens",
         "encoder": _encoder(trainer),
         "method": _method(trainer, options),

@@ -108,3 +108,33 @@ def wmdc(
         loss = -0.5 * math.log(own / there) - 0.5 * math.log(own / back)
         total += loss / (math.log(frequency[i]) + 1)
     return total / len(window)
+
+
+def with_named(
+    name: str, a: np.ndarray, p: np.ndarray, named: np.ndarray, t: float, out: np.ndarray
+) -> np.ndarray:
+    """(M,) losses of pairs that name negatives: columns more of anchors, and of both views.
+
+    `out` has rows [anchors; positives] and columns [anchors; positives; named].
+    """
+    m, losses = len(a), []
+    columns = np.concatenate([a, p, named])
+
+    def of_row(i: int, mates: range) -> float:
+        partner = (i + m) % (2 * m)
+        s = [math.exp(float(columns[i] @ c) / t) for c in columns]
+        others = [s[j] for j in mates if j not in (i, partner) and not out[i, j]]
+        if name == "hard-negative" and others:
+            mean = sum(others) / len(others)
+            others = [x / mean * x for x in others]
+        return -math.log(s[partner] / (s[partner] + sum(others)))
+
+    everything, answers, back = range(len(columns)), range(m, len(columns)), range(m)
+    for i in range(m):
+        if name == "simcse":
+            losses.append(of_row(i, answers))
+        elif name == "info-nce":
+            losses.append((of_row(i, answers) + of_row(i + m, back)) / 2)
+        else:
+            losses.append((of_row(i, everything) + of_row(i + m, everything)) / 2)
+    return np.array(losses)

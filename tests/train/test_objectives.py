@@ -249,14 +249,15 @@ def test_each_pair_weighs_as_its_weight_says(encoder: Encoder, tmp_path: Path):
 
 
 @given(st.data())
-def test_every_response_of_the_batch_is_a_candidate_and_those_of_the_dialogue_are_kin(
+def test_what_a_batch_answers_or_names_is_a_candidate_and_what_its_dialogue_says_is_kin(
     data: st.DataObject,
 ):
     n = data.draw(st.integers(1, 8))
     numbers = st.lists(st.integers(0, 4), min_size=n, max_size=n)
     response, dialogue = np.array(data.draw(numbers)), np.array(data.draw(numbers))
-    distinct, truth, kin = batch_candidates(response, dialogue)
-    assert distinct.tolist() == sorted(set(response.tolist()))
+    named = np.array(data.draw(st.lists(st.integers(0, 9))), np.int64)
+    distinct, truth, kin = batch_candidates(response, dialogue, named)
+    assert distinct.tolist() == sorted({*response.tolist(), *named.tolist()})
     assert distinct[truth].tolist() == response.tolist()
     for i in range(n):
         of_dialogue = set(response[dialogue == dialogue[i]].tolist())
@@ -350,7 +351,7 @@ def test_a_response_is_matched_with_the_turns_around_it_each_cut_at_its_end(
     store = stored([rows], tmp_path, encoder)
     batch = matching(store, encoder, lengths=Lengths(40, 5)).collate(np.arange(2), step=0)
     texts = sequences(encoder, batch)
-    turns, candidates = batch.extra
+    turns, candidates, _ = batch.extra
     spoken = [[texts[i][6:-6] if i >= 0 else None for i in row] for row in turns]
     assert spoken == [["b c d", "j k l"], ["o", None]]
     assert [[texts[i][6:-6] for i in row] for row in candidates] == [["f g h"], ["p"]]
@@ -392,7 +393,7 @@ def test_the_log_tells_how_often_the_true_response_is_picked(
     figures: dict[str, float] = {}
     objective.loss(rows, batch, figures)
     tokens = Tokens(rows, batch)
-    turns, candidates = batch.extra
+    turns, candidates, _ = batch.extra
     right = 0
     for of_pair, own in zip(turns, candidates, strict=True):
         responses, true = own if negatives else np.unique(candidates[:, 0]), own[0]
@@ -419,7 +420,7 @@ def test_the_matching_loss_is_its_equation(
     batch = objective.collate(np.array([0, 3, 5, 12, 20]), step=0)
     rows = torch.randn(int(batch.sizes.sum()), 64, generator=torch.Generator().manual_seed(0))
     tokens = Tokens(rows, batch)
-    turns, candidates = batch.extra
+    turns, candidates, _ = batch.extra
 
     def said(i: int) -> np.ndarray:
         return tokens.rows[tokens.starts[i] :][: tokens.sizes[i]].double().numpy()
@@ -478,7 +479,7 @@ def test_a_siamese_context_is_its_newest_turns(encoder: Encoder, tmp_path: Path)
     batch = objective.collate(np.arange(2), step=0)
     texts = sequences(encoder, batch)
     assert texts == ["[CLS] b [SEP] c d [SEP]", "[CLS] g [SEP]", "[CLS] e [SEP]"]
-    assert batch.extra.tolist() == [[2], [2]]
+    assert batch.extra[0].tolist() == [[2], [2]]
 
 
 def test_among_the_responses_of_a_batch_a_siamese_net_passes_over_those_of_the_dialogue(

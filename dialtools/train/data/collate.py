@@ -47,14 +47,46 @@ def responses(
     roles: tuple[int, int, int] | None,
 ) -> list[np.ndarray]:
     """Return the token ids of each pair's response; long ones keep their first tokens."""
+    said_by = store.response_role[pairs]
+    return _alone(store, store.response[pairs], said_by, special, lengths, roles)
+
+
+def negatives(
+    store: Store,
+    pairs: np.ndarray,
+    special: SpecialTokens,
+    lengths: Lengths,
+    roles: tuple[int, int, int] | None,
+) -> list[np.ndarray]:
+    """Return the token ids of all negatives that pairs name, as if each were their response."""
+    utterances, owner = named_negatives(store, pairs)
+    said_by = store.response_role[pairs[owner]]
+    return _alone(store, utterances, said_by, special, lengths, roles)
+
+
+def named_negatives(store: Store, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the utterances that pairs name as negatives, and which of the pairs names each."""
+    starts, sizes = _ranges(store.negative_ends, pairs)
+    return store.negatives[spread(starts, sizes)], np.repeat(np.arange(len(pairs)), sizes)
+
+
+def _alone(
+    store: Store,
+    utterances: np.ndarray,
+    said_by: np.ndarray,
+    special: SpecialTokens,
+    lengths: Lengths,
+    roles: tuple[int, int, int] | None,
+) -> list[np.ndarray]:
+    """Return the token ids of texts that stand alone; long ones keep their first tokens."""
     return join_turns(
         store.tokens,
-        *_ranges(store.token_ends, store.response[pairs]),
-        np.ones(len(pairs), np.int64),
+        *_ranges(store.token_ends, utterances),
+        np.ones(len(utterances), np.int64),
         special,
         max_length=lengths.response,
-        newest_N=np.zeros(len(pairs), bool),
-        speakers_T=np.asarray(roles)[store.response_role[pairs]] if roles else None,
+        newest_N=np.zeros(len(utterances), bool),
+        speakers_T=np.asarray(roles)[said_by] if roles else None,
     )
 
 

@@ -7,20 +7,23 @@ import numpy as np
 from dialtools.encoder.tokens import spread
 
 
-def same_text(anchor_N: np.ndarray, positive_N: np.ndarray) -> np.ndarray:
-    """Return (2N, 2N) bool over [anchors; positives]: True where two non-partners have one text.
+def same_text(
+    anchor_N: np.ndarray, positive_N: np.ndarray, negative_M: np.ndarray | None = None
+) -> np.ndarray:
+    """Return (2N, 2N + M) bool: True where a column has the text of a row, or of its partner.
 
-    A row whose text is that of the partner's counts too: it would be pushed from what it is pulled
-    to.
+    Rows are [anchors; positives], columns the same and negatives that pairs name. A row would be
+    pushed from what it is, or from what it is pulled to. Oneself and one's partner stay False.
 
     Args:
-        anchor_N, positive_N: an integer for each distinct text.
+        anchor_N, positive_N, negative_M: an integer for each distinct text.
     """
     text = np.concatenate([anchor_N, positive_N])
     partner = np.concatenate([positive_N, anchor_N])
-    same = np.zeros((len(text), len(text)), bool)
-    same[_matches(text, text)] = True
-    same[_matches(partner, text)] = True
+    columns = text if negative_M is None else np.concatenate([text, negative_M])
+    same = np.zeros((len(text), len(columns)), bool)
+    same[_matches(text, columns)] = True
+    same[_matches(partner, columns)] = True
     return _without_self_and_partner(same, len(anchor_N))
 
 
@@ -52,5 +55,5 @@ def _without_self_and_partner(mask: np.ndarray, n: int) -> np.ndarray:
 
 def rate(excluded: np.ndarray) -> float:
     """Return the share of negatives that are false."""
-    n = len(excluded)
-    return float(excluded.sum() / max(1, n * (n - 2)))
+    rows, columns = excluded.shape
+    return float(excluded.sum() / max(1, rows * (columns - 2)))

@@ -1,4 +1,4 @@
-"""The losses by name: (anchor_ND, positive_ND, temperature, excluded) -> (N,) nats."""
+"""The losses by name: (anchor_ND, positive_ND, temperature, excluded, negative_MD) -> (N,) nats."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from dialtools.train.losses._rows import MASKED, negatives, similarity
+from dialtools.train.losses._rows import MASKED, negatives, partners, similarity, with_named
 
 
 def nt_xent(
@@ -14,6 +14,7 @@ def nt_xent(
     *,
     temperature: float,
     excluded: Tensor | None = None,
+    negative_MD: Tensor | None = None,
 ) -> Tensor:
     """Contrast each utterance with the 2(N-1) others of its batch alike (METHODS 2.4, "Orig").
 
@@ -22,9 +23,9 @@ def nt_xent(
     """
     rows = torch.cat([anchor_ND, positive_ND])
     n = len(anchor_ND)
-    x = similarity(rows, rows, temperature)
-    negative = negatives(n, excluded, rows.device)
-    positive = torch.cat([x.diagonal(n), x.diagonal(-n)])
+    x = similarity(rows, with_named(rows, negative_MD), temperature)
+    negative = negatives(x, excluded)
+    positive = partners(x)
     others = torch.logsumexp(x.masked_fill(~negative, MASKED), 1)
     loss = torch.logaddexp(positive, others) - positive
     return (loss[:n] + loss[n:]) / 2

@@ -28,12 +28,14 @@ class ObjectiveEntry(Entry):
             objective's, the values that both have.
         templates: it learns from templates, whose placeholders are tokens of their own.
         contextual: it learns words in their context, which a static encoder does not see.
+        named_negatives: it contrasts a pair with the negatives that it names.
     """
 
     options: type[Any]
     recipe: str
     templates: bool = False
     contextual: bool = False
+    named_negatives: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,18 +194,21 @@ OBJECTIVES = {
         "contexts and responses that belong together (DSE, WMDC, SimCSE, TOD-BERT)",
         options=ContrastOptions,
         recipe="dse",
+        named_negatives=True,
     ),
     "matching": ObjectiveEntry(
         f"{_HOME}.matching:Matching",
         "responses seen through their context (DialogueCSE)",
         options=MatchingOptions,
         recipe="dialoguecse",
+        named_negatives=True,
     ),
     "siamese": ObjectiveEntry(
         f"{_HOME}.siamese:Siamese",
         "a matching head over context and response",
         options=SiameseOptions,
         recipe="siamese-m",
+        named_negatives=True,
     ),
     "template": ObjectiveEntry(
         f"{_HOME}.template:Templates",

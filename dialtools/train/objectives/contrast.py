@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -10,24 +11,28 @@ from torch import Tensor, nn
 
 from dialtools.train import heads, health
 from dialtools.train.data import duplicates
-from dialtools.train.data.collate import contexts, responses
+from dialtools.train.data.collate import contexts, named_negatives, negatives, responses
 from dialtools.train.data.sampler import ByWindow, Sampler
 from dialtools.train.data.weights import pair_weights
 from dialtools.train.losses.catalog import LOSSES
 from dialtools.train.objectives.base import Batch, Objective, Setting
 from dialtools.train.objectives.catalog import ContrastOptions
 
+SIDES = (contexts, responses, negatives)
+
 
 class Rows(NamedTuple):
-    """Of 2N rows, the anchors, then the positives.
+    """Of 2N + M rows, the anchors, then the positives, then the negatives that pairs name.
 
     Attributes:
         sequence: the sequence of each row.
         keys: an integer for each distinct text.
+        named_window: (M,) of the pairs that name the negatives.
     """
 
     sequence: np.ndarray
     keys: np.ndarray
+    named_window: np.ndarray = np.zeros(0, np.int16)
 
 
 class Contrast(Objective[ContrastOptions]):
@@ -61,55 +66,91 @@ class Contrast(Objective[ContrastOptions]):
         """Within a side each distinct sequence is encoded once.
 
         Sides never share an encoding: partners need dropout masks of their own (SimCSE,
-        DSE-dropout).
+        DSE-dropout). Negatives are on the side of the responses, and a row each, however often
+        they are named: of those that are responses of the batch there is a row already.
         """
-        s = self.setting
-        sequences: list[np.ndarray] = []
-        rows: list[int] = []
-        keys: list[int] = []
-        texts: dict[bytes, int] = {}
-        for side in (contexts, responses):
-            seen: dict[bytes, int] = {}
-            for sequence in side(s.store, pairs, s.special, s.lengths, s.role_tokens):
-                name = sequence.tobytes()
-                if name not in seen:
-                    seen[name] = len(sequences)
-                    sequences.append(sequence)
-                rows.append(seen[name])
-                keys.append(texts.setdefault(name, len(texts)))
-        return self.batches(sequences, pairs, Rows(np.asarray(rows), np.asarray(keys)))
+        s, n = self.setting, len(pairs)
+        sides = [side(s.store, pairs, s.special, s.lengths, s.role_tokens) for side in SIDES]
+        of_side = np.repeat(np.minimum(range(len(SIDES)), 1), [len(side) for side in sides])
+        sequence, keys, sequences = _distinct(list(chain(*sides)), of_side)
+        if len(sequence) == 2 * n:
+            return self.batches(sequences, pairs, Rows(sequence, keys))
+        owner = named_negatives(s.store, pairs)[1]
+        window = s.store.window[pairs[np.concatenate([np.tile(np.arange(n), 2), owner])]]
+        space = window if _are_apart(self.head, s.options) else np.zeros_like(window)
+        first = np.unique(np.stack([sequence, space]), axis=1, return_index=True)[1]
+        kept = np.concatenate([np.arange(2 * n), np.sort(first[first >= 2 * n])])
+        rows = Rows(sequence[kept], keys[kept], window[kept[2 * n :]])
+        return self.batches(sequences, pairs, rows)
 
     def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
         """Return the weighted mean loss of a batch."""
-        options, store = self.setting.options, self.setting.store
-        window = self.tensor(np.tile(store.window[batch.pairs], 2))
+        options, n = self.setting.options, len(batch.pairs)
+        windows = np.tile(self.setting.store.window[batch.pairs], 2)
+        window = self.tensor(np.concatenate([windows, batch.extra.named_window]))
         headed = self.head(rows[self.tensor(batch.place[batch.extra.sequence])], window)
         unit = nn.functional.normalize(headed, dim=1)
-        anchor, positive = (headed if self.raw else unit).chunk(2)
+        sizes = [n, n, len(unit) - 2 * n]
+        anchor, positive, negative = (headed if self.raw else unit).split(sizes)
         false = false_negatives(batch, self.setting)
 
         excluded = self.tensor(false) if options.mask_false_negatives else None
-        if isinstance(self.head, heads.PerWindow) and options.batches != "by-window":
-            apart = window[:, None] != window[None, :]  # rows of different heads: different spaces
+        if _are_apart(self.head, options):
+            apart = window[: 2 * n, None] != window[None, :]
             excluded = apart if excluded is None else excluded | apart
         losses = self.loss_function(
-            anchor, positive, temperature=options.temperature, excluded=excluded
+            anchor,
+            positive,
+            temperature=options.temperature,
+            excluded=excluded,
+            negative_MD=negative if len(negative) else None,
         )
 
-        first, second = unit.chunk(2)
+        first, second, _ = unit.split(sizes)
         figures.update(
             alignment=health.alignment(first, second),
-            uniformity=health.uniformity(unit),
+            uniformity=health.uniformity(unit[: 2 * n]),
             false_negatives=duplicates.rate(false),
         )
+        if len(negative):
+            figures["named_negatives"] = len(negative) / n
         return (self.tensor(self.weights[batch.pairs]).to(losses) * losses).mean()
 
 
+def _are_apart(head: nn.Module, options: ContrastOptions) -> bool:
+    """Tell whether a batch has rows in different spaces, of the heads of their windows."""
+    return isinstance(head, heads.PerWindow) and options.batches != "by-window"
+
+
+def _distinct(
+    rows: list[np.ndarray], side: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+    """Return the sequence of each row, its text as an integer, and the sequences.
+
+    Args:
+        side: of each row; sides share no sequence.
+    """
+    sequences: list[np.ndarray] = []
+    seen: dict[tuple[int, bytes], int] = {}
+    texts: dict[bytes, int] = {}
+    places, keys = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+    for i, (row, where) in enumerate(zip(rows, side.tolist(), strict=True)):
+        name = row.tobytes()
+        place = seen.setdefault((where, name), len(sequences))
+        if place == len(sequences):
+            sequences.append(row)
+        places[i], keys[i] = place, texts.setdefault(name, len(texts))
+    return places, keys, sequences
+
+
 def false_negatives(batch: Batch, setting: Setting[ContrastOptions]) -> np.ndarray:
-    """Return (2N, 2N) bool: rows of the same text; with masking, neighbours in a dialogue too."""
-    store = setting.store
-    anchor_keys, positive_keys = np.split(batch.extra.keys, 2)
-    false = duplicates.same_text(anchor_keys, positive_keys)
+    """Return (2N, 2N + M) bool: columns of a row's text, or of its partner's.
+
+    With masking, neighbours in a dialogue too.
+    """
+    store, n = setting.store, len(batch.pairs)
+    false = duplicates.same_text(*np.split(batch.extra.keys, [n, 2 * n]))
     if setting.options.mask_false_negatives:
-        false |= duplicates.neighbours(store.dialogue[batch.pairs], store.turn[batch.pairs])
+        near = duplicates.neighbours(store.dialogue[batch.pairs], store.turn[batch.pairs])
+        false[:, : 2 * n] |= near
     return false

@@ -14,7 +14,7 @@ from dialtools.train import health
 from dialtools.train.losses import matching
 from dialtools.train.objectives.base import Batch, Objective, Part, Setting
 from dialtools.train.objectives.catalog import MatchingOptions
-from dialtools.train.objectives.negatives import Negatives, batch_candidates
+from dialtools.train.objectives.negatives import Negatives, batch_candidates, places_of
 
 
 class Roles(NamedTuple):
@@ -23,10 +23,12 @@ class Roles(NamedTuple):
     Attributes:
         turns: (N, C) of each context, -1 where it has fewer.
         candidates: (N, K) of each response, the true one first.
+        named: (M,) of negatives that stand beside the responses of the batch.
     """
 
     turns: np.ndarray
     candidates: np.ndarray
+    named: np.ndarray
 
 
 class Matching(Objective[MatchingOptions]):
@@ -54,10 +56,12 @@ class Matching(Objective[MatchingOptions]):
             turns[row, : len(near)] = [place.setdefault(turn, len(place)) for turn in near]
 
         drawn = self.negatives.candidates(pairs, step)
-        places = [place.setdefault(utterance, len(place)) for utterance in drawn.ravel().tolist()]
-        candidates = np.asarray(places).reshape(drawn.shape)
+        named = self.negatives.named(pairs)
+        for utterance in (*drawn.ravel().tolist(), *named.tolist()):
+            place.setdefault(utterance, len(place))
         sequences = [s.text(utterance) for utterance in place]
-        return self.batches(sequences, pairs, Roles(turns, candidates))
+        roles = Roles(turns, places_of(drawn, place), places_of(named, place))
+        return self.batches(sequences, pairs, roles)
 
     def encode(self, part: Part) -> Tensor:
         """Return the vectors of all real tokens, one text after the other, padding left out."""
@@ -69,13 +73,13 @@ class Matching(Objective[MatchingOptions]):
 
     def loss_of_tokens(self, tokens: Tokens, batch: Batch, figures: dict[str, float]) -> Tensor:
         """Return the mean loss of a batch from its token vectors, in their precision."""
-        turns, candidates = batch.extra
+        turns, candidates, named = batch.extra
         sums = tokens.sums(turns)
         sizes = self.tensor(np.where(turns < 0, 0, batch.sizes[turns]))
         excluded = None
         if self.negatives.of_batch:
             distinct, truth, kin = batch_candidates(
-                candidates[:, 0], self.setting.store.dialogue[batch.pairs]
+                candidates[:, 0], self.setting.store.dialogue[batch.pairs], named
             )
             similarity = matching.similarities(sums, sizes, tokens.padded(distinct), self.weigh)
             excluded = self.tensor(kin)

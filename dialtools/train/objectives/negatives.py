@@ -1,10 +1,13 @@
-"""Negatives drawn for each pair: responses of other dialogues by the same role (METHODS 5.1)."""
+"""Candidates beside a pair's response: what it names, what is drawn, or the batch (METHODS 5.1)."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 
 from dialtools.errors import DataError
+from dialtools.train.data.collate import named_negatives
 from dialtools.train.data.store import Store
 
 TRIES = 50  # rounds of drawing before giving up: a pool of few distinct responses repeats itself
@@ -35,6 +38,15 @@ class Negatives:
         true = self.store.response[pairs].astype(np.int64)[:, None]
         return true if self.of_batch else np.concatenate([true, self.draw(pairs, step)], 1)
 
+    def named(self, pairs: np.ndarray) -> np.ndarray:
+        """Return (M,) distinct utterances that pairs name, to be beside the responses of a batch.
+
+        There are none where each pair has candidates of its own, among which they are.
+        """
+        if not self.of_batch:
+            return np.zeros(0, np.int64)
+        return np.unique(named_negatives(self.store, pairs)[0])
+
     def draw(self, pairs: np.ndarray, step: int) -> np.ndarray:
         """Return (N, K) utterances: those that a pair names, as many as there are, else drawn.
 
@@ -50,7 +62,9 @@ class Negatives:
 
     def _draw_for(self, pair: int, draw: np.random.Generator) -> np.ndarray:
         store = self.store
-        chosen = dict.fromkeys(store.negatives[store.negative(pair)][: self.count].tolist())
+        named = store.negatives[store.negative(pair)].tolist()
+        other = [u for u in named if u != store.response[pair]]
+        chosen = dict.fromkeys(list(dict.fromkeys(other))[: self.count])
         pool = self.pools[int(store.response_role[pair])]
         around = {
             int(store.response[pair]),
@@ -73,15 +87,23 @@ class Negatives:
 
 
 def batch_candidates(
-    responses_N: np.ndarray, dialogue_N: np.ndarray
+    responses_N: np.ndarray, dialogue_N: np.ndarray, named_M: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Let all responses of a batch be the candidates of each pair.
+    """Let all responses of a batch, and all that its pairs name, be the candidates of each pair.
 
     Returns:
-        (J,) the distinct responses, (N,) which of them is each pair's own, and (N, J) bool, those
+        (J,) the distinct candidates, (N,) which of them is each pair's own, and (N, J) bool, those
         of its dialogue, which are no negatives of it.
     """
-    distinct, truth = np.unique(responses_N, return_inverse=True)
+    n = len(responses_N)
+    distinct, place = np.unique(np.concatenate([responses_N, named_M]), return_inverse=True)
+    truth = place[:n]
     kin = np.zeros((len(truth), len(distinct)), bool)
     np.logical_or.at(kin.T, truth, dialogue_N[:, None] == dialogue_N[None, :])
     return distinct, truth, kin
+
+
+def places_of(utterances: np.ndarray, place: Mapping[int, int]) -> np.ndarray:
+    """Return where the sequence of each utterance stands, in the shape of the utterances."""
+    places = [place[utterance] for utterance in utterances.ravel().tolist()]
+    return np.asarray(places, np.int64).reshape(utterances.shape)

@@ -12,7 +12,7 @@ from dialtools.train import health
 from dialtools.train.losses import matching
 from dialtools.train.objectives.base import Batch, Objective, Setting
 from dialtools.train.objectives.catalog import SiameseOptions
-from dialtools.train.objectives.negatives import Negatives, batch_candidates
+from dialtools.train.objectives.negatives import Negatives, batch_candidates, places_of
 
 
 class Siamese(Objective[SiameseOptions]):
@@ -34,13 +34,12 @@ class Siamese(Objective[SiameseOptions]):
         sequences = [self._context(int(pair)) for pair in pairs]
         place: dict[int, int] = {}
         drawn = self.negatives.candidates(pairs, step)
-        for utterance in drawn.ravel().tolist():
+        named = self.negatives.named(pairs)
+        for utterance in (*drawn.ravel().tolist(), *named.tolist()):
             if utterance not in place:
                 place[utterance] = len(sequences)
                 sequences.append(s.text(utterance))
-        places = [place[utterance] for utterance in drawn.ravel().tolist()]
-        candidates = np.asarray(places).reshape(drawn.shape)
-        return self.batches(sequences, pairs, candidates)
+        return self.batches(sequences, pairs, (places_of(drawn, place), places_of(named, place)))
 
     def _context(self, pair: int) -> np.ndarray:
         """Return the tokens of the newest turns of a context."""
@@ -52,11 +51,11 @@ class Siamese(Objective[SiameseOptions]):
     def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
         """Return the mean cross entropy of the true responses."""
         context = rows[self.tensor(batch.place[: len(batch.pairs)])]
-        candidates = batch.extra
+        candidates, named = batch.extra
         excluded = None
         if self.negatives.of_batch:
             distinct, truth, kin = batch_candidates(
-                candidates[:, 0], self.setting.store.dialogue[batch.pairs]
+                candidates[:, 0], self.setting.store.dialogue[batch.pairs], named
             )
             response = rows[self.tensor(batch.place[distinct])].expand(len(context), -1, -1)
             excluded = self.tensor(kin)
