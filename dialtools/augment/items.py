@@ -14,7 +14,7 @@ from dialtools.corpora.dialogues import TURN_KEYS, dialogue
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord
 from dialtools.corpora.read import record_chunks
 from dialtools.corpora.utterances import Span, apart, slots, utterance
-from dialtools.streams.chunks import whole_records
+from dialtools.streams.chunks import records
 from dialtools.streams.policy import Policy, Where
 
 
@@ -85,7 +85,7 @@ def _items(
     options: AugmentOptions, policy: Policy, marked: dict[str, list[dict[str, Any]]] | None
 ) -> Iterator[Item]:
     for chunk in record_chunks(options.inputs, format=options.from_, policy=policy):
-        for number, record in whole_records(chunk, policy):
+        for number, record in records(chunk, policy):
             where = Where(chunk.name, number)
             try:
                 yield _item(where, record, marked)

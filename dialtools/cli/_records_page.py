@@ -11,7 +11,7 @@ A record is a JSON object on a line, or a row of a Parquet or Arrow file.
 Fields in \\fBbold\\fR must be there; fields that are not listed here travel along
 untouched wherever the kind of record stays the same.
 A whole number beyond 64 bits becomes the text of its digits; a record that nests
-deeper than 200 levels is none.
+deeper than 200 levels (\\fB\\-\\-bounds nesting=\\fR) is none.
 .PP
 Columns that JSON has no kind for stay as they are from table to table; as JSON
 they are text: times in ISO 8601 with all their digits (those of a zone in UTC),

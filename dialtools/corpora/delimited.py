@@ -67,7 +67,7 @@ def rows(
         DataError: if a column is missing or named twice, or a quote never closes.
     """
     name = display_name(path)
-    csv.field_size_limit(bounds.most("line"))
+    csv.field_size_limit(bounds.most("cell"))
     with open_input(path) as stream:
         lines = _Lines(stream, name, logs, policy)
         delimiter, header = _header(lines, kind, columns, logs)
@@ -216,8 +216,7 @@ def _parsed(lines: _Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         try:
             fields = next(reader, None)
         except csv.Error as error:
-            where = Where(lines.name, lines.first or lines.number)
-            raise DataError(_plain(str(error)), where=where) from None
+            raise csv_error(error, Where(lines.name, lines.first or lines.number)) from None
         if fields is None:
             return
         first = lines.first or lines.number
@@ -226,9 +225,13 @@ def _parsed(lines: _Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         yield first, fields
 
 
-def _plain(error: str) -> str:
-    """Say what the csv module means."""
-    if error.startswith("new-line character"):
-        what = "a carriage return within a field without quotes, or as line end"
-        return f"{what}; expected LF or CR LF"
-    return error
+def csv_error(error: csv.Error, where: Where) -> DataError:
+    """Return what the csv module means."""
+    said = str(error)
+    if said.startswith("field larger than"):
+        return bounds.beyond("cell", "a cell is longer than", where=where)
+    if said.startswith("new-line character"):
+        said = (
+            "a carriage return within a field without quotes, or as line end; expected LF or CR LF"
+        )
+    return DataError(said, where=where)

@@ -11,6 +11,7 @@ from dialtools.corpora.catalog import CORPORA
 from dialtools.corpora.native.files import ARCHIVES, Files, ends_like
 from dialtools.corpora.native.raw import Unexpected
 from dialtools.errors import DataError
+from dialtools.streams import nesting
 from dialtools.streams.chunks import ROWS, Chunk
 from dialtools.streams.formats import FORMATS
 from dialtools.streams.policy import Policy
@@ -85,6 +86,9 @@ def corpus_chunks(path: str, name: str, policy: Policy) -> Iterator[Chunk]:
                 record = reader.record(raw)
             except Unexpected as error:
                 policy.reject(raw.where, str(error), raw.value)
+                continue
+            if nesting.too_deep(record):
+                nesting.reject(policy, raw.where, raw.value)
                 continue
             at = raw.where.name
             held.append(record)

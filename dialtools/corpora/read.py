@@ -13,7 +13,7 @@ from dialtools.corpora.plain import plain_dialogues
 from dialtools.corpora.published import corpus_chunks, corpus_of
 from dialtools.corpora.shape import CHAT, Shaper
 from dialtools.corpora.table import table_chunks
-from dialtools.streams.chunks import CHUNK_BYTES, Chunk, read_chunks, records, whole_records
+from dialtools.streams.chunks import CHUNK_BYTES, Chunk, read_chunks, records
 from dialtools.streams.formats import FORMATS, input_format
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
@@ -85,7 +85,7 @@ def read_records(
 ) -> Iterator[tuple[Where, dict[str, Any]]]:
     """Yield each record of the inputs with its place; holds one chunk."""
     for chunk in record_chunks(paths, format=format, policy=policy, column=None):
-        for number, record in whole_records(chunk, policy):
+        for number, record in records(chunk, policy):
             yield Where(chunk.name, number), record
 
 
@@ -123,7 +123,7 @@ def dialogue_records(
             yield number, {"turns": [{"text": text} for text in talk.texts]}
         return
     shape = Shaper(logs, tally)
-    for number, record in whole_records(chunk, policy):
+    for number, record in records(chunk, policy):
         try:
             yield from [(number, part) for part in shape(record, nulls=not chunk.columnar)]
         except BadRecord as error:

@@ -15,7 +15,7 @@ from dialtools.corpora.options import LogOptions
 from dialtools.corpora.times import BadTime, rank, seconds
 from dialtools.errors import ConfigError, DataError
 from dialtools.streams.bytesio import display_name
-from dialtools.streams.chunks import ROWS, Chunk, read_chunks, whole_records
+from dialtools.streams.chunks import ROWS, Chunk, read_chunks, records
 from dialtools.streams.formats import FORMATS
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
@@ -106,7 +106,7 @@ def _rows(
             raise ConfigError(
                 f"{chunk.name} is read as {chunk.format}, which has no columns", hint=NO_COLUMNS
             )
-        rows = list(whole_records(chunk, policy))
+        rows = list(records(chunk, policy))
         if not checked and rows:
             known = dict.fromkeys(key for _, row in rows for key in row)
             names = chunk.data.schema.names if chunk.columnar else list(known)

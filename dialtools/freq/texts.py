@@ -23,7 +23,7 @@ from dialtools.errors import nearest
 from dialtools.freq.columns import integers, is_utf8, strings
 from dialtools.freq.fields import COUNT, RESPONSE, TEXT, count_of, field_texts
 from dialtools.freq.places import Places
-from dialtools.streams.chunks import Chunk, decode, records, whole_records
+from dialtools.streams.chunks import Chunk, decode, records
 from dialtools.streams.policy import Policy, Where
 
 NO_FREQUENCY = "expected frequency records, as dial-freq writes them"
@@ -132,8 +132,7 @@ class Extractor:
     def _records(self, chunk: Chunk, source: int) -> Texts:
         """Take the texts record by record."""
         rows = _Rows(chunk)
-        found = whole_records if self.keep else records
-        for number, record in found(chunk, self.policy):
+        for number, record in records(chunk, self.policy):
             try:
                 texts = self.texts_of(record)
                 count = count_of(record) if self.merge else 1

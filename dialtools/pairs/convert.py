@@ -14,7 +14,7 @@ from dialtools.corpora.read import dialogue_records
 from dialtools.corpora.utterances import utterance
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.render import Lines, Mined
-from dialtools.streams.chunks import ROWS, Chunk, whole_records
+from dialtools.streams.chunks import ROWS, Chunk, records
 from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.tally import Tally
 
@@ -73,7 +73,7 @@ def _utterances(
     if chunk.plain:
         yield from _turns(chunk, options, policy, tally)
         return
-    for number, record in whole_records(chunk, policy):
+    for number, record in records(chunk, policy):
         if any(key in record for key in TURN_KEYS):
             alone = Chunk(chunk.name, number, ROWS, [record])
             yield from _turns(alone, options, policy, tally)

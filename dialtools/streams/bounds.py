@@ -13,14 +13,17 @@ from dialtools.values import byte_size
 
 
 class Bound(NamedTuple):
-    """A bound: bytes, or a number, and of what."""
+    """A bound: bytes, or a number, and of what; and the highest that it may be set to."""
 
     most: int
     text: str
+    highest: int | None = None
 
 
 BOUNDS = {
     "line": Bound(64 << 20, "bytes of a line, of a row of CSV, of a dialogue in plain text"),
+    "cell": Bound(16 << 20, "characters of a cell of CSV"),
+    "nesting": Bound(200, "levels of a record of JSON, up to 250", highest=250),
     "file": Bound(2 << 30, "bytes of a file of a corpus, expanded; it is held in memory"),
     "archive": Bound(64 << 30, "bytes of all files of an archive, expanded"),
     "members": Bound(250_000, "files in an archive"),
@@ -38,7 +41,7 @@ def size_text(size: int) -> str:
     return str(size) if unit is None else f"{size >> unit}{UNITS[unit]}"
 
 
-DEFAULTS = ",".join(f"{key}={size_text(bound.most)}" for key, bound in BOUNDS.items())
+DEFAULTS = ", ".join(f"{key}={size_text(bound.most)}" for key, bound in BOUNDS.items())
 
 
 def parse_bounds(text: str) -> tuple[str, ...]:
@@ -50,6 +53,9 @@ def parse_bounds(text: str) -> tuple[str, ...]:
         sizes = {}
     if not sizes or len(sizes) < len(parts) or not BOUNDS.keys() >= sizes.keys():
         raise ValueError(f"expected KEY=SIZE[,KEY=SIZE...] of {', '.join(BOUNDS)}")
+    for key, size in sizes.items():
+        if size > (BOUNDS[key].highest or size):
+            raise ValueError(f"{key}: expected {BOUNDS[key].highest} or less")
     return tuple(f"{key}={size_text(size)}" for key, size in sizes.items())
 
 
@@ -68,11 +74,13 @@ def most(key: str) -> int:
     return _chosen.get(key, BOUNDS[key].most)
 
 
-def beyond(key: str, what: str, *, where: object) -> DataError:
+def beyond(key: str, what: str, *, where: object, of: str = "") -> DataError:
     """Return the error for something that is beyond a bound.
 
     Args:
         what: e.g. `a line is longer than`.
+        of: of what the bound is a number, if of no bytes.
     """
-    hint = f"--bounds {key}=SIZE allows more" if _chosen else None
-    return DataError(f"{what} {size_text(most(key))}", where=where, hint=hint)
+    more = _chosen and most(key) != BOUNDS[key].highest
+    hint = f"--bounds {key}=SIZE allows more" if more else None
+    return DataError(f"{what} {size_text(most(key))} {of}".rstrip(), where=where, hint=hint)

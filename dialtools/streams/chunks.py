@@ -6,7 +6,7 @@ Where a chunk ends depends on the input alone, never on the number of workers.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pickle import PickleBuffer
@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from dialtools.errors import DataError
-from dialtools.streams import bounds, exact
+from dialtools.streams import bounds, exact, nesting
 from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.failure import refuse_failed
 from dialtools.streams.formats import FORMATS, input_format, load
@@ -34,9 +34,6 @@ WHOLE_DOCUMENT = (
     "(`dialtools formats` lists them)"
 )
 
-DEEPEST = 200
-"""Levels of JSON that are read; it can be written to 254, and a record becomes part of others."""
-NESTED = (dict, list)
 LONGEST_BORDER = len(b"\n\r\n")
 Border = Callable[[bytearray, int], int]
 """Returns where the last border ends that is in bytes from a place on, or 0."""
@@ -193,35 +190,6 @@ def records(chunk: Chunk, policy: Policy, names: Collection[str] | None = None) 
     return load(FORMATS[chunk.format].reader)(chunk, policy)
 
 
-def whole_records(chunk: Chunk, policy: Policy) -> Numbered:
-    """Yield the records of a chunk for those who write them again with all their fields.
-
-    JSON that nests deeper than can be written goes to the policy.
-    """
-    found = records(chunk, policy)
-    if chunk.columnar:
-        yield from found
-        return
-    for number, record in found:
-        if _is_deep(record):
-            policy.reject(Where(chunk.name, number), f"nested deeper than {DEEPEST} levels", record)
-        else:
-            yield number, record
-
-
-def _is_deep(record: dict[str, Any]) -> bool:
-    level: list[Any] = [record]
-    for _ in range(DEEPEST):
-        level = [value for held in level for value in _values(held) if type(value) in NESTED]
-        if not level:
-            return False
-    return True
-
-
-def _values(held: dict[str, Any] | list[Any]) -> Iterable[Any]:
-    return held.values() if isinstance(held, dict) else held
-
-
 def text_records(chunk: Chunk, policy: Policy) -> Numbered:
     """Yield a record of each line of text that is not blank."""
     for number, line in enumerate(chunk.data.split(b"\n"), chunk.first):
@@ -232,6 +200,7 @@ def text_records(chunk: Chunk, policy: Policy) -> Numbered:
 def json_records(chunk: Chunk, policy: Policy) -> Numbered:
     """Yield the JSON object of each line that is not blank."""
     loads = exact.loads if exact.has_long_numbers(chunk.data) else orjson.loads
+    deep = nesting.shortest()
     for number, line in enumerate(chunk.data.split(b"\n"), chunk.first):
         try:
             record = loads(line)
@@ -240,11 +209,13 @@ def json_records(chunk: Chunk, policy: Policy) -> Numbered:
                 where = Where(chunk.name, number)
                 policy.reject(where, why_not_json(line, error), line, _hint(line, number))
             continue
-        if type(record) is dict:
-            yield number, record
-        else:
+        if type(record) is not dict:
             where = Where(chunk.name, number)
             policy.reject(where, "expected a JSON object", line, _hint(line, number))
+        elif len(line) >= deep and nesting.may_nest(line) and nesting.too_deep(record):
+            nesting.reject(policy, Where(chunk.name, number), line)
+        else:
+            yield number, record
 
 
 def _hint(line: bytes, number: int) -> str | None:

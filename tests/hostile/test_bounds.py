@@ -60,6 +60,17 @@ def test_a_line_without_end_is_refused_when_it_is_too_long(
     assert "--bounds line=SIZE allows more" in said
 
 
+@pytest.mark.parametrize("command", ["dial-pairs", "dial-freq"])
+def test_a_cell_is_refused_when_it_is_too_long(run, tmp_path: Path, command: str):
+    cell = "a" * 3000
+    (tmp_path / "x.csv").write_text(f"dialogue_id,text\n1,b\n1,{cell}\n")
+    assert run(command, "x.csv")[0] == 0
+    code, said = run(command, "--bounds", "cell=2KB", "x.csv")
+    assert (code, "x.csv:3: a cell is longer than 2KB\n  --bounds cell=SIZE" in said) == (1, True)
+    packed(tmp_path / "y.csv.gz", b"dialogue_id,text\n1,", *[b"a" * MEGABYTE] * 17, b"\n")
+    assert "y.csv.gz:2: a cell is longer than 16MB" in run(command, "y.csv.gz")[1]
+
+
 def test_a_long_line_is_read_in_time_linear_in_it(run, tmp_path: Path):
     def seconds(size: int) -> float:
         packed(tmp_path / "x.jsonl.gz", b'{"turns":["', b"a" * (size * MEGABYTE), b'","b"]}\n')

@@ -78,7 +78,9 @@ def test_numbers_of_64_bits_and_fractions_stay_numbers():
     [
         ["dial-pairs", "--kind", "utterance"],
         ["dial-pairs", "--kind", "dialogue"],
+        ["dial-pairs"],
         ["dial-augment"],
+        ["dial-freq"],
         ["dial-freq", "--annotate"],
         ["dial-embed", "--model", "words.txt", "--to", "jsonl", "--keep", "all"],
     ],
@@ -87,7 +89,8 @@ def test_records_that_nest_too_deep_are_bad_records(
     run, tmp_path: Path, depth: int, words: list[str]
 ):
     (tmp_path / "words.txt").write_text("a 1 2\nb 3 4\n")
-    key = b'"turns":["a","b"]' if "dialogue" in words else b'"text":"a"'
+    talks = words[0] == "dial-pairs" and "utterance" not in words
+    key = b'"turns":["a","b"]' if talks else b'"text":"a"'
     deep = b"{%b,%b}\n" % (key, b'"x":' + b"[" * depth + b"]" * depth)
     good = b"{%b}\n" % key
     if depth < 200:
@@ -100,12 +103,30 @@ def test_records_that_nest_too_deep_are_bad_records(
     assert b"nested deeper" in (tmp_path / "bad.jsonl").read_bytes()
 
 
-def test_a_bad_record_that_nests_is_put_aside(run, tmp_path: Path):
-    deep = b'{"turns":[1],"x":%b}\n' % (b"[" * 600 + b"]" * 600)
+def test_as_many_levels_are_read_as_can_be_written(run):
+    deep = b'{"turns":["a","b"],"x":%b}\n'
+    record = deep % (b"[" * 249 + b"]" * 249)
+    for kind in ("dialogue", "utterance"):
+        words = ["dial-pairs", "--kind", kind, "--bounds", "nesting=250"]
+        assert str(run(record, *words)[0]).count("[[") == 124 * (1 + (kind == "utterance"))
+    said = run(deep % (b"[" * 250 + b"]" * 250), *words, code=1)[1]
+    assert "nested deeper than 250 levels" in said
+    assert "allows more" not in said
+    assert "expected 250 or less" in run(b"", "dial-pairs", "--bounds", "nesting=251", code=2)[1]
+
+
+def test_many_levels_beside_one_another_are_no_depth(run):
+    record = b'{"turns":["a","b"],"x":[%b[]]}\n' % (b"[{}]," * 10_000)
+    assert run(record, "dial-pairs")[0]
+
+
+@pytest.mark.parametrize("depth", [199, 600])
+def test_a_bad_record_that_nests_is_put_aside(run, tmp_path: Path, depth: int):
+    deep = b'{"turns":[1],"x":%b}\n' % (b"[" * depth + b"]" * depth)
     for words in (["dial-pairs"], ["dial-freq"]):
         said = run(deep, *words, "--on-error", "quarantine=bad.jsonl", "--overwrite", code=3)[1]
         assert "1 bad record skipped" in said
-    assert "turns[0]" in run(deep, "dial-pairs", code=1)[1]
+        assert json.loads((tmp_path / "bad.jsonl").read_bytes())["raw"].count("[") == depth + 1
 
 
 def test_counts_of_several_texts_are_no_frequencies(run):

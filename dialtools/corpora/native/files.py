@@ -23,6 +23,7 @@ from typing import IO, Any, BinaryIO, NoReturn, cast
 
 import orjson
 
+from dialtools.corpora.delimited import csv_error
 from dialtools.corpora.splits import VALIDATION
 from dialtools.errors import DataError
 from dialtools.shown import first_line
@@ -224,7 +225,7 @@ class Files:
             text = self.read(name).decode("utf-8")
         except UnicodeDecodeError as error:
             self.fail(name, f"invalid UTF-8 at byte {error.start + 1}")
-        csv.field_size_limit(bounds.most("line"))
+        csv.field_size_limit(bounds.most("cell"))
         reader = csv.reader(
             io.StringIO(text, newline=""),
             delimiter=delimiter,
@@ -235,7 +236,7 @@ class Files:
                 if fields:
                     yield reader.line_num, fields
         except csv.Error as error:
-            raise DataError(str(error), where=self.where(name, reader.line_num)) from None
+            raise csv_error(error, self.where(name, reader.line_num)) from None
 
     def fail(self, name: str, message: str, hint: str | None = None) -> NoReturn:
         """Raise what is wrong with a file as a whole."""
