@@ -38,6 +38,9 @@ and does nothing.
 After its first steps a run tells how long all of them take on this machine.
 --dry-run takes as many to tell the same, and throws them away. Of over three
 hours of a CPU either warns, under -q too, and says what is quicker.
+With --validate or --validation-share it ends by telling response selection,
+alignment and uniformity before and after training, as the model's card and
+dialtools.json do, and warns if it selects responses less often than its start.
 
 --ema saves an average of the weights over the steps, --merge-with-start a
 part of the way from --model to them, which keeps more of what that model was
@@ -89,6 +92,10 @@ def main(options: TrainOptions, run: Run) -> None:
         run.info(training.size())
         _take_steps(training, run)
         training.save(config=run.config())
+    if training.validation:
+        run.warn(str(training.validation))
+    for line in filter(None, [training.fallen()]):
+        run.caution(line)
     print(work.final)
     run.close(f"{work.final}: {training.summary()}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from dialtools.encoder.encoder import Encoder
 from dialtools.streams.tally import counted
@@ -36,7 +37,7 @@ vectors = model.encode(["i need a table for two", "book a restaurant"])
 | | |
 | --- | --- |
 {rows}
-
+{validated}
 `dialtools.json` holds the provenance, `train-log.jsonl` each step, `dialtools.toml` the options
 (`dial-train --config dialtools.toml` runs it again).
 """
@@ -50,12 +51,14 @@ def card(
     pairs: int,
     steps: int,
     figures: Mapping[str, float],
+    validation: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the card of a trained encoder in Markdown.
 
     Args:
         pairs: those trained on.
         figures: of the last step, by name.
+        validation: scores before and after (`Validation.facts`), at the end of a run.
     """
     return TEMPLATE.format(
         version=version,
@@ -66,6 +69,7 @@ def card(
         saved=_saved(options),
         learnt=f"{counted(pairs, 'pair')}, {counted(steps, 'step')}",
         rows="\n".join(f"| {name} | {value} |" for name, value in figures.items()),
+        validated=_validated(validation) if validation else "",
         dimension=encoder.dimension,
         pooling=encoder.pooling,
         max_length=encoder.max_length,
@@ -79,6 +83,20 @@ def _replaced(options: TrainOptions) -> str:
         f"{key} {pair.preset} (not {pair.published})" for key, pair in replaced(options).items()
     ]
     return f"\nIn place of what the recipe publishes: {', '.join(values)}." if values else ""
+
+
+def _validated(validation: Mapping[str, Any]) -> str:
+    """Return the scores on validation pairs before and after, as a table."""
+    before, after = validation["before"], validation["after"]
+    rows = (
+        f"| {name.removeprefix('validation_')} | {before[name]:.4g} | {after[name]:.4g} |"
+        for name in before
+    )
+    head = (
+        f"On {counted(validation['pairs'], 'validation pair')}; top-k is the share, in percent, of "
+        f"contexts whose response is among the k nearest of {validation['candidates']}:"
+    )
+    return "\n".join(["", head, "", "| | start | this model |", "| --- | --- | --- |", *rows, ""])
 
 
 def _saved(options: TrainOptions) -> str:

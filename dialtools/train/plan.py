@@ -17,7 +17,7 @@ from dialtools.train.loop import Trainer
 from dialtools.train.options import TrainOptions
 from dialtools.train.prepare import build_trainer
 from dialtools.train.saved import in_words
-from dialtools.train.validate import BLOCK, MOST, response_selection, validations_left
+from dialtools.train.validate import BLOCK, drawn, validation_scores, validations_left
 
 
 def dry_run(
@@ -63,9 +63,10 @@ def measured(
             break
     if validation:
         store, pairs = validation
+        pairs = drawn(pairs)
         began = time.monotonic()
-        response_selection(trainer, store, pairs[:BLOCK])
-        scale = max(1, min(len(pairs), MOST) / BLOCK)
+        validation_scores(trainer, store, pairs[:BLOCK])
+        scale = len(pairs) / len(pairs[:BLOCK])
         forecast.validation_seconds = scale * (time.monotonic() - began)
     return forecast
 

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 
 from dialtools.encoder.descent import content
@@ -29,12 +28,11 @@ from dialtools.streams.provenance import Inputs
 from dialtools.streams.resume import Work
 from dialtools.streams.tally import counted
 from dialtools.train import checkpoint, gather, save, steplog
-from dialtools.train.data.store import Store
 from dialtools.train.forecast import Forecast
 from dialtools.train.loop import NotFinite, Step, Trainer
 from dialtools.train.options import TrainOptions
 from dialtools.train.prepare import build_trainer
-from dialtools.train.validate import response_selection, validations_left
+from dialtools.train.validate import Validation, drawn, validation_scores, validations_left
 
 NAN_BATCH = "nan-batch.jsonl"
 MAKES = (
@@ -66,20 +64,18 @@ class Training:
     """A run in its working folder.
 
     Attributes:
-        validation: a store and the pairs of it that validate, or None.
+        validation: what validates, or None.
         skipped: bad records that were left out.
         last: figures of the last step, and of the last validation, by name.
-        best: best top-1 accuracy of a validation so far.
         forecast: how long the steps from here on take.
     """
 
     work: Work
     trainer: Trainer
     options: TrainOptions
-    validation: tuple[Store, np.ndarray] | None
+    validation: Validation | None
     skipped: int
     last: dict[str, Any] = field(default_factory=dict)
-    best: float = -1.0
     forecast: Forecast = field(init=False)
 
     @property
@@ -90,8 +86,9 @@ class Training:
         """Go on from the checkpoint, if there is one."""
         facts = checkpoint.restore(self.trainer, self.folder)
         if facts:
-            self.best = facts["best"]
             self.last = facts["last"]
+        if facts and self.validation:
+            self.validation.before, self.validation.after = facts["before"], facts["after"]
         left = validations_left(self.trainer.step, self.trainer.total, self._validate_every)
         self.forecast = Forecast.of(self.trainer, validations=left if self.validation else 0)
 
@@ -108,11 +105,12 @@ class Training:
             if reached == 0:
                 self._keep_snapshot()
                 if self.validation:
-                    log.add({"step": 0, **self._scores()})
+                    self.validation.before = self._scores(self.validation)
+                    log.add({"step": 0, **self.validation.before})
             for step in self._finite_steps():
                 row = step.record()
-                if self._validates(step.step):
-                    row |= self._validate()
+                if self.validation and self._validates(step.step):
+                    row |= self._validate(self.validation)
                 self.last |= row
                 log.add(row)
                 self._keep_snapshot()
@@ -122,7 +120,10 @@ class Training:
 
     def checkpoint(self) -> None:
         """Write down where the run is, so that it can go on from here."""
-        checkpoint.save(self.trainer, self.folder, facts={"best": self.best, "last": self.last})
+        facts: dict[str, Any] = {"last": self.last}
+        if self.validation:
+            facts |= {"before": self.validation.before, "after": self.validation.after}
+        checkpoint.save(self.trainer, self.folder, facts=facts)
 
     def save(self, *, config: str) -> None:
         """Write the model directory; the working folder goes.
@@ -130,6 +131,7 @@ class Training:
         Args:
             config: text of dialtools.toml, which runs it again.
         """
+        after = self.validation.after if self.validation else {}
         with self.trainer.saved.in_place():
             if self.options.keep_best:
                 checkpoint.load_best(self.trainer, self.folder)
@@ -139,7 +141,8 @@ class Training:
                 self.trainer,
                 self.options,
                 provenance=self._provenance(),
-                figures=self.last,
+                figures=self.last | after,
+                validation=self.validation.facts() if self.validation else None,
                 config=config,
                 overwrite=self.work.overwrite,
             )
@@ -160,9 +163,16 @@ class Training:
         parts = [steps, counted(len(self.trainer.sampler.pairs), "pair")]
         if "loss" in self.last:
             parts.append(f"loss {self.last['loss']:.3f}")
-        if "top-1" in self.last:
-            parts.append(f"1-of-100 response selection {self.last['top-1']:.1f} %")
         return ", ".join(parts)
+
+    def fallen(self) -> str:
+        """Return what to say of a run that ends below its start; of others nothing."""
+        if not self.validation or not self.validation.fell:
+            return ""
+        ways = "more pairs or steps"
+        if self.options.model:
+            ways = "a smaller --lr, --merge-with-start 0.5 or --keep-best"
+        return f"it selects responses less often than its start did: {ways} may mend that"
 
     def _provenance(self) -> dict[str, Any]:
         return self.work.provenance(save.counts(self.trainer))
@@ -182,22 +192,21 @@ class Training:
         return self.options.validate_every or self.trainer.sampler.per_epoch
 
     def _validates(self, step: int) -> bool:
-        ends = step == self.trainer.total
-        return bool(self.validation) and (step % self._validate_every == 0 or ends)
+        return step % self._validate_every == 0 or step == self.trainer.total
 
-    def _scores(self) -> dict[str, float]:
-        assert self.validation is not None
+    def _scores(self, validation: Validation) -> dict[str, float]:
         began = time.monotonic()
-        scores = response_selection(self.trainer, *self.validation)
+        scores = validation_scores(self.trainer, validation.store, validation.pairs)
         self.forecast.validation_seconds = time.monotonic() - began
         return scores
 
-    def _validate(self) -> dict[str, float]:
+    def _validate(self, validation: Validation) -> dict[str, float]:
         with self.trainer.saved.in_place():
-            scores = self._scores()
-            if self.options.keep_best and scores["top-1"] > self.best:
-                self.best = scores["top-1"]
+            scores = self._scores(validation)
+            if self.options.keep_best and scores["top-1"] > validation.best:
                 checkpoint.save_best(self.trainer, self.folder)
+            if not self.options.keep_best or scores["top-1"] > validation.best:
+                validation.after = scores
         return scores
 
     def _keep_snapshot(self) -> None:
@@ -230,11 +239,15 @@ def begin(work: Work, options: TrainOptions, *, tell: Callable[[str], None]) -> 
         tell=tell,
         note_stdin=lambda content: work.note_stdin(content, keep=True),
     )
+    validation = None
+    if gathered.validation:
+        store, pairs = gathered.validation
+        validation = Validation(store, drawn(pairs))
     training = Training(
         work=work,
         trainer=build_trainer(gathered.encoder, gathered.store, gathered.train, options),
         options=options,
-        validation=gathered.validation,
+        validation=validation,
         skipped=gathered.skipped,
     )
     training.restore()

@@ -16,7 +16,7 @@ from dialtools.train.loop import Trainer
 from dialtools.train.options import TrainOptions
 
 SNAPSHOTS = "snapshots"
-FIGURES = ("loss", "alignment", "uniformity", "accuracy", "top-1", "top-3")
+FIGURES = ("loss", "alignment", "uniformity", "accuracy", "top-1", "top-3", "top-10")
 """Figures of the last step that a model tells."""
 
 
@@ -36,23 +36,28 @@ def write_model(
     *,
     provenance: Mapping[str, Any],
     figures: Mapping[str, float],
+    validation: Mapping[str, Any] | None = None,
 ) -> None:
     """Write what loads as a model: encoder, what the objective keeps, provenance, card.
 
     Args:
         directory: exists and is empty.
         figures: of the last step, by name.
+        validation: scores before and after (`Validation.facts`), at the end of a run.
     """
     final = {name: figures[name] for name in FIGURES if name in figures}
+    compared = {"validation": validation} if validation else {}
+    alone = final.keys() - (validation["before"].keys() if validation else ())
     text = card(
         version=__version__,
         options=options,
         encoder=trainer.encoder,
         pairs=len(trainer.sampler.pairs),
         steps=trainer.step,
-        figures={name: round(value, 4) for name, value in final.items()},
+        figures={name: round(value, 4) for name, value in final.items() if name in alone},
+        validation=validation,
     )
-    facts = {**provenance, "final": final, "weights": trainer.encoder.digest()}
+    facts = {**provenance, "final": final, **compared, "weights": trainer.encoder.digest()}
     modeldir.save(trainer.encoder, directory, provenance=facts, card=text)
     trainer.objective.save(directory)
 
@@ -85,6 +90,7 @@ def save_run(
     *,
     provenance: Mapping[str, Any],
     figures: Mapping[str, float],
+    validation: Mapping[str, Any] | None,
     config: str,
     overwrite: bool,
 ) -> None:
@@ -94,7 +100,14 @@ def save_run(
         config: text of dialtools.toml, which runs it again.
     """
     with atomic_directory(final, overwrite=overwrite) as directory:
-        write_model(directory, trainer, options, provenance=provenance, figures=figures)
+        write_model(
+            directory,
+            trainer,
+            options,
+            provenance=provenance,
+            figures=figures,
+            validation=validation,
+        )
         shutil.copy(work / steplog.NAME, directory / steplog.NAME)
         (directory / "dialtools.toml").write_text(config, encoding="utf-8")
         snapshots = work / SNAPSHOTS

@@ -1,37 +1,104 @@
-"""Response selection during training: 1 of 100, on held-out pairs."""
+"""What a model scores on validation pairs as it trains: response selection, and its space."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from dialtools.encoder.encode import encode
 from dialtools.metrics.ranking import block_ranks, top_k
-from dialtools.metrics.space import unit
+from dialtools.metrics.space import pair_alignment, uniformity, unit
+from dialtools.streams.tally import counted
 from dialtools.train.data.collate import contexts, responses
+from dialtools.train.data.sampler import epoch_order
 from dialtools.train.data.store import Store
 from dialtools.train.loop import Trainer
 
 BLOCK = 100  # candidates a query, as dial-eval select has them
 MOST = 2_000  # pairs: top-1 of them is within about two points of that of all
+TOP = (1, 3, 10)
+SPACE = {"alignment": "validation_alignment", "uniformity": "validation_uniformity"}
+"""What is measured of the space, and its name in the log: a batch has figures of these names."""
+TOLD = {"top-1": " %", "top-10": " %", **dict.fromkeys(SPACE.values(), "")}
+"""The scores that the user is told, and their units."""
 Side = Callable[..., list[np.ndarray]]
 
 
-def response_selection(trainer: Trainer, store: Store, pairs: np.ndarray) -> dict[str, float]:
-    """Return top-1 and top-3 accuracy in percent of picking the response among 100.
+def drawn(pairs: np.ndarray) -> np.ndarray:
+    """Return the pairs that serve: 2,000 in blocks of 100, or one smaller block of fewer.
 
-    Args:
-        pairs: pairs of the store; the first 2,000 serve, in blocks of 100 (one smaller block if
-            there are fewer).
+    They are drawn, alike for all seeds: of neighbours in a dialogue one's response is another's
+    context, and nearer to it than what follows.
     """
-    pairs = pairs[:MOST]
+    pairs = pairs[epoch_order(len(pairs), seed=0, epoch=0, stream=0)][:MOST]
     block = min(BLOCK, len(pairs))
-    pairs = pairs[: len(pairs) // block * block]
+    return pairs[: len(pairs) // block * block]
+
+
+def validation_scores(trainer: Trainer, store: Store, pairs: np.ndarray) -> dict[str, float]:
+    """Return scores by name on drawn pairs of a store.
+
+    Response selection is top-1, top-3 and top-10 accuracy in percent of picking the response among
+    those of a block, of which other copies of it do not count; alignment and uniformity are of unit
+    vectors, of contexts and responses.
+    """
     anchor_ND = _vectors(trainer, contexts, store, pairs)
     positive_ND = _vectors(trainer, responses, store, pairs)
-    ranks = block_ranks(anchor_ND, positive_ND, block)
-    return {f"top-{k}": 100 * float(top_k(ranks, k).mean()) for k in (1, 3)}
+    ranks = block_ranks(anchor_ND, positive_ND, BLOCK, same_N=store.response[pairs])
+    return {
+        **{f"top-{k}": 100 * float(top_k(ranks, k).mean()) for k in TOP},
+        SPACE["alignment"]: pair_alignment(anchor_ND, positive_ND),
+        SPACE["uniformity"]: uniformity(np.concatenate([anchor_ND, positive_ND])),
+    }
+
+
+@dataclass
+class Validation:
+    """Validation pairs, and what the model scored on them.
+
+    Attributes:
+        store, pairs: the pairs that serve.
+        before: scores of the start, by name.
+        after: scores of what would be saved; of the best so far where that is saved.
+    """
+
+    store: Store
+    pairs: np.ndarray
+    before: dict[str, float] = field(default_factory=dict)
+    after: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def best(self) -> float:
+        """Top-1 accuracy of what would be saved."""
+        return self.after.get("top-1", -1.0)
+
+    @property
+    def fell(self) -> bool:
+        """Whether what would be saved selects responses less often than the start did."""
+        return bool(self.after) and self.best < self.before["top-1"]
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a model tells of them."""
+        size = {"pairs": len(self.pairs), "candidates": min(BLOCK, len(self.pairs))}
+        return {**size, "before": self.before, "after": self.after or self.before}
+
+    def __str__(self) -> str:
+        facts = self.facts()
+        told = (
+            f"{name.removeprefix('validation_')} {told_score(facts['before'][name])} -> "
+            f"{told_score(facts['after'][name])}{unit}"
+            for name, unit in TOLD.items()
+        )
+        pairs = counted(facts["pairs"], "validation pair")
+        return f"{pairs}, 1 of {facts['candidates']}, before -> after: {', '.join(told)}"
+
+
+def told_score(value: float) -> str:
+    """Return a score as it is told: a percentage with a decimal, a small number with two."""
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
 def validations_left(step: int, total: int, every: int) -> int:

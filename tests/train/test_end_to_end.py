@@ -221,18 +221,22 @@ def test_a_pipe_given_as_the_model_stays_a_pipe(
 def test_validation_keeps_whole_dialogues_apart_and_logs_its_accuracy(
     train: Train, pairs: Path, tmp_path: Path
 ):
-    train(
-        *RUN,
-        *shlex.split("--validation-share 0.25 --validate-every 3 --keep-best -o"),
-        tmp_path / "model",
-        pairs,
-    )
-    log = [
-        json.loads(line)
-        for line in (tmp_path / "model" / "train-log.jsonl").read_text().splitlines()
-    ]
-    scores = [value for row in log for key, value in row.items() if "top" in key]
-    assert scores and all(0 <= score <= 100 for score in scores)
+    flags = shlex.split("--validation-share 0.25 --validate-every 3 --keep-best -o")
+    done = train(*RUN, *flags, tmp_path / "model", pairs)
+    lines = (tmp_path / "model" / "train-log.jsonl").read_text().splitlines()
+    log = [row for row in map(json.loads, lines) if "top-1" in row]
+    assert [row["step"] for row in log] == [0, 3, 6]
+    assert all(0 <= value <= 100 for row in log for key, value in row.items() if "top" in key)
+
+    facts = json.loads((tmp_path / "model" / "dialtools.json").read_text())
+    told, best = facts["validation"], max(log[1:], key=lambda row: row["top-1"])
+    assert told["pairs"] == 100 == told["candidates"]
+    assert told["before"].items() <= log[0].items() and told["after"].items() <= best.items()
+    assert set(told["before"]) == set(told["after"]) and len(told["after"]) == 5
+    assert facts["final"]["top-1"] == best["top-1"], "of the model that was saved"
+    assert b"100 validation pairs, 1 of 100, before -> after: top-1 " in done.stderr
+    card = (tmp_path / "model" / "README.md").read_text()
+    assert f"| top-1 | {log[0]['top-1']:.4g} | {best['top-1']:.4g} |" in card
 
 
 def test_print_config_tells_what_each_recipe_sets(train: Train):

@@ -98,6 +98,8 @@ def test_a_killed_run_with_an_average_ends_in_the_bytes_of_an_unbroken_one(
     train(*line[1:], "--resume", small=False)
     names = ["", *(f"snapshots/step-{step:06d}" for step in range(0, 151, 30))]
     assert [weights(broken / name) for name in names] == [weights(whole / name) for name in names]
+    told = [json.loads((m / "dialtools.json").read_text())["validation"] for m in (whole, broken)]
+    assert told[0] == told[1] and told[0]["before"] != told[0]["after"]
 
 
 def test_validation_is_of_what_is_saved_and_the_card_tells_what_that_is(

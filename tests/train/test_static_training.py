@@ -7,6 +7,7 @@ import os
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from dialtools.train.data.collate import Lengths, contexts, responses
 from dialtools.train.data.store import Store
 from dialtools.train.options import recipe_options
 from dialtools.train.start import encoder_kind
+from dialtools.train.validate import told_score
 
 STATIC = ("--encoder", "static", "--hidden", "64", "--vocab-size", "300", "--threads", "1")
 RUN = (*STATIC, "--batch-size", "32", "--max-steps", "150", "--lr", "0.01")
@@ -39,11 +41,24 @@ def top_1(model: Path) -> list[float]:
     return [row["top-1"] for row in log if "top-1" in row]
 
 
+def validation(model: Path) -> dict[str, Any]:
+    return json.loads((model / "dialtools.json").read_text())["validation"]
+
+
 def test_it_learns_to_pick_responses(trained: Path):
     before, *_, after = top_1(trained)
     assert after > before + 5
     encoder = load_encoder(str(trained))
     assert isinstance(encoder, StaticEncoder) and encoder.dimension == 64
+
+
+def test_it_says_if_it_ends_below_its_start(trained: Path, train: Train, pairs: Path, tmp_path):
+    worse = ("--model", trained, "--lr", "50", "--max-steps", "20", "--validate", pairs, "-q")
+    done = train(*worse, "-o", tmp_path / "worse", pairs, small=False).stderr.decode()
+    assert done.startswith("dial-train: warning: it selects responses less often than its start")
+    assert done.count("\n") == 1 and "--merge-with-start" in done
+    before, *_, after = top_1(tmp_path / "worse")
+    assert after < before
 
 
 def test_killed_and_resumed_it_ends_in_the_same_bytes(
@@ -57,8 +72,13 @@ def test_killed_and_resumed_it_ends_in_the_same_bytes(
         time.sleep(0.01)
     process.kill()
     process.wait()
-    train(*run, "--resume", small=False)
+    done = train(*run, "--resume", small=False)
     assert weights(tmp_path / "model") == weights(trained)
+    assert validation(tmp_path / "model") == validation(trained)
+    assert (
+        f"before -> after: top-1 {told_score(validation(trained)['before']['top-1'])} -> ".encode()
+        in done.stderr
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from train_parts import contrast_options, letters_encoder, setting, stored, trai
 from dialtools.encoder.randomness import seeded
 from dialtools.train.loop import ACTIVATION_BUDGET, NotFinite, Trainer, planned_steps
 from dialtools.train.objectives.contrast import Contrast
-from dialtools.train.validate import response_selection
+from dialtools.train.validate import Validation, drawn, validation_scores
 
 ROWS = [
     {"context": [f"{a} {b}"], "response": f"{b} {a} {a}", "dialogue_id": f"{a}{b}", "turn": 1}
@@ -149,20 +151,68 @@ def test_validation_leaves_the_encoder_in_training(fresh):
     run.sampler.batch = lambda step: np.arange(4)
     steps = run.steps()
     first = next(steps).loss
-    figures = response_selection(run, run.setting.store, np.arange(4))
+    figures = validation_scores(run, run.setting.store, np.arange(4))
     assert run.encoder.training
     assert [first, next(steps).loss] == undisturbed
-    assert set(figures) == {"top-1", "top-3"} and 0 <= figures["top-1"] <= figures["top-3"] <= 100
+    tops = [figures.pop(f"top-{k}") for k in (1, 3, 10)]
+    assert 0 <= tops[0] <= tops[1] <= tops[2] == 100, "of four"
+    assert set(figures) == {"validation_alignment", "validation_uniformity"}
+
+
+def scored(run: Trainer, monkeypatch, *sides: np.ndarray, texts: np.ndarray) -> dict[str, float]:
+    """Return the scores of pairs whose vectors and response texts are given."""
+    given = iter(sides)
+    monkeypatch.setattr("dialtools.train.validate._vectors", lambda *_: next(given))
+    store = SimpleNamespace(response=texts)
+    return validation_scores(run, store, np.arange(len(texts)))
 
 
 def test_validation_picks_the_response_of_a_context_among_a_hundred(fresh, monkeypatch):
-    run = fresh()
-    sides = iter([np.eye(100, 128), np.eye(100, 128)])
-    wrong = np.eye(100, 128)
+    right, texts = np.eye(100, 128), np.arange(100)
+    wrong = right.copy()
     wrong[[0, 1, 2, 3]] = wrong[[1, 0, 3, 2]]
-    monkeypatch.setattr("dialtools.train.validate._vectors", lambda *_: next(sides))
-    pairs = np.arange(130)
-    assert response_selection(run, run.setting.store, pairs) == {"top-1": 100, "top-3": 100}
-    sides = iter([np.eye(100, 128), wrong])
-    figures = response_selection(run, run.setting.store, pairs)
+    alike = right.copy()
+    alike[1] = alike[0]
+    tops = {"top-1": 100, "top-3": 100, "top-10": 100}
+    figures = scored(fresh(), monkeypatch, right, right, texts=texts)
+    assert figures == pytest.approx(
+        tops | {"validation_alignment": 0.0, "validation_uniformity": uniformity(200, 100)}
+    )
+    figures = scored(fresh(), monkeypatch, right, wrong, texts=texts)
     assert figures["top-1"] == pytest.approx(96) and figures["top-3"] < 100
+    assert figures["validation_alignment"] == pytest.approx(2 * 4 / 100)
+    figures = scored(fresh(), monkeypatch, right, alike, texts=texts)
+    chance = 98 + 1 / 2 + 1 / 100
+    assert figures["top-1"] == pytest.approx(chance), "as many ties, as small a share of a hit"
+    figures = scored(fresh(), monkeypatch, right, alike, texts=np.maximum(texts, 1))
+    assert figures["top-1"] == pytest.approx(99 + 1 / 99), "a copy of the response is no rival"
+
+
+def uniformity(rows: int, distinct: int) -> float:
+    """Of vectors at right angles, each of them as often as the others."""
+    pairs, same = rows * (rows - 1) / 2, distinct * math.comb(rows // distinct, 2)
+    return math.log((same + (pairs - same) * math.exp(-4)) / pairs)
+
+
+def test_validation_pairs_are_drawn_so_that_neighbours_are_apart():
+    """Else a context's own turns, the responses of the pairs before, would be among the rivals."""
+    pairs = np.arange(5000, 15_000)
+    some = drawn(pairs)
+    assert len(set(some.tolist())) == 2000 and set(some) <= set(pairs)
+    assert np.median(np.abs(np.diff(some))) > 1000
+    assert np.array_equal(some, drawn(pairs)), "runs of all seeds are compared on the same"
+    assert len(drawn(np.arange(130))) == 100 and len(drawn(np.arange(60))) == 60
+
+
+def test_a_model_that_selects_less_often_than_its_start_has_fallen():
+    def validation(before: float, after: float | None) -> Validation:
+        names = ("top-3", "top-10", "validation_alignment", "validation_uniformity")
+        scores = ({"top-1": top, **dict.fromkeys(names, 12.0)} for top in (before, after))
+        first, last = scores
+        return Validation(None, np.arange(60), first, {} if after is None else last)  # type: ignore[arg-type]
+
+    told = "60 validation pairs, 1 of 60, before -> after: top-1 4.00 -> 3.90 %, top-10 12.0 -> "
+    assert validation(4.0, 3.9).fell and str(validation(4.0, 3.9)).startswith(told)
+    assert not validation(4.0, 4.0).fell and not validation(3.9, 4.0).fell
+    nothing_learnt = validation(4.0, None)
+    assert not nothing_learnt.fell and nothing_learnt.facts()["after"] == nothing_learnt.before
