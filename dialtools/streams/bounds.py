@@ -24,6 +24,7 @@ BOUNDS = {
     "line": Bound(64 << 20, "bytes of a line, of a row of CSV, of a dialogue in plain text"),
     "cell": Bound(16 << 20, "characters of a cell of CSV"),
     "nesting": Bound(200, "levels of a record of JSON, up to 250", highest=250),
+    "page": Bound(512 << 20, "bytes of pages of Parquet, of a batch of Arrow, once unpacked"),
     "file": Bound(2 << 30, "bytes of a file of a corpus, expanded; it is held in memory"),
     "archive": Bound(64 << 30, "bytes of all files of an archive, expanded"),
     "members": Bound(250_000, "files in an archive"),

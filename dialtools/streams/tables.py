@@ -11,14 +11,16 @@ import io
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dialtools.errors import DataError
+from dialtools.streams import bounds, messages
 from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.full import scratch_file
+from dialtools.streams.pages import read_together
 from dialtools.streams.sound import CHUNK_BYTES, checked
 
 BATCH_ROWS = 4096
@@ -36,15 +38,22 @@ def parquet_batches(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordB
     """
     with _damage("parquet", path):
         if Path(path).suffix == ".parquet" and Path(path).is_file():  # a FIFO is opened once
-            yield from _parquet_batches(pq.ParquetFile(path))
+            with pa.OSFile(path) as source:
+                yield from _parquet_batches(source, path)
             return
         with _spooled(stream) as spool:
-            yield from _parquet_batches(pq.ParquetFile(spool))
+            yield from _parquet_batches(spool, path)
 
 
-def _parquet_batches(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+def _parquet_batches(source: Any, path: str) -> Iterator[pa.RecordBatch]:
     """Yield batches of as many rows as do not fill memory, by what the file says of its rows."""
-    groups = (file.metadata.row_group(i) for i in range(file.num_row_groups))
+    file = pq.ParquetFile(source)
+    groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
+    for group in groups:
+        size = read_together(source, group)
+        if size > bounds.most("page"):
+            what = f"pages of {size >> 20:,} MB once unpacked, more than"
+            raise bounds.beyond("page", what, where=display_name(path))
     longest = max((_row_bytes(group) for group in groups if group.num_rows), default=0)
     rows = CHUNK_BYTES // max(1, int(longest))
     yield from file.iter_batches(batch_size=min(max(1, rows), BATCH_ROWS))
@@ -85,13 +94,14 @@ def arrow_batches(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordBat
                 yield from _ended_stream(stream, path)
             return
         with _spooled(stream) as spool:
+            messages.check_file(spool, path)
             reader = pa.ipc.open_file(spool)
             yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
 
 
 def _ended_stream(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordBatch]:
     """Yield the batches of a stream whose end mark is there: pyarrow does without."""
-    source = _Source(stream)
+    source = _Source(stream, path)
     try:
         yield from pa.ipc.open_stream(source)
     except (pa.ArrowException, OSError):
@@ -103,19 +113,43 @@ def _ended_stream(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordBat
 
 
 class _Source(io.RawIOBase):
-    """A stream that notes whether more was asked of it than it had."""
+    """A stream whose messages are checked before they are handed on.
 
-    def __init__(self, stream: io.BufferedReader) -> None:
-        self.stream = stream
+    Attributes:
+        exhausted: whether more was asked of it than it had.
+    """
+
+    def __init__(self, stream: io.BufferedReader, path: str) -> None:
+        self.stream, self.path = stream, path
         self.exhausted = False
+        self._held = io.BytesIO()
+        self._body = 0
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int | None = -1) -> bytes:  # pyright: ignore[reportIncompatibleMethodOverride]
-        block = self.stream.read(size)
-        self.exhausted = size is None or len(block) < size
-        return block
+        assert size is not None and size >= 0  # Arrow asks for the parts of a message, one by one
+        block = self._held.read(size)
+        if not block and not self._body and size:
+            self._begin()
+            block = self._held.read(size)
+        rest = self.stream.read(min(size - len(block), self._body))
+        self._body -= len(rest)
+        self.exhausted = len(block) + len(rest) < size
+        return block + rest
+
+    def _begin(self) -> None:
+        """Read the head of the next message, and its body if that has to be looked at."""
+        prefix, metadata = messages.read_head(self.stream)
+        message = messages.Message(metadata) if metadata else None
+        self._body = message.body if message else 0
+        body = b""
+        if message and message.compressed:
+            body = self.stream.read(self._body)
+            message.check(lambda at, size: body[at : at + size], self.path)
+            self._body = 0
+        self._held = io.BytesIO(prefix + metadata + body)
 
 
 def parquet_metadata(path: str) -> dict[bytes, bytes]:
@@ -147,7 +181,7 @@ def _damage(kind: str, path: str) -> Generator[None]:
     except MemoryError:  # pyarrow's own is one
         message = f"damaged {kind}: it asks for more memory than there is"
         raise DataError(message, where=display_name(path)) from None
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError, messages.Damaged) as error:
         if isinstance(error, OSError) and error.errno:  # of the system, not of the file's content
             raise
         reason = (str(error).splitlines() or [type(error).__name__])[0]
