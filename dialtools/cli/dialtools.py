@@ -1,8 +1,9 @@
-"""dialtools - what the suite knows, and models added up
+"""dialtools - what the suite knows, models added up, negatives found
 
   dialtools formats
   dialtools formats --kind dialogues
   dialtools merge minilm dse*0.7 simcse*0.7 -o merged/
+  dialtools mine --embeddings vectors.parquet pairs.arrow -o mined.arrow
 
 The commands are dial-pairs, dial-augment, dial-freq, dial-train, dial-embed
 and dial-eval; each tells more with --help.
@@ -96,5 +97,6 @@ COMMANDS = {
         "dialtools.cli.dialtools:formats", "the formats and published corpora that can be read"
     ),
     "merge": Entry("dialtools.cli.merge:main", "add up what models learnt from one start"),
+    "mine": Entry("dialtools.cli.mine:main", "find hard negatives of pairs"),
 }
 main = group(__doc__ or "", COMMANDS)

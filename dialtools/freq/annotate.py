@@ -10,8 +10,7 @@ import orjson
 import pyarrow as pa
 
 from dialtools.freq.texts import Texts
-from dialtools.streams import exact
-from dialtools.streams.rows import rows as rows_of
+from dialtools.streams.payloads import Payload, batch_with, lines_with, records_of
 from dialtools.streams.sinks import record_batches
 
 WEIGHT = "weight"
@@ -20,7 +19,7 @@ WEIGHT = "weight"
 class Weighed(NamedTuple):
     """JSON lines or an Arrow batch of T records, and their (T,) weights."""
 
-    payload: bytes | pa.RecordBatch
+    payload: Payload
     weights: np.ndarray
 
     @property
@@ -57,7 +56,7 @@ def weighed(
         yield from _weighed(held, weigh)
 
 
-def _size(payload: bytes | pa.RecordBatch | None) -> int:
+def _size(payload: Payload | None) -> int:
     """Return the bytes of a payload."""
     assert payload is not None  # what is to be re-emitted was asked for
     return len(payload) if isinstance(payload, bytes) else payload.nbytes
@@ -88,36 +87,15 @@ def rendered(parts: Iterable[Weighed], *, lines: bool, columns: bool) -> Iterato
 
 def as_lines(part: Weighed) -> bytes:
     """Return JSON lines with the weights; the bytes of every other field stay as they are."""
-    payload, weights = part
-    if not isinstance(payload, bytes):
-        option = orjson.OPT_APPEND_NEWLINE
-        rows = as_records(part)
-        return b"".join([orjson.dumps(row, option=option, default=str) for row in rows])
-    distinct, which = np.unique(weights, return_inverse=True)  # each is written as text once
-    ends = [b',"weight":%b}\n' % orjson.dumps(weight) for weight in distinct.tolist()]
-    # not strict: after the last line end comes nothing, which is no line
-    lines = zip(payload.split(b"\n"), which.tolist(), strict=False)
-    # a name may also be written with escapes of its letters
-    if b'"weight"' not in payload and b"\\u" not in payload:
-        return b"".join([line[:-1] + ends[i] for line, i in lines])
-    return b"".join([_replaced(line, ends[i], float(distinct[i])) for line, i in lines])
-
-
-def _replaced(line: bytes, end: bytes, weight: float) -> bytes:
-    record = exact.loads(line)
-    if WEIGHT not in record:
-        return line[:-1] + end
-    return orjson.dumps(record | {WEIGHT: weight}, option=orjson.OPT_APPEND_NEWLINE)
+    distinct, which = np.unique(part.weights, return_inverse=True)  # each is written as text once
+    values = list(map(orjson.dumps, distinct.tolist()))
+    return lines_with(part.payload, WEIGHT, values, which.tolist())
 
 
 def as_records(part: Weighed) -> Iterator[dict[str, Any]]:
     """Yield records with their weights."""
-    payload, weights = part
-    if isinstance(payload, bytes):
-        rows = map(exact.loads, payload.split(b"\n")[:-1])
-    else:
-        rows = rows_of(payload)
-    yield from (row | {WEIGHT: weight} for row, weight in zip(rows, weights.tolist(), strict=True))
+    rows = zip(records_of(part.payload), part.weights.tolist(), strict=True)
+    yield from (row | {WEIGHT: weight} for row, weight in rows)
 
 
 def as_batch(part: Weighed) -> pa.RecordBatch:
@@ -125,9 +103,5 @@ def as_batch(part: Weighed) -> pa.RecordBatch:
 
     Views and dictionaries stay.
     """
-    batch = part.payload
-    assert not isinstance(batch, bytes)
-    column = pa.array(part.weights.astype(np.float32))
-    if WEIGHT in batch.schema.names:
-        return batch.set_column(batch.schema.get_field_index(WEIGHT), WEIGHT, column)
-    return batch.append_column(WEIGHT, column)
+    assert not isinstance(part.payload, bytes)
+    return batch_with(part.payload, WEIGHT, pa.array(part.weights.astype(np.float32)))

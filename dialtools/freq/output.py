@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from itertools import chain, islice
@@ -14,6 +13,7 @@ from dialtools.freq.job import Freq
 from dialtools.freq.options import FreqOptions
 from dialtools.streams.atomic import refuse_existing
 from dialtools.streams.formats import FORMATS
+from dialtools.streams.payloads import passed_on_format
 from dialtools.streams.provenance import as_metadata
 from dialtools.streams.sinks import output_format, writer
 
@@ -48,8 +48,7 @@ def write_annotated(freq: Freq, provenance: Provenance) -> None:
     with closing(freq.annotated()) as parts:  # whatever happens below, its temporary files go
         head = list(islice(parts, 1))
         columns = bool(head) and not head[0].is_lines
-        piped = columns and options.output == "-" and not sys.stdout.isatty()
-        kind = output_format(options.output, options.to or ("arrow" if piped else None))
+        kind = passed_on_format(options.output, options.to, columnar=columns)
         payloads = rendered(chain(head, parts), lines=FORMATS[kind].lines, columns=columns)
         _write(payloads, options, kind, provenance)
 

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
 from dialtools.freq.texts import Texts
 from dialtools.streams.full import scratch_file
-
-
-class _Part(NamedTuple):
-    """A batch that was put aside: its input, and how its payload lies on disk."""
-
-    source: int
-    name: str
-    columnar: bool
-    bytes: int
+from dialtools.streams.payloads import PayloadSpool
 
 
 class Spool:
     """Holds on disk what `add` was given, and gives it back in that order."""
 
     def __init__(self) -> None:
-        self.payloads = scratch_file()
+        self.payloads = PayloadSpool()
         self.texts = scratch_file()
-        self.parts: list[_Part] = []
+        self.parts: list[tuple[int, str]] = []
+        """The input of each batch, and its name."""
         self.stream: Any = None
 
     def __enter__(self) -> Spool:
@@ -45,28 +38,14 @@ class Spool:
         self.stream = self.stream or pa.ipc.new_stream(self.texts, batch.schema)
         self.stream.write_batch(batch)
         assert texts.payload is not None  # what is to be re-emitted was asked for
-        columnar = not isinstance(texts.payload, bytes)
-        payload = _packed(texts.payload) if columnar else texts.payload
-        self.payloads.write(payload)
-        self.parts.append(_Part(texts.source, texts.name, columnar, len(payload)))
+        self.payloads.add(texts.payload)
+        self.parts.append((texts.source, texts.name))
 
     def __iter__(self) -> Iterator[Texts]:
         if not self.parts:
             return
         self.stream.close()
         self.texts.seek(0)
-        self.payloads.seek(0)
         with pa.ipc.open_stream(self.texts) as batches:
-            for part, batch in zip(self.parts, batches, strict=True):
-                payload: Any = self.payloads.read(part.bytes)
-                if part.columnar:
-                    payload = pa.ipc.open_stream(payload).read_next_batch()
-                yield Texts(part.source, part.name, batch["text"], payload=payload)
-
-
-def _packed(batch: pa.RecordBatch) -> pa.Buffer:
-    """Return a batch as the bytes of a stream of its own."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as stream:
-        stream.write_batch(batch)
-    return sink.getvalue()
+            for part, batch, payload in zip(self.parts, batches, self.payloads, strict=True):
+                yield Texts(*part, batch["text"], payload=payload)

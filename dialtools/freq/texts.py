@@ -13,7 +13,6 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,6 +23,7 @@ from dialtools.freq.columns import integers, is_utf8, strings
 from dialtools.freq.fields import COUNT, RESPONSE, TEXT, count_of, field_texts
 from dialtools.freq.places import Places
 from dialtools.streams.chunks import Chunk, decode, records
+from dialtools.streams.payloads import Kept, Payload, json_line
 from dialtools.streams.policy import Policy, Where
 
 NO_FREQUENCY = "expected frequency records, as dial-freq writes them"
@@ -50,7 +50,7 @@ class Texts:
     counts: pa.Array | None = None
     dialogue: pa.Array | None = None
     turn: pa.Array | None = None
-    payload: bytes | pa.RecordBatch | None = None
+    payload: Payload | None = None
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Extractor:
         if not self.keep:
             return Texts(source, chunk.name, column)
         column = column.filter(pc.not_equal(pc.utf8_trim_whitespace(column), ""))
-        rows = [_json_line({TEXT: text}) for text in column.to_pylist()]
+        rows = [json_line({TEXT: text}) for text in column.to_pylist()]
         return Texts(source, chunk.name, column, payload=b"".join(rows))
 
     def _split_lines(self, chunk: Chunk) -> pa.Array:
@@ -147,7 +147,7 @@ class Extractor:
             if self.tell_places:
                 self._place(place, len(texts), rows)
             if self.keep:
-                rows.keep(number, record)
+                rows.kept.keep(number, record)
 
         of_pairs = rows.of_pairs
         return Texts(
@@ -157,7 +157,7 @@ class Extractor:
             counts=pa.array(rows.counts, pa.int64()) if self.merge else None,
             dialogue=pa.array(rows.dialogues, pa.string()) if of_pairs else None,
             turn=pa.array(rows.turns, pa.int64()) if of_pairs else None,
-            payload=rows.payload() if self.keep else None,
+            payload=rows.kept.payload() if self.keep else None,
         )
 
     def _place(self, place: tuple[str | None, int] | None, texts: int, rows: _Rows) -> None:
@@ -192,47 +192,15 @@ class Extractor:
 
 
 class _Rows:
-    """What is taken from the records of a chunk.
-
-    Records that are kept stay as they came: lines as they stand, rows of their batch; else JSON.
-    """
+    """What is taken from the records of a chunk."""
 
     def __init__(self, chunk: Chunk) -> None:
-        self.chunk = chunk
-        self.columnar = chunk.columnar  # asked of every record, so looked up once
-        self.json = chunk.json
+        self.kept = Kept(chunk)
         self.texts: list[str] = []
         self.counts: list[int] = []
         self.dialogues: list[str | None] = []
         self.turns: list[int] = []
         self.of_pairs = False
-        self.lines: list[bytes] = []
-        self.kept: list[bytes] = []
-        self.rows: list[int] = []
-
-    def keep(self, number: int, record: dict[str, Any]) -> None:
-        """Keep a record, the row or line of that number."""
-        place = number - self.chunk.first
-        if self.columnar:
-            self.rows.append(place)
-        elif self.json:
-            self.lines = self.lines or self.chunk.data.split(b"\n")
-            self.kept.append(self.lines[place].rstrip() + b"\n")
-        else:
-            self.kept.append(_json_line(record))
-
-    def payload(self) -> bytes | pa.RecordBatch:
-        """Return the records that were kept."""
-        if not self.columnar:
-            return b"".join(self.kept)
-        batch = self.chunk.data
-        if len(self.rows) == batch.num_rows:
-            return batch
-        return batch.take(pa.array(self.rows, pa.int64()))
-
-
-def _json_line(record: dict[str, Any]) -> bytes:
-    return orjson.dumps(record, default=str, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _are_counts(column: pa.Array | None) -> bool:

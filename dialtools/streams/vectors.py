@@ -10,7 +10,9 @@ N rows, D dimensions. In memory an embedding is a row of an N×D matrix, never a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import io
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -182,6 +184,22 @@ def read_embeddings(paths: Sequence[str]) -> Embeddings:
     return whole
 
 
+def embedding_parts(paths: Sequence[str]) -> Iterator[Embeddings]:
+    """Yield what embedding files hold, a chunk at a time; holds one, of .npy the whole.
+
+    Raises:
+        DataError: as `read_embeddings`, but for files that differ, or hold no rows.
+    """
+    for path in paths:
+        with _opened(path) as (stream, kind):
+            if FORMATS[kind].vectors:
+                yield _read_stream(stream, kind, path)
+                continue
+            for chunk in chunks_of(stream, path, kind):
+                if chunk.columnar or chunk.data.strip():
+                    yield _of_chunks([chunk], kind, chunk.name)
+
+
 def _joined(parts: Sequence[Embeddings]) -> Embeddings:
     first = parts[0]
     for part in parts[1:]:
@@ -204,15 +222,30 @@ def _dimensions(embeddings: Embeddings) -> dict[str, int]:
 
 def _read_file(path: str) -> Embeddings:
     """Read a file, or stdin; it is opened once, as a pipe can be."""
-    name = display_name(path)
+    with _opened(path) as (stream, kind):
+        return _read_stream(stream, kind, path)
+
+
+@contextmanager
+def _opened(path: str) -> Generator[tuple[io.BufferedReader, str]]:
+    """Yield a file that can hold embeddings, and its format."""
     with open_input(path) as stream:
         kind = input_format(path, None, stream.peek(HEAD_BYTES)[:HEAD_BYTES])
-        if FORMATS[kind].vectors:
-            return _with_columns(_checked(read_matrix(stream, name), name), path)
-        if not FORMATS[kind].writer:
-            raise DataError(f"{kind} holds no embeddings", where=name, hint="dial-embed makes them")
-        chunks = chunks_of(stream, path, kind)
-        return (_of_lines if FORMATS[kind].lines else _of_batches)(chunks, name)
+        if not FORMATS[kind].vectors and not FORMATS[kind].writer:
+            hint = "dial-embed makes them"
+            raise DataError(f"{kind} holds no embeddings", where=display_name(path), hint=hint)
+        yield stream, kind
+
+
+def _read_stream(stream: io.BufferedReader, kind: str, path: str) -> Embeddings:
+    name = display_name(path)
+    if FORMATS[kind].vectors:
+        return _with_columns(_checked(read_matrix(stream, name), name), path)
+    return _of_chunks(chunks_of(stream, path, kind), kind, name)
+
+
+def _of_chunks(chunks: Iterable[Chunk], kind: str, name: str) -> Embeddings:
+    return (_of_lines if FORMATS[kind].lines else _of_batches)(chunks, name)
 
 
 def _with_columns(matrix_ND: np.ndarray, path: str) -> Embeddings:

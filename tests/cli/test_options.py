@@ -97,7 +97,7 @@ def test_options_that_only_say_how_a_run_goes_leave_its_result_and_its_job_alone
 PROBES = ("-1", "0", "1e-9", "0.5", "1", "1.5", "2", "3", "4", "5")
 TAKEN = {  # of the probes, by what they are tried on
     "0 1e-9 0.5 1 1.5 2 3 4 5": """align-epochs clip decays epochs fail-if-worse
-        grid head-lr-multiplier hold-out lr rates smooth weight-decay""",
+        grid head-lr-multiplier hold-out lr rates relative-margin smooth weight-decay""",
     "1e-9 0.5 1 1.5 2 3 4 5": "lr temperature pair-temperature template-temperature",
     "0 1e-9 0.5 1": "compress mask-share sweep-compress warmup",
     "0 1e-9 0.5": "dropout ema validation-share warmup",
@@ -106,10 +106,11 @@ TAKEN = {  # of the probes, by what they are tried on
     "1.5 2 3 4 5": "log-base",
     "0 1 2 3 4 5": """batch-tokens delimiter follow freeze hidden least-steps limit
         max-per-template max-steps micro-batch-tokens min-turns min-words most negatives patience
-        seed snapshot-every threads
+        range-min seed snapshot-every threads
         train-seed validate-every window""",
     "1 2 3 4 5": """batch batch-size checkpoint-every context-turns dimensions epochs jobs layers
-        mask-most max-words min-count neighbours patience positives runs shard-rows shots top top-k
+        mask-most max-words min-count neighbours num-negatives patience positives range-max runs
+        shard-rows shots top top-k
         under-tokens validate-every window""",
     "2 3 4 5": "batch-size candidates most",
     "4 5": "context-max-length max-length response-max-length",

@@ -234,7 +234,7 @@ def test_a_spool_gives_back_lines_and_batches_in_their_order():
         spool.add(Texts(0, "x", pa.array(["a"]), payload=b'{"text":"a"}\n'))
         spool.add(Texts(1, "y", pa.array(["b", "c"]), payload=batch))
         first, second = spool
-    assert spool.payloads.closed and spool.texts.closed
+    assert spool.payloads.file.closed and spool.texts.closed
     assert (first.source, first.name, first.texts.to_pylist()) == (0, "x", ["a"])
     assert first.payload == b'{"text":"a"}\n'
     assert (second.source, second.name, second.payload.to_pydict()) == (1, "y", batch.to_pydict())

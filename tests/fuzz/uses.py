@@ -51,7 +51,7 @@ class Use:
     @property
     def reads_records(self) -> bool:
         """Whether it knows --on-error."""
-        return not self.command.startswith(("dial-eval", "dialtools"))
+        return not self.command.startswith(("dial-eval", "dialtools formats"))
 
 
 def groups(line: str) -> Groups:
@@ -185,6 +185,13 @@ USES = (
         sides="pairs",
         few=40,
         weight=0.1,
+    ),
+    Use(
+        "dialtools mine --relative-margin none --embeddings {side}",
+        "pair_embeddings",
+        "--to arrow|--sampling-strategy random|--range-min 2|--absolute-margin 0.1 --min-score 0",
+        sides="pair_embeddings",
+        weight=0.5,
     ),
     Use("dialtools formats", "rows", "--json|--kind dialogues", weight=0.1),
 )

@@ -16,10 +16,10 @@ from train_parts import letters_encoder, stored
 from dialtools.corpora.fields import MOST_TURNS
 from dialtools.encoder.encoder import Encoder
 from dialtools.streams.chunks import read_chunks
+from dialtools.streams.hash_index import HashIndex
 from dialtools.streams.policy import Policy
 from dialtools.train.data import spool as spooling
 from dialtools.train.data.pairs_of_batch import is_columnar
-from dialtools.train.data.spool import HashIndex
 from dialtools.train.data.store import Store, placeholders, utterance_texts
 from dialtools.train.data.weights import pair_weights
 

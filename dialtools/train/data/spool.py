@@ -14,6 +14,7 @@ from dialtools.encoder.tokens import tokenise
 from dialtools.roles import not_empty
 from dialtools.streams.atomic import atomic_file
 from dialtools.streams.chunks import Chunk
+from dialtools.streams.hash_index import HashIndex
 from dialtools.streams.policy import Policy
 from dialtools.train.data.chunk_pairs import ChunkPairs
 from dialtools.train.data.pairs_of_chunk import read_pairs
@@ -23,45 +24,6 @@ TEXTS_A_BATCH = 20_000
 """Texts tokenised at once: enough for all cores, few enough to hold."""
 CHARACTERS_A_BATCH = 4 << 20
 """And no more than these, but for one text: a token takes a hundred bytes while it is made."""
-
-
-class HashIndex:
-    """Ids of 64-bit keys in sorted runs, merged as they grow: 12 bytes a key, lookups in bulk."""
-
-    def __init__(self) -> None:
-        self.runs: list[tuple[np.ndarray, np.ndarray]] = []
-        self.size = 0
-
-    def ids(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the id of each key, new ones numbered in order, and the mask of the new.
-
-        Args:
-            keys: distinct.
-        """
-        ids = np.full(len(keys), -1, np.int32)
-        for run_keys, run_ids in self.runs:
-            at = np.minimum(np.searchsorted(run_keys, keys), len(run_keys) - 1)
-            hit = run_keys[at] == keys
-            ids[hit] = run_ids[at[hit]]
-        new = ids < 0
-        ids[new] = np.arange(self.size, self.size + int(new.sum()), dtype=np.int32)
-        self._insert(keys[new], ids[new])
-        return ids, new
-
-    def _insert(self, keys: np.ndarray, ids: np.ndarray) -> None:
-        if not len(keys):
-            return
-        self.size += len(keys)
-        self.runs.append((keys, ids))
-        # each run is at least four times the next: few runs to search, each key moved seldom
-        while len(self.runs) > 1 and len(self.runs[-2][0]) < 4 * len(self.runs[-1][0]):
-            last_keys, last_ids = self.runs.pop()
-            keys, ids = self.runs.pop()
-            merged = (np.concatenate([last_keys, keys]), np.concatenate([last_ids, ids]))
-            self.runs.append(merged)
-        keys, ids = self.runs[-1]
-        order = np.argsort(keys)
-        self.runs[-1] = (keys[order], ids[order])
 
 
 class Spool:

@@ -1,0 +1,83 @@
+"""Options of `dialtools mine`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+from dialtools.errors import ConfigError
+from dialtools.options import RunOptions, option
+from dialtools.streams.options import InputOptions, OutputOptions
+from dialtools.values import at_least, either, name_list, not_negative, number
+
+MOST_RANKS = 10_000
+"""That many are held of each pair of a block."""
+TOP, RANDOM = "top", "random"
+
+
+@dataclass
+class MineOptions(InputOptions, OutputOptions, RunOptions):
+    """What negatives are looked for, and which of them are taken."""
+
+    embeddings: tuple[str, ...] = option(
+        (),
+        metavar="FILE[,FILE...]",
+        parse=name_list,
+        help="vectors of the contexts and responses, or of their texts, with those texts beside "
+        "them",
+    )
+    num_negatives: int = option(
+        3, metavar="N", parse=at_least(1), help="negatives of a pair, as far as there are as many"
+    )
+    range_min: int = option(
+        0, metavar="N", parse=at_least(0), help="pass over the N nearest that may be negatives"
+    )
+    range_max: int | None = option(
+        None,
+        metavar="N",
+        parse=at_least(1),
+        help="take none beyond the N nearest that may be negatives",
+        shown="--range-min and 10 x --num-negatives",
+    )
+    sampling_strategy: str = option(
+        TOP,
+        choices=(TOP, RANDOM),
+        help="of that range the nearest, or some drawn by --seed",
+    )
+    relative_margin: float = option(
+        0.05,
+        metavar="X|none",
+        parse=either({"none": -inf, "-inf": -inf}, not_negative),
+        help="a negative scores p - X|p| at most, where p is the score of the pair's own response",
+    )
+    absolute_margin: float | None = option(
+        None, metavar="X", parse=number, help="a negative scores p - X at most", shown="none"
+    )
+    max_score: float | None = option(
+        None, metavar="X", parse=number, help="a negative scores X at most", shown="none"
+    )
+    min_score: float | None = option(
+        None, metavar="X", parse=number, help="a negative scores X at least", shown="none"
+    )
+
+    def __post_init__(self) -> None:
+        if self.print_config:
+            return
+        if not self.embeddings:
+            raise ConfigError(
+                "--embeddings FILE is needed",
+                hint="dial-embed --field context,response makes it of the pairs",
+            )
+        if "-" in self.embeddings and "-" in (self.inputs or ("-",)):
+            raise ConfigError("--embeddings and the pairs cannot both be stdin")
+        if self.range_max is not None and self.range_max <= self.range_min:
+            raise ConfigError("--range-max must be above --range-min")
+        if self.ranks > MOST_RANKS:
+            raise ConfigError(f"{self.ranks:,} nearest of each pair, {MOST_RANKS:,} at most")
+
+    @property
+    def ranks(self) -> int:
+        """How many of the nearest are looked at."""
+        if self.range_max is not None:
+            return self.range_max
+        return self.range_min + 10 * self.num_negatives

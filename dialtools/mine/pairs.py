@@ -1,0 +1,122 @@
+"""The pairs that negatives are found for: their records on disk, and numbers in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dialtools.corpora.fields import PAIR, BadRecord, check
+from dialtools.freq.normalise import AS_WMDC, normalise
+from dialtools.mine.vectors import Vectors, hashes, turns_of
+from dialtools.streams.chunks import Chunk, records
+from dialtools.streams.hash_index import HashIndex
+from dialtools.streams.payloads import Kept, PayloadSpool
+from dialtools.streams.policy import Policy, Where
+
+CONTEXT, RESPONSE = "context", "response"
+COLUMNS = ("anchor", "answer", "context_row", "response_row", "candidate_row")
+
+
+class Pairs:
+    """P pairs, whose R distinct responses are each other's candidates.
+
+    Texts are one when they are equal but for case and blanks, as dial-freq counts them; of those
+    the first stands for all.
+
+    Attributes:
+        sizes: pairs of each payload of `spool`.
+        anchor: (P,) which context each pair has, by its folded text.
+        answer: (P,) which candidate its response is.
+        context_row, response_row: (P,) their vectors.
+        candidate_row: (R,) the vector of each candidate.
+        texts: (R,) strings.
+    """
+
+    def __init__(self, vectors: Vectors, policy: Policy) -> None:
+        self.vectors, self.policy = vectors, policy
+        self.spool = PayloadSpool()
+        self.sizes: list[int] = []
+        self._anchors, self._answers = HashIndex(), HashIndex()
+        self._columns: dict[str, list[np.ndarray]] = {
+            name: [np.zeros(0, np.int32)] for name in COLUMNS
+        }
+        self._texts = [pa.array([], pa.large_string())]
+
+    def read(self, chunks: Iterable[Chunk], *, limit: int | None) -> None:
+        """Take the pairs of chunks, as many as are wanted; what is none goes to the policy."""
+        for chunk in chunks:
+            room = None if limit is None else limit - len(self)
+            if room == 0:
+                break
+            self._add(chunk, room)
+        joined = {name: np.concatenate(parts) for name, parts in self._columns.items()}
+        self.anchor, self.answer = joined["anchor"], joined["answer"]
+        self.context_row, self.response_row = joined["context_row"], joined["response_row"]
+        self.candidate_row = joined["candidate_row"]
+        self.texts = pa.concat_arrays(self._texts)
+
+    def __len__(self) -> int:
+        return sum(self.sizes)
+
+    def _add(self, chunk: Chunk, room: int | None) -> None:
+        found = self._checked(chunk)
+        rows = {
+            name: self.vectors.find(hashes(pair[place] for pair in found))
+            for place, name in ((2, "context_row"), (3, "response_row"))
+        }
+        kept = Kept(chunk)
+        chosen: list[int] = []
+        for i, (number, record, *_) in enumerate(found):
+            if len(chosen) == room:
+                break
+            missing = next((name for name in rows if rows[name][i] < 0), "")
+            if missing:
+                what = f"{missing.removesuffix('_row')}: no vector of it in --embeddings"
+                self.policy.reject(Where(chunk.name, number), what, record)
+            else:
+                kept.keep(number, record)
+                chosen.append(i)
+        if chosen:
+            self.spool.add(kept.payload())
+            self.sizes.append(len(chosen))
+            self._number([found[i] for i in chosen], {k: v[chosen] for k, v in rows.items()})
+
+    def _number(self, found: list[tuple[Any, ...]], rows: dict[str, np.ndarray]) -> None:
+        """Number contexts and responses by their folded texts."""
+        anchor, _ = self._anchors.add(hashes(tuple(map(fold, pair[2])) for pair in found))
+        answer, new = self._answers.add(hashes(fold(pair[3][0]) for pair in found))
+        columns = {**rows, "anchor": anchor, "answer": answer}
+        columns["candidate_row"] = rows["response_row"][new]
+        for name, values in columns.items():
+            self._columns[name].append(values)
+        self._texts.append(pa.array([found[i][3][0] for i in new], pa.large_string()))
+
+    def _checked(self, chunk: Chunk) -> list[tuple[Any, ...]]:
+        """Return number, record, turns of the context and response of each pair of a chunk."""
+        found: list[tuple[Any, ...]] = []
+        for number, record in records(chunk, self.policy, tuple(PAIR)):
+            try:
+                for name in (CONTEXT, RESPONSE):
+                    if record.get(name) is None:
+                        raise BadRecord(f'no "{name}": expected pairs, as dial-pairs writes them')
+                check(record, PAIR)
+            except BadRecord as error:
+                self.policy.reject(Where(chunk.name, number), str(error), record)
+                continue
+            found.append((number, record, turns_of(record[CONTEXT]), (record[RESPONSE],)))
+        return found
+
+
+def fold(text: str) -> str:
+    """Return the text under which two texts are one."""
+    return normalise(text, AS_WMDC)
+
+
+def known_positives(anchor_P: np.ndarray, answer_P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the answers of each context begin and end, and the answers: (A + 1,), (K,)."""
+    both = np.unique(anchor_P.astype(np.int64) << 32 | answer_P)
+    anchors = int(anchor_P.max(initial=-1)) + 1
+    return np.searchsorted(both >> 32, np.arange(anchors + 1)), both & 0xFFFFFFFF
