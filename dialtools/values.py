@@ -153,6 +153,7 @@ fraction = bounded(above=0, high=1)
 """Of what must have a part, and may be the whole."""
 share = bounded(low=0, high=1)
 share_below_one = bounded(low=0, below=1)
+cosine = bounded(low=-1, high=1)
 """Of what is taken away, and must leave something: dropout, rows held out."""
 
 int_list = list_of(at_least(1))

@@ -171,6 +171,7 @@ PAIR: dict[str, Check] = {
     "template": text,
     "speakers": names,
     "weight": weight,
+    "kind": name,
     "dialogue_id": name,
     "turn": place,
 }

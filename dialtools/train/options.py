@@ -17,7 +17,7 @@ from dialtools.options import Layer, RunOptions, resolve, specs
 from dialtools.train import recipe
 from dialtools.train.catalog import OPTIMISERS
 from dialtools.train.hyperparameters import Hyperparameters, settled
-from dialtools.train.objectives.catalog import OBJECTIVES, ObjectiveEntry
+from dialtools.train.objectives.catalog import OBJECTIVES, ContrastOptions, ObjectiveEntry
 from dialtools.train.option_groups import (
     FreshOptions,
     MemoryOptions,
@@ -47,9 +47,7 @@ def _check(options: TrainOptions) -> None:
                 hint="which a static encoder does not see: --encoder transformer",
             )
         _refuse_lazy_decay(hyperparameters(options))
-        if hyperparameters(options).merge_with_start < 1 and not options.model:
-            raise ConfigError("--merge-with-start needs --model: a fresh encoder is no start")
-        objective_options(options)
+        _check_start(options)
 
 
 def _refuse_lazy_decay(values: Hyperparameters) -> None:
@@ -59,6 +57,16 @@ def _refuse_lazy_decay(values: Hyperparameters) -> None:
             f"--optimizer {values.optimizer} has no weight decay, got {values.weight_decay:g}",
             hint="--weight-decay 0, or --optimizer adamw",
         )
+
+
+def _check_start(options: TrainOptions) -> None:
+    """Raise ConfigError for what only a start that has learnt something can be asked."""
+    special = objective_options(options)
+    asked = {"--merge-with-start": hyperparameters(options).merge_with_start < 1}
+    if isinstance(special, ContrastOptions):
+        asked |= {"--guide-floor": special.guide_floor < 1, "--hold": special.hold > 0}
+    for flag in (flag for flag, is_asked in asked.items() if is_asked and not options.model):
+        raise ConfigError(f"{flag} needs --model: a fresh encoder is no start")
 
 
 def _refuse_foreign_sizes(options: TrainOptions) -> None:

@@ -92,6 +92,7 @@ def build_trainer(
     """Put encoder and objective on the device, and settle lengths and precision."""
     values, special = hyperparameters(options), objective_options(options)
     device = choose_device(options.device)
+    precision = choose_precision(options.precision, device)
     speakers = isinstance(special, SpeakerOptions) and special.speaker_tokens
     if speakers:
         encoder.use_speaker_tokens(seed=options.seed)
@@ -116,12 +117,13 @@ def build_trainer(
         max_tokens=options.micro_batch_tokens or encoder.usual_batch_tokens,
         role_tokens=encoder.role_tokens if speakers else None,
         model=options.model,
+        precision=precision,
     )
     objective = objective_entry(options).load()(setting).to(device)
     return Trainer(
         objective,
         values,
-        precision=choose_precision(options.precision, device),
+        precision=precision,
         grad_cache=options.grad_cache,
         max_steps=options.max_steps,
     )

@@ -702,6 +702,10 @@ def test_an_objective_says_its_recipe_and_what_its_options_are_where_no_recipe_d
             "weights": "given",
             "weights_mean_one": False,
             "batches": "mixed",
+            "guide_floor": 1.0,
+            "guide_margin": 0.0,
+            "hold": 0.0,
+            "hold_temperature": 0.05,
             "speaker_tokens": False,
         },
         "matching": {},
@@ -720,7 +724,7 @@ def test_what_an_option_chooses_among_is_what_its_objective_knows():
     }
     assert choices == {
         ("contrast", "weights"): {"none", "given", "irf"},
-        ("contrast", "batches"): {"mixed", "by-window"},
+        ("contrast", "batches"): {"mixed", "by-window", "by-kind"},
         ("matching", "aggregation"): {"mean", "attention"},
         ("template", "pair_negatives"): {"utterances", "templates", "both"},
     }

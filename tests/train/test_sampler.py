@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialtools.train.data.sampler import ByWindow, Sampler, steps_per_epoch
+from dialtools.train.data.sampler import Grouped, Sampler, steps_per_epoch
 
 
 @given(st.lists(st.integers(1, 3), min_size=2, max_size=60), st.integers(2, 9), st.integers(0, 5))
@@ -17,7 +17,7 @@ def test_a_batch_holds_one_window_size_and_an_epoch_holds_every_pair_once(
     if np.bincount(window).max() < 2:
         return
     pairs = np.arange(100, 100 + len(window))
-    sampler = ByWindow(pairs, window, batch_size=size, seed=seed)
+    sampler = Grouped(pairs, window, batch_size=size, seed=seed)
     for epoch in range(2):
         batches = [sampler.batch(epoch * sampler.per_epoch + k) for k in range(sampler.per_epoch)]
         assert all(
@@ -33,7 +33,7 @@ def test_a_batch_holds_one_window_size_and_an_epoch_holds_every_pair_once(
 @given(st.lists(st.integers(2, 80), min_size=1, max_size=5))
 def test_window_sizes_take_turns_in_proportion_to_their_batches(sizes: list[int]):
     window = np.repeat(np.arange(1, len(sizes) + 1), sizes)
-    sampler = ByWindow(np.arange(len(window)), window, batch_size=2, seed=0)
+    sampler = Grouped(np.arange(len(window)), window, batch_size=2, seed=0)
     turns = np.array([window[sampler.batch(step)[0]] for step in range(sampler.per_epoch)])
     for w in range(1, len(sizes) + 1):
         seen = np.cumsum(turns == w)
@@ -45,7 +45,7 @@ def test_window_sizes_take_turns_in_proportion_to_their_batches(sizes: list[int]
 
 def test_any_step_can_be_asked_for_first_as_after_a_kill():
     window = np.arange(50) % 3
-    whole, late = (ByWindow(np.arange(50), window, batch_size=4, seed=7) for _ in range(2))
+    whole, late = (Grouped(np.arange(50), window, batch_size=4, seed=7) for _ in range(2))
     batches = [whole.batch(step).tolist() for step in range(40)]
     assert [late.batch(step).tolist() for step in range(39, 20, -1)] == batches[39:20:-1]
 
@@ -59,15 +59,15 @@ def test_a_mixed_epoch_is_one_shuffle():
 
 def test_by_window_every_epoch_and_every_window_is_shuffled_anew():
     window = np.repeat([1, 2], 40)
-    sampler = ByWindow(np.arange(80), window, batch_size=4, seed=0)
+    sampler = Grouped(np.arange(80), window, batch_size=4, seed=0)
 
-    def order(sampler: ByWindow, epoch: int, w: int) -> list[int]:
+    def order(sampler: Grouped, epoch: int, w: int) -> list[int]:
         steps = range(epoch * sampler.per_epoch, (epoch + 1) * sampler.per_epoch)
         seen = np.concatenate([sampler.batch(step) for step in steps])
         return (seen[window[seen] == w] % 40).tolist()
 
     orders = [order(sampler, epoch, w) for epoch in range(3) for w in (1, 2)]
-    orders.append(order(ByWindow(np.arange(80), window, batch_size=4, seed=1), 0, 1))
+    orders.append(order(Grouped(np.arange(80), window, batch_size=4, seed=1), 0, 1))
     assert all(sorted(one) == list(range(40)) for one in orders)
     assert len(set(map(tuple, orders))) == 7
 

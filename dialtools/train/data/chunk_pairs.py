@@ -28,6 +28,7 @@ class ChunkPairs:
     Attributes:
         context_roles: one for each turn of all contexts, in their order.
         weight: NaN for a pair that gives none.
+        kind: what dial-pairs calls each pair, None for one that says nothing.
         dialogue: the name of each pair's dialogue, None for one without.
         template: the place of each pair's template, -1 for one without.
     """
@@ -40,6 +41,7 @@ class ChunkPairs:
     response: np.ndarray
     response_role: np.ndarray
     weight: np.ndarray
+    kind: list[str | None]
     dialogue: list[str | None]
     turn: np.ndarray
     template: np.ndarray
@@ -59,6 +61,7 @@ class ChunkPairs:
             response=self.response[:n],
             response_role=self.response_role[:n],
             weight=self.weight[:n],
+            kind=self.kind[:n],
             dialogue=self.dialogue[:n],
             turn=self.turn[:n],
             template=self.template[:n],

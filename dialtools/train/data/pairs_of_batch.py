@@ -43,6 +43,12 @@ def _is_list_of_texts(kind: pa.DataType) -> bool:
     return is_list and pa.types.is_string(kind.value_type)
 
 
+def _is_text_or_coded(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return pa.types.is_string(kind)
+
+
 def _are_weights(column: Any) -> bool:
     is_number = pa.types.is_floating(column.type) or pa.types.is_integer(column.type)
     return is_number and all(map(is_weight, column.unique().to_pylist()))
@@ -62,6 +68,7 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "negatives": _are_turns,
     "speakers": lambda column: _is_list_of_texts(column.type),
     "weight": _are_weights,
+    "kind": lambda column: _is_text_or_coded(column.type),
     "dialogue_id": lambda column: pa.types.is_string(column.type),
     "turn": _are_places,
 }
@@ -85,6 +92,7 @@ def pairs_of_batch(batch: pa.RecordBatch) -> ChunkPairs:
         response=len(texts) + np.arange(n),
         response_role=response_role,
         weight=np.asarray([np.nan if w is None else w for w in weights], np.float32),
+        kind=_values(batch, "kind"),
         dialogue=_values(batch, "dialogue_id"),
         turn=np.asarray([turn or 0 for turn in turns], np.int32),
         template=np.full(n, -1),

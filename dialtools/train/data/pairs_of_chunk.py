@@ -42,6 +42,7 @@ class _Pair(NamedTuple):
     template: str | None
     speakers: list[str | None]
     weight: float
+    kind: str | None
     dialogue: str | None
     turn: int
 
@@ -69,6 +70,7 @@ def _checked(record: dict[str, Any]) -> _Pair:
         template=record.get("template"),
         speakers=record.get("speakers") or [],
         weight=nan if weight is None else weight,
+        kind=identity_of(record.get("kind"), "kind"),
         dialogue=identity_of(record.get("dialogue_id"), "dialogue_id"),
         turn=int(record.get("turn") or 0),
     )
@@ -90,6 +92,7 @@ class _Rows:
     response: list[int] = field(default_factory=list)
     response_role: list[int] = field(default_factory=list)
     weight: list[float] = field(default_factory=list)
+    kind: list[str | None] = field(default_factory=list)
     dialogue: list[str | None] = field(default_factory=list)
     turn: list[int] = field(default_factory=list)
     template: list[int] = field(default_factory=list)
@@ -109,6 +112,7 @@ class _Rows:
             texts.append(pair.template)
         self._add_roles(pair.speakers, len(pair.context))
         self.weight.append(pair.weight)
+        self.kind.append(pair.kind)
         self.dialogue.append(pair.dialogue)
         self.turn.append(pair.turn)
 
@@ -135,6 +139,7 @@ class _Rows:
             response=np.asarray(self.response, np.int64),
             response_role=np.asarray(self.response_role, np.uint8),
             weight=np.asarray(self.weight, np.float32),
+            kind=self.kind,
             dialogue=self.dialogue,
             turn=np.asarray(self.turn, np.int32),
             template=np.asarray(self.template, np.int64),

@@ -44,21 +44,24 @@ class Sampler:
         return self.pairs[self._order[start : start + self.batch_size]]
 
 
-class ByWindow:
-    """Batches of one window size each, sizes in turn, in proportion to their batches (WMDC 4.2.2).
+class Grouped:
+    """Batches of one group each, groups in turn, in proportion to their batches.
 
-    A head belongs to a window, so that logits between windows would compare different spaces.
+    Groups by window (WMDC 4.2.2): a head belongs to a window, so that logits between windows would
+    compare different spaces. By kind: texts of one kind are no negatives of another's.
+
+    Args:
+        groups: (P,) integer of each pair's group.
     """
 
     def __init__(
-        self, pairs: np.ndarray, windows: np.ndarray, *, batch_size: int, seed: int
+        self, pairs: np.ndarray, groups: np.ndarray, *, batch_size: int, seed: int
     ) -> None:
         self.pairs = pairs
-        groups = [(int(window), pairs[windows == window]) for window in np.unique(windows)]
         self.samplers = [
-            Sampler(members, batch_size=batch_size, seed=seed, stream=window)
-            for window, members in groups
-            if len(members) > 1
+            Sampler(pairs[groups == group], batch_size=batch_size, seed=seed, stream=int(group))
+            for group in np.unique(groups)
+            if np.count_nonzero(groups == group) > 1
         ]
         counts = [sampler.per_epoch for sampler in self.samplers]
         who = np.repeat(np.arange(len(counts)), counts)

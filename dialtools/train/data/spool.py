@@ -63,6 +63,7 @@ class Spool:
             "response_role": chunk.response_role,
             "window": sizes,
             "weight": chunk.weight,
+            "kind": _hashes(chunk.kind),
             "dialogue": self._dialogues(chunk),
             "turn": chunk.turn,
             "template": template,
@@ -102,10 +103,7 @@ class Spool:
         """
         n = len(chunk)
         names = chunk.dialogue
-        hashes: dict[str | None, int] = {
-            name: 0 if name is None else stable_hash(name) >> 1 for name in set(names)
-        }
-        named = np.fromiter(map(hashes.__getitem__, names), np.int64, n)
+        named = _hashes(names)
         nameless = np.fromiter((name is None for name in names), bool, n)
 
         turn = np.asarray(chunk.turn, np.int64)
@@ -128,6 +126,14 @@ class Spool:
             "turns": self.ends.get("turn_ends", 0),
             "longest_window": self.longest_window,
         }
+
+
+def _hashes(names: list[str | None]) -> np.ndarray:
+    """Return an integer for each name, the same in every process; 0 for none."""
+    hashes: dict[str | None, int] = {
+        name: 0 if name is None else stable_hash(name) >> 1 for name in set(names)
+    }
+    return np.fromiter(map(hashes.__getitem__, names), np.int64, len(names))
 
 
 def spool(

@@ -11,6 +11,7 @@ is the type of their numbers (i4: 32-bit integers, i8: 64-bit, u1: bytes, f4: 32
     negatives.i4 negative_ends.i8        (P,) utterances named as negatives of each pair
     response.i4 response_role.u1         (P,) the response, and who spoke
     window.i2 weight.f4                  (P,) turns of the context; the weight, NaN if not given
+    kind.i8                              (P,) what kind of pair, by hash; 0 if not given
     dialogue.i8 turn.i4                  (P,) which dialogue, and which of its turns the response is
     template.i4                          (P,) the template of the response, -1 without one
     spool.json                           counts; written last by the spool
@@ -43,6 +44,7 @@ COLUMNS = {
     "response_role": "u1",
     "window": "i2",
     "weight": "f4",
+    "kind": "i8",
     "dialogue": "i8",
     "turn": "i4",
     "template": "i4",
@@ -67,6 +69,7 @@ class Store:
     response_role: np.ndarray
     window: np.ndarray
     weight: np.ndarray
+    kind: np.ndarray
     dialogue: np.ndarray
     turn: np.ndarray
     template: np.ndarray

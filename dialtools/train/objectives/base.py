@@ -15,7 +15,7 @@ from dialtools.encoder.batches import pad, token_batches
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.tokens import SpecialTokens, assemble
 from dialtools.train.data.collate import Lengths
-from dialtools.train.data.sampler import ByWindow, Sampler
+from dialtools.train.data.sampler import Grouped, Sampler
 from dialtools.train.data.store import Store
 
 Part = tuple[Tensor, ...]
@@ -33,6 +33,7 @@ class Setting(Generic[OptionsT]):
         max_tokens: padded tokens of a micro-batch at most.
         role_tokens: with speaker tokens, the id for an unknown, a user's and a system's turn.
         model: where the encoder was loaded from; None for a fresh one.
+        precision: in which the encoder computes.
     """
 
     encoder: Encoder
@@ -44,6 +45,7 @@ class Setting(Generic[OptionsT]):
     max_tokens: int
     role_tokens: tuple[int, int, int] | None = None
     model: str | None = None
+    precision: str = "float32"
 
     @property
     def special(self) -> SpecialTokens:
@@ -90,7 +92,7 @@ class Objective(nn.Module, Generic[OptionsT]):
         super().__init__()
         self.setting = setting
 
-    def sampler(self, batch_size: int) -> Sampler | ByWindow:
+    def sampler(self, batch_size: int) -> Sampler | Grouped:
         """Return which pairs each step sees."""
         return Sampler(self.setting.pairs, batch_size=batch_size, seed=self.setting.seed)
 

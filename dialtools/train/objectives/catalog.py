@@ -15,7 +15,9 @@ from dialtools.errors import ConfigError
 from dialtools.train.catalog import HEADS
 from dialtools.train.hyperparameters import by_recipe
 from dialtools.train.losses.catalog import LOSSES
-from dialtools.values import at_least, count_or_all, not_negative, positive, share
+from dialtools.values import at_least, cosine, count_or_all, not_negative, positive, share
+
+BATCHES = ("mixed", "by-window", "by-kind")
 
 
 @dataclass(frozen=True)
@@ -105,9 +107,39 @@ class ContrastOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, Spe
     weights_mean_one: bool = by_recipe(default=False, help="scale the weights to a mean of 1")
     batches: str = by_recipe(
         default="mixed",
-        choices=("mixed", "by-window"),
-        help="by-window: pairs of one window size a batch, sizes in turn",
+        choices=BATCHES,
+        help="by-window: pairs of one window size a batch, sizes in turn; by-kind: of one `kind`",
     )
+    guide_floor: float = by_recipe(
+        default=1.0,
+        metavar="COSINE",
+        parse=cosine,
+        help="the start guides: what it holds for as like a text as its partner, "
+        "and for more alike than this, is no negative; 1: no guide",
+    )
+    guide_margin: float = by_recipe(
+        default=0.0,
+        metavar="SHARE",
+        parse=share,
+        help="and what it holds for less alike than the partner by up to this share",
+    )
+    hold: float = by_recipe(
+        default=0.0,
+        metavar="X",
+        parse=not_negative,
+        help="weight of holding on to the start: how alike it finds the contexts of a batch, "
+        "and the responses",
+    )
+    hold_temperature: float = by_recipe(
+        default=0.05,
+        metavar="X",
+        parse=positive,
+        help="temperature of --hold",
+    )
+
+    @property
+    def asks_start(self) -> bool:
+        return self.guide_floor < 1 or self.hold > 0
 
 
 @dataclass(frozen=True, kw_only=True)

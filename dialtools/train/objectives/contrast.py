@@ -7,16 +7,19 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from dialtools.train import heads, health
 from dialtools.train.data import duplicates
 from dialtools.train.data.collate import contexts, named_negatives, negatives, responses
-from dialtools.train.data.sampler import ByWindow, Sampler
+from dialtools.train.data.sampler import Grouped, Sampler
 from dialtools.train.data.weights import pair_weights
 from dialtools.train.losses.catalog import LOSSES
+from dialtools.train.losses.kept import kept_similarities
 from dialtools.train.objectives.base import Batch, Objective, Setting
 from dialtools.train.objectives.catalog import ContrastOptions
+from dialtools.train.objectives.start import FrozenStart, held_alike
 
 SIDES = (contexts, responses, negatives)
 
@@ -53,14 +56,17 @@ class Contrast(Objective[ContrastOptions]):
         loss = LOSSES[options.loss]
         self.loss_function: Callable[..., Tensor] = loss.load()
         self.raw = loss.raw
+        self.start: FrozenStart | None = None
+        if options.asks_start:
+            self.start = FrozenStart(setting.encoder, precision=setting.precision)
 
-    def sampler(self, batch_size: int) -> Sampler | ByWindow:
-        """Batches of one window size each, if so wished."""
+    def sampler(self, batch_size: int) -> Sampler | Grouped:
+        """Batches of one window size or kind each, if so wished."""
         s = self.setting
-        if s.options.batches == "by-window":
-            windows = s.store.window[s.pairs]
-            return ByWindow(s.pairs, windows, batch_size=batch_size, seed=s.seed)
-        return super().sampler(batch_size)
+        if s.options.batches == "mixed":
+            return super().sampler(batch_size)
+        of = s.store.window if s.options.batches == "by-window" else s.store.kind
+        return Grouped(s.pairs, of[s.pairs], batch_size=batch_size, seed=s.seed)
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Within a side each distinct sequence is encoded once.
@@ -84,28 +90,25 @@ class Contrast(Objective[ContrastOptions]):
         return self.batches(sequences, pairs, rows)
 
     def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
-        """Return the weighted mean loss of a batch."""
+        """Return the weighted mean loss of a batch, and what holds on to the start."""
         options, n = self.setting.options, len(batch.pairs)
+        places = self.tensor(batch.place[batch.extra.sequence])
         windows = np.tile(self.setting.store.window[batch.pairs], 2)
         window = self.tensor(np.concatenate([windows, batch.extra.named_window]))
-        headed = self.head(rows[self.tensor(batch.place[batch.extra.sequence])], window)
+        headed = self.head(rows[places], window)
         unit = nn.functional.normalize(headed, dim=1)
         sizes = [n, n, len(unit) - 2 * n]
         anchor, positive, negative = (headed if self.raw else unit).split(sizes)
         false = false_negatives(batch, self.setting)
+        start = self.start.rows(batch.parts)[places] if self.start else None
 
-        excluded = self.tensor(false) if options.mask_false_negatives else None
-        if _are_apart(self.head, options):
-            apart = window[: 2 * n, None] != window[None, :]
-            excluded = apart if excluded is None else excluded | apart
         losses = self.loss_function(
             anchor,
             positive,
             temperature=options.temperature,
-            excluded=excluded,
+            excluded=self._excluded(false, window, start, figures),
             negative_MD=negative if len(negative) else None,
         )
-
         first, second, _ = unit.split(sizes)
         figures.update(
             alignment=health.alignment(first, second),
@@ -114,7 +117,38 @@ class Contrast(Objective[ContrastOptions]):
         )
         if len(negative):
             figures["named_negatives"] = len(negative) / n
-        return (self.tensor(self.weights[batch.pairs]).to(losses) * losses).mean()
+        loss = (self.tensor(self.weights[batch.pairs]).to(losses) * losses).mean()
+        if start is None or not options.hold:
+            return loss
+        strayed = self._strayed(rows[places][: 2 * n], start[: 2 * n])
+        figures["strayed"] = float(strayed.detach())
+        return loss + options.hold * strayed
+
+    def _excluded(
+        self, false: np.ndarray, window: Tensor, start: Tensor | None, figures: dict[str, float]
+    ) -> Tensor | None:
+        """Return (2N, 2N + M) bool: what is no negative of a row; None if all are."""
+        options, n = self.setting.options, len(false) // 2
+        masks: list[Tensor] = []
+        if options.mask_false_negatives:
+            masks.append(self.tensor(false))
+        if _are_apart(self.head, options):
+            masks.append(window[: 2 * n, None] != window[None, :])
+        if start is not None and options.guide_floor < 1:
+            margin, floor = options.guide_margin, options.guide_floor
+            alike = held_alike(start, pairs=n, margin=margin, floor=floor)
+            figures["held_alike"] = float(alike.float().mean())
+            masks.append(alike)
+        return torch.stack(masks).any(0) if masks else None
+
+    def _strayed(self, rows: Tensor, start: Tensor) -> Tensor:
+        """Return how far likeness among contexts, and among responses, is from the start's."""
+        unit = nn.functional.normalize(rows.float(), dim=1)
+        sides = zip(unit.chunk(2), start.chunk(2), strict=True)
+        temperature = self.setting.options.hold_temperature
+        return torch.stack(
+            [kept_similarities(*side, temperature=temperature).mean() for side in sides]
+        ).mean()
 
 
 def _are_apart(head: nn.Module, options: ContrastOptions) -> bool:

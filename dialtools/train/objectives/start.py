@@ -1,0 +1,50 @@
+"""The start of a run, frozen: it says which texts are alike while its encoder learns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+
+import torch
+from torch import Tensor, nn
+
+from dialtools.encoder.device import autocast
+from dialtools.encoder.encoder import Encoder
+from dialtools.train.objectives.base import Part
+
+
+class FrozenStart:
+    """A copy of an encoder as it is now.
+
+    No module, so that it is neither trained nor kept in a checkpoint: a resumed run has it again
+    from the same start.
+    """
+
+    def __init__(self, encoder: Encoder, *, precision: str) -> None:
+        self.encoder = deepcopy(encoder).eval().requires_grad_(False)
+        self.precision = precision
+
+    @torch.no_grad()
+    def rows(self, parts: Sequence[Part]) -> Tensor:
+        """Return the (R, D) unit vectors of the rows of micro-batches."""
+        device = self.encoder.device
+        with autocast(device, self.precision):
+            rows = [self.encoder(part[0].to(device), part[1].to(device)) for part in parts]
+        return nn.functional.normalize(torch.cat(rows).float(), dim=1)
+
+
+def held_alike(start: Tensor, *, pairs: int, margin: float, floor: float) -> Tensor:
+    """Return (2N, R) bool: True where the start holds a row for as like as the row's partner.
+
+    That is nearer than the partner, less a share of that likeness (NV-Retriever, in the form that
+    holds below 0 too), and nearer than a floor, as partners in a dialogue are often little alike.
+
+    Args:
+        start: (R, D) unit vectors of the N anchors, then of the positives, then of any others.
+        pairs: N.
+        margin: share of the partner's likeness.
+        floor: a cosine.
+    """
+    likeness = start[: 2 * pairs] @ start.T
+    partner = likeness.diagonal(pairs)[:pairs].repeat(2)
+    return likeness > (partner - margin * partner.abs()).clamp(min=floor)[:, None]

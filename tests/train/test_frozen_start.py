@@ -1,0 +1,150 @@
+"""The start of a run says what is alike: no negative of its equals, and nothing strays from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from pair_corpus import Train
+from train_parts import contrast_options, letters_encoder, setting, stored, trainer
+
+from dialtools.train import checkpoint
+from dialtools.train.loop import Trainer
+from dialtools.train.losses.kept import kept_similarities
+from dialtools.train.objectives.contrast import Contrast
+from dialtools.train.objectives.start import held_alike
+
+ROWS = [
+    {"context": [context], "response": response}
+    for context, response in [("a b", "c"), ("a b d", "e"), ("f g", "h i"), ("f g j", "k")]
+]
+
+
+def units(n: int, d: int, seed: int) -> torch.Tensor:
+    rows = torch.randn(n, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return torch.nn.functional.normalize(rows, dim=1)
+
+
+def test_what_is_kept_is_the_divergence_from_the_softmax_over_the_others_of_a_side():
+    ours, start, t = units(6, 4, seed=0), units(6, 9, seed=1), 0.05
+
+    def chances(rows: np.ndarray, i: int) -> np.ndarray:
+        others = [float(np.exp(rows[i] @ rows[j] / t)) for j in range(len(rows)) if j != i]
+        return np.array(others) / sum(others)
+
+    expected = []
+    for i in range(6):
+        p, q = chances(start.numpy(), i), chances(ours.numpy(), i)
+        expected.append(sum(p * np.log(p / q)))
+    kept = kept_similarities(ours, start, temperature=t)
+    np.testing.assert_allclose(kept.numpy(), expected, rtol=2e-5)
+    assert kept_similarities(start, start, temperature=t).abs().max() == 0
+
+
+def test_a_row_that_is_alone_keeps_itself_with_finite_gradients():
+    row = units(1, 4, seed=0).requires_grad_()
+    loss = kept_similarities(row, units(1, 4, seed=1), temperature=0.05).sum()
+    loss.backward()
+    assert loss == 0 and torch.isfinite(row.grad).all()
+
+
+@pytest.mark.parametrize(("margin", "floor"), [(0.0, -1.0), (0.2, -1.0), (0.2, 0.3)])
+def test_held_alike_is_what_is_nearer_than_the_partner_less_its_margin_and_than_the_floor(
+    margin: float, floor: float
+):
+    rows, n = units(12, 3, seed=2), 5
+    alike = held_alike(rows, pairs=n, margin=margin, floor=floor)
+    for i in range(2 * n):
+        partner = float(rows[i] @ rows[(i + n) % (2 * n)])
+        least = max(partner - margin * abs(partner), floor)
+        for j in set(range(12)) - {i}:
+            assert alike[i, j] == (float(rows[i] @ rows[j]) > least)
+    assert alike.any() and not alike.all()
+
+
+def objective(tmp_path: Path, **options: object) -> Contrast:
+    tmp_path.mkdir(exist_ok=True)
+    encoder = letters_encoder()
+    store = stored([ROWS], tmp_path, encoder)
+    return Contrast(setting(store, encoder, contrast_options(**options)))
+
+
+def a_loss(learner: Contrast) -> tuple[torch.Tensor, dict[str, float]]:
+    figures: dict[str, float] = {}
+    batch = learner.collate(np.arange(len(ROWS)), step=0)
+    encoder = learner.setting.encoder.eval()
+    rows = torch.cat([encoder(ids, mask) for ids, mask in batch.parts])
+    return learner.loss(rows, batch, figures), figures
+
+
+def test_nothing_strays_before_the_first_step_and_holding_on_is_added_after_it(tmp_path: Path):
+    plain, held = objective(tmp_path / "a"), objective(tmp_path / "b", hold=3.0)
+    (loss, _), (held_loss, figures) = a_loss(plain), a_loss(held)
+    assert figures["strayed"] == pytest.approx(0, abs=1e-6)
+    torch.testing.assert_close(loss, held_loss)
+    for learner in (plain, held):
+        embeddings = learner.setting.encoder.backbone.get_input_embeddings().weight
+        with torch.no_grad():
+            embeddings[:] = embeddings.flip(1) * torch.arange(1, 65)
+    (loss, _), (held_loss, figures) = a_loss(plain), a_loss(held)
+    assert figures["strayed"] > 0.01
+    torch.testing.assert_close(held_loss, loss + 3 * figures["strayed"])
+
+
+def test_the_guide_leaves_out_what_the_start_holds_for_the_same(tmp_path: Path):
+    loss, figures = a_loss(objective(tmp_path / "a", guide_floor=-1.0))
+    plain, _ = a_loss(objective(tmp_path / "b"))
+    assert loss < plain and 0 < figures["held_alike"] < 1
+    # nothing is more alike than a cosine of 1
+    torch.testing.assert_close(a_loss(objective(tmp_path / "c", guide_floor=0.9999999))[0], plain)
+
+
+def test_the_start_is_neither_trained_nor_kept_and_a_step_leaves_it_as_it_is(tmp_path: Path):
+    learner = objective(tmp_path, hold=1.0)
+    assert not list(learner.parameters()) and not learner.state_dict()
+    assert learner.start is not None
+    before = {name: w.clone() for name, w in learner.start.encoder.state_dict().items()}
+    for _ in trainer(learner, lr=0.1).steps():
+        pass
+    after = learner.start.encoder.state_dict()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    assert not torch.equal(
+        before["backbone.embeddings.word_embeddings.weight"],
+        learner.setting.encoder.state_dict()["backbone.embeddings.word_embeddings.weight"],
+    )
+
+
+def test_batches_of_one_kind_are_told_apart_by_what_the_pairs_say(tmp_path: Path):
+    encoder = letters_encoder()
+    rows = [row | {"kind": "self" if i % 3 else "consecutive"} for i, row in enumerate(ROWS * 4)]
+    store = stored([rows], tmp_path, encoder)
+    learner = Contrast(setting(store, encoder, contrast_options(batches="by-kind")))
+    sampler = learner.sampler(3)
+    kinds = [{rows[pair]["kind"] for pair in sampler.batch(step)} for step in range(5)]
+    assert all(len(kind) == 1 for kind in kinds) and kinds.count({"self"}) > 1
+
+
+@pytest.mark.parametrize("flags", [("--hold", "1"), ("--guide-floor", "0.8")])
+def test_a_fresh_encoder_is_nothing_to_hold_on_to(train: Train, pairs, tmp_path, flags):
+    done = train(*flags, "-o", tmp_path / "m", pairs, code=2)
+    assert b"needs --model" in done.stderr and done.stderr.count(b"\n") <= 2
+
+
+def test_a_run_that_holds_on_goes_on_from_its_checkpoint_to_the_same_weights(tmp_path: Path):
+    def run(folder: Path) -> Trainer:
+        learner = objective(folder, hold=1.0, guide_floor=0.5)
+        return trainer(learner, max_steps=6, batch_size=2, epochs=3.0)
+
+    whole, cut, again = (run(tmp_path / name) for name in ("whole", "cut", "again"))
+    list(whole.steps())
+    for step in cut.steps():
+        if step.step == 3:
+            checkpoint.save(cut, tmp_path, facts={})
+            break
+    checkpoint.restore(again, tmp_path)
+    assert again.step == 3
+    list(again.steps())
+    wholes, agains = whole.encoder.state_dict(), again.encoder.state_dict()
+    assert all(torch.equal(wholes[name], agains[name]) for name in wholes)
