@@ -59,8 +59,8 @@ def look_over_model(name: str, *, pooling: str | None) -> None:
 def _static(stated: Stated, *, pooling: str | None, max_length: int | None) -> StaticEncoder:
     if pooling not in (None, USUAL_POOLING):
         raise ConfigError(f"--pooling {pooling}: a static encoder averages")
-    table, tokenizer = read_static(stated.transformer)
-    encoder = StaticEncoder(table, tokenizer, normalize=stated.normalize)
+    encoder = read_static(stated.transformer)
+    encoder.normalize = stated.normalize
     if max_length:
         encoder.max_length = max_length
     return encoder

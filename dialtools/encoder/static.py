@@ -1,8 +1,9 @@
 """A static encoder: a vector for each token, and of a text their average. No layers, no positions.
 
 It is trained in minutes where a transformer takes hours, and embeds a text in microseconds; the
-order of words is lost on it. V tokens, N texts of T tokens at most, K distinct tokens of a batch, D
-dimensions.
+order of words is lost on it. That of turns need not be: a token may have another vector where it
+stands in a turn before the newest. V tokens, N texts of T tokens at most, K distinct tokens of a
+batch, D dimensions.
 """
 
 from __future__ import annotations
@@ -25,11 +26,16 @@ BATCH_TOKENS = 1 << 19
 
 
 class Table(nn.Module):
-    """The vectors, where other encoders have a transformer."""
+    """The vectors, where other encoders have a transformer.
 
-    def __init__(self, vectors_VD: Tensor) -> None:
+    Attributes:
+        earlier: of tokens in turns before the newest; None where all turns are alike.
+    """
+
+    def __init__(self, vectors_VD: Tensor, earlier_VD: Tensor | None = None) -> None:
         super().__init__()
-        self.embedding = nn.Embedding.from_pretrained(vectors_VD.float(), freeze=False)
+        self.embedding = _embedding(vectors_VD)
+        self.earlier = None if earlier_VD is None else _embedding(earlier_VD)
         self.config = SimpleNamespace(
             model_type="static", hidden_size=vectors_VD.shape[1], num_hidden_layers=0
         )
@@ -41,7 +47,13 @@ class Table(nn.Module):
         """Add rows, drawn like those there are; transformers' models have a method of this name."""
         old_VD = self.embedding.weight.detach()
         new_VD = torch.randn(rows - len(old_VD), old_VD.shape[1]) * old_VD.std()
-        self.embedding = nn.Embedding.from_pretrained(torch.cat([old_VD, new_VD]), freeze=False)
+        self.embedding = _embedding(torch.cat([old_VD, new_VD]))
+        if self.earlier is not None:
+            self.earlier = _embedding(torch.cat([self.earlier.weight.detach(), new_VD]))
+
+
+def _embedding(vectors_VD: Tensor) -> nn.Embedding:
+    return nn.Embedding.from_pretrained(vectors_VD.float(), freeze=False)
 
 
 class StaticEncoder(Encoder):
@@ -51,16 +63,33 @@ class StaticEncoder(Encoder):
         sparse: gradients are those of the tokens of a batch alone; the optimiser must take them.
     """
 
-    def __init__(self, vectors_VD: Tensor, tokenizer: Any, *, normalize: bool = False) -> None:
+    def __init__(
+        self,
+        vectors_VD: Tensor,
+        tokenizer: Any,
+        *,
+        earlier_VD: Tensor | None = None,
+        normalize: bool = False,
+    ) -> None:
         super().__init__(
-            Table(vectors_VD),
+            Table(vectors_VD, earlier_VD),
             tokenizer,
             pooling="mean",
             max_length=UNBOUNDED,
             normalize=normalize,
         )
-        self.special = SpecialTokens.none(tokenizer.pad_token_id or 0)
+        self._set_special()
         self.sparse = False
+
+    def _set_special(self) -> None:
+        earlier = self.backbone.earlier is not None
+        self.special = SpecialTokens.none(self.tokenizer.pad_token_id or 0, earlier=earlier)
+
+    def tell_turns_apart(self) -> None:
+        """Give tokens of turns before the newest vectors of their own, equal to begin with."""
+        if self.backbone.earlier is None:
+            self.backbone.earlier = _embedding(self.backbone.embedding.weight.detach().clone())
+            self._set_special()
 
     @property
     def positions(self) -> int:
@@ -68,7 +97,8 @@ class StaticEncoder(Encoder):
 
     @property
     def shape(self) -> str:
-        return f"static, {len(self.tokenizer):,} tokens x {self.dimension}"
+        apart = ", earlier turns apart" if self.backbone.earlier is not None else ""
+        return f"static, {len(self.tokenizer):,} tokens x {self.dimension}{apart}"
 
     @property
     def usual_batch_tokens(self) -> int:
@@ -81,14 +111,23 @@ class StaticEncoder(Encoder):
     def forward(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
         """Return (N, D) averages; of a text without tokens, zeros."""
         mask_NT = mask_NT.bool()
+        sizes_N = mask_NT.sum(1)
+        earlier_NT = mask_NT & (ids_NT < 0)
+        sums_ND = self._sums(self.backbone.embedding, ids_NT, mask_NT & ~earlier_NT)
+        if earlier_NT.any():
+            sums_ND = sums_ND + self._sums(self.backbone.earlier, ~ids_NT, earlier_NT)
+        return sums_ND / sizes_N.clamp(min=1)[:, None]
+
+    def _sums(self, table: nn.Embedding, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
+        """Return (N, D) sums of the vectors of some tokens of each text."""
         ids, sizes_N = ids_NT[mask_NT], mask_NT.sum(1)
         offsets_N = sizes_N.cumsum(0) - sizes_N
-        weight = self.backbone.embedding.weight
         if self.sparse and torch.is_grad_enabled():
-            return _SparseBag.apply(weight, ids, offsets_N)  # type: ignore[return-value]
-        return nn.functional.embedding_bag(ids, weight, offsets_N, mode="mean")
+            return _SparseBag.apply(table.weight, ids, offsets_N)  # type: ignore[return-value]
+        return nn.functional.embedding_bag(ids, table.weight, offsets_N, mode="sum")
 
     def tokens(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
+        """Return (N, T, D) vectors of tokens of texts that are one turn each."""
         return nn.functional.embedding(ids_NT, self.backbone.embedding.weight, sparse=self.sparse)
 
     def freeze(self, layers: int) -> None:
@@ -96,7 +135,7 @@ class StaticEncoder(Encoder):
 
 
 class _SparseBag(torch.autograd.Function):
-    """Averages whose gradient is a row for each distinct token, summed: coalesced as it is made."""
+    """Sums whose gradient is a row for each distinct token, summed: coalesced as it is made."""
 
     @staticmethod
     def forward(ctx: Any, weight_VD: Tensor, ids: Tensor, offsets_N: Tensor) -> Tensor:
@@ -106,13 +145,13 @@ class _SparseBag(torch.autograd.Function):
         ids = (present_V.cumsum(0) - 1)[ids]
         with torch.enable_grad():
             vectors_KD = weight_VD.detach()[rows_K].requires_grad_()
-            ctx.averages = nn.functional.embedding_bag(ids, vectors_KD, offsets_N, mode="mean")
+            ctx.sums = nn.functional.embedding_bag(ids, vectors_KD, offsets_N, mode="sum")
         ctx.vectors, ctx.rows, ctx.shape = vectors_KD, rows_K, weight_VD.shape
-        return ctx.averages.detach()
+        return ctx.sums.detach()
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        (values_KD,) = torch.autograd.grad(ctx.averages, ctx.vectors, gradients[0])
+        (values_KD,) = torch.autograd.grad(ctx.sums, ctx.vectors, gradients[0])
         gradient = torch.sparse_coo_tensor(
             ctx.rows[None], values_KD, ctx.shape, is_coalesced=True, check_invariants=False
         )

@@ -1,6 +1,7 @@
 """Files of a static encoder, as sentence-transformers (StaticEmbedding) and model2vec have them.
 
 `model.safetensors` holds the vectors, as `embeddings` (ours, model2vec's) or `embedding.weight`;
+beside them may stand `earlier`, those of tokens in turns before the newest, which others pass over;
 model2vec's may have one vector for several tokens (`mapping`) and weights of tokens (`weights`).
 `tokenizer.json` is the tokenizer; what comes around a text does not count.
 """
@@ -22,28 +23,41 @@ from dialtools.shown import first_line
 
 WEIGHTS = "model.safetensors"
 OURS = "embeddings"
+EARLIER = "earlier"
 NAMES = (OURS, "embedding.weight")
 TOKENIZER = "tokenizer.json"
 
 
-def read_static(folder: Path) -> tuple[Tensor, Any]:
-    """Return (V, D) float32 vectors and the tokenizer of a static encoder.
+def read_static(folder: Path) -> StaticEncoder:
+    """Return the static encoder of a folder.
 
     Raises:
-        ModelError: if they are not there, damaged, or do not belong together.
+        ModelError: if it is not there, damaged, or its files do not belong together.
     """
-    vectors_VD = _folded(read_tensors(folder / WEIGHTS), folder / WEIGHTS)
+    path = folder / WEIGHTS
+    tensors = read_tensors(path)
+    vectors_VD, earlier_VD = _folded(tensors, path), tensors.get(EARLIER)
+    if earlier_VD is not None:
+        if earlier_VD.shape != vectors_VD.shape:
+            expected, got = shape_of(vectors_VD.shape), shape_of(earlier_VD.shape)
+            raise ModelError(f"{EARLIER}: expected {expected} numbers, got {got}", where=path)
+        earlier_VD = _numbers(earlier_VD, EARLIER, path)
     tokenizer = _tokenizer(folder / TOKENIZER)
     check_tokenizer(tokenizer, len(vectors_VD), folder)
-    return vectors_VD, tokenizer
+    return StaticEncoder(vectors_VD, tokenizer, earlier_VD=earlier_VD)
 
 
 def save_static(encoder: StaticEncoder, folder: Path) -> None:
     """Write vectors, tokenizer, and model2vec's config.json into a folder that exists."""
     from safetensors.torch import save_file
 
-    vectors_VD = encoder.backbone.embedding.weight.detach().cpu().contiguous()
-    save_file({OURS: vectors_VD}, folder / WEIGHTS, metadata={"format": "pt"})
+    tables = {OURS: encoder.backbone.embedding, EARLIER: encoder.backbone.earlier}
+    tensors = {
+        name: table.weight.detach().cpu().contiguous()
+        for name, table in tables.items()
+        if table is not None
+    }
+    save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
     encoder.tokenizer.save_pretrained(folder)
     config = {
         "model_type": "model2vec",
@@ -61,10 +75,7 @@ def _folded(tensors: dict[str, Tensor], where: Path) -> Tensor:
     name = next((name for name in NAMES if name in tensors), None)
     if name is None:
         raise ModelError(f"no {' or '.join(NAMES)} in it", where=where)
-    vectors = tensors[name]
-    if vectors.ndim != 2 or not vectors.is_floating_point() or not vectors.numel():
-        raise ModelError(f"{name}: expected rows of numbers, got {_told(vectors)}", where=where)
-    vectors = vectors.float()
+    vectors = _numbers(tensors[name], name, where)
     mapping, weights = tensors.get("mapping"), tensors.get("weights")
     if mapping is not None:
         whole = mapping.ndim == 1 and not mapping.is_floating_point() and mapping.numel()
@@ -80,6 +91,15 @@ def _folded(tensors: dict[str, Tensor], where: Path) -> Tensor:
     if not torch.isfinite(vectors).all():
         raise ModelError(f"{name}: not all are finite", where=where)
     return vectors
+
+
+def _numbers(vectors: Tensor, name: str, where: Path) -> Tensor:
+    """Return rows of numbers as float32."""
+    if vectors.ndim != 2 or not vectors.is_floating_point() or not vectors.numel():
+        raise ModelError(f"{name}: expected rows of numbers, got {_told(vectors)}", where=where)
+    if not torch.isfinite(vectors).all():
+        raise ModelError(f"{name}: not all are finite", where=where)
+    return vectors.float()
 
 
 def _told(tensor: Tensor) -> str:

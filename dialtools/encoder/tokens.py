@@ -18,18 +18,23 @@ SPEAKER_TOKENS = {"user": "[USR]", "system": "[SYS]"}
 
 @dataclass(frozen=True)
 class SpecialTokens:
-    """Ids around and between turns: prefix t1 separator t2 suffix."""
+    """Ids around and between turns: prefix t1 separator t2 suffix.
+
+    Attributes:
+        earlier: a token has another vector in the turns before the newest, where id i is ~i.
+    """
 
     prefix: np.ndarray
     suffix: np.ndarray
     separator: np.ndarray
     pad: int
+    earlier: bool = False
 
     @classmethod
-    def none(cls, pad: int) -> SpecialTokens:
+    def none(cls, pad: int, *, earlier: bool = False) -> SpecialTokens:
         """Nothing around a text and between turns; `pad` fills rows."""
         nothing = np.zeros(0, np.int32)
-        return cls(prefix=nothing, suffix=nothing, separator=nothing, pad=pad)
+        return cls(prefix=nothing, suffix=nothing, separator=nothing, pad=pad, earlier=earlier)
 
     @classmethod
     def of(cls, tokenizer: Any) -> SpecialTokens:
@@ -153,7 +158,7 @@ def assemble(
             pieces.append(np.asarray([roles[i]], np.int32))
         elif i:
             pieces.append(special.separator)
-        pieces.append(turn)
+        pieces.append(~turn if special.earlier and i < len(turns) - 1 else turn)
     body = np.concatenate(pieces) if len(pieces) > 1 else pieces[0]
     room = max(max_length - len(special.prefix) - len(special.suffix), 1)
     cut = len(body) > room
@@ -196,7 +201,12 @@ def join_turns(
     ends_T = np.cumsum(lead_T + kept_T)
     begin_T = ends_T - lead_T - kept_T
     body = np.empty(ends_T[-1], np.int32)
-    body[spread(ends_T - kept_T, kept_T)] = tokens[spread(starts_T, kept_T)]
+    said_tokens = tokens[spread(starts_T, kept_T)]
+    if special.earlier:
+        newest = np.zeros(len(starts_T), bool)
+        newest[np.cumsum(turns_N) - 1] = True
+        said_tokens = np.where(np.repeat(newest, kept_T), said_tokens, ~said_tokens)
+    body[spread(ends_T - kept_T, kept_T)] = said_tokens
     body[spread(begin_T[apart], lead_T[apart])] = np.tile(special.separator, apart.sum())
     body[begin_T[said]] = speakers_T[said]
 

@@ -93,9 +93,12 @@ def build_trainer(
     values, special = hyperparameters(options), objective_options(options)
     device = choose_device(options.device)
     precision = choose_precision(options.precision, device)
-    speakers = isinstance(special, SpeakerOptions) and special.speaker_tokens
+    joins = isinstance(special, SpeakerOptions)
+    speakers = joins and special.speaker_tokens
     if speakers:
         encoder.use_speaker_tokens(seed=options.seed)
+    if joins and isinstance(encoder, StaticEncoder) and store.window[pairs].max() > 1:
+        encoder.tell_turns_apart()
     lengths = settle_lengths(
         encoder,
         response=values.max_length,

@@ -65,6 +65,50 @@ def test_turns_are_one_text_without_anything_between(static):
     assert counts[0] == len(sequences[0])
 
 
+@pytest.fixture
+def in_turns(static) -> StaticEncoder:
+    """One that knows the turns before the newest from it."""
+    static.tell_turns_apart()
+    with torch.no_grad():
+        static.backbone.earlier.weight.neg_()
+    return static
+
+
+def test_tokens_of_earlier_turns_have_vectors_of_their_own_if_it_tells_turns_apart(in_turns):
+    turns = ["a table", "for two", "please"]
+    sequences, _, _ = sequences_of(in_turns, [(tuple(turns), None)], in_turns.max_length)
+    sizes = [len(in_turns.tokenizer(turn, add_special_tokens=False)["input_ids"]) for turn in turns]
+    now = slow_averages(in_turns, turns) * np.array(sizes)[:, None]
+    expected = (now[2] - now[0] - now[1]) / sum(sizes)
+    np.testing.assert_allclose(encode(in_turns, sequences, batch_tokens=64)[0], expected, atol=1e-6)
+    np.testing.assert_allclose(vectors(in_turns, TEXTS), slow_averages(in_turns, TEXTS), atol=1e-6)
+
+
+def test_both_tables_are_saved_others_read_the_one_of_single_texts_and_new_tokens_are_in_both(
+    in_turns, tmp_path: Path
+):
+    from sentence_transformers import SentenceTransformer
+
+    save(in_turns, tmp_path, provenance={}, card="")
+    again = load_encoder(str(tmp_path))
+    assert again.special.earlier and again.digest() == in_turns.digest()
+    theirs = SentenceTransformer(str(tmp_path), device="cpu").encode(TEXTS)
+    np.testing.assert_allclose(vectors(again, TEXTS), theirs, atol=1e-6)
+    again.add_tokens(["{city}"])
+    tables = (again.backbone.embedding, again.backbone.earlier)
+    assert [table.num_embeddings for table in tables] == [len(again.tokenizer)] * 2
+
+
+def test_tables_of_different_sizes_do_not_belong_together(in_turns, tmp_path: Path):
+    from safetensors.torch import save_file
+
+    save(in_turns, tmp_path, provenance={}, card="")
+    table = in_turns.backbone.embedding.weight.detach()
+    save_file({"embeddings": table, "earlier": table[:5].clone()}, tmp_path / "model.safetensors")
+    with pytest.raises(ModelError, match=r"earlier: expected .* numbers, got 5x8"):
+        load_encoder(str(tmp_path))
+
+
 def test_no_items_are_no_sequences(static):
     sequences, counts, cut = sequences_of(static, [], 9)
     assert (sequences, counts.tolist(), cut.tolist()) == ([], [], [])

@@ -132,6 +132,19 @@ def test_a_transformer_gives_its_tokens_to_a_static_encoder(train, pairs, tmp_pa
     assert len(table.tokenizer) == len(load_encoder(str(tmp_path / "bert")).tokenizer)
 
 
+@pytest.mark.parametrize(("windows", "apart"), [("1", False), ("1,3", True)])
+def test_turns_before_the_newest_have_vectors_of_their_own_where_pairs_have_them(
+    train, pairs, tmp_path, windows, apart
+):
+    flags = (*STATIC, "--max-steps", "2", "--window", windows)
+    train(*flags, "-o", tmp_path / "m", pairs, small=False)
+    table = load_encoder(str(tmp_path / "m")).backbone
+    assert (table.earlier is not None) == apart
+    assert ("earlier turns apart" in (tmp_path / "m" / "README.md").read_text()) == apart
+    if apart:
+        assert not torch.equal(table.earlier.weight, table.embedding.weight)
+
+
 def test_word_vectors_are_a_start(train, pairs, tmp_path):
     words = sorted({w for line in pairs.read_text().split('"') for w in line.lower().split()})
     draw = np.random.default_rng(0)
@@ -174,6 +187,7 @@ def test_methods_train_it(method, train, pairs, tmp_path):
     "special",
     [
         SpecialTokens.none(0),
+        SpecialTokens.none(0, earlier=True),
         SpecialTokens(np.array([2]), np.array([3]), np.array([3]), 0),
         SpecialTokens(np.array([], int), np.array([9, 9]), np.array([7, 8]), 0),
     ],
