@@ -97,9 +97,12 @@ def test_options_that_only_say_how_a_run_goes_leave_its_result_and_its_job_alone
 PROBES = ("-1", "0", "1e-9", "0.5", "1", "1.5", "2", "3", "4", "5")
 TAKEN = {  # of the probes, by what they are tried on
     "0 1e-9 0.5 1 1.5 2 3 4 5": """align-epochs clip decays epochs fail-if-worse
-        grid head-lr-multiplier hold-out lr rates relative-margin smooth weight-decay""",
-    "1e-9 0.5 1 1.5 2 3 4 5": "lr temperature pair-temperature template-temperature",
-    "0 1e-9 0.5 1": "compress mask-share sweep-compress warmup",
+        grid head-lr-multiplier hold
+        hold-out lr rates relative-margin smooth weight-decay""",
+    "1e-9 0.5 1 1.5 2 3 4 5": """hold-temperature lr temperature pair-temperature
+        template-temperature""",
+    "0 1e-9 0.5 1": "compress guide-margin mask-share sweep-compress warmup",
+    "-1 0 1e-9 0.5 1": "guide-floor",
     "0 1e-9 0.5": "dropout ema validation-share warmup",
     "1e-9 0.5 1": "merge-with-start sample",
     "1 1.5 2 3 4 5": "perplexity",

@@ -93,8 +93,7 @@ class Contrast(Objective[ContrastOptions]):
         """Return the weighted mean loss of a batch, and what holds on to the start."""
         options, n = self.setting.options, len(batch.pairs)
         places = self.tensor(batch.place[batch.extra.sequence])
-        windows = np.tile(self.setting.store.window[batch.pairs], 2)
-        window = self.tensor(np.concatenate([windows, batch.extra.named_window]))
+        window = self._windows(batch)
         headed = self.head(rows[places], window)
         unit = nn.functional.normalize(headed, dim=1)
         sizes = [n, n, len(unit) - 2 * n]
@@ -120,9 +119,12 @@ class Contrast(Objective[ContrastOptions]):
         loss = (self.tensor(self.weights[batch.pairs]).to(losses) * losses).mean()
         if start is None or not options.hold:
             return loss
-        strayed = self._strayed(rows[places][: 2 * n], start[: 2 * n])
-        figures["strayed"] = float(strayed.detach())
-        return loss + options.hold * strayed
+        return loss + options.hold * self._strayed(rows[places][: 2 * n], start, figures)
+
+    def _windows(self, batch: Batch) -> Tensor:
+        """Return (2N + M,) the turns of context of the pair of each row."""
+        windows = np.tile(self.setting.store.window[batch.pairs], 2)
+        return self.tensor(np.concatenate([windows, batch.extra.named_window]))
 
     def _excluded(
         self, false: np.ndarray, window: Tensor, start: Tensor | None, figures: dict[str, float]
@@ -141,14 +143,15 @@ class Contrast(Objective[ContrastOptions]):
             masks.append(alike)
         return torch.stack(masks).any(0) if masks else None
 
-    def _strayed(self, rows: Tensor, start: Tensor) -> Tensor:
+    def _strayed(self, rows: Tensor, start: Tensor, figures: dict[str, float]) -> Tensor:
         """Return how far likeness among contexts, and among responses, is from the start's."""
         unit = nn.functional.normalize(rows.float(), dim=1)
-        sides = zip(unit.chunk(2), start.chunk(2), strict=True)
+        sides = zip(unit.chunk(2), start[: len(unit)].chunk(2), strict=True)
         temperature = self.setting.options.hold_temperature
-        return torch.stack(
-            [kept_similarities(*side, temperature=temperature).mean() for side in sides]
-        ).mean()
+        kept = [kept_similarities(*side, temperature=temperature).mean() for side in sides]
+        strayed = torch.stack(kept).mean()
+        figures["strayed"] = float(strayed.detach())
+        return strayed
 
 
 def _are_apart(head: nn.Module, options: ContrastOptions) -> bool:
