@@ -188,8 +188,7 @@ def join_turns(
     """
     if not len(turns_N):
         return []
-    first = np.zeros(len(starts_T), bool)
-    first[np.cumsum(turns_N) - turns_N] = True
+    first = np.roll(_last_of(turns_N), 1)
     speakers_T = np.full(len(first), -1) if speakers_T is None else speakers_T
     said = speakers_T >= 0
     apart = ~first & ~said
@@ -201,17 +200,20 @@ def join_turns(
     ends_T = np.cumsum(lead_T + kept_T)
     begin_T = ends_T - lead_T - kept_T
     body = np.empty(ends_T[-1], np.int32)
-    said_tokens = tokens[spread(starts_T, kept_T)]
-    if special.earlier:
-        newest = np.zeros(len(starts_T), bool)
-        newest[np.cumsum(turns_N) - 1] = True
-        said_tokens = np.where(np.repeat(newest, kept_T), said_tokens, ~said_tokens)
-    body[spread(ends_T - kept_T, kept_T)] = said_tokens
+    words = tokens[spread(starts_T, kept_T)]
+    newest = np.repeat(_last_of(turns_N) | (not special.earlier), kept_T)
+    body[spread(ends_T - kept_T, kept_T)] = np.where(newest, words, ~words)
     body[spread(begin_T[apart], lead_T[apart])] = np.tile(special.separator, apart.sum())
     body[begin_T[said]] = speakers_T[said]
 
-    ends_N = ends_T[np.cumsum(turns_N) - 1]
-    return _dressed(body, ends_N, special, room=room, newest_N=newest_N)
+    return _dressed(body, ends_T[_last_of(turns_N)], special, room=room, newest_N=newest_N)
+
+
+def _last_of(sizes: np.ndarray) -> np.ndarray:
+    """Return a mask over all members of groups of these sizes: the last of each."""
+    last = np.zeros(sizes.sum(), bool)
+    last[np.cumsum(sizes) - 1] = True
+    return last
 
 
 def _dressed(

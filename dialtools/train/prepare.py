@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -93,12 +94,7 @@ def build_trainer(
     values, special = hyperparameters(options), objective_options(options)
     device = choose_device(options.device)
     precision = choose_precision(options.precision, device)
-    joins = isinstance(special, SpeakerOptions)
-    speakers = joins and special.speaker_tokens
-    if speakers:
-        encoder.use_speaker_tokens(seed=options.seed)
-    if joins and isinstance(encoder, StaticEncoder) and store.window[pairs].max() > 1:
-        encoder.tell_turns_apart()
+    roles = _ready_to_join(encoder, special, turns=store.window[pairs].max(), seed=options.seed)
     lengths = settle_lengths(
         encoder,
         response=values.max_length,
@@ -118,7 +114,7 @@ def build_trainer(
         seed=options.seed,
         lengths=lengths,
         max_tokens=options.micro_batch_tokens or encoder.usual_batch_tokens,
-        role_tokens=encoder.role_tokens if speakers else None,
+        role_tokens=roles,
         model=options.model,
         precision=precision,
     )
@@ -130,6 +126,20 @@ def build_trainer(
         grad_cache=options.grad_cache,
         max_steps=options.max_steps,
     )
+
+
+def _ready_to_join(
+    encoder: Encoder, special: Any, *, turns: int, seed: int
+) -> tuple[int, int, int] | None:
+    """Let an encoder tell turns apart that its objective joins; return the tokens of speakers."""
+    if not isinstance(special, SpeakerOptions):
+        return None
+    if isinstance(encoder, StaticEncoder) and turns > 1:
+        encoder.tell_turns_apart()
+    if not special.speaker_tokens:
+        return None
+    encoder.use_speaker_tokens(seed=seed)
+    return encoder.role_tokens
 
 
 def settle_lengths(encoder: Encoder, *, response: int, context: int | None, turns: int) -> Lengths:
