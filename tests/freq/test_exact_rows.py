@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import date
 from decimal import Decimal
 from math import e
@@ -110,7 +111,7 @@ def test_weighed_columns_go_to_a_pipe_as_columns_and_to_a_terminal_as_lines(
     monkeypatch.setattr(
         output, "_write", lambda _payloads, _options, kind, _made: kinds.append(kind)
     )
-    monkeypatch.setattr(output.sys.stdout, "isatty", lambda: terminal)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
     options = FreqOptions(inputs=(str(tmp_path / "a.arrow"),), annotate=True)
     write_annotated(Freq(options, Policy()), dict)
     assert kinds == [kind]
