@@ -13,11 +13,11 @@ numpy, pyarrow, torch, transformers, spacy nor sklearn (tests/test_floors.py):
    spacy, duckdb), are imported in the function that needs them.
 """
 
-import signal
+import _signal  # built in; `signal` imports others first, for ten milliseconds
 import sys
 
 # A doorway that is opened by its script has nothing to clean up yet: until it listens
 # (`_signals.listen`), Ctrl-C ends it at once and in silence. Before this line it is Python's.
 _by_its_script = sys.argv[0].rpartition("/")[2].startswith("dial")
-if _by_its_script and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+if _by_its_script and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
