@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("corpora", nargs="*", default=[DIALOGUES], type=Path)
     parser.add_argument("--lines", type=int, default=10_000_000)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--memory", default="1GB,256MB", help="limits of dial-freq to try")
+    parser.add_argument("--memory", default="1GB,512MB", help="limits of dial-freq to try")
     options = parser.parse_args()
     lines = islice(repeated(utterances(options.corpora)), options.lines)
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:

@@ -21,6 +21,7 @@ STEERING = re.compile(
     "[\x00-\x1f\x7f-\x9f"  # C0, DEL, C1: they move the cursor, set titles and colours
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # turn the direction of the text after them
     "\u2028\u2029"  # end a line
+    "\ufffe\uffff"  # no characters: no XML may hold them
     "\ud800-\udfff]"  # halves of characters, which no terminal has bytes for
 )
 

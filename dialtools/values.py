@@ -77,16 +77,23 @@ def number(text: str) -> float:
     return value
 
 
-def at_least(low: int) -> Parser[int]:
-    """Return a parser of whole numbers not below `low`."""
+def at_least(low: int, *, most: int | None = None) -> Parser[int]:
+    """Return a parser of whole numbers not below `low`, nor above `most`."""
 
     def parse(text: str) -> int:
         value = whole_number(text)
         if value < low:
             raise ValueError(f"must be {low} or more")
+        if most is not None and value > most:
+            raise ValueError(f"must be {most:,} or less")
         return value
 
     return parse
+
+
+MOST_RUNS = 1000
+"""Of an evaluation: what each guesses is held, and written beside its scores."""
+number_of_runs = at_least(1, most=MOST_RUNS)
 
 
 def bounded(

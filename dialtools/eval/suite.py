@@ -18,13 +18,14 @@ BERT = [53.1, 10.6]                      # settings x metrics, settings first
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dialtools.errors import ConfigError, nearest
 from dialtools.eval.tasks.catalog import TASKS
 from dialtools.options import read_toml
+from dialtools.shown import quoted
 
 SHIPPED = Path(__file__).parent / "suites"
 """Suites that are named without a path."""
@@ -138,16 +139,13 @@ def load_suite(name: str) -> Suite:
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise ConfigError("has no [[set]]", where=name)
     _check_shapes(content, "", name)
+    _check_keys({**content, "sets": tables}, Suite, "", name)
     for number, table in enumerate(tables, 1):
-        _check_shapes(table, f"[[set]] {number}: ", name)
-    try:
-        sets = [Dataset(**table) for table in tables]
-        suite = Suite(sets=sets, name=str(path), **content)
-    except TypeError as error:
-        # Python's words for a field that is missing or unknown, in the user's terms
-        message = str(error).replace("Dataset.__init__()", "a [[set]]")
-        message = message.replace("Suite.__init__()", "a suite")
-        raise ConfigError(message, where=name) from None
+        place = f"[[set]] {number}: "
+        _check_shapes(table, place, name)
+        _check_keys(table, Dataset, place, name)
+    sets = [Dataset(**table) for table in tables]
+    suite = Suite(**{**content, "sets": sets, "name": str(path)})
     for dataset in sets:
         _check(dataset, name)
     return suite
@@ -158,6 +156,17 @@ def _check_shapes(table: Mapping[str, Any], place: str, suite: str) -> None:
         expected, is_so = SHAPES.get(key, ("", bool))
         if expected and not is_so(value):
             raise ConfigError(f"{place}{key}: expected {expected}", where=suite)
+
+
+def _check_keys(table: Mapping[str, Any], kind: type, place: str, suite: str) -> None:
+    """Raise ConfigError if a table lacks a key that it must have, or has an unknown one."""
+    known = {each.name: each for each in fields(kind)}
+    for key in table.keys() - known.keys():
+        hint = nearest(key, list(known)) or f"there are {', '.join(known)}"
+        raise ConfigError(f"{place}unknown key {quoted(key)}", where=suite, hint=hint)
+    for key, each in known.items():
+        if key not in table and each.default is each.default_factory is MISSING:
+            raise ConfigError(f"{place}no {quoted(key)}", where=suite)
 
 
 def _is_text(value: Any) -> bool:

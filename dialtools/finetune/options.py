@@ -11,7 +11,7 @@ from dialtools.encoder.options import PieceOptions, RemoteCodeOptions
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, argument, option, restated
 from dialtools.streams.formats import RECORD_FORMATS
-from dialtools.values import at_least, int_list, positive, share_below_one
+from dialtools.values import at_least, int_list, number_of_runs, positive, share_below_one
 
 
 @dataclass
@@ -36,7 +36,7 @@ class FinetuneOptions(RemoteCodeOptions, PieceOptions, RunOptions):
     runs: int = option(
         10,
         metavar="N",
-        parse=at_least(1),
+        parse=number_of_runs,
         help="runs, each with examples drawn anew (seeds seed, seed+1, ...)",
     )
     train: str | None = option(None, metavar="FILE", group="Input", help="records to learn from")

@@ -23,10 +23,10 @@ from dialtools.freq.imbalance import Spectrum
 from dialtools.freq.texts import Texts
 from dialtools.streams.scraps import temporary_folder
 
-OURS = 160 << 20
+OURS = 224 << 20
 """Bytes of --memory that are not DuckDB's: the interpreter, its libraries, batches on their way."""
-LEAST_SHARE = 5 / 8
-"""Of a small --memory DuckDB has this much all the same: with less it cannot spill long texts."""
+BYTES_A_THREAD = 192 << 20
+"""That a thread of DuckDB needs to spill long texts, at least."""
 BYTES_AHEAD = 4 << 20
 """That wait for DuckDB: enough for parsing and grouping to overlap, and no more memory."""
 DUCKDB_ROWS = 2048
@@ -66,7 +66,7 @@ class Counting:
 
     Args:
         memory: bytes that the process should stay within.
-        threads: of DuckDB; None is one a core.
+        threads: of DuckDB, as far as memory has room for them; None is one a core.
         by_turn: count a pair's response once, in however many windows of its dialogue it stands.
         apart: keep the counts of each input apart.
     """
@@ -80,11 +80,12 @@ class Counting:
         self.total = self.distinct = 0
         self.scratch = ExitStack()
         self.folder = self.scratch.enter_context(temporary_folder())
+        room = memory - OURS
         self.connection = duckdb.connect(
             config={
-                "memory_limit": f"{_of_duckdb(memory) >> 10}KiB",
+                "memory_limit": f"{room >> 10}KiB",
                 "temp_directory": str(self.folder),
-                "threads": threads or os.cpu_count() or 1,
+                "threads": min(threads or os.cpu_count() or 1, max(1, room // BYTES_A_THREAD)),
                 "preserve_insertion_order": False,
             }
         )
@@ -247,11 +248,6 @@ class Counting:
             counts[np.asarray(batch["row"])] = np.asarray(batch["n"])
         self.connection.unregister("asked")
         return counts
-
-
-def _of_duckdb(memory: int) -> int:
-    """Return the bytes that DuckDB may use of those of the process."""
-    return max(memory - OURS, int(memory * LEAST_SHARE))
 
 
 def _filled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

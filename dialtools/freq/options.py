@@ -21,7 +21,7 @@ from dialtools.values import (
     subset_of,
 )
 
-LEAST_MEMORY = 256 << 20
+LEAST_MEMORY = 512 << 20
 
 
 @dataclass
@@ -124,7 +124,7 @@ class FreqOptions(CorpusOptions, OutputOptions, RunOptions):
         parse=at_least(1),
         group="Run",
         shown="all cores",
-        help="threads that count; the output does not depend on it",
+        help="threads that count, as far as --memory has room; the output does not depend on it",
         how=True,
     )
 

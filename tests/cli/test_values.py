@@ -49,6 +49,7 @@ REFUSED = [
     (subset_of(("lower", "space")), "upper", "no upper; choose from lower, space, or none"),
     (values.on_error_policy, "quarantine=", "choose from fail, skip, quarantine=FILE"),
     (values.picture, "x.gif", "name it .png, .svg, .pdf"),
+    (values.number_of_runs, "1001", "must be 1,000 or less"),
     (byte_size(256 << 20), "1MB", "must be 256MB or more"),
     (values.time_span, "1 hour", "expected a number above 0 and s, m, h or d, such as 30m"),
     (

@@ -22,7 +22,7 @@ from dialtools.freq.places import Places
 from dialtools.freq.texts import Texts
 from dialtools.streams.policy import Policy
 
-MEMORY = int((48 << 20) / count.LEAST_SHARE)
+MEMORY = count.OURS + (48 << 20)
 """Of which DuckDB has 48 MiB."""
 
 
@@ -50,6 +50,13 @@ def test_counts_beyond_memory_spill_and_come_out_whole():
         ]
         folder = counting.folder
     assert not folder.exists()
+
+
+@pytest.mark.parametrize(("megabytes", "threads"), [(512, 1), (1024, 4), (4096, 8)])
+def test_as_many_threads_count_as_memory_has_room_for(megabytes: int, threads: int):
+    with Counting(memory=megabytes << 20, threads=8) as counting:
+        told = counting.connection.execute("SELECT current_setting('threads')").fetchone()
+    assert told == (threads,)
 
 
 def counted(*parts: Texts, **options: Any) -> dict[str, int]:
@@ -148,7 +155,7 @@ def test_counts_of_texts_that_are_looked_up_and_spectra_of_one_input_or_all():
 
 def test_of_long_texts_few_are_under_way_at_once():
     long = pa.array([f"{i:05d}" * 400 for i in range(10_000)])
-    with Counting(memory=4 * MEMORY, threads=1) as counting:
+    with Counting(memory=MEMORY + (144 << 20), threads=1) as counting:
         counting.add(Texts(0, "mails", long))
         counting.finish()
         for rows in (counting.ranked, counting.unordered):

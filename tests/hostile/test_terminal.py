@@ -138,7 +138,7 @@ def vectors(tmp_path: Path) -> str:
         {
             "text": f"t{i}",
             "embedding": [float(i % 3), 1.0],
-            "label": f"{i % 3}{EVIL}",
+            "label": f"{i % 3}{EVIL}\uffff",
             "split": EVIL,
         }
         for i in range(30)
@@ -158,3 +158,4 @@ def test_a_picture_of_labels_is_well_formed(scripts: Path, vectors: str, tmp_pat
     assert done.returncode == 0, done.stderr.decode()
     text = "".join(ElementTree.parse(tmp_path / "x.svg").getroot().itertext())
     assert r"0\x1b]0;title" in text
+    assert r"\uffff" in text

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from dialtools.encoder.options import PieceOptions
 from dialtools.errors import ConfigError, nearest
 from dialtools.options import RunOptions, argument, option
-from dialtools.values import at_least, int_list, picture
+from dialtools.values import at_least, int_list, number_of_runs, picture
 
 SELECT_METRICS = ("top-1", "top-3", "top-5", "top-10", "mrr")
 
@@ -43,7 +43,7 @@ class CurveOptions(PieceOptions, RunOptions):
     runs: int = option(
         10,
         metavar="N",
-        parse=at_least(1),
+        parse=number_of_runs,
         help="intent: runs, each with examples drawn anew (seeds seed, seed+1, ...)",
     )
     without: str | None = option(

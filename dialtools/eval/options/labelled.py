@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dialtools.eval.options.base import ThreePartOptions
 from dialtools.options import option
-from dialtools.values import at_least, int_list
+from dialtools.values import int_list, number_of_runs
 
 
 @dataclass
@@ -20,7 +20,7 @@ class LabelledOptions(ThreePartOptions):
     runs: int = option(
         10,
         metavar="N",
-        parse=at_least(1),
+        parse=number_of_runs,
         help="runs, each with examples drawn anew (seeds seed, seed+1, ...)",
     )
     episodes: str | None = option(
