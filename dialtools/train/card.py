@@ -7,7 +7,7 @@ from typing import Any
 
 from dialtools.encoder.encoder import Encoder
 from dialtools.streams.tally import counted
-from dialtools.train.options import TrainOptions, hyperparameters
+from dialtools.train.options import TrainOptions, hyperparameters, objective_options
 from dialtools.train.recipe import replaced
 from dialtools.train.saved import in_words
 
@@ -32,7 +32,7 @@ model = SentenceTransformer("path/to/this/directory")
 vectors = model.encode(["i need a table for two", "book a restaurant"])
 ```
 
-{dimension} dimensions, {pooling} pooling, {max_length} tokens at most, {normalised}.
+{dimension} dimensions, {pooling} pooling, {max_length} tokens at most, {normalised}.{nested}
 
 | | |
 | --- | --- |
@@ -74,6 +74,7 @@ def card(
         pooling=encoder.pooling,
         max_length=encoder.max_length,
         normalised="unit length" if encoder.normalize else "not normalised",
+        nested=_nested(options),
     )
 
 
@@ -97,6 +98,17 @@ def _validated(validation: Mapping[str, Any]) -> str:
         f"contexts whose response is among the k nearest of {validation['candidates']}:"
     )
     return "\n".join(["", head, "", "| | start | this model |", "| --- | --- | --- |", *rows, ""])
+
+
+def _nested(options: TrainOptions) -> str:
+    """Return the sentence on the prefixes that serve as shorter vectors, or nothing."""
+    lengths = getattr(objective_options(options), "matryoshka", ())
+    if not lengths:
+        return ""
+    *more, last = sorted(lengths)
+    every = f"{', '.join(map(str, more))} or {last}" if more else str(last)
+    use = f"`dial-embed --dimensions {min(lengths)}`"
+    return f"\nThe first {every} of them were trained to serve alone: {use}."
 
 
 def _saved(options: TrainOptions) -> str:

@@ -32,7 +32,13 @@ from dialtools.streams.tally import counted
 from dialtools.train.data.spool import spool, tokenise_store, write_json
 from dialtools.train.data.store import COLUMNS, Store, is_finished, placeholders
 from dialtools.train.options import TrainOptions, objective_entry
-from dialtools.train.prepare import as_wished, describe_start, load_start, ready_encoder
+from dialtools.train.prepare import (
+    as_wished,
+    check_prefixes,
+    describe_start,
+    load_start,
+    ready_encoder,
+)
 from dialtools.train.recipe import preset_note
 
 MOST_PLACEHOLDERS = 1000
@@ -79,6 +85,7 @@ def gather(
         DataError: for records that are no pairs (under --on-error fail), or fewer than two pairs.
     """
     start = load_start(options)  # one that cannot be used is told before the pairs are read
+    check_prefixes(start, options)
     with Policy(options.on_error, dry=options.dry_run) as policy:
         with _store_folder(folder, options, inputs, tell) as place:
             if not _serves(place, shared=place.parent != folder, on_error=options.on_error):

@@ -133,7 +133,7 @@ class Trainer:
             loss = gradcache.backward(
                 self._encode,
                 batch.parts,
-                lambda rows: self.objective.loss(rows, batch, figures),
+                lambda rows: self.objective.nested_loss(rows, batch, figures),
                 device=self.encoder.device,
                 cached=self.cached(batch),
             )

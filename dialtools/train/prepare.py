@@ -53,6 +53,20 @@ def load_start(options: TrainOptions) -> Encoder | None:
     return encoder
 
 
+def check_prefixes(start: Encoder | None, options: TrainOptions) -> None:
+    """Check that --matryoshka's prefixes are no longer than the vectors, before pairs are read.
+
+    Raises:
+        ConfigError: if one is.
+    """
+    longest = max(getattr(objective_options(options), "matryoshka", ()), default=0)
+    widths = [] if start is None else [start.dimension]
+    if start is None or (options.encoder == STATIC and not isinstance(start, StaticEncoder)):
+        widths.append(options.hidden)
+    if longest > min(widths):
+        raise ConfigError(f"--matryoshka {longest}: vectors have {min(widths)} dimensions")
+
+
 def ready_encoder(start: Encoder | None, directory: Path, options: TrainOptions) -> Encoder:
     """Return the encoder to train: without a start, one whose tokenizer learns spooled texts."""
     encoder = start or _fresh(directory, options)

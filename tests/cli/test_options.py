@@ -112,8 +112,8 @@ TAKEN = {  # of the probes, by what they are tried on
         range-min seed snapshot-every threads
         train-seed validate-every window""",
     "1 2 3 4 5": """batch batch-size checkpoint-every context-turns dimensions epochs jobs layers
-        mask-most max-words min-count neighbours num-negatives patience positives range-max runs
-        shard-rows shots top top-k
+        mask-most matryoshka max-words min-count neighbours num-negatives patience positives
+        range-max runs shard-rows shots top top-k
         under-tokens validate-every window""",
     "2 3 4 5": "batch-size candidates most",
     "4 5": "context-max-length max-length response-max-length",

@@ -116,7 +116,8 @@ def test_the_siamese_loss_is_the_cross_entropy_of_a_head_over_u_v_and_their_diff
         score=score, negatives=SimpleNamespace(of_batch=False), tensor=torch.from_numpy
     )
     rows, candidates = torch.randn(5, 3), np.array([[2, 3], [4, 2]])
-    batch = SimpleNamespace(place=np.array([3, 0, 4, 1, 2]), pairs=np.arange(2), extra=candidates)
+    place, named = np.array([3, 0, 4, 1, 2]), np.zeros(0, np.int64)
+    batch = SimpleNamespace(place=place, pairs=np.arange(2), extra=(candidates, named))
     value = Siamese.loss(objective, rows, batch, {})
     by_sequence = rows[batch.place]
     total = 0.0

@@ -707,10 +707,11 @@ def test_an_objective_says_its_recipe_and_what_its_options_are_where_no_recipe_d
             "hold": 0.0,
             "hold_temperature": 0.05,
             "speaker_tokens": False,
+            "matryoshka": (),
         },
-        "matching": {},
-        "siamese": {},
-        "template": {"align": False},
+        "matching": {"matryoshka": ()},
+        "siamese": {"matryoshka": ()},
+        "template": {"align": False, "matryoshka": ()},
         "mlm": {"speaker_tokens": False},
     }
 

@@ -91,6 +91,8 @@ class Objective(nn.Module, Generic[OptionsT]):
     def __init__(self, setting: Setting[OptionsT]) -> None:
         super().__init__()
         self.setting = setting
+        lengths = getattr(setting.options, "matryoshka", ())  # masked words have none
+        self.prefixes = sorted({*lengths} - {setting.encoder.dimension})
 
     def sampler(self, batch_size: int) -> Sampler | Grouped:
         """Return which pairs each step sees."""
@@ -111,6 +113,20 @@ class Objective(nn.Module, Generic[OptionsT]):
     def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
         """Return the mean loss of a batch from the rows of its parts; note figures to log."""
         raise NotImplementedError
+
+    def nested_loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
+        """Return the mean of the losses of a batch over --matryoshka's prefixes and the whole.
+
+        Kusupati et al. (2022). Zeros stand behind a prefix: a head, which takes whole vectors and
+        is dropped at the end, has one weight for all lengths, of which a prefix meets the first
+        columns (their MRL-E). Figures are those of the whole.
+        """
+        whole = rows.shape[1]
+        losses = [
+            self.loss(nn.functional.pad(rows[:, :length], (0, whole - length)), batch, figures)
+            for length in self.prefixes
+        ]
+        return torch.stack([*losses, self.loss(rows, batch, figures)]).mean()
 
     def save(self, directory: Path) -> None:
         """Write what stays of the objective beside the model: nothing, as a rule."""

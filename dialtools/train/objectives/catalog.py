@@ -15,7 +15,7 @@ from dialtools.errors import ConfigError
 from dialtools.train.catalog import HEADS
 from dialtools.train.hyperparameters import by_recipe
 from dialtools.train.losses.catalog import LOSSES
-from dialtools.values import at_least, cosine, count_or_all, not_negative, positive, share
+from dialtools.values import at_least, cosine, count_or_all, int_list, not_negative, positive, share
 
 BATCHES = ("mixed", "by-window", "by-kind")
 
@@ -67,6 +67,18 @@ class FalseNegativeOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MatryoshkaOptions:
+    """Of objectives whose vectors may be cut short."""
+
+    matryoshka: tuple[int, ...] = by_recipe(
+        default=(),
+        metavar="N[,N...]",
+        parse=int_list,
+        help="also learn from the first N dimensions alone, so that they serve as shorter vectors",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class SpeakerOptions:
     """Of objectives that join turns to one sequence."""
 
@@ -77,7 +89,7 @@ class SpeakerOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CandidateOptions:
+class CandidateOptions(MatryoshkaOptions):
     """Of objectives that pick a response among candidates for its context."""
 
     negatives: int = by_recipe(
@@ -94,7 +106,9 @@ class CandidateOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ContrastOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, SpeakerOptions):
+class ContrastOptions(
+    HeadOptions, TemperatureOptions, FalseNegativeOptions, SpeakerOptions, MatryoshkaOptions
+):
     """Options of --objective contrast."""
 
     loss: str = by_recipe(choices=LOSSES, help="the contrast")
@@ -158,7 +172,7 @@ class SiameseOptions(CandidateOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions):
+class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, MatryoshkaOptions):
     """Options of --objective template."""
 
     template_temperature: float = by_recipe(

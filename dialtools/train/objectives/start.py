@@ -23,10 +23,20 @@ class FrozenStart:
     def __init__(self, encoder: Encoder, *, precision: str) -> None:
         self.encoder = deepcopy(encoder).eval().requires_grad_(False)
         self.precision = precision
+        self._parts: Sequence[Part] = ()
+        self._rows = torch.empty(0)
+
+    def rows(self, parts: Sequence[Part]) -> Tensor:
+        """Return the (R, D) unit vectors of the rows of micro-batches.
+
+        Those of the last are kept: a loss of several prefixes asks for each.
+        """
+        if self._parts is not parts:
+            self._parts, self._rows = parts, self._encoded(parts)
+        return self._rows
 
     @torch.no_grad()
-    def rows(self, parts: Sequence[Part]) -> Tensor:
-        """Return the (R, D) unit vectors of the rows of micro-batches."""
+    def _encoded(self, parts: Sequence[Part]) -> Tensor:
         device = self.encoder.device
         with autocast(device, self.precision):
             rows = [self.encoder(part[0].to(device), part[1].to(device)) for part in parts]
