@@ -19,12 +19,13 @@ MANY = 8
 class Nearest:
     """The K nearest of B pairs so far: higher scores first, of equal ones the earlier candidate."""
 
-    def __init__(self, pairs: int, count: int) -> None:
+    def __init__(self, pairs: int, count: int, floor: float) -> None:
         self.pairs, self.count = pairs, count
         self.row = np.zeros(0, np.int64)
         self.candidate = np.zeros(0, np.int64)
         self.score = np.zeros(0, np.float32)
-        self.bar = np.full(pairs, -np.inf, np.float32)
+        just_below = np.nextafter(np.float32(floor), np.float32(-np.inf))
+        self.bar = np.full(pairs, just_below, np.float32)
 
     def offer(self, scores_BC: np.ndarray, first: int, allowed_BC: np.ndarray) -> None:
         """Take those of a block that are nearer than what there is.
@@ -33,12 +34,13 @@ class Nearest:
             first: the number of the first candidate.
         """
         allowed_BC &= scores_BC > self.bar[:, None]
-        if allowed_BC.sum() > MANY * self.count * self.pairs and self.count < scores_BC.shape[1]:
+        if np.count_nonzero(allowed_BC) > MANY * self.count * self.pairs and self.count < scores_BC.shape[1]:
             masked = np.where(allowed_BC, -scores_BC, np.inf)
             masked.partition(self.count - 1, axis=1)
             allowed_BC &= -scores_BC <= masked[:, self.count - 1, None]
-        row, column = np.nonzero(allowed_BC)
-        score = np.concatenate([self.score, scores_BC[row, column]])
+        place = np.flatnonzero(allowed_BC)  # several times as fast as rows and columns at once
+        row, column = np.divmod(place, scores_BC.shape[1])
+        score = np.concatenate([self.score, scores_BC.reshape(-1)[place]])
         row = np.concatenate([self.row, row])
         candidate = np.concatenate([self.candidate, column + first])
         order = np.lexsort((candidate, -score, row))
@@ -77,12 +79,11 @@ def nearest(
         floor: the lowest.
         known: rows and candidates that are no negatives, by candidate.
     """
-    best = Nearest(len(query_BD), count)
+    best = Nearest(len(query_BD), count, floor)
     row, candidate = known
     for first, block_CD in blocks:
         scores_BC = query_BD @ block_CD.T
         allowed_BC = scores_BC <= ceiling_B[:, None]
-        allowed_BC &= scores_BC >= floor
         inside = slice(*np.searchsorted(candidate, [first, first + len(block_CD)]))
         allowed_BC[row[inside], candidate[inside] - first] = False
         best.offer(scores_BC, first, allowed_BC)
