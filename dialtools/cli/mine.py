@@ -33,7 +33,7 @@ from dialtools.mine.options import MineOptions
 
 @command(
     MineOptions,
-    memory="200 MiB, 60 bytes a pair and the texts of distinct responses; "
+    memory="300 MiB, 100 bytes a pair and the texts of distinct responses; "
     "vectors and pairs lie on disk ($TMPDIR) meanwhile",
 )
 def main(options: MineOptions, run: Run) -> None:
