@@ -69,7 +69,8 @@ RECORDS: dict[str, RecordKind] = {
     ),
     "pair": RecordKind(
         summary="two texts that belong together",
-        commands="written by dial-pairs; read by dial-freq --annotate, dial-train, dial-embed",
+        commands="written by dial-pairs and dialtools mine; read by dial-freq --annotate, "
+        "dialtools mine, dial-train, dial-embed",
         example='{"context": ["hello"], "response": "hi, who is it?", "window": 1, '
         '"kind": "consecutive", "dialogue_id": "d1", "turn": 1, "speakers": ["user", "system"]}',
         fields={

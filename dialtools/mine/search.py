@@ -34,7 +34,8 @@ class Nearest:
             first: the number of the first candidate.
         """
         allowed_BC &= scores_BC > self.bar[:, None]
-        if np.count_nonzero(allowed_BC) > MANY * self.count * self.pairs and self.count < scores_BC.shape[1]:
+        crowded = np.count_nonzero(allowed_BC) > MANY * self.count * self.pairs
+        if crowded and self.count < scores_BC.shape[1]:
             masked = np.where(allowed_BC, -scores_BC, np.inf)
             masked.partition(self.count - 1, axis=1)
             allowed_BC &= -scores_BC <= masked[:, self.count - 1, None]
