@@ -243,6 +243,14 @@ def byte_size(least: int) -> Parser[int]:
     return parse
 
 
+def part_of(text: str) -> str:
+    """Check `3/16`: part 3 of 16; the first is 1."""
+    part = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text.strip(), re.ASCII)
+    if not part or not 1 <= int(part[1]) <= int(part[2]):
+        raise ValueError("expected a part and how many there are, 1/16 to 16/16")
+    return f"{int(part[1])}/{int(part[2])}"
+
+
 def time_span(text: str) -> str:
     """Check `30m`, `1.5h`: a number above 0 and its unit; `seconds` reads it."""
     try:

@@ -84,7 +84,8 @@ def items(
 def _items(
     options: AugmentOptions, policy: Policy, marked: dict[str, list[dict[str, Any]]] | None
 ) -> Iterator[Item]:
-    for chunk in record_chunks(options.inputs, format=options.from_, policy=policy):
+    chunks = record_chunks(options.inputs, format=options.from_, policy=policy, shard=options.part)
+    for chunk in chunks:
         for number, record in records(chunk, policy):
             where = Where(chunk.name, number)
             try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from dialtools.corpora.options import CorpusOptions
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, option
-from dialtools.streams.options import OutputOptions
+from dialtools.streams.options import OF_ALL_PARTS, OutputOptions, ShardOptions
 from dialtools.values import at_least, count_or_all, name_list
 
 RULES = "rules"
@@ -16,7 +16,7 @@ SLOTLESS = ("keep", "skip")
 
 
 @dataclass
-class AugmentOptions(CorpusOptions, OutputOptions, RunOptions):
+class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
     """What is marked, what is learnt from it, and what is made."""
 
     ner: str | None = option(
@@ -138,6 +138,14 @@ class AugmentOptions(CorpusOptions, OutputOptions, RunOptions):
             raise ConfigError("--ner rules finds the values of a --book FILE; there is none")
         if self.ner and self.ner != RULES and self.language != "xx":
             raise ConfigError("--language goes with --ner rules", hint="a pipeline knows its own")
+        saved = self.save_book or self.save_templates or self.report
+        of_the_whole = {
+            "no part knows the values and texts of the others, to fill templates; --no-fill marks "
+            "and cuts them in parts": self.fill,
+            "--save-book, --save-templates and --report are of all parts": saved,
+            OF_ALL_PARTS: self.limit is not None,
+        }
+        self.check_part(self.inputs, of_the_whole)
         outputs = [
             path
             for path in (self.output, self.save_book, self.save_templates, self.report)

@@ -34,7 +34,9 @@ COMMANDS = {
     "dial-train": Entry("dialtools.cli.train:main", "pairs to a trained encoder"),
     "dial-embed": Entry("dialtools.cli.embed:main", "text to embedding files"),
     "dial-eval": Entry("dialtools.cli.eval:main", "embedding files to scores"),
-    "dialtools": Entry("dialtools.cli.dialtools:main", "formats that can be read, models added up"),
+    "dialtools": Entry(
+        "dialtools.cli.dialtools:main", "formats that can be read, parts joined, models added up"
+    ),
 }
 OTHER_PAGES = {"dialtools": 7, "dialtools-records": 5, "dialtools-methods": 7}
 """Pages that are no command's: overview, records, methods."""

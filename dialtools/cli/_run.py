@@ -19,6 +19,7 @@ from dialtools.streams.tally import counted
 
 if TYPE_CHECKING:
     from dialtools.streams.policy import Policy
+    from dialtools.streams.shards import Shard
 
 
 class Run:
@@ -36,6 +37,7 @@ class Run:
         self.name = name
         self.options = options
         self.specs = all_specs
+        self.part: Shard | None = getattr(options, "part", None)
         self.inputs = Inputs(getattr(options, "inputs", ()))
         self.origins = origins
         self.skipped = 0
@@ -116,12 +118,32 @@ class Run:
         self.close("dry run: nothing was written")
 
     def provenance(self, counts: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return what made the output: version, argv, options, inputs, counts."""
+        """Return what made the output: version, argv, options, inputs, counts; of a part, which."""
+        from dialtools.streams.job import Job
         from dialtools.streams.provenance import provenance
 
-        return provenance(
+        facts = provenance(
             command=self.name, options=self.options, inputs=self.inputs, counts=counts
         )
+        for shard in self.part_facts().values():
+            facts["shard"] = {**shard, "files": Job(self.name, self.options, self.inputs).files()}
+        return facts
+
+    def part_facts(self) -> dict[str, Any]:
+        """Return which part of the work this run does; nothing if it does all."""
+        part = self.part
+        return {"shard": {"part": part.number, "of": part.of}} if part else {}
+
+    def cut_inputs(self) -> None:
+        """Note that of the inputs only those of this run's part are read."""
+        if self.part is None:
+            return
+        from dialtools.streams.parts import unfolded
+        from dialtools.streams.spans import spans
+
+        read = {path for path, _ in spans(unfolded(self.inputs.paths), self.part)}
+        files = filter(os.path.isfile, self.inputs.paths)
+        self.inputs.unread = {path for path in files if path not in read}
 
     def config(self) -> str:
         """Return the resolved options as TOML, each with where its value came from.

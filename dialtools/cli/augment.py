@@ -37,9 +37,12 @@ from dialtools.cli._run import Run
     "the records wait on disk ($TMPDIR)",
 )
 def main(options: AugmentOptions, run: Run) -> None:
+    from contextlib import nullcontext
+
     from dialtools.augment.job import Augment
     from dialtools.streams.atomic import refuse_existing
     from dialtools.streams.formats import FORMATS
+    from dialtools.streams.parts import telling_beside
     from dialtools.streams.provenance import as_metadata
     from dialtools.streams.sinks import output_format, write_records
 
@@ -47,9 +50,17 @@ def main(options: AugmentOptions, run: Run) -> None:
     for path in (options.output, options.save_book, options.save_templates, options.report):
         if path and path != "-":
             refuse_existing(path, overwrite=options.overwrite)
-    with run.policy() as policy, run.progress(None, "utterances") as progress:
+    lines = FORMATS[kind].lines
+    columns = "a table of records has its columns from all of them"
+    options.check_part_output(options.output, lines=lines, table=columns)
+    run.cut_inputs()
+    with (
+        run.policy() as policy,
+        run.progress(None, "utterances") as progress,
+        telling_beside(options.output, run.provenance) if options.shard else nullcontext(),
+    ):
         job = Augment(options, policy, progress.advance)
-        metadata = as_metadata(run.provenance()) if not FORMATS[kind].lines else {}
+        metadata = {} if lines else as_metadata(run.provenance())
         write_records(
             job.run(), options.output, to=options.to, overwrite=options.overwrite, metadata=metadata
         )

@@ -1,7 +1,8 @@
-"""dialtools - what the suite knows, models added up, negatives found
+"""dialtools - what the suite knows, parts joined, models added up, negatives found
 
   dialtools formats
   dialtools formats --kind dialogues
+  dialtools gather parts/ -o pairs.arrow
   dialtools merge minilm dse*0.7 simcse*0.7 -o merged/
   dialtools mine --embeddings vectors.parquet pairs.arrow -o mined.arrow
 
@@ -96,6 +97,7 @@ COMMANDS = {
     "formats": Entry(
         "dialtools.cli.dialtools:formats", "the formats and published corpora that can be read"
     ),
+    "gather": Entry("dialtools.cli.gather:main", "join the parts that --shard made"),
     "merge": Entry("dialtools.cli.merge:main", "add up what models learnt from one start"),
     "mine": Entry("dialtools.cli.mine:main", "find hard negatives of pairs"),
 }

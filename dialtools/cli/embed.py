@@ -52,8 +52,10 @@ def main(options: EmbedOptions, run: Run) -> None:
     from dialtools.embed.model import load_model
     from dialtools.embed.run import Embedding, embedding_format
     from dialtools.streams.atomic import refuse_existing
+    from dialtools.streams.formats import FORMATS
 
-    embedding_format(options)  # before a model is loaded in vain
+    lines = FORMATS[embedding_format(options)].lines  # before a model is loaded in vain
+    options.check_part_output(options.output, lines=lines)
     if options.output != "-" and not options.resume:
         refuse_existing(options.output, overwrite=options.overwrite)
     model = load_model(options)
@@ -79,7 +81,7 @@ def _write_file(embedding: Embedding, run: Run) -> str:
     from dialtools.streams.resume import claim
 
     options = embedding.options
-    job = embedding.job(run.name, run.inputs)
+    job = embedding.job(run.name, run.inputs, run.part_facts())
     with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
         if not work.finished:
             with run.graceful():

@@ -38,6 +38,7 @@ def main(options: FreqOptions, run: Run) -> None:
     from dialtools.freq.output import check_outputs, write_annotated, write_frequencies
 
     check_outputs(options)
+    run.cut_inputs()
     with run.policy() as policy, run.progress(None, "texts") as progress:
         freq = Freq(options, policy, progress.advance)
         if options.annotate:

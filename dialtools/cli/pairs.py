@@ -59,18 +59,22 @@ from dialtools.pairs.options import PairOptions
 )
 def main(options: PairOptions, run: Run) -> None:
     from dialtools.pairs.job import input_chunks, mine
+    from dialtools.pairs.options import RECORDS
     from dialtools.pairs.output import Outputs, closing_line
     from dialtools.streams.formats import FORMATS
-    from dialtools.streams.provenance import as_metadata
     from dialtools.streams.sinks import output_format
     from dialtools.streams.tally import Tally
 
     kind, tally = output_format(options.output, options.to), Tally()
     lines = FORMATS[kind].lines
-    metadata = {} if lines else as_metadata(run.provenance())
+    columns = "a table of records has its columns from all of them"
+    options.check_part_output(
+        options.output, lines=lines, table=columns if options.kind in RECORDS else ""
+    )
+    run.cut_inputs()
     with (
         run.policy() as policy,
-        Outputs(options, kind, metadata) as outputs,
+        Outputs(options, kind, run.provenance) as outputs,
         run.progress(None, "pairs") as progress,
     ):
         chunks = input_chunks(options, policy, tally, prompt=lines and options.output == "-")

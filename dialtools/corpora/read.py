@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from dialtools.corpora.delimited import row_chunks
@@ -15,7 +16,10 @@ from dialtools.corpora.shape import CHAT, Shaper
 from dialtools.corpora.table import table_chunks
 from dialtools.streams.chunks import CHUNK_BYTES, Chunk, read_chunks, records
 from dialtools.streams.formats import FORMATS, input_format
+from dialtools.streams.parts import unfolded
 from dialtools.streams.policy import Policy, Where
+from dialtools.streams.shards import Shard, Span
+from dialtools.streams.spans import spans, within
 from dialtools.streams.tally import Tally
 
 DIALOGUE_FIELDS = (*TURN_KEYS, *TEXT_KEYS, HISTORY, RESPONSE, "speaker", "id", "dialogue_id")
@@ -32,25 +36,26 @@ def dialogue_chunks(
     tally: Tally,
     prompt: bool = False,
     keep: bool = False,
+    shard: Shard | None = None,
 ) -> Iterator[Chunk]:
     """Yield the chunks of every input, whatever its format.
 
     Args:
         tally: gets the rows of tables that have no text.
         keep: the other columns of a table go along with its turns.
+        shard: the part of the inputs that is wanted.
     """
-    for path in paths or ("-",):
-        corpus = corpus_of(path, format)
-        if corpus:
-            yield from corpus_chunks(path, corpus, policy)
-            continue
+    for path, span in spans(unfolded(paths), shard):
         kind = input_format(path, format)
-        if FORMATS[kind].columns:
-            yield from table_chunks(path, kind, logs, policy, tally, keep=keep)
-        elif logs.rows_are_turns:
-            yield from table_chunks(path, format, logs, policy, tally, keep=keep)
+        if corpus := corpus_of(path, format):
+            read = _corpus(path, corpus)
+        elif FORMATS[kind].columns or logs.rows_are_turns:
+            kind = kind if FORMATS[kind].columns else format
+            read = partial(table_chunks, path, kind, logs, keep=keep)
         else:
-            yield from read_chunks([path], format=format, prompt=prompt)
+            yield from read_chunks([path], format=format, prompt=prompt, span=span)
+            continue
+        yield from within(span, read, policy, tally)
 
 
 def record_chunks(
@@ -60,24 +65,42 @@ def record_chunks(
     policy: Policy,
     column: str | None = "text",
     chunk_bytes: int = CHUNK_BYTES,
+    shard: Shard | None = None,
 ) -> Iterator[Chunk]:
     """Yield the chunks of every input: of a published corpus, of records, lines, or rows.
 
     Args:
         column: that rows of CSV and TSV must have.
+        shard: the part of the inputs that is wanted.
     """
-    for path in paths or ("-",):
-        corpus = corpus_of(path, format)
-        if corpus:
-            yield from corpus_chunks(path, corpus, policy)
-            continue
-        kind = input_format(path, format)
-        if FORMATS[kind].columns:
-            yield from row_chunks(path, kind, column, policy)
-        else:
-            yield from read_chunks(
-                [path], format=format, chunk_bytes=chunk_bytes, whole_dialogues=False
-            )
+    for path, span in spans(unfolded(paths), shard):
+        yield from _record_chunks(
+            path, span, format=format, policy=policy, column=column, chunk_bytes=chunk_bytes
+        )
+
+
+def _record_chunks(
+    path: str,
+    span: Span | None,
+    *,
+    format: str | None,
+    policy: Policy,
+    column: str | None,
+    chunk_bytes: int,
+) -> Iterator[Chunk]:
+    kind = input_format(path, format)
+    if corpus := corpus_of(path, format):
+        yield from within(span, _corpus(path, corpus), policy)
+    elif FORMATS[kind].columns:
+        yield from within(span, lambda policy, _: row_chunks(path, kind, column, policy), policy)
+    else:
+        yield from read_chunks(
+            [path], format=format, chunk_bytes=chunk_bytes, whole_dialogues=False, span=span
+        )
+
+
+def _corpus(path: str, name: str) -> Callable[[Policy, Tally], Iterator[Chunk]]:
+    return lambda policy, _: corpus_chunks(path, name, policy)
 
 
 def read_records(

@@ -111,6 +111,11 @@ class Embedder:
             records = [{k: v for k, v in record.items() if k != HISTORY} for record in records]
         self.columns = carried(records, self.options.keep)
 
+    def settle_types(self, shard: list[Record]) -> None:
+        """Fix the types of the fields that are carried along by the first shard, another part's."""
+        columns = {name: self._column(name, shard) for name in self.columns}
+        self.schema = pa.schema({name: column.type for name, column in columns.items()})
+
     def take_over(self, schema: pa.Schema, counts: Counts) -> None:
         """Go on after a shard that an earlier run finished."""
         self.schema = self.schema or schema.remove_metadata()

@@ -12,7 +12,7 @@ from dialtools.encoder.options import BatchOptions, DeviceOptions, RemoteCodeOpt
 from dialtools.errors import ConfigError, nearest
 from dialtools.options import DRY_RUN, RunOptions, option, restated
 from dialtools.streams.formats import EMBEDDING_FORMATS
-from dialtools.streams.options import OutputOptions
+from dialtools.streams.options import OutputOptions, ShardOptions
 from dialtools.values import at_least, fraction, name_list, share
 
 KINDS = ("center", "top", "whiten", "flow")
@@ -22,6 +22,7 @@ KINDS = ("center", "top", "whiten", "flow")
 class EmbedOptions(
     AnyRecordOptions,
     OutputOptions,
+    ShardOptions,
     RemoteCodeOptions,
     DeviceOptions,
     BatchOptions,
@@ -173,6 +174,14 @@ class EmbedOptions(
         self._check_compression()
         if self.resume and self.output == "-":
             raise ConfigError("--resume needs -o FILE; stdout cannot be resumed")
+        waits = self.transform in KINDS and not self.fit_on
+        of_the_whole = {
+            f"--transform {self.transform} is fitted to all parts; --fit-on FILE to others": waits,
+            "--save-transform is for one run, which needs no input but --fit-on": (
+                self.save_transform
+            ),
+        }
+        self.check_part(self.inputs, of_the_whole)
 
     def _check_compression(self) -> None:
         if self.templates and self.own_templates:

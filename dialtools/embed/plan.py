@@ -23,9 +23,9 @@ class Extent:
     cut: int = 0
 
 
-def plan(embedder: Embedder, records: Iterable[Record]) -> dict[str, str]:
-    """Read and tokenise every record, encode none; return the lines of the plan by their names."""
-    extent = _measured(embedder, records)
+def plan(embedder: Embedder, shards: Iterable[list[Record]]) -> dict[str, str]:
+    """Tokenise the records of all shards, encode none; return the lines of the plan by name."""
+    extent = _measured(embedder, shards)
     options = embedder.options
     vectors = ", ".join(vector_name(name, embedder.fields) for name in embedder.fields)
     dimensions = options.dimensions or embedder.model.encoder.dimension
@@ -45,10 +45,10 @@ def plan(embedder: Embedder, records: Iterable[Record]) -> dict[str, str]:
     return {**lines, "device": device} if device else lines
 
 
-def _measured(embedder: Embedder, records: Iterable[Record]) -> Extent:
+def _measured(embedder: Embedder, shards: Iterable[list[Record]]) -> Extent:
     extent = Extent()
     encoder = embedder.model.encoder
-    for shard in embedder.shards(records):
+    for shard in shards:
         items = (turns_of(record, name) for name in embedder.fields for _, record in shard)
         texts = list(dict.fromkeys(items))
         extent.shards += 1

@@ -11,7 +11,7 @@ In the working folder: `part-000001.arrow`, ..., each bound to the records it wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -19,9 +19,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from dialtools.corpora.read import read_records
 from dialtools.embed.compress import Compression
-from dialtools.embed.embedder import Counts, Embedder, Record
+from dialtools.embed.embedder import Counts, Record
+from dialtools.embed.mine import Mine
 from dialtools.embed.model import Model
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.plan import plan
@@ -65,23 +65,24 @@ class Embedding:
     ) -> None:
         self.options = options
         self.format = embedding_format(options)
-        self.policy = policy
         self.space = model.space()
-        self.embedder = Embedder(model, options, policy, advance)
+        self.mine = Mine(model, options, policy, advance)
+        self.embedder = self.mine.embedder
 
-    def job(self, command: str, inputs: Inputs) -> Job:
-        """Return what the run is a job of."""
+    def job(self, command: str, inputs: Inputs, part: Mapping[str, Any] | None = None) -> Job:
+        """Return what the run is a job of.
+
+        Args:
+            part: tells which part of the work it does, if not all.
+        """
         facts = {"precision": self.embedder.model.settings.precision, **self.space}
-        return Job(command, self.options, inputs, facts, makes=("part-*",))
-
-    def records(self) -> Iterator[Record]:
-        return read_records(self.options.inputs, format=self.options.from_, policy=self.policy)
+        return Job(command, self.options, inputs, facts | dict(part or {}), makes=("part-*",))
 
     def plan(self) -> dict[str, str]:
         """Return what would be done, in lines by their names."""
         Transform(self.options, self.space, overwrite=self.options.overwrite)  # for its checks
         output = "stdout" if self.options.output == "-" else self.options.output
-        lines = plan(self.embedder, self.records())
+        lines = plan(self.embedder, self.mine.shards())
         return {**lines, "writes": f"{output} as {self.format}"}
 
     def _prepare(self, *, overwrite: bool) -> None:
@@ -101,7 +102,7 @@ class Embedding:
         self._prepare(overwrite=self.options.overwrite)
         metadata = as_metadata(provenance | self.space)
         with self._sink(metadata, overwrite=self.options.overwrite) as write:
-            for shard in self.embedder.shards(self.records()):
+            for shard in self.mine.shards():
                 write(self.embedder.batch(shard)[0])
             self._refuse_nothing()
 
@@ -116,7 +117,7 @@ class Embedding:
         seen = RecordDigest()
         count = 0
         with hashed_stdin() as stdin:
-            for count, shard in enumerate(self.embedder.shards(seen(self.records())), 1):
+            for count, shard in enumerate(self.mine.shards(seen), 1):
                 self._shard(work, _part_name(count), shard, seen.so_far())
                 yield count
         work.expect("the finished part", len(work.pieces), count)
@@ -124,12 +125,12 @@ class Embedding:
         work.note_stdin(stdin.content())
 
     def _refuse_nothing(self) -> None:
-        """Refuse to end without a row: a file without vectors can be used by nobody.
+        """Refuse to end without a row: a file without vectors can be used by nobody, but a part.
 
         Raises:
             DataError: naming the input.
         """
-        if not self.embedder.counts.rows:
+        if not self.embedder.counts.rows and not self.options.shard:
             where = ", ".join(map(display_name, self.options.inputs or ("-",)))
             raise DataError("no records to embed", where=where)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from dialtools.corpora.read import record_chunks
+from dialtools.errors import ConfigError
 from dialtools.freq import render
 from dialtools.freq.annotate import Weighed, weighed
 from dialtools.freq.columns import normalised
@@ -59,17 +60,21 @@ class Freq:
             tell_places=options.unit == "turn" and not options.merge,
             keep=options.annotate,
         )
-        for source, path in enumerate(options.inputs or ("-",)):
+        # a part counts none of its inputs apart: it may have but some lines of one
+        apart = [options.inputs] if options.part else [(p,) for p in options.inputs or ("-",)]
+        for source, paths in enumerate(apart):
             chunks = record_chunks(
-                [path],
+                paths,
                 format=options.from_,
                 policy=self.policy,
                 column=options.field or TEXT,
                 chunk_bytes=CHUNK_BYTES,
+                shard=options.part,
             )
             for chunk in chunks:
                 part = extract(chunk, source)
-                part.name = display_name(path)
+                part.name = display_name(paths[0])
+                self._check_part(part)
                 if not options.merge:  # those were normalised when they were counted
                     part.texts = normalised(part.texts, options.normalize)
                 if not len(part.texts):
@@ -78,6 +83,19 @@ class Freq:
                     self.tally.drop("empty", count_empty(part.texts))
                 self.advance(len(part.texts))
                 yield part
+
+    def _check_part(self, texts: Texts) -> None:
+        """Refuse pairs of which a part would count a response that another part counts, too.
+
+        Raises:
+            ConfigError: saying why.
+        """
+        counts = self.options.part and not self.options.annotate
+        if counts and texts.turn is not None:
+            raise ConfigError(
+                "--shard: a response counts once in all its windows, of which parts see some",
+                hint="--unit record counts every pair; or count the dialogues themselves",
+            )
 
     @contextmanager
     def counted(self, spool: Spool | None = None) -> Iterator[Counting]:
@@ -126,6 +144,7 @@ class Freq:
             yield draw(pa.array([], pa.string()), np.zeros(0, np.int64), first=rank, **shared)
 
         bounds = [n for n in (self.options.top, self.options.limit) if n is not None]
+        bounds = [] if self.options.part else bounds  # the most frequent of all parts may be rare
         rows = counting.ranked if self.options.rank else counting.unordered
         for texts, counts in ahead(rows(min(bounds, default=None))):
             if len(counts):

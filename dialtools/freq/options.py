@@ -11,7 +11,7 @@ from dialtools.errors import ConfigError
 from dialtools.freq.normalise import AS_WMDC, STEPS
 from dialtools.freq.weights import WEIGHTS
 from dialtools.options import RunOptions, option
-from dialtools.streams.options import OutputOptions
+from dialtools.streams.options import OF_ALL_PARTS, OutputOptions, ShardOptions
 from dialtools.values import (
     PICTURES,
     at_least,
@@ -25,7 +25,7 @@ LEAST_MEMORY = 512 << 20
 
 
 @dataclass
-class FreqOptions(CorpusOptions, OutputOptions, RunOptions):
+class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
     """What is counted, and what is made of the counts."""
 
     field: str | None = option(
@@ -148,5 +148,13 @@ class FreqOptions(CorpusOptions, OutputOptions, RunOptions):
             )
         if self.counts == "-" and (not self.inputs or "-" in self.inputs):
             raise ConfigError("--counts and the records cannot both be stdin")
+        of_the_whole = {
+            "--summary is of all that is counted, of which no part knows": self.summary,
+            "--annotate weighs by all counts, so give them: --counts FILE": (
+                self.annotate and not self.counts
+            ),
+            OF_ALL_PARTS: self.annotate and self.limit is not None,
+        }
+        self.check_part(self.inputs, of_the_whole)
         if self.weighting != "irf" and self.log_base != e:
             raise ConfigError(f"--log-base belongs to --weighting irf, not to {self.weighting}")

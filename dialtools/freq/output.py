@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import closing
+from contextlib import closing, nullcontext
 from itertools import chain, islice
 from typing import Any
 
@@ -13,6 +13,7 @@ from dialtools.freq.job import Freq
 from dialtools.freq.options import FreqOptions
 from dialtools.streams.atomic import refuse_existing
 from dialtools.streams.formats import FORMATS
+from dialtools.streams.parts import telling_beside
 from dialtools.streams.payloads import passed_on_format
 from dialtools.streams.provenance import as_metadata
 from dialtools.streams.sinks import output_format, writer
@@ -33,6 +34,7 @@ def check_outputs(options: FreqOptions) -> None:
 def write_frequencies(freq: Freq, provenance: Provenance) -> None:
     """Count, and write the frequency records."""
     kind = output_format(freq.options.output, freq.options.to)
+    freq.options.check_part_output(freq.options.output, lines=FORMATS[kind].lines)
     with freq.counted() as counting:
         payloads = freq.frequencies(counting, lines=FORMATS[kind].lines)
         counts = {"total": counting.total, "distinct": counting.distinct}
@@ -49,6 +51,8 @@ def write_annotated(freq: Freq, provenance: Provenance) -> None:
         head = list(islice(parts, 1))
         columns = bool(head) and not head[0].is_lines
         kind = passed_on_format(options.output, options.to, columnar=columns)
+        made = "" if columns else "records become rows of a table thousands at a time"
+        options.check_part_output(options.output, lines=FORMATS[kind].lines, table=made)
         payloads = rendered(chain(head, parts), lines=FORMATS[kind].lines, columns=columns)
         _write(payloads, options, kind, provenance)
 
@@ -56,9 +60,14 @@ def write_annotated(freq: Freq, provenance: Provenance) -> None:
 def _write(
     payloads: Iterable[Any], options: FreqOptions, kind: str, provenance: Provenance
 ) -> None:
-    metadata = {} if FORMATS[kind].lines else as_metadata(provenance())
+    lines = FORMATS[kind].lines
+    metadata = {} if lines else as_metadata(provenance())
     overwrite = options.overwrite
-    with writer(options.output, format=kind, overwrite=overwrite, metadata=metadata) as write:
+    told_beside = options.shard and lines
+    with (
+        telling_beside(options.output, provenance) if told_beside else nullcontext(),
+        writer(options.output, format=kind, overwrite=overwrite, metadata=metadata) as write,
+    ):
         for payload in payloads:
             write(payload)
 

@@ -42,7 +42,9 @@ def input_chunks(
         prompt: hand on what a pipe has, rather than wait for a full chunk.
     """
     if options.kind == "entailment":
-        return record_chunks(options.inputs, format=options.from_, policy=policy, column=None)
+        return record_chunks(
+            options.inputs, format=options.from_, policy=policy, column=None, shard=options.part
+        )
     return dialogue_chunks(
         options.inputs,
         format=options.from_,
@@ -51,6 +53,7 @@ def input_chunks(
         tally=tally,
         prompt=prompt,
         keep=options.kind in RECORDS,
+        shard=options.part,
     )
 
 

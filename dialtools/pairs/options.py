@@ -9,7 +9,7 @@ from dialtools.corpora.options import CorpusOptions, LogOptions
 from dialtools.errors import ConfigError
 from dialtools.options import DRY_RUN, RunOptions, option
 from dialtools.pairs.reader import READERS
-from dialtools.streams.options import OutputOptions
+from dialtools.streams.options import OF_ALL_PARTS, OutputOptions, ShardOptions
 from dialtools.values import at_least, fraction, split_shares, window_sizes
 from dialtools.words import WORDS_BY
 
@@ -47,7 +47,7 @@ IDLE = {
 
 
 @dataclass
-class PairOptions(LogOptions, CorpusOptions, OutputOptions, RunOptions):
+class PairOptions(LogOptions, CorpusOptions, OutputOptions, ShardOptions, RunOptions):
     """What becomes a pair."""
 
     kind: str = option(
@@ -133,6 +133,12 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, RunOptions):
                 "--split writes one file a part", hint="name them: -o 'pairs.{split}.jsonl'"
             )
         self._check_kind()
+        of_the_whole = {
+            OF_ALL_PARTS: self.limit is not None,
+            "--dedupe keeps the first of all parts, which no part knows": self.dedupe,
+            "--kind self keeps the first of equal texts, which no part knows": self.kind == "self",
+        }
+        self.check_part(self.inputs, of_the_whole)
         if self.reader != "plain" and self.merge_speaker:
             raise ConfigError(
                 f"--reader {self.reader} has its own way with several turns of one speaker; "

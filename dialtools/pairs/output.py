@@ -12,8 +12,12 @@ from dialtools.pairs.options import KINDS, RECORDS, PairOptions
 from dialtools.shown import listed
 from dialtools.streams.atomic import refuse_existing
 from dialtools.streams.formats import FORMATS
+from dialtools.streams.parts import SHARD, telling_beside
+from dialtools.streams.provenance import as_metadata
 from dialtools.streams.sinks import writer
 from dialtools.streams.tally import Tally, counted
+
+Facts = dict[str, Any]
 
 
 class Outputs:
@@ -23,8 +27,13 @@ class Outputs:
         rows: how many each part has got.
     """
 
-    def __init__(self, options: PairOptions, kind: str, metadata: dict[str, str]) -> None:
-        self.options, self.kind, self.metadata = options, kind, metadata
+    def __init__(self, options: PairOptions, kind: str, facts: Callable[[], Facts]) -> None:
+        """Name the files.
+
+        Args:
+            facts: returns what made them; asked for where an output tells it.
+        """
+        self.options, self.kind, self.facts = options, kind, facts
         self.paths = {part: options.output.replace("{split}", part) for part in options.shares}
         self.paths = self.paths or {"": options.output}
         self.rows = Counter[str]()
@@ -34,26 +43,37 @@ class Outputs:
     def __enter__(self) -> Outputs:
         with ExitStack() as opening:  # what is open is closed again if a later one fails
             for part, path in self.paths.items():
-                self.writers[part] = self._writer(path, opening)
+                self.writers[part] = self._writer(part, path, opening)
             self.opened = opening.pop_all()
         return self
 
     def __exit__(self, *error: Any) -> bool | None:
         return self.opened.__exit__(*error)
 
-    def _writer(self, path: str, opening: ExitStack) -> Callable[[Any], object]:
+    def _writer(self, part: str, path: str, opening: ExitStack) -> Callable[[Any], object]:
         overwrite = self.options.overwrite
         if self.options.dry_run:
             if path != "-":
                 refuse_existing(path, overwrite=overwrite)
             return lambda payload: None
+        lines = FORMATS[self.kind].lines
+        metadata = {} if lines else as_metadata(self._facts(part))
+        if lines and self.options.shard:
+            opening.enter_context(telling_beside(path, lambda: self._facts(part)))
         opener = writer
-        if self.options.kind in RECORDS and not FORMATS[self.kind].lines:
+        if self.options.kind in RECORDS and not lines:
             from dialtools.streams.lines_table import table_of_lines  # imports pyarrow
 
             opener = table_of_lines
-        opened = opener(path, format=self.kind, overwrite=overwrite, metadata=self.metadata)
+        opened = opener(path, format=self.kind, overwrite=overwrite, metadata=metadata)
         return opening.enter_context(opened)
+
+    def _facts(self, part: str) -> Facts:
+        """Return what made a file; a part of the work tells which part of the split it is of."""
+        facts = self.facts()
+        if part and SHARD in facts:
+            return {**facts, SHARD: {**facts[SHARD], "split": part}}
+        return facts
 
     def write(self, piece: Piece) -> None:
         """Write a piece to the file of its part."""

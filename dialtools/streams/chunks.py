@@ -16,10 +16,15 @@ import orjson
 
 from dialtools.errors import DataError
 from dialtools.streams import bounds, exact, nesting
+from dialtools.streams.blocks import Blocks
 from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.failure import refuse_failed
 from dialtools.streams.formats import FORMATS, input_format, load
+from dialtools.streams.parts import unfolded
 from dialtools.streams.policy import Policy, Where
+from dialtools.streams.shards import Span
+from dialtools.streams.spans import within
+from dialtools.streams.tally import Tally
 
 CHUNK_BYTES = 1 << 17
 """Read with one call, and enough work to drown the cost of handing it to a worker."""
@@ -83,28 +88,68 @@ def read_chunks(
     chunk_bytes: int = CHUNK_BYTES,
     prompt: bool = False,
     whole_dialogues: bool = True,
+    span: Span | None = None,
 ) -> Iterator[Chunk]:
     """Yield the chunks of each input in turn; holds one chunk.
 
     Args:
-        paths: files; `-`, or no path at all, is stdin.
+        paths: files, or folders of parts; `-`, or no path at all, is stdin.
         prompt: hand on the lines that a pipe has, rather than wait for a full chunk.
         whole_dialogues: cut plain text at blank lines only, so that no dialogue is cut in two.
+        span: what is wanted of a single file.
 
     Raises:
         DataError: if an input cannot be opened or is damaged.
     """
-    for path in paths or ("-",):
-        name = display_name(path)
-        with open_input(path) as stream:
-            kind = input_format(path, format, stream.peek(HEAD_BYTES)[:HEAD_BYTES])
-            if not FORMATS[kind].reader:
-                hint = "dial-pairs reads csv and tsv chat logs"
-                raise DataError(f"cannot read {kind} here", where=name, hint=hint)
-            blanks = kind == "text" and whole_dialogues
-            yield from chunks_of(
-                stream, path, kind, chunk_bytes=chunk_bytes, prompt=prompt, blank_lines=blanks
-            )
+    read = partial(_of_file, chunk_bytes=chunk_bytes, prompt=prompt, blanks=whole_dialogues)
+    for path in unfolded(paths):
+        if span and (kind := _plain_lines(path, format)):
+            yield from read(path, kind, span)
+        elif span:
+            yield from within(span, partial(_unwatched, partial(read, path, format)), Policy())
+        else:
+            yield from read(path, format, None)
+
+
+def _unwatched(
+    read: Callable[[None], Iterator[Chunk]], policy: Policy, tally: Tally
+) -> Iterator[Chunk]:
+    """Read a file of which nothing is rejected or dropped before its chunks are decoded."""
+    return read(None)
+
+
+def _of_file(
+    path: str,
+    format: str | None,
+    span: Span | None,
+    *,
+    chunk_bytes: int,
+    prompt: bool,
+    blanks: bool,
+) -> Iterator[Chunk]:
+    """Yield the chunks of one input, or of a span of its lines."""
+    name = display_name(path)
+    with open_input(path) as stream:
+        kind = input_format(path, format, stream.peek(HEAD_BYTES)[:HEAD_BYTES])
+        if not FORMATS[kind].reader:
+            hint = "dial-pairs reads csv and tsv chat logs"
+            raise DataError(f"cannot read {kind} here", where=name, hint=hint)
+        yield from chunks_of(
+            stream,
+            path,
+            kind,
+            chunk_bytes=chunk_bytes,
+            prompt=prompt,
+            blank_lines=blanks and kind == "text",
+            span=span,
+        )
+
+
+def _plain_lines(path: str, format: str | None) -> str | None:
+    """Return the format of a file of lines that is not compressed; None of any other."""
+    with open_input(path) as stream:
+        kind = input_format(path, format, stream.peek(HEAD_BYTES)[:HEAD_BYTES])
+        return kind if FORMATS[kind].lines and isinstance(stream.raw, io.FileIO) else None
 
 
 def chunks_of(
@@ -115,17 +160,24 @@ def chunks_of(
     chunk_bytes: int = CHUNK_BYTES,
     prompt: bool = False,
     blank_lines: bool = False,
+    span: Span | None = None,
 ) -> Iterator[Chunk]:
     """Yield the chunks of an open input of a known format; holds one chunk.
 
     Args:
         blank_lines: cut at these only.
+        span: what is wanted of the lines of a plain file.
     """
     name = display_name(path)
     if FORMATS[kind].lines:
-        read = stream.read1 if prompt else stream.read
         border = _blank_line if blank_lines else _line_end
-        chunks = _lines(partial(read, chunk_bytes), name, kind, border)
+        if span:
+            blocks = Blocks(stream, span, block_bytes=chunk_bytes, border=border)
+            every = _lines(blocks.read, name, kind, border, held=blocks.held, first=blocks.first)
+            chunks = (chunk for chunk in every if blocks.wanted)
+        else:
+            read = stream.read1 if prompt else stream.read
+            chunks = _lines(partial(read, chunk_bytes), name, kind, border)
         yield from _unfailed(chunks) if kind == "jsonl" else chunks
     else:
         yield from _batches(load(FORMATS[kind].reader)(stream, path), name)
@@ -146,9 +198,22 @@ def _batches(batches: Iterator[Any], name: str) -> Iterator[Chunk]:
             first += batch.num_rows
 
 
-def _lines(read: Callable[[], bytes], name: str, kind: str, border: Border) -> Iterator[Chunk]:
-    """Cut after the last border of what was read; each byte is searched once."""
-    first, held, most = 1, bytearray(), bounds.most("line")
+def _lines(
+    read: Callable[[], bytes],
+    name: str,
+    kind: str,
+    border: Border,
+    *,
+    held: bytes | bytearray = b"",
+    first: int = 1,
+) -> Iterator[Chunk]:
+    """Cut after the last border of what was read; each byte is searched once.
+
+    Args:
+        held: what was read before, after the last border.
+        first: the line at which that begins.
+    """
+    held, most = bytearray(held), bounds.most("line")
     while block := read():
         searched = max(0, len(held) - LONGEST_BORDER)
         held += block

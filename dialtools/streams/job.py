@@ -46,6 +46,7 @@ class Job:
             "options": plain_settings(self.options),
             "inputs": self.inputs.described(),
             "files": self.files(),
+            "shard": None,  # named even where there is none: an output may be a part
             **self.facts,
         }
         return orjson.loads(orjson.dumps(facts, default=str))

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dialtools.errors import ConfigError
 from dialtools.options import argument, option
 from dialtools.streams.bounds import DEFAULTS, parse_bounds
 from dialtools.streams.formats import INPUT_FORMATS, OUTPUT_FORMATS
-from dialtools.values import ON_ERROR, at_least, on_error_policy
+from dialtools.streams.shards import Shard
+from dialtools.values import ON_ERROR, at_least, on_error_policy, part_of
+
+OF_ALL_PARTS = "--limit counts the records of all parts, which no part knows"
+GATHER_FIRST = "run it on what `dialtools gather` gives, or without --shard"
 
 
 @dataclass
@@ -71,3 +77,54 @@ class OutputOptions:
         shown="by suffix, else jsonl",
     )
     overwrite: bool = option(False, group="Output", help="replace an output that exists", how=True)
+
+
+@dataclass
+class ShardOptions:
+    """Which part of the work is done here."""
+
+    shard: str | None = option(
+        None,
+        metavar="I/N",
+        parse=part_of,
+        group="Run",
+        help="do part I of N, 1/N to N/N, as a job of many; `dialtools gather` joins the parts",
+        how=True,
+    )
+
+    @property
+    def part(self) -> Shard | None:
+        """The part, or None without --shard."""
+        return Shard.named(self.shard)
+
+    def check_part(self, inputs: Sequence[str], of_the_whole: Mapping[str, object]) -> None:
+        """Refuse a part of what only a whole run can do.
+
+        Args:
+            of_the_whole: by the reason, e.g. `--limit counts records of all parts`, whether the
+                option is given.
+
+        Raises:
+            ConfigError: saying why.
+        """
+        if not self.shard:
+            return
+        if not inputs or "-" in inputs:
+            raise ConfigError("--shard: parts are cut out of named files, not out of stdin")
+        for reason, given in of_the_whole.items():
+            if given:
+                raise ConfigError(f"--shard: {reason}", hint=GATHER_FIRST)
+
+    def check_part_output(self, output: str, *, lines: bool, table: str = "") -> None:
+        """Refuse a part that could not say what it is a part of, or would not fit the others.
+
+        Args:
+            lines: it is JSON lines.
+            table: why the rows of a part make no part of a table, if they do not.
+        """
+        if self.shard and not lines and table:
+            raise ConfigError(f"--shard: {table}", hint="--to jsonl can be cut into parts")
+        if self.shard and lines and output == "-":
+            raise ConfigError(
+                "--shard: a part of JSON lines has its manifest beside it", hint="name -o FILE"
+            )

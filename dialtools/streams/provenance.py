@@ -10,7 +10,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -29,16 +29,26 @@ SCHEMA = "dialtools.provenance/1"
 
 
 class Inputs:
-    """The files a run reads: sizes and times noted at once, digests taken when first asked for."""
+    """The files a run reads: sizes and times noted at once, digests taken when first asked for.
+
+    Attributes:
+        unread: those of which no digest is taken: another part's.
+    """
 
     def __init__(self, paths: Sequence[str]) -> None:
         self.paths = tuple(paths) or ("-",)
+        self.unread: Container[str] = ()
         self._stamps = {file: _stamp(file) for path in self.paths for file in _files(path)}
         self._stdin: dict[str, Any] = {}
 
     @cached_property
     def _described(self) -> list[dict[str, Any]]:
-        return [describe(path) for path in self.paths]
+        return [
+            {"name": as_text(path), "bytes": input_bytes(path)}
+            if path in self.unread
+            else describe(path)
+            for path in self.paths
+        ]
 
     def described(self) -> list[dict[str, Any]]:
         """Return name, size and digest of each input, of stdin as far as it is known.
@@ -69,6 +79,13 @@ def _files(path: str) -> list[Path]:
         inner = (Path(folder) / name for folder, _, names in os.walk(file) for name in names)
         return sorted(path for path in inner if _stamp(path))
     return [file] if path != "-" and _stamp(file) else []
+
+
+def input_bytes(path: str) -> int | None:
+    """Return the bytes of a file, or of those of a folder; None of what is neither."""
+    if path == "-" or not (Path(path).is_dir() or Path(path).is_file()):
+        return None
+    return sum(file.stat().st_size for file in _files(path))
 
 
 def _stamp(file: Path) -> tuple[int, int] | None:

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import io
+from base64 import b64decode
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,10 +22,12 @@ from dialtools.streams import bounds, messages
 from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.full import scratch_file
 from dialtools.streams.pages import read_together
-from dialtools.streams.sound import CHUNK_BYTES, checked
+from dialtools.streams.sound import CHUNK_BYTES, Unsound, checked, checked_schema, sound
 
 BATCH_ROWS = 4096
 SPOOL_BYTES = 1 << 20
+ARROW_SCHEMA = b"ARROW:schema"
+"""The key under which pyarrow keeps, in Parquet, the schema of what was written."""
 FILE_MAGIC = b"ARROW1"
 """Of an Arrow file, which has its table of contents at its end; a stream has none."""
 
@@ -150,6 +153,47 @@ class _Source(io.RawIOBase):
             message.check(lambda at, size: body[at : at + size], self.path)
             self._body = 0
         self._held = io.BytesIO(prefix + metadata + body)
+
+
+def batches_as_written(path: str) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of an Arrow stream in a file, empty ones too.
+
+    Raises:
+        DataError: if it is damaged, or has no end mark.
+    """
+    with _damage("arrow", path), open_input(path) as stream:
+        yield from _sound(_ended_stream(stream, path), path)
+
+
+def row_groups(path: str) -> Iterator[pa.RecordBatch]:
+    """Yield a batch for each row group of a Parquet file, empty ones too.
+
+    Raises:
+        DataError: if it is damaged.
+    """
+    with _damage("parquet", path), pq.ParquetFile(path) as file:
+        written = (file.metadata.metadata or {}).get(ARROW_SCHEMA)
+        schema = pa.ipc.read_schema(pa.py_buffer(b64decode(written))) if written else None
+        groups = map(file.read_row_group, range(file.num_row_groups))
+        yield from _sound((_one_batch(table, schema) for table in groups), path)
+
+
+def _one_batch(table: pa.Table, schema: pa.Schema | None) -> pa.RecordBatch:
+    """Return a table as a batch of the schema it was written by: Parquet has names of its own."""
+    table = table.cast(schema) if schema else table
+    columns = [column.combine_chunks() for column in table.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=table.schema)
+
+
+def _sound(batches: Iterator[pa.RecordBatch], path: str) -> Iterator[pa.RecordBatch]:
+    """Yield batches as they are, each looked over first."""
+    for batch in batches:
+        try:
+            checked_schema(batch.schema)
+            sound(batch)
+        except Unsound as error:
+            raise DataError(str(error), where=display_name(path)) from None
+        yield batch
 
 
 def parquet_metadata(path: str) -> dict[bytes, bytes]:

@@ -51,6 +51,10 @@ class Tally:
         for name, n in other.unmapped.items():
             self.miss(name, n)
 
+    def forget(self) -> None:
+        """Count anew: what was counted so far is another part's."""
+        Tally.__init__(self)
+
     def miss(self, name: str, n: int = 1) -> None:
         """Count a name that a map does not have."""
         _count(self.unmapped, name, n)

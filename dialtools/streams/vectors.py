@@ -25,9 +25,17 @@ import pyarrow as pa
 from dialtools.errors import DataError, nearest
 from dialtools.shown import cut, listed, quoted
 from dialtools.streams.bytesio import display_name, open_input
-from dialtools.streams.chunks import HEAD_BYTES, Chunk, chunks_of, read_records, records
+from dialtools.streams.chunks import (
+    HEAD_BYTES,
+    Chunk,
+    chunks_of,
+    read_chunks,
+    read_records,
+    records,
+)
 from dialtools.streams.formats import FORMATS, input_format
 from dialtools.streams.npy import BESIDE, read_matrix
+from dialtools.streams.parts import unfolded
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.rows import values
 
@@ -172,7 +180,7 @@ def read_embeddings(paths: Sequence[str]) -> Embeddings:
     """Read one or several embedding files (Parquet, Arrow, JSONL, .npy) as one.
 
     Args:
-        paths: files; `-`, or no path at all, is stdin.
+        paths: files, or folders of parts; `-`, or no path at all, is stdin.
 
     Raises:
         DataError: if a file has no vectors, files differ in their vectors, or there are no rows.
@@ -190,7 +198,7 @@ def embedding_parts(paths: Sequence[str]) -> Iterator[Embeddings]:
     Raises:
         DataError: as `read_embeddings`, but for files that differ, or hold no rows.
     """
-    for path in paths:
+    for path in unfolded(paths):
         with _opened(path) as (stream, kind):
             if FORMATS[kind].vectors:
                 yield _read_stream(stream, kind, path)
@@ -221,7 +229,9 @@ def _dimensions(embeddings: Embeddings) -> dict[str, int]:
 
 
 def _read_file(path: str) -> Embeddings:
-    """Read a file, or stdin; it is opened once, as a pipe can be."""
+    """Read a file, a folder of parts, or stdin; it is opened once, as a pipe can be."""
+    if (parts := unfolded([path])) != [path]:
+        return _of_chunks(read_chunks(parts), input_format(parts[0], None), display_name(path))
     with _opened(path) as (stream, kind):
         return _read_stream(stream, kind, path)
 

@@ -77,8 +77,8 @@ def test_a_value_that_cannot_be_read_says_what_is_allowed(values: dict, says: st
 HOW = """
     bounds cache checkpoint-every color config coordinates debug device dry-run export-episodes
     fail-if-worse fail-under jobs json memory metric on-error output overwrite plot print-config
-    quiet report resume save-book save-templates save-transform snapshot-every tensorboard threads
-    verbose
+    quiet report resume save-book save-templates save-transform shard snapshot-every tensorboard
+    threads verbose
 """
 
 

@@ -1,0 +1,81 @@
+"""dialtools gather - join the parts that --shard made into what one run makes
+
+  dialtools gather parts/ -o pairs.arrow
+  dialtools gather parts/1.arrow parts/2.arrow | dial-freq --unit record
+
+PART is a file that a command with --shard I/N wrote, or a folder of them.
+Each tells which part it is, of how many, and of which inputs, options and
+version: their order does not matter, and a part that is missing, there twice
+or of another run is refused.
+
+Out come the bytes of one run: of dial-pairs, dial-augment and dial-embed the
+parts one after another, of dial-freq the counts added up. The format is that
+of the parts; of Arrow parts, whose batches are those of one run, Parquet or
+npy can be made as well. A folder of parts need not be gathered to be read:
+the other commands take it for a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dialtools.cli._command import command
+from dialtools.cli._run import Run
+from dialtools.options import RunOptions, argument, restated
+from dialtools.streams.formats import EMBEDDING_FORMATS
+from dialtools.streams.options import OutputOptions
+
+if TYPE_CHECKING:
+    from dialtools.streams.parts import Whole
+
+
+@dataclass
+class GatherOptions(OutputOptions, RunOptions):
+    """Which parts, and where the whole goes."""
+
+    inputs: tuple[str, ...] = argument(metavar="PART", help="parts, or a folder of them")
+    to: str | None = restated(
+        OutputOptions, "to", choices=EMBEDDING_FORMATS, shown="by suffix, else that of the parts"
+    )
+
+
+@command(
+    GatherOptions,
+    memory="streams: a batch of a part; of counts what dial-freq takes",
+    name="dialtools gather",
+    reads_stdin=False,
+)
+def main(options: GatherOptions, run: Run) -> None:
+    from dialtools.errors import ConfigError
+    from dialtools.streams.atomic import refuse_existing
+    from dialtools.streams.parts import gathered
+    from dialtools.streams.tally import counted
+
+    if not options.inputs:
+        raise ConfigError("name the parts", hint="dialtools gather parts/*.arrow -o whole.arrow")
+    if options.output != "-":
+        refuse_existing(options.output, overwrite=options.overwrite)
+    whole = gathered(options.inputs)
+    with run.progress(len(whole.paths), "parts") as progress:
+        _write(whole, options, progress.advance)
+    run.close(f"{counted(len(whole.paths), 'part')} of {whole.facts['command']} joined")
+
+
+def _write(whole: Whole, options: GatherOptions, advance: Callable[[int], None]) -> None:
+    command = whole.facts["command"]
+    where: dict[str, Any] = {
+        "output": options.output,
+        "to": options.to,
+        "overwrite": options.overwrite,
+        "advance": advance,
+    }
+    if command == "dial-freq":
+        from dialtools.freq.parts import write_gathered
+
+        write_gathered(whole, **where)
+    else:
+        from dialtools.streams.join import join
+
+        join(whole, **where, vectors=command == "dial-embed")

@@ -1,0 +1,69 @@
+"""The shards of records that are this run's: all, or those of its part.
+
+A vector depends, in its last bits, on the texts that are encoded with it. So a part has whole
+shards of --shard-rows, as one run cuts them; it reads all records twice, to count them and to find
+its own, which takes little beside encoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from dialtools.corpora.read import read_records
+from dialtools.embed.embedder import Embedder, Record
+from dialtools.embed.model import Model
+from dialtools.embed.options import EmbedOptions
+from dialtools.streams.policy import Policy
+from dialtools.streams.spans import Elsewhere
+
+Seen = Callable[[Iterator[Record]], Iterator[Record]]
+
+
+class Mine:
+    """What a run embeds.
+
+    Attributes:
+        embedder: embeds it.
+    """
+
+    def __init__(
+        self, model: Model, options: EmbedOptions, policy: Policy, advance: Callable[[int], None]
+    ) -> None:
+        self.model, self.options = model, options
+        self.elsewhere = Elsewhere(policy)
+        self.policy = self.elsewhere if options.part else policy
+        self.embedder = Embedder(model, options, self.policy, advance)
+
+    def shards(self, seen: Seen = iter) -> Iterator[list[Record]]:
+        """Yield the shards.
+
+        Args:
+            seen: is given the records as they pass.
+        """
+        every = self.embedder.shards(seen(self._records(self.policy)))
+        yield from self._of_part(every) if self.options.part else every
+
+    def _records(self, policy: Policy) -> Iterator[Record]:
+        return read_records(self.options.inputs, format=self.options.from_, policy=policy)
+
+    def _of_part(self, every: Iterator[list[Record]]) -> Iterator[list[Record]]:
+        """Yield the part's shards; the first of all fixes the columns of all."""
+        assert self.options.part is not None
+        total = self._count()
+        mine = self.options.part.cut(total)
+        for number in range(mine.stop):
+            self.elsewhere.begun = number in mine
+            shard = next(every)
+            if number in mine:
+                yield shard
+            elif number == 0:
+                self.embedder.settle_types(shard)
+        if mine.stop == total:  # bad records may follow the last good one
+            self.elsewhere.begun = True
+            next(every, None)
+
+    def _count(self) -> int:
+        """Return how many shards there are."""
+        nobody = Elsewhere(self.policy)
+        embedder = Embedder(self.model, self.options, nobody, lambda texts: None)
+        return sum(1 for _ in embedder.shards(self._records(nobody)))

@@ -1,0 +1,149 @@
+"""The parts that --shard makes: each tells what it is a part of; together they are one run's.
+
+A part says so where every output tells what made it: a table in its metadata, JSON lines in
+`PART.job.json`, with the digest of the part. It is what one run would say, and `shard`: which part
+of how many. An input that a part does not touch is told without its digest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dialtools.errors import DataError
+from dialtools.shown import listed
+from dialtools.streams.atomic import witnessed
+from dialtools.streams.bytesio import as_text
+from dialtools.streams.formats import by_suffix
+from dialtools.streams.job import Description, changes
+from dialtools.streams.job_files import BESIDE, job_of_output, write_beside
+
+SHARD = "shard"
+OF_ONE = ("argv", "counts", "output", SHARD)
+"""What the parts of a run may differ in."""
+NO_PART = "dial-pairs, dial-freq, dial-augment and dial-embed --shard I/N make parts"
+
+
+class Part(NamedTuple):
+    """A file, and what it tells."""
+
+    path: str
+    facts: Description
+
+    @property
+    def number(self) -> int:
+        return self.facts[SHARD]["part"]
+
+    @property
+    def of(self) -> int:
+        return self.facts[SHARD]["of"]
+
+    def completed(self, digests: Mapping[int, str]) -> Part:
+        """Return the part with the digests of the inputs that others read."""
+        told: list[dict[str, Any]] = self.facts["inputs"]
+        known = [
+            {**file, "blake2b": file.get("blake2b", digests[n])} if n in digests else file
+            for n, file in enumerate(told)
+        ]
+        return self._replace(facts={**self.facts, "inputs": known})
+
+    def job(self) -> Description:
+        """Return what all parts of a run have in common."""
+        shared = {name: fact for name, fact in self.facts.items() if name not in OF_ONE}
+        of_all = {name: fact for name, fact in self.facts[SHARD].items() if name != "part"}
+        return {"files": {}, **shared, **of_all}
+
+
+class Whole(NamedTuple):
+    """All parts of a run in their order, and what the run would tell."""
+
+    paths: list[str]
+    facts: Description
+
+
+@contextmanager
+def telling_beside(output: str, facts: Callable[[], Mapping[str, Any]]) -> Generator[None]:
+    """Let an output written in this block have what it tells beside it, before it gets its name."""
+    final = Path(output)
+    with witnessed(final, lambda written: write_beside(final, written, facts())):
+        yield
+
+
+def unfolded(paths: Sequence[str]) -> list[str]:
+    """Return inputs with the parts of a run, in their order, in place of the folder of them.
+
+    Raises:
+        DataError: if a folder has parts, but not all of one run.
+    """
+    return [file for path in paths or ("-",) for file in _parts_in(path) or [path]]
+
+
+def _parts_in(path: str) -> list[str]:
+    if path == "-" or not Path(path).is_dir():
+        return []
+    files = sorted(file for file in Path(path).iterdir() if by_suffix(file.name))
+    found = [_part(str(file)) for file in files if file.is_file()]
+    parts = [part for part in found if part]
+    return _whole(parts, where=path).paths if parts else []
+
+
+def gathered(paths: Sequence[str]) -> Whole:
+    """Return the parts of one run in their order.
+
+    Args:
+        paths: files, or folders of them.
+
+    Raises:
+        DataError: if one is no part or is another run's, is there twice, or is missing.
+    """
+    parts: list[Part] = []
+    for path in unfolded(paths):
+        part = _part(path)
+        if part is None:
+            raise DataError("is no part, or has changed since", where=as_text(path), hint=NO_PART)
+        parts.append(part)
+    return _whole(parts, where=None)
+
+
+def _whole(parts: Sequence[Part], *, where: str | None) -> Whole:
+    """Check that parts are all of one run.
+
+    Args:
+        where: their folder, if they were found there.
+    """
+    digests = {
+        place: file["blake2b"]
+        for part in parts
+        for place, file in enumerate(part.facts["inputs"])
+        if "blake2b" in file
+    }
+    first, *others = [part.completed(digests) for part in parts]
+    for part in others:
+        if different := str(changes(first.job(), part.job())):
+            message = f"is of another run than {as_text(first.path)}: {different}"
+            raise DataError(message, where=as_text(part.path))
+    by_number: dict[int, str] = {}
+    for part in parts:
+        if other := by_number.get(part.number):
+            message = f"is part {part.number} of {part.of}, and so is {as_text(other)}"
+            raise DataError(message, where=as_text(part.path))
+        by_number[part.number] = part.path
+    missing = [str(n) for n in range(1, first.of + 1) if n not in by_number]
+    if missing:
+        raise DataError(f"not there: part {listed(missing)} of {first.of}", where=where)
+    facts = {name: value for name, value in first.facts.items() if name not in (SHARD, "output")}
+    return Whole([by_number[number] for number in sorted(by_number)], facts)
+
+
+def _part(path: str) -> Part | None:
+    """Return a part; None of what tells of none, or has changed since it told."""
+    told = path != "-" and not path.endswith(BESIDE)
+    facts = job_of_output(Path(path)) if told else None
+    try:
+        part = Part(path, facts or {})
+        inputs_told = all("name" in file for file in part.facts["inputs"])
+        return part if 0 < part.number <= part.of and inputs_told else None
+    except (KeyError, TypeError):
+        return None
