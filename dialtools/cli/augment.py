@@ -26,6 +26,8 @@ not clear what a value is, the dialogue is not filled.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from dialtools.augment.options import AugmentOptions
 from dialtools.cli._command import command
 from dialtools.cli._run import Run
@@ -37,8 +39,6 @@ from dialtools.cli._run import Run
     "the records wait on disk ($TMPDIR)",
 )
 def main(options: AugmentOptions, run: Run) -> None:
-    from contextlib import nullcontext
-
     from dialtools.augment.job import Augment
     from dialtools.streams.atomic import refuse_existing
     from dialtools.streams.formats import FORMATS

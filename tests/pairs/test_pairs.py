@@ -481,7 +481,7 @@ def test_numbers_have_least_values_and_some_options_only_change_how_a_run_goes()
     none = ("0", "-1")
     least = {"min_words": none, "min_turns": none, "follow": none, "jobs": ("1", "0")}
     check_least(PairOptions, least)
-    assert own_hows(PairOptions) == {"dry_run", "jobs"}
+    assert own_hows(PairOptions) == {"dry_run", "jobs", "shard"}
 
 
 def test_a_digest_of_a_pair_has_16_bytes_as_help_says():
