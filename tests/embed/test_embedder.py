@@ -301,7 +301,7 @@ def test_templates_that_are_none_and_a_layer_that_is_not_there_are_said(glove: s
 def test_the_plan_counts_what_would_be_done(embedder):
     made = embedder(shard_rows=2, dtype="float16")
     rows = [{"text1": "a", "text2": t, "n": 1} for t in ("a", "b", "b")]
-    assert plan(made, iter(records(*rows))) == {
+    assert plan(made, made.shards(records(*rows))) == {
         "rows": "3, in shards of 2: 2",
         "texts": "4 to encode (distinct within a shard), 0 tokens, 0 texts cut at 1073741824",
         "vectors": "text1_embedding, text2_embedding: 2 dimensions, float16, 0.0 MiB",
@@ -323,7 +323,7 @@ def test_the_plan_counts_tokens_and_cuts_of_an_encoder(embedder, monkeypatch: py
     advanced: list[int] = []
     made.advance = advanced.append
     rows = [{"text": "ab"}, {"text": "c"}, {"text": "ab"}, {"text": "defg"}] * 300
-    lines = plan(made, iter(records(*rows)))
+    lines = plan(made, made.shards(records(*rows)))
     assert lines["rows"] == "1,200, in shards of 2,000: 1"
     assert lines["texts"] == (
         "3 to encode (distinct within a shard), 7 tokens, 2 texts cut at 1073741824"
