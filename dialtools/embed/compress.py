@@ -38,7 +38,7 @@ class Compression:
         """Encode the templates.
 
         Raises:
-            ConfigError: if --align is asked of a model without the layer.
+            ConfigError: if --align is asked of a model without the layer, or of cut vectors.
             DataError: if the file has no templates.
         """
         self.options = options
@@ -51,6 +51,11 @@ class Compression:
                 hint="dial-train --method tadse --align makes one",
             )
         self.layer = None if options.align is False else layer
+        if self.layer is not None and settings.dimensions:
+            raise ConfigError(
+                "--dimensions: the model's alignment layer takes whole vectors",
+                hint="--no-align leaves it out",
+            )
         if options.templates:
             self.names = _templates(options.templates)
             items = [((name,), None) for name in self.names]

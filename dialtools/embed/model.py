@@ -12,6 +12,7 @@ from dialtools.encoder.device import choose_device, choose_precision
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.word_vectors import WordVectors
+from dialtools.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,11 @@ class Model:
 
 
 def load_model(options: EmbedOptions) -> Model:
-    """Load --model onto its device, and settle what options leave to the model and the machine."""
+    """Load --model onto its device, and settle what options leave to the model and the machine.
+
+    Raises:
+        ConfigError: for more --dimensions than its vectors have.
+    """
     device = choose_device(options.device)
     encoder: Encoder | WordVectors
     if Path(options.model).is_file():
@@ -43,11 +48,15 @@ def load_model(options: EmbedOptions) -> Model:
             max_length=options.max_length,
             trust_remote_code=options.trust_remote_code,
         ).to(device)
+    dimensions = None if options.transform else options.dimensions
+    if dimensions and dimensions > encoder.dimension:
+        raise ConfigError(f"--dimensions {dimensions}: vectors have {encoder.dimension}")
     settings = Settings(
         max_length=encoder.max_length,
         normalize=encoder.normalize if options.normalize is None else options.normalize,
         batch_tokens=options.batch_tokens or encoder.usual_batch_tokens,
         precision=choose_precision(options.precision, device),
         float16_round=options.float16_round,
+        dimensions=dimensions,
     )
     return Model(encoder, settings)

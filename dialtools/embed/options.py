@@ -67,6 +67,14 @@ class EmbedOptions(
     normalize: bool | None = option(
         None, help="scale vectors to length 1", shown="as the model says"
     )
+    dimensions: int | None = option(
+        None,
+        metavar="N",
+        parse=at_least(1),
+        help="keep the first N of a vector, which scaled vectors are scaled after; of whiten, the "
+        "first N of what it makes",
+        shown="all",
+    )
     dtype: str = option("float32", choices=("float32", "float16"), help="numbers of the vectors")
     max_length: int | None = option(
         None, metavar="N", parse=at_least(4), help="tokens of a text at most", shown="the model's"
@@ -95,14 +103,6 @@ class EmbedOptions(
         ),
     )
     whiten: bool = option(False, group="Transform", help="the same as --transform whiten")
-    dimensions: int | None = option(
-        None,
-        metavar="K",
-        parse=at_least(1),
-        group="Transform",
-        help="keep the first K of whiten",
-        shown="all",
-    )
     fit_on: str | None = option(
         None,
         metavar="FILE",
@@ -213,8 +213,8 @@ class EmbedOptions(
         for flag, value in of_kinds.items():
             if value and not fitted:
                 raise ConfigError(f"{flag} goes with --transform {'|'.join(KINDS)}")
-        if self.dimensions and self.transform != "whiten":
-            raise ConfigError("--dimensions goes with --transform whiten")
+        if self.dimensions and self.transform not in (None, "whiten"):
+            raise ConfigError("--dimensions goes with --transform whiten, or with none")
         if fitted and not self.fit_on and self.output == "-":
             raise ConfigError(
                 f"--transform {self.transform} is fitted to the whole input "

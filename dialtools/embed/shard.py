@@ -18,13 +18,14 @@ from dialtools.metrics.space import unit
 
 @dataclass(frozen=True)
 class Settings:
-    """How texts become vectors."""
+    """How texts become vectors; of each its first dimensions, all without a number."""
 
     max_length: int
     normalize: bool
     batch_tokens: int
     precision: str
     float16_round: bool
+    dimensions: int | None = None
 
 
 @dataclass
@@ -81,11 +82,12 @@ def encode_turns(
 
 
 def _finished(vectors: np.ndarray, settings: Settings) -> np.ndarray:
-    """Return vectors rounded and scaled as the settings say.
+    """Return vectors cut, rounded and scaled as the settings say.
 
     Raises:
         ModelError: if they are not finite.
     """
+    vectors = vectors[:, : settings.dimensions]
     if settings.float16_round:
         with np.errstate(over="ignore"):  # told below
             vectors = vectors.astype(np.float16).astype(np.float32)

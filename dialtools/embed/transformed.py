@@ -98,7 +98,7 @@ class Transform:
         """Return the vectors of an embedding file.
 
         Raises:
-            ConfigError: if they are of another model, or transformed already.
+            ConfigError: if they are of another model, or transformed or cut already.
         """
         source = read_embeddings([path])
         facts = making(source.metadata)
@@ -108,8 +108,9 @@ class Transform:
         if difference := transforms.difference(facts, self.space):
             raise ConfigError(f"its vectors are of {difference}", where=path, hint=hint)
         options = facts.get("options")
-        if isinstance(options, dict) and options.get("transform"):
-            raise ConfigError("its vectors are transformed already", where=path)
+        changed = ("transform", "dimensions")
+        if isinstance(options, dict) and any(options.get(name) for name in changed):
+            raise ConfigError("its vectors are transformed already, or cut", where=path)
         return iter(source.vectors.values())
 
 

@@ -125,6 +125,10 @@ def test_the_alignment_layer_is_for_templates_only(
     left = embed("--own-templates", "--no-align", at=tmp_path / "aligned")
     np.testing.assert_allclose(left.vector("template_embedding"), plain[1], atol=1e-6)
     assert "has no alignment layer" in embed("--own-templates", "--align", code=2)
+    short = ("--own-templates", "--dimensions", 8)
+    cut = embed(*short, "--no-align", at=tmp_path / "aligned").vector("template_embedding")
+    np.testing.assert_allclose(cut, unit(raw[:, :8]), atol=1e-6)
+    assert "takes whole vectors" in embed(*short, at=tmp_path / "aligned", code=2)
 
 
 @pytest.mark.parametrize(

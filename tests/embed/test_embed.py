@@ -14,7 +14,7 @@ import numpy as np
 import orjson
 import pytest
 
-from dialtools.streams.vectors import read_embeddings
+from dialtools.streams.vectors import making, read_embeddings
 
 ENV = {**os.environ, "OMP_NUM_THREADS": "1"}
 
@@ -59,6 +59,23 @@ def test_vectors_are_those_of_sentence_transformers_in_the_order_of_the_input(
     theirs = SentenceTransformer(minilm, device="cpu").encode(texts * 2)
     np.testing.assert_allclose(ours.matrix, theirs, atol=2e-6)
     assert ours.columns["id"] == list(range(96))
+
+
+@pytest.mark.parametrize("scaled", ["--normalize", "--no-normalize"])
+def test_the_first_dimensions_are_kept_and_scaled_after(scripts, minilm, corpus, tmp_path, scaled):
+    run = ("--model", minilm, "--limit", "12", scaled, corpus, "--resume", "-o")
+    whole, short = tmp_path / "whole.parquet", tmp_path / "short.parquet"
+    assert embed(scripts, *run, whole).returncode == 0
+    done = embed(scripts, *run, short, "--dimensions", "5")
+    assert b"12 rows, 12 texts encoded, 5 dimensions" in done.stderr
+    cut = read_embeddings([str(whole)]).matrix[:, :5]
+    lengths = np.linalg.norm(cut, axis=1, keepdims=True) if scaled == "--normalize" else 1
+    ours = read_embeddings([str(short)])
+    np.testing.assert_allclose(ours.matrix, cut / lengths, rtol=1e-5, atol=1e-7)
+    assert making(ours.metadata)["options"]["dimensions"] == 5
+    assert embed(scripts, *run, short, "--dimensions", "5").returncode == 0, "finished"
+    refused = embed(scripts, *run, short, "--dimensions", "6")
+    assert refused.returncode == 1 and b"--dimensions was 5, is 6" in refused.stderr
 
 
 @pytest.mark.shared

@@ -297,7 +297,7 @@ def test_a_transform_of_another_model_is_refused(embed: Embed, glove: Path, tmp_
             1,
             "texts.jsonl: not a fitted transform",
         ),
-        (("--dimensions", "2", "-o", "x.parquet"), 2, "--dimensions goes with --transform whiten"),
+        (("--dimensions", "9999", "-o", "x.parquet"), 2, "--dimensions 9999: vectors have "),
         (("--save-transform", "t", "-o", "x.parquet"), 2, "--save-transform goes with --transform"),
     ],
 )
