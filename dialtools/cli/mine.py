@@ -21,7 +21,7 @@ text has several vectors, its first counts.
 
 The search compares every context with every distinct response, in blocks:
 exact, and as slow as that is (300,000 pairs with 100,000 responses of 256
-dimensions: some 15 TFLOP, a minute or two of two cores).
+dimensions: some 15 TFLOP, three minutes of two cores).
 """
 
 from __future__ import annotations
