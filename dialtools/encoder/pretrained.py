@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from dialtools.encoder import panic
 from dialtools.encoder.sidefile import SideFile, as_json, stays_inside
 from dialtools.encoder.weights import a_few, describe_misfit
 from dialtools.errors import ModelError
@@ -42,6 +43,9 @@ OLD_BUFFERS = re.compile(r"(position_ids|token_type_ids|inv_freq|masked_bias|att
 """Constants that older versions of transformers kept among the weights."""
 ATTENTIONS = (None, "eager", "sdpa")
 """Implementations that a configuration may choose; others are fetched, as code."""
+
+RARE = "\ua66e"
+"""A letter of one manuscript: a word that a tokenizer does not know."""
 
 
 class Held(NamedTuple):
@@ -315,7 +319,8 @@ def check_tokenizer(tokenizer: Any, rows: int, folder: Path) -> None:
         raise ModelError(message, where=folder / "tokenizer_config.json")
     try:
         highest = max(tokenizer.get_vocab().values(), default=-1)
-        ids = tokenizer("a b", add_special_tokens=True)["input_ids"]
+        with panic.as_error():
+            ids = tokenizer(f"a b {RARE}", add_special_tokens=True)["input_ids"]
     except Exception as error:  # whatever tokenizers raises
         message = f"its tokenizer does not work: {first_line(error)}"
         raise ModelError(message, where=folder) from None

@@ -105,7 +105,7 @@ class Freq:
             spool: gets the inputs.
         """
         options = self.options
-        by_turn = options.unit == "turn" and not options.merge and not options.counts
+        by_turn = options.unit == "turn"  # of texts that tell theirs, as counts never do
         with Counting(
             memory=options.memory, threads=options.jobs, by_turn=by_turn, apart=options.summary
         ) as counting:

@@ -194,6 +194,30 @@ def test_a_damaged_tokenizer_is_told(static, tmp_path: Path):
         load_encoder(str(tmp_path))
 
 
+def test_a_tokenizer_that_fails_at_words_it_does_not_know_is_told(static, tmp_path: Path):
+    save(static, tmp_path, provenance={}, card="")
+    path = tmp_path / "tokenizer.json"
+    held = json.loads(path.read_text())
+    held["model"]["unk_token"] = "[NONE]"
+    path.write_text(json.dumps(held))
+    with pytest.raises(ModelError, match=r"does not work: .*Missing"):
+        load_encoder(str(tmp_path))
+
+
+def test_a_tokenizer_that_makes_its_library_panic_is_told_and_nothing_else(
+    static, tmp_path: Path, capfd: pytest.CaptureFixture
+):
+    save(static, tmp_path, provenance={}, card="")
+    path = tmp_path / "tokenizer.json"
+    both = [{"Sequence": {"id": name, "type_id": 0}} for name in "AB"]  # of two texts, given one
+    template = {"type": "TemplateProcessing", "single": both, "pair": both, "special_tokens": {}}
+    held = json.loads(path.read_text()) | {"post_processor": template}
+    path.write_text(json.dumps(held))
+    with pytest.raises(ModelError, match="its tokenizer does not work: index out of bounds"):
+        load_encoder(str(tmp_path))
+    assert capfd.readouterr().err == ""
+
+
 def test_it_has_one_pooling_and_no_layers(static, tmp_path: Path):
     save(static, tmp_path, provenance={}, card="")
     with pytest.raises(ConfigError, match="a static encoder averages"):

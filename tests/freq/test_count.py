@@ -78,6 +78,7 @@ def test_a_turn_counts_once_in_its_dialogue_and_again_in_every_other_dialogue_tu
     # what is no pair is a turn of its own
     alone = Texts(1, "1.jsonl", pa.array(["yes", "yes", "", "no"]))
     assert counted(parts[0], alone, by_turn=True) == {"yes": 5 + 2, "no": 1}
+    assert counted(parts[0], alone, alone, by_turn=True) == {"yes": 5 + 4, "no": 2}
 
 
 def test_pairs_after_records_of_another_kind_are_refused():
@@ -119,6 +120,15 @@ def test_a_count_that_is_broken_off_ends_at_once():
     with Counting(memory=MEMORY) as counting:
         pass
     assert counting.thread is None and not counting.folder.exists()
+
+
+def test_a_count_that_no_interruption_reaches_ends_with_what_it_was_fed():
+    with pytest.raises(KeyboardInterrupt), Counting(memory=MEMORY) as counting:
+        counting.connection = Mock(wraps=counting.connection)
+        counting.connection.interrupt.side_effect = lambda: None
+        counting.add(Texts(0, "said", pa.array(["a"])))
+        raise KeyboardInterrupt
+    assert not counting.thread.is_alive()
 
 
 def test_what_duckdb_says_is_told_in_one_line_of_ours():

@@ -12,7 +12,15 @@ from fuzz.models import tiny_model
 from fuzz.zygote import Ended, Zygote
 
 ROOT = Path(__file__).resolve().parents[2]
-NEEDS_TORCH = ("dial-train", "dial-embed", "dial-eval finetune", "dial-eval curve")
+NEEDS_TORCH = (
+    *("dial-train", "dial-embed", "dial-eval finetune", "dial-eval curve"),
+    "dialtools merge",
+)
+MODELS = {
+    "model": "--max-steps 0 --hidden 64 --layers 1 --vocab-size 300",
+    "static": "--max-steps 0 --hidden 64 --encoder static --vocab-size 300",
+}
+"""How the tiny models are made, which differ in what their folders hold."""
 NEEDS_SKLEARN = ("dial-eval",)
 ENVIRONMENT = {
     **{name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ},
@@ -40,11 +48,11 @@ class Outcome:
 
 
 class Bench:
-    """A folder to run cases in, a zygote for each kind of command, and the tiny model."""
+    """A folder to run cases in, a zygote for each kind of command, and the tiny models."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.work = folder, folder / "work"
-        self.temporary, self.model = folder / "tmp", folder / "model"
+        self.temporary = folder / "tmp"
         self.zygotes: dict[str, Zygote] = {}
 
     def run(self, case: Case) -> Outcome:
@@ -90,20 +98,19 @@ class Bench:
             self.zygotes[kind] = Zygote(kind)
         return self.zygotes[kind]
 
-    def make_model(self) -> Path:
-        """Return the folder of the tiny model; the first call trains it, no step long."""
-        if not self.model.is_dir():
+    def make_model(self, name: str = "model") -> Path:
+        """Return the folder of a tiny model; the first call trains it, no step long."""
+        model = self.folder / name
+        if not model.is_dir():
             pairs = "".join(f'{{"context": ["a {n}"], "response": "b {n}"}}\n' for n in range(40))
-            options = (
-                "--max-steps 0 --hidden 64 --layers 1 --vocab-size 300 --device cpu --threads 1"
-            )
-            words = [["dial-train"], options.split(), ["-o", "m"], ["in.jsonl"]]
-            self.model.parent.mkdir(parents=True, exist_ok=True)
+            options = f"{MODELS[name]} --device cpu --threads 1".split()
+            words = [["dial-train"], options, ["-o", "m"], ["in.jsonl"]]
+            self.folder.mkdir(parents=True, exist_ok=True)
             outcome = self.run(Case("model", words, {"in.jsonl": pairs.encode()}))
             if outcome.ended.status:
                 raise RuntimeError(outcome.stderr)
-            shutil.copytree(self.work / "m", self.model)
-        return self.model
+            shutil.copytree(self.work / "m", model)
+        return model
 
     def close(self) -> None:
         for zygote in self.zygotes.values():

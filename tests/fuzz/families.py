@@ -19,14 +19,19 @@ FAMILIES: dict[str, tuple[float, Callable[..., Case]]] = {
     "configs": (5, flags.configs),
     "models": (3, models.models),
     "suites": (2, models.suites),
+    "statics": (2, models.statics),
+    "vectors": (2, models.vectors),
+    "merges": (2, models.merges),
 }
 """How often each is drawn, and what draws it."""
+MODELS = {"models": "model", "statics": "static", "merges": "static"}
+"""The tiny model that a family changes."""
 
 
-def drawn_case(seed: str, number: int, model: Callable[[], Path], only: str = "") -> Case:
+def drawn_case(seed: str, number: int, model: Callable[[str], Path], only: str = "") -> Case:
     """Return the case of a number: the same for the same seed."""
     draw = Random(f"{seed}/{number}")
     shares = {name: share for name, (share, _) in FAMILIES.items() if only in ("", name)}
     family = draw.choices(list(shares), list(shares.values()))[0]
     make = FAMILIES[family][1]
-    return make(draw, str(model())) if family == "models" else make(draw)
+    return make(draw, str(model(MODELS[family]))) if family in MODELS else make(draw)

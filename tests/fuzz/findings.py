@@ -108,7 +108,7 @@ class Findings:
         self.bench.run(finding.case)
         home.mkdir(parents=True, exist_ok=True)
         if finding.case.model:
-            shutil.copytree(self.bench.model, self.folder / "model", dirs_exist_ok=True)
+            shutil.copytree(self.bench.make_model(), self.folder / "model", dirs_exist_ok=True)
         for name, content in finding.case.files.items():
             path = home / name
             path.parent.mkdir(parents=True, exist_ok=True)

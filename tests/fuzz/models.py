@@ -15,6 +15,24 @@ from fuzz.uses import Use
 
 TRAIN = "dial-train --model model --max-steps 1 --batch-size 4 --threads 1 --device cpu -o out/m"
 
+TRAIN_STATIC = f"{TRAIN} --encoder static"
+OF_A_FOLDER = (
+    *("dial-embed --model model --to jsonl", "dial-embed --model model -o out/e.parquet"),
+    *(TRAIN_STATIC, f"{TRAIN_STATIC} --method wmdc", TRAIN),
+)
+OF_A_FILE = tuple(line.replace("--model model", "--model words.txt") for line in OF_A_FOLDER)
+MERGED = ("start", "a", "b")
+WEIGHTS = ("", "*0.7", "*0.5", "*0", "*-1", "*0.5*0.5", "*1e300")
+ODD_WEIGHTS = ("*1e999", "*nan", "*", "**2", "*x", "*0x1", "* 1")
+MERGE_FLAGS = (
+    *("--choose-on pairs.jsonl", "--choose-on intents.jsonl,pairs.jsonl", "--choose-on none.jsonl"),
+    *("--grid 0,0.5", "--grid 1", "--grid nan", "--grid 0,0,0", "--dry-run", "--seed 3"),
+)
+ODD_LINES = (
+    *("", "one", "one two 3", "a nan 1 2", "a 1e999 0 0", "a 1 2 3 4 5 6 7 8", "\x00 1 2 3"),
+    *("3 4", "999999999999 4", "5 999999999999", "a 1,5 2 3", "a\xa0b 1 2 3", " 1 2 3", "a  1 2 3"),
+)
+
 MOST = 1000
 """Of what a suite asks for, be it ever so much."""
 
@@ -24,6 +42,62 @@ def tiny_model(folder: str) -> dict[str, bytes]:
     """Return the files of the tiny model."""
     paths = [path for path in Path(folder).rglob("*") if path.is_file()]
     return {f"model/{path.relative_to(folder)}": path.read_bytes() for path in sorted(paths)}
+
+
+def statics(draw: Random, folder: str) -> Case:
+    """A static model of which vectors, tokenizer or a side file are changed."""
+    case = encoding(draw, "statics", draw.choice(OF_A_FOLDER))
+    case.files |= (held := tiny_model(folder))
+    chosen = draw.sample(sorted(held), draw.choice((1, 1, 1, 2)))
+    case.files |= {name: changed_side(draw, name, held[name]) for name in chosen}
+    case.inputs = len(chosen)
+    return case
+
+
+def vectors(draw: Random) -> Case:
+    """A file of word vectors with odd lines, or damaged."""
+    case = encoding(draw, "vectors", draw.choice(OF_A_FILE))
+    size, rows = draw.choice((1, 3, 4, 50)), draw.choice((0, 1, 5, 40))
+    lines = [
+        " ".join([f"w{n}", *(f"{draw.uniform(-2, 2):.3f}" for _ in range(size))])
+        for n in range(rows)
+    ]
+    lines[:0] = [f"{rows} {size}"] if draw.random() < 0.4 else []
+    for _ in range(draw.choice((0, 1, 1, 2))):
+        odd = draw.choice((*ODD_LINES, *lines, " ".join(lines)))
+        lines.insert(draw.randint(0, len(lines)), odd)
+    content = draw.choice(("\n", "\n", "\r\n")).join([*lines, ""]).encode("utf-8")
+    case.files["words.txt"] = mutate.damaged(draw, content) if draw.random() < 0.5 else content
+    return case
+
+
+def encoding(draw: Random, family: str, command: str) -> Case:
+    """Return a case of a command that reads a few sound records and a model."""
+    use = Use(command, "pairs" if command.startswith("dial-train") else "utterances")
+    records = cases.drawn(draw, draw.choice(use.kinds.split()), 8)
+    case = cases.called(draw, family, use, "in.jsonl", cases.lines(draw, records, 0)[0])
+    case.model = False  # it brings its own
+    return case
+
+
+def merges(draw: Random, folder: str) -> Case:
+    """Models to add up: their folders, weights, and what they are chosen on."""
+    held = tiny_model(folder)
+    files = {
+        name.replace("model", model, 1): data for name, data in held.items() for model in MERGED
+    }
+    chosen = draw.sample(sorted(files), draw.choice((0, 1, 1, 2)))
+    files |= {name: changed_side(draw, name, files[name]) for name in chosen}
+    case = Case("merges", [["dialtools", "merge", "start"]], files, max(1, len(chosen)))
+    weights = WEIGHTS if draw.random() < 0.8 else ODD_WEIGHTS
+    named = draw.choice((["a"], *[MERGED[1:]] * 4, []))
+    case.words += [[name + draw.choice(weights)] for name in named]
+    case.words += [flag.split() for flag in draw.sample(MERGE_FLAGS, draw.choice((0, 0, 1, 2)))]
+    case.words.append(["-o", draw.choice((*["out/m"] * 9, "a", "start/x", "in.jsonl"))])
+    for kind, name in (("pairs", "pairs.jsonl"), ("labelled", "intents.jsonl")):
+        share = draw.choice((0, 0.1))
+        files[name] = cases.lines(draw, cases.drawn(draw, kind, 30), share)[0]
+    return case
 
 
 def models(draw: Random, folder: str) -> Case:

@@ -18,6 +18,10 @@ from pair_corpus import CITIES, FOODS, as_lines, dialogue, pair_records
 
 FRESH = "--vocab-size 300 --hidden 64 --layers 1 --threads 1 --device cpu"
 TRAIN = f"dial-train -q {FRESH} --batch-size 32 --lr 1e-3 --epochs 9 --checkpoint-every 7"
+STATIC = (
+    "dial-train -q --encoder static --hidden 64 --threads 1 --device cpu --batch-size 32"
+    " --epochs 9 --checkpoint-every 7"
+)
 EMBED = "dial-embed -q --model {in}/model --threads 1 --shard-rows 100"
 TUNE = "--epochs 3 --validate-every 2 --lr 1e-3 --device cpu --threads 1"
 
@@ -84,6 +88,19 @@ JOBS = {
         f"{TRAIN} --max-steps 20 --cache cache {{in}}/pairs.arrow -o model", RESUMED
     ),
     "train stdin": Job(f"{TRAIN} --max-steps 20 -o model", RESUMED, reads="pairs-480.jsonl"),
+    "static train": Job(f"{STATIC} --max-steps 40 {{in}}/pairs-480.jsonl -o model", RESUMED),
+    "static train keep best": Job(
+        f"{STATIC} --method wmdc --max-steps 30 --snapshot-every 10 --validation-share 0.2"
+        " --validate-every 8 --keep-best {in}/pairs.arrow -o model",
+        RESUMED,
+    ),
+    "static train of tokens": Job(
+        f"{STATIC} --model {{in}}/model --max-steps 20 --ema 0.9 {{in}}/pairs-480.jsonl -o model",
+        RESUMED,
+    ),
+    "static train stdin": Job(
+        f"{STATIC} --max-steps 20 -o model", RESUMED, reads="pairs-480.jsonl"
+    ),
     "finetune": Job(
         f"dial-eval finetune intent -q --model {{in}}/model --shots 1,2 --runs 3 {TUNE}"
         " {in}/intents.jsonl -o scores.jsonl",
