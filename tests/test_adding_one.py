@@ -41,7 +41,12 @@ from torch import Tensor
 
 
 def attract(
-    anchor_ND: Tensor, positive_ND: Tensor, *, temperature: float, excluded: Tensor | None = None
+    anchor_ND: Tensor,
+    positive_ND: Tensor,
+    *,
+    temperature: float,
+    excluded: Tensor | None = None,
+    negative_MD: Tensor | None = None,
 ) -> Tensor:
     """Return (N,) how far each anchor is from its positive, in units of the temperature."""
     return (1 - (anchor_ND * positive_ND).sum(1)) / temperature

@@ -13,7 +13,8 @@ numpy, pyarrow, torch, transformers, spacy nor sklearn (tests/test_floors.py):
    spacy, duckdb), are imported in the function that needs them.
 """
 
-import _signal  # built in; `signal` imports others first, for ten milliseconds
+# built in, but no stub has it; `signal` imports others first, for ten milliseconds
+import _signal  # pyright: ignore[reportMissingImports]
 import sys
 
 # A doorway that is opened by its script has nothing to clean up yet: until it listens

@@ -13,6 +13,8 @@ r"""dial-train - train a dialogue encoder on positive pairs
     | dial-train --method dialoguecse --negatives all -o matched/
   dial-train --resume -o dse/ --model bert-base-uncased pairs.arrow
   dial-train --dry-run --model bert-base-uncased pairs.arrow
+  dial-train --nproc 4 --model bert-base-uncased --batch-size 1024 pairs.arrow
+  torchrun --nproc-per-node 4 $(which dial-train) -o dse/ pairs.arrow
   dial-train --snapshot-every 200 -o run/ pairs.jsonl
 
 Pairs are {"context": [turns, oldest first], "response"}, as dial-pairs writes
@@ -47,10 +49,16 @@ part of the way from --model to them, which keeps more of what that model was
 good at; with both, a part of the way to the average. Validation, --keep-best
 and snapshots are of what would be saved at that step; steps and checkpoints
 go on from the last weights.
+
+--nproc N, or torchrun, lets several processes take each step: the batch is
+dealt out among them, its loss is over all of it, and the model is that of one
+process but for rounding. Where one ends, all do; --resume goes on with any
+number of them.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from dialtools.cli._command import command
@@ -72,12 +80,16 @@ MEMORY = (
 def main(options: TrainOptions, run: Run) -> None:
     from dialtools.encoder.guest import start_torch
 
-    start_torch(options.threads)  # before torch is imported, as its environment must be set by then
+    # before torch is imported, as its environment must be set by then
+    start_torch(options.threads, processes=options.nproc)
     from dialtools.streams.resume import claim
     from dialtools.train.gather import check_inputs
+    from dialtools.train.join import follows, together
     from dialtools.train.plan import dry_run
     from dialtools.train.run import begin, job_of
 
+    if follows():
+        return _follow(options)
     check_inputs(options)
     if options.dry_run:
         lines, run.skipped = dry_run(options, tell=run.warn, caution=run.caution)
@@ -87,10 +99,11 @@ def main(options: TrainOptions, run: Run) -> None:
         if work.finished:
             print(work.final)
             return run.close(work.finished)
-        training = begin(work, options, tell=run.warn)
-        run.skipped = training.skipped
-        run.info(training.size())
-        _take_steps(training, run)
+        with together(options.nproc) as ranks:
+            training = begin(work, options, tell=run.warn, ranks=ranks)
+            run.skipped = training.skipped
+            run.info(training.size())
+            _take_steps(training, run)
         training.save(config=run.config())
     if training.validation:
         run.warn(str(training.validation))
@@ -98,6 +111,17 @@ def main(options: TrainOptions, run: Run) -> None:
         run.caution(line)
     print(work.final)
     run.close(f"{work.final}: {training.summary()}")
+
+
+def _follow(options: TrainOptions) -> None:
+    """Take steps as another process says, which tells the user what there is to tell."""
+    from dialtools.train.follow import follow
+    from dialtools.train.join import deaf, together
+    from dialtools.train.ranks import LostRank
+
+    deaf()
+    with suppress(LostRank), together(options.nproc) as ranks:
+        follow(options, ranks)
 
 
 def _take_steps(training: Training, run: Run) -> None:

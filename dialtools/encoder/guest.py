@@ -13,14 +13,15 @@ ENVIRONMENT = {
 }
 
 
-def start_torch(threads: int | None) -> None:
+def start_torch(threads: int | None, *, processes: int = 1) -> None:
     """Import torch for the first time; what the user has set in the environment stays.
 
     Args:
         threads: of the CPU; torch's own choice without.
+        processes: that share them then.
     """
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     import torch
 
-    torch.set_num_threads(threads or torch.get_num_threads())
+    torch.set_num_threads(threads or max(1, torch.get_num_threads() // processes))

@@ -1,14 +1,22 @@
-"""A large batch in little memory: gradient caching, exact, dropout replayed (Gao et al. 2021)."""
+"""A large batch in little memory: gradient caching, exact, dropout replayed (Gao et al. 2021).
+
+What a micro-batch draws depends on the seed and its number alone: neither on whether it is encoded
+again, nor on which process encodes it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from dialtools.encoder.randomness import random_state, set_random_state
+from dialtools.train.ranks import ALONE, Ranks
+
+APART = 0x9E3779B1  # odd, so that the micro-batches of a step have seeds of their own
 
 
 def backward(
@@ -16,48 +24,56 @@ def backward(
     parts: Sequence[Any],
     loss: Callable[[Tensor], Tensor],
     *,
-    device: torch.device,
+    seed: int,
     cached: bool,
+    parameters: Iterable[nn.Parameter] = (),
+    ranks: Ranks = ALONE,
 ) -> Tensor:
     """Run forward over the parts of a batch, one loss over all, and backward.
 
     Args:
         encode: from a part to its (n, D) vectors.
         loss: from the vectors of all parts, in order, to a scalar.
-        device: where `encode` computes.
-        cached: keep no graph; after the loss encode each part again, with the same dropout, for its
-            gradients. Memory is then that of one part. Gradients are the same.
+        seed: of what is drawn on the way; torch's generators are left elsewhere.
+        cached: keep no graph; encode each part again after the loss, with the same dropout, for the
+            same gradients. Memory is then that of one part.
+        parameters: all that get gradients, of the encoder and of the loss.
+        ranks: the processes among which the parts are dealt out.
 
     Returns:
-        the loss, detached; gradients are added to the parameters.
+        the loss, detached; parameters have the same gradients in each process.
     """
-    if cached:
-        return _backward_twice(encode, parts, loss, device)
-    total = loss(torch.cat([encode(part) for part in parts]))
-    total.backward()
+    encoded = partial(_encoded, encode, parts, seed)
+    own = ranks.own(len(parts))
+    with torch.no_grad() if cached else nullcontext():
+        rows = [encoded(number) for number in own]
+    leaves, sizes = ranks.gathered([piece.detach() for piece in rows], len(parts))
+    torch.manual_seed(_seed_of(seed, 0))
+    total = loss(leaves.requires_grad_())
+    gradients = _gradients(total, leaves).split(sizes)
+    if ranks.rank:  # every process has those of the loss itself: they count once
+        for parameter in parameters:
+            parameter.grad = None
+    for number, piece in zip(own, rows, strict=True):
+        piece = encoded(number) if cached else piece
+        piece.backward(gradients[number].to(piece.dtype))
+    ranks.sum_gradients(parameters)
     return total.detach()
 
 
-def _backward_twice(
-    encode: Callable[[Any], Tensor],
-    parts: Sequence[Any],
-    loss: Callable[[Tensor], Tensor],
-    device: torch.device,
+def _encoded(
+    encode: Callable[[Any], Tensor], parts: Sequence[Any], seed: int, number: int
 ) -> Tensor:
-    """Run forward without graphs, backward to the vectors, then each part again for its weights."""
-    states: list[Any] = []
-    vectors: list[Tensor] = []
-    with torch.no_grad():
-        for part in parts:
-            states.append(random_state(device))
-            vectors.append(encode(part))
-    leaves = torch.cat(vectors).requires_grad_()
-    total = loss(leaves)
+    torch.manual_seed(_seed_of(seed, number + 1))
+    return encode(parts[number])
+
+
+def _gradients(total: Tensor, leaves: Tensor) -> Tensor:
     total.backward()
     assert leaves.grad is not None
-    gradients = leaves.grad.split([len(rows) for rows in vectors])
-    for part, state, gradient in zip(parts, states, gradients, strict=True):
-        set_random_state(device, state)
-        encode(part).backward(gradient)
-    # what draws next goes on as if parts were encoded once: the last was encoded from its state
-    return total.detach()
+    return leaves.grad
+
+
+def _seed_of(seed: int, number: int) -> int:
+    """Return 32 bits, as torch looks at no more on the CPU."""
+    return (seed + number * APART) % 2**32

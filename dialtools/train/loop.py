@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,7 @@ from dialtools.errors import ModelError
 from dialtools.train import gradcache, optimiser
 from dialtools.train.hyperparameters import Hyperparameters
 from dialtools.train.objectives.base import Batch, Objective, Part
+from dialtools.train.ranks import ALONE, LostRank, Ranks
 from dialtools.train.saved import Saved
 
 ACTIVATION_BUDGET = 2 << 30  # bytes of a batch's activations that `auto` keeps in memory
@@ -62,6 +64,7 @@ class Trainer:
     Args:
         max_steps: take so many steps whatever the epochs; None goes by the epochs.
         grad_cache: `on`, `off`, or `auto`: encode a batch twice if it would need much memory.
+        ranks: the processes that take each step together.
     """
 
     def __init__(
@@ -72,7 +75,9 @@ class Trainer:
         precision: str,
         grad_cache: str,
         max_steps: int | None,
+        ranks: Ranks = ALONE,
     ) -> None:
+        self.ranks = ranks
         self.objective = objective
         self.setting = objective.setting
         self.encoder = objective.setting.encoder
@@ -92,6 +97,8 @@ class Trainer:
             head_multiplier=values.head_lr_multiplier,
             weight_decay=values.weight_decay,
         )
+        modules = (self.encoder, objective)
+        self.parameters = [p for module in modules for p in module.parameters() if p.requires_grad]
         self.saved = Saved(self.encoder, decay=values.ema, share=values.merge_with_start)
         self.step = 0
 
@@ -105,12 +112,17 @@ class Trainer:
         with ThreadPoolExecutor(1) as ahead:
             # a batch is made while the one before is learnt from, on another core
             coming = ahead.submit(self._batch, self.step)
-            while self.step < self.total:
-                started = time.monotonic()
-                batch = coming.result()
-                assert batch is not None
-                coming = ahead.submit(self._batch, self.step + 1)
-                yield self._one_step(batch, started)
+            try:
+                while self.ranks.go(self.step < self.total):
+                    started = time.monotonic()
+                    batch = coming.result()
+                    assert batch is not None
+                    coming = ahead.submit(self._batch, self.step + 1)
+                    yield self._one_step(batch, started)
+            except GeneratorExit:  # the caller goes no further, and so does no other process
+                with suppress(LostRank):
+                    self.ranks.go(False)
+                raise
 
     def _batch(self, step: int) -> Batch | None:
         """Return the batch of a step; none after the last."""
@@ -129,13 +141,16 @@ class Trainer:
         self.optimiser.zero_grad(set_to_none=True)
         figures: dict[str, float] = {}
         # Dropout depends on seed and step alone, so that resume is exact.
-        with seeded(seed_of_step(self.setting.seed, self.step), self.encoder.device):
+        seed = seed_of_step(self.setting.seed, self.step)
+        with seeded(seed, self.encoder.device):
             loss = gradcache.backward(
                 self._encode,
                 batch.parts,
                 lambda rows: self.objective.nested_loss(rows, batch, figures),
-                device=self.encoder.device,
+                seed=seed,
                 cached=self.cached(batch),
+                parameters=self.parameters,
+                ranks=self.ranks,
             )
         value = float(loss)
         if not np.isfinite(value):
@@ -167,7 +182,7 @@ class Trainer:
             return self.grad_cache == "on"
         floats = batch.padded * self.encoder.floats_a_token
         float_bytes = 2 if self.precision == "bfloat16" else 4
-        return floats * float_bytes > ACTIVATION_BUDGET
+        return floats * float_bytes / self.ranks.size > ACTIVATION_BUDGET
 
 
 def seed_of_step(seed: int, step: int) -> int:

@@ -212,6 +212,15 @@ class ProgressOptions:
         help="replace a model directory that exists",
         how=True,
     )
+    nproc: int = option(
+        1,
+        metavar="N",
+        parse=at_least(1),
+        group="Engine",
+        help="processes of this machine that take each step together, one a GPU or a share of the "
+        "cores; the batch stays as it is. Under torchrun those that it starts",
+        how=True,
+    )
     dry_run: bool = option(False, **DRY_RUN)
     quiet: bool = restated(RunOptions, "quiet", help="say nothing but errors and warnings")
     cache: str | None = option(

@@ -27,6 +27,7 @@ from dialtools.train.options import (
     objective_entry,
     objective_options,
 )
+from dialtools.train.ranks import ALONE, Ranks
 from dialtools.train.start import STATIC, TRANSFORMER
 
 TOKENIZER_TEXTS = 100_000
@@ -102,24 +103,21 @@ def _fresh(directory: Path, options: TrainOptions) -> Encoder:
 
 
 def build_trainer(
-    encoder: Encoder, store: Store, pairs: np.ndarray, options: TrainOptions
+    encoder: Encoder, store: Store, pairs: np.ndarray, options: TrainOptions, ranks: Ranks = ALONE
 ) -> Trainer:
     """Put encoder and objective on the device, and settle lengths and precision."""
     values, special = hyperparameters(options), objective_options(options)
     device = choose_device(options.device)
     precision = choose_precision(options.precision, device)
     roles = _ready_to_join(encoder, special, turns=store.window[pairs].max(), seed=options.seed)
+    turns = store.counts["longest_window"]
     lengths = settle_lengths(
-        encoder,
-        response=values.max_length,
-        context=options.context_max_length,
-        turns=store.counts["longest_window"],
+        encoder, response=values.max_length, context=options.context_max_length, turns=turns
     )
     encoder.max_length = max(encoder.max_length, lengths.context, lengths.response)
     if values.freeze:
         encoder.freeze(values.freeze)
     encoder.to(device)
-
     setting = Setting(
         encoder=encoder,
         store=store,
@@ -127,10 +125,10 @@ def build_trainer(
         options=special,
         seed=options.seed,
         lengths=lengths,
-        max_tokens=options.micro_batch_tokens or encoder.usual_batch_tokens,
         role_tokens=roles,
         model=options.model,
         precision=precision,
+        **_micro_batches(encoder, options, ranks),
     )
     objective = objective_entry(options).load()(setting).to(device)
     return Trainer(
@@ -139,7 +137,15 @@ def build_trainer(
         precision=precision,
         grad_cache=options.grad_cache,
         max_steps=options.max_steps,
+        ranks=ranks,
     )
+
+
+def _micro_batches(encoder: Encoder, options: TrainOptions, ranks: Ranks) -> dict[str, int]:
+    """Return how large a micro-batch is: as large as is said, whoever encodes it."""
+    said = options.micro_batch_tokens
+    tokens = said or encoder.usual_batch_tokens
+    return {"max_tokens": tokens, "processes": 1 if said else ranks.size}
 
 
 def _ready_to_join(

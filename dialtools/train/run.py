@@ -28,10 +28,12 @@ from dialtools.streams.provenance import Inputs
 from dialtools.streams.resume import Work
 from dialtools.streams.tally import counted
 from dialtools.train import checkpoint, gather, save, steplog
+from dialtools.train.follow import lead
 from dialtools.train.forecast import Forecast
 from dialtools.train.loop import NotFinite, Step, Trainer
 from dialtools.train.options import TrainOptions
 from dialtools.train.prepare import build_trainer
+from dialtools.train.ranks import ALONE, Ranks
 from dialtools.train.validate import Validation, drawn, validation_scores, validations_left
 
 NAN_BATCH = "nan-batch.jsonl"
@@ -226,10 +228,13 @@ class Training:
                 )
 
 
-def begin(work: Work, options: TrainOptions, *, tell: Callable[[str], None]) -> Training:
+def begin(
+    work: Work, options: TrainOptions, *, tell: Callable[[str], None], ranks: Ranks = ALONE
+) -> Training:
     """Read the pairs and the encoder, and go on from the checkpoint if the working folder has one.
 
     Args:
+        ranks: the processes that take the steps, which this one leads.
         tell: is given what the user should know before the steps begin, a line at a time.
     """
     gathered = gather.gather(
@@ -245,10 +250,13 @@ def begin(work: Work, options: TrainOptions, *, tell: Callable[[str], None]) -> 
         validation = Validation(store, drawn(pairs))
     training = Training(
         work=work,
-        trainer=build_trainer(gathered.encoder, gathered.store, gathered.train, options),
+        trainer=build_trainer(
+            gathered.encoder, gathered.store, gathered.train, options, ranks=ranks
+        ),
         options=options,
         validation=validation,
         skipped=gathered.skipped,
     )
     training.restore()
+    lead(training.trainer, work.folder.absolute())
     return training

@@ -76,9 +76,9 @@ def test_a_value_that_cannot_be_read_says_what_is_allowed(values: dict, says: st
 
 HOW = """
     bounds cache checkpoint-every color config coordinates debug device dry-run export-episodes
-    fail-if-worse fail-under jobs json memory metric on-error output overwrite plot print-config
-    quiet report resume save-book save-templates save-transform shard snapshot-every tensorboard
-    threads verbose
+    fail-if-worse fail-under jobs json memory metric nproc on-error output overwrite plot
+    print-config quiet report resume save-book save-templates save-transform shard
+    snapshot-every tensorboard threads verbose
 """
 
 
@@ -112,8 +112,8 @@ TAKEN = {  # of the probes, by what they are tried on
         range-min seed snapshot-every threads
         train-seed validate-every window""",
     "1 2 3 4 5": """batch batch-size checkpoint-every context-turns dimensions epochs jobs layers
-        mask-most matryoshka max-words min-count neighbours num-negatives patience positives
-        range-max runs shard-rows shots top top-k
+        mask-most matryoshka max-words min-count neighbours nproc num-negatives patience
+        positives range-max runs shard-rows shots top top-k
         under-tokens validate-every window""",
     "2 3 4 5": "batch-size candidates most",
     "4 5": "context-max-length max-length response-max-length",

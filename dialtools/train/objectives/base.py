@@ -34,6 +34,7 @@ class Setting(Generic[OptionsT]):
         role_tokens: with speaker tokens, the id for an unknown, a user's and a system's turn.
         model: where the encoder was loaded from; None for a fresh one.
         precision: in which the encoder computes.
+        processes: among which the micro-batches of a batch are dealt out.
     """
 
     encoder: Encoder
@@ -46,6 +47,7 @@ class Setting(Generic[OptionsT]):
     role_tokens: tuple[int, int, int] | None = None
     model: str | None = None
     precision: str = "float32"
+    processes: int = 1
 
     @property
     def special(self) -> SpecialTokens:
@@ -134,7 +136,8 @@ class Objective(nn.Module, Generic[OptionsT]):
     def batches(self, sequences: Sequence[np.ndarray], pairs: np.ndarray, extra: Any) -> Batch:
         """Return a batch of token sequences, cut into micro-batches of like length."""
         sizes = np.fromiter((len(s) for s in sequences), np.int64, len(sequences))
-        groups = token_batches(sizes, max_tokens=self.setting.max_tokens)
+        share = -(-int(sizes.sum()) // self.setting.processes)
+        groups = token_batches(sizes, max_tokens=min(self.setting.max_tokens, share))
         place = np.empty(len(sequences), np.int64)
         place[np.concatenate(groups)] = np.arange(len(sequences))
         parts = [pad([sequences[i] for i in group], self.setting.special) for group in groups]

@@ -1,0 +1,93 @@
+"""How the processes of a run find each other: started by --nproc, or by torchrun."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import dialtools
+from dialtools.train.ranks import ALONE, Ranks, Together
+
+PLACE = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+"""What torchrun tells each process that it starts, and --nproc does too."""
+COMMAND = "from dialtools.cli.train import main; main()"
+
+
+def place() -> tuple[int, int] | None:
+    """Return the rank and the processes of the run that this one was started for, if it was."""
+    if not all(name in os.environ for name in PLACE):
+        return None
+    return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+
+
+def follows() -> bool:
+    """Tell whether this process follows another one's lead."""
+    here = place()
+    return here is not None and here[0] > 0
+
+
+@contextmanager
+def together(processes: int) -> Generator[Ranks]:
+    """Yield this process's place in its run; those that it starts end with it.
+
+    Args:
+        processes: of --nproc, which torchrun's own replace.
+
+    Raises:
+        LostRank: if another does not come.
+    """
+    here = place()
+    if here is None and processes < 2:
+        yield ALONE
+        return
+    started: list[subprocess.Popen[bytes]] = []
+    if here is None:
+        here = 0, processes
+        os.environ |= {**_address(), "RANK": "0", "WORLD_SIZE": str(processes), "LOCAL_RANK": "0"}
+        started = [_start(rank) for rank in range(1, processes)]
+    rank, size = here
+    try:
+        yield Together(rank=rank, size=size, local=int(os.environ.get("LOCAL_RANK", rank)))
+    finally:
+        import torch.distributed as dist
+
+        if dist.is_initialized():
+            dist.destroy_process_group()
+        for process in started:
+            process.kill()
+            process.wait()
+        if started:
+            for name in (*PLACE, "LOCAL_RANK"):
+                os.environ.pop(name, None)
+
+
+def deaf() -> None:
+    """Let signals pass: who leads hears them, and says when to stop."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _start(rank: int) -> subprocess.Popen[bytes]:
+    """Start this command again as another process of the run."""
+    home = str(Path(dialtools.__file__).parents[1])
+    paths = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH")]))
+    own = {"RANK": str(rank), "LOCAL_RANK": str(rank), "PYTHONPATH": paths}
+    environment: Mapping[str, str] = {**os.environ, **own}
+    # -P: a file in the folder at hand is no module of ours
+    command = [sys.executable, "-P", "-c", COMMAND, *sys.argv[1:]]
+    return subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+
+
+def _address() -> dict[str, str]:
+    """Return a free port of this machine."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(probe.getsockname()[1])}
