@@ -87,7 +87,7 @@ def called(
     case.words += use.drawn_flags(draw) if not sound else []
     if "folder" in use.command:
         case.files[f"folder/{name}"] = case.files.pop(name)
-    elif use.command.split()[0] == "dialtools":
+    elif use.command == "dialtools formats":
         pass
     elif use.reads_records and draw.random() < 0.15:
         case.stdin = name

@@ -160,6 +160,7 @@ def embedded(draw: Random, number: int, *fields: str) -> Record:
         "acts": [draw.choice(("inform", "request"))],
         "score": float(draw.randint(0, 5)),
         "tokens": draw.randint(1, 40),
+        "context": text(draw),
         "response": text(draw),
         "text1": draw.choice(("yes", "no", "ok")),
         "text2": text(draw),

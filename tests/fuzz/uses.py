@@ -187,10 +187,9 @@ USES = (
         weight=0.1,
     ),
     Use(
-        "dialtools mine --relative-margin none --embeddings {side}",
+        "dialtools mine --relative-margin none --embeddings in.jsonl",  # a vector of each text
         "pair_embeddings",
         "--to arrow|--sampling-strategy random|--range-min 2|--absolute-margin 0.1 --min-score 0",
-        sides="pair_embeddings",
         weight=0.5,
     ),
     Use("dialtools formats", "rows", "--json|--kind dialogues", weight=0.1),
