@@ -14,7 +14,6 @@ r"""dial-train - train a dialogue encoder on positive pairs
   dial-train --resume -o dse/ --model bert-base-uncased pairs.arrow
   dial-train --dry-run --model bert-base-uncased pairs.arrow
   dial-train --nproc 4 --model bert-base-uncased --batch-size 1024 pairs.arrow
-  torchrun --nproc-per-node 4 $(which dial-train) -o dse/ pairs.arrow
   dial-train --snapshot-every 200 -o run/ pairs.jsonl
 
 Pairs are {"context": [turns, oldest first], "response"}, as dial-pairs writes

@@ -40,6 +40,8 @@ embed --per turn chats.jsonl -o turns.parquet
 embed --field history dstc2_acts.jsonl -o dstc2.parquet
 embed --field history+response --tokens citod.jsonl -o ic-tod.parquet
 cp ic-tod.parquet decode.parquet
+embed --field context,response pairs.arrow -o v.parquet
+for name in vectors texts; do cp v.parquet $name.parquet; done
 for name in jddc sick snli triplets; do embed $name.jsonl -o $name.parquet; done
 
 mkdir -p parts

@@ -181,7 +181,7 @@ name = "Many runs"
 file = "one"
 settings = ["1-shot", "5-shot"]
 metrics = ["accuracy"]
-options = { runs = 3000 }
+options = { runs = 1000, shots = [1, 2, 3, 4, 5] }
 """
 
 

@@ -39,13 +39,22 @@ RUN = ("--method", "wmdc", "--batch-size", 32, "--max-steps", 8)
 N, D = 9, 6
 
 
+class Learner(SimpleNamespace):
+    """What a loss asks of its objective, without an encoder."""
+
+    _windows, _excluded = Contrast._windows, Contrast._excluded
+
+
 def objective(window: list[int], weight: np.ndarray, head: heads.PerWindow) -> SimpleNamespace:
     """What of an objective its loss looks at: N pairs, no encoder."""
-    options = SimpleNamespace(mask_false_negatives=False, temperature=0.05, batches="mixed")
+    options = SimpleNamespace(
+        mask_false_negatives=False, temperature=0.05, batches="mixed", guide_floor=1.0, hold=0.0
+    )
     setting = SimpleNamespace(
         options=options, store=SimpleNamespace(window=np.array(window, np.int64))
     )
-    return SimpleNamespace(
+    return Learner(
+        start=None,
         head=head,
         setting=setting,
         weights=weight,

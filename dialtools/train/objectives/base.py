@@ -136,8 +136,10 @@ class Objective(nn.Module, Generic[OptionsT]):
     def batches(self, sequences: Sequence[np.ndarray], pairs: np.ndarray, extra: Any) -> Batch:
         """Return a batch of token sequences, cut into micro-batches of like length."""
         sizes = np.fromiter((len(s) for s in sequences), np.int64, len(sequences))
-        share = -(-int(sizes.sum()) // self.setting.processes)
-        groups = token_batches(sizes, max_tokens=min(self.setting.max_tokens, share))
+        most, processes = self.setting.max_tokens, self.setting.processes
+        if processes > 1:
+            most = min(most, -(-int(sizes.sum()) // processes))
+        groups = token_batches(sizes, max_tokens=most)
         place = np.empty(len(sequences), np.int64)
         place[np.concatenate(groups)] = np.arange(len(sequences))
         parts = [pad([sequences[i] for i in group], self.setting.special) for group in groups]
