@@ -6,7 +6,7 @@ again, nor on which process encodes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
@@ -26,7 +26,7 @@ def backward(
     *,
     seed: int,
     cached: bool,
-    parameters: Iterable[nn.Parameter] = (),
+    parameters: Sequence[nn.Parameter] = (),
     ranks: Ranks = ALONE,
 ) -> Tensor:
     """Run forward over the parts of a batch, one loss over all, and backward.

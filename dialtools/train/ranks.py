@@ -8,7 +8,7 @@ gradient of one process. Rank 0 leads: it alone reads the pairs, writes, and say
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -21,6 +21,10 @@ from dialtools.errors import DialError
 
 PATIENCE = timedelta(days=7)
 """A leader may spool for hours before it needs the others; one that dies is noticed at once."""
+
+
+NONE, DENSE, SPARSE = range(3)
+"""What gradient of a parameter a process has, the more general last."""
 
 
 class LostRank(DialError):
@@ -50,7 +54,7 @@ class Ranks:
         """
         return torch.cat(list(pieces)), [len(piece) for piece in pieces]
 
-    def sum_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
+    def sum_gradients(self, parameters: Sequence[nn.Parameter]) -> None:
         """Add up the gradients of all processes, in each of them."""
 
     def go(self, goes: bool = True) -> bool:
@@ -110,22 +114,17 @@ class Together(Ranks):
         dist.all_gather(everyone, padded)
         return [rows[:size] for rows, size in zip(everyone, sizes, strict=True)]
 
-    def sum_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
+    def sum_gradients(self, parameters: Sequence[nn.Parameter]) -> None:
         with _noticed():
-            for parameter in parameters:
-                self._sum_gradient(parameter)
-
-    def _sum_gradient(self, parameter: nn.Parameter) -> None:
-        gradient = parameter.grad
-        is_sparse = gradient is not None and gradient.is_sparse
-        kinds = torch.tensor([gradient is not None, is_sparse], dtype=torch.int64)
-        dist.all_reduce(kinds, dist.ReduceOp.MAX)
-        if kinds[1]:
-            parameter.grad = self._sum_rows(parameter)
-        elif kinds[0]:
-            if gradient is None:
-                gradient = parameter.grad = torch.zeros_like(parameter)
-            dist.all_reduce(gradient)
+            kinds = torch.tensor([_kind(parameter.grad) for parameter in parameters])
+            dist.all_reduce(kinds, dist.ReduceOp.MAX)
+            for parameter, kind in zip(parameters, kinds.tolist(), strict=True):
+                if kind == SPARSE:
+                    parameter.grad = self._sum_rows(parameter)
+                elif kind == DENSE:
+                    if parameter.grad is None:
+                        parameter.grad = torch.zeros_like(parameter)
+                    dist.all_reduce(parameter.grad)
 
     def _sum_rows(self, parameter: nn.Parameter) -> Tensor:
         """Return the sum of gradients of some rows of a table."""
@@ -158,6 +157,12 @@ class Together(Ranks):
         with _noticed():
             for tensor in module.state_dict().values():
                 dist.broadcast(tensor, src=0)
+
+
+def _kind(gradient: Tensor | None) -> int:
+    if gradient is None:
+        return NONE
+    return SPARSE if gradient.is_sparse else DENSE
 
 
 @contextmanager
