@@ -84,6 +84,7 @@ def test_a_mixed_order_is_of_the_seed_and_the_pairs_named():
     assert [len(batch) for batch in epoch(0)] == [3, 3]
     assert {pair for batch in epoch(0) for pair in batch} <= set(pairs.tolist())
     assert epoch(-1) == epoch(2**64 - 1), "a seed is 64 bits"
+    assert epoch(2**64 - 1) != epoch(2**64 - 2), "and the last of them counts"
 
 
 def test_few_pairs_are_one_batch():

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from dialtools.train.draws import generator
+
 
 def epoch_order(n: int, *, seed: int, epoch: int, stream: int) -> np.ndarray:
     """Return the (n,) order of an epoch; streams of one epoch are independent."""
-    bits = np.random.Philox(key=[seed & (2**64 - 1), epoch], counter=[0, 0, 0, stream])
-    return np.random.Generator(bits).permutation(n)
+    return generator(seed, epoch, stream=stream).permutation(n)
 
 
 def steps_per_epoch(n: int, batch_size: int) -> int:

@@ -13,6 +13,7 @@ from dialtools.encoder.randomness import seeded
 from dialtools.encoder.weights import fill
 from dialtools.errors import ModelError
 from dialtools.train.data.collate import responses
+from dialtools.train.draws import generator
 from dialtools.train.objectives.base import Batch, Objective, Part, Setting
 from dialtools.train.objectives.catalog import MaskedWordsOptions
 
@@ -59,8 +60,7 @@ class MaskedWords(Objective[MaskedWordsOptions]):
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Choose words of each text and hide them; which, depends on seed and step alone."""
         s = self.setting
-        bits = np.random.Philox(key=[s.seed & (2**64 - 1), step], counter=[0, 0, 0, STREAM])
-        draw = np.random.Generator(bits)
+        draw = generator(s.seed, step, stream=STREAM)
         tokenizer = s.encoder.tokenizer
         sequences: list[np.ndarray] = []
         truth: list[np.ndarray] = []

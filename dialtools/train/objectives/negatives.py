@@ -9,6 +9,7 @@ import numpy as np
 from dialtools.errors import DataError
 from dialtools.train.data.collate import named_negatives
 from dialtools.train.data.store import Store
+from dialtools.train.draws import generator
 
 TRIES = 50  # rounds of drawing before giving up: a pool of few distinct responses repeats itself
 STREAM = 1 << 40  # of the random numbers of a step; epochs' orders use streams below
@@ -56,8 +57,7 @@ class Negatives:
         Raises:
             DataError: if the pairs do not have K such responses.
         """
-        bits = np.random.Philox(key=[self.seed & (2**64 - 1), step], counter=[0, 0, 0, STREAM])
-        draw = np.random.Generator(bits)
+        draw = generator(self.seed, step, stream=STREAM)
         return np.stack([self._draw_for(int(pair), draw) for pair in pairs])
 
     def _draw_for(self, pair: int, draw: np.random.Generator) -> np.ndarray:
