@@ -42,10 +42,16 @@ class Running:
     caller: socket.socket
 
     def signal(self) -> bool:
-        """Pass on the caller's signals; if the caller is gone, end the command and return False."""
+        """Pass on the caller's signals; if the caller is gone, return False with the command dead.
+
+        It is not reaped here: that its end is awaited makes a killed command one that holds no lock
+        and writes no more when the next one starts.
+        """
         numbers = self.caller.recv(16)
         for number in numbers or [signal.SIGKILL]:
             os.kill(self.process, number)
+        if not numbers:
+            os.waitid(os.P_PID, self.process, os.WEXITED | os.WNOWAIT)
         return bool(numbers)
 
     def report(self) -> None:
@@ -69,8 +75,8 @@ class Server:
     def serve(self) -> list[str]:
         """Answer calls for ever; returns only in a forked command, with its arguments."""
         while True:
-            ready, _, _ = select.select([self.listener.fileno(), *self.watched], [], [])
-            for descriptor in ready:
+            ready, _, _ = select.select([*self.watched, self.listener.fileno()], [], [])
+            for descriptor in ready:  # the listener last: who was killed is dead before a next call
                 if descriptor == self.listener.fileno():
                     if arguments := self.answer(self.listener.accept()[0]):
                         return arguments
