@@ -10,7 +10,7 @@ import orjson
 
 from dialtools.augment.options import AugmentOptions
 from dialtools.augment.tagger import BATCH, Tagger
-from dialtools.corpora.dialogues import TURN_KEYS, dialogue
+from dialtools.corpora.dialogues import TURN_KEYS, dialogue, field_of_turns
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord
 from dialtools.corpora.read import record_chunks
 from dialtools.corpora.utterances import Span, apart, slots, utterance
@@ -100,7 +100,7 @@ def _item(
     key = next((name for name in TURN_KEYS if name in record), None)
     if key is not None:
         texts = dialogue(record).texts  # checks the turns
-        pairs = zip(record[key], texts, strict=True)
+        pairs = zip(field_of_turns(record)[1], texts, strict=True)
         turns = [_turn(turn, text, i) for i, (turn, text) in enumerate(pairs)]
         rest = {name: value for name, value in record.items() if name != key}
         return Item(where, rest, turns, dialogue=True)

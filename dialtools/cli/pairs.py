@@ -30,11 +30,16 @@ and so on) since 1970; in which order a spreadsheet writes day and month,
 recognised; Windows' own code page needs --encoding cp1252. A row without text
 is no turn.
 
-A list `messages` with an assistant, or with a system at its start only, is a
-chat with a language model. The assistant is the speaker `system`.
-Instructions (system, developer), tools and messages without text are left out
-and told at the end; texts in parts are joined. A role that --speaker-map
-names (system=prompt) is a speaker like any other.
+Records stand one a line, or in a JSON array, which is read as it comes.
+
+A list `messages` or `conversations` with an assistant, or with a system at
+its start only, is a chat with a language model: roles as OpenAI, LangChain
+(`type`: human, ai) and ShareGPT (`from`: human, gpt) have them. The assistant
+is the speaker `system`. Instructions (system, developer), tools and messages
+without text are left out and told at the end; texts in parts are joined. A
+role that --speaker-map names (system=prompt) is a speaker like any other.
+In other dialogues an empty turn is a turn, of which no pair is made and over
+which none reaches.
 
 Words, for --min-words, are what stands between blanks; where a script has
 none (Chinese, Japanese, Thai, ...), characters.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from dialtools.corpora.chat import CHATS, messages
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord, are_names, json_kind, name
 
-TURN_KEYS = ("turns", "dialogue", "messages")
+TURN_KEYS = ("turns", "dialogue", *CHATS)
 HISTORY, RESPONSE = "history", "response"
 SPEAKER_KEYS = ("speaker", "role", "author")
 
@@ -58,7 +59,7 @@ def field_of_turns(record: Mapping[str, Any]) -> tuple[str, list[Any]]:
     if type(turns) is not list:
         raise BadRecord(f'"{key}" must be a list')
     if key != HISTORY:
-        return key, turns
+        return key, messages(turns) if key in CHATS else turns
     if not isinstance(record[RESPONSE], str):
         raise BadRecord(f"{RESPONSE}: expected a string, got {json_kind(record[RESPONSE])}")
     return key, [*turns, {"text": record[RESPONSE], "speaker": record.get("speaker")}]

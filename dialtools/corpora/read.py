@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from dialtools.corpora.chat import CHATS
 from dialtools.corpora.delimited import row_chunks
 from dialtools.corpora.dialogues import HISTORY, RESPONSE, TURN_KEYS, Dialogue, dialogue
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import plain_dialogues
 from dialtools.corpora.published import corpus_chunks, corpus_of
-from dialtools.corpora.shape import CHAT, Shaper
+from dialtools.corpora.shape import Shaper
 from dialtools.corpora.table import table_chunks
 from dialtools.streams.chunks import CHUNK_BYTES, Chunk, read_chunks, records
 from dialtools.streams.formats import FORMATS, input_format
@@ -24,7 +25,11 @@ from dialtools.streams.tally import Tally
 
 DIALOGUE_FIELDS = (*TURN_KEYS, *TEXT_KEYS, HISTORY, RESPONSE, "speaker", "id", "dialogue_id")
 """All that a dialogue is read from."""
+OF_CHATS = frozenset(CHATS)
 HINT_OF_UTTERANCES = "--kind self makes pairs of utterances"
+HINT_OF_CORPORA = (
+    "a corpus as it was published is named with --from; `dialtools formats` lists them"
+)
 
 
 def dialogue_chunks(
@@ -129,7 +134,7 @@ def dialogues(
         if utterances and _is_utterance(record):
             record = {"id": record.get("id"), "turns": [record]}
         try:
-            if shape.idle and CHAT not in record:
+            if shape.idle and OF_CHATS.isdisjoint(record):
                 yield number, dialogue(record)
             else:
                 yield from [(number, dialogue(part)) for part in shape(record)]
@@ -159,4 +164,6 @@ def _is_utterance(record: dict[str, Any]) -> bool:
 
 def _reject(policy: Policy, where: Where, error: BadRecord, record: dict[str, Any]) -> None:
     hint = HINT_OF_UTTERANCES if _is_utterance(record) else None
+    if hint is None and not any(key in record for key in DIALOGUE_FIELDS):
+        hint = HINT_OF_CORPORA
     policy.reject(where, str(error), record, hint)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any
 
+from dialtools.corpora.chat import ASSISTANT, CHATS, SYSTEM, messages
 from dialtools.corpora.dialogues import SPEAKER_KEYS, TURN_KEYS, identity_of
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord, json_kind
 from dialtools.corpora.options import EVERY_OTHER, LogOptions
@@ -17,23 +18,21 @@ from dialtools.corpora.times import BadTime, seconds
 from dialtools.streams.tally import Tally
 
 TIME_KEYS = ("time", "timestamp", "created_at")
-CHAT = "messages"
 NO_TURNS = {
     "system": "instructions",
     "developer": "instructions",
     "tool": "turns of tools",
     "function": "turns of tools",
 }
-ASSISTANT, SYSTEM = "assistant", "system"
 WITHOUT_TEXT = "turns without text"
 
 
 class Shaper:
     """Turns any dialogue record into those of one shape.
 
-    A list `messages` with an assistant, or in which system speaks at most at the start, is a chat
-    as language models have it: messages of system, developer, tool and function are no turns, and
-    the assistant is the system. A role that --speaker-map names is as it says.
+    A list `messages` or `conversations` with an assistant, or in which system speaks at most at the
+    start, is a chat as language models have it: messages of system, developer, tool and function
+    are no turns, and the assistant is the system. A role that --speaker-map names is as it says.
     """
 
     def __init__(self, logs: LogOptions, tally: Tally) -> None:
@@ -60,7 +59,8 @@ class Shaper:
             raise BadRecord('no "turns"')
         if type(record[key]) is not list:
             raise BadRecord(f'"{key}" must be a list')
-        turns, times = self._turns(record[key], key)
+        said = messages(record[key]) if key in CHATS else record[key]
+        turns, times = self._turns(said, key)
         if not nulls:
             turns = [{k: v for k, v in turn.items() if v is not None} for turn in turns]
         named = "id" if record.get("id") is not None else "dialogue_id"
@@ -75,7 +75,7 @@ class Shaper:
 
     def _turns(self, turns: list[Any], key: str) -> tuple[list[dict[str, Any]], list[float]]:
         """Return the turns that are left, and with a gap the time of each."""
-        chat = key == CHAT and _is_chat([_role(turn) for turn in turns])
+        chat = key in CHATS and _is_chat([_role(turn) for turn in turns])
         kept: list[dict[str, Any]] = []
         times: list[float] = []
         for i, turn in enumerate(turns):
@@ -146,6 +146,8 @@ def _taken_apart(
     if not isinstance(speaker, str | None):
         raise BadRecord(f"{where}.{speaker_key}: expected a string, got {json_kind(speaker)}")
     text = _text(turn.get(text_key), f"{where}.{text_key}", silent=silent)
+    if silent and not (text or "").strip():
+        text = None
     rest = {k: v for k, v in turn.items() if k not in (text_key, speaker_key)}
     return text, speaker, rest
 

@@ -16,6 +16,7 @@ import orjson
 
 from dialtools.errors import DataError
 from dialtools.streams import bounds, exact, nesting
+from dialtools.streams.array import array_lines, is_array
 from dialtools.streams.blocks import Blocks
 from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.failure import refuse_failed
@@ -51,7 +52,7 @@ class Chunk:
     """Part of an input: `data` is whole lines, an Arrow batch, or records.
 
     Records that span several lines have `lines`, where each begins; else they follow one another
-    from `first` on.
+    from `first` on (those of a JSON array from 1).
     """
 
     name: str
@@ -149,7 +150,13 @@ def _plain_lines(path: str, format: str | None) -> str | None:
     """Return the format of a file of lines that is not compressed; None of any other."""
     with open_input(path) as stream:
         kind = input_format(path, format, stream.peek(HEAD_BYTES)[:HEAD_BYTES])
-        return kind if FORMATS[kind].lines and isinstance(stream.raw, io.FileIO) else None
+        lines = FORMATS[kind].lines and not _is_array(stream, kind)
+        return kind if lines and isinstance(stream.raw, io.FileIO) else None
+
+
+def _is_array(stream: io.BufferedReader, kind: str) -> bool:
+    """Tell whether an open input is a JSON array of records, which is read as lines of them."""
+    return kind == "jsonl" and is_array(stream.peek(1))
 
 
 def chunks_of(
@@ -169,7 +176,11 @@ def chunks_of(
         span: what is wanted of the lines of a plain file.
     """
     name = display_name(path)
-    if FORMATS[kind].lines:
+    if _is_array(stream, kind):
+        read = stream.read1 if prompt else stream.read
+        numbered = array_lines(partial(read, chunk_bytes), name)
+        yield from (Chunk(name, first, kind, lines) for first, lines in numbered)
+    elif FORMATS[kind].lines:
         border = _blank_line if blank_lines else _line_end
         if span:
             blocks = Blocks(stream, span, block_bytes=chunk_bytes, border=border)
@@ -284,9 +295,8 @@ def json_records(chunk: Chunk, policy: Policy) -> Numbered:
 
 
 def _hint(line: bytes, number: int) -> str | None:
-    """Return what to do about a file that begins like one JSON document over several lines."""
-    text = line.strip()
-    opens = text.startswith(b"[") or text.endswith((b"{", b"[", b","))
+    """Return what to do about a file that begins like one JSON object over several lines."""
+    opens = line.strip().endswith((b"{", b"[", b","))
     return WHOLE_DOCUMENT if number == 1 and opens else None
 
 

@@ -59,8 +59,8 @@ def test_a_folder_of_no_known_corpus_is_refused_in_one_line(scripts: Path, put):
     assert "dialtools formats" in run.stderr
 
 
-@pytest.mark.parametrize("content", ["[\n {}\n]", '{\n "train": []\n}', "[[1, 2]]"])
-def test_a_json_document_is_no_stream_of_records_and_the_hint_says_what_may_read_it(
+@pytest.mark.parametrize("content", ["[\n {}\n]", '{\n "train": []\n}', '[{"a": 1}]'])
+def test_a_json_document_that_is_no_stream_of_dialogues_is_told_and_the_hint_says_what_may_read_it(
     scripts: Path, put, content: str
 ):
     path = put({"data.json": content}) / "data.json"

@@ -1,0 +1,69 @@
+"""Chats with language models in the dialects of their makers, as messages of role and content.
+
+ShareGPT has `from` and `value`; LangChain a `type`, and the message within `data` or `kwargs`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+CHATS = ("messages", "conversations")
+"""Fields that hold a chat."""
+SYSTEM, ASSISTANT, USER = "system", "assistant", "user"
+ROLES = {
+    "human": USER,
+    "humanmessage": USER,
+    "ai": ASSISTANT,
+    "aimessage": ASSISTANT,
+    "aimessagechunk": ASSISTANT,
+    "gpt": ASSISTANT,
+    "chatgpt": ASSISTANT,
+    "bing": ASSISTANT,
+    "bard": ASSISTANT,
+    "model": ASSISTANT,
+    "systemmessage": SYSTEM,
+    "toolmessage": "tool",
+    "functionmessage": "function",
+    "observation": "tool",
+    "function_call": "tool",
+    "function_call_output": "tool",
+}
+"""What others call the roles; other names are kept."""
+OF_TYPE = {*ROLES, SYSTEM, "tool", "function"}
+"""Types of messages that are roles."""
+
+
+def messages(turns: list[Any]) -> list[Any]:
+    """Return the turns of a chat with `role` and `content`; what is none of a dialect as it is."""
+    return [
+        _message(turn) if isinstance(turn, dict) and "role" not in turn else turn for turn in turns
+    ]
+
+
+def _message(turn: dict[str, Any]) -> dict[str, Any]:
+    if "from" in turn and "value" in turn:
+        rest = {key: value for key, value in turn.items() if key not in ("from", "value")}
+        return {"role": _role(turn["from"]), "content": turn["value"], **rest}
+    for inner in ("data", "kwargs"):
+        if isinstance(turn.get(inner), dict) and (role := _type_of(turn)):
+            return {"role": role, **_without_type(turn[inner])}
+    role = _type_of(turn)
+    if role is None:
+        return turn
+    return {"role": role, **_without_type(turn)}
+
+
+def _without_type(turn: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in turn.items() if key != "type"}
+
+
+def _type_of(turn: dict[str, Any]) -> str | None:
+    """Return the role that a type tells; a serialised object's class stands last in its id."""
+    name = turn.get("type")
+    if name == "constructor" and isinstance(turn.get("id"), list) and turn["id"]:
+        name = turn["id"][-1]
+    return _role(name) if isinstance(name, str) and name.casefold() in OF_TYPE else None
+
+
+def _role(name: Any) -> Any:
+    return ROLES.get(name.casefold(), name) if isinstance(name, str) else name

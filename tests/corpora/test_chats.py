@@ -1,0 +1,94 @@
+"""Chats with language models in the dialects of their makers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dialtools.corpora.chat import messages
+
+TALK = [("user", "is it open today?"), ("system", "until six"), ("user", "thanks")]
+OPENAI = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "is it open today?"},
+    {"role": "assistant", "content": "", "tool_calls": [{"id": "c1"}]},
+    {"role": "tool", "content": '{"open": true}'},
+    {"role": "assistant", "content": [{"type": "text", "text": "until six"}]},
+    {"role": "user", "content": "thanks"},
+]
+SHAREGPT = [
+    {"from": "system", "value": "Be brief."},
+    {"from": "human", "value": "is it open today?"},
+    {"from": "function_call", "value": '{"name": "hours"}'},
+    {"from": "observation", "value": '{"open": true}'},
+    {"from": "gpt", "value": "until six"},
+    {"from": "human", "value": "thanks"},
+]
+LANGCHAIN = [
+    {"type": "system", "content": "Be brief."},
+    {"type": "human", "content": "is it open today?"},
+    {"type": "ai", "content": "", "tool_calls": [{"id": "c1"}]},
+    {"type": "tool", "content": '{"open": true}', "tool_call_id": "c1"},
+    {"type": "ai", "content": "until six"},
+    {"type": "human", "content": "thanks"},
+]
+STORED = [{"type": m["type"], "data": m} for m in LANGCHAIN]
+CLASSES = {"system": "System", "human": "Human", "ai": "AI", "tool": "Tool"}
+TRACED = [
+    {
+        "lc": 1,
+        "type": "constructor",
+        "id": ["langchain", "schema", "messages", f"{CLASSES[m['type']]}Message"],
+        "kwargs": {"content": m["content"]},
+    }
+    for m in LANGCHAIN
+]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"messages": OPENAI},
+        {"messages": LANGCHAIN},
+        {"messages": STORED},
+        {"messages": TRACED},
+        {"conversations": SHAREGPT},
+    ],
+    ids=["openai", "langchain", "stored by langchain", "traced by langchain", "sharegpt"],
+)
+def test_a_chat_reads_alike_in_every_dialect_and_prompts_and_tools_are_no_turns(
+    scripts: Path, tmp_path: Path, record
+):
+    path = tmp_path / "chats.json"
+    path.write_text(json.dumps([record], indent=1))
+    words = [scripts / "dial-pairs", "--kind", "dialogue", path]
+    run = subprocess.run(words, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    turns = json.loads(run.stdout)["turns"]
+    assert [(turn["speaker"], turn["text"]) for turn in turns] == TALK
+    assert "dropped 3" in run.stderr and "1 instructions" in run.stderr, run.stderr
+
+
+def test_what_is_of_no_dialect_stays_as_it_is():
+    odd = [
+        "hello",
+        5,
+        {"text": "a"},
+        {"from": "Kim", "text": "b"},
+        {"type": "message", "text": "c"},
+    ]
+    odd += [{"type": ["ai"], "content": "d"}, {"type": "constructor", "id": [], "kwargs": {}}]
+    assert messages(odd) == odd
+
+
+def test_a_dialect_names_the_field_that_is_wrong(scripts: Path, tmp_path: Path):
+    path = tmp_path / "chats.jsonl"
+    path.write_text('{"conversations": [{"from": "human", "value": 5}]}\n')
+    run = subprocess.run([scripts / "dial-pairs", path], capture_output=True, text=True)
+    assert run.returncode == 1
+    assert run.stderr == (
+        f"dial-pairs: {path}:1: conversations[0].content: expected a string, got a number\n"
+    )
