@@ -116,6 +116,21 @@ RECORDS: dict[str, RecordKind] = {
             "tokens": Field("number", "tokens of the text before any cut (--tokens)"),
         },
     ),
+    "neighbor": RecordKind(
+        summary="two rows that are near each other",
+        commands="written by dialtools neighbors",
+        example='{"row": 3, "near": 17, "rank": 1, "cosine": 0.931235, "id": "a", "near_id": "b"}',
+        fields={
+            "row": Field("number", "the row of QUERIES, from 0", required=True),
+            "near": Field("number", "the row that is near, from 0", required=True),
+            "rank": Field("number", "1 is the nearest", required=True),
+            "cosine": Field("number", "of their vectors, six digits", required=True),
+            "id": Field("text", "that of the row; so are all fields of --keep"),
+            "text": Field("text", "that of the row"),
+            "near_id": Field("text", "that of the row that is near"),
+            "near_text": Field("text", "that of the row that is near"),
+        },
+    ),
     "score": RecordKind(
         summary="one metric of one setting",
         commands="written by dial-eval; read by dial-eval compare, mteb",

@@ -1,10 +1,11 @@
-"""dialtools - what the suite knows, parts joined, models added up, negatives found
+"""dialtools - parts joined, models added up, negatives, near rows and classes found
 
   dialtools formats
   dialtools formats --kind dialogues
   dialtools gather parts/ -o pairs.arrow
   dialtools merge minilm dse*0.7 simcse*0.7 -o merged/
   dialtools mine --embeddings vectors.parquet pairs.arrow -o mined.arrow
+  dialtools neighbors tickets.parquet --min-cosine 0.9
 
 The commands are dial-pairs, dial-augment, dial-freq, dial-train, dial-embed
 and dial-eval; each tells more with --help.
@@ -100,5 +101,6 @@ COMMANDS = {
     "gather": Entry("dialtools.cli.gather:main", "join the parts that --shard made"),
     "merge": Entry("dialtools.cli.merge:main", "add up what models learnt from one start"),
     "mine": Entry("dialtools.cli.mine:main", "find hard negatives of pairs"),
+    "neighbors": Entry("dialtools.cli.neighbors:main", "the nearest rows of embedding files"),
 }
 main = group(__doc__ or "", COMMANDS)

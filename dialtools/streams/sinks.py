@@ -341,6 +341,23 @@ def write_records(
             write(payload)
 
 
+def write_batches(
+    batches: Iterable[pa.RecordBatch],
+    output: str,
+    *,
+    format: str,
+    overwrite: bool,
+    metadata: Mapping[str, str],
+) -> None:
+    """Write Arrow batches in a format: as they are, or as JSON lines."""
+    from dialtools.streams.rows import rows
+
+    lines = FORMATS[format].lines
+    with writer(output, format=format, overwrite=overwrite, metadata=metadata) as write:
+        for batch in batches:
+            write(b"".join(json_lines(rows(batch))) if lines else batch)
+
+
 def json_lines(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     """Yield each record as a line."""
     option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY

@@ -40,6 +40,7 @@ from dialtools.streams.policy import Policy, Where
 from dialtools.streams.rows import values
 
 SUFFIX = "embedding"
+TEXT = "text"
 
 
 @dataclass
@@ -104,6 +105,23 @@ class Embeddings:
                 check(value, name)
             except ValueError as error:
                 raise DataError(str(error), where=Where(self.name, row)) from None
+
+    def texts(self, name: str) -> list[Any]:
+        """Return what the vectors of a name are of: the one field that the file tells, or `text`.
+
+        Raises:
+            DataError: if there is no such column.
+        """
+        column = name.removesuffix(f"_{SUFFIX}")
+        if name == SUFFIX:
+            column = self.fields[0] if len(self.fields) == 1 else TEXT
+        if column not in self.columns:
+            raise DataError(
+                f"no column {column} beside {name}",
+                where=self.name,
+                hint=f"dial-embed --keep {column} carries it along",
+            )
+        return self.columns[column]
 
     @property
     def fields(self) -> list[str]:

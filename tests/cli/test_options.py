@@ -102,7 +102,7 @@ TAKEN = {  # of the probes, by what they are tried on
     "1e-9 0.5 1 1.5 2 3 4 5": """hold-temperature lr temperature pair-temperature
         template-temperature""",
     "0 1e-9 0.5 1": "compress guide-margin mask-share sweep-compress warmup",
-    "-1 0 1e-9 0.5 1": "guide-floor",
+    "-1 0 1e-9 0.5 1": "guide-floor min-cosine",
     "0 1e-9 0.5": "dropout ema validation-share warmup",
     "1e-9 0.5 1": "merge-with-start sample",
     "1 1.5 2 3 4 5": "perplexity",
@@ -111,7 +111,7 @@ TAKEN = {  # of the probes, by what they are tried on
         max-per-template max-steps micro-batch-tokens min-turns min-words most negatives patience
         range-min seed snapshot-every threads
         train-seed validate-every window""",
-    "1 2 3 4 5": """batch batch-size checkpoint-every context-turns dimensions epochs jobs layers
+    "1 2 3 4 5": """batch batch-size checkpoint-every context-turns dimensions epochs jobs k layers
         mask-most matryoshka max-words min-count neighbours nproc num-negatives patience
         positives range-max runs shard-rows shots top top-k
         under-tokens validate-every window""",

@@ -42,6 +42,7 @@ WRITTEN = {
     "utterance": ("dial-augment", UTTERANCES),
     "pair": ("dial-pairs --window 1,2 --follow 1", DIALOGUES),
     "frequency": ("dial-freq", DIALOGUES),
+    "neighbor": ("dialtools neighbors", MEASURED),
     "score": ("dial-eval intent --shots 1 --runs 2 -", MEASURED),
 }
 

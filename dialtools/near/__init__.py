@@ -1,0 +1,1 @@
+"""Jobs on embedding files by nearness: rows like rows, classes of rows. Loads no torch."""

@@ -1,0 +1,79 @@
+"""Groups of rows that are linked by near ones: connected components. V distinct vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from dialtools.metrics.unit_vectors import AT_ONCE
+from dialtools.near.find import HALF_DIGIT, QUERIES_AT_ONCE, Advance
+from dialtools.near.rows import ROW, Rows, columns_of, without
+from dialtools.streams.tally import counted
+
+OWN = (ROW, "group", "size")
+LINKS_AT_ONCE = 4_000_000
+"""Held before they are folded into the groups so far."""
+ROWS_OF_BATCH = 65_536
+
+
+class Groups:
+    """The groups of the rows of one file, of which the links are cosines of `least` at least."""
+
+    def __init__(self, rows: Rows, *, least: float) -> None:
+        self.rows, self.least = rows, least
+        self.groups = self.together = 0
+
+    def batches(self, advance: Advance) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that are not alone, in their order."""
+        group_N = linked(self.rows, least=self.least, advance=advance)[self.rows.vector]
+        _, first, which, sizes = np.unique(
+            group_N, return_index=True, return_inverse=True, return_counts=True
+        )
+        together = np.flatnonzero(sizes[which] > 1)
+        self.groups, self.together = int((sizes > 1).sum()), len(together)
+        for at in range(0, max(1, len(together)), ROWS_OF_BATCH):
+            places = together[at : at + ROWS_OF_BATCH]
+            fields = columns_of(self.rows.fields, places)
+            columns = {
+                ROW: fields[ROW],
+                "group": pa.array(self.rows.number[first[which[places]]]),
+                "size": pa.array(sizes[which[places]]),
+                **without(fields, *OWN),
+            }
+            yield pa.RecordBatch.from_pydict(columns)
+
+    def closing_line(self) -> str:
+        """Return how many there are."""
+        rows = counted(self.together, "row")
+        return f"{counted(self.groups, 'group')} of {rows}; {len(self.rows):,} rows in all"
+
+
+def linked(rows: Rows, *, least: float, advance: Advance) -> np.ndarray:
+    """Return (V,) which group each vector is of."""
+    vectors = rows.vectors
+    group_V = np.arange(len(vectors))
+    links: list[np.ndarray] = []
+    for first, block_BD in vectors.blocks(at_once=QUERIES_AT_ONCE):
+        for other, block_CD in vectors.blocks(at_once=AT_ONCE):
+            if other + len(block_CD) > first:
+                near = np.flatnonzero(block_BD @ block_CD.T >= least - HALF_DIGIT)
+                row, column = np.divmod(near, len(block_CD))
+                link = np.stack([group_V[row + first], group_V[column + other]])
+                links.append(link[:, link[0] != link[1]])
+        if sum(link.shape[1] for link in links) > LINKS_AT_ONCE:
+            group_V, links = _folded(group_V, links), []
+        advance(int((rows.vector // QUERIES_AT_ONCE == first // QUERIES_AT_ONCE).sum()))
+    return _folded(group_V, links)
+
+
+def _folded(group_V: np.ndarray, links: list[np.ndarray]) -> np.ndarray:
+    """Return the groups with some links between them."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ends = np.concatenate([np.zeros((2, 0), np.int64), *links], axis=1)
+    size = len(group_V)
+    graph = coo_array((np.ones(ends.shape[1], bool), (ends[0], ends[1])), shape=(size, size))
+    return connected_components(graph, directed=False)[1].astype(np.int64)[group_V]

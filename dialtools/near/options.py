@@ -1,0 +1,110 @@
+"""Options of `dialtools neighbors`, and what its sisters share with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dialtools.errors import ConfigError
+from dialtools.options import RunOptions, argument, option
+from dialtools.streams.options import OutputOptions
+from dialtools.values import at_least, byte_size, cosine, name_list
+
+LEAST_MEMORY = 512 << 20
+MOST_NEAREST = 10_000
+
+
+@dataclass
+class NearOptions(OutputOptions, RunOptions):
+    """Which rows count as near, and what of them is told."""
+
+    k: int = option(
+        10,
+        short="-k",
+        metavar="N",
+        parse=at_least(1, most=MOST_NEAREST),
+        help="the nearest rows of a row, as far as there are as many",
+    )
+    min_cosine: float | None = option(
+        None, metavar="X", parse=cosine, help="cosine of a row that is near at least", shown="none"
+    )
+    vectors: tuple[str, ...] = option(
+        (),
+        metavar="NAME[,NAME]",
+        parse=name_list,
+        group="Input",
+        help="of files with several, the vectors that are searched with, and those among which: "
+        "context,response takes context_embedding and response_embedding",
+        shown="the only ones, or embedding",
+    )
+    keep: tuple[str, ...] = option(
+        (),
+        metavar="NAMES|all|none",
+        parse=name_list,
+        group="Output",
+        help="fields of the rows to tell beside their numbers",
+        shown="id and text, where there are such",
+    )
+    distinct: bool = option(
+        False, group="Input", help="rows of equal texts are one: the first of them"
+    )
+    memory: int = option(
+        1 << 30,
+        metavar="SIZE",
+        parse=byte_size(LEAST_MEMORY),
+        shown="1GB",
+        group="Run",
+        help="memory to use; less makes more passes over the rows that are searched",
+        how=True,
+    )
+
+    def __post_init__(self) -> None:
+        if len(self.vectors) > 2:
+            raise ConfigError("--vectors names two at most: to search with, and to search among")
+
+
+@dataclass
+class NeighborOptions(NearOptions):
+    """What is searched with, and among what."""
+
+    inputs: tuple[str, ...] = argument(
+        metavar="FILE",
+        help="QUERIES and INDEX: embedding files, or folders of parts; without INDEX each row is "
+        "searched among the others of QUERIES; none or - is stdin",
+    )
+    groups: bool = option(
+        False,
+        help="tell the groups of rows that are linked by cosines of --min-cosine, in place of "
+        "pairs",
+    )
+    approximate: bool = option(
+        False,
+        help="search a graph of the rows (HNSW, needs dialtools[ann]), and tell what it misses; "
+        "in memory, beside --memory",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.inputs) > 2:
+            raise ConfigError("two files at most: QUERIES and INDEX", hint="a folder is one")
+        if self.inputs.count("-") > 1:
+            raise ConfigError("QUERIES and INDEX cannot both be stdin")
+        if self.crosses and self.inputs in ((), ("-",)):
+            raise ConfigError("vectors of two names are searched in a named file, not in stdin")
+        if self.groups:
+            self._check_groups()
+
+    def _check_groups(self) -> None:
+        if self.min_cosine is None:
+            raise ConfigError("--groups needs --min-cosine X: what links two rows")
+        if self.joins or self.crosses or self.approximate:
+            raise ConfigError("--groups is of the rows of one file, and exact")
+
+    @property
+    def joins(self) -> bool:
+        """Whether there are two files."""
+        return len(self.inputs) == 2
+
+    @property
+    def crosses(self) -> bool:
+        """Whether vectors of one name are searched among those of another, in one file."""
+        return len(set(self.vectors)) == 2 and not self.joins

@@ -1,0 +1,186 @@
+"""The rows of embedding files: their vectors on disk, the fields that are told of them in memory.
+
+N rows, V distinct vectors of D dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dialtools.errors import DataError, nearest
+from dialtools.metrics.unit_vectors import UnitVectors
+from dialtools.shown import first_line, listed, quoted
+from dialtools.streams.bytesio import display_name
+from dialtools.streams.carried import Carried
+from dialtools.streams.hash_index import HashIndex
+from dialtools.streams.vectors import (
+    SUFFIX,
+    TEXT,
+    Embeddings,
+    embedding_parts,
+    making,
+    model_named,
+)
+
+ROW = "row"
+USUAL = ("id", TEXT)
+"""The fields that are told where none are named."""
+SPACE = ("weights", "pooling")
+"""What files tell of the model, and must share for their cosines to mean something."""
+
+
+class Rows:
+    """Some rows, numbered from 0 in their file.
+
+    Attributes:
+        vectors: the distinct ones, in the order in which they came.
+        vector: (N,) which of them each row has.
+        fields: a table of what is told of each, its number (`row`) first.
+        number: (N,) that number.
+        order, starts: (N,) rows by their vector, (V + 1,) where those of each vector begin.
+        space: what the file tells of its model.
+    """
+
+    def __init__(
+        self, *, vectors: str | None = None, keep: Sequence[str] = (), distinct: bool = False
+    ) -> None:
+        self.vectors = UnitVectors()
+        self.space: dict[str, Any] = {}
+        self._name, self._keep = vectors, keep
+        self._texts = HashIndex() if distinct else None
+        self._seen = 0
+        self._vector = [np.zeros(0, np.int32)]
+        self._tables: list[pa.Table] = []
+
+    def read(self, path: str) -> Rows:
+        """Read a file, or a folder of parts.
+
+        Raises:
+            DataError: if it holds no rows, lacks a field or vectors, or its vectors are of more
+                than one model or length.
+        """
+        for part in embedding_parts([path]):
+            self._add(part)
+        if not self._seen:
+            raise DataError("holds no rows", where=display_name(path))
+        self.vector = np.concatenate(self._vector)
+        self.fields = one_table(self._tables, where=display_name(path))
+        self.number = self.fields[ROW].to_numpy()
+        self.order = np.argsort(self.vector, kind="stable")
+        self.starts = np.searchsorted(self.vector[self.order], np.arange(len(self.vectors) + 1))
+        return self
+
+    def _add(self, part: Embeddings) -> None:
+        name, matrix_ND = matrix_of(part, self._name)
+        self.space = one_space(self.space, part)
+        fields = told(part, self._keep, first=self._seen)
+        self._seen += len(part)
+        if self._texts is not None:
+            _, new = self._texts.add(_keys(part.texts(name)))
+            matrix_ND, fields = matrix_ND[new], fields.take(pa.array(new))
+        self._vector.append(self.vectors.add_distinct(matrix_ND, where=part.name))
+        self._tables.append(fields)
+
+    def expect_like(self, other: Rows) -> None:
+        """Let vectors that are read from now on be of another's model and length."""
+        self.space, self.vectors.dimension = other.space, other.vectors.dimension
+
+    def place_of(self, number_Q: np.ndarray) -> np.ndarray:
+        """Return (Q,) the places of rows by their numbers, -1 for one that is not there."""
+        place_Q = np.minimum(np.searchsorted(self.number, number_Q), len(self) - 1)
+        return np.where(self.number[place_Q] == number_Q, place_Q, -1)
+
+    def __len__(self) -> int:
+        return len(self.vector)
+
+
+def matrix_of(part: Embeddings, wanted: str | None) -> tuple[str, np.ndarray]:
+    """Return name and matrix of the vectors of a name, or of the only ones, or of `embedding`."""
+    if wanted is None:
+        name = next(iter(part.vectors)) if len(part.vectors) == 1 else SUFFIX
+    else:
+        name = wanted if wanted.endswith(SUFFIX) else f"{wanted}_{SUFFIX}"
+    return name, part.vector(name)
+
+
+def one_space(known: dict[str, Any], part: Embeddings) -> dict[str, Any]:
+    """Return what is known of the model of some vectors, and of those of a part.
+
+    Raises:
+        DataError: if both tell, and not the same.
+    """
+    facts = {key: value for key, value in making(part.metadata).items() if key in SPACE}
+    if any(known.get(key, value) != value for key, value in facts.items()):
+        model = quoted(model_named(part.metadata) or "no name")
+        message = f"its vectors are of another model, or another pooling ({model})"
+        raise DataError(message, where=part.name, hint="cosines are of vectors of one space")
+    return {**facts, **known}
+
+
+def told(part: Embeddings, keep: Sequence[str], *, first: int) -> pa.Table:
+    """Return what is told of the rows of a part, of which the first has a number.
+
+    Raises:
+        DataError: if one that was named is not there.
+    """
+    if tuple(keep) == ("all",):
+        names = list(part.columns)
+    elif tuple(keep) == ("none",):
+        names = []
+    else:
+        names = [name for name in keep or USUAL if keep or name in part.columns]
+    if missing := [name for name in names if name not in part.columns]:
+        known = list(part.columns)
+        raise DataError(
+            f"--keep: no field {quoted(missing[0])}; there are {listed(known) or 'none'}",
+            where=part.name,
+            hint=nearest(missing[0], known),
+        )
+    try:
+        columns = {name: pa.array(_scalars(part.columns[name])) for name in names}
+    except (pa.ArrowException, OverflowError) as error:
+        raise DataError(f"--keep: {first_line(error)}", where=part.name) from None
+    return pa.table({ROW: np.arange(first, first + len(part))} | without(columns, ROW))
+
+
+def columns_of(fields: pa.Table, places: np.ndarray) -> dict[str, pa.Array]:
+    """Return what is told of some rows."""
+    taken = fields.take(pa.array(places)).combine_chunks()
+    return {name: _whole(taken[name]) for name in taken.column_names}
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks else pa.array([], column.type)
+
+
+def without(columns: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return columns but for those of some names."""
+    return {name: values for name, values in columns.items() if name not in names}
+
+
+def one_table(tables: Sequence[pa.Table], *, where: str) -> pa.Table:
+    """Return tables one after another.
+
+    Raises:
+        DataError: if a field is of several types.
+    """
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        hint = "--keep names the fields to tell"
+        message = f"a field is not of one type: {first_line(error)}"
+        raise DataError(message, where=where, hint=hint) from None
+
+
+def _scalars(values: Sequence[Any]) -> list[Any]:
+    return [value.scalar if isinstance(value, Carried) else value for value in values]
+
+
+def _keys(texts: Sequence[Any]) -> np.ndarray:
+    """Return a 64-bit integer for each text, or list of turns."""
+    keys = (hash(text if isinstance(text, str) else repr(text)) for text in texts)
+    return np.fromiter(keys, np.int64, len(texts))

@@ -1,0 +1,267 @@
+"""dialtools neighbors: pairs of a row and those nearest to it, and groups of near ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from near.conftest import Near, at, rows
+from pair_corpus import as_lines
+
+from dialtools.near import find, groups, neighbors
+from dialtools.near.neighbors import Join
+from dialtools.near.options import NeighborOptions
+
+PLACES = {"a": 0, "b": 0, "c": 10, "d": 30, "e": 180}
+"""Degrees on a circle; the texts of a and b are equal, too."""
+TEXTS = {"a": "hello", "b": "hello", "c": "hallo", "d": "hi", "e": "bye"}
+ROWS = [
+    {"id": k, "text": TEXTS[k], "n": i, "embedding": at(PLACES[k])} for i, k in enumerate("abcde")
+]
+ASKED = [{"id": "x", "text": "hello", "embedding": at(9)}]
+
+
+def names(found: Any) -> list[str]:
+    return [f"{row['id']}-{row['near_id']}" for row in rows(found)]
+
+
+def test_a_record_is_a_row_and_one_of_its_nearest_the_nearest_first(near: Near):
+    found = rows(near("neighbors", "r.jsonl", "-k", 2, r=ROWS))
+    told = ("row", "near", "rank", "cosine", "id", "text", "near_id", "near_text")
+    assert all(tuple(row) == told for row in found)
+    assert found[3] == {
+        "row": 1,
+        "near": 2,
+        "rank": 2,
+        "cosine": 0.984808,
+        "id": "b",
+        "text": "hello",
+        "near_id": "c",
+        "near_text": "hallo",
+    }
+
+
+def test_a_row_is_not_near_itself_but_its_equal_is_and_of_equals_the_lower_comes_first(near: Near):
+    found = near("neighbors", "r.jsonl", "-k", 2, r=ROWS)
+    assert names(found) == ["a-b", "a-c", "b-a", "b-c", "c-a", "c-b", "d-c", "d-a", "e-d", "e-c"]
+
+
+def test_distinct_texts_are_a_row_each_the_first_of_them(near: Near):
+    found = near("neighbors", "r.jsonl", "-k", 2, "--distinct", r=ROWS)
+    assert names(found) == ["a-c", "a-d", "c-a", "c-d", "d-c", "d-a", "e-d", "e-c"]
+    assert [row["row"] for row in rows(found)][2:4] == [2, 2]
+
+
+def test_what_is_near_has_a_least_cosine_as_it_is_told(near: Near):
+    assert names(near("neighbors", "r.jsonl", "--min-cosine", 0.939693, r=ROWS)) == (
+        ["a-b", "a-c", "b-a", "b-c", "c-a", "c-b", "c-d", "d-c"]
+    )
+    done = near("neighbors", "r.jsonl", "--min-cosine", 1)
+    assert names(done) == ["a-b", "b-a"]
+    assert "2 pairs of 5 rows; 3 rows without" in done.stderr.decode()
+
+
+def test_another_file_is_searched_with_all_its_rows_equal_ones_too(near: Near):
+    found = near("neighbors", "asked.jsonl", "r.jsonl", "-k", 3, asked=ASKED, r=ROWS)
+    assert names(found) == ["x-c", "x-a", "x-b"]
+    piped = near("neighbors", "-", "r.jsonl", "-k", 3, stdin=as_lines(ASKED))
+    assert piped.stdout == found.stdout
+    distinct = near("neighbors", "asked.jsonl", "r.jsonl", "-k", 2, "--distinct")
+    assert names(distinct) == ["x-c", "x-a"]
+
+
+def test_the_fields_that_are_told_are_chosen(near: Near):
+    def told(*keep: str) -> set[str]:
+        return set(rows(near("neighbors", "r.jsonl", *keep, r=ROWS))[0])
+
+    own = {"row", "near", "rank", "cosine"}
+    assert told("--keep", "none") == own
+    assert told("--keep", "n") == own | {"n", "near_n"}
+    every = {"id", "text", "n"}
+    assert told("--keep", "all") == own | every | {f"near_{name}" for name in every}
+    assert b"no field m; there are id, text, n" in near(
+        "neighbors", "r.jsonl", "--keep", "m", code=1
+    ).stderr.replace(b"'", b"")
+
+
+def test_contexts_are_searched_among_responses_without_their_own(near: Near):
+    pairs = [
+        {"id": i, "context_embedding": at(10 * i), "response_embedding": at(10 * i + 4)}
+        for i in range(4)
+    ]
+    found = near("neighbors", "--vectors", "context,response", "p.jsonl", "-k", 1, p=pairs)
+    assert names(found) == ["0-1", "1-0", "2-1", "3-2"]
+    alone = near("neighbors", "p.jsonl", code=1).stderr.decode()
+    assert "there are context_embedding, response_embedding" in alone
+
+
+def test_tables_hold_what_lines_hold_and_how_it_was_made(near: Near, tmp_path: Path):
+    lines = rows(near("neighbors", "r.jsonl", r=ROWS))
+    for name in ("n.parquet", "n.arrow"):
+        near("neighbors", "r.jsonl", "-o", name)
+    table = pq.read_table(tmp_path / "n.parquet")
+    assert table.to_pylist() == lines
+    assert pa.ipc.open_stream(tmp_path / "n.arrow").read_all().to_pylist() == lines
+    told = json.loads(table.schema.metadata[b"dialtools"])
+    assert told["command"] == "dialtools neighbors" and told["options"]["k"] == 10
+
+
+def test_groups_are_chains_of_near_rows(near: Near):
+    done = near("neighbors", "r.jsonl", "--groups", "--min-cosine", 0.9, r=ROWS)
+    found = rows(done)
+    assert [(row["id"], row["group"], row["size"]) for row in found] == [
+        ("a", 0, 4),
+        ("b", 0, 4),
+        ("c", 0, 4),
+        ("d", 0, 4),  # 30 degrees from a, 20 from c
+    ]
+    assert "1 group of 4 rows; 5 rows in all" in done.stderr.decode()
+    apart = near("neighbors", "r.jsonl", "--groups", "--min-cosine", 0.95, "--distinct")
+    assert [row["id"] for row in rows(apart)] == ["a", "c"]
+    assert near("neighbors", "x.jsonl", "--groups", "--min-cosine", 1, x=ASKED).stdout == b""
+
+
+def embedded(path: Path, weights: str) -> None:
+    facts = {"weights": weights, "pooling": "mean", "options": {"model": f"the {weights}"}}
+    table = pa.table({"embedding": pa.array([at(1)], pa.list_(pa.float32(), 2))})
+    pq.write_table(table.replace_schema_metadata({"dialtools": json.dumps(facts)}), path)
+
+
+def test_vectors_of_two_models_are_not_compared(near: Near, tmp_path: Path):
+    for name in ("one", "two"):
+        embedded(tmp_path / f"{name}.parquet", name)
+    told = near("neighbors", "one.parquet", "two.parquet", code=1).stderr.decode()
+    assert "two.parquet: its vectors are of another model" in told and "the two" in told
+    near("neighbors", "one.parquet", "one.parquet")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["r.jsonl", "short.jsonl"], 1, "vectors of 1 dimensions beside vectors of 2"),
+        (["bare.jsonl"], 1, "bare.jsonl: holds no embeddings"),
+        (["empty.jsonl"], 1, "empty.jsonl: holds no rows"),
+        (["bare.jsonl", "--distinct"], 1, "holds no embeddings"),
+        (["short.jsonl", "--distinct"], 1, "no column text beside embedding"),
+        (["r.jsonl", "r.jsonl", "r.jsonl"], 2, "two files at most"),
+        (["-", "-"], 2, "cannot both be stdin"),
+        (["--vectors", "a,b"], 2, "in a named file, not in stdin"),
+        (["--vectors", "a,b,c", "r.jsonl"], 2, "--vectors names two at most"),
+        (["r.jsonl", "--groups"], 2, "--groups needs --min-cosine"),
+        (["r.jsonl", "r.jsonl", "--groups", "--min-cosine", 0.5], 2, "of the rows of one file"),
+        (["r.jsonl", "--min-cosine", 1.5], 2, "--min-cosine: '1.5': must be 1 or less"),
+        (["r.jsonl", "--memory", "1MB"], 2, "must be 512MB or more"),
+    ],
+)
+def test_what_makes_no_sense_is_told_in_a_line(
+    near: Near, arguments: list[Any], code: int, told: str
+):
+    files = {"r": ROWS, "short": [{"embedding": [1.0]}], "bare": [{"text": "x"}], "empty": []}
+    said = near("neighbors", *arguments, code=code, **files).stderr.decode()
+    assert told in said and said.startswith("dialtools: ")
+    assert len(said.splitlines()) <= 2
+
+
+def test_a_graph_finds_most_and_tells_how_many(near: Near):
+    pytest.importorskip("usearch", reason="needs the extra dialtools[ann]")
+    draw = np.random.default_rng(0)
+    many = [{"embedding": vector} for vector in draw.normal(size=(300, 8)).tolist()]
+    exact = near("neighbors", "m.jsonl", "-k", 3, m=many)
+    done = near("neighbors", "m.jsonl", "-k", 3, "--approximate")
+    recall = float(done.stderr.decode().split("approximate: ")[1].split()[0])
+    both = set(exact.stdout.splitlines()) & set(done.stdout.splitlines())
+    assert 0.9 < recall <= 1 and len(both) > 0.9 * 900
+    assert done.stdout == near("neighbors", "m.jsonl", "-k", 3, "--approximate").stdout
+
+
+# the search
+
+EIGHTHS = st.integers(-2, 2).map(lambda n: n / 2)
+VECTORS = st.lists(st.tuples(EIGHTHS, EIGHTHS), min_size=1, max_size=12)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("joined")
+
+
+def joined(folder: Path, vectors: list[Any], **options: Any) -> Join:
+    path = folder / "v.jsonl"
+    path.write_bytes(as_lines([{"embedding": vector} for vector in vectors]))
+    join = Join(NeighborOptions(inputs=(str(path),), keep=("none",), **options))
+    join.read()
+    return join
+
+
+def cosines(vectors: list[Any]) -> np.ndarray:
+    matrix = np.array(vectors, np.float64)
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    unit = matrix / np.where(lengths > 0, lengths, 1)
+    return np.round(unit @ unit.T, 6)
+
+
+SIZES = st.sampled_from([(1, 1, 1), (3, 2, 4), (1024, 8192, 1024)])
+
+
+@contextmanager
+def blocks(queries: int, vectors: int, told: int) -> Iterator[None]:
+    """Set how many queries, vectors and rows that are told are taken at once."""
+    with (
+        patch.multiple(find, QUERIES_AT_ONCE=queries, AT_ONCE=vectors),
+        patch.multiple(groups, QUERIES_AT_ONCE=queries, AT_ONCE=vectors, LINKS_AT_ONCE=vectors),
+        patch.multiple(neighbors, ROWS_OF_BATCH=told, AT_WORK=1 << 30),
+    ):
+        yield
+
+
+@given(VECTORS, st.integers(1, 12), st.sampled_from([None, 0.0, 0.5, 1.0]), SIZES)
+def test_the_search_in_blocks_is_the_sorting_of_all_cosines(
+    folder: Path, vectors: list[Any], k: int, least: float | None, sizes: tuple[int, int, int]
+):
+    join = joined(folder, vectors, k=k, min_cosine=least)
+    least = -1 if least is None else least
+    with blocks(*sizes):
+        found = [row for batch in join.batches(lambda _: None) for row in batch.to_pylist()]
+    cosine = cosines(vectors)
+    expected = []
+    for i in range(len(vectors)):
+        others = [j for j in range(len(vectors)) if j != i and cosine[i, j] >= least]
+        best = sorted(others, key=lambda j: (-cosine[i, j], j))[:k]
+        expected += [(i, j, rank) for rank, j in enumerate(best, 1)]
+    assert [(row["row"], row["near"], row["rank"]) for row in found] == expected
+    assert all(abs(row["cosine"] - cosine[row["row"], row["near"]]) < 2e-6 for row in found)
+
+
+@given(VECTORS, st.sampled_from([0.5, 0.8, 1.0]), SIZES)
+def test_groups_in_blocks_are_the_connected_components(
+    folder: Path, vectors: list[Any], least: float, sizes: tuple[int, int, int]
+):
+    vectors = [vector for vector in vectors if any(vector)] or [(1.0, 0.0)]
+    join = joined(folder, vectors, min_cosine=least)
+    with blocks(*sizes):
+        batches = list(groups.Groups(join.queries, least=least).batches(lambda _: None))
+    found = {row["row"]: row["group"] for batch in batches for row in batch.to_pylist()}
+    group = list(range(len(vectors)))
+    for _ in vectors:  # the lowest row goes a link farther each time
+        group = [min(group[j] for j in np.flatnonzero(line >= least)) for line in cosines(vectors)]
+    together = {i: g for i, g in enumerate(group) if group.count(g) > 1}
+    assert found == together
+
+
+def test_less_memory_makes_the_same_pairs(near: Near):
+    draw = np.random.default_rng(1)
+    many = [{"embedding": vector} for vector in draw.normal(size=(3000, 4)).tolist()]
+    one = near("neighbors", "m.jsonl", "-k", 2, m=many)
+    less = near("neighbors", "m.jsonl", "-k", 2, "--memory", "512MB")
+    assert less.stdout == one.stdout and len(orjson.loads(one.stdout.split(b"\n")[0])) == 4
