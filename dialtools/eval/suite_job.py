@@ -17,7 +17,16 @@ from dialtools.streams.job import Job
 from dialtools.streams.provenance import Inputs, describe
 from dialtools.streams.resume import Piece, Work
 
-SUFFIXES = (".parquet", ".arrow", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".npy")
+SUFFIXES = (
+    ".parquet",
+    ".arrow",
+    ".arrows",
+    ".feather",
+    ".jsonl",
+    ".jsonl.gz",
+    ".jsonl.zst",
+    ".npy",
+)
 """Of embedding files, in the order in which they are looked for."""
 
 

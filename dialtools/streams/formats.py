@@ -15,6 +15,8 @@ from typing import Any
 
 COMPRESSED = (".gz", ".zst")
 """What may stand behind a suffix."""
+ARROW_FILES = (".arrow", ".feather")
+"""Suffixes of Arrow's file format; anything else that is written as Arrow is a stream."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +91,8 @@ FORMATS = {
         metadata="dialtools.streams.tables:parquet_metadata",
     ),
     "arrow": Format(
-        "Arrow IPC, the same: a stream, the fast lane between commands, or a file",
-        suffixes=(".arrow",),
+        "Arrow IPC, the same: a file, or (.arrows, pipes) a stream, the fast lane between commands",
+        suffixes=(*ARROW_FILES, ".arrows"),
         magic=(b"ARROW1", b"\xff\xff\xff\xff"),
         reader="dialtools.streams.tables:arrow_batches",
         writer="dialtools.streams.sinks:arrow_writer",
@@ -145,9 +147,14 @@ def load(target: str) -> Any:
 
 def by_suffix(path: str) -> str | None:
     """Return the format that a file's name tells, whatever compresses it."""
-    suffixes = [suffix for suffix in Path(path).suffixes if suffix not in COMPRESSED]
-    last = suffixes[-1] if suffixes else None
+    last = last_suffix(path)
     return next((name for name, f in FORMATS.items() if last in f.suffixes), None)
+
+
+def last_suffix(path: str) -> str | None:
+    """Return the last suffix of a file's name, whatever compresses it."""
+    suffixes = [suffix for suffix in Path(path).suffixes if suffix not in COMPRESSED]
+    return suffixes[-1] if suffixes else None
 
 
 def by_magic(head: bytes) -> str | None:

@@ -25,7 +25,15 @@ from dialtools.errors import ConfigError, DataError
 from dialtools.shown import first_line
 from dialtools.streams.atomic import atomic_file, is_special
 from dialtools.streams.failure import telling
-from dialtools.streams.formats import DEFAULT, FORMATS, OUTPUT_FORMATS, by_suffix, load
+from dialtools.streams.formats import (
+    ARROW_FILES,
+    DEFAULT,
+    FORMATS,
+    OUTPUT_FORMATS,
+    by_suffix,
+    last_suffix,
+    load,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,26 +163,34 @@ def line_writer(
 def arrow_writer(
     output: str, *, overwrite: bool, metadata: Mapping[str, str], floats: bool
 ) -> Generator[Write]:
-    """Open an output for batches: an Arrow IPC stream, begun with its first batch.
+    """Open an output for batches: Arrow IPC, begun with its first batch.
 
-    It has its end mark only if the block ends well: readers refuse a stream without.
+    By its name it is a file, of columns that any library reads, or a stream. That has its end mark
+    only if the block ends well: readers refuse a stream without.
     """
     import pyarrow as pa
 
     del floats
-    stream: pa.RecordBatchStreamWriter | None = None
+    is_file = last_suffix(output) in ARROW_FILES and not is_special(output)
+    begin = pa.ipc.new_file if is_file else pa.ipc.new_stream
+    table: Any = None
+    schema: pa.Schema | None = None
     with open_output(output, overwrite=overwrite) as file:
 
         def write(batch: pa.RecordBatch) -> None:
-            nonlocal stream
-            batch = batch.replace_schema_metadata(_merged(batch.schema, metadata))
-            stream = stream or pa.ipc.new_stream(_Bytes(file), batch.schema)
-            stream.write_batch(batch)
+            nonlocal table, schema
+            if is_file:
+                schema = schema or _plain_schema(batch.schema, metadata)
+                batch = _fitted(batch, schema)
+            else:
+                batch = batch.replace_schema_metadata(_merged(batch.schema, metadata))
+            table = table or begin(_Bytes(file), batch.schema)
+            table.write_batch(batch)
 
         yield write
-        if stream is None:  # a table without rows, which readers can open
-            stream = pa.ipc.new_stream(_Bytes(file), pa.schema([], dict(metadata)))
-        stream.close()
+        if table is None:  # a table without rows, which readers can open
+            table = begin(_Bytes(file), pa.schema([], dict(metadata)))
+        table.close()
 
 
 @contextmanager
@@ -190,15 +206,11 @@ def parquet_writer(
 
         def write(batch: pa.RecordBatch) -> None:
             nonlocal parquet
-            try:
-                if parquet is None:
-                    schema = _plain_schema(batch.schema, metadata)
-                    settings = _float_settings(schema) if floats else {}
-                    parquet = pq.ParquetWriter(sink, schema, compression="zstd", **settings)
-                parquet.write_batch(_plain_batch(batch).cast(parquet.schema))
-            except pa.ArrowException as error:
-                message = f"records do not fit one table: {first_line(error)}"
-                raise DataError(message, hint="--to jsonl takes any record") from None
+            if parquet is None:
+                schema = _plain_schema(batch.schema, metadata)
+                settings = _float_settings(schema) if floats else {}
+                parquet = pq.ParquetWriter(sink, schema, compression="zstd", **settings)
+            parquet.write_batch(_fitted(batch, parquet.schema))
 
         yield write
         if parquet is None:
@@ -260,8 +272,23 @@ def _sink(file: BinaryIO) -> Generator[_Bytes]:
         raise
 
 
+def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch with the plain columns of a schema.
+
+    Raises:
+        DataError: if it has others.
+    """
+    import pyarrow as pa
+
+    try:
+        return _plain_batch(batch).cast(schema)
+    except pa.ArrowException as error:
+        message = f"records do not fit one table: {first_line(error)}"
+        raise DataError(message, hint="--to jsonl takes any record") from None
+
+
 def _plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch whose columns Parquet can hold."""
+    """Return a batch whose columns Parquet and other libraries' readers of Arrow can hold."""
     import pyarrow as pa
 
     columns = [_plain_column(column) for column in batch.columns]
@@ -313,7 +340,7 @@ def _merged(schema: pa.Schema, metadata: Mapping[str, str]) -> dict[bytes, bytes
 
 
 def _storable(kind: pa.DataType) -> pa.DataType:
-    """Parquet knows neither list views nor dictionaries by batch."""
+    """Parquet knows neither list views nor dictionaries by batch; nor do Arrow files, or Polars."""
     import pyarrow as pa
 
     if pa.types.is_list_view(kind):

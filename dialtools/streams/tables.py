@@ -92,14 +92,18 @@ def arrow_batches(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordBat
         DataError: if it is damaged, or a stream has no end mark.
     """
     with _damage("arrow", path):
-        if stream.peek(len(FILE_MAGIC))[: len(FILE_MAGIC)] != FILE_MAGIC:
+        if not _is_file(stream):
             while stream.peek(1):
                 yield from _ended_stream(stream, path)
             return
-        with _spooled(stream) as spool:
-            messages.check_file(spool, path)
-            reader = pa.ipc.open_file(spool)
-            yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
+        with _whole(stream, path) as file:
+            yield from _batches_of_file(file, path)
+
+
+def _batches_of_file(file: BinaryIO, path: str) -> Iterator[pa.RecordBatch]:
+    messages.check_file(file, path)
+    reader = pa.ipc.open_file(file)
+    yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
 
 
 def _ended_stream(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordBatch]:
@@ -156,13 +160,17 @@ class _Source(io.RawIOBase):
 
 
 def batches_as_written(path: str) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of an Arrow stream in a file, empty ones too.
+    """Yield the batches of an Arrow file, or of a stream in one, empty ones too.
 
     Raises:
         DataError: if it is damaged, or has no end mark.
     """
     with _damage("arrow", path), open_input(path) as stream:
-        yield from _sound(_ended_stream(stream, path), path)
+        if _is_file(stream):
+            with _whole(stream, path) as file:
+                yield from _sound(_batches_of_file(file, path), path)
+        else:
+            yield from _sound(_ended_stream(stream, path), path)
 
 
 def row_groups(path: str) -> Iterator[pa.RecordBatch]:
@@ -202,9 +210,30 @@ def parquet_metadata(path: str) -> dict[bytes, bytes]:
 
 
 def arrow_metadata(path: str) -> dict[bytes, bytes]:
-    """Return the key-value metadata of an Arrow stream in a file."""
+    """Return the key-value metadata of an Arrow file, or of a stream in one."""
     with open_input(path) as stream:
-        return pa.ipc.open_stream(stream).schema.metadata or {}
+        if not _is_file(stream):
+            return pa.ipc.open_stream(stream).schema.metadata or {}
+        with _whole(stream, path) as file:
+            return pa.ipc.open_file(file).schema.metadata or {}
+
+
+def _is_file(stream: io.BufferedReader) -> bool:
+    return stream.peek(len(FILE_MAGIC))[: len(FILE_MAGIC)] == FILE_MAGIC
+
+
+@contextmanager
+def _whole(stream: io.BufferedReader, path: str) -> Generator[BinaryIO]:
+    """Yield what can be read from its end: the file itself, or a copy of what was packed, or piped.
+
+    A FIFO is opened once.
+    """
+    if isinstance(stream.raw, io.FileIO) and Path(path).is_file():
+        with Path(path).open("rb") as file:
+            yield file
+    else:
+        with _spooled(stream) as spool:
+            yield spool
 
 
 @contextmanager

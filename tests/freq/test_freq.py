@@ -123,7 +123,7 @@ def test_annotate_gives_the_input_back_in_its_order_with_its_weights(freq, scrip
     )
 
 
-@pytest.mark.parametrize("to", ["arrow", "parquet"])
+@pytest.mark.parametrize("to", ["arrows", "parquet"])
 def test_a_weighed_table_tells_its_own_making_not_that_of_the_pairs_it_was_made_of(
     freq, scripts, tmp_path, to
 ):

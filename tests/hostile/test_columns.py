@@ -202,10 +202,10 @@ def test_an_annotated_table_keeps_its_columns(run: Run, tmp_path: Path):
     table = pa.table({"text": ["a b", "c d"]} | columns)
     name = written(tmp_path / "t.arrow", table)
 
-    run(f"dial-freq --annotate {name} -o again.arrow")
+    run(f"dial-freq --annotate {name} -o again.arrows")
     run(f"dial-freq --annotate {name} -o again.parquet")
 
-    again = pa.ipc.open_stream(tmp_path.joinpath("again.arrow").read_bytes()).read_all()
+    again = pa.ipc.open_stream(tmp_path.joinpath("again.arrows").read_bytes()).read_all()
     assert again.drop_columns("weight").equals(table)
     parquet = pq.read_table(tmp_path / "again.parquet")
     assert parquet["nanoseconds"].type == pa.timestamp("ns")

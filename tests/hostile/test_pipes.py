@@ -136,8 +136,8 @@ def test_arrow_streams_that_are_joined_are_read_one_after_the_other(pipe, tmp_pa
 
 @pytest.mark.parametrize("bytes_left", [8, 4, 1])
 def test_an_arrow_file_without_its_end_mark_is_refused(pipe, tmp_path, bytes_left):
-    pipe("dial-pairs -q talk.jsonl -o whole.arrow")
-    whole = (tmp_path / "whole.arrow").read_bytes()
+    pipe("dial-pairs -q talk.jsonl -o whole.arrows")
+    whole = (tmp_path / "whole.arrows").read_bytes()
     (tmp_path / "cut.arrow").write_bytes(whole[: len(whole) - bytes_left])
     statuses, said = pipe("dial-freq cut.arrow")
     assert statuses == [1]

@@ -130,7 +130,7 @@ def test_every_other_field_stays_as_it_was_and_columns_give_columns(mine: Mine, 
 
     table = pa.table({"context": [["q"], ["back"]], "response": ["twin", "mid"], "k": [1, None]})
     pq.write_table(table, tmp_path / "pairs.parquet")
-    for name in ("out.arrow", "out.parquet"):
+    for name in ("out.arrows", "out.parquet"):
         mine("--relative-margin", "none", "-o", name, "pairs.parquet", pairs=b"", embeddings=None)
     found = pq.read_table(tmp_path / "out.parquet")
     assert found["negatives"].to_pylist() == [["mid"], ["twin"]]
@@ -138,7 +138,7 @@ def test_every_other_field_stays_as_it_was_and_columns_give_columns(mine: Mine, 
     told = json.loads(found.schema.metadata[b"dialtools"])
     assert told["command"] == "dialtools mine"
     assert told["counts"] == {"pairs": 2, "candidates": 2, "negatives": 2, "without": 0}
-    streamed = pa.ipc.open_stream(tmp_path / "out.arrow").read_all()
+    streamed = pa.ipc.open_stream(tmp_path / "out.arrows").read_all()
     assert streamed.to_pylist() == found.to_pylist()
 
 

@@ -91,7 +91,7 @@ def test_rows_of_a_table_are_numbered_through_its_batches(tmp_path: Path):
 
 
 def test_a_hint_is_given_where_a_whole_document_is_taken_for_lines(tmp_path: Path):
-    for text, hinted in (('[\n{"a": 1}\n]', True), ('{"a": 1,\n"b": 2}', True), ("oops\n", False)):
+    for text, hinted in (('{\n"a": [{}]}', True), ('{"a": 1,\n"b": 2}', True), ("oops\n", False)):
         (tmp_path / "x.json").write_text(text)
         with pytest.raises(DataError) as error:
             list(read_records([str(tmp_path / "x.json")], policy=Policy()))

@@ -162,7 +162,18 @@ def _files(part: str) -> list[str]:
 def _stem(path: str) -> str:
     """Return the name of a file without folder and suffixes."""
     name = Path(path).name
-    for suffix in (".gz", ".zst", ".jsonl", ".parquet", ".arrow", ".npy", ".ndjson", ".json"):
+    for suffix in (
+        ".gz",
+        ".zst",
+        ".jsonl",
+        ".parquet",
+        ".arrows",
+        ".arrow",
+        ".feather",
+        ".npy",
+        ".ndjson",
+        ".json",
+    ):
         name = name.removesuffix(suffix)
     return name or path
 
