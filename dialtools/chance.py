@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def stable_hash(text: str, *, seed: int = 0) -> int:
@@ -33,3 +37,12 @@ def split_of(identity: str, parts: Mapping[str, float], *, seed: int = 0) -> str
         if point < edge:
             return name
     return None
+
+
+def sample_of_rows(count: int, most: int, *, seed: int) -> np.ndarray:
+    """Return all of N rows, or of more than `most` a sample, in order."""
+    import numpy as np
+
+    if count <= most:
+        return np.arange(count)
+    return np.sort(np.random.default_rng(seed).choice(count, most, replace=False))

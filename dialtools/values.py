@@ -243,6 +243,18 @@ def byte_size(least: int) -> Parser[int]:
     return parse
 
 
+def count_or_bounds(text: str) -> str:
+    """Check `20`, or bounds such as `5-50`, the lower from 2."""
+    bounds = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", text.strip(), re.ASCII)
+    if not bounds or int(bounds[1]) < 1:
+        raise ValueError("expected a number such as 20, or bounds such as 5-50")
+    if bounds[2] is None:
+        return str(int(bounds[1]))
+    if not 2 <= int(bounds[1]) <= int(bounds[2]):
+        raise ValueError("bounds go up, from 2 or more")
+    return f"{int(bounds[1])}-{int(bounds[2])}"
+
+
 def part_of(text: str) -> str:
     """Check `3/16`: part 3 of 16; the first is 1."""
     part = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text.strip(), re.ASCII)

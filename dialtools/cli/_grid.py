@@ -6,14 +6,16 @@ The only module that draws with rich's tables.
 from __future__ import annotations
 
 import csv
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from dialtools.cli._run import Run
 from dialtools.shown import printable
@@ -106,21 +108,34 @@ def write_table(
     sys.stdout.flush()
 
 
-def as_screen(grid: Grid, run: Run) -> str:
-    """Return the table for the width of the terminal; elsewhere nothing is cut."""
+def as_screen(grid: Grid, run: Run, stream: TextIO | None = None) -> str:
+    """Return the table for the width of the terminal; elsewhere nothing is cut.
+
+    Args:
+        stream: what it is written to; default: stdout.
+    """
     from rich.console import Console
 
     out = StringIO()
-    width = get_terminal_size((200, 24)).columns if sys.stdout.isatty() else UNCUT
+    colored = run.colored_on(stream) if stream else run.colored
     console = Console(
         file=out,
-        width=width,
-        no_color=not run.colored,
-        force_terminal=run.colored,
+        width=_columns(stream or sys.stdout),
+        no_color=not colored,
+        force_terminal=colored,
         highlight=False,
     )
     console.print(_drawn(grid))
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+
+
+def _columns(stream: TextIO) -> int:
+    if not stream.isatty():
+        return UNCUT
+    if stream is not sys.stdout:
+        with suppress(OSError):
+            return os.get_terminal_size(stream.fileno()).columns or UNCUT
+    return get_terminal_size((200, 24)).columns
 
 
 def _drawn(grid: Grid) -> Table:

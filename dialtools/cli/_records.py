@@ -103,7 +103,7 @@ RECORDS: dict[str, RecordKind] = {
     ),
     "embedding": RecordKind(
         summary="a vector and what it is of",
-        commands="written by dial-embed; read by dial-eval",
+        commands="written by dial-embed; read by dial-eval, dialtools cluster",
         example='{"id": "7", "label": "flight", "embedding": [0.02, -0.11, ...]}',
         fields={
             "embedding": Field(
@@ -129,6 +129,47 @@ RECORDS: dict[str, RecordKind] = {
             "text": Field("text", "that of the row"),
             "near_id": Field("text", "that of the row that is near"),
             "near_text": Field("text", "that of the row that is near"),
+        },
+    ),
+    "member": RecordKind(
+        summary="a row and the cluster that it is in",
+        commands="written by dialtools cluster",
+        example='{"id": "7", "text": "fly to rome", "cluster": 3, "distance": 0.21}',
+        fields={
+            "cluster": Field("number", "0 is the largest; -1 is noise", required=True),
+            "distance": Field("number", "cosine distance to the centroid; noise has none"),
+            "probability": Field("number", "how surely it is in it (hdbscan)"),
+            "row": Field("number", "its place in the input, from 0, where it has no id"),
+            "id": Field("text", "its name; with --keep, any other fields of the input"),
+            "dialogue_id": Field("text", "the dialogue that it is of"),
+            "turn": Field("number", "its place in that dialogue, from 0"),
+            "text": Field("text", "what its vector is of"),
+        },
+    ),
+    "cluster": RecordKind(
+        summary="what a cluster is about; the first, without `cluster`, is of all rows",
+        commands="written by dialtools cluster --summary",
+        example='{"schema": "dialtools.cluster/1", "cluster": 3, "size": 212, "share": 0.141, '
+        '"distance": 0.38, "medoid": "7", "nearest": ["fly to rome"], "words": ["fly", "flight"]}',
+        fields={
+            "schema": Field("text", "dialtools.cluster/1", required=True),
+            "size": Field("number", "its rows", required=True),
+            "share": Field("number", "of all rows", required=True),
+            "cluster": Field("number", "0 is the largest; -1 is noise"),
+            "distance": Field("number", "the mean cosine distance of its rows to its centroid"),
+            "medoid": Field("text", "id, or number, of the row nearest to the centroid"),
+            "nearest": Field("list", "the five distinct texts nearest to the centroid"),
+            "words": Field("list", "words that tell it from the others, the best first"),
+            "stability": Field(
+                "number",
+                "mean Jaccard index with its likes in samples; of all rows, mean adjusted Rand "
+                "index (--stability)",
+            ),
+            "low": Field("number", "lower end of the 95 % interval of the latter"),
+            "high": Field("number", "upper end of it"),
+            "clusters": Field("number", "of all rows: how many there are"),
+            "noise": Field("number", "of all rows: how many are in none"),
+            "silhouette": Field("number", "of all rows: the mean silhouette, by cosine"),
         },
     ),
     "score": RecordKind(

@@ -55,7 +55,11 @@ class Run:
     @property
     def colored(self) -> bool:
         """Whether a report on stdout may be coloured."""
-        return wants_color(getattr(self.options, "color", "auto"), sys.stdout)
+        return self.colored_on(sys.stdout)
+
+    def colored_on(self, stream: TextIO) -> bool:
+        """Tell whether a report on a stream may be coloured."""
+        return wants_color(getattr(self.options, "color", "auto"), stream)
 
     def warn(self, line: str) -> None:
         """Say what the user should know, unless -q."""

@@ -1,4 +1,4 @@
-"""dialtools - parts joined, models added up, negatives, near rows and classes found
+"""dialtools - parts joined, models added up, negatives, near rows, clusters and classes found
 
   dialtools formats
   dialtools formats --kind dialogues
@@ -6,6 +6,7 @@
   dialtools merge minilm dse*0.7 simcse*0.7 -o merged/
   dialtools mine --embeddings vectors.parquet pairs.arrow -o mined.arrow
   dialtools neighbors tickets.parquet --min-cosine 0.9
+  dialtools cluster --table tickets.parquet
 
 The commands are dial-pairs, dial-augment, dial-freq, dial-train, dial-embed
 and dial-eval; each tells more with --help.
@@ -102,5 +103,6 @@ COMMANDS = {
     "merge": Entry("dialtools.cli.merge:main", "add up what models learnt from one start"),
     "mine": Entry("dialtools.cli.mine:main", "find hard negatives of pairs"),
     "neighbors": Entry("dialtools.cli.neighbors:main", "the nearest rows of embedding files"),
+    "cluster": Entry("dialtools.cli.cluster:main", "find the intents that nobody has labelled"),
 }
 main = group(__doc__ or "", COMMANDS)

@@ -114,13 +114,6 @@ def rows_by_part(source: Embeddings, *, split: str, part: str | None) -> dict[st
     }
 
 
-def sample_of_rows(count: int, most: int, *, seed: int) -> np.ndarray:
-    """Return all of N rows, or of more than `most` a sample, in order."""
-    if count <= most:
-        return np.arange(count)
-    return np.sort(np.random.default_rng(seed).choice(count, most, replace=False))
-
-
 def groups(part: Embeddings, name: str | None) -> list[int]:
     """Return the number of each row's group, so that dialogues stay whole; nothing if all differ.
 

@@ -31,7 +31,7 @@ cp -r run other
 
 embed() { dial-embed --model model "$@"; }
 embed tickets.jsonl -o clinc.parquet
-for name in clinc150 banking77; do cp clinc.parquet $name.parquet; done
+for name in clinc150 banking77 tickets; do cp clinc.parquet $name.parquet; done
 dial-augment labelled.jsonl -o augmented.jsonl
 embed --templates augmented.jsonl tickets.jsonl -o templates.parquet
 for split in train test; do grep "\"$split\"" tickets.jsonl | embed -o $split.parquet; done

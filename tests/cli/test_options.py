@@ -78,7 +78,7 @@ HOW = """
     bounds cache checkpoint-every color config coordinates debug device dry-run export-episodes
     fail-if-worse fail-under jobs json memory metric nproc on-error output overwrite plot
     print-config quiet report resume save-book save-templates save-transform shard
-    snapshot-every tensorboard threads verbose
+    snapshot-every summary table tensorboard threads verbose
 """
 
 
@@ -89,7 +89,7 @@ def test_options_that_only_say_how_a_run_goes_leave_its_result_and_its_job_alone
         for wanted in (True, False)
     )
     assert how == set(HOW.split())
-    assert how & rest == {"device", "json", "metric"}, (
+    assert how & rest == {"device", "json", "metric", "summary"}, (
         "where vectors, counts or figures depend on it"
     )
 
@@ -109,13 +109,14 @@ TAKEN = {  # of the probes, by what they are tried on
     "1.5 2 3 4 5": "log-base",
     "0 1 2 3 4 5": """batch-tokens delimiter follow freeze hidden least-steps limit
         max-per-template max-steps micro-batch-tokens min-turns min-words most negatives patience
-        range-min seed snapshot-every threads
+        range-min seed snapshot-every stability threads
         train-seed validate-every window""",
-    "1 2 3 4 5": """batch batch-size checkpoint-every context-turns dimensions epochs jobs k layers
-        mask-most matryoshka max-words min-count neighbours nproc num-negatives patience
-        positives range-max runs shard-rows shots top top-k
+    "1 2 3 4 5": """batch batch-size checkpoint-every clusters context-turns dimensions epochs jobs
+        k layers mask-most matryoshka max-words min-count min-samples neighbours nproc num-negatives
+        patience positives range-max restarts runs shard-rows shots top top-k turns
         under-tokens validate-every window""",
-    "2 3 4 5": "batch-size candidates most",
+    "1e-9 0.5 1 1.5 2": "distance",
+    "2 3 4 5": "batch-size candidates min-size most",
     "4 5": "context-max-length max-length response-max-length",
 }
 

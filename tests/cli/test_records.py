@@ -43,6 +43,7 @@ WRITTEN = {
     "pair": ("dial-pairs --window 1,2 --follow 1", DIALOGUES),
     "frequency": ("dial-freq", DIALOGUES),
     "neighbor": ("dialtools neighbors", MEASURED),
+    "member": ("dialtools cluster --clusters 2 -", MEASURED),
     "score": ("dial-eval intent --shots 1 --runs 2 -", MEASURED),
 }
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dialtools.chance import sample_of_rows
 from dialtools.errors import ConfigError, DataError, GateError, ModelError
 from dialtools.eval import each, sanity
 from dialtools.eval.episodes import Episodes
@@ -22,7 +23,7 @@ from dialtools.eval.options.infer import InferOptions
 from dialtools.eval.options.intent import IntentOptions
 from dialtools.eval.options.space import SpaceOptions
 from dialtools.eval.options.sts import StsOptions
-from dialtools.eval.rows import Parts, groups, hold_out, rows_by_part, sample_of_rows
+from dialtools.eval.rows import Parts, groups, hold_out, rows_by_part
 from dialtools.eval.score import Score, check_gates, gated, of_queries, of_runs, shares
 from dialtools.eval.suite import AVERAGE, Dataset, Row, Suite
 from dialtools.eval.tasks import curve, logreg, mixed, prepared, space

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from dialtools.chance import sample_of_rows
 from dialtools.errors import DataError, MissingExtra
 from dialtools.eval.options.plot import PlotOptions
-from dialtools.eval.rows import rows_by_part, sample_of_rows
+from dialtools.eval.rows import rows_by_part
 from dialtools.metrics.space import unit
 from dialtools.streams.vectors import read_embeddings
 

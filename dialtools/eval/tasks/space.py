@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dialtools.chance import sample_of_rows
 from dialtools.errors import DataError
 from dialtools.eval.options.space import SpaceOptions
-from dialtools.eval.rows import rows_by_part, sample_of_rows
+from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score
 from dialtools.metrics import space
 from dialtools.metrics.space import unit

@@ -1,0 +1,147 @@
+"""dialtools cluster - find the intents that nobody has labelled
+
+  dialtools cluster tickets.parquet -o rows.jsonl
+  dialtools cluster --clusters 12 --stability 10 --summary clusters.csv \\
+    tickets.parquet > rows.jsonl
+  dialtools cluster --table --method hdbscan --min-size 5 tickets.parquet
+  dialtools cluster --table --per dialogue --clusters 2-20 turns.parquet
+
+Vectors are scaled to unit length. A record a row comes out: which row it is,
+its `cluster` (0 is the largest, -1 noise), its cosine `distance` to the
+centroid, and of hdbscan its `probability`. --summary, and the table on a
+terminal, tell of each cluster its size, the row at its heart (medoid), the
+five texts nearest to the centroid and the words that tell it from the others
+(p log(p / q)^2 of the shares p of its texts and q of all that have the word);
+the first record, without `cluster`, is of all rows.
+
+Of bounds the number of clusters is taken that has the highest mean silhouette
+(cosine): some numbers spread over the bounds are tried, then those around the
+best. kmeans tries them with one start, on 10,000 rows at most. A silhouette
+likes few and round clusters where intents overlap: a number that one knows is
+better. agglomerative and hdbscan hold all pairs, of 10,000 rows at most; of
+more, --most N finds clusters on a sample, and the other rows join the nearest
+centroid (of hdbscan, only as far as their cluster reaches).
+
+--stability finds clusters again in samples of four fifths of the rows: the
+adjusted Rand index tells how alike they are in all (1 the same, 0 chance),
+and of each cluster the mean Jaccard index with the one most like it; below
+0.6 a cluster is hardly one (Hennig 2007). Same files, options and seed, same
+clusters.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dialtools.cli._command import command
+from dialtools.cli._run import Run
+from dialtools.cluster.options import ClusterOptions
+from dialtools.shown import cut
+
+if TYPE_CHECKING:
+    from dialtools.cli._grid import Grid
+    from dialtools.cluster.job import Clustering
+
+SHOWN = 60
+"""Characters of a text in the table."""
+
+
+@command(
+    ClusterOptions,
+    memory="the embedding files: 8 bytes a number; 20 bytes a pair of rows more with agglomerative "
+    "and hdbscan",
+)
+def main(options: ClusterOptions, run: Run) -> None:
+    from dialtools.cli._grid import on_screen, write_table
+    from dialtools.cluster.job import Clustering
+    from dialtools.streams.atomic import refuse_existing
+    from dialtools.streams.sinks import output_format
+
+    table = options.table or (on_screen(options.output) and options.to is None)
+    writes_rows = not (table and options.output == "-")
+    kind = output_format(options.output, options.to) if writes_rows else ""
+    for path in filter(None, (options.output, options.summary)):
+        if path != "-":
+            refuse_existing(path, overwrite=options.overwrite)
+    with run.watching_stdin(options.files):
+        clustering = Clustering(options)
+    with run.progress(None, "clusterings") as progress:
+        clustering.find(progress.advance)
+    if writes_rows:
+        _write_rows(clustering, kind, options, run)
+    records = clustering.summary() if table or options.summary or sys.stderr.isatty() else []
+    if options.summary:
+        write_table(
+            cluster_grid(records),
+            lambda: records,
+            output=options.summary,
+            to=None,
+            overwrite=options.overwrite,
+            run=run,
+        )
+    _show(records, on_stdout=table, run=run)
+    run.close(clustering.closing_line())
+
+
+def _write_rows(clustering: Clustering, kind: str, options: ClusterOptions, run: Run) -> None:
+    from dialtools.streams.formats import FORMATS
+    from dialtools.streams.provenance import as_metadata
+    from dialtools.streams.sinks import writer
+
+    lines = FORMATS[kind].lines
+    metadata = {} if lines else as_metadata(run.provenance(clustering.counts()))
+    with writer(
+        options.output, format=kind, overwrite=options.overwrite, metadata=metadata
+    ) as write:
+        for payload in clustering.payloads(lines=lines):
+            write(payload)
+
+
+def _show(records: Sequence[dict[str, Any]], *, on_stdout: bool, run: Run) -> None:
+    """Print the table where the rows are not: on stdout, or on a terminal that is stderr."""
+    from dialtools.cli._grid import as_screen, show
+
+    if on_stdout:
+        show(cluster_grid(records), run)
+    elif sys.stderr.isatty() and not run.quiet:
+        sys.stderr.write(as_screen(cluster_grid(records), run, sys.stderr))
+
+
+def cluster_grid(records: Sequence[dict[str, Any]]) -> Grid:
+    """Return a row for each cluster; what is known of all stands in the title."""
+    from dialtools.cli._grid import Grid
+
+    whole, clusters = records[0], records[1:]
+    numbers = {
+        "rows": lambda record: f"{record['size']:,}",
+        "share": lambda record: f"{record['share']:.1%}",
+    }
+    if any("stability" in record for record in clusters):
+        numbers["stability"] = lambda record: _two_digits(record.get("stability"))
+    return Grid(
+        head=["cluster", "words", "medoid", *numbers],
+        rows=[
+            [*_named(record), *(cell(record) for cell in numbers.values())] for record in clusters
+        ],
+        title=_title(whole),
+        texts=2,
+    )
+
+
+def _named(record: dict[str, Any]) -> list[str]:
+    """Return what tells a cluster: its number, its words, and the text of its medoid, or its id."""
+    name = "noise" if record["cluster"] < 0 else str(record["cluster"])
+    medoid = next(iter(record.get("nearest", ())), str(record.get("medoid", "")))
+    return [name, " ".join(record.get("words", ())), cut(medoid, SHOWN)]
+
+
+def _title(whole: dict[str, Any]) -> str:
+    facts = [f"{whole['size']:,} rows", f"{whole['clusters']:,} clusters"]
+    facts += [f"{name} {whole[name]:.2f}" for name in ("silhouette", "stability") if name in whole]
+    return " · ".join(facts)
+
+
+def _two_digits(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"

@@ -1,0 +1,152 @@
+"""Options of `dialtools cluster`, and those of everything that finds clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dialtools.catalog import Entry, summaries
+from dialtools.errors import ConfigError
+from dialtools.options import RunOptions, argument, option
+from dialtools.streams.options import OutputOptions
+from dialtools.values import at_least, bounded, count_or_bounds, file_with_suffix, name_list
+
+KMEANS, AGGLOMERATIVE, HDBSCAN = "kmeans", "agglomerative", "hdbscan"
+METHODS = {
+    KMEANS: Entry("dialtools.cluster.methods:kmeans", "as many as --clusters says, all rows"),
+    AGGLOMERATIVE: Entry(
+        "dialtools.cluster.methods:agglomerative", "joined by mean cosine, or up to --distance"
+    ),
+    HDBSCAN: Entry("dialtools.cluster.methods:hdbscan", "dense places, the rest is noise"),
+}
+PER = ("row", "dialogue")
+KEPT = ("id", "dialogue_id", "turn", "text")
+"""Columns that say which row it is."""
+
+
+@dataclass
+class FindOptions:
+    """How clusters are found; METHODS name the functions that take these."""
+
+    method: str = option(KMEANS, choices=METHODS, help=summaries(METHODS))
+    clusters: str = option(
+        "5-50",
+        metavar="N|LOW-HIGH",
+        parse=count_or_bounds,
+        help="how many; of bounds the number with the highest silhouette; not with hdbscan",
+    )
+    restarts: int = option(
+        10, metavar="N", parse=at_least(1), help="starts of kmeans, of which the best stays"
+    )
+    distance: float | None = option(
+        None,
+        metavar="X",
+        parse=bounded(above=0, high=2),
+        help="agglomerative: join clusters up to this mean cosine distance, in place of --clusters",
+        shown="none",
+    )
+    min_size: int = option(
+        10, metavar="N", parse=at_least(2), help="hdbscan: rows of a cluster at least"
+    )
+    min_samples: int | None = option(
+        None,
+        metavar="N",
+        parse=at_least(1),
+        help="hdbscan: neighbours that make a place dense; fewer, less noise",
+        shown="--min-size",
+    )
+    most: int = option(
+        100_000,
+        metavar="N",
+        parse=at_least(2),
+        help="find clusters on a sample of N rows at most; others join the nearest centroid",
+    )
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The fewest and the most clusters; equal where the number is given."""
+        low, _, high = self.clusters.partition("-")
+        return int(low), int(high or low)
+
+    def check_method(self) -> None:
+        """Refuse what the method does not know.
+
+        Raises:
+            ConfigError: naming the option.
+        """
+        if self.distance is not None and self.method != AGGLOMERATIVE:
+            raise ConfigError(f"--distance goes with --method {AGGLOMERATIVE}")
+        if self.min_samples is not None and self.method != HDBSCAN:
+            raise ConfigError(f"--min-samples goes with --method {HDBSCAN}")
+
+
+@dataclass
+class RowOptions:
+    """Which vectors and texts are read, and what makes a row of them."""
+
+    vectors: str | None = option(
+        None,
+        metavar="NAME",
+        group="Input",
+        help="column of the vectors",
+        shown="the only one, or embedding",
+    )
+    text: str | None = option(
+        None,
+        metavar="NAME",
+        group="Input",
+        help="column of the texts",
+        shown="what the vectors are of, else text",
+    )
+    per: str = option(
+        "row",
+        choices=PER,
+        group="Input",
+        help="dialogue: a row each, the mean of its first user turns (files of dial-embed --per "
+        "turn)",
+    )
+    turns: int = option(
+        1, metavar="N", parse=at_least(1), group="Input", help="how many of them, --per dialogue"
+    )
+
+
+@dataclass
+class ClusterOptions(FindOptions, RowOptions, OutputOptions, RunOptions):
+    """Options of `dialtools cluster`."""
+
+    inputs: tuple[str, ...] = argument(help="embedding files to read as one; none or - is stdin")
+    stability: int = option(
+        0,
+        metavar="N",
+        parse=at_least(0),
+        help="find clusters again in N samples of four fifths of the rows, and say how alike",
+    )
+    keep: tuple[str, ...] = option(
+        KEPT,
+        metavar="NAMES|all|none",
+        parse=name_list,
+        group="Output",
+        help="columns to carry along, of the default ones those there are",
+    )
+    summary: str | None = option(
+        None,
+        metavar="FILE",
+        parse=file_with_suffix(".jsonl", ".csv", ".md", ".tex"),
+        group="Output",
+        help="a record a cluster (.jsonl, .csv), or a table of them (.md, .tex)",
+        how=True,
+    )
+    table: bool = option(
+        False,
+        group="Output",
+        help="print the table of clusters, in place of the rows on stdout",
+        shown="when stdout is a terminal",
+        how=True,
+    )
+
+    def __post_init__(self) -> None:
+        self.check_method()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files of the arguments; `-` is stdin."""
+        return self.inputs or ("-",)

@@ -1,0 +1,131 @@
+"""The rows that are clustered: unit vectors, their texts, and the columns that go along."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dialtools.cluster.options import RowOptions
+from dialtools.corpora.fields import text_of_turn
+from dialtools.errors import DataError
+from dialtools.metrics.space import unit
+from dialtools.roles import is_user
+from dialtools.streams.vectors import SUFFIX, Embeddings, read_embeddings
+
+ROW = "row"
+BETWEEN_TURNS = " / "
+
+
+@dataclass
+class Rows:
+    """N rows.
+
+    Attributes:
+        vectors: (N, D) float32 of unit length.
+        texts: N texts; nothing if there is no such column.
+        columns: the fields of the file, N values each.
+        metadata: of the file.
+        left_out: dialogues without a turn of the user.
+    """
+
+    vectors: np.ndarray
+    texts: list[str]
+    columns: dict[str, list[Any]]
+    metadata: dict[str, str]
+    name: str
+    left_out: int = 0
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    @property
+    def ids(self) -> list[Any]:
+        """What tells each row: its `id`, else its number from 0."""
+        return self.columns.get("id") or list(range(len(self)))
+
+    def kept(self, keep: Sequence[str], default: Sequence[str]) -> dict[str, list[Any]]:
+        """Return the columns to carry along; the number of each row if none tells which it is.
+
+        Args:
+            keep: names, `all` or `none`; of the default ones those there are.
+
+        Raises:
+            DataError: naming those there are, if one is not.
+        """
+        if tuple(keep) == ("none",):
+            chosen: dict[str, list[Any]] = {}
+        elif tuple(keep) == ("all",):
+            chosen = dict(self.columns)
+        elif tuple(keep) == tuple(default):
+            chosen = {name: self.columns[name] for name in keep if name in self.columns}
+        else:
+            source = Embeddings({}, self.columns, name=self.name)
+            chosen = {name: source.column(name) for name in keep}
+        return chosen if "id" in chosen else {ROW: list(range(len(self))), **chosen}
+
+
+def read_rows(paths: Sequence[str], options: RowOptions) -> Rows:
+    """Read embedding files as one.
+
+    Raises:
+        DataError: if they hold no rows, or not the columns that options ask for.
+    """
+    source = read_embeddings(paths)
+    matrix_ND = source.vector(options.vectors) if options.vectors else source.matrix
+    texts = _texts(source, options)
+    rows = Rows(
+        vectors=unit(matrix_ND.astype(np.float32)),
+        texts=texts,
+        columns=source.columns,
+        metadata=source.metadata,
+        name=source.name,
+    )
+    return _of_dialogues(rows, source, options) if options.per == "dialogue" else rows
+
+
+def _texts(source: Embeddings, options: RowOptions) -> list[str]:
+    if options.text:
+        return [_shown(value) for value in source.column(options.text)]
+    vectors = options.vectors or (SUFFIX if len(source.vectors) > 1 else next(iter(source.vectors)))
+    try:
+        return [_shown(value) for value in source.texts(vectors)]
+    except DataError:  # none was kept: clusters are told by the rows' ids
+        return []
+
+
+def _shown(value: Any) -> str:
+    """Return a text, or the turns of a history, as one."""
+    if isinstance(value, list):
+        return BETWEEN_TURNS.join(map(text_of_turn, value))
+    return "" if value is None else str(value)
+
+
+def _of_dialogues(rows: Rows, source: Embeddings, options: RowOptions) -> Rows:
+    """Return a row for each dialogue: the mean of its first user turns."""
+    turns_of: dict[Any, list[int]] = {}
+    users = [speaker if isinstance(speaker, str) else None for speaker in source.column("speaker")]
+    for row, dialogue in enumerate(source.column("dialogue_id")):
+        turns = turns_of.setdefault(dialogue, [])
+        if is_user(users[row]):
+            turns.append(row)
+    if place := source.columns.get("turn"):
+        for turns in turns_of.values():
+            turns.sort(key=lambda row: (place[row] is None, place[row] or 0))
+    chosen = [turns[: options.turns] for turns in turns_of.values() if turns]
+    if not chosen:
+        raise DataError("no row is a turn of a user (speaker)", where=source.name)
+    first = [turns[0] for turns in chosen]
+    texts = [BETWEEN_TURNS.join(rows.texts[row] for row in turns) for turns in chosen]
+    columns = {name: [values[row] for row in first] for name, values in rows.columns.items()}
+    columns.pop("turn", None)
+    return Rows(
+        vectors=unit(np.stack([rows.vectors[turns].mean(0) for turns in chosen])),
+        texts=texts if rows.texts else [],
+        columns=columns | ({"text": texts} if rows.texts else {}),
+        metadata=rows.metadata,
+        name=rows.name,
+        left_out=len(turns_of) - len(chosen),
+    )

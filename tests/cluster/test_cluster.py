@@ -1,0 +1,303 @@
+"""dialtools cluster: rows that are alike come together, and each cluster says what it is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pair_corpus import as_lines
+
+from dialtools.cluster import methods
+from dialtools.cluster.methods import best_count
+from dialtools.cluster.options import METHODS
+from dialtools.cluster.stability import best_matches
+from dialtools.cluster.summary import telling_words
+
+Run = Callable[..., subprocess.CompletedProcess]
+Row = dict[str, Any]
+KINDS = {"fly": ("fly to {}", 14), "thanks": ("thanks for {}", 9), "pay": ("pay with {}", 6)}
+"""A template and how many rows there are of it."""
+
+
+def rows_of_kinds() -> list[Row]:
+    """Rows of three kinds, each around an axis of its own, one kind after another."""
+    draw, rows = np.random.default_rng(0), []
+    for axis, (kind, (template, count)) in enumerate(KINDS.items()):
+        for i in range(count):
+            vector = np.eye(5)[axis] + draw.normal(scale=0.05, size=5)
+            text = template.format(f"it {i // 2}")
+            rows.append({"id": f"{kind}{i}", "text": text, "embedding": vector.tolist()})
+    return rows
+
+
+ROWS = rows_of_kinds()
+STRAYS = [
+    {"id": f"stray{i}", "text": "?", "embedding": vector}
+    for i, vector in enumerate([[0, 0, 0, 1, 0], [-1, -1, 0, 0, 0], [0, 0, 0, 0, -1]])
+]
+
+
+@pytest.fixture
+def cluster(scripts: Path, environment: dict[str, str], tmp_path: Path) -> Run:
+    """Run it on rows, by default those above."""
+
+    def run(
+        *arguments: object,
+        rows: list[Row] | None = None,
+        code: int = 0,
+        environment: dict[str, str] = environment,
+    ) -> subprocess.CompletedProcess:
+        (tmp_path / "v.jsonl").write_bytes(as_lines(ROWS if rows is None else rows))
+        line = [str(scripts / "dialtools"), "cluster", *map(str, arguments), "v.jsonl"]
+        done = subprocess.run(line, capture_output=True, env=environment, cwd=tmp_path, timeout=300)
+        assert done.returncode == code, done.stderr.decode()
+        return done
+
+    return run
+
+
+def lines(blob: bytes) -> list[Row]:
+    return [orjson.loads(line) for line in blob.splitlines()]
+
+
+def clusters(done: subprocess.CompletedProcess) -> dict[str, int]:
+    return {row["id"]: row["cluster"] for row in lines(done.stdout)}
+
+
+EXPECTED = {row["id"]: list(KINDS).index(row["id"].rstrip("0123456789")) for row in ROWS}
+ASKED = {
+    "kmeans": ("--clusters", "3"),
+    "agglomerative": ("--distance", "0.2"),
+    "hdbscan": ("--min-size", "4"),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_rows_of_a_kind_are_in_a_cluster_and_the_largest_is_the_first(cluster: Run, method: str):
+    assert clusters(cluster("--method", method, *ASKED[method])) == EXPECTED
+
+
+@pytest.mark.parametrize("method", ["kmeans", "agglomerative"])
+def test_of_bounds_the_number_with_the_highest_silhouette_is_taken(cluster: Run, method: str):
+    assert clusters(cluster("--method", method, "--clusters", "2-8")) == EXPECTED
+    assert clusters(cluster("--method", method, "--clusters", "3-900")) == EXPECTED
+
+
+def test_a_row_says_which_it_is_and_how_far_from_its_centroid(cluster: Run):
+    rows = lines(cluster("--clusters", 3).stdout)
+    assert list(rows[0]) == ["row", "id", "text", "cluster", "distance"][1:]
+    x = np.array([row["embedding"] for row in ROWS])
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    for kind in range(3):
+        own = [i for i, row in enumerate(ROWS) if EXPECTED[row["id"]] == kind]
+        centre = x[own].sum(0) / np.linalg.norm(x[own].sum(0))
+        found = [rows[i]["distance"] for i in own]
+        assert found == pytest.approx((1 - x[own] @ centre).tolist(), abs=1e-5)
+
+
+def test_what_is_near_nothing_is_noise_and_is_told(cluster: Run):
+    ask = ("--method", "hdbscan", "--min-size", 4, "--summary", "s.jsonl")
+    done = cluster(*ask, rows=ROWS + STRAYS)
+    rows = {row["id"]: row for row in lines(done.stdout)}
+    for stray in STRAYS:
+        row = rows[stray["id"]]
+        assert row["cluster"] == -1 and "distance" not in row and row["probability"] == 0
+    assert rows["fly0"]["probability"] > 0
+    assert "32 rows, 3 clusters; 9.4% noise" in done.stderr.decode()
+
+
+def test_the_summary_tells_size_medoid_nearest_texts_and_words(cluster: Run, tmp_path: Path):
+    hdbscan = ("--method", "hdbscan", "--min-size", 4)
+    cluster(*hdbscan, "--summary", "s.jsonl", rows=ROWS + STRAYS)
+    whole, *found, noise = lines((tmp_path / "s.jsonl").read_bytes())
+    assert (whole["size"], whole["clusters"], whole["noise"]) == (32, 3, 3)
+    assert 0.8 < whole["silhouette"] < 1 and "cluster" not in whole
+    assert noise == {**noise, "cluster": -1, "size": 3}
+    assert sum(record["share"] for record in (*found, noise)) == pytest.approx(1, abs=1e-5)
+    assert [record["size"] for record in found] == [14, 9, 6]
+    assert [record["words"][0] for record in found] == ["fly", "for", "pay"]
+    for record in found:
+        own = [row for row in ROWS if EXPECTED[row["id"]] == record["cluster"]]
+        x = np.array([row["embedding"] for row in own])
+        x /= np.linalg.norm(x, axis=1, keepdims=True)
+        medoid = own[int((1 - x @ x.T).mean(1).argmin())]
+        assert record["medoid"] == medoid["id"] and record["nearest"][0] == medoid["text"]
+        distinct = len({row["text"] for row in own})
+        assert len(set(record["nearest"])) == len(record["nearest"]) == min(5, distinct)
+
+
+def test_a_word_that_is_everywhere_tells_nothing():
+    texts = ["the cat", "the cat sat", "the dog", "the dog sat", "the noise"]
+    labels = np.array([0, 0, 1, 1, -1])
+    assert [words[0] for words in telling_words(texts, labels, 2)] == ["cat", "dog"]
+    assert [words[-2:] for words in telling_words(texts, labels, 2)] == [["the", "sat"]] * 2
+
+
+def test_rows_beyond_the_sample_join_the_nearest_centroid(cluster: Run):
+    assert clusters(cluster("--clusters", 3, "--most", 15)) == EXPECTED
+    ask = ("--method", "hdbscan", "--min-size", 3, "--most", 25)
+    rows = {row["id"]: row for row in lines(cluster(*ask, rows=ROWS + STRAYS).stdout)}
+    assert sum("probability" not in row for row in rows.values()) == 7
+    assert all(rows[stray["id"]]["cluster"] == -1 for stray in STRAYS)
+
+
+def test_clusters_that_samples_find_again_are_stable(cluster: Run, tmp_path: Path):
+    ask = ("--stability", 4, "--summary", "s.jsonl", "--overwrite")
+    done = cluster("--clusters", 3, *ask)
+    assert "stability 1.00" in done.stderr.decode()
+    whole, *found = lines((tmp_path / "s.jsonl").read_bytes())
+    assert whole["stability"] == 1 and [record["stability"] for record in found] == [1, 1, 1]
+    cluster("--clusters", 9, "--restarts", 1, *ask)  # kinds are cut somewhere
+    whole, *found = lines((tmp_path / "s.jsonl").read_bytes())
+    assert whole["low"] < whole["stability"] < 1
+    assert min(record["stability"] for record in found) < 0.8
+
+
+def test_the_most_alike_cluster_is_by_shared_rows_of_the_rows_of_either():
+    before, found = np.array([0, 0, 0, 1, 1, -1]), np.array([5, 5, 2, 2, -1, 5])
+    assert best_matches(before, found, 3)[:2].tolist() == [2 / 4, 1 / 3]
+    assert np.isnan(best_matches(before, found, 3)[2])
+
+
+def test_a_dialogue_is_the_mean_of_its_first_user_turns(cluster: Run):
+    def turn(talk: str, place: int, speaker: str, kind: int) -> Row:
+        vector = np.eye(3)[kind].tolist()
+        facts = {"dialogue_id": talk, "turn": place, "speaker": speaker}
+        return {**facts, "text": f"{talk}{place}", "embedding": vector}
+
+    rows = [
+        turn("a", 2, "user", 1),  # out of order
+        turn("a", 0, "user", 0),
+        turn("a", 1, "system", 2),
+        turn("b", 0, "system", 2),
+        turn("b", 1, "user", 1),
+        turn("c", 0, "customer", 0),
+        turn("d", 0, "system", 0),
+    ]
+    done = cluster("--per", "dialogue", "--clusters", 2, rows=rows)
+    found = {row["dialogue_id"]: (row["text"], row["cluster"]) for row in lines(done.stdout)}
+    assert found == {"a": ("a0", 0), "b": ("b1", 1), "c": ("c0", 0)}
+    assert "1 dialogue without a turn of the user" in done.stderr.decode()
+    done = cluster("--per", "dialogue", "--turns", 2, "--clusters", 1, rows=rows)
+    first = lines(done.stdout)[0]
+    assert first["text"] == "a0 / a2"
+    # halfway between the axes, of which the cluster has three halves each
+    assert first["distance"] == pytest.approx(0, abs=1e-6)
+
+
+def test_columns_give_columns_with_what_made_them(cluster: Run, tmp_path: Path):
+    ask = ("--clusters", 3, "--keep", "all")
+    for name in ("out.parquet", "out.arrows"):
+        cluster(*ask, "-o", name)
+    table = pq.read_table(tmp_path / "out.parquet")
+    assert table.column_names == ["id", "text", "cluster", "distance"]
+    assert {row["id"]: row["cluster"] for row in table.to_pylist()} == EXPECTED
+    told = json.loads(table.schema.metadata[b"dialtools"])
+    assert told["command"] == "dialtools cluster"
+    assert told["counts"] == {"rows": 29, "clusters": 3, "noise": 0}
+    streamed = pa.ipc.open_stream(tmp_path / "out.arrows").read_all()
+    assert streamed.to_pylist() == table.to_pylist()
+
+
+def test_rows_without_ids_and_texts_are_told_by_their_number(cluster: Run):
+    rows = [{"embedding": row["embedding"]} for row in ROWS]
+    done = cluster("--clusters", 3, rows=rows)
+    assert [row["row"] for row in lines(done.stdout)] == list(range(29))
+    table = cluster("--clusters", 3, "--table", rows=rows).stdout.decode()
+    assert table.splitlines()[0] == "29 rows · 3 clusters · silhouette 0.99"
+
+
+def test_the_table_stands_on_stdout_in_place_of_the_rows(cluster: Run, tmp_path: Path):
+    done = cluster("--clusters", 3, "--table", "-q")
+    assert "fly" in done.stdout.decode() and "{" not in done.stdout.decode()
+    assert done.stderr == b""
+    both = cluster("--clusters", 3, "--table", "-o", "rows.jsonl", "-q")
+    assert both.stdout == done.stdout
+    assert len(lines((tmp_path / "rows.jsonl").read_bytes())) == 29
+    cluster("--clusters", 3, "--summary", "s.md", "-q")
+    assert (tmp_path / "s.md").read_text().startswith("| cluster | words | medoid | rows | share |")
+
+
+def test_a_seed_gives_the_same_bytes_with_any_number_of_threads(
+    cluster: Run, environment: dict[str, str]
+):
+    several = environment | {"OMP_NUM_THREADS": "4", "OPENBLAS_NUM_THREADS": "4"}
+    ask = ("--clusters", "4-9", "--restarts", 1)
+    assert cluster(*ask).stdout == cluster(*ask, environment=several).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rows", "told"),
+    [
+        (["--clusters", 30], ROWS, "29 distinct vectors in 29 rows: too few for --clusters 30"),
+        (["--clusters", "2-9"], ROWS[:1] * 5, "1 distinct vectors in 5 rows: too few"),
+        (["--method", "hdbscan", "--min-size", 99], ROWS, "29 rows; a cluster has 99 at least"),
+        (["--keep", "tex"], ROWS, "no column 'tex'; there are id, text"),
+        (["--text", "tex"], ROWS, "no column 'tex'"),
+        (["--vectors", "x"], ROWS, "no vectors 'x'; there are embedding"),
+        (["--per", "dialogue"], ROWS, "no column 'speaker'"),
+        ([], [{"id": "a"}], "holds no embeddings"),
+    ],
+)
+def test_what_cannot_be_clustered_is_one_line(
+    cluster: Run, arguments: list[Any], rows: list[Row], told: str
+):
+    done = cluster(*arguments, rows=rows, code=1)
+    assert told in done.stderr.decode() and "defect" not in done.stderr.decode()
+    assert done.stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--clusters", "9-5"], "bounds go up"),
+        (["--clusters", "1-5"], "bounds go up, from 2"),
+        (["--clusters", "some"], "a number such as 20, or bounds such as 5-50"),
+        (["--distance", 0.5], "--distance goes with --method agglomerative"),
+        (["--min-samples", 3], "--min-samples goes with --method hdbscan"),
+        (["--summary", "s.txt"], "name it .jsonl, .csv, .md, .tex"),
+    ],
+)
+def test_what_makes_no_sense_is_a_usage_error(cluster: Run, arguments: list[Any], told: str):
+    assert told in cluster(*arguments, code=2).stderr.decode()
+
+
+@pytest.mark.parametrize("method", ["agglomerative", "hdbscan"])
+def test_pairs_of_more_rows_than_memory_should_hold_are_refused(
+    method: str, monkeypatch: pytest.MonkeyPatch
+):
+    from dialtools.cluster.options import ClusterOptions
+    from dialtools.errors import DataError
+
+    monkeypatch.setattr(methods, "MOST_PAIRED", 20)
+    x = np.eye(30, dtype=np.float32)
+    with pytest.raises(
+        DataError, match=r"30 rows: \w+ holds all pairs, of 20 rows at most"
+    ) as error:
+        methods.find(x, ClusterOptions(method=method, clusters="3"), seed=0)
+    assert error.value.hint and "--most 20" in error.value.hint
+
+
+@given(st.integers(2, 40), st.integers(0, 300), st.data())
+def test_the_best_number_is_found_where_scores_rise_and_fall(
+    low: int, width: int, data: st.DataObject
+):
+    top = data.draw(st.integers(low, low + width))
+    tried: list[int] = []
+
+    def score(count: int) -> float:
+        tried.append(count)
+        return -abs(count - top)
+
+    assert best_count(low, low + width, score) == top
+    assert len(tried) == len(set(tried)) <= 40
