@@ -9,6 +9,7 @@
   dial-eval retrieve clinc150.parquet
   dial-eval sts sick.parquet
   dial-eval entail snli.parquet
+  dial-eval cluster banking77.parquet
   dial-eval suite diaeval before/ after/
   dial-eval compare before.jsonl after.jsonl
   dial-eval finetune intent --model model/ tickets.jsonl

@@ -83,4 +83,9 @@ TASKS = {
         summary="anchors nearer to entailments than to contradictions (NLI triplets)",
         options="dialtools.eval.options.entail:EntailOptions",
     ),
+    "cluster": Task(
+        target="dialtools.eval.tasks.cluster:evaluate",
+        summary="do clusters tell labels? NMI, ARI, accuracy; protocols of MTEB and DSTC11",
+        options="dialtools.eval.options.cluster:ClusterOptions",
+    ),
 }

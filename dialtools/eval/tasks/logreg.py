@@ -80,13 +80,23 @@ def undersamples(
 
 
 def predict(
-    train_MD: np.ndarray, classes_M: np.ndarray, test_ND: np.ndarray, *, seed: int
+    train_MD: np.ndarray,
+    classes_M: np.ndarray,
+    test_ND: np.ndarray,
+    *,
+    seed: int,
+    class_weight: str | None = None,
 ) -> np.ndarray:
-    """Return (N,) the predicted classes."""
+    """Return (N,) the predicted classes.
+
+    Args:
+        class_weight: `balanced`: rows of rare classes count more, as in scikit-learn.
+    """
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
-    model = LogisticRegression(max_iter=ITERATIONS, random_state=seed)
+    settings: dict[str, Any] = {"random_state": seed, "class_weight": class_weight}
+    model = LogisticRegression(max_iter=ITERATIONS, **settings)
     # one thread: the same weights on any machine
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")  # that 100 iterations were not enough is MTEB's choice

@@ -1,0 +1,215 @@
+"""Do clusters tell labels? N rows, K labels, R runs; protocols of DSTC11's track 2 and of MTEB.
+
+The protocols were written after the public code of the track (sitod.metric, sitod.evaluate) and of
+mteb 2 (abstasks.clustering); see the page in `eval/options/cluster.py` for what differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dialtools.catalog import lookup
+from dialtools.cluster.methods import find
+from dialtools.cluster.options import KMEANS
+from dialtools.errors import DataError
+from dialtools.eval.identity import item_digests
+from dialtools.eval.labelled import Labelled, labelled_rows, without_label
+from dialtools.eval.options.cluster import LABELS, PROTOCOLS, ClusterOptions
+from dialtools.eval.rows import rows_by_part
+from dialtools.eval.score import Score, Scored, of_runs, shares
+from dialtools.eval.tasks.logreg import predict
+from dialtools.metrics.clusterings import MEASURES, contingency, nmi, one_to_one
+from dialtools.metrics.resample import over_tables
+from dialtools.streams.vectors import Embeddings, read_embeddings
+
+MTEB_SEED = 42
+DRAWN, BATCH = 16_384, 512
+"""Rows of a draw, and of a batch of mini-batch k-means."""
+
+
+class Truth(NamedTuple):
+    """Labelled rows, and the number of each row's label, in the order of the labels' names."""
+
+    part: Embeddings
+    vectors: np.ndarray
+    labels: np.ndarray
+
+    @property
+    def kinds(self) -> int:
+        return int(self.labels.max()) + 1
+
+
+def evaluate(options: ClusterOptions) -> Scored:
+    """Return how well clusters tell labels, in percent, by the protocol that is asked for."""
+    return lookup(PROTOCOLS, options.protocol, kind="protocol")(options)
+
+
+def of_rows(options: ClusterOptions) -> Scored:
+    """Cluster the rows of each part, and compare with their labels."""
+    scores, notes, source = [], [], read_embeddings(options.files)
+    for setting, truth in _parts(source, options):
+        found = [
+            find(truth.vectors, asked, seed=seed, where=source.name).labels
+            for asked, seed in _runs(options, truth.kinds)
+        ]
+        name = f"{setting} {options.method}".strip()
+        scores += _scores(found, truth, name, options)
+        notes.append(_note(name, found, truth))
+    return Scored(scores, source.metadata, notes)
+
+
+def of_induced(options: ClusterOptions) -> Scored:
+    """Cluster training rows, learn the clusters, and compare what test rows get with their labels.
+
+    Raises:
+        DataError: if there are no training or test rows, or vectors differ in their dimensions.
+    """
+    learnt, tested = _both(options)
+    train = _truth(learnt, options)
+    test = _truth(tested, options)
+    if train.vectors.shape[1] != test.vectors.shape[1]:
+        raise DataError("its vectors are of other dimensions", where=tested.name)
+    found, clusters = [], []
+    for asked, seed in _runs(options, train.kinds):
+        labels = find(train.vectors, asked, seed=seed, where=learnt.name).labels
+        clusters.append(labels)
+        found.append(_classified(train.vectors, labels, test.vectors, seed=seed))
+    name = f"induced {options.method}"
+    scores = _scores(found, test, name, options)
+    return Scored(scores, learnt.metadata, [_note(name, clusters, train)])
+
+
+def of_draws(options: ClusterOptions) -> Scored:
+    """Cluster draws of the rows of each part as mteb does; V-measure."""
+    scores, source = [], read_embeddings(options.files)
+    for setting, truth in _parts(source, options, scaled=False):
+        values = [100 * nmi(table) for table in _draws(truth, options)]
+        facts = _facts(truth, f"{setting} mteb".strip(), options)
+        scores.append(of_runs(values, metric="v-measure", **facts))
+    return Scored(scores, source.metadata)
+
+
+def _draws(truth: Truth, options: ClusterOptions) -> Iterator[np.ndarray]:
+    """Yield the table of each draw; one generator draws documents, then rows, as there."""
+    from sklearn.cluster import MiniBatchKMeans
+    from threadpoolctl import threadpool_limits
+
+    seed = MTEB_SEED + options.seed
+    draw, rows = Random(seed), np.arange(len(truth.labels))
+    if options.share < 1:
+        rows = np.array(draw.sample(range(len(rows)), k=max(1, int(options.share * len(rows)))))
+    labels, vectors = truth.labels[rows], truth.vectors[rows]
+    settings: dict[str, Any] = {"batch_size": BATCH, "n_init": 1, "random_state": seed}
+    model = MiniBatchKMeans(len(np.unique(labels)), **settings)
+    for _ in range(options.runs):
+        drawn = draw.choices(range(len(rows)), k=DRAWN)
+        with threadpool_limits(1):  # the same clusters on any machine
+            yield contingency(model.fit_predict(vectors[drawn]), labels[drawn])
+
+
+def _parts(
+    source: Embeddings, options: ClusterOptions, *, scaled: bool = True
+) -> Iterator[tuple[str, Truth]]:
+    """Yield each part and its name."""
+    for name, part in rows_by_part(source, split=options.split, part=options.part).items():
+        yield name, _truth(part, options, scaled=scaled)
+
+
+def _both(options: ClusterOptions) -> tuple[Embeddings, Embeddings]:
+    """Return the rows to learn from and to be tested on, of two files or of the splits of one."""
+    if options.train and options.test:
+        return read_embeddings([options.train]), read_embeddings([options.test])
+    source, names = read_embeddings(options.files), (options.train_split, options.test_split)
+    source.column(options.split)
+    train, test = (rows_by_part(source, split=options.split, part=p)[p] for p in names)
+    return train, test
+
+
+def _truth(part: Embeddings, options: ClusterOptions, *, scaled: bool = True) -> Truth:
+    """Return rows with their labels.
+
+    Raises:
+        DataError: if none is left, or they are of one label.
+    """
+    kept = without_label(part, options.label, options.without)
+    chosen = kept.vector(options.vectors) if options.vectors else kept.matrix
+    rows: Labelled = labelled_rows(kept, options.label, chosen, scaled=scaled)
+    names, numbers = np.unique(rows.labels, return_inverse=True)
+    if len(names) < 2:
+        raise DataError(f"all rows are labelled {rows.labels[0]!r}", where=part.name)
+    return Truth(kept, rows.vectors.astype(np.float32), numbers)
+
+
+def _runs(options: ClusterOptions, kinds: int) -> Iterator[tuple[ClusterOptions, int]]:
+    """Yield options and seed of each run; one where nothing is drawn."""
+    asked = replace(options, clusters=str(kinds)) if options.clusters == LABELS else options
+    for run in range(options.runs if options.method == KMEANS else 1):
+        yield asked, options.seed + run
+
+
+def _classified(
+    train_ND: np.ndarray, labels_N: np.ndarray, test_MD: np.ndarray, *, seed: int
+) -> np.ndarray:
+    """Return (M,) the clusters of test rows by regression on those of training rows."""
+    inside = np.flatnonzero(labels_N >= 0)
+    once = {(int(labels_N[row]), train_ND[row].tobytes()): row for row in reversed(inside)}
+    rows = np.sort(np.fromiter(once.values(), np.int64, len(once)))
+    if len(np.unique(labels_N[rows])) < 2:
+        return np.zeros(len(test_MD), np.int64)
+    return predict(train_ND[rows], labels_N[rows], test_MD, seed=seed, class_weight="balanced")
+
+
+def _scores(
+    found: list[np.ndarray], truth: Truth, setting: str, options: ClusterOptions
+) -> list[Score]:
+    """Return all measures over the runs."""
+    tables = [contingency(labels, truth.labels) for labels in found]
+    facts = _facts(truth, setting, options)
+    facts["data"] = {
+        "clusters": float(np.mean([len(table) for table in tables])),
+        "labels": truth.kinds,
+    }
+    right_RN = [
+        _right(labels, truth.labels, table) for labels, table in zip(found, tables, strict=True)
+    ]
+    scores = []
+    for name, measure in MEASURES.items():
+        each = shares(np.mean(right_RN, axis=0)) if name == "accuracy" else []
+        values = [100 * measure(table) for table in tables]
+        score = of_runs(values, metric=name, each=each, **facts)
+        if len(tables) == 1:
+            low, high = over_tables(tables[0], measure, seed=options.seed)
+            score = replace(score, low=100 * low, high=100 * high)
+        scores.append(score)
+    return scores
+
+
+def _right(clusters_N: np.ndarray, labels_N: np.ndarray, table_CK: np.ndarray) -> np.ndarray:
+    """Return (N,) whether each row's cluster stands for its label, one for one."""
+    number = np.unique(clusters_N, return_inverse=True)[1]
+    return one_to_one(table_CK)[number] == labels_N
+
+
+def _facts(truth: Truth, setting: str, options: ClusterOptions) -> dict[str, Any]:
+    return {
+        "task": "cluster",
+        "dataset": options.name or truth.part.name,
+        "setting": setting,
+        "n": len(truth.labels),
+        "seed": options.seed,
+        "items": item_digests(truth.part.columns, also=(options.label,)),
+    }
+
+
+def _note(setting: str, found: list[np.ndarray], truth: Truth) -> str:
+    """Say how many clusters there were."""
+    counts = [int(labels.max(initial=-1)) + 1 for labels in found]
+    number = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    noise = np.mean([(labels < 0).mean() for labels in found])
+    said = f"; {noise:.1%} noise" if noise else ""
+    return f"{setting}: {number} clusters, {truth.kinds} labels{said}"
