@@ -82,6 +82,7 @@ def format_records() -> list[dict[str, Any]]:
     ]
     for name, corpus in CORPORA.items():
         marks = [*corpus.alone, *(" + ".join(together) for together in corpus.marks)]
+        marks += ["how it begins"] if corpus.opening else []
         records.append(
             {
                 "name": name,

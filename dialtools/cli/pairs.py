@@ -21,6 +21,14 @@ folder, an archive or a file: `dialtools formats` lists them. --kind self and
 --kind utterance also read utterances ({"text"}), --kind entailment two texts
 with a label.
 
+Exports of chats are read as they come, too: of ChatGPT, Slack, Discord,
+Telegram, WhatsApp, IRC, Zendesk, Intercom and Rasa. A chat is a dialogue; in
+Slack a thread, or a channel's day without its threads; in IRC a day. In
+tickets who asks is `user` and agents are `system`; in chats of people each
+speaker has a name, which --speaker-map makes a role. Joins, other notices,
+messages of bots, notes of a team and media without text are no turns, and are
+told at the end. --session-gap cuts chats at pauses.
+
 A table has one turn a row: CSV and TSV always, JSONL, Parquet and Arrow when
 a flag names a column. Rows of a dialogue stand together, or --unsorted
 gathers them. Within it they are sorted by --order-column: by value, time or

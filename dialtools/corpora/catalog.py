@@ -1,10 +1,11 @@
-"""The corpora that can be read as they were published, and what tells one from another.
+"""The corpora and exports that can be read as they were published, and what tells one from another.
 
 A corpus is a module of `corpora.native` with two functions: `raw(files)` yields its raw records
 (`shape.Raw`), in order, and `record(raw)` returns the record of one, a dialogue {"id", "split",
 "domain", "turns": [{"speaker": "user" or "system", "text", "slots", "acts"}]}, an utterance
 {"text", "label", "split", "slots"}, two texts {"text1", "text2", "label" or "score", "split"}, or a
 response {"history", "response", "candidates", "split"}; `Unexpected` tells what it found instead.
+What of a raw record is no turn it counts by reason under `raw.LEFT_OUT`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,11 @@ from types import ModuleType
 from dialtools.catalog import Entry
 
 NATIVE = "dialtools.corpora.native"
+JSON = r"(?:\[\s*)?\{"
+"""How JSON of one record begins, or of several."""
+CLOCK = r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[AaPp]\.?\s?[Mm]\.?)?"
 DIALOGUES, UTTERANCES, TEXTS, RESPONSES = "dialogues", "utterances", "two texts", "responses"
+YOURS = "yours"
 SNIPS_INTENTS = (
     "AddToPlaylist",
     "BookRestaurant",
@@ -37,6 +42,8 @@ class Corpus(Entry):
         alone: names of a file that can be nothing else: read so without --from.
         marks: sets of file names that together tell a folder or an archive (as does any of
             `alone`).
+        opening: a regular expression of how its files begin (4 KiB of them): any single file that
+            does is read so, and of a folder or an archive the first file of a mark has to.
         licence: of the data, as its publisher states it.
         source: where it was published.
     """
@@ -44,6 +51,7 @@ class Corpus(Entry):
     kind: str = DIALOGUES
     alone: tuple[str, ...] = ()
     marks: tuple[tuple[str, ...], ...] = ()
+    opening: str = ""
     licence: str = ""
     source: str = ""
 
@@ -342,6 +350,87 @@ CORPORA: dict[str, Corpus] = {
         kind=TEXTS,
         licence="Apache-2.0",
         source="github.com/wangruicn/DialogueCSE",
+    ),
+    "chatgpt": _corpus(
+        "chatgpt",
+        "ChatGPT's data export, the branches that are shown",
+        marks=(("conversations.json",), ("conversations-[0-9]*.json",)),
+        opening=rf'{JSON}(?=.*"(?:create_time|current_node)":)(?=.*"mapping":)',
+        licence=YOURS,
+        source="chatgpt.com (Settings, Data controls, Export)",
+    ),
+    "slack": _corpus(
+        "slack",
+        "Slack's export: a thread, or a channel's day without them, a dialogue",
+        marks=(
+            ("*/[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json", "users.json"),
+            ("*/[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json", "channels.json"),
+        ),
+        opening=r'\[\s*\{(?=.*"type": ?"message")(?=.*"(?:ts|user|subtype)":)',
+        licence=YOURS,
+        source="slack.com/help (Export your workspace data)",
+    ),
+    "discord": _corpus(
+        "discord",
+        "Discord's channels, as DiscordChatExporter's JSON",
+        marks=(("*.json",),),
+        opening=r'\{\s*"guild":\s*\{',
+        licence=YOURS,
+        source="github.com/Tyrrrz/DiscordChatExporter",
+    ),
+    "telegram": _corpus(
+        "telegram",
+        "Telegram Desktop's export, result.json",
+        marks=(("result.json",),),
+        opening=r'\{(?=.*"type":\s*"(?:personal|bot|private|public|saved)_(?:chat|\w*group|channel'
+        r'|messages)"|\s*"about":\s*"Here is the data you requested)',
+        licence=YOURS,
+        source="telegram.org/blog/export-and-more",
+    ),
+    "irc": _corpus(
+        "irc",
+        "IRC logs: energymech, mIRC, ZNC, irssi, HexChat, WeeChat; a day a dialogue",
+        marks=(("*.log",), ("*.weechatlog",)),
+        opening=r"--- Log opened |\*{4} BEGIN LOGGING AT |Session Start: "
+        r"|\[?(?:\d{4}-\d\d-\d\d[ T]|[A-Z][a-z]{2} \d\d )?\d\d:\d\d(?::\d\d)?\]?\s+"
+        r"(?:<[ @+%&~!]?[^<>\s]+>\s|-!- |\*\*\* |\* \S)"
+        r"|\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?\t[^\t\n]*\t",
+        licence=YOURS,
+        source="your client's folder of logs",
+    ),
+    "whatsapp": _corpus(
+        "whatsapp",
+        "WhatsApp's export of a chat, text of Android or an iPhone",
+        alone=("*WhatsApp*.txt",),
+        marks=(("_chat.txt",),),
+        opening=r"[\u200e\u200f]?(?:\d{1,4}[./-]\s?\d{1,2}[./-]\s?\d{1,4}\.?,?\s"
+        rf"{CLOCK} [-–]\s|\[\d{{1,4}}[./]\d{{1,2}}[./]\d{{1,4}},?\s{CLOCK}\]\s)",
+        licence=YOURS,
+        source="faq.whatsapp.com (How to export your chat history)",
+    ),
+    "zendesk": _corpus(
+        "zendesk",
+        "Zendesk's tickets with comments; the requester is the user",
+        marks=(("*.json",), ("*.jsonl",), ("*.ndjson",)),
+        opening=rf'{JSON}(?=.*"requester(?:_id)?":)(?=.*"(?:submitter|assignee|ticket_form)_id":)',
+        licence=YOURS,
+        source="support.zendesk.com (Exporting ticket, user, or organization data)",
+    ),
+    "intercom": _corpus(
+        "intercom",
+        "Intercom's conversations; contacts are the user",
+        marks=(("*.json",), ("*.jsonl",), ("*.ndjson",)),
+        opening=rf'{JSON}\s*"type":\s*"conversation(?:\.list)?"',
+        licence=YOURS,
+        source="developers.intercom.com (Conversations, Data export)",
+    ),
+    "rasa": _corpus(
+        "rasa",
+        "Rasa's trackers, or the events of `rasa export`; a session a dialogue",
+        marks=(("*.json",), ("*.jsonl",)),
+        opening=rf'{JSON}(?=.*"sender_id":)(?=.*"(?:events|event|latest_message)":)',
+        licence=YOURS,
+        source="rasa.com/docs",
     ),
 }
 """In the order in which they are tried."""

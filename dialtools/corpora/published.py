@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from dialtools.catalog import lookup
-from dialtools.corpora.catalog import CORPORA
-from dialtools.corpora.native.files import ARCHIVES, Files, ends_like
-from dialtools.corpora.native.raw import Unexpected
+from dialtools.corpora.catalog import CORPORA, Corpus
+from dialtools.corpora.native.files import ARCHIVES, OPENING_BYTES, Files, ends_like
+from dialtools.corpora.native.raw import LEFT_OUT, Unexpected
 from dialtools.errors import DataError
 from dialtools.streams import nesting
+from dialtools.streams.bytesio import open_input
 from dialtools.streams.chunks import ROWS, Chunk
-from dialtools.streams.formats import FORMATS
+from dialtools.streams.formats import DEFAULT, FORMATS, by_suffix
 from dialtools.streams.policy import Policy
+from dialtools.streams.tally import Tally
 
 ROWS_A_CHUNK = 512
 """Of dialogues, as a rule: work enough for a worker, and few megabytes."""
@@ -41,12 +45,32 @@ def corpus_of(path: str, chosen: str | None) -> str | None:
         for name, corpus in CORPORA.items():
             if any(ends_like(file, mark) for mark in corpus.alone):
                 return name
-        return None
+        return _by_opening(path)
     files = Files(path, Policy())
     try:
         return recognised(files)
     finally:
         files.close()
+
+
+def _by_opening(path: str) -> str | None:
+    """Return the corpus that a file of lines is by how it begins; a pipe is opened once, later."""
+    format = FORMATS[by_suffix(path) or DEFAULT]
+    if not format.lines or format.columns or not Path(path).is_file():
+        return None
+    with open_input(path) as stream:
+        opening = stream.peek(OPENING_BYTES)[:OPENING_BYTES]
+    return next((name for name, corpus in CORPORA.items() if _opens(corpus, opening)), None)
+
+
+def _opens(corpus: Corpus, opening: bytes) -> bool:
+    pattern = _compiled(corpus.opening)
+    return bool(pattern and pattern.match(opening.lstrip().decode("utf-8", "ignore")))
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    return re.compile(pattern, re.DOTALL | re.MULTILINE) if pattern else None
 
 
 def recognised(files: Files) -> str:
@@ -56,8 +80,7 @@ def recognised(files: Files) -> str:
         DataError: if none is.
     """
     for name, corpus in CORPORA.items():
-        marks = (*((mark,) for mark in corpus.alone), *corpus.marks)
-        if any(all(files.names(pattern) for pattern in together) for together in marks):
+        if lies_in(files, corpus):
             return name
     some = ", ".join(files.names()[:4])
     raise DataError(
@@ -65,15 +88,30 @@ def recognised(files: Files) -> str:
     )
 
 
-def corpus_chunks(path: str, name: str, policy: Policy) -> Iterator[Chunk]:
+def lies_in(files: Files, corpus: Corpus) -> bool:
+    """Tell whether files are those of a corpus: by their names, and by how the first begins."""
+    for together in (*((mark,) for mark in corpus.alone), *corpus.marks):
+        found = [files.names(pattern) for pattern in together]
+        if all(found) and (not corpus.opening or _opens(corpus, files.opening(found[0][0]))):
+            return True
+    return False
+
+
+def corpus_chunks(
+    path: str, name: str, policy: Policy, tally: Tally | None = None
+) -> Iterator[Chunk]:
     """Yield chunks of a corpus's records; records of another layout go to the policy.
 
     Holds one file of the corpus, and a chunk.
+
+    Args:
+        tally: gets what is no turn.
 
     Raises:
         DataError: if the files are not those of the corpus.
     """
     reader, files = lookup(CORPORA, name, kind="corpus"), Files(path, policy)
+    tally = Tally() if tally is None else tally
     held: list[dict[str, Any]] = []
     lines: list[int] = []
     at = ""
@@ -90,6 +128,8 @@ def corpus_chunks(path: str, name: str, policy: Policy) -> Iterator[Chunk]:
             if nesting.too_deep(record):
                 nesting.reject(policy, raw.where, raw.value)
                 continue
+            for reason, number in record.pop(LEFT_OUT, {}).items():
+                tally.drop(reason, number)
             at = raw.where.name
             held.append(record)
             lines.append(raw.where.line)

@@ -105,7 +105,7 @@ def _record_chunks(
 
 
 def _corpus(path: str, name: str) -> Callable[[Policy, Tally], Iterator[Chunk]]:
-    return lambda policy, _: corpus_chunks(path, name, policy)
+    return lambda policy, tally: corpus_chunks(path, name, policy, tally)
 
 
 def read_records(

@@ -14,6 +14,7 @@ from test_task_dialogues import CORPORA as TASK_DIALOGUES
 
 from dialtools.corpora.catalog import CORPORA
 from dialtools.corpora.native.files import Files
+from dialtools.corpora.published import lies_in
 from dialtools.streams.policy import Policy
 
 ANSWERS = ["try apt-get update", "reboot it", "use sudo", "what is the error"]
@@ -296,15 +297,7 @@ TOLD = TASK_DIALOGUES | {"dstc7-ubuntu": DSTC7, "ubuntu-irc": IRC, "amazonqa": A
 @pytest.mark.parametrize("name", TOLD)
 def test_a_corpus_is_told_as_itself_and_as_no_other(put, name: str):
     files = Files(str(put(TOLD[name])), Policy())
-    matching = [
-        other
-        for other, corpus in CORPORA.items()
-        if any(
-            all(files.names(mark) for mark in marks)
-            for marks in (*((alone,) for alone in corpus.alone), *corpus.marks)
-        )
-    ]
-    assert matching == [name]
+    assert [other for other, corpus in CORPORA.items() if lies_in(files, corpus)] == [name]
 
 
 def test_a_history_and_its_response_are_a_dialogue(scripts: Path, put):

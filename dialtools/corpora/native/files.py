@@ -16,7 +16,8 @@ import shutil
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, NoReturn, cast
@@ -40,6 +41,8 @@ SPLITS = {
     "test": ("test", "tst"),
 }
 NAMES_TOLD = 5
+OPENING_BYTES = 4096
+"""Of a file, by which it may be told."""
 DAMAGED = (
     zipfile.BadZipFile,
     tarfile.TarError,
@@ -154,22 +157,33 @@ class Files:
         wanted = PurePosixPath(name).with_name(other).as_posix()
         return wanted if wanted in self._names else None
 
+    def opening(self, name: str) -> bytes:
+        """Return how a file begins."""
+        with self._opened(name) as stream:
+            return stream.peek(OPENING_BYTES)[:OPENING_BYTES]
+
     def read(self, name: str) -> bytes:
         """Return a file's bytes, decompressed, without byte-order mark."""
-        member, most = self._names[name], bounds.most("file")
-        if isinstance(member, Path):
-            with open_input(str(member)) as stream:
-                content = stream.read(most + 1)
-        else:
-            shown = self.shown(name)
-            try:
-                with self._member(member) as raw, opened(cast("BinaryIO", raw), shown) as stream:
-                    content = stream.read(most + 1)
-            except DAMAGED as error:
-                raise DataError(f"damaged archive: {error}", where=self.shown(name)) from None
+        most = bounds.most("file")
+        with self._opened(name) as stream:
+            content = stream.read(most + 1)
         if len(content) > most:
             raise bounds.beyond("file", "larger than", where=self.shown(name))
         return content.removeprefix(BOM)
+
+    @contextmanager
+    def _opened(self, name: str) -> Generator[io.BufferedReader]:
+        """Open a file, wherever it lies, decompressed."""
+        member, shown = self._names[name], self.shown(name)
+        if isinstance(member, Path):
+            with open_input(str(member)) as stream:
+                yield stream
+            return
+        try:
+            with self._member(member) as raw, opened(cast("BinaryIO", raw), shown) as stream:
+                yield stream
+        except DAMAGED as error:
+            raise DataError(f"damaged archive: {error}", where=shown) from None
 
     def _member(self, member: Any) -> IO[bytes]:
         """Open a file of the archive."""

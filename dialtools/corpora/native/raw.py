@@ -20,6 +20,8 @@ KINDS = {
     bool: "a boolean",
 }
 NAMES_TOLD = 8
+LEFT_OUT = "left_out"
+"""Of a record: what of it is no turn, {reason: number}; it is counted, and taken off."""
 
 
 class Raw(NamedTuple):

@@ -1,0 +1,81 @@
+"""ChatGPT's data export: conversations.json, a list of conversations, each a tree of messages.
+
+The dialogue is what one sees on the screen: the branch that ends with `current_node`. The assistant
+is the system; instructions, what tools are told and answer, and thoughts are no turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dialtools.corpora.native.files import Files
+from dialtools.corpora.native.raw import Raw, Unexpected, field
+from dialtools.corpora.native.talk import Talk, documents, known_text
+
+SPEAKERS = {"user": "user", "assistant": "system"}
+INSTRUCTIONS, TOOLS = "instructions", "turns of tools"
+SPOKEN = ("text", "multimodal_text")
+"""Types of content that people read as messages; others are code, thoughts, what tools print."""
+
+
+def raw(files: Files) -> Iterator[Raw]:
+    """Yield the conversations."""
+    yield from documents(files, "conversations.json", "conversations-[0-9]*.json")
+
+
+def record(raw: Raw) -> dict[str, Any]:
+    """Return a dialogue with its `title`."""
+    talk = Talk()
+    for message in _branch(raw.value):
+        author = field(message, "author", dict, default={})
+        content = field(message, "content", dict, default={})
+        hidden = field(message, "metadata", dict, default={}).get("is_visually_hidden_from_user")
+        speaker = SPEAKERS.get(str(author.get("role")))
+        if author.get("role") == "system" or hidden is True:
+            talk.leave(INSTRUCTIONS)
+        elif speaker is None or not _is_spoken(message, content):
+            talk.leave(TOOLS)
+        else:
+            talk.say(speaker, _text(content), time=_time(message))
+    name = known_text(raw.value, "conversation_id", "id")
+    return talk.record(id=name, title=known_text(raw.value, "title"))
+
+
+def _branch(conversation: Any) -> list[dict[str, Any]]:
+    """Return the messages from the root to the current node."""
+    nodes = field(conversation, "mapping", dict)
+    at = conversation.get("current_node") or _last_leaf(nodes)
+    branch: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    while at is not None:
+        if not isinstance(at, str) or at not in nodes or at in seen:
+            raise Unexpected(f"mapping: no way from {at!r} to the root")
+        seen.add(at)
+        node = nodes[at]
+        message = field(node, "message", dict, default=None)
+        branch += [message] if message else []
+        at = node.get("parent")
+    return branch[::-1]
+
+
+def _last_leaf(nodes: dict[str, Any]) -> str | None:
+    leaves = (n for n, node in nodes.items() if isinstance(node, dict) and not node.get("children"))
+    return next(reversed(list(leaves)), None)
+
+
+def _is_spoken(message: dict[str, Any], content: dict[str, Any]) -> bool:
+    to_all = message.get("recipient") in (None, "all")
+    return to_all and content.get("content_type", "text") in SPOKEN
+
+
+def _text(content: dict[str, Any]) -> str:
+    """Return the texts among the parts; pictures have none, a voice has what was understood."""
+    parts = field(content, "parts", list, default=[])
+    texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _time(message: dict[str, Any]) -> float | None:
+    time = message.get("create_time")
+    return time if type(time) in (int, float) else None

@@ -1,0 +1,105 @@
+"""IRC as its clients log it: energymech, mIRC and ZNC, irssi, HexChat, WeeChat.
+
+    [12:34:56] <kim> hello                        energymech, mIRC, ZNC
+    12:34 <@kim> hello                            irssi
+    Jan 01 12:34:56 <kim> hello                   HexChat
+    2024-01-01 12:34:56<tab>@kim<tab>hello        WeeChat
+
+A day is a dialogue, by dates in the lines, lines that tell of a new day, or the file's name. Joins,
+other notices, and what people do (/me) rather than say are no turns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dialtools.corpora.native.files import Files
+from dialtools.corpora.native.raw import Raw
+from dialtools.corpora.native.talk import NOTICES, Talk
+
+WEECHAT = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d)?)\t([^\t]*)\t(.*)")
+LINE = re.compile(
+    r"\[?(?:(\d{4}-\d\d-\d\d)[ T]|[A-Z][a-z]{2} \d\d )?(\d\d:\d\d(?::\d\d)?)\]?\s(.*)", re.DOTALL
+)
+SAID = re.compile(r"<[ @+%&~!]?([^<>\s]+)>\s(.*)", re.DOTALL)
+NO_NICKS = ("", "-->", "<--", "--", "=!=", "*")
+ANOTHER_DAY = re.compile(
+    r"(?:--- (?:Log opened|Day changed)|\*\*\*\* BEGIN LOGGING AT|Session (?:Start|Time):)\s"
+    r"\w{3} (\w{3}) +(\d{1,2}) (?:[\d:]+ )?(\d{4})"
+)
+NAMED = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)")
+CODES = re.compile(r"\x03(?:\d{1,2}(?:,\d{1,2})?)?|[\x02\x04\x0f\x11\x16\x1d-\x1f]")
+"""Colours, bold and the like."""
+
+
+class Line(NamedTuple):
+    """A line of a log: who said what; nobody, if it is a notice."""
+
+    time: str
+    speaker: str | None
+    text: str
+
+
+def raw(files: Files) -> Iterator[Raw]:
+    """Yield the lines of each day; `more` is the log's name, and the day if it is known."""
+    for name in files.needed("*.log", "*.weechatlog", "*.txt"):
+        stem, day = Path(name).stem, _named_day(Path(name).name)
+        held: list[Line] = []
+        first = 1
+        for number, text in files.lines(name):
+            changed = ANOTHER_DAY.match(text)
+            date, line = (_date(changed), None) if changed else _line(text)
+            if date and date != day:
+                if held:
+                    yield Raw(files.where(name, first), None, held, (stem, day))
+                day, held, first = date, [], number
+            if not changed and line:
+                held.append(line)
+            elif not changed and not text.startswith(("---", "***", "Session ")):
+                reason = "expected a time, and who says what"
+                files.policy.reject(files.where(name, number), reason, text.encode())
+        if held:
+            yield Raw(files.where(name, first), None, held, (stem, day))
+
+
+def _named_day(name: str) -> str | None:
+    match = NAMED.search(name)
+    return "-".join(match.groups()) if match else None
+
+
+def _date(match: re.Match[str]) -> str | None:
+    try:
+        return datetime.strptime(" ".join(match.groups()), "%b %d %Y").date().isoformat()
+    except ValueError:
+        return None
+
+
+def _line(text: str) -> tuple[str | None, Line | None]:
+    """Return date and content of a line, if it has any."""
+    if tabbed := WEECHAT.fullmatch(text):
+        date, time, nick, said = tabbed.groups()
+        nick = nick.strip().lstrip("@+%&~!")
+        return date, Line(time, None if nick in NO_NICKS else nick, said)
+    match = LINE.fullmatch(text)
+    if not match:
+        return None, None
+    date, time, rest = match.groups()
+    said = SAID.fullmatch(rest.lstrip())
+    return date, Line(time, said[1], said[2]) if said else Line(time, None, rest)
+
+
+def record(raw: Raw) -> dict[str, Any]:
+    """Return a dialogue; turns have a time if the day is known."""
+    name, day = raw.more
+    talk = Talk()
+    for line in raw.value:
+        if line.speaker is None:
+            talk.leave(NOTICES)
+        else:
+            time = f"{day}T{line.time}" if day else None
+            talk.say(line.speaker, CODES.sub("", line.text), time=time)
+    return talk.record(id=name if day in (None, _named_day(name)) else f"{name}/{day}")

@@ -1,0 +1,119 @@
+"""What readers of chat exports share: turns as they come, and what is none, by reason."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from typing import Any
+
+from dialtools.corpora.fields import json_kind
+from dialtools.corpora.native.files import Files
+from dialtools.corpora.native.raw import LEFT_OUT, Raw, Unexpected, lines, stated
+from dialtools.errors import DataError
+
+NOTICES = "notices"
+BOTS = "turns of bots"
+INTERNAL = "internal notes"
+WITHOUT_TEXT = "turns without text"
+BLOCKS = ("br", "p", "div", "li", "tr", "h1", "h2", "h3")
+UNREAD = ("style", "script")
+
+
+class Talk:
+    """The turns of a dialogue, and what of it is no turn."""
+
+    def __init__(self) -> None:
+        self.turns: list[dict[str, Any]] = []
+        self.left_out: Counter[str] = Counter()
+
+    def say(self, speaker: str | None, text: str, **facts: Any) -> None:
+        """Add a turn, unless its text is blank; facts that are None are not known."""
+        if text.strip():
+            self.turns.append(stated(speaker=speaker or None, text=text.strip(), **facts))
+        else:
+            self.leave(WITHOUT_TEXT)
+
+    def leave(self, reason: str) -> None:
+        """Count what is no turn."""
+        self.left_out[reason] += 1
+
+    def record(self, **facts: Any) -> dict[str, Any]:
+        """Return the dialogue; facts that are None are left out."""
+        record = stated(**facts) | {"turns": self.turns}
+        return record | ({LEFT_OUT: dict(self.left_out)} if self.left_out else {})
+
+
+def documents(files: Files, *patterns: str, within: str = "") -> Iterator[Raw]:
+    """Yield the objects of JSON files, numbered from 1.
+
+    A file holds one, a list of them, an object that has the list under `within`, or one a line.
+    """
+    for name in files.needed(*patterns):
+        try:
+            content = files.json(name)
+        except DataError:
+            yield from lines(files, name)
+            continue
+        if isinstance(content, dict) and isinstance(content.get(within), list):
+            content = content[within]
+        found = content if isinstance(content, list) else [content]
+        yield from (Raw(files.where(name, n), None, item) for n, item in enumerate(found, 1))
+
+
+def objects(value: Any, name: str) -> list[dict[str, Any]]:
+    """Return a list of objects.
+
+    Raises:
+        Unexpected: if it is another thing, or one of its items is.
+    """
+    if not isinstance(value, list):
+        raise Unexpected(f"{name}: expected a list, found {json_kind(value)}")
+    for i, item in enumerate(value):
+        if not isinstance(item, dict):
+            raise Unexpected(f"{name}[{i}]: expected an object, found {json_kind(item)}")
+    return value
+
+
+def known_text(record: dict[str, Any], *names: str) -> str | None:
+    """Return the first of the fields that holds a text or a number that names something."""
+    for name in names:
+        value = record.get(name)
+        if isinstance(value, str) and value.strip():
+            return value
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+    return None
+
+
+def text_of_html(html: str) -> str:
+    """Return the text of HTML, a line a block."""
+    if "<" not in html and "&" not in html:
+        return html
+    parser = _Text()
+    parser.feed(html)
+    parser.close()
+    rows = (" ".join(row.split()) for row in "".join(parser.parts).split("\n"))
+    return "\n".join(row for row in rows if row)
+
+
+class _Text(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.parts: list[str] = []
+        self._unread = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._unread += tag in UNREAD
+        if tag in BLOCKS:
+            self.parts.append("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._unread -= tag in UNREAD and self._unread > 0
+        if tag in BLOCKS:
+            self.parts.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        if not self._unread:
+            self.parts.append(re.sub(r"\s+", " ", data))

@@ -1,0 +1,118 @@
+"""WhatsApp's export of a chat: `WhatsApp Chat with NAME.txt`, or _chat.txt from an iPhone.
+
+    12/31/24, 10:05 PM - Kim: see you             Android, American English
+    31.12.24, 22:05 - Kim: bis dann               Android, German
+    [31/12/2024, 22:05:33] Kim: see you           iPhone
+
+A chat is a dialogue; speakers have their names. Lines without a date go on with the message before.
+Lines without a name and what the app itself writes in place of media are no turns. Day or month
+first is told by numbers above 12 anywhere in the file; else it is the day, but for `/` with AM, PM.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dialtools.corpora.native.files import Files
+from dialtools.corpora.native.raw import Raw, Unexpected
+from dialtools.corpora.native.talk import NOTICES, WITHOUT_TEXT, Talk
+
+MESSAGE = re.compile(
+    r"[\u200e\u200f]?(\[)?(\d{1,4})([./-])\s?(\d{1,2})\3\s?(\d{1,4})\.?,?\s"  # the date
+    r"(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))?(?:\s?([AaPp])\.?\s?[Mm]\.?)?"  # and time
+    r"(?(1)\]| [-–])\s(.*)",
+    re.DOTALL,
+)
+SPOKEN = re.compile(r"([^:\"“”«»]{1,80}?): ?(.*)", re.DOTALL)
+MEDIA = re.compile(r"<[^<>]+>|null")
+EDITED = re.compile(r"\s*\u200e?<[^<>]*edited[^<>]*>$")
+DELETED = ("This message was deleted", "You deleted this message")
+MARK = "\u200e"
+"""Before what the app, not a person, has written."""
+
+
+class Message(NamedTuple):
+    """Date and time as they stand there, and the rest."""
+
+    date: tuple[str, str, str]
+    separator: str
+    time: tuple[str, str, str]
+    half: str
+    rest: str
+
+
+def raw(files: Files) -> Iterator[Raw]:
+    """Yield the chats; `more` is the name."""
+    for name in files.needed("*WhatsApp*.txt", "_chat.txt"):
+        messages: list[Message] = []
+        for number, line in files.lines(name):
+            if match := MESSAGE.fullmatch(line):
+                messages.append(_message(match))
+            elif messages:
+                messages[-1] = messages[-1]._replace(rest=f"{messages[-1].rest}\n{line}")
+            else:
+                reason = "expected a message with date and time"
+                files.policy.reject(files.where(name, number), reason, line.encode())
+        stem = Path(name).stem
+        known = stem if stem != "_chat" or files.single else Path(files.path).stem
+        yield Raw(files.where(name, 1), None, messages, known)
+
+
+def _message(match: re.Match[str]) -> Message:
+    _, first, separator, second, third, hour, minute, second_of_time, half, rest = match.groups()
+    time = (hour, minute, second_of_time or "0")
+    return Message((first, second, third), separator, time, half or "", rest)
+
+
+def record(raw: Raw) -> dict[str, Any]:
+    """Return a dialogue."""
+    talk = Talk()
+    order = _order(raw.value)
+    for message in raw.value:
+        spoken = SPOKEN.fullmatch(message.rest.removeprefix(MARK))
+        if not spoken or message.rest.startswith(MARK):
+            talk.leave(NOTICES)
+            continue
+        speaker, text = (
+            spoken[1].strip("\u200e\u200f~ \u202f\u202a\u202c"),
+            EDITED.sub("", spoken[2]),
+        )
+        if text.startswith(MARK) or text.rstrip(".") in DELETED:
+            talk.leave(NOTICES)
+        elif MEDIA.fullmatch(text):
+            talk.leave(WITHOUT_TEXT)
+        else:
+            talk.say(speaker, text, time=_time(message, order))
+    return talk.record(id=raw.more)
+
+
+def _order(messages: list[Message]) -> tuple[int, int, int]:
+    """Return at which places year, month and day stand."""
+    if any(len(message.date[0]) == 4 for message in messages):
+        return 0, 1, 2
+    numbers = [[int(message.date[place]) for message in messages] for place in (0, 1)]
+    american = any(message.half and message.separator == "/" for message in messages)
+    month_first = max(numbers[1], default=0) > 12 or (american and max(numbers[0], default=0) <= 12)
+    return (2, 0, 1) if month_first else (2, 1, 0)
+
+
+def _time(message: Message, order: tuple[int, int, int]) -> str:
+    """Return date and time in ISO 8601.
+
+    Raises:
+        Unexpected: if there is no such day, or time.
+    """
+    year, month, day = (int(message.date[place]) for place in order)
+    hour, minute, second = map(int, message.time)
+    if message.half:
+        hour = hour % 12 + (12 if message.half in "pP" else 0)
+    try:
+        when = datetime(year + (2000 if year < 100 else 0), month, day, hour, minute, second)
+    except ValueError as error:
+        shown = message.separator.join(message.date)
+        raise Unexpected(f"{shown} {':'.join(message.time)}: {error}") from None
+    return when.isoformat()

@@ -1,0 +1,60 @@
+"""Zendesk's tickets with their comments: lines, a list, or an object with `tickets`, of JSON.
+
+A ticket is a dialogue: who asked for it (`requester`) is the user, everybody else the system.
+Comments that are not public are no turns. A ticket without comments is its description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dialtools.corpora.native.files import Files
+from dialtools.corpora.native.raw import Raw, Unexpected, field
+from dialtools.corpora.native.talk import (
+    INTERNAL,
+    Talk,
+    documents,
+    known_text,
+    objects,
+    text_of_html,
+)
+
+
+def raw(files: Files) -> Iterator[Raw]:
+    """Yield the tickets."""
+    yield from documents(files, "*.json", "*.jsonl", "*.ndjson", within="tickets")
+
+
+def record(raw: Raw) -> dict[str, Any]:
+    """Return a dialogue with the ticket's `subject`."""
+    ticket = raw.value
+    if not isinstance(ticket, dict) or not {"comments", "description"} & ticket.keys():
+        raise Unexpected("expected a ticket with 'comments' or a 'description'")
+    requester = _person(ticket, "requester")
+    comments = objects(ticket.get("comments") or [], "comments")
+    talk = Talk()
+    for comment in comments:
+        author = _person(comment, "author")
+        if comment.get("public") is False:
+            talk.leave(INTERNAL)
+        else:
+            role = None if author is None else "user" if author == requester else "system"
+            talk.say(role, _text(comment), time=known_text(comment, "created_at"))
+    if not comments:
+        opened = known_text(ticket, "created_at")
+        talk.say("user", field(ticket, "description", str, default=""), time=opened)
+    return talk.record(id=known_text(ticket, "id"), subject=known_text(ticket, "subject"))
+
+
+def _person(record: dict[str, Any], name: str) -> str | None:
+    """Return the id of a person who stands there as such, or as an object."""
+    whole = record.get(name)
+    return known_text(record, f"{name}_id") or (
+        known_text(whole, "id", "email", "name") if isinstance(whole, dict) else None
+    )
+
+
+def _text(comment: dict[str, Any]) -> str:
+    plain = field(comment, "plain_body", str, default="") or field(comment, "body", str, default="")
+    return plain or text_of_html(field(comment, "html_body", str, default=""))

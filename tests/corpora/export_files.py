@@ -1,0 +1,280 @@
+"""Small exports of chat logs, made by hand in the shape of the real ones: files by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Files = dict[str, Any]
+
+
+def message(id: str, parent: str | None, role: str, *parts: Any, **more: Any) -> dict[str, Any]:
+    """Return a node of ChatGPT's tree."""
+    content = {"content_type": more.pop("content_type", "text"), "parts": list(parts)}
+    told = {"id": id, "author": {"role": role}, "content": content, "create_time": 1.7e9, **more}
+    return {"id": id, "message": told, "parent": parent, "children": []}
+
+
+CHATGPT: Files = {
+    "chat.html": "<html></html>",
+    "conversations.json": [
+        {
+            "title": "Opening hours",
+            "create_time": 1.7e9,
+            "mapping": {
+                "root": {"id": "root", "message": None, "parent": None, "children": ["s"]},
+                "s": message(
+                    "s", "root", "system", "", metadata={"is_visually_hidden_from_user": True}
+                ),
+                "u": message("u", "s", "user", "is it open?", {"content_type": "image"}),
+                "old": message("old", "u", "assistant", "an answer that was regenerated"),
+                "call": message("call", "u", "assistant", "search('x')", recipient="browser"),
+                "tool": message("tool", "call", "tool", "9 to 6", content_type="text"),
+                "think": message("think", "tool", "assistant", content_type="thoughts"),
+                "a": message("a", "think", "assistant", "until six", recipient="all"),
+                "u2": message("u2", "a", "user", "thanks"),
+            },
+            "current_node": "u2",
+            "conversation_id": "c-1",
+        },
+        {"title": "Empty", "create_time": 1.7e9, "mapping": {}, "current_node": None, "id": "c-2"},
+    ],
+}
+SLACK: Files = {
+    "channels.json": [{"id": "C1", "name": "support"}],
+    "users.json": [
+        {"id": "U1", "name": "kim", "profile": {"display_name": "Kim", "real_name": "Kim Li"}},
+        {"id": "U2", "name": "lee", "profile": {"display_name": "", "real_name": "Lee Ng"}},
+    ],
+    "support/2024-01-01.json": [
+        {"type": "message", "subtype": "channel_join", "user": "U1", "ts": "1704100000.000100"},
+        {
+            "type": "message",
+            "user": "U1",
+            "text": "<@U2> the site &amp; <https://x.io|shop> are down",
+            "ts": "1704100001.000100",
+            "thread_ts": "1704100001.000100",
+            "reply_count": 2,
+        },
+        {"type": "message", "user": "U1", "text": "morning all", "ts": "1704100002.000100"},
+        {
+            "type": "message",
+            "subtype": "bot_message",
+            "username": "deploys",
+            "text": "deployed",
+            "ts": "1704100003.000100",
+        },
+        {"type": "message", "user": "U2", "text": "hi!", "ts": "1704100004.000100"},
+        {
+            "type": "message",
+            "user": "U2",
+            "text": "looking",
+            "ts": "1704100005.000100",
+            "thread_ts": "1704100001.000100",
+        },
+    ],
+    "support/2024-01-02.json": [
+        {
+            "type": "message",
+            "user": "U3",
+            "user_profile": {"real_name": "Max"},
+            "text": "fixed",
+            "ts": "1704200000.000100",
+            "thread_ts": "1704100001.000100",
+        },
+    ],
+}
+DISCORD: Files = {
+    "Shop - help - general [987].json": {
+        "guild": {"id": "1", "name": "Shop"},
+        "channel": {"id": "987", "type": "GuildTextChat", "name": "general"},
+        "messages": [
+            {
+                "id": "1",
+                "type": "GuildMemberJoin",
+                "timestamp": "2024-01-01T10:00:00+00:00",
+                "content": "Joined the server.",
+                "author": {"id": "5", "name": "kim", "nickname": "Kim", "isBot": False},
+            },
+            {
+                "id": "2",
+                "type": "Default",
+                "timestamp": "2024-01-01T10:01:00+00:00",
+                "content": "does it ship to Oslo?",
+                "author": {"id": "5", "name": "kim", "nickname": "Kim", "isBot": False},
+            },
+            {
+                "id": "3",
+                "type": "Default",
+                "timestamp": "2024-01-01T10:01:01+00:00",
+                "content": "Level 2!",
+                "author": {"id": "6", "name": "levels", "isBot": True},
+            },
+            {
+                "id": "4",
+                "type": "Reply",
+                "timestamp": "2024-01-01T10:02:00+00:00",
+                "content": "it does",
+                "author": {"id": "7", "name": "lee", "isBot": False},
+                "reference": {"messageId": "2"},
+            },
+        ],
+        "messageCount": 4,
+    }
+}
+TELEGRAM: Files = {
+    "result.json": {
+        "name": "Kim",
+        "type": "personal_chat",
+        "id": 42,
+        "messages": [
+            {"id": 1, "type": "service", "date": "2024-01-01T10:00:00", "action": "phone_call"},
+            {
+                "id": 2,
+                "type": "message",
+                "date": "2024-01-01T10:01:00",
+                "from": "Kim",
+                "from_id": "user1",
+                "text": ["see ", {"type": "link", "text": "x.io"}, " please"],
+            },
+            {
+                "id": 3,
+                "type": "message",
+                "date": "2024-01-01T10:02:00",
+                "from": "Lee",
+                "from_id": "user2",
+                "photo": "photos/1.jpg",
+                "text": "",
+            },
+            {
+                "id": 4,
+                "type": "message",
+                "date": "2024-01-01T10:03:00",
+                "from": "Lee",
+                "from_id": "user2",
+                "text": "done",
+            },
+        ],
+    }
+}
+WHATSAPP = {
+    "android, day first": (
+        "31/12/2024, 22:05 - Messages and calls are end-to-end encrypted. Tap to learn more.\n"
+        "31/12/2024, 22:05 - Kim: see you at ten: ok?\nand bring\n\nthe tickets\n"
+        "31/12/2024, 22:06 - Lee: <Media omitted>\n"
+        '31/12/2024, 22:06 - Kim changed the subject to "Party: 2025"\n'
+        "1/1/2025, 00:07 - Lee: happy new year <This message was edited>\n"
+    ),
+    "android, american": (
+        "12/31/24, 10:05\u202fPM - Kim: see you at ten: ok?\nand bring\nthe tickets\n"
+        "1/1/25, 12:07\u202fAM - Lee: happy new year\n"
+        "1/1/25, 12:07\u202fAM - Lee: This message was deleted\n"
+    ),
+    "android, german": (
+        "31.12.24, 22:05 - Kim: see you at ten: ok?\nand bring\nthe tickets\n"
+        "31.12.24, 22:06 - Lee: <Medien ausgeschlossen>\n"
+        "01.01.25, 00:07 - Lee: happy new year\n"
+    ),
+    "iphone": (
+        "\u200e[31/12/2024, 22:05:00] Kim: \u200eMessages and calls are end-to-end encrypted.\n"
+        "[31/12/2024, 22:05:00] Kim: see you at ten: ok?\r\nand bring\r\nthe tickets\r\n"
+        "\u200e[31/12/2024, 22:06:00] Lee: \u200eimage omitted\n"
+        "[01/01/2025, 00:07:00] ~\u202fLee: happy new year\n"
+    ),
+}
+IRC = {
+    "energymech": (
+        "#help.20240101.log",
+        "[10:00:01] *** Joins: kim (kim@x)\n[10:00:02] <kim> hello\n"
+        "[10:00:03] * kim waves\n[10:00:04] <lee> \x0304hi\x03 kim\n",
+    ),
+    "irssi": (
+        "#help.log",
+        "--- Log opened Mon Jan 01 10:00:00 2024\n10:00 -!- kim [k@x] has joined #help\n"
+        "10:00 <@kim> hello\n10:00  * kim waves\n10:00 < lee> hi kim\n"
+        "--- Log closed Mon Jan 01 11:00:00 2024\n",
+    ),
+    "hexchat": (
+        "help.log",
+        "**** BEGIN LOGGING AT Mon Jan  1 10:00:00 2024\n\nJan 01 10:00:00 *\tkim has joined\n"
+        "Jan 01 10:00:00 <kim>\thello\nJan 01 10:00:00 *\tkim waves\n"
+        "Jan 01 10:00:00 <lee>\thi kim\n",
+    ),
+    "weechat": (
+        "irc.net.#help.weechatlog",
+        "2024-01-01 10:00:00\t-->\tkim (k@x) has joined\n2024-01-01 10:00:00\t@kim\thello\n"
+        "2024-01-01 10:00:00\t *\tkim waves\n2024-01-01 10:00:00\tlee\thi kim\n",
+    ),
+}
+TICKET = {
+    "url": "https://x.zendesk.com/api/v2/tickets/7.json",
+    "id": 7,
+    "subject": "Broken",
+    "description": "It does not start.",
+    "requester_id": 100,
+    "submitter_id": 100,
+    "assignee_id": 5,
+    "created_at": "2024-01-01T10:00:00Z",
+    "comments": [
+        {"id": 1, "author_id": 100, "body": "It does not start.", "public": True},
+        {"id": 2, "author_id": 5, "body": "Probably a cable.", "public": False},
+        {"id": 3, "author_id": 5, "html_body": "<p>Is it plugged<br>in?</p>", "public": True},
+    ],
+}
+ZENDESK: Files = {"tickets.json": {"tickets": [TICKET, {**TICKET, "id": 8, "comments": []}]}}
+INTERCOM: Files = {
+    "conversations.json": {
+        "type": "conversation.list",
+        "conversations": [
+            {
+                "type": "conversation",
+                "id": "9",
+                "created_at": 1704100000,
+                "source": {
+                    "type": "conversation",
+                    "body": "<p>Hi &amp; hello,</p><p>is it open?</p>",
+                    "author": {"type": "user", "id": "a", "name": "Kim"},
+                },
+                "conversation_parts": {
+                    "type": "conversation_part.list",
+                    "conversation_parts": [
+                        {
+                            "part_type": "assignment",
+                            "body": None,
+                            "author": {"type": "bot", "id": "b"},
+                        },
+                        {
+                            "part_type": "note",
+                            "body": "<p>a regular</p>",
+                            "author": {"type": "admin", "id": "c"},
+                        },
+                        {
+                            "part_type": "close",
+                            "body": "<p>It is.</p>",
+                            "created_at": 1704100060,
+                            "author": {"type": "admin", "id": "c", "name": "Lee"},
+                        },
+                    ],
+                },
+            }
+        ],
+    }
+}
+EVENTS = [
+    {"event": "action", "name": "action_session_start", "timestamp": 1704100000.0},
+    {"event": "session_started", "timestamp": 1704100000.1},
+    {
+        "event": "user",
+        "text": "fly to Rome",
+        "timestamp": 1704100001.0,
+        "parse_data": {
+            "intent": {"name": "fly"},
+            "entities": [{"entity": "city", "start": 7, "end": 11, "value": "Rome"}],
+        },
+    },
+    {"event": "slot", "name": "city", "value": "Rome", "timestamp": 1704100001.1},
+    {"event": "bot", "text": "when?", "data": {}, "timestamp": 1704100002.0},
+    {"event": "user", "text": "/affirm", "timestamp": 1704100003.0},
+    {"event": "session_started", "timestamp": 1704200000.0},
+    {"event": "user", "text": "hello again", "timestamp": 1704200001.0},
+]
+RASA: Files = {"tracker.json": {"sender_id": "kim", "slots": {}, "events": EVENTS}}

@@ -1,0 +1,188 @@
+"""Exports of chat logs: told by their files, notices are no turns, roles by a rule."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corpora import export_files as exports
+
+from dialtools.corpora.published import corpus_of
+
+GREETED = [("kim", "hello"), ("lee", "hi kim")]
+PARTY = [("Kim", "see you at ten: ok?\nand bring\nthe tickets"), ("Lee", "happy new year")]
+TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] = {
+    "chatgpt": (
+        exports.CHATGPT,
+        {
+            "c-1": [("user", "is it open?"), ("system", "until six"), ("user", "thanks")],
+            "c-2": [],
+        },
+    ),
+    "slack": (
+        exports.SLACK,
+        {
+            "support/2024-01-01": [("Kim", "morning all"), ("Lee Ng", "hi!")],
+            "support/1704100001.000100": [
+                ("Kim", "@Lee Ng the site & shop are down"),
+                ("Lee Ng", "looking"),
+                ("Max", "fixed"),
+            ],
+        },
+    ),
+    "discord": (exports.DISCORD, {"987": [("Kim", "does it ship to Oslo?"), ("lee", "it does")]}),
+    "telegram": (exports.TELEGRAM, {"42": [("Kim", "see x.io please"), ("Lee", "done")]}),
+    "whatsapp": (
+        {"WhatsApp Chat with Lee.txt": exports.WHATSAPP["android, day first"]},
+        {"WhatsApp Chat with Lee": PARTY},
+    ),
+    "irc": (dict([exports.IRC["irssi"]]), {"#help/2024-01-01": GREETED}),
+    "zendesk": (
+        exports.ZENDESK,
+        {
+            "7": [("user", "It does not start."), ("system", "Is it plugged\nin?")],
+            "8": [("user", "It does not start.")],
+        },
+    ),
+    "intercom": (
+        exports.INTERCOM,
+        {"9": [("user", "Hi & hello,\nis it open?"), ("system", "It is.")]},
+    ),
+    "rasa": (
+        exports.RASA,
+        {"kim": [("user", "fly to Rome"), ("system", "when?")], "kim/2": [("user", "hello again")]},
+    ),
+}
+
+
+def said(records: list[dict[str, Any]]) -> dict[str, list[tuple[str | None, str]]]:
+    return {r["id"]: [(t.get("speaker"), t["text"]) for t in r["turns"]] for r in records}
+
+
+@pytest.mark.parametrize("corpus", TURNS)
+def test_an_export_is_told_by_its_files_as_folder_zip_and_file(read, put, tmp_path, corpus: str):
+    files, turns = TURNS[corpus]
+    folder = put(files)
+    assert corpus_of(str(folder), None) == corpus
+    assert said(read(folder)) == turns
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as packed:
+        for file in folder.rglob("*.*"):
+            packed.write(file, file.relative_to(folder))
+    assert said(read(tmp_path / "export.zip")) == turns
+    if corpus != "slack":  # a day of it knows no names
+        (file,) = (file for file in folder.rglob("*") if file.suffix in (".json", ".txt", ".log"))
+        assert corpus_of(str(file), None) == corpus
+        assert said(read(file)) == turns
+
+
+@pytest.mark.parametrize("form", exports.WHATSAPP)
+def test_whatsapp_writes_dates_by_phone_and_country_and_they_are_the_same_times(
+    read, put, form: str
+):
+    folder = put({"_chat.txt": exports.WHATSAPP[form]})
+    (record,) = read(folder)
+    assert said([record]) == {folder.name: PARTY}
+    assert [turn["time"] for turn in record["turns"]] == [
+        "2024-12-31T22:05:00",
+        "2025-01-01T00:07:00",
+    ]
+
+
+@pytest.mark.parametrize("client", exports.IRC)
+def test_irc_is_read_as_each_client_logs_it(read, put, client: str):
+    name, log = exports.IRC[client]
+    (record,) = read(put({name: log}) / name)
+    assert said([record])[record["id"]] == GREETED
+    assert all(turn["time"].startswith("2024-01-01T10:00") for turn in record["turns"])
+
+
+def test_a_log_of_several_days_is_a_dialogue_a_day(read, put):
+    days = "".join(
+        f"--- Day changed Tue Jan {day:02} 2024\n10:00 <kim> hello {day}\n" for day in (2, 3)
+    )
+    log = f"--- Log opened Mon Jan 01 10:00:00 2024\n23:59 <kim> late\n{days}"
+    records = read(put({"#x.log": log}))
+    assert [r["id"] for r in records] == [f"#x/2024-01-0{day}" for day in (1, 2, 3)]
+
+
+def test_tickets_are_read_one_a_line_too(read, put):
+    lines = "".join(json.dumps(ticket) + "\n" for ticket in (exports.TICKET, {"id": 1}))
+    folder = put({"tickets.jsonl": lines})
+    assert list(said(read(folder, on_error="skip"))) == ["7"]
+
+
+def test_events_of_several_senders_are_brought_together(read, put):
+    events = [{**e, "sender_id": who} for e in exports.EVENTS for who in ("kim", "lee")]
+    lines = "".join(json.dumps(event) + "\n" for event in events)
+    records = read(put({"events.jsonl": lines}))
+    assert [r["id"] for r in records] == ["kim", "kim/2", "lee", "lee/2"]
+    turn = records[0]["turns"][0]
+    assert [turn["text"][s["start"] : s["end"]] for s in turn["slots"]] == ["Rome"]
+
+
+def test_what_is_no_turn_is_told_at_the_end_and_pauses_cut_and_names_are_mapped(scripts: Path, put):
+    folder = put(exports.DISCORD)
+    flags = ["--kind", "dialogue", "--session-gap", "30s", "--speaker-map", "lee=system,*=user"]
+    run = subprocess.run([scripts / "dial-pairs", *flags, folder], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "dropped 2: 1 notices, 1 turns of bots" in run.stderr
+    records = [json.loads(line) for line in run.stdout.splitlines()]
+    assert {name: turns[0][0] for name, turns in said(records).items()} == {
+        "987": "user",
+        "987#2": "system",
+    }
+    assert "left_out" not in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "told"),
+    [
+        (
+            "conversations.json",
+            [
+                {
+                    "title": "x",
+                    "create_time": 1,
+                    "mapping": {"a": {"parent": "a"}},
+                    "current_node": "a",
+                }
+            ],
+            "conversations.json:1: mapping: no way from 'a' to the root",
+        ),
+        (
+            "result.json",
+            {"type": "personal_chat", "messages": [{"type": "message", "text": [5]}]},
+            "result.json:1: text: expected a string or parts of one, found a number",
+        ),
+        (
+            "_chat.txt",
+            "[31/12/24, 10:05:00] Kim: a\n[33/12/24, 10:05:00] Kim: b\n",
+            "day is out of",
+        ),
+        ("x.log", "[10:00] <kim> hello\nwhat is this\n", "x.log:2: expected a time, and who"),
+    ],
+)
+def test_a_bad_record_of_an_export_is_told_in_one_line(scripts, put, file, content, told):
+    path = put({file: content}) / file
+    run = subprocess.run([scripts / "dial-pairs", path], capture_output=True, text=True)
+    assert run.returncode == 1 and run.stderr.count("\n") == 1, run.stderr
+    assert told in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("chats.txt", "hello there\nhi\n\n12:30 is fine\n"),
+        ("log.txt", "[2024-01-01 10:00:00] INFO: started\n"),
+        ("chats.jsonl", '{"id": "a", "messages": [{"role": "user", "content": "x"}]}\n'),
+        ("chats.json", '[{"sender_id": "a", "turns": ["event", "mapping"]}]'),
+        ("days.csv", "31/12/2024, 22:05 - Kim: a\n"),
+        ("turns.jsonl", '{"type": "message", "text": "a", "requester": "b"}\n'),
+    ],
+)
+def test_other_logs_are_not_taken_for_exports(put, name: str, content: str):
+    assert corpus_of(str(put({name: content}) / name), None) is None
