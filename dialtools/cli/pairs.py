@@ -38,7 +38,9 @@ and so on) since 1970; in which order a spreadsheet writes day and month,
 recognised; Windows' own code page needs --encoding cp1252. A row without text
 is no turn.
 
-Records stand one a line, or in a JSON array, which is read as it comes.
+Records stand one a line, or in a JSON array, which is read as it comes, or in
+Parquet and Arrow; a folder of such parts (of DuckDB, Spark, `datasets`) is
+one table.
 
 A list `messages` or `conversations` with an assistant, or with a system at
 its start only, is a chat with a language model: roles as OpenAI, LangChain

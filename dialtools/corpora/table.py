@@ -130,14 +130,14 @@ def _turns(
         identity = _name(row.get(columns.dialogue))
         text = row.get(columns.text)
         where = Where(name, line)
-        if not identity:
-            message = f"{columns.dialogue}: no dialogue id"
-            policy.reject(where, message, row)
-        elif not isinstance(text, str | None):
+        if not isinstance(text, str | None):
             message = f"{columns.text}: expected a string, got {json_kind(text)}"
             policy.reject(where, message, row)
-        elif not text or text.isspace():
+        elif not text or text.isspace():  # spreadsheets end in rows without anything
             tally.drop("turns without text")
+        elif not identity:
+            message = f"{columns.dialogue}: no dialogue id"
+            policy.reject(where, message, row)
         else:
             turn = _turn(row, columns)
             if keep:

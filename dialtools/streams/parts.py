@@ -7,6 +7,7 @@ of how many. An input that a part does not touch is told without its digest.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,13 +17,15 @@ from dialtools.errors import DataError
 from dialtools.shown import listed
 from dialtools.streams.atomic import witnessed
 from dialtools.streams.bytesio import as_text
-from dialtools.streams.formats import by_suffix
+from dialtools.streams.formats import FORMATS, by_suffix
 from dialtools.streams.job import Description, changes
 from dialtools.streams.job_files import BESIDE, job_of_output, write_beside
 
 SHARD = "shard"
 OF_ONE = ("argv", "counts", "output", SHARD)
 """What the parts of a run may differ in."""
+NO_DATA, NOTES = (".", "_"), (".json", ".md", ".crc")
+"""What lies beside the files of a table: how their names begin, or end."""
 NO_PART = "dial-pairs, dial-freq, dial-augment and dial-embed --shard I/N make parts"
 
 
@@ -72,12 +75,14 @@ def telling_beside(output: str, facts: Callable[[], Mapping[str, Any]]) -> Gener
 
 
 def unfolded(paths: Sequence[str]) -> list[str]:
-    """Return inputs with the parts of a run, in their order, in place of the folder of them.
+    """Return inputs with files in place of a folder: the parts of a run, or of a table, in order.
 
     Raises:
         DataError: if a folder has parts, but not all of one run.
     """
-    return [file for path in paths or ("-",) for file in _parts_in(path) or [path]]
+    return [
+        file for path in paths or ("-",) for file in _parts_in(path) or _tables_in(path) or [path]
+    ]
 
 
 def _parts_in(path: str) -> list[str]:
@@ -87,6 +92,23 @@ def _parts_in(path: str) -> list[str]:
     found = [_part(str(file)) for file in files if file.is_file()]
     parts = [part for part in found if part]
     return _whole(parts, where=path).paths if parts else []
+
+
+def _tables_in(path: str) -> list[str]:
+    """Return the Parquet and Arrow files of a folder that holds no other data.
+
+    DuckDB, Spark and `datasets` write such folders, with notes beside the files.
+    """
+    if path == "-" or not Path(path).is_dir():
+        return []
+    tables: list[Path] = []
+    for file in (Path(folder) / name for folder, _, names in os.walk(path) for name in names):
+        format = FORMATS.get(by_suffix(file.name) or "")
+        if format and format.reader and not format.lines:
+            tables.append(file)
+        elif not file.name.startswith(NO_DATA) and file.suffix not in NOTES:
+            return []
+    return [str(file) for file in sorted(tables)]
 
 
 def gathered(paths: Sequence[str]) -> Whole:

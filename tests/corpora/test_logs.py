@@ -91,6 +91,14 @@ def test_a_table_of_any_format_reads_the_same(tmp_path: Path, scripts: Path, kin
     assert "did you mean message?" in wrong
 
 
+def test_a_row_without_text_is_no_turn_even_if_it_has_no_dialogue(tmp_path: Path, scripts: Path):
+    path = tmp_path / "log.csv"
+    path.write_text("dialogue_id,text\na,hello\na,hi\n,\n,   \n")
+    done = run(scripts, path)
+    assert b"dropped 2: 2 turns without text" in done.stderr
+    assert done.stdout.count(b"\n") == 1
+
+
 def test_a_row_with_a_value_of_the_wrong_kind_is_named(tmp_path: Path, scripts: Path):
     path = written(
         tmp_path, "jsonl", [*LOG[:1], {**LOG[1], "message": 7}, {**LOG[2], "ticket": None}]

@@ -1,0 +1,73 @@
+"""A folder of Parquet or Arrow parts, whoever wrote it, reads like one table."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+ROWS = [{"id": f"d{n}", "turns": [f"hello {n}", "hi", f"bye {n}"]} for n in range(30)]
+
+
+def parquet(path: Path, table: pa.Table) -> None:
+    pq.write_table(table, path)
+
+
+def stream(path: Path, table: pa.Table) -> None:
+    with pa.ipc.new_stream(path, table.schema) as writer:
+        writer.write_table(table)
+
+
+LAYOUTS = {
+    "DuckDB, PARTITION_BY": (parquet, ["day=1/data_0.parquet", "day=2/data_0.parquet"], []),
+    "Spark": (
+        parquet,
+        ["part-00000-5f.snappy.parquet", "part-00001-5f.snappy.parquet"],
+        ["_SUCCESS", "._SUCCESS.crc"],
+    ),
+    "datasets' save_to_disk": (
+        stream,
+        ["data-00000-of-00002.arrow", "data-00001-of-00002.arrow"],
+        ["dataset_info.json", "state.json"],
+    ),
+    "datasets on the hub": (
+        parquet,
+        ["data/train-00000-of-00002.parquet", "data/train-00001-of-00002.parquet"],
+        ["README.md", ".gitattributes"],
+    ),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_folder_of_a_tables_parts_is_read_part_after_part(
+    scripts: Path, tmp_path: Path, layout: str
+):
+    write, names, notes = LAYOUTS[layout]
+    folder = tmp_path / "table"
+    for name, rows in zip(names, (ROWS[:20], ROWS[20:]), strict=True):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        write(folder / name, pa.Table.from_pylist(rows))
+    for note in notes:
+        (folder / note).write_text("{}")
+    parquet(tmp_path / "whole.parquet", pa.Table.from_pylist(ROWS))
+
+    def out(command: str, path: Path) -> bytes:
+        run = subprocess.run([scripts / command, "-q", path], capture_output=True)
+        assert run.returncode == 0, run.stderr
+        return run.stdout
+
+    for command in ("dial-pairs", "dial-freq"):
+        assert out(command, folder) == out(command, tmp_path / "whole.parquet")
+
+
+def test_a_folder_with_other_data_beside_its_tables_is_not_guessed_at(
+    scripts: Path, tmp_path: Path
+):
+    parquet(tmp_path / "a.parquet", pa.Table.from_pylist(ROWS))
+    (tmp_path / "b.csv").write_text("dialogue_id,text\n")
+    run = subprocess.run([scripts / "dial-pairs", tmp_path], capture_output=True, text=True)
+    assert run.returncode == 1
+    assert "the files of no known corpus: a.parquet, b.csv" in run.stderr
