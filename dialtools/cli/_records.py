@@ -172,6 +172,25 @@ RECORDS: dict[str, RecordKind] = {
             "silhouette": Field("number", "of all rows: the mean silhouette, by cosine"),
         },
     ),
+    "assigned": RecordKind(
+        summary="a row and the class that it is nearest to",
+        commands="written by dialtools assign",
+        example='{"text": "lost my card", "assigned": "card_lost", "score": 0.71, '
+        '"runners_up": [{"label": "card_stolen", "score": 0.66}]}',
+        fields={
+            "assigned": Field("text", "the class, or none (--none)", required=True),
+            "score": Field("number", "cosine with the nearest class", required=True),
+            "runners_up": Field(
+                "list",
+                "the classes after what was assigned: objects of `label` and `score`",
+                required=True,
+            ),
+            "id": Field("text", "that of the row; so are all its fields (--keep)"),
+            "label": Field("text", "the same"),
+            "split": Field("text", "the same"),
+            "text": Field("text", "the same"),
+        },
+    ),
     "score": RecordKind(
         summary="one metric of one setting",
         commands="written by dial-eval; read by dial-eval compare, mteb",

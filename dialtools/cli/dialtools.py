@@ -1,6 +1,6 @@
 """dialtools - parts joined, models added up, negatives, near rows, clusters and classes found
 
-  dialtools formats
+  dialtools assign new.parquet --examples train.parquet --min-cosine 0.5
   dialtools formats --kind dialogues
   dialtools gather parts/ -o pairs.arrow
   dialtools merge minilm dse*0.7 simcse*0.7 -o merged/
@@ -97,6 +97,7 @@ def format_records() -> list[dict[str, Any]]:
 
 
 COMMANDS = {
+    "assign": Entry("dialtools.cli.assign:main", "the nearest class of rows, or none"),
     "formats": Entry(
         "dialtools.cli.dialtools:formats", "the formats and published corpora that can be read"
     ),

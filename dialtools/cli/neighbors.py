@@ -4,7 +4,7 @@
   dialtools neighbors tickets.parquet --min-cosine 0.95 --groups
   dialtools neighbors new.parquet tickets.parquet -k 3 -o found.parquet
   dialtools neighbors --vectors context,response v.parquet --distinct | head
-  dial-embed --model model/ lines.jsonl | dialtools neighbors - tickets.parquet
+  dial-embed --model model/ tickets.jsonl | dialtools neighbors - train.parquet
 
 Each row of QUERIES is compared with each row of INDEX, or, without INDEX,
 with all other rows of QUERIES. Out comes a record for each pair of a row and

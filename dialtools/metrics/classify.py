@@ -52,7 +52,32 @@ def false_alarms_at_recall(
 
     The threshold is the highest that finds `recall` of the positives.
     """
-    positives = np.sort(scores_N[positive_N])[::-1]
-    if not len(positives):
+    if not positive_N.any():
         return np.full(len(scores_N), np.nan)
-    return (scores_N >= positives[int(np.ceil(recall * len(positives))) - 1]).astype(float)
+    return (scores_N >= threshold_at_recall(scores_N[positive_N], recall)).astype(float)
+
+
+def threshold_at_recall(scores_P: np.ndarray, recall: float, *, of: int | None = None) -> float:
+    """Return the highest threshold at or above which that share of P positives is.
+
+    Args:
+        of: how many positives there are, if some have no score; where too few have one, the
+            threshold is the lowest score. Without a score it is infinite.
+    """
+    if not len(scores_P):
+        return float("inf")
+    wanted = int(np.ceil(recall * (len(scores_P) if of is None else of) - 1e-9))
+    return float(np.sort(scores_P)[::-1][min(max(wanted, 1), len(scores_P)) - 1])
+
+
+def threshold_at_precision(scores_N: np.ndarray, right_N: np.ndarray, precision: float) -> float:
+    """Return the lowest threshold at or above which that share of the rows is right.
+
+    Infinite if no threshold has so large a share.
+    """
+    order = np.argsort(-scores_N, kind="stable")
+    ordered = scores_N[order]
+    shares = np.cumsum(right_N[order]) / np.arange(1, len(ordered) + 1)
+    last_of_equals = np.append(ordered[1:] < ordered[:-1], True)[: len(ordered)]
+    enough = np.flatnonzero(last_of_equals & (shares >= precision - 1e-9))
+    return float(ordered[enough[-1]]) if len(enough) else float("inf")

@@ -121,27 +121,34 @@ def one_space(known: dict[str, Any], part: Embeddings) -> dict[str, Any]:
     return {**facts, **known}
 
 
+def fields_to_tell(part: Embeddings, keep: Sequence[str]) -> list[str]:
+    """Return the names of the fields that --keep names.
+
+    Raises:
+        DataError: if one is not there.
+    """
+    known = list(part.columns)
+    if tuple(keep) in (("all",), ("none",)):
+        return known if keep[0] == "all" else []
+    for name in keep:
+        if name not in known:
+            raise DataError(
+                f"--keep: no field {quoted(name)}; there are {listed(known) or 'none'}",
+                where=part.name,
+                hint=nearest(name, known),
+            )
+    return list(keep) or [name for name in USUAL if name in known]
+
+
 def told(part: Embeddings, keep: Sequence[str], *, first: int) -> pa.Table:
     """Return what is told of the rows of a part, of which the first has a number.
 
     Raises:
-        DataError: if one that was named is not there.
+        DataError: if a field is not there, or of several types.
     """
-    if tuple(keep) == ("all",):
-        names = list(part.columns)
-    elif tuple(keep) == ("none",):
-        names = []
-    else:
-        names = [name for name in keep or USUAL if keep or name in part.columns]
-    if missing := [name for name in names if name not in part.columns]:
-        known = list(part.columns)
-        raise DataError(
-            f"--keep: no field {quoted(missing[0])}; there are {listed(known) or 'none'}",
-            where=part.name,
-            hint=nearest(missing[0], known),
-        )
+    names = fields_to_tell(part, keep)
     try:
-        columns = {name: pa.array(_scalars(part.columns[name])) for name in names}
+        columns = {name: pa.array(scalars(part.columns[name])) for name in names}
     except (pa.ArrowException, OverflowError) as error:
         raise DataError(f"--keep: {first_line(error)}", where=part.name) from None
     return pa.table({ROW: np.arange(first, first + len(part))} | without(columns, ROW))
@@ -176,7 +183,8 @@ def one_table(tables: Sequence[pa.Table], *, where: str) -> pa.Table:
         raise DataError(message, where=where, hint=hint) from None
 
 
-def _scalars(values: Sequence[Any]) -> list[Any]:
+def scalars(values: Sequence[Any]) -> list[Any]:
+    """Return values as a table takes them."""
     return [value.scalar if isinstance(value, Carried) else value for value in values]
 
 

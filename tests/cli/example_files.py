@@ -35,6 +35,8 @@ for name in clinc150 banking77 tickets; do cp clinc.parquet $name.parquet; done
 dial-augment labelled.jsonl -o augmented.jsonl
 embed --templates augmented.jsonl tickets.jsonl -o templates.parquet
 for split in train test; do grep "\"$split\"" tickets.jsonl | embed -o $split.parquet; done
+for name in tickets new; do cp test.parquet $name.parquet; done
+dialtools assign --examples train.parquet --min-cosine 0.5 --save-router router.parquet
 embed pairs.jsonl -o heldout.parquet
 embed --per turn chats.jsonl -o turns.parquet
 embed --field history dstc2_acts.jsonl -o dstc2.parquet

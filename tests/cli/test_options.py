@@ -77,7 +77,7 @@ def test_a_value_that_cannot_be_read_says_what_is_allowed(values: dict, says: st
 HOW = """
     bounds cache checkpoint-every color config coordinates debug device dry-run export-episodes
     fail-if-worse fail-under jobs json memory metric nproc on-error output overwrite plot
-    print-config quiet report resume save-book save-templates save-transform shard
+    print-config quiet report resume save-book save-router save-templates save-transform shard
     snapshot-every summary table tensorboard threads verbose
 """
 
@@ -104,17 +104,17 @@ TAKEN = {  # of the probes, by what they are tried on
     "0 1e-9 0.5 1": "compress guide-margin mask-share sweep-compress warmup",
     "-1 0 1e-9 0.5 1": "guide-floor min-cosine",
     "0 1e-9 0.5": "dropout ema validation-share warmup",
-    "1e-9 0.5 1": "merge-with-start sample share",
+    "1e-9 0.5 1": "merge-with-start precision recall sample share",
     "1 1.5 2 3 4 5": "perplexity",
     "1.5 2 3 4 5": "log-base",
     "0 1 2 3 4 5": """batch-tokens delimiter follow freeze hidden least-steps limit
         max-per-template max-steps micro-batch-tokens min-turns min-words most negatives patience
-        range-min seed snapshot-every stability threads
+        range-min runners-up seed snapshot-every stability threads
         train-seed validate-every window""",
     "1 2 3 4 5": """batch batch-size checkpoint-every clusters context-turns dimensions epochs jobs
-        k layers mask-most matryoshka max-words min-count min-samples neighbours nproc num-negatives
-        patience positives range-max restarts runs shard-rows shots top top-k turns
-        under-tokens validate-every window""",
+        k layers mask-most matryoshka max-words min-count min-samples nearest neighbours
+        nproc num-negatives patience positives range-max restarts runs shard-rows shots top
+        top-k turns under-tokens validate-every window""",
     "1e-9 0.5 1 1.5 2": "distance",
     "2 3 4 5": "batch-size candidates min-size most",
     "4 5": "context-max-length max-length response-max-length",

@@ -44,16 +44,18 @@ WRITTEN = {
     "frequency": ("dial-freq", DIALOGUES),
     "neighbor": ("dialtools neighbors", MEASURED),
     "member": ("dialtools cluster --clusters 2 -", MEASURED),
+    "assigned": ("dialtools assign --examples examples.jsonl", MEASURED),
     "score": ("dial-eval intent --shots 1 --runs 2 -", MEASURED),
 }
 
 
 @pytest.mark.parametrize("kind", WRITTEN)
-def test_a_command_writes_the_fields_of_its_page(kind: str, scripts: Path):
+def test_a_command_writes_the_fields_of_its_page(kind: str, scripts: Path, tmp_path: Path):
     line, stdin = WRITTEN[kind]
+    (tmp_path / "examples.jsonl").write_bytes(MEASURED)
     name, *arguments = line.split()
     command = [str(scripts / name), *arguments, "-q"]
-    done = subprocess.run(command, input=stdin, capture_output=True, check=True)
+    done = subprocess.run(command, input=stdin, capture_output=True, check=True, cwd=tmp_path)
     rows = [orjson.loads(row) for row in done.stdout.splitlines()]
 
     fields = RECORDS[kind].fields

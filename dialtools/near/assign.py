@@ -1,0 +1,169 @@
+"""What `dialtools assign` does: make or load a router, give each row its nearest class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sized
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from dialtools.corpora import fields
+from dialtools.errors import DataError
+from dialtools.metrics.classify import threshold_at_precision, threshold_at_recall
+from dialtools.near.assign_options import RECALL, AssignOptions
+from dialtools.near.router import ALWAYS, NEVER, Router
+from dialtools.near.rows import fields_to_tell, matrix_of, one_space, scalars
+from dialtools.streams.tally import counted
+from dialtools.streams.vectors import Embeddings, embedding_parts, read_embeddings
+
+ROWS_AT_ONCE = 1024
+"""Whose cosines with all examples are held."""
+
+
+class Assigning:
+    """One run.
+
+    Attributes:
+        notes: what is to be said of classes and thresholds.
+    """
+
+    def __init__(self, options: AssignOptions) -> None:
+        self.options = options
+        self.notes: list[str] = []
+        self.rows = self.near = 0
+        self.router = Router.load(options.router) if options.router else self._made()
+
+    def _made(self) -> Router:
+        """Make a router of the examples, with thresholds."""
+        options = self.options
+        examples = read_embeddings([options.examples or "-"])
+        labels = labels_of(examples, options.label)
+        rows = [i for i, label in enumerate(labels) if label != options.none]
+        if not rows:
+            raise DataError("holds no example of a class", where=examples.name)
+        if left_out := len(labels) - len(rows):
+            self.notes.append(f"{counted(left_out, 'example')} of {options.none} left out")
+        router = Router.of_examples(
+            matrix_of(examples, options.vectors)[1][rows],
+            [labels[i] for i in rows],
+            nearest=options.nearest,
+            none=options.none,
+        )
+        router.space = one_space({}, examples)
+        least = ALWAYS if options.min_cosine is None else options.min_cosine
+        router.thresholds = np.full(len(router.labels), least)
+        if options.validation:
+            router.thresholds = np.maximum(self._thresholds(router), least)
+        elif options.min_cosine is None:
+            self.notes.append("no thresholds: each row gets its nearest class")
+        return router
+
+    def _thresholds(self, router: Router) -> np.ndarray:
+        """Return (C,) thresholds of validation rows."""
+        options = self.options
+        rows = read_embeddings([options.validation or "-"])
+        router.space = one_space(router.space, rows)
+        labels, truth_N = np.array(router.labels), np.array(labels_of(rows, options.label))
+        scores_NC = self._scores(router, rows)
+        best_N, score_N = labels[scores_NC.argmax(1)], scores_NC.max(1)
+        right_N = best_N == truth_N
+        least, reached = self._threshold(score_N, right_N, int(np.isin(truth_N, labels).sum()))
+        found, missed = np.full(len(labels), least), int(not reached)
+        if options.per_class:
+            missed = 0
+            for number, label in enumerate(labels):
+                own_N, there = best_N == label, int((truth_N == label).sum())
+                reached = not there
+                # a class of which they say nothing has the threshold of all
+                if (own_N if options.precision else own_N & right_N).any():
+                    found[number], reached = self._threshold(score_N[own_N], right_N[own_N], there)
+                missed += not reached
+        if missed:
+            self.notes.append(self._not_reached(missed))
+        return found
+
+    def _not_reached(self, missed: int) -> str:
+        options = self.options
+        who = f"{missed:,} classes do" if options.per_class else "classes do"
+        asked = "precision" if options.precision else "recall"
+        return f"{who} not reach {asked} {options.precision or options.recall or RECALL:g}"
+
+    def _threshold(
+        self, score_N: np.ndarray, right_N: np.ndarray, there: int
+    ) -> tuple[float, bool]:
+        """Return a threshold for rows of one nearest class, and whether it keeps what was asked.
+
+        Args:
+            there: how many rows are of the class, whatever their nearest one is.
+        """
+        if self.options.precision:
+            least = threshold_at_precision(score_N, right_N, self.options.precision)
+            return least, least < NEVER
+        wanted = self.options.recall or RECALL
+        least = threshold_at_recall(score_N[right_N], wanted, of=there)
+        return least, int((score_N[right_N] >= least).sum()) >= wanted * there - 1e-9
+
+    def _scores(self, router: Router, part: Embeddings) -> np.ndarray:
+        """Return (N, C) scores of the rows of a part."""
+        _, matrix_ND = matrix_of(part, self.options.vectors)
+        starts = range(0, len(matrix_ND), ROWS_AT_ONCE)
+        try:
+            scores = [router.scores(matrix_ND[i : i + ROWS_AT_ONCE]) for i in starts]
+        except ValueError as error:
+            raise DataError(str(error), where=part.name) from None
+        return np.concatenate(scores)
+
+    def records(self, *, lines: bool) -> Iterator[dict[str, Any]]:
+        """Yield each row with its class, as it is read.
+
+        Args:
+            lines: they become JSON lines, else rows of a table.
+        """
+        parts = embedding_parts(self.options.files)
+        every = (record for part in parts for record in self._of(part, lines=lines))
+        return islice(every, self.options.limit)
+
+    def _of(self, part: Embeddings, *, lines: bool) -> Iterator[dict[str, Any]]:
+        router = self.router
+        one_space(router.space, part)
+        scores_NC = self._scores(router, part)
+        told = 1 + self.options.runners_up
+        order_NK = np.argsort(-scores_NC, axis=1, kind="stable")[:, :told]
+        score_NK = np.take_along_axis(scores_NC, order_NK, axis=1)
+        near_N = score_NK[:, 0] >= router.thresholds[order_NK[:, 0]]
+        kept = {name: part.columns[name] for name in fields_to_tell(part, self.options.keep)}
+        if not lines:
+            kept = {name: scalars(values) for name, values in kept.items()}
+        for i in range(len(part)):
+            ranked = [
+                {"label": router.labels[c], "score": score}
+                for c, score in zip(order_NK[i].tolist(), score_NK[i].tolist(), strict=True)
+            ]
+            self.rows += 1
+            self.near += bool(near_N[i])
+            yield {
+                **{name: values[i] for name, values in kept.items() if values[i] is not None},
+                "assigned": ranked[0]["label"] if near_N[i] else router.none,
+                "score": ranked[0]["score"],
+                "runners_up": ranked[bool(near_N[i]) :][: self.options.runners_up],
+            }
+
+    def closing_line(self) -> str:
+        """Return how many rows got a class."""
+        none = f"; {self.rows - self.near:,} {self.router.none}" if self.rows > self.near else ""
+        return f"{counted(self.rows, 'row')}, {classes(self.router.labels)}{none}"
+
+
+def classes(each: Sized) -> str:
+    """Return how many there are, for people."""
+    return f"{len(each):,} class{'' if len(each) == 1 else 'es'}"
+
+
+def labels_of(part: Embeddings, name: str) -> list[str]:
+    """Return the label of each row as text.
+
+    Raises:
+        DataError: naming the row that has none.
+    """
+    return [str(value) for value in part.column(name, fields.label)]

@@ -1,0 +1,157 @@
+"""A router: classes by some vectors of each, and how near a row must be to get its nearest class.
+
+N rows, C classes, M vectors of classes, D dimensions. Its file is an embedding file, a row for each
+of the M, with `label` and `threshold`; any reader of Parquet takes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from dialtools.errors import DataError
+from dialtools.metrics.classify import prototypes
+from dialtools.metrics.space import unit
+from dialtools.near.find import DIGITS
+from dialtools.near.rows import one_space
+from dialtools.streams.sinks import writer
+from dialtools.streams.vectors import SUFFIX, Embeddings, embedding_batch, making, read_embeddings
+
+LABEL, THRESHOLD = "label", "threshold"
+FACTS = "router"
+"""The key of what its file tells beside the rows."""
+ALWAYS, NEVER = -1.0, inf
+"""Thresholds that let all rows pass, and none."""
+
+
+@dataclass
+class Router:
+    """What tells classes apart.
+
+    Attributes:
+        labels: C texts.
+        vectors: (M, D) unit vectors, those of a class together, in the order of the labels.
+        starts: (C,) where those of each class begin.
+        nearest: how many of them count for a row; None: each class has one, its prototype.
+        thresholds: (C,) the least score of a row that gets a class.
+        none: what a row gets that is near nothing.
+        space: what is known of the model of the vectors.
+    """
+
+    labels: list[str]
+    vectors: np.ndarray
+    starts: np.ndarray
+    nearest: int | None
+    thresholds: np.ndarray
+    none: str
+    space: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @classmethod
+    def of_examples(
+        cls, vectors_ND: np.ndarray, labels: list[str], *, nearest: int | None, none: str
+    ) -> Router:
+        """Make one of N examples; classes stand in the order of their names."""
+        names = sorted(set(labels))
+        number = {name: i for i, name in enumerate(names)}
+        classes_N = np.array([number[label] for label in labels], np.int64)
+        unit_ND = unit(vectors_ND)
+        if nearest is None:
+            vectors_MD = unit(prototypes(unit_ND, classes_N, len(names)))
+            starts = np.arange(len(names))
+        else:
+            vectors_MD = unit_ND[np.argsort(classes_N, kind="stable")]
+            sizes = np.bincount(classes_N)
+            starts = np.cumsum(sizes) - sizes
+        thresholds = np.full(len(names), ALWAYS)
+        return cls(names, vectors_MD, starts, nearest, thresholds, none)
+
+    def scores(self, vectors_ND: np.ndarray) -> np.ndarray:
+        """Return (N, C) how near each row is to each class: cosines, rounded.
+
+        Raises:
+            ValueError: if the vectors are of another length.
+        """
+        if vectors_ND.shape[1] != self.vectors.shape[1]:
+            what = f"vectors of {vectors_ND.shape[1]} dimensions"
+            raise ValueError(f"{what}, those of the classes have {self.vectors.shape[1]}")
+        cosine_NM = (unit(vectors_ND) @ self.vectors.T).astype(np.float64)
+        if self.nearest is not None:
+            ends = [*self.starts[1:], len(self.vectors)]
+            of_classes = (
+                _mean_of_nearest(cosine_NM[:, start:end], self.nearest)
+                for start, end in zip(self.starts, ends, strict=True)
+            )
+            cosine_NM = np.stack(list(of_classes), axis=1)
+        return np.round(cosine_NM, DIGITS).clip(-1, 1)
+
+    def save(self, path: str, *, facts: dict[str, Any], overwrite: bool) -> None:
+        """Write it as Parquet.
+
+        Args:
+            facts: provenance.
+        """
+        from dialtools.streams.provenance import as_metadata
+
+        own = {"nearest": self.nearest, "none": self.none}
+        sizes = np.diff([*self.starts, len(self.vectors)])
+        columns = {
+            LABEL: np.repeat(np.array(self.labels, object), sizes).tolist(),
+            THRESHOLD: np.repeat(self.thresholds, sizes),
+        }
+        with writer(
+            path,
+            format="parquet",
+            overwrite=overwrite,
+            metadata=as_metadata({**facts, **self.space, FACTS: own}),
+            floats=True,
+        ) as write:
+            write(embedding_batch(columns, {SUFFIX: self.vectors}))
+
+    @classmethod
+    def load(cls, path: str) -> Router:
+        """Read one.
+
+        Raises:
+            DataError: if it is none.
+        """
+        source = read_embeddings([path])
+        facts = making(source.metadata)
+        own, labels = facts.get(FACTS), source.columns.get(LABEL, [])
+        if not isinstance(own, dict) or not _is_router(own, source):
+            hint = "dialtools assign --save-router makes them"
+            raise DataError("is no router", where=path, hint=hint)
+        names = list(dict.fromkeys(labels))
+        starts = np.array([labels.index(name) for name in names])
+        return cls(
+            names,
+            unit(source.matrix),
+            starts,
+            own["nearest"],
+            np.asarray(source.columns[THRESHOLD], np.float64)[starts],
+            own["none"],
+            one_space({}, source),
+        )
+
+
+def _mean_of_nearest(cosine_NM: np.ndarray, count: int) -> np.ndarray:
+    """Return (N,) the mean of the highest of each row, of all if there are fewer."""
+    first = max(0, cosine_NM.shape[1] - count)
+    return np.partition(cosine_NM, first, axis=1)[:, first:].mean(1)
+
+
+def _is_router(own: dict[str, Any], source: Embeddings) -> bool:
+    """Tell whether a file holds what `save` writes."""
+    nearest, labels = own.get("nearest"), source.columns.get(LABEL, [None])
+    thresholds = source.columns.get(THRESHOLD, [None])
+    runs = sum(a != b for a, b in zip(labels, [None, *labels], strict=False))
+    return (
+        (nearest is None or (type(nearest) is int and nearest > 0))
+        and isinstance(own.get("none"), str)
+        and all(type(label) is str for label in labels)
+        and all(type(least) is float and least == least for least in thresholds)
+        and runs == len(set(labels))  # those of a class stand together
+        and list(source.vectors) == [SUFFIX]
+    )

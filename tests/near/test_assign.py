@@ -1,0 +1,259 @@
+"""dialtools assign: the nearest class of rows, or none; thresholds; routers kept and applied."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from near.conftest import Near, at, rows
+from pair_corpus import as_lines
+
+from dialtools.metrics.classify import threshold_at_precision, threshold_at_recall
+
+
+def labelled(label: Any, *degrees: float) -> list[dict[str, Any]]:
+    return [{"text": f"{label} {d}", "label": label, "embedding": at(d)} for d in degrees]
+
+
+EXAMPLES = [*labelled("east", -10, 10), *labelled("north", 80, 100)]
+"""Prototypes at 0 and 90 degrees."""
+ROWS = [{"id": d, "n": {"deep": [d]}, "embedding": at(d)} for d in (5, 30, 70, 200)]
+HELD = [
+    *labelled("east", 0, 10, 20, 30, 40),
+    *labelled("north", 90, 85, 75, 20),
+    *labelled("none", 50, 200),
+]
+COSINE_10, COSINE_20, COSINE_30, COSINE_40 = 0.984808, 0.939693, 0.866025, 0.766044
+
+
+def assigned(done: subprocess.CompletedProcess) -> list[str]:
+    return [row["assigned"] for row in rows(done)]
+
+
+def test_a_row_has_its_fields_its_class_its_score_and_the_runners_up(near: Near):
+    done = near("assign", "r.jsonl", "--examples", "e.jsonl", "--min-cosine", 0, r=ROWS, e=EXAMPLES)
+    assert rows(done)[1] == {
+        "id": 30,
+        "n": {"deep": [30]},
+        "assigned": "east",
+        "score": COSINE_30,
+        "runners_up": [{"label": "north", "score": 0.5}],
+    }
+    assert assigned(done) == ["east", "east", "north", "none"]
+    # what is near nothing is told its nearest classes, too
+    assert [r["label"] for r in rows(done)[3]["runners_up"]] == ["north", "east"]
+    assert done.stderr.decode().startswith("dialtools assign: 4 rows, 2 classes; 1 none (")
+
+
+def test_runners_up_and_fields_are_as_many_as_asked_for(near: Near):
+    ask = ("assign", "r.jsonl", "--examples", "e.jsonl", "-n", 2)
+    done = near(*ask, "--runners-up", 0, "--keep", "none", r=ROWS, e=EXAMPLES)
+    assert [set(row) for row in rows(done)] == [{"assigned", "score", "runners_up"}] * 2
+    assert all(row["runners_up"] == [] for row in rows(done))
+    assert set(rows(near(*ask, "--keep", "id"))[0]) == {"id", "assigned", "score", "runners_up"}
+
+
+def test_without_a_threshold_each_row_gets_its_nearest_class_and_that_is_told(near: Near):
+    done = near("assign", "r.jsonl", "--examples", "e.jsonl", r=ROWS, e=EXAMPLES)
+    assert assigned(done) == ["east", "east", "north", "north"]
+    assert "no thresholds" in done.stderr.decode()
+
+
+def test_a_class_may_be_as_near_as_its_nearest_examples(near: Near):
+    ask = ("assign", "r.jsonl", "--examples", "e.jsonl", "--min-cosine", 0.5, "--nearest")
+    one = near(*ask, 1, r=ROWS, e=EXAMPLES)
+    assert rows(one)[1]["score"] == COSINE_20  # of 10 degrees
+    both = rows(near(*ask, 2))[1]["score"]
+    assert both == pytest.approx((COSINE_20 + COSINE_40) / 2, abs=1e-6)
+    assert rows(near(*ask, 9))[1]["score"] == both  # there are no more
+
+
+def thresholds(near: Near, tmp_path: Path, *asked: object) -> tuple[dict[str, float], str]:
+    """The threshold of each class that validation rows make, and what was told of them."""
+    files = {"e": EXAMPLES, "v": HELD}
+    done = near(
+        *("assign", "--examples", "e.jsonl", "--validation", "v.jsonl", *asked),
+        *("--save-router", "router.parquet", "--overwrite"),
+        **files,
+    )
+    table = pq.read_table(tmp_path / "router.parquet").to_pydict()
+    return dict(zip(table["label"], table["threshold"], strict=True)), done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("asked", "east", "north", "told"),
+    [
+        # of 9 rows of classes, 8 are nearest to theirs: east within 40, north within 15 degrees
+        (["--recall", 0.5], 0.965926, 0.965926, ""),
+        (["--recall", 0.85], COSINE_40, COSINE_40, ""),
+        ([], COSINE_40, COSINE_40, "classes do not reach recall 0.95"),
+        (["--per-class", "--recall", 0.6], COSINE_20, 0.965926, ""),
+        (["--per-class", "--recall", 0.8], COSINE_30, 0.965926, "1 classes do not reach"),
+        # within 15 degrees 5 rows are right, at 20 one is and one is not
+        (["--precision", 1.0], 0.965926, 0.965926, ""),
+        (["--precision", 0.87], COSINE_30, COSINE_30, ""),
+        (["--per-class", "--precision", 0.9], COSINE_10, 0.965926, ""),
+        (["--per-class", "--precision", 0.8, "--min-cosine", 0.99], 0.99, 0.99, ""),
+    ],
+)
+def test_thresholds_are_what_validation_rows_ask_for(
+    near: Near, tmp_path: Path, asked: list[Any], east: float, north: float, told: str
+):
+    found, said = thresholds(near, tmp_path, *asked)
+    assert found == {"east": pytest.approx(east, abs=1e-6), "north": pytest.approx(north, abs=1e-6)}
+    assert told in said
+    assert ("not reach" in said) == bool(told)
+
+
+def test_a_router_is_an_embedding_file_that_assigns_as_its_making_did(near: Near, tmp_path: Path):
+    for nearest in ((), ("--nearest", 1)):
+        ask = ("assign", "--examples", "e.jsonl", "--min-cosine", 0.5, "--none", "oos", *nearest)
+        near(*ask, "--save-router", "router.parquet", "--overwrite", e=EXAMPLES, r=ROWS)
+        table = pq.read_table(tmp_path / "router.parquet")
+        assert table.column_names == ["label", "threshold", "embedding"]
+        assert table.num_rows == (4 if nearest else 2)
+        again = near("assign", "--router", "router.parquet", stdin=as_lines(ROWS))
+        assert again.stdout == near(*ask, "r.jsonl").stdout
+        assert assigned(again)[-1] == "oos"
+        assert rows(near("neighbors", "r.jsonl", "router.parquet", "--keep", "none", "-k", 1))
+
+
+def test_examples_of_none_are_left_out_and_labels_need_not_be_texts(near: Near):
+    examples = [*labelled(7, 0), *labelled(True, 90), *labelled("none", 30)]
+    done = near("assign", "r.jsonl", "--examples", "e.jsonl", e=examples, r=ROWS)
+    assert assigned(done) == ["7", "7", "True", "True"]
+    assert "1 example of none left out" in done.stderr.decode()
+
+
+def test_rows_are_assigned_as_they_come(
+    installed: Path, environment: dict[str, str], tmp_path: Path
+):
+    (tmp_path / "e.jsonl").write_bytes(as_lines(EXAMPLES))
+    line = [
+        installed / "dialtools",
+        "assign",
+        "--examples",
+        "e.jsonl",
+        "--keep",
+        "none",
+        "--runners-up",
+        0,
+    ]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        list(map(str, line)), stdin=pipe, stdout=pipe, env=environment, cwd=tmp_path
+    ) as running:
+        assert running.stdin and running.stdout
+        many = as_lines([{"text": "x" * 2000, **row} for row in ROWS * 20])
+        running.stdin.write(many)
+        running.stdin.flush()
+        assert orjson.loads(running.stdout.readline())["assigned"] == "east"  # not yet closed
+        running.stdin.close()
+        assert len(running.stdout.readlines()) == 79
+        assert running.wait() == 0
+
+
+def test_tables_hold_what_lines_hold(near: Near, tmp_path: Path):
+    ask = ("assign", "r.jsonl", "--examples", "e.jsonl", "--min-cosine", 0)
+    lines = rows(near(*ask, r=ROWS, e=EXAMPLES))
+    near(*ask, "-o", "a.parquet")
+    table = pq.read_table(tmp_path / "a.parquet")
+    assert table.to_pylist() == lines
+    assert json.loads(table.schema.metadata[b"dialtools"])["command"] == "dialtools assign"
+
+
+def test_a_column_that_json_has_no_kind_for_stays_what_it_is(near: Near, tmp_path: Path):
+    times = pa.array([1, 2], pa.timestamp("ns", "UTC"))
+    vectors = pa.array([at(1), at(2)], pa.list_(pa.float32(), 2))
+    pq.write_table(pa.table({"when": times, "embedding": vectors}), tmp_path / "t.parquet")
+    near("assign", "t.parquet", "--examples", "e.jsonl", "-o", "a.parquet", e=EXAMPLES)
+    assert pq.read_table(tmp_path / "a.parquet")["when"].combine_chunks() == times
+
+
+BOTH = ("r.jsonl", "--examples", "e.jsonl", "--validation", "v.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["r.jsonl"], 2, "--examples FILE or --router FILE: give one"),
+        (["r.jsonl", "--examples", "e.jsonl", "--recall", 0.9], 2, "are of rows of --validation"),
+        (["r.jsonl", "--router", "e.jsonl", "--nearest", 1], 2, "--nearest: the router knows"),
+        (["r.jsonl", "--examples", "-", "--validation", "-"], 2, "stdin can be read once"),
+        (["--examples", "-"], 2, "stdin can be read once"),
+        (
+            [*BOTH, "--recall", 1, "--precision", 1],
+            2,
+            "--recall or --precision: give one",
+        ),
+        (["r.jsonl", "--router", "e.jsonl"], 1, "e.jsonl: is no router"),
+        (["r.jsonl", "--examples", "r.jsonl"], 1, "no column 'label'; there are id, n"),
+        (["r.jsonl", "--examples", "gap.jsonl"], 1, "gap.jsonl:1: label: expected a string"),
+        (["r.jsonl", "--examples", "none.jsonl"], 1, "holds no example of a class"),
+        (
+            ["short.jsonl", "--examples", "e.jsonl"],
+            1,
+            "of 1 dimensions, those of the classes have 2",
+        ),
+        (["r.jsonl", "--examples", "e.jsonl", "--keep", "m"], 1, "--keep: no field 'm'"),
+    ],
+)
+def test_what_makes_no_sense_is_told_in_a_line(
+    near: Near, arguments: list[Any], code: int, told: str
+):
+    files = {
+        "r": ROWS,
+        "e": EXAMPLES,
+        "v": HELD,
+        "gap": labelled(None, 1),
+        "none": labelled("none", 1),
+        "short": [{"embedding": [1.0]}],
+    }
+    said = near("assign", *arguments, code=code, **files).stderr.decode()
+    assert told in said.replace('"', "'") and "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"label": ["a", "b", "a"]},
+        {"label": [1, 2, 3]},
+        {"threshold": [0.1, float("nan"), 0.2]},
+        {"facts": {"nearest": 0, "none": "none"}},
+        {"facts": {"nearest": None}},
+        {"facts": 7},
+    ],
+)
+def test_a_damaged_router_is_none(near: Near, tmp_path: Path, change: dict[str, Any]):
+    facts = change.pop("facts", {"nearest": None, "none": "none"})
+    columns = {"label": ["a", "b", "c"], "threshold": [0.1, 0.2, 0.3], **change}
+    vectors = pa.array([at(1), at(2), at(3)], pa.list_(pa.float32(), 2))
+    table = pa.table({**columns, "embedding": vectors})
+    told = {"dialtools": json.dumps({"router": facts})}
+    pq.write_table(table.replace_schema_metadata(told), tmp_path / "x.parquet")
+    done = near("assign", "r.jsonl", "--router", "x.parquet", code=1, r=ROWS)
+    assert b"x.parquet: is no router" in done.stderr
+
+
+SCORED = st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=15)
+
+
+@given(SCORED, st.sampled_from([0.1, 0.5, 0.9, 1.0]))
+def test_a_threshold_is_the_best_of_all_that_there_could_be(
+    scored: list[tuple[int, bool]], share: float
+):
+    scores = np.array([score / 5 for score, _ in scored])
+    right = np.array([is_right for _, is_right in scored])
+    precise = [t for t in set(scores) if right[scores >= t].mean() >= share - 1e-9]
+    assert threshold_at_precision(scores, right, share) == min(precise, default=float("inf"))
+    found = [t for t in set(scores[right]) if (scores[right] >= t).mean() >= share - 1e-9]
+    assert threshold_at_recall(scores[right], share) == max(found, default=float("inf"))
