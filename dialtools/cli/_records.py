@@ -191,6 +191,30 @@ RECORDS: dict[str, RecordKind] = {
             "text": Field("text", "the same"),
         },
     ),
+    "drift": RecordKind(
+        summary="what has become of a cluster; the first, without `cluster`, is of the two files",
+        commands="written by dialtools drift",
+        example='{"schema": "dialtools.drift/1", "cluster": 3, "verdict": "grown", "old": 90, '
+        '"new": 210, "old_share": 0.03, "new_share": 0.07, "low": 0.029, "high": 0.051, '
+        '"p": 1.2e-12, "adjusted_p": 4.8e-11, "words": ["refund"]}',
+        fields={
+            "schema": Field("text", "dialtools.drift/1", required=True),
+            "old": Field("number", "rows before", required=True),
+            "new": Field("number", "rows after", required=True),
+            "p": Field("number", "p-value; of the files, by permutations", required=True),
+            "cluster": Field("number", "0 is the largest of both files together; -1 is noise"),
+            "verdict": Field("text", "new, gone, grown, shrunk or same"),
+            "old_share": Field("number", "of the rows before"),
+            "new_share": Field("number", "of the rows after"),
+            "low": Field("number", "lower end of the 95 % interval of the share that it gained"),
+            "high": Field("number", "upper end of it"),
+            "adjusted_p": Field("number", "the p-value, corrected for all clusters (--correct)"),
+            "nearest": Field("list", "the five distinct texts nearest to the centroid"),
+            "words": Field("list", "words that tell it from the others, the best first"),
+            "distance": Field("number", "of the files: their energy distance"),
+            "chance": Field("number", "of the files: its mean over permutations"),
+        },
+    ),
     "score": RecordKind(
         summary="one metric of one setting",
         commands="written by dial-eval; read by dial-eval compare, mteb",

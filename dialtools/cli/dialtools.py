@@ -7,6 +7,7 @@
   dialtools mine --embeddings vectors.parquet pairs.arrow -o mined.arrow
   dialtools neighbors tickets.parquet --min-cosine 0.9
   dialtools cluster --table tickets.parquet
+  dialtools drift before.parquet after.parquet
 
 The commands are dial-pairs, dial-augment, dial-freq, dial-train, dial-embed
 and dial-eval; each tells more with --help.
@@ -106,5 +107,6 @@ COMMANDS = {
     "mine": Entry("dialtools.cli.mine:main", "find hard negatives of pairs"),
     "neighbors": Entry("dialtools.cli.neighbors:main", "the nearest rows of embedding files"),
     "cluster": Entry("dialtools.cli.cluster:main", "find the intents that nobody has labelled"),
+    "drift": Entry("dialtools.cli.drift:main", "what is new, gone or grown between two files"),
 }
 main = group(__doc__ or "", COMMANDS)

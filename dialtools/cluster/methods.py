@@ -7,7 +7,8 @@ brings in the rows that were not in the sample.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -83,27 +84,27 @@ def find(
     seed: int,
     advance: Advance = silent,
     where: str = "",
+    among: np.ndarray | None = None,
 ) -> Clusters:
     """Return the clusters of unit rows.
 
     Args:
+        among: the rows that clusters are found on; default: a sample by --most.
         advance: told of each clustering that was tried.
         where: what the rows are of, for messages.
 
     Raises:
         DataError: if there are fewer distinct rows than clusters, or more than a method can take.
     """
-    rows = sample_of_rows(len(vectors_ND), options.most, seed=seed)
+    count = len(vectors_ND)
+    rows = sample_of_rows(count, options.most, seed=seed) if among is None else among
     part_MD = vectors_ND[rows]
-    method = lookup(METHODS, options.method, kind="method")
-    try:
-        found = method(part_MD, options, seed, advance)
-    except DataError as error:
-        raise DataError(error.message, where=where, hint=error.hint) from None
+    with _naming(where):
+        found = lookup(METHODS, options.method, kind="method")(part_MD, options, seed, advance)
     directions_KD, part_labels = _centroids(part_MD, found.labels)
-    labels = np.full(len(vectors_ND), -1)
+    labels = np.full(count, -1)
     labels[rows] = part_labels
-    rest = np.setdiff1d(np.arange(len(vectors_ND)), rows, assume_unique=True)
+    rest = np.setdiff1d(np.arange(count), rows, assume_unique=True)
     if len(rest):
         dense = options.method == HDBSCAN
         reach_K = _reach(part_MD, part_labels, directions_KD) if dense else np.inf
@@ -112,8 +113,17 @@ def find(
     directions_KD = directions_KD[order]
     labels = np.append(np.argsort(order), -1)[labels]
     distance = _distances(vectors_ND, labels, directions_KD)
-    probability = _of_sample(found.probability, rows, len(labels))
+    probability = _of_sample(found.probability, rows, count)
     return Clusters(labels, directions_KD, distance, probability)
+
+
+@contextmanager
+def _naming(where: str) -> Generator[None]:
+    """Tell in the errors of a block what the rows are of."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(error.message, where=where, hint=error.hint) from None
 
 
 def _of_sample(values_M: np.ndarray | None, rows: np.ndarray, count: int) -> np.ndarray | None:

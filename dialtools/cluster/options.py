@@ -6,9 +6,17 @@ from dataclasses import dataclass
 
 from dialtools.catalog import Entry, summaries
 from dialtools.errors import ConfigError
+from dialtools.metrics import CORRECTIONS
 from dialtools.options import RunOptions, argument, option
-from dialtools.streams.options import OutputOptions
-from dialtools.values import at_least, bounded, count_or_bounds, file_with_suffix, name_list
+from dialtools.streams.options import TABLE_FORMATS, OutputOptions
+from dialtools.values import (
+    at_least,
+    bounded,
+    count_or_bounds,
+    file_with_suffix,
+    fraction,
+    name_list,
+)
 
 KMEANS, AGGLOMERATIVE, HDBSCAN = "kmeans", "agglomerative", "hdbscan"
 METHODS = {
@@ -150,3 +158,56 @@ class ClusterOptions(FindOptions, RowOptions, OutputOptions, RunOptions):
     def files(self) -> tuple[str, ...]:
         """The files of the arguments; `-` is stdin."""
         return self.inputs or ("-",)
+
+
+@dataclass
+class DriftOptions(FindOptions, RowOptions, RunOptions):
+    """Options of `dialtools drift`."""
+
+    inputs: tuple[str, ...] = argument(
+        metavar="OLD NEW", help="two embedding files, of before and after; - is stdin"
+    )
+    tested: int = option(
+        2_000,
+        metavar="N",
+        parse=at_least(2, most=20_000),
+        help="rows of a file at most for the energy distance; of more, a sample by --seed",
+    )
+    permutations: int = option(
+        999, metavar="N", parse=at_least(1), help="permutations of its test; none is below 1/(N+1)"
+    )
+    correct: str = option(
+        "holm",
+        choices=CORRECTIONS,
+        help="of the p-values of all clusters: Holm, Benjamini and Hochberg, or none",
+    )
+    alpha: float = option(
+        0.05, metavar="X", parse=fraction, help="what is less likely by chance has changed"
+    )
+    output: str = option(
+        "-",
+        short="-o",
+        metavar="FILE",
+        group="Output",
+        help="file for the records or the table; - is stdout",
+        how=True,
+    )
+    to: str | None = option(
+        None,
+        metavar="FORMAT",
+        choices=TABLE_FORMATS,
+        group="Output",
+        help="format of the output",
+        shown="by suffix (.md, .tex, .csv); a table on a terminal, else jsonl",
+    )
+    overwrite: bool = option(False, group="Output", help="replace an output that exists", how=True)
+
+    def __post_init__(self) -> None:
+        self.check_method()
+        if self.print_config:
+            return
+        if len(self.inputs) != 2:
+            hint = "e.g. dialtools drift before.parquet after.parquet"
+            raise ConfigError("name two embedding files, OLD and NEW", hint=hint)
+        if self.inputs == ("-", "-"):
+            raise ConfigError("OLD and NEW cannot both be stdin")

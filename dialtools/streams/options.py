@@ -12,6 +12,9 @@ from dialtools.streams.formats import INPUT_FORMATS, OUTPUT_FORMATS
 from dialtools.streams.shards import Shard
 from dialtools.values import ON_ERROR, at_least, on_error_policy, part_of
 
+TABLE_FORMATS = ("table", "jsonl", "markdown", "latex", "csv")
+"""Of what is a table to a person, and records to a machine."""
+
 OF_ALL_PARTS = "--limit counts the records of all parts, which no part knows"
 GATHER_FIRST = "run it on what `dialtools gather` gives, or without --shard"
 

@@ -104,7 +104,7 @@ TAKEN = {  # of the probes, by what they are tried on
     "0 1e-9 0.5 1": "compress guide-margin mask-share sweep-compress warmup",
     "-1 0 1e-9 0.5 1": "guide-floor min-cosine",
     "0 1e-9 0.5": "dropout ema validation-share warmup",
-    "1e-9 0.5 1": "merge-with-start precision recall sample share",
+    "1e-9 0.5 1": "alpha merge-with-start precision recall sample share",
     "1 1.5 2 3 4 5": "perplexity",
     "1.5 2 3 4 5": "log-base",
     "0 1 2 3 4 5": """batch-tokens delimiter follow freeze hidden least-steps limit
@@ -113,10 +113,10 @@ TAKEN = {  # of the probes, by what they are tried on
         train-seed validate-every window""",
     "1 2 3 4 5": """batch batch-size checkpoint-every clusters context-turns dimensions epochs jobs
         k layers mask-most matryoshka max-words min-count min-samples nearest neighbours
-        nproc num-negatives patience positives range-max restarts runs shard-rows shots top
-        top-k turns under-tokens validate-every window""",
+        nproc num-negatives patience permutations positives range-max restarts runs shard-rows shots
+        top top-k turns under-tokens validate-every window""",
     "1e-9 0.5 1 1.5 2": "distance",
-    "2 3 4 5": "batch-size candidates min-size most",
+    "2 3 4 5": "batch-size candidates min-size most tested",
     "4 5": "context-max-length max-length response-max-length",
 }
 

@@ -17,7 +17,6 @@ def page_of(options: type) -> str:
 
 SOURCES = ("train", "test", "validation", "pool", "episodes")
 """Options of tasks that name a file beside the inputs."""
-TABLE_FORMATS = ("table", "jsonl", "markdown", "latex", "csv")
 
 
 @dataclass

@@ -28,9 +28,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dialtools.eval.options.base import TABLE_FORMATS
 from dialtools.metrics import CORRECTIONS
 from dialtools.options import RunOptions, argument, option
+from dialtools.streams.options import TABLE_FORMATS
 from dialtools.values import at_least, name_list, not_negative
 
 

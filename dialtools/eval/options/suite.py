@@ -29,8 +29,9 @@ from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
 from dialtools.eval import suite
-from dialtools.eval.options.base import TABLE_FORMATS, ScoreOptions
+from dialtools.eval.options.base import ScoreOptions
 from dialtools.options import argument, option
+from dialtools.streams.options import TABLE_FORMATS
 from dialtools.values import name_list
 
 

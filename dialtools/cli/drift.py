@@ -1,0 +1,97 @@
+"""dialtools drift - what is new, gone or grown between two embedding files
+
+  dialtools drift before.parquet after.parquet
+  dialtools drift --clusters 40 --to csv may.parquet june.parquet > drift.csv
+  dialtools drift --per dialogue may.parquet june.parquet -o drift.md
+
+Both files are clustered together, as dialtools cluster does, and the shares of
+each cluster compared: Fisher's exact test, corrected for all clusters
+(--correct), and Newcombe's interval of the new share less the old. What has
+certainly changed is `new` (a tenth of its share, or less, before), `gone`,
+`grown` or `shrunk`, all else the `same`. The first record, without `cluster`,
+is of the files: their energy distance, what it is by chance, and the p-value
+of a permutation test.
+
+Rows of one dialogue are no independent evidence: where both files have
+`dialogue_id`, shares are of rows, but intervals, tests and verdicts are of
+dialogues with a row in the cluster, and permutations move whole dialogues.
+
+A small change shows only in a cluster of its own: with more clusters than one
+would like to read, smaller ones. Clusters are found on at most half of --most
+rows of each file, to which the others join, and the energy distance is that of
+--tested rows of each. Vectors must be of one model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dialtools.cli._command import command
+from dialtools.cli._run import Run
+from dialtools.cluster.options import DriftOptions
+from dialtools.shown import cut
+
+if TYPE_CHECKING:
+    from dialtools.cli._grid import Grid
+
+SHOWN = 60
+"""Characters of a text in the table."""
+
+
+@command(
+    DriftOptions,
+    memory="the embedding files: 8 bytes a number; 16 bytes a pair of rows of --tested",
+    reads_stdin=False,
+)
+def main(options: DriftOptions, run: Run) -> None:
+    from dialtools.cli._grid import write_table
+    from dialtools.cluster.drift import Drift
+    from dialtools.streams.atomic import refuse_existing
+
+    if options.output != "-":
+        refuse_existing(options.output, overwrite=options.overwrite)
+    drift = Drift(options)
+    if drift.models:
+        run.caution(f"vectors of two models, {' and '.join(drift.models)}, tell of no drift")
+    with run.progress(None, "clusterings") as progress:
+        drift.find(progress.advance)
+    records = drift.records()
+    write_table(
+        drift_grid(records),
+        lambda: records,
+        output=options.output,
+        to=options.to,
+        overwrite=options.overwrite,
+        run=run,
+    )
+    run.close(drift.closing_line())
+
+
+def drift_grid(records: Sequence[dict[str, Any]]) -> Grid:
+    """Return a row for each cluster, those that change most first."""
+    from dialtools.cli._grid import Grid
+
+    whole, clusters = records[0], records[1:]
+    rows = [
+        [
+            record["verdict"],
+            "noise" if record["cluster"] < 0 else str(record["cluster"]),
+            " ".join(record.get("words", ())),
+            cut(next(iter(record.get("nearest", ())), ""), SHOWN),
+            f"{record['old_share']:.1%}",
+            f"{record['new_share']:.1%}",
+            f"{100 * record['low']:+.1f} – {100 * record['high']:+.1f}",
+            f"{record['adjusted_p']:.2g}",
+        ]
+        for record in clusters
+    ]
+    facts = [f"{whole['old']:,} rows before, {whole['new']:,} after"]
+    facts.append(f"distance {whole['distance']:.4f}, by chance {whole['chance']:.4f}")
+    return Grid(
+        head=["what", "cluster", "words", "a text", "before", "after", "95 % interval", "p"],
+        rows=rows,
+        title=" · ".join([*facts, f"p {whole['p']:.3g}"]),
+        names=2,
+        texts=2,
+    )

@@ -1,0 +1,150 @@
+"""dialtools drift: what is new, gone, grown and shrunk between two embedding files."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+from pair_corpus import as_lines
+
+Row = dict[str, Any]
+Run = Callable[..., subprocess.CompletedProcess]
+KINDS = ("fly", "thanks", "pay", "cancel", "hello")
+
+
+def month(seed: int, **counts: int) -> list[Row]:
+    """Rows around the axis of each kind, as many as said."""
+    draw = np.random.default_rng(seed)
+    return [
+        {
+            "text": f"{kind} {i}",
+            "embedding": (np.eye(6)[KINDS.index(kind)] + draw.normal(scale=0.05, size=6)).tolist(),
+        }
+        for kind, count in counts.items()
+        for i in range(count)
+    ]
+
+
+MAY = month(0, fly=100, thanks=100, pay=60, cancel=40)
+JUNE = month(1, fly=95, thanks=40, pay=120, hello=50)
+
+
+@pytest.fixture
+def drift(scripts: Path, environment: dict[str, str], tmp_path: Path) -> Run:
+    def run(
+        *arguments: object, old: list[Row] = MAY, new: list[Row] = JUNE, code: int = 0
+    ) -> subprocess.CompletedProcess:
+        for name, rows in (("old", old), ("new", new)):
+            (tmp_path / f"{name}.jsonl").write_bytes(as_lines(rows))
+        files = () if "-" in arguments else ("old.jsonl", "new.jsonl")
+        line = [str(scripts / "dialtools"), "drift", *map(str, arguments), *files]
+        done = subprocess.run(line, capture_output=True, env=environment, cwd=tmp_path, timeout=300)
+        assert done.returncode == code, done.stderr.decode()
+        return done
+
+    return run
+
+
+def records(done: subprocess.CompletedProcess) -> tuple[Row, dict[str, Row]]:
+    """The record of the files, and that of each cluster by its first word."""
+    whole, *clusters = [orjson.loads(line) for line in done.stdout.splitlines()]
+    return whole, {record["words"][0]: record for record in clusters}
+
+
+def test_each_cluster_says_what_has_become_of_it(drift: Run):
+    done = drift("--clusters", 5)
+    whole, found = records(done)
+    assert {word: record["verdict"] for word, record in found.items()} == {
+        "fly": "same",
+        "thanks": "shrunk",
+        "pay": "grown",
+        "cancel": "gone",
+        "hello": "new",
+    }
+    pay = found["pay"]
+    assert (pay["old"], pay["new"]) == (60, 120)
+    assert (pay["old_share"], pay["new_share"]) == pytest.approx((60 / 300, 120 / 305), abs=1e-6)
+    assert pay["low"] < pay["new_share"] - pay["old_share"] < pay["high"]
+    assert pay["p"] <= pay["adjusted_p"] < 0.05 and len(pay["nearest"]) == 5
+    assert (whole["old"], whole["new"]) == (300, 305)
+    assert whole["p"] == 0.001 and whole["distance"] > 5 * whole["chance"]
+    told = done.stderr.decode()
+    assert all(f"1 {verdict}" in told for verdict in ("new", "gone", "grown", "shrunk"))
+
+
+def test_two_months_of_one_source_are_the_same(drift: Run):
+    again = month(7, fly=100, thanks=100, pay=60, cancel=40)
+    done = drift("--clusters", "2-8", new=again)
+    whole, found = records(done)
+    assert {record["verdict"] for record in found.values()} == {"same"}
+    assert whole["p"] > 0.05 and "4 clusters, none changed" in done.stderr.decode()
+
+
+def test_corrections_are_for_all_clusters(drift: Run):
+    new = month(1, fly=100, thanks=100, pay=82, cancel=40)
+    _, plain = records(drift("--clusters", 4, "--correct", "none", new=new))
+    _, holm = records(drift("--clusters", 4, new=new))
+    for word, record in plain.items():
+        assert record["adjusted_p"] == record["p"] == holm[word]["p"]
+    assert holm["pay"]["adjusted_p"] == pytest.approx(min(1, 4 * plain["pay"]["p"]))
+
+
+def test_rows_of_a_dialogue_are_evidence_once(drift: Run):
+    """Thirty rows of two talkative dialogues make no month of its own."""
+
+    def talks(rows: list[Row], size: int) -> list[Row]:
+        return [{**row, "dialogue_id": f"d{i // size}"} for i, row in enumerate(rows)]
+
+    old, new = month(0, fly=40, thanks=40), month(1, fly=40, thanks=40, pay=30)
+    _, found = records(drift("--clusters", 3, old=old, new=new))
+    assert found["pay"]["verdict"] == "new"
+    whole, found = records(drift("--clusters", 3, old=talks(old, 15), new=talks(new, 15), code=0))
+    assert found["pay"]["verdict"] == "same" and found["pay"]["new"] == 30
+    assert whole["p"] > 0.01
+
+
+def test_a_sample_of_each_file_finds_the_clusters_and_the_distance(drift: Run):
+    _, every = records(drift("--clusters", 5))
+    whole, found = records(drift("--clusters", 5, "--most", 120, "--tested", 50))
+    assert {word: (r["old"], r["new"]) for word, r in found.items()} == {
+        word: (r["old"], r["new"]) for word, r in every.items()
+    }
+    assert whole["p"] < 0.02
+
+
+def test_noise_is_a_cluster_of_its_own_and_tables_have_their_formats(drift: Run, tmp_path: Path):
+    strays = month(3, fly=1)
+    strays[0]["embedding"] = [-1.0, -1, -1, -1, -1, 0]
+    done = drift("--method", "hdbscan", "--min-size", 20, new=JUNE + strays)
+    noise = [r for r in map(orjson.loads, done.stdout.splitlines()) if r.get("cluster") == -1]
+    assert [(r["old"], r["new"], r["verdict"]) for r in noise] == [(0, 1, "same")]
+    text = drift("--clusters", 5, "--to", "table").stdout.decode()
+    assert text.startswith("300 rows before, 305 after · distance 0.")
+    drift("--clusters", 5, "-o", "d.md")
+    assert (tmp_path / "d.md").read_text().startswith("| what | cluster | words | a text |")
+
+
+def test_a_seed_gives_the_same_bytes(drift: Run):
+    assert drift("--clusters", "3-6").stdout == drift("--clusters", "3-6").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "new", "code", "told"),
+    [
+        (["old.jsonl", "-", "x"], JUNE, 2, "name two embedding files, OLD and NEW"),
+        (["-", "-"], JUNE, 2, "cannot both be stdin"),
+        ([], [{"embedding": [1.0, 0.0]}], 1, "new.jsonl: its vectors have 2 dimensions, those of"),
+        (["--clusters", 999], JUNE, 1, "too few for --clusters 999"),
+        (["--distance", 1], JUNE, 2, "--distance goes with --method agglomerative"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_line(
+    drift: Run, arguments: list[Any], new: list[Row], code: int, told: str
+):
+    done = drift(*arguments, new=new, code=code)
+    assert told in done.stderr.decode() and "defect" not in done.stderr.decode()
