@@ -6,6 +6,7 @@
   dialtools merge minilm dse*0.7 simcse*0.7 -o merged/
   dialtools mine --embeddings vectors.parquet pairs.arrow -o mined.arrow
   dialtools neighbors tickets.parquet --min-cosine 0.9
+  dialtools search tickets.parquet "text about a"
   dialtools cluster --table tickets.parquet
   dialtools drift before.parquet after.parquet
 
@@ -106,6 +107,7 @@ COMMANDS = {
     "merge": Entry("dialtools.cli.merge:main", "add up what models learnt from one start"),
     "mine": Entry("dialtools.cli.mine:main", "find hard negatives of pairs"),
     "neighbors": Entry("dialtools.cli.neighbors:main", "the nearest rows of embedding files"),
+    "search": Entry("dialtools.cli.search:main", "the rows that are nearest to a text"),
     "cluster": Entry("dialtools.cli.cluster:main", "find the intents that nobody has labelled"),
     "drift": Entry("dialtools.cli.drift:main", "what is new, gone or grown between two files"),
 }

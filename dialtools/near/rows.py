@@ -42,7 +42,7 @@ class Rows:
         fields: a table of what is told of each, its number (`row`) first.
         number: (N,) that number.
         order, starts: (N,) rows by their vector, (V + 1,) where those of each vector begin.
-        space: what the file tells of its model.
+        made: what the file tells of its making; space: of it, what tells the model.
     """
 
     def __init__(
@@ -50,6 +50,7 @@ class Rows:
     ) -> None:
         self.vectors = UnitVectors()
         self.space: dict[str, Any] = {}
+        self.made: dict[str, Any] = {}
         self._name, self._keep = vectors, keep
         self._texts = HashIndex() if distinct else None
         self._seen = 0
@@ -77,6 +78,7 @@ class Rows:
     def _add(self, part: Embeddings) -> None:
         name, matrix_ND = matrix_of(part, self._name)
         self.space = one_space(self.space, part)
+        self.made = self.made or making(part.metadata)
         fields = told(part, self._keep, first=self._seen)
         self._seen += len(part)
         if self._texts is not None:
@@ -88,6 +90,18 @@ class Rows:
     def expect_like(self, other: Rows) -> None:
         """Let vectors that are read from now on be of another's model and length."""
         self.space, self.vectors.dimension = other.space, other.vectors.dimension
+
+    def expect_dimension(self, dimension: int) -> None:
+        """Refuse to compare vectors with those of another length.
+
+        Raises:
+            DataError: naming both.
+        """
+        if dimension != self.vectors.dimension:
+            message = (
+                f"vectors of {dimension} dimensions beside vectors of {self.vectors.dimension}"
+            )
+            raise DataError(message)
 
     def place_of(self, number_Q: np.ndarray) -> np.ndarray:
         """Return (Q,) the places of rows by their numbers, -1 for one that is not there."""

@@ -1,0 +1,72 @@
+"""dialtools search - the rows of an embedding file that are nearest to a text
+
+  dialtools search tickets.parquet "text about a" -k 3
+  dialtools search tickets.parquet "text about a" "text about b" --json
+  dialtools search --distinct --model model/ tickets.parquet "text about a"
+
+The text is embedded with the model that made FILE, and the options that it
+was made with: Parquet and Arrow tell both; --model names another place of the
+model, or that of a file that tells none. On a terminal a table, elsewhere a
+JSON line a row: `query`, `rank`, `cosine`, the number of the row (from 0), and
+`id` and `text` (--keep names other fields).
+
+Each time the model is loaded and FILE is read. Of many texts make a file, and
+use `dialtools neighbors`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dialtools.cli._command import command
+from dialtools.cli._run import Run
+from dialtools.near.search_options import SearchOptions
+
+
+@command(
+    SearchOptions,
+    memory="the model, and the fields that are told; vectors lie on disk ($TMPDIR) meanwhile",
+    reads_stdin=False,
+)
+def main(options: SearchOptions, run: Run) -> None:
+    from dialtools.encoder.guest import start_torch
+
+    start_torch(options.threads)
+    from dialtools.cli._grid import write_table
+    from dialtools.embed.query import query_vectors
+    from dialtools.near.rows import Rows
+    from dialtools.near.search import found_records
+
+    rows = Rows(vectors=options.vectors, keep=options.keep, distinct=options.distinct)
+    rows.read(options.inputs[0])
+    vectors_QD = query_vectors(options.texts, rows.made, options, model=options.model)
+    rows.expect_dimension(vectors_QD.shape[1])
+    records = found_records(rows, options.texts, vectors_QD, options)
+    write_table(
+        _grid(records),
+        lambda: records,
+        output="-",
+        to="jsonl" if options.json else None,
+        overwrite=False,
+        run=run,
+    )
+    run.close(f"{len(records):,} of {len(rows):,} rows")
+
+
+def _grid(records: list[dict[str, Any]]) -> Any:
+    """Return a table for people: of several texts each with its own rows."""
+    from dialtools.cli._grid import Grid
+
+    several = len({record["query"] for record in records}) > 1
+    own = ("rank", "row")
+    names = [name for name in dict.fromkeys(n for r in records for n in r) if name != "cosine"]
+    names = ["cosine", *(n for n in names if n not in (*own, "query")), "row"]
+    names = ["query", *names] if several else names
+    cells = [[_cell(record.get(name)) for name in names] for record in records]
+    return Grid(head=names, rows=cells, names=1, texts=len(names) - 2)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,68 @@
+"""Texts embedded as the rows of an embedding file were, by what the file tells of its making."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dialtools.embed import transforms
+from dialtools.embed.model import load_model
+from dialtools.embed.options import KINDS, EmbedOptions
+from dialtools.embed.shard import encode_turns
+from dialtools.encoder.options import PieceOptions
+from dialtools.errors import ConfigError
+
+ALIKE = ("pooling", "max-length", "normalize", "dimensions", "float16-round")
+"""Options of dial-embed that change a text's vector."""
+TEMPLATES = ("templates", "own-templates")
+
+
+def query_vectors(
+    texts: Sequence[str], made: Mapping[str, Any], engine: PieceOptions, *, model: str | None
+) -> np.ndarray:
+    """Return (Q, D) vectors of texts, as dial-embed makes them with the options of a file.
+
+    Args:
+        made: what the file tells of its making.
+        engine: where the encoder runs.
+        model: in place of the file's own.
+
+    Raises:
+        ConfigError: if the file tells no model, or vectors that no text alone has.
+        ModelError: if the model cannot be loaded.
+    """
+    stated = made.get("options")
+    stated = stated if isinstance(stated, dict) else {}
+    name = model or stated.get("model")
+    if not isinstance(name, str):
+        raise ConfigError("the file does not tell which model made it", hint="--model DIR")
+    _refuse_what_texts_lack(stated)
+    options = EmbedOptions(
+        model=name,
+        device=engine.device,
+        precision=engine.precision,
+        threads=engine.threads,
+        batch_tokens=engine.batch_tokens,
+        **{key.replace("-", "_"): stated[key] for key in ALIKE if stated.get(key) is not None},
+    )
+    loaded = load_model(options)
+    space = loaded.space()
+    if made.get("weights") and (unlike := transforms.difference(dict(made), space)):
+        raise ConfigError(f"the file's vectors are of {unlike}", hint="--model DIR names theirs")
+    items = [((text,), None) for text in texts]
+    vectors_QD = encode_turns(loaded.encoder, items, loaded.settings, lambda _: None).vectors
+    if transform := stated.get("transform"):
+        return transforms.load(transform, space)[0](vectors_QD)
+    return vectors_QD
+
+
+def _refuse_what_texts_lack(stated: Mapping[str, Any]) -> None:
+    """Refuse vectors that were fitted to their file, or are not of a text alone."""
+    if stated.get("transform") in KINDS:
+        what = f"the file's vectors are transformed ({stated['transform']}), fitted to its rows"
+        hint = "dial-embed --save-transform, then --transform FILE, makes a file to search"
+        raise ConfigError(what, hint=hint)
+    if any(stated.get(key) for key in TEMPLATES):
+        raise ConfigError("the file's vectors are of texts with their templates")

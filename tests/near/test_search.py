@@ -1,0 +1,73 @@
+"""dialtools search: the rows nearest to a text, embedded as the file was."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from near.conftest import Near, rows
+from pair_corpus import as_lines
+
+TEXTS = ["which day is it", "a table for two", "thanks", "a table for three", "thanks"]
+
+
+@pytest.fixture
+def embed(scripts: Path, environment: dict[str, str], model: Path, tmp_path: Path):
+    """Embed the texts into a file of the folder."""
+    records = [{"id": f"t{i}", "text": text} for i, text in enumerate(TEXTS)]
+    (tmp_path / "texts.jsonl").write_bytes(as_lines(records))
+
+    def run(name: str, *options: object) -> str:
+        line = [scripts / "dial-embed", "-q", "--model", model, "--device", "cpu", *options]
+        subprocess.run(
+            [*map(str, line), "texts.jsonl", "-o", name], check=True, cwd=tmp_path, env=environment
+        )
+        return name
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--dimensions", 8), ("--pooling", "cls"), ("--max-length", 4, "--normalize")]
+)
+def test_a_text_of_the_file_is_nearest_to_itself_however_it_was_embedded(
+    near: Near, embed, options: tuple[object, ...]
+):
+    done = near("search", embed("t.parquet", *options), TEXTS[1], TEXTS[0], "-k", 1)
+    found = [(row["query"], row["rank"], row["id"], row["row"]) for row in rows(done)]
+    assert found == [(TEXTS[1], 1, "t1", 1), (TEXTS[0], 1, "t0", 0)]
+    assert all(row["cosine"] > 0.9999 for row in rows(done))
+
+
+def test_equal_texts_are_one_row_if_asked_and_far_ones_none(near: Near, embed):
+    name = embed("t.parquet")
+    ask = ("search", name, "thanks", "--min-cosine", 0.999)
+    assert [row["id"] for row in rows(near(*ask))] == ["t2", "t4"]
+    assert [row["id"] for row in rows(near(*ask, "--distinct"))] == ["t2"]
+
+
+def test_a_transform_that_was_kept_is_applied_and_another_refused(near: Near, embed):
+    embed("white.parquet", "--transform", "center", "--save-transform", "center.safetensors")
+    told = near("search", "white.parquet", "thanks", code=2).stderr.decode()
+    assert "transformed (center), fitted to its rows" in told
+    embed("again.parquet", "--transform", "center.safetensors")
+    found = rows(near("search", "again.parquet", "thanks", "-k", 1))
+    assert found[0]["id"] == "t2" and found[0]["cosine"] > 0.9999
+
+
+def test_a_file_that_tells_no_model_is_searched_with_one_that_is_named(
+    near: Near, embed, model: Path, train, pairs: Path, tmp_path: Path
+):
+    embed("t.jsonl")
+    assert "--model DIR" in near("search", "t.jsonl", "thanks", code=2).stderr.decode()
+    found = rows(near("search", "t.jsonl", "thanks", "--model", model, "-k", 1))
+    assert found[0]["id"] == "t2"
+    other = tmp_path / "other"
+    train("--max-steps", 0, "--seed", 1, "-o", other, pairs)
+    told = near("search", embed("t.parquet"), "thanks", "--model", other, code=2).stderr.decode()
+    assert "the file's vectors are of another model" in told
+
+
+def test_without_a_text_it_says_what_it_needs(near: Near):
+    assert "name a file and a text" in near("search", "t.parquet", code=2).stderr.decode()
