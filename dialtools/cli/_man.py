@@ -154,6 +154,7 @@ def documents() -> dict[str, str]:
             script = shell(command.click_command(), {}, name, completion_variable(name))
             # not script.source(), which asks the bash of this machine for its version
             text = script.source_template % script.source_vars()
+            text = text.replace("+=($value)", '+=("$value")')  # click's would take * for files
             files[f"completions/{path.format(name)}"] = text
     return files
 

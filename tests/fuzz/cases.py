@@ -139,6 +139,24 @@ def jsonl(draw: Random) -> Case:
     return case
 
 
+def arrays(draw: Random) -> Case:
+    """A JSON array of records, some of which are mutated, on a line or over several."""
+    use = drawn_use(draw, only=lambda use: "in.jsonl" not in use.command)
+    indent = draw.choice((None, None, 1))
+    held = []
+    for record in records_of(draw, use):
+        whole = json.dumps(record, indent=indent).encode()
+        changed = draw.random() < 0.3
+        held.append(mutate.line(draw, mutate.mutated(draw, record)) if changed else whole)
+    content = b"[" + draw.choice((b",", b",\n", b" , ")).join(held) + b"]"
+    if draw.random() < 0.3:
+        content = mutate.damaged(draw, content, 3)
+    case = called(draw, "arrays", use, "in.json", content)
+    case.words[1:1] = on_error(draw) if use.reads_records else []
+    case.inputs = use.rows // 3
+    return case
+
+
 def delimited(draw: Random) -> Case:
     """CSV, TSV or plain text."""
     commands = ("dial-pairs", "dial-freq", "dial-augment", "dial-embed")

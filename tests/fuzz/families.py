@@ -11,6 +11,7 @@ from fuzz.cases import Case
 
 FAMILIES: dict[str, tuple[float, Callable[..., Case]]] = {
     "records": (40, cases.jsonl),
+    "arrays": (6, cases.arrays),
     "tables": (10, cases.delimited),
     "columns": (12, cases.columns),
     "containers": (12, cases.container),

@@ -71,6 +71,9 @@ def dialogue(draw: Random) -> Record:
     return {"id": name(draw), field: turns} | some(draw, split=draw.choice(SPLITS), note=3)
 
 
+NAMES_OF = {"system": "system", "user": "human", "assistant": "ai"}
+
+
 def chat(draw: Random) -> Record:
     """A log of a language model."""
     messages: list[Record] = (
@@ -79,6 +82,12 @@ def chat(draw: Random) -> Record:
     for role in ("user", "assistant") * draw.randint(1, 3):
         parts = [{"type": "text", "text": text(draw)}, {"type": "image_url", "image_url": "x"}]
         messages.append({"role": role, "content": draw.choice((text(draw), parts))})
+    dialect = draw.choice(("openai", "openai", "langchain", "sharegpt"))
+    if dialect == "langchain":
+        messages = [{"type": NAMES_OF[m["role"]], "content": m["content"]} for m in messages]
+    if dialect == "sharegpt":
+        turns = [{"from": NAMES_OF[m["role"]], "value": text(draw)} for m in messages]
+        return {"id": name(draw), "conversations": turns}
     return {"id": name(draw), "messages": messages}
 
 
