@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pair_corpus import as_lines
 
+from dialtools.cli._records import RECORDS
 from dialtools.cluster import methods
 from dialtools.cluster.methods import best_count
 from dialtools.cluster.options import METHODS
@@ -120,6 +121,9 @@ def test_the_summary_tells_size_medoid_nearest_texts_and_words(cluster: Run, tmp
     hdbscan = ("--method", "hdbscan", "--min-size", 4)
     cluster(*hdbscan, "--summary", "s.jsonl", rows=ROWS + STRAYS)
     whole, *found, noise = lines((tmp_path / "s.jsonl").read_bytes())
+    page = RECORDS["cluster"].fields
+    required = {name for name, field in page.items() if field.required}
+    assert all(required <= set(record) <= set(page) for record in (whole, *found, noise))
     assert (whole["size"], whole["clusters"], whole["noise"]) == (32, 3, 3)
     assert 0.8 < whole["silhouette"] < 1 and "cluster" not in whole
     assert noise == {**noise, "cluster": -1, "size": 3}

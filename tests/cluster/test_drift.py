@@ -12,6 +12,8 @@ import orjson
 import pytest
 from pair_corpus import as_lines
 
+from dialtools.cli._records import RECORDS
+
 Row = dict[str, Any]
 Run = Callable[..., subprocess.CompletedProcess]
 KINDS = ("fly", "thanks", "pay", "cancel", "hello")
@@ -53,6 +55,9 @@ def drift(scripts: Path, environment: dict[str, str], tmp_path: Path) -> Run:
 def records(done: subprocess.CompletedProcess) -> tuple[Row, dict[str, Row]]:
     """The record of the files, and that of each cluster by its first word."""
     whole, *clusters = [orjson.loads(line) for line in done.stdout.splitlines()]
+    page = RECORDS["drift"].fields
+    required = {name for name, field in page.items() if field.required}
+    assert all(required <= set(record) <= set(page) for record in (whole, *clusters))
     return whole, {record["words"][0]: record for record in clusters}
 
 

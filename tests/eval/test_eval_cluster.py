@@ -79,6 +79,8 @@ def test_where_nothing_is_drawn_there_is_one_run_and_rows_are_resampled(
     assert "clusters, 4 labels" in command(*ask).stderr
     noisy = ("cluster", "--part", "test", "--method", "hdbscan", "--min-size", 8, path)
     assert "% noise" in command(*noisy).stderr
+    told = score(evaluate(*noisy), "nmi")["data"]
+    assert told["clusters"] < 10 and 0 < told["noise"] < 1
 
 
 def test_an_interval_of_a_table_holds_the_measure_though_resamples_have_more_structure():

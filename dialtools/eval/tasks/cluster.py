@@ -170,10 +170,10 @@ def _scores(
     """Return all measures over the runs."""
     tables = [contingency(labels, truth.labels) for labels in found]
     facts = _facts(truth, setting, options)
-    facts["data"] = {
-        "clusters": float(np.mean([len(table) for table in tables])),
-        "labels": truth.kinds,
-    }
+    counts = [len(np.unique(labels[labels >= 0])) for labels in found]
+    facts["data"] = {"clusters": float(np.mean(counts)), "labels": truth.kinds}
+    if noise := float(np.mean([(labels < 0).mean() for labels in found])):
+        facts["data"]["noise"] = round(noise, 6)
     right_RN = [
         _right(labels, truth.labels, table) for labels, table in zip(found, tables, strict=True)
     ]
