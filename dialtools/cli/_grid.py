@@ -194,12 +194,16 @@ def as_latex(grid: Grid, _run: Run) -> str:
 
 
 def as_csv(records: Sequence[dict[str, Any]]) -> str:
-    """Return records as CSV with the columns that any of them has."""
+    """Return records as CSV with the columns that any of them has; lists and objects as JSON."""
+    import orjson
+
     out = StringIO()
     columns = dict.fromkeys(name for record in records for name in record)
     writer = csv.DictWriter(out, list(columns), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(records)
+    for record in records:
+        nested = {k: orjson.dumps(v).decode() for k, v in record.items() if type(v) in (list, dict)}
+        writer.writerow(record | nested)
     return out.getvalue()
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import os
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -228,8 +231,31 @@ def test_the_table_stands_on_stdout_in_place_of_the_rows(cluster: Run, tmp_path:
     both = cluster("--clusters", 3, "--table", "-o", "rows.jsonl", "-q")
     assert both.stdout == done.stdout
     assert len(lines((tmp_path / "rows.jsonl").read_bytes())) == 29
+    cluster("--clusters", 3, "--summary", "s.csv", "-q")
+    whole, first, *_ = csv.DictReader((tmp_path / "s.csv").open(newline=""))
+    assert whole["clusters"] == "3" and json.loads(first["words"])[0] == "fly"
     cluster("--clusters", 3, "--summary", "s.md", "-q")
     assert (tmp_path / "s.md").read_text().startswith("| cluster | words | medoid | rows | share |")
+
+
+def test_a_person_sees_the_table_where_the_rows_are_not(
+    scripts: Path, environment: dict[str, str], tmp_path: Path
+):
+    (tmp_path / "v.jsonl").write_bytes(as_lines(ROWS))
+    line = [str(scripts / "dialtools"), "cluster", "--clusters", "3", "v.jsonl"]
+    ours, theirs = os.openpty()
+    with subprocess.Popen(
+        line, stdout=subprocess.PIPE, stderr=theirs, env=environment, cwd=tmp_path
+    ) as process:
+        os.close(theirs)
+        seen = bytearray()
+        with suppress(OSError):  # how a terminal says that nobody writes to it any more
+            while block := os.read(ours, 65536):
+                seen += block
+        assert process.stdout and len(lines(process.stdout.read())) == 29
+    os.close(ours)
+    assert process.returncode == 0
+    assert "29 rows · 3 clusters" in seen.decode() and "29 rows, 3 clusters (" in seen.decode()
 
 
 def test_a_seed_gives_the_same_bytes_with_any_number_of_threads(
