@@ -7,7 +7,17 @@ import sys
 
 import pytest
 
-HEAVY = ("torch", "transformers", "pyarrow", "numpy", "sklearn", "spacy", "rich", "zstandard")
+HEAVY = (
+    "torch",
+    "ray",
+    "transformers",
+    "pyarrow",
+    "numpy",
+    "sklearn",
+    "spacy",
+    "rich",
+    "zstandard",
+)
 
 
 @pytest.mark.parametrize("command", ["pairs", "train", "embed", "eval"])

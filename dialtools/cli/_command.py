@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NoReturn
 
 import click
@@ -59,10 +60,22 @@ class Command:
             return ExitCode.USAGE
         if hasattr(options, "bounds"):
             bounds.use(options.bounds)
+        if getattr(options, "on_ray", False):
+            from dialtools.cli._engine import spread
+
+            return self._run(options, origins, partial(spread, self))
+        if any("://" in name for name in getattr(options, "inputs", ())):
+            from dialtools.streams.remote import at_hand, scratch
+
+            with scratch() as folder:
+                return self._run(at_hand(options, folder), origins, self.function)
+        return self._run(options, origins, self.function)
+
+    def _run(self, options: Any, origins: dict[str, str], function: Function) -> int:
         check_names(options, self.specs)
         check_outputs(options, self.specs)
         run = Run(self.name, options, self.specs, origins)
-        self.function(options, run)
+        function(options, run)
         return run.exit_code
 
     def _would_wait(self, options: Any) -> bool:

@@ -58,7 +58,7 @@ def _outcome(name: str, body: Callable[[], int], *, debug: bool) -> int:
         if _is_broken_pipe(error):
             _drop_stdout()
             return ExitCode.BROKEN_PIPE
-        return _report(name, _as_dial_error(error, name), debug=debug)
+        return _report(name, as_dial_error(error, name), debug=debug)
 
 
 def _open_standard_files() -> None:
@@ -80,7 +80,7 @@ def _opened(number: int, flags: int, mode: str) -> Any:
     return open(number, mode, closefd=False, errors="backslashreplace")
 
 
-def _as_dial_error(error: Exception, name: str) -> DialError:
+def as_dial_error(error: Exception, name: str) -> DialError:
     """Return what the user is told of an error."""
     if isinstance(error, DialError):
         return error

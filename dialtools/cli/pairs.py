@@ -74,7 +74,7 @@ from dialtools.pairs.options import PairOptions
 )
 def main(options: PairOptions, run: Run) -> None:
     from dialtools.pairs.job import input_chunks, mine
-    from dialtools.pairs.options import RECORDS
+    from dialtools.pairs.options import OF_ALL_RECORDS, RECORDS
     from dialtools.pairs.output import Outputs, closing_line
     from dialtools.streams.formats import FORMATS
     from dialtools.streams.sinks import output_format
@@ -82,10 +82,8 @@ def main(options: PairOptions, run: Run) -> None:
 
     kind, tally = output_format(options.output, options.to), Tally()
     lines = FORMATS[kind].lines
-    columns = "a table of records has its columns from all of them"
-    options.check_part_output(
-        options.output, lines=lines, table=columns if options.kind in RECORDS else ""
-    )
+    table = OF_ALL_RECORDS if options.kind in RECORDS else ""
+    options.check_part_output(options.output, lines=lines, table=table)
     run.cut_inputs()
     with (
         run.policy() as policy,

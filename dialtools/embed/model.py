@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.shard import Settings
@@ -38,16 +41,13 @@ def load_model(options: EmbedOptions) -> Model:
         ConfigError: for more --dimensions than its vectors have.
     """
     device = choose_device(options.device)
-    encoder: Encoder | WordVectors
-    if Path(options.model).is_file():
-        encoder = WordVectors.load(options.model)
-    else:
-        encoder = load_encoder(
-            options.model,
-            pooling=options.pooling,
-            max_length=options.max_length,
-            trust_remote_code=options.trust_remote_code,
-        ).to(device)
+    encoder = _encoder(
+        options.model,
+        device,
+        pooling=options.pooling,
+        max_length=options.max_length,
+        trust_remote_code=options.trust_remote_code,
+    )
     dimensions = None if options.transform else options.dimensions
     if dimensions and dimensions > encoder.dimension:
         raise ConfigError(f"--dimensions {dimensions}: vectors have {encoder.dimension}")
@@ -60,3 +60,10 @@ def load_model(options: EmbedOptions) -> Model:
         dimensions=dimensions,
     )
     return Model(encoder, settings)
+
+
+@lru_cache(maxsize=1)  # an actor of a cluster embeds many parts with one model
+def _encoder(name: str, device: torch.device, **settings: Any) -> Encoder | WordVectors:
+    if Path(name).is_file():
+        return WordVectors.load(name)
+    return load_encoder(name, **settings).to(device)

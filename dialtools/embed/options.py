@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from dialtools.corpora.options import AnyRecordOptions
 from dialtools.embed.rows import PER
@@ -12,7 +13,7 @@ from dialtools.encoder.options import BatchOptions, DeviceOptions, RemoteCodeOpt
 from dialtools.errors import ConfigError, nearest
 from dialtools.options import DRY_RUN, RunOptions, option, restated
 from dialtools.streams.formats import EMBEDDING_FORMATS
-from dialtools.streams.options import OutputOptions, ShardOptions
+from dialtools.streams.options import EngineOptions, OutputOptions
 from dialtools.values import at_least, fraction, name_list, share
 
 KINDS = ("center", "top", "whiten", "flow")
@@ -22,13 +23,15 @@ KINDS = ("center", "top", "whiten", "flow")
 class EmbedOptions(
     AnyRecordOptions,
     OutputOptions,
-    ShardOptions,
+    EngineOptions,
     RemoteCodeOptions,
     DeviceOptions,
     BatchOptions,
     RunOptions,
 ):
     """What is embedded, with what, and where the vectors go."""
+
+    reads_all: ClassVar[bool] = True
 
     model: str = option(
         "",
@@ -182,6 +185,7 @@ class EmbedOptions(
             ),
         }
         self.check_part(self.inputs, of_the_whole)
+        self.check_engine(self, {})
 
     def _check_compression(self) -> None:
         if self.templates and self.own_templates:

@@ -9,7 +9,7 @@ from dialtools.corpora.options import CorpusOptions, LogOptions
 from dialtools.errors import ConfigError
 from dialtools.options import DRY_RUN, RunOptions, option
 from dialtools.pairs.reader import READERS
-from dialtools.streams.options import OF_ALL_PARTS, OutputOptions, ShardOptions
+from dialtools.streams.options import OF_ALL_PARTS, EngineOptions, OutputOptions
 from dialtools.values import at_least, fraction, split_shares, window_sizes
 from dialtools.words import WORDS_BY
 
@@ -28,6 +28,7 @@ KINDS = {
     "dialogue": Kind("dialogue", ""),
     "utterance": Kind("utterance", "record"),
 }
+OF_ALL_RECORDS = "a table of records has its columns from all of them"
 RECORDS = ("dialogue", "utterance")
 """Kinds that are records of the corpus itself."""
 WORDS_OF = ("members", "joined")
@@ -47,7 +48,7 @@ IDLE = {
 
 
 @dataclass
-class PairOptions(LogOptions, CorpusOptions, OutputOptions, ShardOptions, RunOptions):
+class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOptions):
     """What becomes a pair."""
 
     kind: str = option(
@@ -139,6 +140,12 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, ShardOptions, RunOpt
             "--kind self keeps the first of equal texts, which no part knows": self.kind == "self",
         }
         self.check_part(self.inputs, of_the_whole)
+        unlike = {
+            "--split writes several files a part": self.split,
+            "--workers N says how many work, not --jobs": self.jobs > 1,
+            f"--kind {self.kind}: {OF_ALL_RECORDS}": self.kind in RECORDS,
+        }
+        self.check_engine(self, unlike)
         if self.reader != "plain" and self.merge_speaker:
             raise ConfigError(
                 f"--reader {self.reader} has its own way with several turns of one speaker; "

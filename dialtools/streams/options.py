@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from dialtools.errors import ConfigError
 from dialtools.options import argument, option
@@ -16,7 +17,9 @@ TABLE_FORMATS = ("table", "jsonl", "markdown", "latex", "csv")
 """Of what is a table to a person, and records to a machine."""
 
 OF_ALL_PARTS = "--limit counts the records of all parts, which no part knows"
-GATHER_FIRST = "run it on what `dialtools gather` gives, or without --shard"
+ENGINES = ("local", "ray")
+PARTS = 16
+"""Into which a cluster's work is cut, unless told otherwise."""
 
 
 @dataclass
@@ -84,7 +87,13 @@ class OutputOptions:
 
 @dataclass
 class ShardOptions:
-    """Which part of the work is done here."""
+    """Which part of the work is done here.
+
+    Attributes:
+        reads_all: whether a part reads all of the inputs.
+    """
+
+    reads_all: ClassVar[bool] = False
 
     shard: str | None = option(
         None,
@@ -100,6 +109,11 @@ class ShardOptions:
         """The part, or None without --shard."""
         return Shard.named(self.shard)
 
+    @property
+    def cut_by(self) -> str:
+        """The flags that cut the work into parts; nothing, if it is not cut."""
+        return "--shard" if self.shard else ""
+
     def check_part(self, inputs: Sequence[str], of_the_whole: Mapping[str, object]) -> None:
         """Refuse a part of what only a whole run can do.
 
@@ -110,13 +124,14 @@ class ShardOptions:
         Raises:
             ConfigError: saying why.
         """
-        if not self.shard:
+        if not self.cut_by:
             return
         if not inputs or "-" in inputs:
-            raise ConfigError("--shard: parts are cut out of named files, not out of stdin")
+            raise ConfigError(f"{self.cut_by}: parts are cut out of named files, not out of stdin")
         for reason, given in of_the_whole.items():
             if given:
-                raise ConfigError(f"--shard: {reason}", hint=GATHER_FIRST)
+                hint = f"run it on what `dialtools gather` gives, or without {self.cut_by}"
+                raise ConfigError(f"{self.cut_by}: {reason}", hint=hint)
 
     def check_part_output(self, output: str, *, lines: bool, table: str = "") -> None:
         """Refuse a part that could not say what it is a part of, or would not fit the others.
@@ -131,3 +146,78 @@ class ShardOptions:
             raise ConfigError(
                 "--shard: a part of JSON lines has its manifest beside it", hint="name -o FILE"
             )
+
+
+@dataclass
+class EngineOptions(ShardOptions):
+    """What does the work."""
+
+    engine: str = option(
+        ENGINES[0],
+        choices=ENGINES,
+        group="Run",
+        help="what does the work: this process, or the actors of a Ray cluster part by part "
+        "(pip install 'dialtools[ray]'), for which -o names the folder of parts",
+        how=True,
+    )
+    parts: int | None = option(
+        None,
+        metavar="N",
+        parse=at_least(1),
+        group="Run",
+        help="into how many parts --engine ray cuts the work",
+        shown=str(PARTS),
+        how=True,
+    )
+    workers: int | None = option(
+        None,
+        metavar="N",
+        parse=at_least(1),
+        group="Run",
+        help="actors at most; each does one part at a time",
+        shown="what the cluster has room for",
+        how=True,
+    )
+    address: str | None = option(
+        None,
+        metavar="HOST:PORT",
+        group="Run",
+        help="the Ray cluster",
+        shown="RAY_ADDRESS, else one on this machine, begun if there is none",
+        how=True,
+    )
+
+    @property
+    def on_ray(self) -> bool:
+        """Whether a cluster does the work."""
+        return self.engine != ENGINES[0]
+
+    @property
+    def cut_by(self) -> str:
+        return f"--engine {self.engine}" if self.on_ray else super().cut_by
+
+    def check_engine(self, options: Any, unlike: Mapping[str, object]) -> None:
+        """Refuse options of a cluster without one, and those that have no meaning on one.
+
+        Args:
+            options: all of the command.
+            unlike: by the reason, whether an option of this command is given that has none.
+
+        Raises:
+            ConfigError: saying why.
+        """
+        if not self.on_ray:
+            for name in ("parts", "workers", "address"):
+                if getattr(self, name) is not None:
+                    raise ConfigError(f"--{name} goes with --engine {ENGINES[1]}")
+            return
+        of_all = {
+            "the parts go into a folder: name -o DIR": options.output == "-",
+            "the parts are Parquet": options.to not in (None, "parquet"),
+            "it cuts the work into parts itself: --parts N, not --shard": self.shard,
+            "--dry-run plans the work of one process": options.dry_run,
+            "parts cannot share a quarantine file": options.on_error.startswith("quarantine"),
+        }
+        for reason, given in {**of_all, **unlike}.items():
+            if given:
+                raise ConfigError(f"{self.cut_by}: {reason}")

@@ -89,9 +89,9 @@ def _parts_in(path: str) -> list[str]:
     if path == "-" or not Path(path).is_dir():
         return []
     files = sorted(file for file in Path(path).iterdir() if by_suffix(file.name))
-    found = [_part(str(file)) for file in files if file.is_file()]
+    found = [part_in(str(file)) for file in files if file.is_file()]
     parts = [part for part in found if part]
-    return _whole(parts, where=path).paths if parts else []
+    return whole(parts, where=path).paths if parts else []
 
 
 def _tables_in(path: str) -> list[str]:
@@ -122,26 +122,23 @@ def gathered(paths: Sequence[str]) -> Whole:
     """
     parts: list[Part] = []
     for path in unfolded(paths):
-        part = _part(path)
+        part = part_in(path)
         if part is None:
             raise DataError("is no part, or has changed since", where=as_text(path), hint=NO_PART)
         parts.append(part)
-    return _whole(parts, where=None)
+    return whole(parts, where=None)
 
 
-def _whole(parts: Sequence[Part], *, where: str | None) -> Whole:
-    """Check that parts are all of one run.
+def whole(parts: Sequence[Part], *, where: str | None) -> Whole:
+    """Return the parts in their order.
 
     Args:
         where: their folder, if they were found there.
+
+    Raises:
+        DataError: if they are not all of one run, or one is missing or there twice.
     """
-    digests = {
-        place: file["blake2b"]
-        for part in parts
-        for place, file in enumerate(part.facts["inputs"])
-        if "blake2b" in file
-    }
-    first, *others = [part.completed(digests) for part in parts]
+    first, *others = completed(parts)
     for part in others:
         if different := str(changes(first.job(), part.job())):
             message = f"is of another run than {as_text(first.path)}: {different}"
@@ -159,10 +156,25 @@ def _whole(parts: Sequence[Part], *, where: str | None) -> Whole:
     return Whole([by_number[number] for number in sorted(by_number)], facts)
 
 
-def _part(path: str) -> Part | None:
-    """Return a part; None of what tells of none, or has changed since it told."""
+def completed(parts: Sequence[Part]) -> list[Part]:
+    """Return parts each with the digests of the inputs that any of them has read."""
+    digests = {
+        place: file["blake2b"]
+        for part in parts
+        for place, file in enumerate(part.facts["inputs"])
+        if "blake2b" in file
+    }
+    return [part.completed(digests) for part in parts]
+
+
+def part_in(path: str) -> Part | None:
+    """Return the part in a file; None of what tells of none, or has changed since it told."""
     told = path != "-" and not path.endswith(BESIDE)
-    facts = job_of_output(Path(path)) if told else None
+    return part_of(path, job_of_output(Path(path)) if told else None)
+
+
+def part_of(path: str, facts: Description | None) -> Part | None:
+    """Return the part of which facts tell, if they do."""
     try:
         part = Part(path, facts or {})
         inputs_told = all("name" in file for file in part.facts["inputs"])

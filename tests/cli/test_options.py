@@ -75,10 +75,10 @@ def test_a_value_that_cannot_be_read_says_what_is_allowed(values: dict, says: st
 
 
 HOW = """
-    bounds cache checkpoint-every color config coordinates debug device dry-run export-episodes
-    fail-if-worse fail-under jobs json memory metric nproc on-error output overwrite plot
-    print-config quiet report resume save-book save-router save-templates save-transform shard
-    snapshot-every summary table tensorboard threads verbose
+    address bounds cache checkpoint-every color config coordinates debug device dry-run engine
+    export-episodes fail-if-worse fail-under jobs json memory metric nproc on-error output
+    overwrite parts plot print-config quiet report resume save-book save-router save-templates
+    save-transform shard snapshot-every summary table tensorboard threads verbose workers
 """
 
 
@@ -113,8 +113,8 @@ TAKEN = {  # of the probes, by what they are tried on
         train-seed validate-every window""",
     "1 2 3 4 5": """batch batch-size checkpoint-every clusters context-turns dimensions epochs jobs
         k layers mask-most matryoshka max-words min-count min-samples nearest neighbours
-        nproc num-negatives patience permutations positives range-max restarts runs shard-rows shots
-        top top-k turns under-tokens validate-every window""",
+        nproc num-negatives parts patience permutations positives range-max restarts runs shard-rows
+        shots top top-k turns under-tokens validate-every window workers""",
     "1e-9 0.5 1 1.5 2": "distance",
     "2 3 4 5": "batch-size candidates min-size most tested",
     "4 5": "context-max-length max-length response-max-length",

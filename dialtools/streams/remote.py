@@ -1,0 +1,201 @@
+"""Files elsewhere: s3://, gs://, hdfs://, whatever pyarrow's file systems name.
+
+Commands read files on the disk, from several places at once, more than once. So what lies elsewhere
+is copied into a scratch folder, `…/dialtools.remote.XXXX/s3:/bucket/key`, and is called by its own
+name, which the path of the copy tells (`bytesio.as_text`).
+"""
+
+# pyarrow has no stubs, so that all it returns is unknown to the type checker.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false, reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from pathlib import Path
+from secrets import token_hex
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from dialtools.errors import DataError
+from dialtools.shown import first_line
+from dialtools.streams.atomic import atomic_file
+from dialtools.streams.bytesio import REMOTE, as_text
+from dialtools.streams.parts import unfolded
+from dialtools.streams.provenance import input_bytes
+from dialtools.streams.shards import Shard
+from dialtools.streams.spans import spans
+
+OBJECT_STORES = ("s3", "gcs", "abfs")
+"""Where a file is there whole or not at all: it needs no other name while it is written."""
+
+
+def is_remote(path: str) -> bool:
+    """Tell whether a name is a URI, not a path."""
+    return bool(re.match(r"[a-z][a-z0-9+.-]*://", path))
+
+
+class Place(NamedTuple):
+    """A path in a file system of pyarrow's."""
+
+    uri: str
+    system: Any
+    path: str
+
+    @classmethod
+    def of(cls, name: str) -> Place:
+        """Return the place of a URI, or of a path on this machine.
+
+        Raises:
+            DataError: if pyarrow has no such file system, or cannot reach it.
+        """
+        from pyarrow import fs
+
+        if not is_remote(name):
+            return cls(name, fs.LocalFileSystem(), name)
+        with telling(name):
+            return cls(name, *fs.FileSystem.from_uri(name))
+
+    @property
+    def is_file(self) -> bool:
+        """Whether a file is there, not a folder nor nothing."""
+        from pyarrow import fs
+
+        with telling(self.uri):
+            return self.system.get_file_info(self.path).type == fs.FileType.File
+
+    def files(self) -> dict[str, int]:
+        """Return the sizes, by their paths, of what is in the folder; nothing of none.
+
+        Raises:
+            DataError: if it cannot be reached.
+        """
+        from pyarrow import fs
+
+        inner = fs.FileSelector(self.path, allow_not_found=True, recursive=True)
+        with telling(self.uri):
+            found = self.system.get_file_info(inner)
+        return {file.path: file.size for file in found if file.type == fs.FileType.File}
+
+
+@contextmanager
+def telling(name: str) -> Generator[None]:
+    """Turn what a file system says into an error that names the file.
+
+    Raises:
+        DataError: in place of that error.
+    """
+    try:
+        yield
+    except (OSError, ValueError, NotImplementedError) as error:  # pyarrow's own are such
+        raise DataError(first_line(error), where=name) from None
+
+
+def size(name: str) -> int:
+    """Return the bytes of a file, or of those in a folder, here or elsewhere.
+
+    Raises:
+        DataError: if it is not there, or is a pipe.
+    """
+    total = _remote_size(name) if is_remote(name) else input_bytes(name)
+    if total is None:
+        raise DataError("no such file or directory", where=as_text(name))
+    return total
+
+
+def _remote_size(name: str) -> int | None:
+    place = Place.of(name)
+    with telling(name):
+        if place.is_file:
+            return place.system.get_file_info(place.path).size
+    return sum(place.files().values()) or None
+
+
+def at_hand(options: Any, folder: Path) -> Any:
+    """Return options whose inputs are copies, where they were elsewhere.
+
+    Args:
+        folder: made by `scratch`, to copy into.
+
+    Raises:
+        DataError: if one is not there, or cannot be reached.
+    """
+    copies = copy(options)
+    shard = None if getattr(options, "reads_all", True) else options.part
+    copies.inputs = tuple(copied(options.inputs, folder, shard))
+    return copies
+
+
+def copied(names: Sequence[str], folder: Path, shard: Shard | None = None) -> list[str]:
+    """Return names with copies in place of what is elsewhere.
+
+    Args:
+        folder: made by `scratch`, to copy into.
+        shard: the part that is read; of files that are another's, holes as large come, not copies.
+    """
+    local: list[str] = []
+    waiting: dict[str, Place] = {}
+    for name in names:
+        if not is_remote(name):
+            local.append(name)
+            continue
+        place = Place.of(name)
+        path = folder / name.partition("?")[0].replace("://", ":/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        local.append(str(path))
+        if place.is_file:
+            path.touch()
+            os.truncate(path, size(name))
+            waiting[str(path)] = place
+        else:
+            size(name)  # it is there
+            path.mkdir()
+            _fetch(place, str(path))
+    read = {path for path, _ in spans(unfolded(local), shard)} if shard else waiting
+    for path in waiting:
+        if path in read:
+            _fetch(waiting[path], path)
+    return local
+
+
+def _fetch(place: Place, target: str) -> None:
+    from pyarrow import fs
+
+    with telling(place.uri):
+        fs.copy_files(place.path, target, source_filesystem=place.system)
+
+
+@contextmanager
+def scratch() -> Generator[Path]:
+    """Yield a folder for copies and results, which goes with the block."""
+    with TemporaryDirectory(prefix=REMOTE) as folder:
+        yield Path(folder)
+
+
+def send(file: Path, target: str) -> None:
+    """Copy a file to a path or URI, where it appears whole or not at all.
+
+    Raises:
+        DataError: if it cannot be written there.
+    """
+    from pyarrow import fs
+
+    if not is_remote(target):
+        with atomic_file(target, overwrite=True) as temporary:
+            shutil.copyfile(file, temporary)
+        return
+    place = Place.of(target)
+    with telling(target):
+        if place.system.type_name in OBJECT_STORES:
+            fs.copy_files(str(file), place.path, destination_filesystem=place.system)
+            return
+        parent, _, name = place.path.rpartition("/")
+        aside = f"{parent}/.{name}.{token_hex(4)}.tmp"
+        fs.copy_files(str(file), aside, destination_filesystem=place.system)
+        place.system.move(aside, place.path)

@@ -1,0 +1,231 @@
+"""--engine ray at the prompt: what a cluster does in parts is what one process does."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow.parquet as pq
+import pytest
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "dialogues.jsonl.gz"
+PAIRS = ("dial-pairs", "--window", "1,2,3,4,5", "chats.jsonl")
+Done = subprocess.CompletedProcess[str]
+Run = Callable[..., Done]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, installed: Path) -> Path:
+    """Where all is done: 15,000 dialogues, and the pairs that one process makes of them."""
+    path = tmp_path_factory.mktemp("ray")
+    (path / "chats.jsonl").write_bytes(gzip.decompress(EXAMPLE.read_bytes()) * 3)
+    command = [installed / PAIRS[0], *PAIRS[1:], "-q", "-o", "one.parquet"]
+    subprocess.run(command, cwd=path, check=True)
+    return path
+
+
+@pytest.fixture(scope="module")
+def cluster(store: Any) -> Iterator[Any]:
+    pytest.importorskip("ray.data", reason="needs the extra ray")
+    from engine.ray_cluster import cluster
+
+    with cluster() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[Any]:
+    pytest.importorskip("moto", reason="needs moto, an S3 server")
+    pytest.importorskip("flask", reason="needs moto, an S3 server")
+    from engine.ray_cluster import s3
+
+    with s3() as started:
+        yield started
+
+
+@pytest.fixture
+def run(installed: Path, folder: Path) -> Run:
+    """Run a command; `code` is the exit status it must end with."""
+
+    def command(name: str, *words: object, code: int = 0) -> Done:
+        done = subprocess.run(
+            [installed / name, *map(str, words)], cwd=folder, capture_output=True, text=True
+        )
+        assert done.returncode == code, done.stderr
+        return done
+
+    return command
+
+
+def on_ray(cluster: Any, parts: int, output: str, *more: object) -> list[str]:
+    words = ("--engine", "ray", "--address", cluster.address, "--parts", parts, "-o", output, *more)
+    return list(map(str, words))
+
+
+def started(folder: Path, installed: Path, *words: str) -> subprocess.Popen[str]:
+    command = [installed / words[0], *words[1:]]
+    return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+
+
+def same(run: Run, folder: Path, output: str) -> bool:
+    run("dialtools", "gather", "-q", output, "-o", "all.parquet", "--overwrite")
+    return (folder / "all.parquet").read_bytes() == (folder / "one.parquet").read_bytes()
+
+
+def ended(stderr: str) -> list[str]:
+    """Return the lines of stderr that are no heartbeats."""
+    return [line for line in stderr.splitlines() if " left)" not in line]
+
+
+def test_a_node_that_dies_in_the_middle_of_a_part_loses_and_doubles_nothing(
+    cluster: Any, folder: Path, installed: Path, run: Run
+):
+    from engine.ray_cluster import kill, of_node, until, working
+
+    job = started(folder, installed, *PAIRS, *on_ray(cluster, 8, "two-nodes"))
+    node, actor = until(lambda: working(cluster))
+    os.kill(actor, signal.SIGSTOP)  # so that what it does is not done when it dies
+    until(lambda: list(folder.glob("two-nodes/part-*")))
+    assert job.poll() is None
+    theirs = of_node(node)
+    cluster.remove_node(node, allow_graceful=False)
+    for pid in theirs:
+        kill(pid)
+    _, stderr = job.communicate()
+    assert job.returncode == 0, stderr
+    (closing,) = ended(stderr)
+    rows = pq.read_metadata(folder / "one.parquet").num_rows
+    assert closing.startswith(f"dial-pairs: {rows:,} rows in 8 parts (")
+    assert same(run, folder, "two-nodes")
+
+
+def test_a_job_that_was_killed_does_what_is_missing_when_it_is_run_again(
+    cluster: Any, folder: Path, installed: Path, run: Run
+):
+    from engine.ray_cluster import until
+
+    words = [*PAIRS, *on_ray(cluster, 6, "again")]
+    job = started(folder, installed, *words)
+    until(lambda: len(list(folder.glob("again/part-*"))) >= 2)
+    job.kill()
+    job.communicate()
+    there = {file: file.stat().st_mtime_ns for file in folder.glob("again/part-*")}
+    closing = run(*words).stderr.splitlines()[-1]
+    assert "6 parts; " in closing
+    assert "of them done before" in closing
+    assert (
+        there.items()
+        <= {file: file.stat().st_mtime_ns for file in folder.glob("again/part-*")}.items()
+    )
+    assert same(run, folder, "again")
+    assert "6 parts; 6 of them done before" in run(*words).stderr
+    other = run(*words, "--lower", code=1).stderr
+    assert "part-00001-of-00006.parquet: is of another run: --lower was False, is True" in other
+
+
+def test_inputs_and_parts_lie_on_s3_and_every_command_reads_them_there(
+    cluster: Any, store: Any, folder: Path, run: Run
+):
+    lines = (folder / "chats.jsonl").read_bytes().splitlines(keepends=True)
+    for name, part in (("a", lines[:3000]), ("b", lines[3000:4000])):
+        (folder / f"{name}.jsonl").write_bytes(b"".join(part))
+        with store.open_output_stream(f"bucket/in/{name}.jsonl") as file:
+            file.write(b"".join(part))
+    words = ("s3://bucket/in/a.jsonl", "s3://bucket/in/b.jsonl")
+    run("dial-pairs", *words, *on_ray(cluster, 3, "s3://bucket/out"))
+    store.delete_file("bucket/out/part-00002-of-00003.parquet")
+    again = run("dial-pairs", *words, *on_ray(cluster, 3, "s3://bucket/out/")).stderr
+    assert "3 parts; 2 of them done before" in again
+    run("dial-pairs", "a.jsonl", "b.jsonl", "-o", "ab.parquet")
+    counts = [
+        run("dial-freq", "-q", "--unit", "record", path).stdout
+        for path in ("s3://bucket/out", "ab.parquet")
+    ]
+    assert counts[0] == counts[1]
+    (folder / "bad.jsonl").write_bytes(b"".join(lines[:2500]) + b"{rubbish}\n" + lines[0])
+    store.open_output_stream("bucket/in/bad.jsonl").close()
+    with store.open_output_stream("bucket/in/bad.jsonl") as file:
+        file.write((folder / "bad.jsonl").read_bytes())
+    failed = run(
+        "dial-pairs", "s3://bucket/in/bad.jsonl", *on_ray(cluster, 2, "s3://bucket/bad"), code=1
+    )
+    first, *hint = ended(failed.stderr)
+    assert first.startswith("dial-pairs: s3://bucket/in/bad.jsonl:2501: ")
+    assert len(hint) <= 1
+    skipping = ("s3://bucket/in/bad.jsonl", "--on-error", "skip")
+    told = run("dial-pairs", *skipping, *on_ray(cluster, 2, "s3://bucket/bad"), code=3)
+    assert "1 bad record skipped" in told.stderr
+
+
+def test_embeddings_of_a_cluster_are_those_of_one_process(
+    cluster: Any, folder: Path, model: Path, scripts: Path, run: Run
+):
+    records = [{"text": f"text {n}", "n": n} for n in range(300)]
+    (folder / "texts.jsonl").write_bytes(b"".join(orjson.dumps(r) + b"\n" for r in records))
+    words = ["--model", str(model), "--shard-rows", "40", "texts.jsonl"]
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    one = [scripts / "dial-embed", *words, "-q", "-o", "vectors.parquet"]
+    subprocess.run(one, cwd=folder, env=env, check=True)
+    done = run("dial-embed", *words, *on_ray(cluster, 4, "vectors"))
+    assert "dial-embed: 300 rows in 4 parts (" in done.stderr
+    run("dialtools", "gather", "-q", "vectors", "-o", "gathered.parquet")
+    parts, whole = (pq.read_table(folder / f"{name}.parquet") for name in ("gathered", "vectors"))
+    assert parts.equals(whole)
+
+
+def test_the_lines_of_the_page_run_as_printed(
+    cluster: Any, folder: Path, installed: Path, run: Run
+):
+    page = (EXAMPLE.parents[1] / "docs" / "many-machines.md").read_text()
+    (lines,) = re.findall(r"^```sh\n(dial-pairs --engine ray.*?)^```", page, re.M | re.S)
+    path = f"{installed}:{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "RAY_ADDRESS": cluster.address}
+    subprocess.run(["bash", "-euc", lines], cwd=folder, env=env, check=True, capture_output=True)
+    run("dial-pairs", "chats.jsonl", "-o", "alone.parquet")
+    gathered, alone = ((folder / f"{name}.parquet").read_bytes() for name in ("raypairs", "alone"))
+    assert gathered == alone
+
+
+REFUSED = [
+    ("--parts goes with --engine ray", "--parts", "3", "-o", "x"),
+    ("the parts go into a folder", "--engine", "ray"),
+    ("the parts are Parquet", "--engine", "ray", "--to", "arrow", "-o", "x"),
+    ("not --shard", "--engine", "ray", "--shard", "1/2", "-o", "x"),
+    ("--limit counts", "--engine", "ray", "--limit", "1", "-o", "x"),
+    ("columns from all", "--engine", "ray", "--kind", "dialogue", "-o", "x"),
+    ("quarantine", "--engine", "ray", "--on-error", "quarantine=q", "-o", "x"),
+    ("not --jobs", "--engine", "ray", "-j", "2", "-o", "x"),
+]
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case[0])
+def test_what_has_no_meaning_on_a_cluster_is_refused_before_one_is_looked_for(
+    run: Run, folder: Path, case: tuple[str, ...]
+):
+    reason, *words = case
+    (first, *_) = run("dial-pairs", "chats.jsonl", *words, code=2).stderr.splitlines()
+    assert reason in first
+    assert not (folder / "x").exists()
+
+
+def test_without_ray_one_line_names_the_extra(installed: Path, folder: Path, tmp_path: Path):
+    (tmp_path / "ray.py").write_text("raise ImportError\n")
+    command = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+    command += "from dialtools.cli.pairs import main\nmain(sys.argv[1:])"
+    words = ("--engine", "ray", "--parts", "1", "chats.jsonl", "-o", "none")
+    done = subprocess.run(
+        [sys.executable, "-c", command, *words], cwd=folder, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    lines = ["dial-pairs: --engine ray needs Ray", "  pip install 'dialtools[ray]'"]
+    assert ended(done.stderr) == lines
+    shutil.rmtree(folder / "none")
