@@ -1,0 +1,26 @@
+# From chats to scores. What is whole is not made again; what was stopped goes on where it was.
+#
+#   make -f pipeline.mk CHATS=chats.jsonl RUN=runs/first
+#
+# Other chats, or other options, are another RUN: --resume goes on with the same ones only.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+
+CHATS ?= chats.jsonl
+RUN ?= run
+STEPS ?= 2000
+
+$(RUN)/scores.jsonl: $(RUN)/heldout.parquet
+	dial-eval select --overwrite $< -o $@
+
+$(RUN)/heldout.parquet: $(RUN)/heldout.arrow $(RUN)/model/modules.json
+	dial-embed --resume --model $(RUN)/model --field context,response $< -o $@
+
+$(RUN)/model/modules.json: $(RUN)/train.arrow
+	dial-train --resume --max-steps $(STEPS) -o $(RUN)/model $<
+
+# both come of one command: a grouped target, of make 4.3
+$(RUN)/train.arrow $(RUN)/heldout.arrow &: $(CHATS)
+	mkdir -p $(RUN)
+	dial-pairs --overwrite --split train=0.9,heldout=0.1 -o '$(RUN)/{split}.arrow' $<
