@@ -38,8 +38,8 @@ In Parquet and Arrow a vector is a FixedSizeList of 32 or 16 bit floats, and the
 key \\fBdialtools\\fR of the file's metadata is JSON: version, command, options,
 the inputs with size and digest, counts, and what the vectors are of (digest of
 the weights, pooling, whether scaled to length 1).
-A bare \\fI.npy\\fR holds one matrix; \\fIFILE.columns.jsonl\\fR beside it holds ids and
-labels.
+A bare \\fI.npy\\fR or \\fI.fbin\\fR holds one matrix; \\fIFILE.columns.jsonl\\fR
+beside it holds ids and labels.
 """.strip()
 
 

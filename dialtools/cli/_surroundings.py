@@ -80,11 +80,11 @@ FILES = (
     Note(
         "OUTPUT.job.json",
         "what a finished output was made of, for --resume, where the output cannot carry it "
-        "itself (JSONL, npy)",
+        "itself (JSONL, npy, fbin)",
         ("resume",),
     ),
     Note(
-        "FILE.npy.columns.jsonl",
+        "FILE.npy.columns.jsonl, FILE.fbin.columns.jsonl",
         "ids, labels and other columns of the rows of a matrix",
         ("dial-embed", "dial-eval"),
     ),

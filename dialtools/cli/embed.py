@@ -26,8 +26,9 @@ unit vectors.
 FILE appears when all is done; until then finished shards lie in
 FILE.partial/, and --resume repeats none of them: the result has the bytes of
 an unbroken run. Of a finished FILE of the same inputs and options --resume
-says so, and does nothing; JSONL and npy tell theirs in FILE.job.json. Input
-without a record is an error: nobody can use a file without vectors.
+says so, and does nothing; JSONL, npy and fbin tell theirs in
+FILE.job.json. Input without a record is an error: nobody can use a file
+without vectors. docs/vectors.md shows files in DuckDB, Polars, NumPy, FAISS.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ SUFFIXES = (
     ".jsonl.gz",
     ".jsonl.zst",
     ".npy",
+    ".fbin",
 )
 """Of embedding files, in the order in which they are looked for."""
 

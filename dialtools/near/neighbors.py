@@ -18,7 +18,7 @@ OWN = (ROW, "near", "rank", "cosine")
 """What the pairs tell beside the fields of their rows."""
 ROWS_OF_BATCH = 1024
 """Whose pairs are told at once."""
-AT_WORK = 384 << 20
+AT_WORK = 448 << 20
 """Bytes that a search takes whatever its size: libraries, blocks and their scores."""
 BYTES_OF_RANK = 64
 """Of one of the K nearest of a row."""

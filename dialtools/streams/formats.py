@@ -35,7 +35,8 @@ class Format:
         data_set: only data sets that were published so have it; no suffix leads to it.
         writer: `module:function`, a context manager from (output, overwrite, metadata, floats) to a
             function that takes payloads.
-        vectors: it holds a matrix, and nothing without vectors can be written so.
+        vectors: `module:function` from (open stream, name) to the matrix that it holds: nothing
+            without vectors can be written so.
         seeks: it cannot be written to a pipe.
         beside: what stands after the name of a second file, which its writer writes too.
         metadata: `module:function` from the path of a file to its key-value metadata.
@@ -49,7 +50,7 @@ class Format:
     columns: bool = False
     data_set: bool = False
     writer: str = ""
-    vectors: bool = False
+    vectors: str = ""
     seeks: bool = False
     beside: str = ""
     metadata: str = ""
@@ -103,7 +104,15 @@ FORMATS = {
         suffixes=(".npy",),
         magic=(b"\x93NUMPY",),
         writer="dialtools.streams.npy:npy_writer",
-        vectors=True,
+        vectors="dialtools.streams.npy:read_matrix",
+        seeks=True,
+        beside=".columns.jsonl",
+    ),
+    "fbin": Format(
+        "rows and dimensions as int32, then float32: what usearch and benchmarks of search read",
+        suffixes=(".fbin",),
+        writer="dialtools.streams.fbin:fbin_writer",
+        vectors="dialtools.streams.fbin:read_fbin",
         seeks=True,
         beside=".columns.jsonl",
     ),

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -24,8 +24,6 @@ from dialtools.streams.formats import FORMATS
 from dialtools.streams.rows import rows
 from dialtools.streams.sinks import Write
 
-BESIDE = FORMATS["npy"].beside
-"""After the name of a matrix: the file of its ids, labels and texts, a line for each row."""
 MAGIC = b"\x93NUMPY"
 HEADER_BYTES = 128
 LONGEST_HEADER = 10_000
@@ -36,15 +34,19 @@ BLOCK_BYTES = 16 << 20
 """Read at once: memory grows with what is there, not with what a header says there is."""
 
 
-class _Matrix:
-    """A .npy file that grows by rows; its header, which tells the shape, is written last."""
+Header = Callable[[int, int, "np.dtype[Any]"], bytes]
+"""From rows, dimensions and the type of the numbers to a header of one length."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self.file = file
+
+class _Matrix:
+    """A file that grows by rows; its header, which tells the shape, is written last."""
+
+    def __init__(self, file: BinaryIO, header: Header) -> None:
+        self.file, self.header = file, header
         self.rows = 0
         self.dimensions = 0
         self.dtype: np.dtype[Any] = np.dtype(np.float32)
-        file.write(self.header())
+        self.close()
 
     def add(self, vectors: np.ndarray, rows: int) -> None:
         """Append vectors, given flat."""
@@ -53,45 +55,57 @@ class _Matrix:
         self.rows += rows
         self.file.write(np.ascontiguousarray(vectors).tobytes())
 
-    def header(self) -> bytes:
-        """Return a .npy 1.0 header of one length, whatever the shape."""
-        descr = np.lib.format.dtype_to_descr(self.dtype)
-        shape = f"({self.rows}, {self.dimensions})"
-        text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
-        length = HEADER_BYTES - 10  # after the magic, the version and the length itself
-        magic = b"\x93NUMPY\x01\x00" + length.to_bytes(2, "little")
-        return magic + text.ljust(length - 1).encode() + b"\n"
-
     def close(self) -> None:
         self.file.seek(0)
-        self.file.write(self.header())
+        self.file.write(self.header(self.rows, self.dimensions, self.dtype))
+
+
+def _npy_header(rows: int, dimensions: int, dtype: np.dtype[Any]) -> bytes:
+    """Return a .npy 1.0 header of one length, whatever the shape."""
+    descr = np.lib.format.dtype_to_descr(dtype)
+    text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({rows}, {dimensions}), }}"
+    length = HEADER_BYTES - 10  # after the magic, the version and the length itself
+    magic = MAGIC + b"\x01\x00" + length.to_bytes(2, "little")
+    return magic + text.ljust(length - 1).encode() + b"\n"
 
 
 @contextmanager
 def npy_writer(
     output: str, *, overwrite: bool, metadata: Mapping[str, str], floats: bool
 ) -> Generator[Write]:
-    """Open FILE.npy for batches of one column of vectors; FILE.npy.columns.jsonl takes the rest.
+    """Open FILE.npy for batches of one column of vectors; FILE.npy.columns.jsonl takes the rest."""
+    del metadata, floats
+    with matrix_writer(output, "npy", overwrite=overwrite, header=_npy_header) as write:
+        yield write
+
+
+@contextmanager
+def matrix_writer(
+    output: str, kind: str, *, overwrite: bool, header: Header, dtype: Any = None
+) -> Generator[Write]:
+    """Open a file of a matrix for batches of one column of vectors, and one beside it for the rest.
 
     Columns without their matrix are replaced: a kill between the two names leaves them so.
+
+    Args:
+        dtype: of the numbers; that of the vectors, without.
     """
-    del metadata, floats
     alone = not Path(output).exists()
     with (
         atomic_file(output, overwrite=overwrite) as path,
-        atomic_file(f"{output}{BESIDE}", overwrite=overwrite or alone) as columns,
+        atomic_file(f"{output}{FORMATS[kind].beside}", overwrite=overwrite or alone) as columns,
         path.open("wb") as file,
         columns.open("wb") as lines,
     ):
-        matrix = _Matrix(file)
+        matrix = _Matrix(file, header)
 
         def write(batch: pa.RecordBatch) -> None:
             names = [name for name in batch.schema.names if name.endswith("embedding")]
             if len(names) != 1:
                 hint = "choose one --field, or --to parquet"
-                raise ConfigError("npy holds one matrix", hint=hint)
+                raise ConfigError(f"{kind} holds one matrix", hint=hint)
             flat = batch[names[0]].flatten().to_numpy(zero_copy_only=False)
-            matrix.add(flat, batch.num_rows)
+            matrix.add(flat if dtype is None else flat.astype(dtype), batch.num_rows)
             for row in rows(batch.drop_columns(names), gaps=True):
                 lines.write(orjson.dumps(row, default=str) + b"\n")
 
@@ -108,15 +122,24 @@ def read_matrix(stream: BinaryIO, path: str) -> np.ndarray:
         DataError: if it is something else, or longer or shorter than its header says.
     """
     dtype, rows_first, shape = _read_header(stream, path)
-    size = shape[0] * shape[1] * dtype.itemsize
+    content = read_numbers(stream, shape[0] * shape[1] * dtype.itemsize, path)
+    order = "C" if rows_first else "F"
+    return np.frombuffer(content, dtype).reshape(shape, order=order)
+
+
+def read_numbers(stream: BinaryIO, size: int, path: str) -> bytearray:
+    """Read as many bytes as a header tells of, to the end.
+
+    Raises:
+        DataError: if there are more, or fewer.
+    """
     content = bytearray()
     while block := stream.read(min(BLOCK_BYTES, size + 1 - len(content))):
         content += block
     if len(content) != size:
         there = "more follow" if len(content) > size else f"{len(content):,} are there"
         raise DataError(f"its header tells of {size:,} bytes, {there}", where=path)
-    order = "C" if rows_first else "F"
-    return np.frombuffer(content, dtype).reshape(shape, order=order)
+    return content
 
 
 def _read_header(stream: BinaryIO, path: str) -> tuple[np.dtype[Any], bool, tuple[int, int]]:

@@ -33,8 +33,7 @@ from dialtools.streams.chunks import (
     read_records,
     records,
 )
-from dialtools.streams.formats import FORMATS, input_format
-from dialtools.streams.npy import BESIDE, read_matrix
+from dialtools.streams.formats import FORMATS, input_format, load
 from dialtools.streams.parts import unfolded
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.rows import values
@@ -195,7 +194,7 @@ def _options(metadata: Mapping[str, str]) -> dict[str, Any]:
 
 
 def read_embeddings(paths: Sequence[str]) -> Embeddings:
-    """Read one or several embedding files (Parquet, Arrow, JSONL, .npy) as one.
+    """Read one or several embedding files (Parquet, Arrow, JSONL, .npy, .fbin) as one.
 
     Args:
         paths: files, or folders of parts; `-`, or no path at all, is stdin.
@@ -211,7 +210,7 @@ def read_embeddings(paths: Sequence[str]) -> Embeddings:
 
 
 def embedding_parts(paths: Sequence[str]) -> Iterator[Embeddings]:
-    """Yield what embedding files hold, a chunk at a time; holds one, of .npy the whole.
+    """Yield what embedding files hold, a chunk at a time; holds one, of a bare matrix the whole.
 
     Raises:
         DataError: as `read_embeddings`, but for files that differ, or hold no rows.
@@ -268,7 +267,8 @@ def _opened(path: str) -> Generator[tuple[io.BufferedReader, str]]:
 def _read_stream(stream: io.BufferedReader, kind: str, path: str) -> Embeddings:
     name = display_name(path)
     if FORMATS[kind].vectors:
-        return _with_columns(_checked(read_matrix(stream, name), name), path)
+        matrix_ND = load(FORMATS[kind].vectors)(stream, name)
+        return _with_columns(_checked(matrix_ND, name), path, FORMATS[kind].beside)
     return _of_chunks(chunks_of(stream, path, kind), kind, name)
 
 
@@ -276,13 +276,13 @@ def _of_chunks(chunks: Iterable[Chunk], kind: str, name: str) -> Embeddings:
     return (_of_lines if FORMATS[kind].lines else _of_batches)(chunks, name)
 
 
-def _with_columns(matrix_ND: np.ndarray, path: str) -> Embeddings:
+def _with_columns(matrix_ND: np.ndarray, path: str, suffix: str) -> Embeddings:
     """Return a bare matrix with the ids and labels that may lie beside it.
 
     Raises:
         DataError: if they are of more rows, or of fewer.
     """
-    beside = f"{path}{BESIDE}"
+    beside = f"{path}{suffix}"
     rows: list[dict[str, Any]] = []
     if Path(beside).exists():
         rows = [record for _, record in read_records([beside], policy=Policy())]

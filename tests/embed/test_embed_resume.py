@@ -75,7 +75,7 @@ def said(done: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def test_a_finished_job_is_told_in_one_line_and_nothing_is_embedded_again(run: Run, folder: Path):
-    for out in ("e.parquet", "e.arrow", "e.jsonl", "e.npy"):
+    for out in ("e.parquet", "e.arrow", "e.jsonl", "e.npy", "e.fbin"):
         run("--resume", "in.jsonl", out=out)
         before = (folder / out).stat().st_mtime_ns
         again = run("--resume", "in.jsonl", out=out)
@@ -83,7 +83,8 @@ def test_a_finished_job_is_told_in_one_line_and_nothing_is_embedded_again(run: R
         assert len(said(again).splitlines()) == 1
         assert (folder / out).stat().st_mtime_ns == before
     beside = {path.name for path in folder.glob("*.job.json")}
-    assert beside == {"e.jsonl.job.json", "e.npy.job.json"}, "tables tell their job themselves"
+    told = {"e.jsonl.job.json", "e.npy.job.json", "e.fbin.job.json"}
+    assert beside == told, "tables tell their job themselves"
 
 
 def test_columns_that_lost_their_matrix_are_replaced_by_the_run_that_wrote_them_alone(

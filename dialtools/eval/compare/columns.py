@@ -171,6 +171,7 @@ def _stem(path: str) -> str:
         ".arrow",
         ".feather",
         ".npy",
+        ".fbin",
         ".ndjson",
         ".json",
     ):

@@ -1,0 +1,50 @@
+"""A matrix as usearch, DiskANN and the benchmarks of search keep it, with the columns beside it.
+
+Rows and dimensions, four bytes each, then the numbers of all rows, float32; all little-endian.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from dialtools.errors import DataError, OutputError
+from dialtools.streams.npy import matrix_writer, read_numbers
+from dialtools.streams.sinks import Write
+
+NUMBERS = np.dtype("<f4")
+SIZES = np.dtype("<i4")
+MOST = np.iinfo(np.int32).max
+
+
+def _header(rows: int, dimensions: int, _dtype: np.dtype[Any]) -> bytes:
+    if rows > MOST:
+        raise OutputError(f"{rows:,} rows, and fbin counts to {MOST:,}", hint="--to npy")
+    return np.array([rows, dimensions], SIZES).tobytes()
+
+
+@contextmanager
+def fbin_writer(
+    output: str, *, overwrite: bool, metadata: Mapping[str, str], floats: bool
+) -> Generator[Write]:
+    """Open FILE.fbin for batches of one column of vectors; its columns are as those of npy."""
+    del metadata, floats
+    with matrix_writer(output, "fbin", overwrite=overwrite, header=_header, dtype=NUMBERS) as write:
+        yield write
+
+
+def read_fbin(stream: BinaryIO, path: str) -> np.ndarray:
+    """Read the matrix of an open .fbin file, whole or not at all.
+
+    Raises:
+        DataError: if it is longer or shorter than its header says.
+    """
+    sizes = stream.read(2 * SIZES.itemsize)
+    rows, dimensions = np.frombuffer(sizes, SIZES).tolist() if len(sizes) == 8 else (-1, -1)
+    if rows < 0 or dimensions < 0:
+        raise DataError("no fbin: it does not begin with rows and dimensions", where=path)
+    content = read_numbers(stream, rows * dimensions * NUMBERS.itemsize, path)
+    return np.frombuffer(content, NUMBERS).reshape(rows, dimensions)
