@@ -16,8 +16,11 @@ if ! flock --nonblock 9; then
   exit 0
 fi
 
-make --no-print-directory -f "$here/pipeline.mk" RUN="$run" "$@"
+pipeline() { make --no-print-directory -f "$here/pipeline.mk" RUN="$run" "$@"; }
+
+pipeline "$@"
 if [ -e runs/current ] && [ "$(readlink runs/current)" != "${run#runs/}" ]; then
-  dial-eval compare --fail-if-worse "${WORSE:-2}" runs/current/scores.jsonl "$run/scores.jsonl"
+  pipeline BEFORE=runs/current/model "$@" "$run/before.jsonl"
+  dial-eval compare --fail-if-worse "${WORSE:-2}" "$run/before.jsonl" "$run/scores.jsonl"
 fi
 ln -sfn "${run#runs/}" runs/current.new && mv -T runs/current.new runs/current
