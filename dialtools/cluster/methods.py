@@ -16,7 +16,7 @@ import numpy as np
 
 from dialtools.catalog import lookup
 from dialtools.chance import sample_of_rows
-from dialtools.cluster.options import HDBSCAN, METHODS, FindOptions
+from dialtools.cluster.options import HDBSCAN, METHODS, WARD, FindOptions
 from dialtools.errors import DataError
 from dialtools.metrics.clusterings import BLOCK, centroids, silhouette
 from dialtools.metrics.space import unit
@@ -167,7 +167,7 @@ def _kmeans(rows_ND: np.ndarray, count: int, restarts: int, seed: int) -> np.nda
 
 
 def agglomerative(rows_ND: np.ndarray, options: FindOptions, seed: int, advance: Advance) -> Labels:
-    """Return clusters that mean cosine distance joined: as many as asked, or up to a distance.
+    """Return clusters that were joined two by two: to as many as asked, or up to a distance.
 
     Raises:
         DataError: of more rows than whose distances memory should hold.
@@ -179,7 +179,10 @@ def agglomerative(rows_ND: np.ndarray, options: FindOptions, seed: int, advance:
     low, high = (1, 1) if options.distance else checked_bounds(rows_ND, options)
     if len(rows_ND) == 1:
         return Labels(np.zeros(1, np.int64))
-    tree = linkage(_pair_distances(rows_ND), "average")
+    apart = _pair_distances(rows_ND)
+    if options.chosen_linkage == WARD:
+        apart = np.sqrt(2 * apart, out=apart)  # Euclidean, of unit rows
+    tree = linkage(apart, options.chosen_linkage)
     advance(1)
     if options.distance is not None:
         return Labels(fcluster(tree, options.distance, "distance"))

@@ -22,10 +22,12 @@ KMEANS, AGGLOMERATIVE, HDBSCAN = "kmeans", "agglomerative", "hdbscan"
 METHODS = {
     KMEANS: Entry("dialtools.cluster.methods:kmeans", "as many as --clusters says, all rows"),
     AGGLOMERATIVE: Entry(
-        "dialtools.cluster.methods:agglomerative", "joined by mean cosine, or up to --distance"
+        "dialtools.cluster.methods:agglomerative", "joined two by two, see --linkage"
     ),
     HDBSCAN: Entry("dialtools.cluster.methods:hdbscan", "dense places, the rest is noise"),
 }
+WARD, AVERAGE = "ward", "average"
+LINKAGES = (WARD, AVERAGE, "complete")
 PER = ("row", "dialogue")
 KEPT = ("id", "dialogue_id", "turn", "text")
 """Columns that say which row it is."""
@@ -49,8 +51,15 @@ class FindOptions:
         None,
         metavar="X",
         parse=bounded(above=0, high=2),
-        help="agglomerative: join clusters up to this mean cosine distance, in place of --clusters",
+        help="agglomerative: join clusters up to this cosine distance, in place of --clusters",
         shown="none",
+    )
+    linkage: str | None = option(
+        None,
+        choices=LINKAGES,
+        help="agglomerative joins those whose variance grows least (ward), or which are nearest in "
+        "the mean (average) or at the farthest (complete)",
+        shown="ward; with --distance average",
     )
     min_size: int = option(
         10, metavar="N", parse=at_least(2), help="hdbscan: rows of a cluster at least"
@@ -75,14 +84,22 @@ class FindOptions:
         low, _, high = self.clusters.partition("-")
         return int(low), int(high or low)
 
+    @property
+    def chosen_linkage(self) -> str:
+        """What --linkage is where it is not given."""
+        return self.linkage or (AVERAGE if self.distance else WARD)
+
     def check_method(self) -> None:
         """Refuse what the method does not know.
 
         Raises:
             ConfigError: naming the option.
         """
-        if self.distance is not None and self.method != AGGLOMERATIVE:
-            raise ConfigError(f"--distance goes with --method {AGGLOMERATIVE}")
+        for name in ("distance", "linkage"):
+            if getattr(self, name) is not None and self.method != AGGLOMERATIVE:
+                raise ConfigError(f"--{name} goes with --method {AGGLOMERATIVE}")
+        if self.distance is not None and self.chosen_linkage == WARD:
+            raise ConfigError("--distance is of cosines, which --linkage ward does not join by")
         if self.min_samples is not None and self.method != HDBSCAN:
             raise ConfigError(f"--min-samples goes with --method {HDBSCAN}")
 

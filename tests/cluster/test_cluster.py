@@ -23,9 +23,10 @@ from pair_corpus import as_lines
 from dialtools.cli._records import RECORDS
 from dialtools.cluster import methods
 from dialtools.cluster.methods import best_count
-from dialtools.cluster.options import METHODS
+from dialtools.cluster.options import LINKAGES, METHODS, ClusterOptions
 from dialtools.cluster.stability import best_matches
 from dialtools.cluster.summary import telling_words
+from dialtools.metrics.clusterings import adjusted_rand, contingency
 
 Run = Callable[..., subprocess.CompletedProcess]
 Row = dict[str, Any]
@@ -95,6 +96,19 @@ def test_rows_of_a_kind_are_in_a_cluster_and_the_largest_is_the_first(cluster: R
 def test_of_bounds_the_number_with_the_highest_silhouette_is_taken(cluster: Run, method: str):
     assert clusters(cluster("--method", method, "--clusters", "2-8")) == EXPECTED
     assert clusters(cluster("--method", method, "--clusters", "3-900")) == EXPECTED
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_agglomerative_clusters_are_scikit_learns(linkage: str):
+    from sklearn.cluster import AgglomerativeClustering
+
+    x = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    metric = "euclidean" if linkage == "ward" else "cosine"
+    theirs = AgglomerativeClustering(7, metric=metric, linkage=linkage).fit_predict(x)
+    asked = ClusterOptions(method="agglomerative", linkage=linkage, clusters="7")
+    ours = methods.find(x, asked, seed=0).labels
+    assert adjusted_rand(contingency(ours, theirs)) == 1
 
 
 def test_a_row_says_which_it_is_and_how_far_from_its_centroid(cluster: Run):
@@ -294,6 +308,11 @@ def test_what_cannot_be_clustered_is_one_line(
         (["--clusters", "1-5"], "bounds go up, from 2"),
         (["--clusters", "some"], "a number such as 20, or bounds such as 5-50"),
         (["--distance", 0.5], "--distance goes with --method agglomerative"),
+        (["--linkage", "ward"], "--linkage goes with --method agglomerative"),
+        (
+            ["--method", "agglomerative", "--linkage", "ward", "--distance", 0.5],
+            "--distance is of cosines, which --linkage ward does not join by",
+        ),
         (["--min-samples", 3], "--min-samples goes with --method hdbscan"),
         (["--summary", "s.txt"], "name it .jsonl, .csv, .md, .tex"),
     ],
@@ -306,7 +325,6 @@ def test_what_makes_no_sense_is_a_usage_error(cluster: Run, arguments: list[Any]
 def test_pairs_of_more_rows_than_memory_should_hold_are_refused(
     method: str, monkeypatch: pytest.MonkeyPatch
 ):
-    from dialtools.cluster.options import ClusterOptions
     from dialtools.errors import DataError
 
     monkeypatch.setattr(methods, "MOST_PAIRED", 20)
