@@ -21,8 +21,10 @@ near to as --min-cosine, the lowest row of its group: rows are of one group
 where a chain of such pairs leads from one to the other.
 
 The search is exact, in blocks: 300,000 rows among 100,000 of 384 dimensions
-are 23 TFLOP. --approximate searches a graph (usearch) in a small part of
-that time, and tells what share of the nearest it finds, on a sample.
+are 23 TFLOP. --approximate searches a graph (usearch), and tells what share of
+the nearest it finds, on a sample. One thread makes the graph, so that it is
+the same each time: that pays among many hundred thousand rows, not among
+fewer (docs/results.md).
 """
 
 from __future__ import annotations
