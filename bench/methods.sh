@@ -55,6 +55,12 @@ train() {
   embed "$1" "$1"
 }
 
+# merged NAME PARTS...: the start and parts of what runs have learnt
+merged() {
+  unless "$1" dialtools merge -q "$start" "${@:2}" -o "$1" > /dev/null
+  embed "$1" "$1"
+}
+
 embed start "$start"
 short=(--lr 3e-5 --batch-size 64 --max-length 64)
 for seed in $seeds; do
@@ -67,6 +73,8 @@ for seed in $seeds; do
   train "mlm-$seed" --method mlm self.train.arrow
   train "siamese-m-$seed" --method siamese-m --freeze 3 sides.train.arrow
   train "todbert-$seed" --method todbert --pooling mean --lr 3e-5 history.train.arrow
+  train "info-nce-$seed" --method dse-123-1 --loss info-nce --head none "${short[@]}" windows.train.arrow
+  merged "info-nce+dialoguecse-$seed" "info-nce-$seed*0.7" "dialoguecse-$seed"
 done
 
 few='settings = ["1-shot", "5-shot"]'
