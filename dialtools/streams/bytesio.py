@@ -19,8 +19,8 @@ BOM = b"\xef\xbb\xbf"
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 STDIN = "<stdin>"
 BUFFER_BYTES = 1 << 20
-REMOTE = "dialtools.remote."
-"""How the folders begin in which copies of remote files lie."""
+REMOTE = "dialtools.remote"
+"""The folder, in a temporary one, in which copies of remote files lie."""
 
 
 def display_name(path: str) -> str:
@@ -34,7 +34,7 @@ def as_text(name: str) -> str:
     A copy of a remote file (`streams.remote`) is called what it is a copy of.
     """
     text = os.fsencode(name).decode("utf-8", "backslashreplace")
-    copy = text.partition(f"/{REMOTE}")[2].partition("/")[2]
+    copy = text.partition(f"/{REMOTE}/")[2]
     return copy.replace(":/", "://", 1) if copy else text
 
 

@@ -1,7 +1,7 @@
 """Files elsewhere: s3://, gs://, hdfs://, whatever pyarrow's file systems name.
 
 Commands read files on the disk, from several places at once, more than once. So what lies elsewhere
-is copied into a scratch folder, `…/dialtools.remote.XXXX/s3:/bucket/key`, and is called by its own
+is copied into a scratch folder, `…/dialtools.remote/s3:/bucket/key`, and is called by its own
 name, which the path of the copy tells (`bytesio.as_text`).
 """
 
@@ -20,7 +20,6 @@ from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
 from secrets import token_hex
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from dialtools.errors import DataError
@@ -29,6 +28,7 @@ from dialtools.streams.atomic import atomic_file
 from dialtools.streams.bytesio import REMOTE, as_text
 from dialtools.streams.parts import unfolded
 from dialtools.streams.provenance import input_bytes
+from dialtools.streams.scraps import temporary_folder
 from dialtools.streams.shards import Shard
 from dialtools.streams.spans import spans
 
@@ -173,9 +173,11 @@ def _fetch(place: Place, target: str) -> None:
 
 @contextmanager
 def scratch() -> Generator[Path]:
-    """Yield a folder for copies and results, which goes with the block."""
-    with TemporaryDirectory(prefix=REMOTE) as folder:
-        yield Path(folder)
+    """Yield a folder for copies and results, which goes with the block; of killed runs, later."""
+    with temporary_folder() as parent:
+        folder = parent / REMOTE
+        folder.mkdir()
+        yield folder
 
 
 def send(file: Path, target: str) -> None:

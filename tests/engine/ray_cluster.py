@@ -86,7 +86,7 @@ def working(cluster: Any) -> tuple[Any, int] | None:
         for pid in of_node(node):
             with suppress(OSError):
                 opened = map(os.readlink, Path(f"/proc/{pid}/fd").iterdir())
-                if any("dialtools.remote." in path for path in opened):
+                if any("/dialtools.remote/" in path for path in opened):
                     return node, pid
     return None
 
