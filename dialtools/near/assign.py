@@ -68,7 +68,8 @@ class Assigning:
         scores_NC = self._scores(router, rows)
         best_N, score_N = labels[scores_NC.argmax(1)], scores_NC.max(1)
         right_N = best_N == truth_N
-        least, reached = self._threshold(score_N, right_N, int(np.isin(truth_N, labels).sum()))
+        in_scope = int(np.isin(truth_N, labels).sum())
+        least, reached = self._threshold(score_N, right_N, in_scope)
         found, missed = np.full(len(labels), least), int(not reached)
         if options.per_class:
             missed = 0
@@ -80,14 +81,24 @@ class Assigning:
                     found[number], reached = self._threshold(score_N[own_N], right_N[own_N], there)
                 missed += not reached
         if missed:
-            self.notes.append(self._not_reached(missed))
+            self.notes.append(self._not_reached(missed, int(right_N.sum()) / max(in_scope, 1)))
         return found
 
-    def _not_reached(self, missed: int) -> str:
+    def _not_reached(self, missed: int, right: float) -> str:
+        """Say what thresholds cannot do.
+
+        Args:
+            missed: classes that do not reach what was asked; 1 for all of them together.
+            right: the share of the rows of classes whose nearest class is theirs.
+        """
         options = self.options
-        who = f"{missed:,} classes do" if options.per_class else "classes do"
         asked = "precision" if options.precision else "recall"
-        return f"{who} not reach {asked} {options.precision or options.recall or RECALL:g}"
+        who = "1 class does" if missed == 1 else f"{missed:,} classes do"
+        who = who if options.per_class else "classes do"
+        line = f"{who} not reach {asked} {options.precision or options.recall or RECALL:g}"
+        if options.precision:
+            return line
+        return f"{line}: of {right:.1%} of the rows the nearest class is the right one"
 
     def _threshold(
         self, score_N: np.ndarray, right_N: np.ndarray, there: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -21,6 +22,7 @@ def test_every_command_of_the_first_hour_runs_as_printed(tmp_path: Path, scripts
     shipped = Path("examples") / "dialogues.jsonl.gz"
     with gzip.open(ROOT / shipped) as lines:
         (tmp_path / shipped).write_bytes(gzip.compress(b"".join(lines.readlines()[:DIALOGUES])))
+    shutil.copy(ROOT / "examples" / "intents.jsonl.gz", tmp_path / "examples")
     script = "".join(re.findall(r"^```sh\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
     env = {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
     run = subprocess.run(
