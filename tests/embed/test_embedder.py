@@ -548,7 +548,8 @@ def test_the_first_schema_stays_without_its_metadata(embedder):
 def test_numbers_have_least_values_and_some_options_only_change_how_a_run_goes():
     one = ("1", "0")
     check_least(EmbedOptions, {"max_length": ("4", "3"), "dimensions": one, "shard_rows": one})
-    assert own_hows(EmbedOptions) == {"dry_run", "resume", "save_transform", "shard", "threads"}
+    hows = {"dry_run", "resume", "save_transform", "shard", "threads"}
+    assert own_hows(EmbedOptions) == hows | {"engine", "parts", "workers", "address"}
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from typing import Any
 PATIENCE = 120  # seconds, on a machine that has other work
 MARK = "DIALTOOLS_TEST_CLUSTER"
 SMALL = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
-HEALTH = {"health_check_period_ms": 1000, "health_check_failure_threshold": 5}
-"""So that a dead node is told from a slow one, and within seconds."""
+HEALTH = {"health_check_period_ms": 1000, "health_check_failure_threshold": 15}
+"""So that a dead node is told from a slow one, and within a quarter of a minute."""
 
 
 def until(true: Callable[[], Any]) -> Any:
@@ -38,10 +38,10 @@ def cluster() -> Generator[Any]:
     """Start a cluster of two nodes with a core each, beside a head, which does no work."""
     from ray.cluster_utils import Cluster
 
-    folder = tempfile.mkdtemp(prefix="ray-")  # a short name: sockets lie in it
-    os.environ[MARK] = folder
+    folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")  # a short name: sockets lie in it
+    os.environ[MARK] = os.environ["RAY_TMPDIR"] = folder
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    head = {**SMALL, "num_cpus": 0, "temp_dir": folder, "_system_config": HEALTH}
+    head = {**SMALL, "num_cpus": 0, "_system_config": HEALTH}
     try:
         started = Cluster(initialize_head=True, head_node_args=head)
         for _ in range(2):
@@ -54,7 +54,7 @@ def cluster() -> Generator[Any]:
         left = list(processes(folder))
         for pid in left:
             kill(pid)
-        del os.environ[MARK]
+        del os.environ[MARK], os.environ["RAY_TMPDIR"]
         shutil.rmtree(folder, ignore_errors=True)
     assert not left
 

@@ -112,7 +112,7 @@ def test_tables_hold_what_lines_hold_and_how_it_was_made(near: Near, tmp_path: P
         near("neighbors", "r.jsonl", "-o", name)
     table = pq.read_table(tmp_path / "n.parquet")
     assert table.to_pylist() == lines
-    assert pa.ipc.open_stream(tmp_path / "n.arrow").read_all().to_pylist() == lines
+    assert pa.ipc.open_file(tmp_path / "n.arrow").read_all().to_pylist() == lines
     told = json.loads(table.schema.metadata[b"dialtools"])
     assert told["command"] == "dialtools neighbors" and told["options"]["k"] == 10
 

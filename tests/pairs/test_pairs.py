@@ -481,7 +481,8 @@ def test_numbers_have_least_values_and_some_options_only_change_how_a_run_goes()
     none = ("0", "-1")
     least = {"min_words": none, "min_turns": none, "follow": none, "jobs": ("1", "0")}
     check_least(PairOptions, least)
-    assert own_hows(PairOptions) == {"dry_run", "jobs", "shard"}
+    hows = {"dry_run", "jobs", "shard", "engine", "parts", "workers", "address"}
+    assert own_hows(PairOptions) == hows
 
 
 def test_a_digest_of_a_pair_has_16_bytes_as_help_says():
