@@ -73,8 +73,7 @@ for seed in $seeds; do
   train "mlm-$seed" --method mlm self.train.arrow
   train "siamese-m-$seed" --method siamese-m --freeze 3 sides.train.arrow
   train "todbert-$seed" --method todbert --pooling mean --lr 3e-5 history.train.arrow
-  train "info-nce-$seed" --method dse-123-1 --loss info-nce --head none "${short[@]}" windows.train.arrow
-  merged "info-nce+dialoguecse-$seed" "info-nce-$seed*0.7" "dialoguecse-$seed"
+  merged "dse-123-1+dialoguecse-$seed" "dse-123-1-$seed" "dialoguecse-$seed"
 done
 
 few='settings = ["1-shot", "5-shot"]'
