@@ -8,7 +8,7 @@ from dialtools.catalog import Entry, summaries
 from dialtools.errors import ConfigError
 from dialtools.metrics import CORRECTIONS
 from dialtools.options import RunOptions, argument, option
-from dialtools.streams.options import TABLE_FORMATS, OutputOptions
+from dialtools.streams.options import OutputOptions, TableOutputOptions
 from dialtools.values import (
     at_least,
     bounded,
@@ -178,7 +178,7 @@ class ClusterOptions(FindOptions, RowOptions, OutputOptions, RunOptions):
 
 
 @dataclass
-class DriftOptions(FindOptions, RowOptions, RunOptions):
+class DriftOptions(FindOptions, RowOptions, TableOutputOptions, RunOptions):
     """Options of `dialtools drift`."""
 
     inputs: tuple[str, ...] = argument(
@@ -201,23 +201,6 @@ class DriftOptions(FindOptions, RowOptions, RunOptions):
     alpha: float = option(
         0.05, metavar="X", parse=fraction, help="what is less likely by chance has changed"
     )
-    output: str = option(
-        "-",
-        short="-o",
-        metavar="FILE",
-        group="Output",
-        help="file for the records or the table; - is stdout",
-        how=True,
-    )
-    to: str | None = option(
-        None,
-        metavar="FORMAT",
-        choices=TABLE_FORMATS,
-        group="Output",
-        help="format of the output",
-        shown="by suffix (.md, .tex, .csv); a table on a terminal, else jsonl",
-    )
-    overwrite: bool = option(False, group="Output", help="replace an output that exists", how=True)
 
     def __post_init__(self) -> None:
         self.check_method()

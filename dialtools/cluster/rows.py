@@ -55,15 +55,8 @@ class Rows:
         Raises:
             DataError: naming those there are, if one is not.
         """
-        if tuple(keep) == ("none",):
-            chosen: dict[str, list[Any]] = {}
-        elif tuple(keep) == ("all",):
-            chosen = dict(self.columns)
-        elif tuple(keep) == tuple(default):
-            chosen = {name: self.columns[name] for name in keep if name in self.columns}
-        else:
-            source = Embeddings({}, self.columns, name=self.name)
-            chosen = {name: source.column(name) for name in keep}
+        names = Embeddings({}, self.columns, name=self.name).kept(keep, default)
+        chosen = {name: self.columns[name] for name in names}
         return chosen if "id" in chosen else {ROW: list(range(len(self))), **chosen}
 
 

@@ -13,9 +13,11 @@ from dialtools.embed.options import KINDS, EmbedOptions
 from dialtools.embed.shard import encode_turns
 from dialtools.encoder.options import PieceOptions
 from dialtools.errors import ConfigError
+from dialtools.options import Layer, resolve
 
-ALIKE = ("pooling", "max-length", "normalize", "dimensions", "float16-round")
+ALIKE = ("pooling", "max-length", "normalize", "dimensions", "float16-round", "transform")
 """Options of dial-embed that change a text's vector."""
+ENGINE = ("device", "precision", "threads", "batch-tokens")
 TEMPLATES = ("templates", "own-templates")
 
 
@@ -30,7 +32,8 @@ def query_vectors(
         model: in place of the file's own.
 
     Raises:
-        ConfigError: if the file tells no model, or vectors that no text alone has.
+        ConfigError: if the file tells no model, or vectors that no text alone has, or options that
+            dial-embed does not take.
         ModelError: if the model cannot be loaded.
     """
     stated = made.get("options")
@@ -39,22 +42,18 @@ def query_vectors(
     if not isinstance(name, str):
         raise ConfigError("the file does not tell which model made it", hint="--model DIR")
     _refuse_what_texts_lack(stated)
-    options = EmbedOptions(
-        model=name,
-        device=engine.device,
-        precision=engine.precision,
-        threads=engine.threads,
-        batch_tokens=engine.batch_tokens,
-        **{key.replace("-", "_"): stated[key] for key in ALIKE if stated.get(key) is not None},
-    )
+    running = {key: getattr(engine, key.replace("-", "_")) for key in ENGINE}
+    own = Layer("search", {"model": name, **running})
+    of_file = Layer("the file's options", {key: stated.get(key) for key in ALIKE})
+    options, _ = resolve(EmbedOptions, [own, of_file])
     loaded = load_model(options)
     space = loaded.space()
     if made.get("weights") and (unlike := transforms.difference(dict(made), space)):
         raise ConfigError(f"the file's vectors are of {unlike}", hint="--model DIR names theirs")
     items = [((text,), None) for text in texts]
     vectors_QD = encode_turns(loaded.encoder, items, loaded.settings, lambda _: None).vectors
-    if transform := stated.get("transform"):
-        return transforms.load(transform, space)[0](vectors_QD)
+    if options.transform:
+        return transforms.load(options.transform, space)[0](vectors_QD)
     return vectors_QD
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dialtools.errors import DataError, nearest
+from dialtools.errors import DataError
 from dialtools.metrics.unit_vectors import UnitVectors
-from dialtools.shown import first_line, listed, quoted
+from dialtools.shown import first_line, quoted
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.carried import Carried
 from dialtools.streams.hash_index import HashIndex
@@ -135,32 +135,13 @@ def one_space(known: dict[str, Any], part: Embeddings) -> dict[str, Any]:
     return {**facts, **known}
 
 
-def fields_to_tell(part: Embeddings, keep: Sequence[str]) -> list[str]:
-    """Return the names of the fields that --keep names.
-
-    Raises:
-        DataError: if one is not there.
-    """
-    known = list(part.columns)
-    if tuple(keep) in (("all",), ("none",)):
-        return known if keep[0] == "all" else []
-    for name in keep:
-        if name not in known:
-            raise DataError(
-                f"--keep: no field {quoted(name)}; there are {listed(known) or 'none'}",
-                where=part.name,
-                hint=nearest(name, known),
-            )
-    return list(keep) or [name for name in USUAL if name in known]
-
-
 def told(part: Embeddings, keep: Sequence[str], *, first: int) -> pa.Table:
     """Return what is told of the rows of a part, of which the first has a number.
 
     Raises:
         DataError: if a field is not there, or of several types.
     """
-    names = fields_to_tell(part, keep)
+    names = part.kept(keep, USUAL)
     try:
         columns = {name: pa.array(scalars(part.columns[name])) for name in names}
     except (pa.ArrowException, OverflowError) as error:

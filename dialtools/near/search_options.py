@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dialtools.encoder.options import PieceOptions
 from dialtools.errors import ConfigError
+from dialtools.near.assign_options import AssignOptions
 from dialtools.near.options import NearOptions
 from dialtools.options import RunOptions, argument, option, restated
 
@@ -23,13 +24,7 @@ class SearchOptions(PieceOptions, RunOptions):
     k: int = restated(NearOptions, "k", help="the nearest rows of a text")
     min_cosine: float | None = restated(NearOptions, "min_cosine")
     distinct: bool = restated(NearOptions, "distinct")
-    vectors: str | None = option(
-        None,
-        metavar="NAME",
-        group="Input",
-        help="of files with several, the vectors: context takes context_embedding",
-        shown="the only ones, or embedding",
-    )
+    vectors: str | None = restated(AssignOptions, "vectors")
     keep: tuple[str, ...] = restated(NearOptions, "keep")
     json: bool = option(
         False, group="Output", help="a JSON line a row", shown="when stdout is no terminal"

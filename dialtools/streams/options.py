@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dialtools.errors import ConfigError
-from dialtools.options import argument, option
+from dialtools.options import argument, option, restated
 from dialtools.streams.bounds import DEFAULTS, parse_bounds
 from dialtools.streams.formats import INPUT_FORMATS, OUTPUT_FORMATS
 from dialtools.streams.shards import Shard
@@ -83,6 +83,18 @@ class OutputOptions:
         shown="by suffix, else jsonl",
     )
     overwrite: bool = option(False, group="Output", help="replace an output that exists", how=True)
+
+
+@dataclass
+class TableOutputOptions(OutputOptions):
+    """Where records go that are a table to a person."""
+
+    to: str | None = restated(
+        OutputOptions,
+        "to",
+        choices=TABLE_FORMATS,
+        shown="by suffix (.md, .tex, .csv); a table on a terminal, else jsonl",
+    )
 
 
 @dataclass

@@ -135,7 +135,7 @@ class _Source(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def read(self, size: int | None = -1) -> bytes:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def read(self, size: int | None = -1) -> bytes:
         assert size is not None and size >= 0  # Arrow asks for the parts of a message, one by one
         block = self._held.read(size)
         if not block and not self._body and size:

@@ -105,6 +105,29 @@ class Embeddings:
             except ValueError as error:
                 raise DataError(str(error), where=Where(self.name, row)) from None
 
+    def kept(self, keep: Sequence[str], usual: Sequence[str]) -> list[str]:
+        """Return the names of the columns that --keep names.
+
+        Args:
+            keep: names, `all` or `none`; where it is empty, or the usual ones, those there are.
+
+        Raises:
+            DataError: if one is not there.
+        """
+        known = list(self.columns)
+        if tuple(keep) in (("all",), ("none",)):
+            return known if keep[0] == "all" else []
+        if not keep or tuple(keep) == tuple(usual):
+            return [name for name in usual if name in known]
+        for name in keep:
+            if name not in known:
+                raise DataError(
+                    f"--keep: no field {quoted(name)}; there are {listed(known) or 'none'}",
+                    where=self.name,
+                    hint=nearest(name, known),
+                )
+        return list(keep)
+
     def texts(self, name: str) -> list[Any]:
         """Return what the vectors of a name are of: the one field that the file tells, or `text`.
 

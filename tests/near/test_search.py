@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import orjson
+import pyarrow.parquet as pq
 import pytest
 from near.conftest import Near, rows
 from pair_corpus import as_lines
@@ -71,3 +73,19 @@ def test_a_file_that_tells_no_model_is_searched_with_one_that_is_named(
 
 def test_without_a_text_it_says_what_it_needs(near: Near):
     assert "name a file and a text" in near("search", "t.parquet", code=2).stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("pooling", [1]), ("max-length", "x"), ("dimensions", "a"), ("transform", 7), ("model", 5)],
+)
+def test_what_a_strangers_file_says_of_its_making_is_checked(
+    near: Near, embed, tmp_path: Path, option: str, value: object
+):
+    table = pq.read_table(tmp_path / embed("t.parquet"))
+    made = orjson.loads(table.schema.metadata[b"dialtools"])
+    made["options"][option] = value
+    strange = table.replace_schema_metadata({b"dialtools": orjson.dumps(made)})
+    pq.write_table(strange, tmp_path / "strange.parquet")
+    told = near("search", "strange.parquet", "thanks", code=2).stderr.decode()
+    assert option in told and "defect" not in told and len(told.splitlines()) <= 2

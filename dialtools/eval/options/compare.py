@@ -30,12 +30,12 @@ from dataclasses import dataclass
 
 from dialtools.metrics import CORRECTIONS
 from dialtools.options import RunOptions, argument, option
-from dialtools.streams.options import TABLE_FORMATS
+from dialtools.streams.options import TableOutputOptions
 from dialtools.values import at_least, name_list, not_negative
 
 
 @dataclass
-class CompareOptions(RunOptions):
+class CompareOptions(TableOutputOptions, RunOptions):
     """Options of `dial-eval compare`."""
 
     inputs: tuple[str, ...] = argument(
@@ -90,20 +90,3 @@ class CompareOptions(RunOptions):
         help="exit 4 if a score is worse than the baseline's by more than this",
         how=True,
     )
-    output: str = option(
-        "-",
-        short="-o",
-        metavar="FILE",
-        group="Output",
-        help="file to write; - is stdout",
-        how=True,
-    )
-    to: str | None = option(
-        None,
-        metavar="FORMAT",
-        choices=TABLE_FORMATS,
-        group="Output",
-        help="format of the output",
-        shown="by suffix (.md, .tex, .csv); a table on a terminal, else jsonl",
-    )
-    overwrite: bool = option(False, group="Output", help="replace an output that exists", how=True)

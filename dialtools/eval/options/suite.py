@@ -30,8 +30,8 @@ from dataclasses import dataclass
 from dialtools.errors import ConfigError
 from dialtools.eval import suite
 from dialtools.eval.options.base import ScoreOptions
-from dialtools.options import argument, option
-from dialtools.streams.options import TABLE_FORMATS
+from dialtools.options import argument, option, restated
+from dialtools.streams.options import TableOutputOptions
 from dialtools.values import name_list
 
 
@@ -48,14 +48,7 @@ class SuiteOptions(ScoreOptions):
         (), metavar="NAMES", parse=name_list, help="only these tasks of the suite", shown="all"
     )
     published: bool = option(False, help="show the paper's numbers beside")
-    to: str | None = option(
-        None,
-        metavar="FORMAT",
-        choices=TABLE_FORMATS,
-        group="Output",
-        help="format of the output",
-        shown="by suffix (.md, .tex, .csv); a table on a terminal, else jsonl",
-    )
+    to: str | None = restated(TableOutputOptions, "to")
 
     resume: bool = option(
         False,
