@@ -1,11 +1,11 @@
-# dialtools: make demo | test | test-all | mutants | storm | fuzz | lint | types | man | bench | flood | clean
+# dialtools: make demo | test | test-all | mutants | storm | fuzz | lint | types | man | package | bench | flood | clean
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(abspath $(VENV))/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint types man bench mutants storm fuzz flood clean
+.PHONY: help demo test test-all lint types man package bench mutants storm fuzz flood clean
 PAGES := dialtools tests bench examples papers
 
 help: ## list the targets
@@ -55,6 +55,10 @@ types: $(VENV)/.ready-tests ## check types (basedpyright: pyright as one package
 
 man: $(VENV)/.ready ## regenerate man pages and completions
 	$(BIN)/python -m dialtools.cli._man
+
+package: $(VENV)/.ready-tests ## dist/: wheel and source, the same bytes each time, and what a package index checks
+	$(BIN)/python -m hatchling build --directory dist
+	$(BIN)/python -m pytest tests/test_package.py
 
 bench: $(VENV)/.ready ## compare with the peers, side by side
 	$(INSTALL) '.[bench]'

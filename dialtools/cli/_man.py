@@ -11,13 +11,12 @@ from pathlib import Path
 
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
-from dialtools import __version__
 from dialtools.catalog import Entry
 from dialtools.cli._command import Command, Group
 from dialtools.cli._help import flag_names, grouped, help_text, sections, value_name
 from dialtools.cli._parser import completion_variable
 from dialtools.cli._records_page import records_page
-from dialtools.cli._roff import bold, definition, header, italic, literal, prose, roff
+from dialtools.cli._roff import bold, definition, header, italic, literal, prose, roff, titled
 from dialtools.cli._surroundings import ENVIRONMENT, FILES, Note, notes_for
 from dialtools.errors import EXIT_CODES
 from dialtools.options import Spec
@@ -54,13 +53,12 @@ def man_page(command: Command | Group) -> str:
     every = [command] if isinstance(command, Command) else list(command.commands().values())
     all_specs = list(dict.fromkeys(spec for task in every for spec in task.specs))
 
-    lines = header(doc.name, 1, __version__)
+    lines = header(doc.name, 1)
     lines += [".SH NAME", roff(f"{doc.name} - {doc.summary}")]
     lines += [".SH SYNOPSIS", _synopsis(command)]
-    lines += (
-        [".SH EXAMPLES", *literal("\n".join(doc.examples).splitlines())] if doc.examples else []
-    )
-    lines += [".SH DESCRIPTION", *prose(doc.rest)] if doc.rest else []
+    if doc.examples:
+        lines += titled("EXAMPLES", literal("\n".join(doc.examples).splitlines()))
+    lines += titled("DESCRIPTION", prose(doc.rest)) if doc.rest else []
     if isinstance(command, Group):
         lines += _tasks(command)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dialtools import __version__
 from dialtools.cli._records import RECORDS, Field, RecordKind
 from dialtools.cli._roff import header, roff
 
@@ -46,7 +45,7 @@ beside it holds ids and labels.
 def records_page() -> str:
     """Return the page in roff (man macros)."""
     head = [
-        *header("dialtools-records", 5, __version__),
+        *header("dialtools-records", 5),
         ".SH NAME",
         "dialtools\\-records \\- the records that the commands read and write",
         ".SH DESCRIPTION",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
+from dialtools import RELEASED, __version__
+
 LITERAL_COLUMNS = 78
 """Columns of a line that is shown as it stands: with its indent of two it fits into 80."""
 
@@ -47,10 +49,15 @@ def italic(text: str) -> str:
     return f"\\fI{roff(text)}\\fR"
 
 
-def header(name: str, section: int, version: str) -> list[str]:
+def titled(title: str, text: list[str]) -> list[str]:
+    """Return a section of some text, which begins a paragraph by itself."""
+    return [f".SH {title}", *text[text[:1] == [".PP"] :]]
+
+
+def header(name: str, section: int) -> list[str]:
     """Return the head of a page; words are not cut, since many are names of flags."""
     return [
-        f'.TH {roff(name.upper())} {section} "" "dialtools {version}" "dialtools"',
+        f'.TH {roff(name.upper())} {section} "{RELEASED}" "dialtools {__version__}" "dialtools"',
         ".nh",
         ".ad l",
     ]

@@ -6,7 +6,6 @@ import importlib.metadata
 import re
 import shutil
 import subprocess
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -58,13 +57,6 @@ def test_help_fits_into_eighty_columns(name: str, monkeypatch: pytest.MonkeyPatc
     command = COMMANDS.get(name) or LOADED[name]
     text = group_page(command) if isinstance(command, Group) else page(command)
     assert [line for line in text.splitlines() if len(line) > 80] == []
-
-
-def test_the_wheel_installs_every_page_where_man_looks_for_it():
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    shared = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
-    installed = {path: target for path, target in shared.items() if path.startswith("man")}
-    assert installed == {f"man/{n}": f"share/man/man{n[-1]}/{n}" for n in MAN_PAGES}
 
 
 @pytest.mark.parametrize("name", LOADED)
