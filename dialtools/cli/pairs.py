@@ -19,7 +19,8 @@ its `response` is a dialogue, too. Plain text has one utterance a line and a
 blank line between dialogues. Published corpora are read as they come, a
 folder, an archive or a file: `dialtools formats` lists them. --kind self and
 --kind utterance also read utterances ({"text"}), --kind entailment two texts
-with a label.
+with a label. Two texts, and responses with their history, are written by
+--kind utterance as they are.
 
 Exports of chats are read as they come, too: of ChatGPT, Slack, Discord,
 Telegram, WhatsApp, IRC, Zendesk, Intercom and Rasa. A chat is a dialogue; in
@@ -74,7 +75,7 @@ from dialtools.pairs.options import PairOptions
 )
 def main(options: PairOptions, run: Run) -> None:
     from dialtools.pairs.job import input_chunks, mine
-    from dialtools.pairs.options import OF_ALL_RECORDS, RECORDS
+    from dialtools.pairs.options import KINDS, OF_ALL_RECORDS, RECORDS
     from dialtools.pairs.output import Outputs, closing_line
     from dialtools.streams.formats import FORMATS
     from dialtools.streams.sinks import output_format
@@ -88,7 +89,7 @@ def main(options: PairOptions, run: Run) -> None:
     with (
         run.policy() as policy,
         Outputs(options, kind, run.provenance) as outputs,
-        run.progress(None, "pairs") as progress,
+        run.progress(None, f"{KINDS[options.kind].unit}s") as progress,
     ):
         chunks = input_chunks(options, policy, tally, prompt=lines and options.output == "-")
         for piece in mine(chunks, options, lines=lines, policy=policy, tally=tally):

@@ -16,6 +16,9 @@ Check = Callable[[Any, str], None]
 
 TEXT_KEYS = ("text", "utterance", "content")
 """What the text of a turn is called, in one dialect or another."""
+FIRST = ("premise", "text1", "sentence1")
+SECOND = ("hypothesis", "text2", "sentence2")
+"""What two texts are called that are compared."""
 MOST_TURNS = 1 << 31
 """Places in a dialogue are 32-bit numbers, in stores and in tables."""
 HEAVIEST = 1e30

@@ -9,7 +9,7 @@ from typing import Any
 from dialtools.corpora.chat import CHATS
 from dialtools.corpora.delimited import row_chunks
 from dialtools.corpora.dialogues import HISTORY, RESPONSE, TURN_KEYS, Dialogue, dialogue
-from dialtools.corpora.fields import TEXT_KEYS, BadRecord
+from dialtools.corpora.fields import FIRST, SECOND, TEXT_KEYS, BadRecord
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import plain_dialogues
 from dialtools.corpora.published import corpus_chunks, corpus_of
@@ -27,6 +27,7 @@ DIALOGUE_FIELDS = (*TURN_KEYS, *TEXT_KEYS, HISTORY, RESPONSE, "speaker", "id", "
 """All that a dialogue is read from."""
 OF_CHATS = frozenset(CHATS)
 HINT_OF_UTTERANCES = "--kind self makes pairs of utterances"
+HINT_OF_TEXTS = "two texts are no dialogue: --kind utterance writes them as they are"
 HINT_OF_CORPORA = (
     "a corpus as it was published is named with --from; `dialtools formats` lists them"
 )
@@ -164,6 +165,8 @@ def _is_utterance(record: dict[str, Any]) -> bool:
 
 def _reject(policy: Policy, where: Where, error: BadRecord, record: dict[str, Any]) -> None:
     hint = HINT_OF_UTTERANCES if _is_utterance(record) else None
+    if all(any(key in record for key in keys) for keys in (FIRST, SECOND)):
+        hint = HINT_OF_TEXTS
     if hint is None and not any(key in record for key in DIALOGUE_FIELDS):
         hint = HINT_OF_CORPORA
     policy.reject(where, str(error), record, hint)

@@ -10,8 +10,14 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any
 
-from dialtools.corpora.chat import ASSISTANT, CHATS, SYSTEM, messages
-from dialtools.corpora.dialogues import SPEAKER_KEYS, TURN_KEYS, identity_of
+from dialtools.corpora.chat import ASSISTANT, CHATS, SYSTEM
+from dialtools.corpora.dialogues import (
+    HISTORY,
+    RESPONSE,
+    SPEAKER_KEYS,
+    field_of_turns,
+    identity_of,
+)
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord, json_kind
 from dialtools.corpora.options import EVERY_OTHER, LogOptions
 from dialtools.corpora.times import BadTime, seconds
@@ -54,18 +60,14 @@ class Shaper:
         Raises:
             BadRecord: naming the field, what was expected and what was found.
         """
-        key = next((k for k in TURN_KEYS if k in record), None)
-        if key is None:
-            raise BadRecord('no "turns"')
-        if type(record[key]) is not list:
-            raise BadRecord(f'"{key}" must be a list')
-        said = messages(record[key]) if key in CHATS else record[key]
+        key, said = field_of_turns(record)
         turns, times = self._turns(said, key)
         if not nulls:
             turns = [{k: v for k, v in turn.items() if v is not None} for turn in turns]
         named = "id" if record.get("id") is not None else "dialogue_id"
         identity = identity_of(record.get(named), named)
-        rest = {k: v for k, v in record.items() if k not in (key, named)}
+        taken = (key, named, *((RESPONSE, "speaker") if key == HISTORY else ()))
+        rest = {k: v for k, v in record.items() if k not in taken}
         for number, session in enumerate(self._sessions(turns, times), 1):
             if identity is None:
                 yield {**rest, "turns": session}

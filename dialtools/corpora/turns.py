@@ -25,7 +25,9 @@ def turns_of(record: Mapping[str, Any], name: str) -> Turns:
         BadRecord: if it is neither a text nor a list of turns.
     """
     if "+" in name:
-        return _joined([turns_of(record, part) for part in name.split("+")])
+        parts = [part for part in name.split("+") if record.get(part) != []]
+        if parts:
+            return _joined([turns_of(record, part) for part in parts])
 
     value = record.get(name)
     if isinstance(value, str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,8 @@ from dialtools.streams.chunks import Chunk, records
 from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.tally import Tally
 
-PREMISE = ("premise", "text1", "sentence1")
-HYPOTHESIS = ("hypothesis", "text2", "sentence2")
 LABEL = ("label", "gold_label")
-ENTAILMENT = (PREMISE, HYPOTHESIS, LABEL)
+ENTAILMENT = (fields.FIRST, fields.SECOND, LABEL)
 POSITIVE = ("entailment", "positive")
 """Labels of two texts that are a pair: of SNLI and MNLI, of Dialogue NLI."""
 FEW_TURNS = 16
@@ -142,7 +141,7 @@ def _from_entailment(
 ) -> tuple[FlatTurns, Pairs]:
     """Return premise and hypothesis of records labelled entailment, as two turns (DSE-dianli)."""
     turns = FlatTurns()
-    for line, record in records(chunk, policy, (*PREMISE, *HYPOTHESIS, *LABEL, "id")):
+    for line, record in records(chunk, policy, (*chain(*ENTAILMENT), "id")):
         try:
             premise, hypothesis, label = (_text(record, names) for names in ENTAILMENT)
             name = identity_of(record.get("id"), "id")

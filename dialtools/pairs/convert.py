@@ -8,8 +8,9 @@ from typing import Any
 import orjson
 
 from dialtools.chance import share, split_of
-from dialtools.corpora.dialogues import TURN_KEYS
-from dialtools.corpora.fields import BadRecord
+from dialtools.corpora import fields
+from dialtools.corpora.dialogues import HISTORY, RESPONSE, TURN_KEYS, field_of_turns
+from dialtools.corpora.fields import FIRST, SECOND, BadRecord
 from dialtools.corpora.read import dialogue_records
 from dialtools.corpora.utterances import utterance
 from dialtools.pairs.options import PairOptions
@@ -69,7 +70,10 @@ def _dialogues(
 def _utterances(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
 ) -> Iterator[Members]:
-    """Yield each dialogue as a record a turn; a record that is an utterance stands for itself."""
+    """Yield each dialogue as a record a turn.
+
+    A record that is an utterance, two texts or a response stands for itself.
+    """
     if chunk.plain:
         yield from _turns(chunk, options, policy, tally)
         return
@@ -79,12 +83,31 @@ def _utterances(
             yield from _turns(alone, options, policy, tally)
             continue
         try:
-            text, spans, fields = utterance(record)
+            name, made = _standing_alone(record)
         except BadRecord as error:
             policy.reject(Where(chunk.name, number), str(error), record)
         else:
-            marked = {} if spans is None else {"slots": [span._asdict() for span in spans]}
-            yield str(fields.get("id", text)), [{"text": text, **marked, **fields}]
+            yield name, [made]
+
+
+def _standing_alone(record: Record) -> tuple[str, Record]:
+    """Return what a record is known by, and the record: of an utterance in one shape.
+
+    Raises:
+        BadRecord: if it is neither an utterance, nor two texts, nor a response with its history.
+    """
+    if HISTORY in record and RESPONSE in record:
+        _, turns = field_of_turns(record)
+        fields.turns(turns, HISTORY)
+        return str(record.get("id", record[RESPONSE])), record
+    pair = [key for keys in (FIRST, SECOND) for key in keys if key in record]
+    if len(pair) == 2:
+        for key in pair:
+            fields.text(record[key], key)
+        return str(record.get("id", "\n".join(record[key] for key in pair))), record
+    text, spans, rest = utterance(record)
+    marked = {} if spans is None else {"slots": [span._asdict() for span in spans]}
+    return str(rest.get("id", text)), {"text": text, **marked, **rest}
 
 
 def _turns(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> Iterator[Members]:

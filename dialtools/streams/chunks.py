@@ -18,7 +18,7 @@ from dialtools.errors import DataError
 from dialtools.streams import bounds, exact, nesting
 from dialtools.streams.array import array_lines, is_array
 from dialtools.streams.blocks import Blocks
-from dialtools.streams.bytesio import display_name, open_input
+from dialtools.streams.bytesio import BOM, display_name, open_input
 from dialtools.streams.failure import refuse_failed
 from dialtools.streams.formats import FORMATS, input_format, load
 from dialtools.streams.parts import unfolded
@@ -38,6 +38,10 @@ ROWS = "rows"
 WHOLE_DOCUMENT = (
     "a record a line is expected; a corpus as it was published is named with --from "
     "(`dialtools formats` lists them)"
+)
+JSON_AS_TEXT = (
+    "--from jsonl reads a record a line, --from NAME a corpus (`dialtools formats`); "
+    "--from text takes each line as an utterance"
 )
 
 LONGEST_BORDER = len(b"\n\r\n")
@@ -135,6 +139,8 @@ def _of_file(
         if not FORMATS[kind].reader:
             hint = "dial-pairs reads csv and tsv chat logs"
             raise DataError(f"cannot read {kind} here", where=name, hint=hint)
+        if kind == "text" and not format and _is_json(stream.peek(1)):
+            raise DataError("lines of JSON, not of text", where=name, hint=JSON_AS_TEXT)
         yield from chunks_of(
             stream,
             path,
@@ -144,6 +150,17 @@ def _of_file(
             blank_lines=blanks and kind == "text",
             span=span,
         )
+
+
+def _is_json(head: bytes) -> bool:
+    """Tell whether bytes begin with a JSON object that ends with its line."""
+    line = head.removeprefix(BOM).partition(b"\n")[0]
+    if not line.startswith(b'{"'):
+        return False
+    try:
+        return type(orjson.loads(line)) is dict
+    except orjson.JSONDecodeError:
+        return False
 
 
 def _plain_lines(path: str, format: str | None) -> str | None:

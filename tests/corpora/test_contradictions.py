@@ -36,9 +36,10 @@ def test_citod_gives_the_last_turn_as_the_response_and_names_what_is_inconsisten
          "history": [{"speaker": "user", "text": "when is tennis"}], "response": "at 7pm",
          "kb": [{"time": "6pm"}], "qi": 0, "hi": 0, "kbi": 1, "labels": ["kbi"]}
     """)
-    alone = "dialogue: expected a history and a response, found 1 turn"
+    (alone,) = read(put({"weather_new_test.json": [item | {"dialogue": SAID[:1]}]}, "one"), "citod")
+    assert (alone["history"], alone["response"]) == ([], "when is tennis"), "as row 105 there"
     for change, told in (
-        ({"dialogue": SAID[:1]}, alone),
+        ({"dialogue": []}, "dialogue: expected a response, found no turn"),
         ({"scenario": {"qi": "2"}}, "qi: expected 0 or 1, found '2'"),
     ):
         with pytest.raises(DataError, match=f"calendar_dev.json:1: {told}"):

@@ -219,6 +219,9 @@ def test_a_zip_of_convlab_has_offsets_where_the_data_set_has_them(read, put, tmp
                {"speaker": "system", "text": "none"}]}]
         """)
     )
+    talk["turns"][0]["dialogue_act"] = talk["turns"][0].pop("dialogue_acts")
+    older = put({"data/dialogues.json": [talk], "data/ontology.json": {}}, "convlab-2")
+    assert read(older) == read(folder)
 
 
 @pytest.mark.shared

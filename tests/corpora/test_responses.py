@@ -141,6 +141,7 @@ def test_amazonqa_reads_python_dicts_json_and_the_escape_that_json_has_not(read,
         "domain": "Appliances",
         "asin": "B1",
     }
+    assert read(put(AMAZONQA) / "qa_Appliances.json") == records, "told by how it begins"
 
 
 def test_nothing_of_amazonqa_is_executed(scripts: Path, put, tmp_path: Path):
@@ -157,7 +158,7 @@ def test_nothing_of_amazonqa_is_executed(scripts: Path, put, tmp_path: Path):
         "-" * 9999 + "1",
         "{'question': 'a', 'answer': " + "9" * 30 + "}",
     ]
-    folder = put({"qa_Appliances.json": "\n".join([*traps, AMAZON[0]])})
+    folder = put({"qa_Appliances.json": "\n".join([AMAZON[0], *traps])})
     run = subprocess.run(
         [scripts / "dial-pairs", "--on-error", "skip", folder], capture_output=True, text=True
     )

@@ -20,7 +20,8 @@ WOZ = json_value("""
       "dialogue": [{"turn_idx": 0, "system_transcript": "",
         "transcript": "Cheap Thai, by the  THAI embassy", "asr": [["x", 1.0]],
         "system_acts": [], "belief_state": [],
-        "turn_label": [["food", "thai"], ["price range", "cheap"], ["request", "embassy"]]},
+        "turn_label": [["food", "thai"], ["food", "embassy"], ["price range", "cheap"],
+         ["request", "by"]]},
        {"turn_idx": 1, "system_transcript": "Sala Thong serves Thai. ", "transcript": "bye",
         "turn_label": [], "system_acts": ["food"]}]}]
 """)
@@ -32,7 +33,7 @@ def test_woz_leaves_out_the_first_system_utterance_and_marks_the_values_that_are
         [{"id": "val-600", "split": "val", "domain": "restaurant",
           "turns": [{"speaker": "user", "text": "Cheap Thai, by the  THAI embassy",
             "slots": [{"start": 0, "end": 5, "label": "price range"},
-             {"start": 6, "end": 10, "label": "food"}]},
+             {"start": 6, "end": 10, "label": "food"}, {"start": 25, "end": 32, "label": "food"}]},
            {"speaker": "system", "text": "Sala Thong serves Thai. "},
            {"speaker": "user", "text": "bye", "slots": []}]}]
     """), "English alone"
@@ -80,7 +81,7 @@ LABEL = json_value("""
     {"session-id": "voip-1",
      "turns": [{"turn-index": 0, "transcription": "cheap food, what area",
        "semantics": {"cued": "",
-        "json": [{"act": "inform", "slots": [["pricerange", "cheap"]]},
+        "json": [{"act": "inform", "slots": [["pricerange", "cheap"], ["pricerange", "what"]]},
          {"act": "request", "slots": [["slot", "area"]]}]},
        "goal-labels": {}},
       {"turn-index": 1, "transcription": "", "semantics": {"cued": "", "json": []}}]}
@@ -111,7 +112,8 @@ def test_dstc2_as_published_joins_the_log_with_the_labels(read, put, tmp_path: P
             [{"speaker": "system", "text": "Hello , how may I help you?",
               "acts": ["welcomemsg"]},
              {"speaker": "user", "text": "cheap food, what area",
-              "slots": [{"start": 0, "end": 5, "label": "pricerange"}],
+              "slots": [{"start": 0, "end": 5, "label": "pricerange"},
+               {"start": 12, "end": 16, "label": "pricerange"}],
               "acts": ["inform", "request"]},
              {"speaker": "system", "text": "What area?", "acts": ["request"]}]
         """)
@@ -134,13 +136,22 @@ Hello !
 offer(name=a b;) inform(food=x;) inform(area=y;)
 inform(area) inform(food) offer(name)
 a b is nice
+
+canthear()
+canthear()
+I can't hear you
+
+repeat()
+repeat()
+I can't hear you
 """.replace(")\n", ") \n")  # lines of acts end in a blank
     talk = json_value("""
         [{"dialogue_idx": 3,
           "dialogue": [{"system_transcript": "Hello !", "transcript": "thai",
             "turn_label": [["food", "thai"]]},
            {"system_transcript": " a b is nice ", "transcript": "ok"},
-           {"system_transcript": "New?", "transcript": "bye"}]}]
+           {"system_transcript": "New?", "transcript": "bye"},
+           {"system_transcript": "I can't hear you", "transcript": "bye"}]}]
     """)
     folder = put({"dstc2_train_en.json": talk, "acts_train_data": acts})
     (found,) = read(folder)
@@ -148,7 +159,8 @@ a b is nice
         ["welcomemsg"],
         ["inform", "offer"],
         None,
-    ]
+        None,
+    ], "a text that is said with several acts does not tell which"
     assert found["turns"][1]["slots"] == [{"start": 0, "end": 4, "label": "food"}]
     assert read(folder / "dstc2_train_en.json") == [found], "also beside a file that was named"
 

@@ -149,6 +149,9 @@ def test_the_bot_of_metalwoz_speaks_first(read, put):
         ("user", ""),
     ]
     assert len(records) == 2
+    assert read(put(METALWOZ) / "dialogues/BANK_BOT.txt") == records[1:], "told by how it begins"
+    railways = {f"metal/{name.replace('BANK_BOT', 'train')}": METALWOZ[name] for name in METALWOZ}
+    assert not any("split" in record for record in read(put(railways, "railways")))
 
 
 def test_the_four_taskmasters_read_alike_each_with_its_own_domain_and_the_first_with_its_splits(
@@ -205,10 +208,25 @@ def test_msr_e2e_has_its_quotes_undone_and_its_values_marked(read, put):
     }
     assert [(s["start"], s["label"]) for s in second[0]["slots"]] == [(0, "city"), (9, "state")]
     assert [s["label"] for s in second[1]["slots"]] == ["car", "cost"]
+    assert read(put(MSR) / "data/taxi_all.tsv") == records[4:], "told by its name"
+
+
+def test_values_of_msr_e2e_may_have_blanks_before_them_and_no_braces_around_several(read, put):
+    said = "Sparta at 7 in 3D or 2D"
+    acts = "inform(city =Sparta;starttime= {7};video_format=3D#2D;greeting=at)"
+    table = f"session.ID\tb\tc\td\te\tf\n1\t1\t2016\tuser\t{said}\t{acts}\n"
+    ((turn,),) = (record["turns"] for record in read(put({"movie_all.tsv": table})))
+    assert {said[s["start"] : s["end"]]: s["label"] for s in turn["slots"]} == {
+        "Sparta": "city",
+        "7": "starttime",
+        "3D": "video_format",
+        "2D": "video_format",
+    }
 
 
 def test_frames_has_acts_and_the_values_of_acts(read, put):
     (record,) = read(put(FRAMES))
+    assert read(put(FRAMES) / "Frames-dataset/frames.json") == [record], "told by its name"
     user, wizard = record["turns"]
     assert (record["id"], user["acts"], wizard["acts"], wizard["speaker"]) == (
         "f1",

@@ -110,6 +110,7 @@ def test_mnli_and_dialogue_nli_have_their_splits_and_labels(read, put):
 
 def test_scores_of_similarity(read, put):
     first, second = read(put(RELEASES["stsb"]))[:2]
+    assert read(put(RELEASES["stsb"]) / "stsbenchmark/sts-train.csv") == [first, second]
     assert first == {
         "text1": 'A "plane is up.',
         "text2": "It flies.",

@@ -175,13 +175,22 @@ def test_atis_in_lines_of_words_and_tags_ends_with_its_intent(read, put):
     (row,) = read(put({"atis-2.train.w-intent.iob": f"{words}\t{tags}\n"}))
     assert about(row, "text", "label", "split") == ("from st. louis today", "atis_flight", "train")
     assert values(row) == {"fromloc.city_name": "st. louis", "date": "today"}
+    parts = ("atis-2.train", "atis-2.dev", "atis.train", "atis.test")
+    files = {f"data/{p}.w-intent.iob": f"BOS {p} EOS\tO O atis_flight\n" for p in parts}
+    assert [about(r, "text", "split") for r in read(put(files, "joint"))] == [
+        ("atis-2.train", "train"),
+        ("atis-2.dev", "val"),
+        ("atis.test", "test"),
+    ], "atis.train is the first two again"
     with pytest.raises(DataError, match="iob:1: 3 words but 1 tags"):
         read(put({"atis.test.w-intent.iob": "BOS a EOS\tO"}, "cut"))
 
 
 def test_an_i_that_follows_no_slot_of_its_type_begins_one(read, put):
     words, tags = "a b c d e f", "B-x I-x I-y I-y O I-y"
-    (row,) = read(put({"seq.in": words, "seq.out": tags, "label": "go"}))
+    folder = put({"seq.in": words, "seq.out": tags, "label": "go"})
+    (row,) = read(folder)
+    assert read(folder / "seq.in", "iob") == [row], "what is beside a file that was named"
     assert [(s["label"], row["text"][s["start"] : s["end"]]) for s in row["slots"]] == [
         ("x", "a b"),
         ("y", "c d"),
@@ -228,7 +237,9 @@ def test_massive_has_slots_of_any_language_and_says_which(read, put):
         "alarm",
     )
     assert values(rows[0]) == {"time": "fünf uhr"}
-    assert read(folder / "1.0/data/de-DE.jsonl", "massive") == rows[:1]
+    german = folder / "1.0/data/de-DE.jsonl"
+    assert read(german, "massive") == read(german) == rows[:1], "one locale, named or not"
+    assert read(put({"de-DE.jsonl": json.dumps(MASSIVE)}, "one")) == rows[:1]
     bare = read(
         put({"x.jsonl": json.dumps({"id": "1", "locale": "de-DE", "utt": "hallo"})}) / "x.jsonl",
         "massive",

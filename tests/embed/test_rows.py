@@ -57,9 +57,11 @@ def test_a_row_a_turn_has_the_turns_own_fields_and_the_vector_of_the_history_tha
 
 
 def test_fields_joined_by_a_plus_are_read_as_one_list_of_turns(scripts, minilm):
-    joined = embed(scripts, minilm, [ASK], "--field", "history+response")
-    apart = embed(scripts, minilm, [{"text": ["who has rar?", "try unrar"]}])
-    np.testing.assert_allclose(joined[0]["embedding"], apart[0]["embedding"], atol=1e-6)
+    unasked = {"history": [], "response": "yes", "label": "x"}
+    joined = embed(scripts, minilm, [ASK, unasked], "--field", "history+response")
+    apart = embed(scripts, minilm, [{"text": ["who has rar?", "try unrar"]}, {"text": ["yes"]}])
+    for one, other in zip(joined, apart, strict=True):
+        np.testing.assert_allclose(one["embedding"], other["embedding"], atol=1e-6)
 
 
 def test_a_row_a_candidate_is_each_distinct_text_of_the_lists_and_the_true_response(

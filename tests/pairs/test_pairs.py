@@ -505,6 +505,14 @@ def test_dialogues_and_turns_as_records_of_their_corpus():
     }
     assert second == {"turns": [{"text": "c"}]}
     assert mined(talks, kind="dialogue", min_turns=2) == [first]
+    answer = {"history": [{"text": "a", "speaker": "u"}], "response": "b", "speaker": "s", "qi": 1}
+    turns = [{"speaker": "u", "text": "a"}, {"speaker": "s", "text": "b"}]
+    assert mined([answer], kind="dialogue") == [{"qi": 1, "turns": turns}]
+    others = [answer, {"history": [], "response": "b"}, {"text1": "a", "text2": "b", "score": 2.5}]
+    assert mined(others, kind="utterance") == others, "as they are: no turns, no utterances"
+    with pytest.raises(DataError, match='no "turns"') as error:
+        mined(others[2:], kind="dialogue")
+    assert "--kind utterance" in str(error.value.hint)
     assert mined([*talks, {"text": "d", "label": "l"}], kind="utterance") == [
         {"topic": "x", "dialogue_id": "1", "turn": 0, "text": "a", "acts": ["q"]},
         {"topic": "x", "dialogue_id": "1", "turn": 1, "text": "b"},

@@ -63,6 +63,16 @@ def test_where_chunks_end_changes_neither_lines_nor_their_numbers(texts, chunk_b
         ]
 
 
+def test_lines_of_json_are_no_text_unless_said_so(tmp_path: Path):
+    path = tmp_path / "talks.txt"
+    path.write_bytes(b'{"turns": ["a", "b"]}\n{"turns": []}\n')
+    with pytest.raises(DataError, match=r"talks.txt: lines of JSON, not of text"):
+        list(read_chunks([str(path)]))
+    assert [chunk.format for chunk in read_chunks([str(path)], format="text")] == ["text"]
+    path.write_bytes(b'{"a" is a brace and a quote\n')
+    assert [chunk.format for chunk in read_chunks([str(path)])] == ["text"]
+
+
 def test_odd_but_good_text_is_read(tmp_path: Path):
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"a":1}\r\n\n   \n{"a":2}')

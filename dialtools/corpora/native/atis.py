@@ -7,7 +7,8 @@ The offsets of a value that begins the text are one too large there; a span whos
 "value" is moved to the nearest place where that stands.
 
 Also atis.{train,test}.w-intent.iob: `BOS`, words, `EOS`, a tab, and as many IOB tags, the last of
-which is the intent.
+which is the intent. Where atis-2.{train,dev} lie beside atis.train, which is both of them in one,
+those two are read: else all validation texts would be training texts.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dialtools.corpora.native.iob import spans_of
 from dialtools.corpora.native.raw import Raw, Unexpected, field, slot, utterance
 
 JSON, TAGGED = ("train.json", "test.json", "atis*.json"), "*.w-intent.iob"
+WHOLE, PARTS = "atis.train.w-intent.iob", ("atis-2.train.w-intent.iob", "atis-2.dev.w-intent.iob")
 
 
 def raw(files: Files) -> Iterator[Raw]:
@@ -29,7 +31,10 @@ def raw(files: Files) -> Iterator[Raw]:
     Raises:
         DataError: if a file has not Rasa's layout.
     """
+    is_cut = not files.single and all(files.names(part) for part in PARTS)
     for name in files.names(*JSON) or files.needed(*JSON, TAGGED):
+        if is_cut and name.endswith(WHOLE):
+            continue
         if name.endswith(TAGGED[1:]):
             yield from (
                 Raw(files.where(name, n), split_of_name(name), line, TAGGED)

@@ -1,5 +1,6 @@
 """ConvLab's unified format: data.zip of a data set with data/dialogues.json and data/ontology.json.
 
+ConvLab-3's (`dialogue_acts`) or ConvLab-2's (`dialogue_act`).
 https://github.com/ConvLab/ConvLab-3 (data/unified_datasets); licence and counts are those of each
 data set. Offsets are in characters; values without them are no slots.
 """
@@ -36,7 +37,8 @@ def _turn(entry: Any) -> dict[str, Any]:
         known(SPEAKERS, field(entry, "speaker", str), "speaker"),
         field(entry, "utterance", str),
     )
-    kinds = field(entry, "dialogue_acts", dict, default=None)
+    named = "dialogue_acts" if "dialogue_acts" in entry else "dialogue_act"
+    kinds = field(entry, named, dict, default=None)
     if kinds is None:
         return turn(speaker, text)
     acts = [act for kind in kinds for act in field(kinds, kind, list)]

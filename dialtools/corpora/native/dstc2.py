@@ -4,7 +4,8 @@ As published they are data/<session>/<call>/{log,label}.json. As published
 (https://github.com/matthen/dstc, GPL-3.0) scripts/config/dstc2_{train,dev,test}.flist name the
 calls of each split: 1,612 / 506 / 1,117. In WOZ's layout (dstc2_{train,validate,test}_en.json) the
 acts lie beside it, in acts_{train,valid,test}_data: blocks of acts with values, acts, and the
-system's text, on which they are joined.
+system's text, on which they are joined; a text that stands there with several acts ("Sorry, I can't
+hear you") tells none.
 """
 
 from __future__ import annotations
@@ -52,8 +53,9 @@ def raw(files: Files) -> Iterator[Raw]:
 
 
 def _acts(files: Files) -> dict[str, list[str]]:
-    """Return the acts of each system text."""
+    """Return the acts of each system text that stands for one list of them."""
     acts_by_text: dict[str, list[str]] = {}
+    unsure: set[str] = set()
     first = files.needed(WOZ_LIKE)[0]
     names = [files.beside(first, f"acts_{part}_data") for part in PARTS]
     for name in filter(None, names):
@@ -61,8 +63,10 @@ def _acts(files: Files) -> dict[str, list[str]]:
             _, _, rest = block.strip().partition("\n")
             acts, _, text = rest.partition("\n")
             kinds = dict.fromkeys(act.partition("(")[0] for act in acts.split())
-            acts_by_text[text.strip()] = list(kinds)
-    return acts_by_text
+            known = acts_by_text.setdefault(text.strip(), list(kinds))
+            if set(known) != set(kinds):
+                unsure.add(text.strip())
+    return {text: acts for text, acts in acts_by_text.items() if text not in unsure}
 
 
 def record(raw: Raw) -> dict[str, Any]:
@@ -86,12 +90,10 @@ def _turns(log: Any, user: Any) -> Iterator[dict[str, Any]]:
         yield turn("system", prompt, acts=_names(field(output, "dialog-acts", list)))
     if text.strip():
         acts = field(field(user, "semantics", dict), "json", list)
-        values = dict(
+        pairs = [
             name_and_value(pair, "slots") for act in acts for pair in field(act, "slots", list)
-        )
-        slots = occurrences(
-            text, {name: value for name, value in values.items() if name not in UNSAID}
-        )
+        ]
+        slots = occurrences(text, [pair for pair in pairs if pair[0] not in UNSAID])
         yield turn("user", text, slots=slots, acts=_names(acts))
 
 

@@ -1,6 +1,7 @@
 """MetaLWOZ: dialogues/<DOMAIN>.txt, a JSON object a line.
 
-tasks.txt lies beside the folder. The bot speaks first.
+tasks.txt lies beside the folder. The bot speaks first. There are no splits: a domain may be called
+`train`.
 https://www.microsoft.com/en-us/research/project/metalwoz, Microsoft Research Data License: no
 redistribution. Published: 37,884 dialogues, 432,036 utterances (TOD-BERT, table 1).
 """
@@ -19,7 +20,7 @@ SPEAKERS = ("system", "user")
 
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the dialogues of each domain."""
-    yield from lines(files, "dialogues/*.txt")
+    yield from (each._replace(split=None) for each in lines(files, "dialogues/*.txt"))
 
 
 def record(raw: Raw) -> dict[str, Any]:

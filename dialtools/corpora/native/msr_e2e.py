@@ -4,8 +4,8 @@ A row has as many columns of dialogue acts as the message has acts.
 https://github.com/xiul-msr/e2e_dialog_challenge, Microsoft's own terms: no redistribution.
 Published: 10,087 dialogues (movie 2,890, restaurant 4,103, taxi 3,094), 74,686 utterances
 (TOD-BERT, table 1). Fields with a comma stand in double quotes, as a spreadsheet writes them. Acts
-are `name(slot=value;slot={value#value};…)`; their values have no offsets and are marked where they
-stand in the text word for word.
+are `name(slot=value;slot={value#value};…)`, some with blanks around `=`, some without braces; their
+values have no offsets and are marked where they stand in the text word for word.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, known, occur
 HEADER = "session.ID"
 SPEAKERS = {"user": "user", "agent": "system"}
 ACT = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
-SETS = re.compile(r"(\w+)=\{([^{}=]*)\}")
-ONE = re.compile(r"(\w+)=([^;={}#|]+)")
+VALUES = re.compile(r"(\w+)\s*=\s*(?:\{([^{}=]*)\}|([^\s;={}|][^;={}|]*))")
 NO_SLOTS = {"greeting", "closing", "other", "result"}
 
 Row = tuple[int, list[str]]
@@ -75,12 +74,9 @@ def _turn(row: Row) -> dict[str, Any]:
 
 def _values(arguments: str) -> Iterator[tuple[str, str]]:
     """Yield slot and value of an act's arguments, the members of sets one by one."""
-    sets = [
-        (name, value) for name, members in SETS.findall(arguments) for value in members.split("#")
-    ]
-    yield from (
-        (name, value) for name, value in [*sets, *ONE.findall(arguments)] if name not in NO_SLOTS
-    )
+    for name, members, one in VALUES.findall(arguments):
+        if name not in NO_SLOTS:
+            yield from ((name, value) for value in (members or one).split("#"))
 
 
 def _plain(part: str) -> str:

@@ -49,10 +49,8 @@ def _turns(entry: Any, acts: dict[str, list[str]]) -> Iterator[dict[str, Any]]:
     system, user = field(entry, "system_transcript", str), field(entry, "transcript", str)
     if system.strip():
         yield turn("system", system, acts=acts.get(system.strip()))
-    values = dict(
-        name_and_value(label, "turn_label")
-        for label in field(entry, "turn_label", list, default=[])
-    )
-    values.pop(REQUEST, None)
+    labels = field(entry, "turn_label", list, default=[])
+    values = [name_and_value(label, "turn_label") for label in labels]
     if user.strip():
-        yield turn("user", user, slots=occurrences(user, values))
+        said = [value for value in values if value[0] != REQUEST]
+        yield turn("user", user, slots=occurrences(user, said))
