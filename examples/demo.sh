@@ -5,6 +5,7 @@ cd "$(dirname "$0")/.."
 rm -rf demo && mkdir -p demo/before demo/after
 say() { printf '\n$ %s\n' "$*"; "$@"; }
 
+say python examples/overlap.py examples/{dialogues,heldout,intents}.jsonl.gz
 say dial-pairs --window 1,2,3 examples/dialogues.jsonl.gz -o demo/pairs.arrow
 say dial-pairs --window 1 examples/heldout.jsonl.gz -o demo/heldout.arrow
 say dial-train --max-steps 0 -o demo/before/model demo/pairs.arrow

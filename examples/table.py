@@ -13,9 +13,16 @@ from pathlib import Path
 ROWS = [
     ("intent.jsonl", "1-shot", "accuracy", "intent, 1 example a class"),
     ("intent.jsonl", "5-shot", "accuracy", "intent, 5 examples a class"),
-    ("select.jsonl", None, "top-1", "right response of 100 first"),
     ("select.jsonl", None, "top-3", "right response of 100 in the first three"),
+    ("select.jsonl", None, "top-10", "right response of 100 in the first ten"),
 ]
+EXPECT = """
+before: the same encoder untrained; after: trained on dialogues, without one label.
+
+What to expect on real dialogues (docs/results.md, section 2): from nothing the right response is
+in the first ten for 63 %, and 5 examples a class give 57 % on CLINC150; from a pretrained model's
+tokens 26 grows to 59 % and 66 to 69 %; a pretrained transformer gains less, and may lose intents.
+"""
 
 
 def score(folder: str, file: str, setting: str | None, metric: str) -> tuple[float, float]:
@@ -39,7 +46,7 @@ def main() -> None:
         old = score(before, file, setting, metric)
         new = score(after, file, setting, metric)
         print(f"{name:42}{share(*old):>16}{share(*new):>18}{new[0] - old[0]:>+8.1f}")
-    print("\nbefore: the same encoder untrained; after: trained on dialogues, without one label.")
+    print(EXPECT, end="")
 
 
 if __name__ == "__main__":

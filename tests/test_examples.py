@@ -1,10 +1,13 @@
-"""The shipped corpus is what its generator makes, and its offsets are right."""
+"""The shipped corpus is what its generator makes, its offsets are right, its parts disjoint."""
 
 from __future__ import annotations
 
 import gzip
 import importlib.util
 import json
+import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -33,3 +36,12 @@ def test_the_corpus_is_varied_and_as_imbalanced_as_real_ones():
         for slot in turn.get("slots", []):
             assert turn["text"][slot["start"] : slot["end"]].strip()
     assert len({r["label"] for r in rows("intents")}) >= 30
+
+
+def test_nothing_that_is_evaluated_stands_in_the_training_dialogues():
+    files = [HOME / f"{name}.jsonl.gz" for name in ("dialogues", "heldout", "intents")]
+    command = [sys.executable, HOME / "overlap.py", *files]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = re.findall(r"^ +(\d+) of +([\d,]+) (.+)$", told, re.MULTILINE)
+    assert [what for *_, what in found] == ["labelled texts", "responses", "templates", "values"]
+    assert all(known == "0" and int(of.replace(",", "")) > 100 for known, of, _ in found)
