@@ -16,9 +16,12 @@ UNKNOWN = "–"
 
 
 def report_comparison(comparison: Comparison, options: CompareOptions, run: Run) -> None:
-    """Write the comparison, say what could not be compared, then check the gate."""
-    from dialtools.eval.compare.outcome import check_gate, records, untested_notes
+    """Say what could not be compared, write the comparison, then check the gate."""
+    from dialtools.eval.compare.outcome import check_gate, records, refuse_nothing, untested_notes
 
+    for note in untested_notes(comparison):
+        run.warn(note)
+    refuse_nothing(comparison)
     write_table(
         grid(comparison),
         lambda: records(comparison),
@@ -27,8 +30,6 @@ def report_comparison(comparison: Comparison, options: CompareOptions, run: Run)
         overwrite=options.overwrite,
         run=run,
     )
-    for note in untested_notes(comparison):
-        run.warn(note)
     if options.fail_if_worse is not None:
         check_gate(comparison, options.fail_if_worse)
 

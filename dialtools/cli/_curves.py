@@ -24,15 +24,10 @@ def report_curves(
 
 
 def draw_curves(rows: list[dict[str, Any]], options: CurveOptions, *, overwrite: bool) -> None:
-    """Draw a line for each run, if a picture is asked for."""
+    """Draw a line for each run and metric, if a picture is asked for."""
     from dialtools.eval.tasks.curve import lines_of
     from dialtools.plots.curve import draw_scores
 
     if options.plot:
-        metric = options.metric or options.metrics[0]
-        draw_scores(
-            lines_of(rows, metric),
-            options.plot,
-            y_label=f"{metric}, percent",
-            overwrite=overwrite,
-        )
+        lines = lines_of(rows, options.metric or options.metrics[:1])
+        draw_scores(lines, options.plot, overwrite=overwrite)

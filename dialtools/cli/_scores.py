@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dialtools.cli._grid import Grid, write_table
@@ -32,11 +35,17 @@ def report(scored: Scored, options: ReportOptions, run: Run) -> None:
     for score in scores:
         score.model = score.model or model
         score.inputs = inputs
-    records = [score.record(each=options.each) for score in scores]
+    each = _goes_to_file(options.output) if options.each is None else options.each
+    records = [score.record(each=each) for score in scores]
     _write(score_grid(scores), records, options, run)
     for note in scored.notes:
         run.warn(note)
     check_gates(gates)
+
+
+def _goes_to_file(output: str) -> bool:
+    """Tell whether scores are kept: in the file that -o names, or the one that stdout is."""
+    return output != "-" or S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)
 
 
 def _write(
@@ -157,7 +166,7 @@ def report_suite(suite: Suite, result: Result, options: SuiteOptions, run: Run) 
     gates = gated(result.scores, options.fail_under)
     write_table(
         suite_grid(suite, result, published=options.published),
-        lambda: records(suite, result, published=options.published, each=options.each),
+        lambda: records(suite, result, published=options.published, each=bool(options.each)),
         output=options.output,
         to="jsonl" if options.json else options.to,
         overwrite=options.overwrite,

@@ -36,8 +36,7 @@ def suite(options: SuiteOptions, run: Run) -> None:
         take_pieces(pieces, run, total=len(places), unit="data sets", resumable=work.kept)
         for place in places:
             if place.missing:
-                files = f"{place.missing}.parquet, .arrow, .jsonl or .npy"
-                run.warn(f"{place.folder}: {place.dataset.name} is missing: no {files}")
+                run.warn(f"{place.folder}: {place.dataset.name} is missing: {place.missing}")
         with finishing(work):
             report_suite(benchmark, task.result_of(benchmark, places, work), options, run)
 

@@ -16,6 +16,7 @@ from dialtools.options import Layer, resolve, specs
 from dialtools.streams.job import Job
 from dialtools.streams.provenance import Inputs, describe
 from dialtools.streams.resume import Piece, Work
+from dialtools.streams.vectors import holds_vectors
 
 SUFFIXES = (
     ".parquet",
@@ -38,7 +39,7 @@ class Place:
     Attributes:
         number: of the data set in its suite.
         files: its embedding files that are there, by their stems.
-        missing: the stem of the first that is not, or "".
+        missing: what of it is not there, or "".
     """
 
     folder: str
@@ -88,16 +89,22 @@ def find_places(suite: Suite, folders: Sequence[str]) -> list[Place]:
 
 
 def _place(folder: str, number: int, dataset: Dataset) -> Place:
-    located = {stem: _locate(folder, stem) for stem in dataset.stems}
-    files = {stem: file for stem, file in located.items() if file is not None}
-    missing = next((stem for stem, file in located.items() if file is None), "")
+    files: dict[str, str] = {}
+    missing = ""
+    for stem in dataset.stems:
+        named = [path for path in _candidates(folder, stem) if path.is_file()]
+        file = next((str(path) for path in named if holds_vectors(str(path))), None)
+        if file is not None:
+            files[stem] = file
+        elif not missing:
+            records = [f"{path.name} holds records, no embeddings" for path in named]
+            missing = records[0] if records else f"no {stem}.parquet, .arrow, .jsonl or .npy"
     return Place(folder, number, dataset, files, missing)
 
 
-def _locate(folder: str, stem: str) -> str | None:
-    """Return the embedding file of that name in a folder, whatever its format."""
-    candidates = (Path(folder) / f"{stem}{suffix}" for suffix in SUFFIXES)
-    return next((str(path) for path in candidates if path.is_file()), None)
+def _candidates(folder: str, stem: str) -> list[Path]:
+    """Return what embedding files of that name may be called."""
+    return [Path(folder) / f"{stem}{suffix}" for suffix in SUFFIXES]
 
 
 def job_of(command: str, options: SuiteOptions, suite: Suite, places: Sequence[Place]) -> Job:

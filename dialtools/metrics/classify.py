@@ -45,6 +45,23 @@ def _share_below(scores_N: np.ndarray, others_M: np.ndarray) -> np.ndarray:
     return (below + not_above) / 2 / max(len(others_M), 1)
 
 
+def precisions(scores_N: np.ndarray, positive_N: np.ndarray) -> np.ndarray:
+    """Return (N,) the share of positives among the rows that score no lower than a positive.
+
+    NaN for the others. The mean is the average precision, scikit-learn's area under the curve of
+    precision over recall.
+    """
+    shares_N = np.full(len(scores_N), np.nan)
+    found = scores_N[positive_N]
+    shares_N[positive_N] = _not_below(found, found) / np.maximum(_not_below(found, scores_N), 1)
+    return shares_N
+
+
+def _not_below(scores_N: np.ndarray, others_M: np.ndarray) -> np.ndarray:
+    """Return (N,) how many of the others each score finds at its own height or above."""
+    return len(others_M) - np.searchsorted(np.sort(others_M), scores_N, "left")
+
+
 def false_alarms_at_recall(
     scores_N: np.ndarray, positive_N: np.ndarray, recall: float = 0.95
 ) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dialtools.plots.figure import picture, plain
 
+DASHES = ("-", "--", ":", "-.")
 POINTS = 400
 """Places at which a curve of shares is drawn: smooth at the width of a page."""
 
@@ -47,31 +48,36 @@ def draw_shares(
 
 
 def draw_scores(
-    runs: Mapping[str, np.ndarray], path: str, *, y_label: str, overwrite: bool = False
+    scores: Mapping[tuple[str, str], np.ndarray], path: str, *, overwrite: bool = False
 ) -> None:
-    """Draw a line for each run: its scores over the steps of training, and their 95 % interval.
+    """Draw scores over the steps of training: a colour for each run, a dash for each metric.
 
     Args:
-        runs: for each name (K, 4) rows of step, score, low, high; NaN where there is no interval.
+        scores: for each run and metric (K, 4) rows of step, score, low, high, in percent; NaN
+            where there is no interval.
         path: a .png, .svg or .pdf file, written whole or not at all.
 
     Raises:
         MissingExtra: without matplotlib.
     """
-    with picture(path, texts=[*runs, y_label], size=(6.4, 4.2), overwrite=overwrite) as axes:
+    runs, metrics = ([*dict.fromkeys(part)] for part in zip(*scores, strict=True))
+    names = [f"{run}, {metric}" if len(metrics) > 1 else run for run, metric in scores]
+    y_label = f"{metrics[0]}, percent" if len(metrics) == 1 else "percent"
+    with picture(path, texts=[*names, y_label], size=(6.4, 4.2), overwrite=overwrite) as axes:
         from matplotlib.ticker import MaxNLocator
 
         lines = []
-        for i, points_K4 in enumerate(runs.values()):
+        for (run, metric), points_K4 in scores.items():
             step, score, low, high = points_K4.T
-            color = f"C{i % 10}"  # matplotlib's ten, again and again
+            color = f"C{runs.index(run) % 10}"  # matplotlib's ten, again and again
+            dash = DASHES[metrics.index(metric) % len(DASHES)]
             lines += axes.plot(
-                step, score, marker="o", markersize=3.5, linewidth=1.6, color=color, zorder=2
+                step, score, dash, marker="o", markersize=3.5, linewidth=1.6, color=color, zorder=2
             )
             axes.fill_between(step, low, high, color=color, alpha=0.15, linewidth=0, zorder=1)
         axes.set(xlabel="steps", ylabel=y_label)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        _finish(axes, lines, runs)
+        _finish(axes, lines, names)
 
 
 def _places(x_K: np.ndarray, mark: float) -> np.ndarray:

@@ -248,6 +248,24 @@ def embedding_parts(paths: Sequence[str]) -> Iterator[Embeddings]:
                     yield _of_chunks([chunk], kind, chunk.name)
 
 
+def holds_vectors(path: str) -> bool:
+    """Tell whether a file is one of embeddings, not of other records; reads its first chunk.
+
+    One without rows may be.
+
+    Raises:
+        DataError: if it cannot be read.
+    """
+    with _opened(path) as (stream, kind):
+        chunk = None if FORMATS[kind].vectors else next(chunks_of(stream, path, kind), None)
+        if chunk is None:
+            return True
+        names = chunk.data.schema.names if chunk.columnar else None
+        if names is None:
+            names = next((list(record) for _, record in records(chunk, Policy())), [SUFFIX])
+    return any(name.endswith(SUFFIX) for name in names)
+
+
 def _joined(parts: Sequence[Embeddings]) -> Embeddings:
     first = parts[0]
     for part in parts[1:]:

@@ -145,9 +145,26 @@ def test_groups_that_are_none_are_refused(command: Command, tmp_path: Path, grou
 
 
 def test_a_gate_with_nothing_to_judge_does_not_pass(command: Command, tmp_path: Path):
-    files = [scores(tmp_path / f"{name}.jsonl", record(GOOD, dataset=name)) for name in "ab"]
-    assert "--name gives a data set its name" in command("compare", *files).stderr
-    assert "no score to judge" in command("compare", "--fail-if-worse", 1, *files, code=1).stderr
+    bare = {"items": {}, "each": [1]}
+    files = [scores(tmp_path / f"{name}.jsonl", record(GOOD, dataset=name) | bare) for name in "ab"]
+    said = command("compare", *files, "-o", tmp_path / "none.jsonl", code=1).stderr
+    assert "nothing to compare" in said and "--name gives a data set its name" in said
+    assert not (tmp_path / "none.jsonl").exists()
+    assert "nothing to compare" in command("compare", "--fail-if-worse", 1, *files, code=1).stderr
+
+
+def test_a_data_set_is_the_baselines_that_has_the_same_items_whatever_its_file_is_called(
+    compare, command: Command, tmp_path: Path
+):
+    one, two = {"text": "aaaa"}, {"text": "bbbb"}
+    base = [record(BAD, dataset="x/one.parquet", items=one), record(BAD, dataset="two", items=two)]
+    other = [record(GOOD, dataset="e16.parquet", items=two), record(BAD, dataset="e", items=one)]
+    files = scores(tmp_path / "a.jsonl", *base), scores(tmp_path / "b.jsonl", *other)
+    found = {r["dataset"]: r["difference"] for r in compare(*files)}
+    assert found == {"one": 0, "two": pytest.approx(100 * np.subtract(GOOD, BAD).mean())}
+    twins = scores(tmp_path / "c.jsonl", *(record(BAD, dataset=d, items=one) for d in ("p", "q")))
+    said = command("compare", tmp_path / "a.jsonl", twins, code=1).stderr
+    assert "does not have it" in said, "which of two is meant is not guessed"
 
 
 def test_equal_models_do_not_differ(compare, tmp_path: Path):

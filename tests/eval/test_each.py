@@ -73,7 +73,7 @@ def asked(labelled: Path) -> dict[str, list[object]]:
         "intent": ["intent", labelled, "--runs", 3, "--shots", "1,2"],
         "intent logreg": ["intent", labelled, "--runs", 3, "--method", "logreg"],
         "intent knn": ["intent", labelled, "--method", "knn"],
-        "oos": ["oos", labelled, "--runs", 3, "--shots", "1"],
+        "oos": ["oos", labelled, "--runs", 3, "--shots", "1", "--each"],
         "select": ["select", select, "--candidates", 8],
         "act": ["act", relabelled(labelled, "acts.jsonl", with_acts), *QUICK],
         "infer": ["infer", labelled, *QUICK],

@@ -176,6 +176,9 @@ def test_what_mteb_does_otherwise_is_refused_with_a_line(
 
 def test_a_data_set_of_another_name_can_be_said_to_be_a_task(command: Command, tmp_path: Path):
     path = file(tmp_path / "s.jsonl", banking(dataset="mine"))
+    wrong = ("--task", "mime=Banking77Classification")
+    refused = command("mteb", path, "-o", tmp_path / "results", *wrong, code=2).stderr
+    assert "--task: no score is of data set 'mime'" in refused and "did you mean mine?" in refused
     command("mteb", path, "-o", tmp_path / "results", "--task", "mine=Banking77Classification")
     assert (
         "did you mean Banking77Classification"

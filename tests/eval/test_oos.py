@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from oracles.evaluation import auroc, false_positive_rate, four_metrics, out_of_scope, prototypes
 from score_files import Evaluate, Toy, halves, score, unit, write
+from sklearn.metrics import average_precision_score
 
 from dialtools.eval.tasks.oos import Verdict, at_threshold, chosen_threshold
+from dialtools.metrics.classify import precisions
 
 THRESHOLDS = {"mean-std": -1, "mean": 0, "mean+std": 1}
 
@@ -68,7 +70,7 @@ def test_the_four_metrics_are_the_slow_transcription_of_the_reference(
     )
 
 
-def test_auroc_and_fpr_need_no_threshold(evaluate: Evaluate, tmp_path: Path):
+def test_auroc_aupr_and_fpr_need_no_threshold(evaluate: Evaluate, tmp_path: Path):
     # in scope: axes 0 and 1; out of scope: axis 2 in training and axis 3 in the test, like nothing
     # known.
     # The last text is in scope, yet on axis 3 too: 2 x 3 of the 2 x 4 pairs (out, in) are in order
@@ -86,6 +88,8 @@ def test_auroc_and_fpr_need_no_threshold(evaluate: Evaluate, tmp_path: Path):
         == pytest.approx(100 * auroc(out, inside))
         == 87.5
     )
+    # both of the texts out of scope are found at the height of three: precision 2/3 of each
+    assert score(records, "aupr", "1-shot raw")["value"] == pytest.approx(100 * 2 / 3)
     rate = false_positive_rate(out, inside)
     assert (
         score(records, "fpr-at-95-recall", "1-shot raw")["value"] == pytest.approx(100 * rate) == 25
@@ -147,6 +151,29 @@ def test_a_score_at_the_threshold_is_out_of_scope():
     assert found["oos-accuracy"].tolist() == [0, 1, 1, 0]
     np.testing.assert_array_equal(found["in-accuracy"], [0, 1, np.nan, np.nan])
     np.testing.assert_array_equal(found["oos-recall"], [np.nan, np.nan, 1, 0])
+
+
+def test_the_area_under_precision_and_recall_is_that_of_scikit_learn():
+    draw = np.random.default_rng(3)
+    scores, out = draw.integers(0, 20, 200).astype(float), draw.random(200) < 0.3
+    assert np.nanmean(precisions(scores, out)) == pytest.approx(
+        average_precision_score(out, scores)
+    )
+    assert np.isnan(precisions(scores, out)[~out]).all()
+
+
+def test_items_go_into_a_file_and_elsewhere_on_request(
+    command, files: tuple[Path, Path], tmp_path: Path
+):
+    ask = ("oos", *halves(files), "--shots", "1", "--runs", 1)
+    command(*ask, "-o", tmp_path / "file.jsonl")
+    in_file, piped, asked = (
+        (tmp_path / "file.jsonl").read_text(),
+        command(*ask).stdout,
+        command(*ask, "--each").stdout,
+    )
+    assert asked == in_file and '"each"' in asked
+    assert '"each"' not in piped and len(piped) < len(asked)
 
 
 def test_the_chosen_threshold_is_the_best_of_200_quantiles():

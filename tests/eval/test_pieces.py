@@ -21,12 +21,13 @@ from dialtools.eval.options.curve import CurveOptions
 from dialtools.eval.options.entail import EntailOptions
 from dialtools.eval.options.infer import InferOptions
 from dialtools.eval.options.intent import IntentOptions
+from dialtools.eval.options.oos import OosOptions
 from dialtools.eval.options.space import SpaceOptions
 from dialtools.eval.options.sts import StsOptions
 from dialtools.eval.rows import Parts, groups, hold_out, rows_by_part
 from dialtools.eval.score import Score, check_gates, gated, of_queries, of_runs, shares
 from dialtools.eval.suite import AVERAGE, Dataset, Row, Suite
-from dialtools.eval.tasks import curve, logreg, mixed, prepared, space
+from dialtools.eval.tasks import curve, logreg, mixed, oos, prepared, space
 from dialtools.eval.tasks.act import indicators
 from dialtools.eval.tasks.entail import triplets
 from dialtools.eval.tasks.infer import accuracy, classes, short_enough
@@ -258,6 +259,26 @@ def test_only_what_some_run_trains_on_is_embedded_and_all_test_rows(intents):
     assert task.test_labels == ["z", "x", "y", "z"]
 
 
+def test_what_is_out_of_scope_is_told_on_the_way_as_by_the_task(intents, tmp_path: Path):
+    rows, options = intents
+    options = replace(options, intent=None, oos=options.intent)
+    (task,) = prepared.prepare(options)
+    assert task.names == ["x", "y", "z", "oos"]
+    vectors = np.random.default_rng(0).normal(size=(len(rows), 4))
+    place = {row["text"]: i for i, row in enumerate(rows)}
+    own = vectors[[place[record["text"]] for _, record in task.records]]
+    found = {f"{s.setting} {s.metric}": s.values for s in task.scores({"text": own})}
+    assert sorted(found) == sorted(options.metrics)
+
+    embedded = tmp_path / "oos.jsonl"
+    lines = ({**row, "embedding": vectors[i].tolist()} for i, row in enumerate(rows))
+    embedded.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    names = {"label": "intent", "split": "part", "test_split": "held"}
+    asked = OosOptions(inputs=(str(embedded),), shots=(1, 2), runs=2, seed=3, **names)
+    whole = {f"{s.setting} {s.metric}": s.values for s in oos.evaluate(asked).scores}
+    assert found == {name: pytest.approx(whole[name]) for name in found}
+
+
 def test_labels_and_splits_that_are_not_there_are_said(intents):
     rows, options = intents
     for change, says in (
@@ -311,12 +332,15 @@ def test_points_of_runs_as_lines_of_a_table_and_of_a_picture():
         ["a", "2,000", "8.00", "51.50"],
         ["b", "10", "2.00", "1.00"],
     ]
-    lines = curve.lines_of(rows, "mrr")
+    lines = curve.lines_of(rows, ["mrr", "1-shot accuracy"])
+    nothing = [np.nan, np.nan]
     np.testing.assert_equal(
         lines,
         {
-            "a": np.array([[10, 50.256, 40, 60], [2000, 51.5, np.nan, np.nan]]),
-            "b": np.array([[10, 1, np.nan, np.nan]]),
+            ("a", "mrr"): np.array([[10, 50.256, 40, 60], [2000, 51.5, *nothing]]),
+            ("a", "1-shot accuracy"): np.array([[10, 7, *nothing], [2000, 8, *nothing]]),
+            ("b", "mrr"): np.array([[10, 1, *nothing]]),
+            ("b", "1-shot accuracy"): np.array([[10, 2, *nothing]]),
         },
     )
 

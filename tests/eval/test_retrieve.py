@@ -38,6 +38,31 @@ def test_map_and_mrr_over_given_lists(evaluate: Evaluate, tmp_path: Path):
     assert score(records, "map")["chance"] == pytest.approx(100 * (two_of_three + one_of_three) / 2)
 
 
+def test_of_the_nearest_rows_those_of_the_same_label_are_counted_the_row_itself_among_them(
+    evaluate: Evaluate, tmp_path: Path
+):
+    rows = [{"label": label} for label in ("a", "a", "b", "b", None)]
+    path = write(tmp_path / "near.jsonl", rows, embedding=FAN)
+    records = evaluate("retrieve", "--lists", "nearest", "--neighbours", "1,2,3,9", path)
+    found = {r["metric"]: r for r in records}
+    assert list(found) == ["same-of-1", "same-of-2", "same-of-3"]
+    # of two: rows 0 and 1 find each other, row 2 row 1 (the lower of two as near), row 3 row 2
+    assert found["same-of-2"]["each"] == [1, 1, 0.5, 1] and found["same-of-2"]["n"] == 4
+    # of three: row 3 finds 2 and the row without a label, row 2 its neighbours 1 and 3
+    assert found["same-of-3"]["value"] == pytest.approx(100 * np.mean([2, 2, 2, 2]) / 3)
+    assert found["same-of-3"]["chance"] == pytest.approx(100 * (1 + 2 * 1 / 4) / 3)
+
+
+def test_rows_of_one_text_tie_though_their_vectors_differ_by_a_rounding(
+    evaluate: Evaluate, tmp_path: Path
+):
+    rows = [{"text": text} for text in ("ask", "yes", "yes", "no")]
+    rows[0] |= {"positives": [1], "negatives": [2, 3]}
+    vectors = np.array([[1, 0], [0.6, 0.8], [0.6 + 1e-7, 0.8], [0, 1]])
+    records = evaluate("retrieve", write(tmp_path / "t.jsonl", rows, embedding=vectors))
+    assert score(records, "mrr")["value"] == 75, "first or second, each as likely"
+
+
 def test_ids_are_row_numbers_from_0_within_their_split(evaluate: Evaluate, tmp_path: Path):
     """Trap 36."""
     rows = [

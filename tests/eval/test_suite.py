@@ -154,6 +154,18 @@ def test_two_folders_of_a_suite_can_be_compared(
     assert not any("each" in r for r in evaluate("suite", "-q", "--no-each", mine, *folders))
 
 
+def test_a_file_of_records_is_no_file_of_embeddings(
+    command: Command, mine: Path, folders: tuple[Path, Path], tmp_path: Path
+):
+    """Records lie beside what dial-embed made of them, or where it made nothing yet."""
+    shutil.copy(folders[0] / "one.jsonl", tmp_path / "one.jsonl.gz")
+    (tmp_path / "one.jsonl").write_text('{"text": "hello", "label": "greet"}\n' * 3)
+    (tmp_path / "two.jsonl").write_text('{"text": "hello", "label": "greet"}\n' * 3)
+    done = command("suite", "--task", "infer", mine, tmp_path, "--json")
+    assert "Two is missing: two.jsonl holds records, no embeddings" in done.stderr
+    assert [json.loads(line)["dataset"] for line in done.stdout.splitlines()] == ["One"]
+
+
 def test_what_a_folder_lacks_is_named(
     command: Command, mine: Path, folders: tuple[Path, Path], tmp_path: Path
 ):

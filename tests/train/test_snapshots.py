@@ -137,6 +137,10 @@ def test_a_point_has_the_scores_of_its_snapshots_embedding_files(
     }
     assert found == pytest.approx(expected)
     assert "1-shot accuracy, percent" in (tmp_path / "c.svg").read_text()
+    several = ("--metric", "1-shot accuracy,mrr", "--plot", tmp_path / "two.svg", "--resume")
+    curve(*OPTIONS, "--intent", labelled, "--select", pairs, model, *files[:2], *several)
+    drawn = (tmp_path / "two.svg").read_text()
+    assert "model, 1-shot accuracy" in drawn and "model, mrr" in drawn
 
 
 @pytest.fixture

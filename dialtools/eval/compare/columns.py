@@ -10,10 +10,11 @@ from __future__ import annotations
 import glob
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from dialtools.errors import ConfigError, DataError, nearest
 from dialtools.eval import each
+from dialtools.eval.compare.names import Column, Seed, with_names_of_the_first
 from dialtools.eval.options.compare import CompareOptions
 from dialtools.eval.suite import Row
 from dialtools.streams.chunks import read_records
@@ -23,17 +24,6 @@ SCORES = "dialtools.score/"
 KINDS: dict[type, str] = {list: "a list", dict: "an object"}
 LISTS: dict[str, tuple[type, ...]] = {"each": (list, dict), "items": (dict,), "groups": (list,)}
 """Fields of a record that hold more than one thing, and what they may be."""
-
-
-class Seed(NamedTuple):
-    """One measurement: a score record, what it is of, and where it stands."""
-
-    where: Any
-    row: Row
-    record: dict[str, Any]
-
-
-Column = dict[Row, list[Seed]]
 
 
 def columns_of(options: CompareOptions) -> tuple[dict[str, Column], int]:
@@ -55,7 +45,7 @@ def columns_of(options: CompareOptions) -> tuple[dict[str, Column], int]:
             "one model: nothing to compare it with",
             hint="name two score files or more, the baseline first",
         )
-    return table.columns_from(baseline), table.published
+    return with_names_of_the_first(table.columns_from(baseline)), table.published
 
 
 class _Table:

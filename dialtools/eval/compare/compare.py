@@ -108,7 +108,7 @@ def _pairing(seeds: Sequence[Seed]) -> Pairing:
     if any(not seed.record.get("each") for seed in seeds):
         return Pairing(
             comparable=True,
-            why="nothing is known of its items (dial-eval without --no-each keeps that)",
+            why="nothing is known of its items (dial-eval --each keeps that)",
         )
     if None in apart:
         return Pairing(comparable=True, why="nothing tells which its test items are")

@@ -25,11 +25,13 @@ NOT_KNOWN_HERE = (
     "release_date",
     "languages",
     "n_parameters",
+    "memory_usage_mb",
     "max_tokens",
     "embed_dim",
     "license",
     "open_weights",
     "public_training_code",
+    "public_training_data",
     "reference",
     "use_instructions",
     "training_datasets",
@@ -52,12 +54,15 @@ def evaluate(options: MtebOptions) -> Export:
     """Return the result files that the scores make, `model_meta.json` among them.
 
     Raises:
+        ConfigError: if --task names a data set or a task that is not there.
         DataError: if none of the scores is MTEB's, or they are of several models.
     """
     named = _named(options)
     by_dataset: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for seed in read_scores(options.inputs):
         by_dataset.setdefault((seed.row.task, seed.row.dataset), []).append(seed.record)
+
+    _check_named(named, [dataset for _, dataset in by_dataset])
 
     export = Export()
     models: dict[str, None] = {}
@@ -107,6 +112,15 @@ def _named(options: MtebOptions) -> dict[str, str]:
             )
         named[dataset] = name
     return named
+
+
+def _check_named(named: Mapping[str, str], datasets: Sequence[str]) -> None:
+    """Raise ConfigError for a data set of --task that no score is of."""
+    known = list(dict.fromkeys(datasets))
+    for dataset in named:
+        if dataset not in known:
+            hint = nearest(dataset, known) or f"there are {', '.join(known) or 'none'}"
+            raise ConfigError(f"--task: no score is of data set {dataset!r}", hint=hint)
 
 
 def _mteb_name(task: str, dataset: str, named: Mapping[str, str]) -> str:

@@ -20,18 +20,23 @@ SHOWN = 3
 """Scores that a message names before it counts."""
 
 
+def refuse_nothing(comparison: Comparison) -> None:
+    """Refuse a comparison of nothing, which no gate may take for good.
+
+    Raises:
+        DataError: if no score could be compared.
+    """
+    if not comparison.differences:
+        message = "nothing to compare: no score of the baseline is in another column, of its items"
+        raise DataError(message, hint=ALIKE)
+
+
 def check_gate(comparison: Comparison, points: float) -> None:
     """Compare with --fail-if-worse.
 
     Raises:
         GateError: naming the score that is furthest below the baseline's, if by more than `points`.
-        DataError: if no score could be compared, which no gate may take for good.
     """
-    if not comparison.differences:
-        raise DataError(
-            "--fail-if-worse has no score to judge: none is in the baseline and in another column",
-            hint=ALIKE,
-        )
     (row, name), worst = max(comparison.differences.items(), key=lambda pair: pair[1].gap)
     if worst.gap > points:
         fails = sum(difference.gap > points for difference in comparison.differences.values())
@@ -48,8 +53,6 @@ def untested_notes(comparison: Comparison) -> Iterator[str]:
         scores = list(dict.fromkeys(map(in_words, rows)))
         more = f" and {len(scores) - SHOWN} more" if len(scores) > SHOWN else ""
         yield f"not tested: {', '.join(scores[:SHOWN])}{more}: {name}: {why}"
-    if not comparison.differences:
-        yield ALIKE
     if comparison.published:
         count = counted(comparison.published, "published number")
         yield f"{count} left out: nothing is known of their items"

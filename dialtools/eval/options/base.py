@@ -38,7 +38,7 @@ class ScoreOptions(RunOptions):
         shown="when stdout is no terminal",
         how=True,
     )
-    each: bool = option(
+    each: bool | None = option(
         True, group="Output", help="keep what every test item adds, for dial-eval compare"
     )
     overwrite: bool = option(False, group="Output", help="replace an output that exists", how=True)

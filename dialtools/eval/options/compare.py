@@ -9,19 +9,21 @@
 
 Which differences would be there again with other test items? Reads score
 records as the tasks and suites write them with -o; scores of the same task,
-data set (--name, else the name of its file), setting and metric are compared
-with the baseline's, item by item; turns of one dialogue (--group), and
-queries that share a block of candidates, stay together. Intervals are of a
-paired bootstrap of the test items. p-values are of a paired permutation test
-(the two models are swapped at random on each item) for scores that are means
-over items, and of the bootstrap for F1, correlations and areas; they are
-corrected for all tests of the table. Of several seeds the mean counts, with
-its standard deviation beside. What the test items say is of these items: few-
-shot examples and thresholds stay as they were drawn. For FPR, uniformity and
-alignment lower is better.
+data set, setting and metric are compared with the baseline's, item by item. A
+data set is the baseline's that has the same items, whatever its file is
+called; where items do not tell, the one of its name (--name, else that of its
+file). Turns of one dialogue (--group), and queries that share a block of
+candidates, stay together. Intervals are of a paired bootstrap of the test
+items. p-values are of a paired permutation test (the two models are swapped at
+random on each item) for scores that are means over items, and of the bootstrap
+for F1, correlations and areas; they are corrected for all tests of the table.
+Of several seeds the mean counts, with its standard deviation beside. What the
+test items say is of these items: few-shot examples and thresholds stay as they
+were drawn. For FPR, uniformity and alignment lower is better.
 
-What has other test items, or kept none, is named and not tested.
---fail-if-worse looks at the difference alone.
+What has other test items, or kept none, is named and not tested; where no
+score can be compared, it ends in an error. --fail-if-worse looks at the
+difference alone.
 """
 
 from __future__ import annotations

@@ -3,14 +3,16 @@
   dial-eval curve --intent tickets.jsonl run/
   dial-eval curve --intent tickets.jsonl --select pairs.jsonl \\
     --plot curve.svg -o curve.jsonl run/
+  dial-eval curve --oos tickets.jsonl --metric "1-shot auroc,5-shot auroc" \
+    --plot curve.svg run/
   dial-eval curve --intent tickets.jsonl --shots 5 \\
     --metric "5-shot accuracy" --plot curve.png run/ other/
 
 A run is a model directory whose training kept snapshots (dial-train
 --snapshot-every), or the MODEL.partial of one that still goes on. Each
-snapshot embeds the records that are needed and is scored as `dial-eval intent`
-and `dial-eval select` score embedding files; the picture has a line for each
-run, of one metric, with its interval. With -o FILE each finished point is kept
+snapshot embeds the records that are needed and is scored as `dial-eval intent`,
+`oos` and `select` score embedding files; the picture has a line for each run
+and each --metric, with its interval. With -o FILE each finished point is kept
 in FILE.partial, and --resume scores the others only.
 """
 
@@ -21,9 +23,11 @@ from dataclasses import dataclass
 from dialtools.encoder.options import PieceOptions
 from dialtools.errors import ConfigError, nearest
 from dialtools.options import RunOptions, argument, option
-from dialtools.values import at_least, int_list, number_of_runs, picture
+from dialtools.values import at_least, int_list, name_list, number_of_runs, picture
 
 SELECT_METRICS = ("top-1", "top-3", "top-5", "top-10", "mrr")
+SCOPE_METRICS = ("mean-std average", "mean average", "auroc", "aupr")
+"""Of telling what is out of scope, those that a curve has: the means of DSE's four, and areas."""
 
 
 @dataclass
@@ -34,24 +38,30 @@ class CurveOptions(PieceOptions, RunOptions):
     intent: str | None = option(
         None, metavar="FILE", help="labelled records with a split: few-shot intents by prototypes"
     )
+    oos: str | None = option(
+        None, metavar="FILE", help="labelled records with a split, some of them out of scope"
+    )
     select: str | None = option(
         None, metavar="FILE", help="pairs: the response among those of consecutive rows"
     )
     shots: tuple[int, ...] = option(
-        (1, 5), metavar="N[,N...]", parse=int_list, help="intent: examples a class"
+        (1, 5), metavar="N[,N...]", parse=int_list, help="intent, oos: examples a class"
     )
     runs: int = option(
         10,
         metavar="N",
         parse=number_of_runs,
-        help="intent: runs, each with examples drawn anew (seeds seed, seed+1, ...)",
+        help="intent, oos: runs, each with examples drawn anew (seeds seed, seed+1, ...)",
     )
     without: str | None = option(
         None, metavar="LABEL", help="intent: leave out rows of this label, e.g. oos"
     )
-    label: str = option("label", metavar="NAME", help="intent: field of the labels")
-    split: str = option("split", metavar="NAME", help="intent: field that tells train from test")
-    test_split: str = option("test", metavar="NAME", help="intent: its value for test rows")
+    oos_label: str = option("oos", metavar="LABEL", help="oos: label of what is out of scope")
+    label: str = option("label", metavar="NAME", help="intent, oos: field of the labels")
+    split: str = option(
+        "split", metavar="NAME", help="intent, oos: field that tells train from test"
+    )
+    test_split: str = option("test", metavar="NAME", help="intent, oos: its value for test rows")
     candidates: int = option(100, metavar="N", parse=at_least(2), help="select: candidates a query")
     max_length: int | None = option(
         None, metavar="N", parse=at_least(4), help="tokens of a text at most", shown="the model's"
@@ -64,11 +74,12 @@ class CurveOptions(PieceOptions, RunOptions):
         help="draw the curves (.png, .svg, .pdf)",
         how=True,
     )
-    metric: str | None = option(
-        None,
-        metavar="NAME",
+    metric: tuple[str, ...] = option(
+        (),
+        metavar="NAMES",
+        parse=name_list,
         group="Output",
-        help="which score to draw, e.g. '5-shot accuracy' or top-1",
+        help="which scores to draw, e.g. '1-shot accuracy,5-shot accuracy' or top-1",
         shown="the first",
         how=True,
     )
@@ -100,17 +111,21 @@ class CurveOptions(PieceOptions, RunOptions):
             return
         if not self.inputs:
             raise ConfigError("name a run", hint="a model directory of dial-train --snapshot-every")
-        if not (self.intent or self.select):
-            raise ConfigError("nothing to score", hint="--intent FILE, --select FILE, or both")
+        if not (self.intent or self.oos or self.select):
+            hint = "--intent FILE, --oos FILE, --select FILE, or several"
+            raise ConfigError("nothing to score", hint=hint)
         known = self.metrics
-        if self.metric and self.metric not in known:
-            raise ConfigError(
-                f"--metric: no {self.metric!r}",
-                hint=nearest(self.metric, known) or f"choose from {', '.join(known)}",
-            )
+        for name in self.metric:
+            if name not in known:
+                hint = nearest(name, known) or f"choose from {', '.join(known)}"
+                raise ConfigError(f"--metric: no {name!r}", hint=hint)
 
     @property
     def metrics(self) -> list[str]:
         """The names of the scores, in order."""
-        intent = [f"{shots}-shot accuracy" for shots in self.shots] if self.intent else []
-        return [*intent, *(SELECT_METRICS if self.select else ())]
+        of_shots = [
+            *(["accuracy"] if self.intent else ()),
+            *(SCOPE_METRICS if self.oos else ()),
+        ]
+        few = [f"{shots}-shot {name}" for name in of_shots for shots in self.shots]
+        return [*few, *(SELECT_METRICS if self.select else ())]

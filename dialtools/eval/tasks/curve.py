@@ -92,7 +92,7 @@ def job_of(command: str, options: CurveOptions, points: Sequence[Point], precisi
     Args:
         precision: what `auto` came to.
     """
-    files = [path for path in (options.intent, options.select) if path]
+    files = [path for path in (options.intent, options.oos, options.select) if path]
     facts = {"precision": precision, "snapshots": [point.key for point in points]}
     return Job(command, options, Inputs(files), facts=facts, pieces=("snapshots",))
 
@@ -137,7 +137,7 @@ class Curve:
 
 def title(row: Row) -> str:
     """Return what tells a score from the others of its snapshot."""
-    return f"{row['setting']} {row['metric']}" if row["task"] == "intent" else row["metric"]
+    return row["metric"] if row["task"] == "select" else f"{row['setting']} {row['metric']}"
 
 
 def table_rows(rows: Sequence[Row], metrics: Sequence[str]) -> list[list[str]]:
@@ -151,14 +151,18 @@ def table_rows(rows: Sequence[Row], metrics: Sequence[str]) -> list[list[str]]:
     ]
 
 
-def lines_of(rows: Sequence[Row], metric: str) -> dict[str, np.ndarray]:
-    """Return for each run (K, 4) rows of step, value, low, high; NaN where there is no interval."""
-    lines: dict[str, list[list[float]]] = {}
+def lines_of(rows: Sequence[Row], metrics: Sequence[str]) -> dict[tuple[str, str], np.ndarray]:
+    """Return for each run and metric (K, 4) rows of step, value, low, high.
+
+    NaN where there is no interval.
+    """
+    lines: dict[tuple[str, str], list[list[float]]] = {}
     for row in rows:
-        if title(row) == metric:
+        if (metric := title(row)) in metrics:
             bounds = [row.get(name, float("nan")) for name in ("low", "high")]
-            lines.setdefault(row["run"], []).append([row["step"], row["value"], *bounds])
-    return {name: np.asarray(points, float) for name, points in lines.items()}
+            points = lines.setdefault((row["run"], metric), [])
+            points.append([row["step"], row["value"], *bounds])
+    return {line: np.asarray(points, float) for line, points in lines.items()}
 
 
 def read_rows(path: str) -> list[Row]:

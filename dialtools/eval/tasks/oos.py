@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,12 @@ from dialtools.eval.labelled import Labelled, labelled_rows
 from dialtools.eval.options.oos import OosOptions
 from dialtools.eval.rows import read_parts
 from dialtools.eval.score import Each, Score, Scored, of_runs, shares
-from dialtools.metrics.classify import false_alarms_at_recall, placements, prototypes
+from dialtools.metrics.classify import (
+    false_alarms_at_recall,
+    placements,
+    precisions,
+    prototypes,
+)
 
 THRESHOLDS = {"mean-std": -1.0, "mean": 0.0, "mean+std": 1.0}
 """Standard deviations of the test scores above their mean."""
@@ -24,9 +30,9 @@ Shares = np.ndarray | dict[str, np.ndarray]
 
 
 def evaluate(options: OosOptions) -> Scored:
-    """Return DSE's four metrics and their mean at each threshold, AUROC, and FPR at 95 % recall.
+    """Return DSE's four metrics and their mean at each threshold, and numbers that need none.
 
-    In percent.
+    AUROC, AUPR and FPR at 95 % recall; in percent.
     """
     episodes = Episodes(options)
     parts = read_parts(options)
@@ -34,7 +40,7 @@ def evaluate(options: OosOptions) -> Scored:
     validation = labelled_rows(parts.validation, options.label) if len(parts.validation) else None
     for part, name in ((train, "training"), (test, "test"), (validation, "validation")):
         if part is not None:
-            _check_both_kinds(part, name, options.oos_label)
+            check_both_kinds(part.labels, name, options.oos_label)
     names = [*sorted(set(train.labels) - {options.oos_label}), options.oos_label]
     facts = {
         "task": "oos",
@@ -48,23 +54,23 @@ def evaluate(options: OosOptions) -> Scored:
     for shots in options.shots:
         drawn = episodes.take(train.labels, shots)
         runs = [one_run(train, test, validation, names, episode.train) for episode in drawn]
-        scores += _scores_of_runs(runs, f"{shots}-shot", facts)
+        scores += scores_of_runs(runs, f"{shots}-shot", facts)
     episodes.export()
     sanity.check(scores, parts.train, parts.test, train.labels, test.labels)
     return Scored(scores, parts.train.metadata, [sanity.note_on_rows(scores[0].data)])
 
 
-def _check_both_kinds(part: Labelled, name: str, oos_label: str) -> None:
+def check_both_kinds(labels: Sequence[str], name: str, oos_label: str) -> None:
     """Raise DataError unless some rows of a part are out of scope, and some are not."""
-    out = sum(label == oos_label for label in part.labels)
+    out = sum(label == oos_label for label in labels)
     if not out:
         hint = "name the label with --oos-label"
         raise DataError(f"no {name} row is labelled {oos_label!r}", hint=hint)
-    if out == len(part.labels):
+    if out == len(labels):
         raise DataError(f"every {name} row is labelled {oos_label!r}: none is in scope")
 
 
-def _scores_of_runs(
+def scores_of_runs(
     runs: list[dict[tuple[str, str], Shares]], setting: str, facts: dict[str, Any]
 ) -> list[Score]:
     """Return the scores of each threshold, or of none."""
@@ -114,6 +120,7 @@ def one_run(
             "placement": placements(-verdict.best, out_N),
             "out": out_N,
         }
+        figures[kind.strip(), "aupr"] = precisions(-verdict.best, out_N)
         alarms_N = false_alarms_at_recall(-verdict.best, out_N)
         figures[kind.strip(), "fpr-at-95-recall"] = np.where(out_N, np.nan, alarms_N)
     return figures

@@ -6,8 +6,8 @@ N records, D dimensions, R runs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from dialtools.corpora.splits import rows_by_split, rows_of_split
 from dialtools.corpora.turns import Record, field_of
 from dialtools.errors import DataError
 from dialtools.eval.labelled import Labelled
-from dialtools.eval.options.curve import CurveOptions
+from dialtools.eval.options.curve import SCOPE_METRICS, CurveOptions
 from dialtools.eval.options.select import SelectOptions
 from dialtools.eval.score import Score, of_runs, shares
-from dialtools.eval.tasks import select
+from dialtools.eval.tasks import oos, select
 from dialtools.eval.tasks.intent import prototype_hits
 from dialtools.metrics.episodes import sample
 from dialtools.metrics.space import unit
@@ -62,14 +62,16 @@ def prepare(options: CurveOptions) -> list[Prepared]:
     tasks: list[Prepared] = []
     if options.intent:
         tasks.append(prepare_intents(options.intent, options))
+    if options.oos:
+        tasks.append(prepare_scopes(options.oos, options))
     if options.select:
         tasks.append(prepare_selections(options.select, options))
     return tasks
 
 
 @dataclass(frozen=True)
-class Intents:
-    """Few-shot intents by prototypes, as `dial-eval intent` has them.
+class Drawn:
+    """Labelled records, some of which each run sees.
 
     Attributes:
         records: those that some episode trains on, then those to be tested on.
@@ -87,12 +89,25 @@ class Intents:
     episodes: dict[int, list[np.ndarray]]
     fields: tuple[str, ...] = ("text",)
 
-    def scores(self, vectors: Mapping[str, np.ndarray]) -> list[Score]:
-        """Return the accuracy of each number of shots."""
+    def parts(self, vectors: Mapping[str, np.ndarray]) -> tuple[Labelled, Labelled]:
+        """Return the examples and the rows to be tested on, from the vectors of all records."""
         unit_ND = unit(vectors["text"])
         examples = len(self.train_labels)
-        train = Labelled(unit_ND[:examples], self.train_labels)
-        test = Labelled(unit_ND[examples:], self.test_labels)
+        return (
+            Labelled(unit_ND[:examples], self.train_labels),
+            Labelled(unit_ND[examples:], self.test_labels),
+        )
+
+
+Few = TypeVar("Few", bound=Drawn)
+
+
+class Intents(Drawn):
+    """Few-shot intents by prototypes, as `dial-eval intent` has them."""
+
+    def scores(self, vectors: Mapping[str, np.ndarray]) -> list[Score]:
+        """Return the accuracy of each number of shots."""
+        train, test = self.parts(vectors)
         return [self._accuracy(shots, train, test) for shots in self.episodes]
 
     def _accuracy(self, shots: int, train: Labelled, test: Labelled) -> Score:
@@ -114,19 +129,54 @@ class Intents:
         )
 
 
+class Scopes(Drawn):
+    """What is out of scope, the last of the classes, as `dial-eval oos` tells it."""
+
+    def scores(self, vectors: Mapping[str, np.ndarray]) -> list[Score]:
+        """Return the scores that a curve has, of each number of shots."""
+        parts = self.parts(vectors)
+        return [score for shots in self.episodes for score in self._of_shots(shots, *parts)]
+
+    def _of_shots(self, shots: int, train: Labelled, test: Labelled) -> list[Score]:
+        runs = [oos.one_run(train, test, None, self.names, rows) for rows in self.episodes[shots]]
+        wanted = [
+            {key: adds for key, adds in run.items() if " ".join(key).strip() in SCOPE_METRICS}
+            for run in runs
+        ]
+        facts = {"task": "oos", "dataset": self.file, "seed": self.seed, "n": len(test.labels)}
+        return oos.scores_of_runs(wanted, f"{shots}-shot", facts)
+
+
 def prepare_intents(file: str, options: CurveOptions) -> Intents:
-    """Draw the episodes.
+    """Draw the episodes of the classes but --without.
 
     Raises:
         DataError: if a record lacks its label or split, or there is nothing to tell apart.
     """
+    return _drawn(Intents, file, options, without=options.without)
+
+
+def prepare_scopes(file: str, options: CurveOptions) -> Scopes:
+    """Draw the episodes; out of scope is a class too, the last.
+
+    Raises:
+        DataError: as `prepare_intents`; or if what is out of scope is nothing, or all.
+    """
+    drawn = _drawn(Scopes, file, options, without=None)
+    oos.check_both_kinds(drawn.train_labels, "training", options.oos_label)
+    oos.check_both_kinds(drawn.test_labels, "test", options.oos_label)
+    inside = [name for name in drawn.names if name != options.oos_label]
+    return replace(drawn, names=[*inside, options.oos_label])
+
+
+def _drawn(kind: type[Few], file: str, options: CurveOptions, *, without: str | None) -> Few:
     records = _records(file)
     labels = [str(field_of(where, record, options.label, label)) for where, record in records]
     by_split = rows_by_split(field_of(*placed, options.split, label) for placed in records)
 
     def wanted(split: str) -> list[int]:
         rows = rows_of_split(by_split, split, column=options.split, where=file)
-        return [row for row in rows if labels[row] != options.without]
+        return [row for row in rows if labels[row] != without]
 
     train, test = wanted(TRAIN), wanted(options.test_split)
     names = sorted({labels[row] for row in train})
@@ -144,7 +194,7 @@ def prepare_intents(file: str, options: CurveOptions) -> Intents:
     episodes = {
         shots: [np.searchsorted(needed, rows) for rows in runs] for shots, runs in drawn.items()
     }
-    return Intents(
+    return kind(
         file=file,
         seed=options.seed,
         records=[records[row] for row in embedded],

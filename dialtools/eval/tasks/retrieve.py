@@ -1,7 +1,9 @@
-"""Semantic retrieval: do texts of the same kind come first among candidates? (METHODS 5.6)
+"""Semantic retrieval: do texts of the same kind come first? (METHODS 5.6, 3.7)
 
-A list is a query row, its candidates, and which of them are positive; lists are ragged and lie one
-after the other.
+Among candidates: a list is a query row, its candidates, and which of them are positive; lists are
+ragged and lie one after the other. Or among all rows: the nearest of each.
+
+N rows, Q queries, K nearest.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from dialtools.eval.identity import item_digests
 from dialtools.eval.options.retrieve import RetrieveOptions
 from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score, Scored, of_queries
-from dialtools.metrics.nearest import best_rows, exact_scores
+from dialtools.metrics.nearest import best_rows, exact_scores, nearest_rows
 from dialtools.metrics.ranking import average_precision, first_reciprocal_rank
 from dialtools.metrics.space import unit
 from dialtools.streams.vectors import Embeddings, read_embeddings
@@ -54,6 +56,8 @@ class Query(NamedTuple):
 def evaluate(options: RetrieveOptions) -> Scored:
     """Return MAP and MRR in percent of each part, beside what random order gives.
 
+    Of --lists nearest the share of the nearest that have the row's label.
+
     Raises:
         DataError: if no query has both positives and negatives.
     """
@@ -62,29 +66,36 @@ def evaluate(options: RetrieveOptions) -> Scored:
     if lists == "auto":
         lists = "given" if all(name in source.columns for name in LIST_COLUMNS) else "bm25"
     parts = rows_by_part(source, split=options.split, part=options.part)
+    of_part = _nearest_scores if lists == "nearest" else _list_scores
     scores = [
         score
         for setting, part in parts.items()
-        for score in _scores(part, f"{setting} {lists}".strip(), lists, options)
+        for score in of_part(part, f"{setting} {lists}".strip(), options)
     ]
     return Scored(scores, source.metadata)
 
 
-def _scores(part: Embeddings, setting: str, kind: str, options: RetrieveOptions) -> list[Score]:
-    lists = given_lists(part) if kind == "given" else bm25_lists(part, options)
+def _facts(
+    part: Embeddings, setting: str, options: RetrieveOptions, queries: np.ndarray
+) -> dict[str, Any]:
+    return {
+        "task": "retrieve",
+        "dataset": options.name or part.name,
+        "seed": options.seed,
+        "setting": setting,
+        "items": item_digests(part.columns, queries, also=(options.label, options.text)),
+    }
+
+
+def _list_scores(part: Embeddings, setting: str, options: RetrieveOptions) -> list[Score]:
+    lists = given_lists(part) if setting.endswith("given") else bm25_lists(part, options)
     if not len(lists.queries):
         raise DataError(
             f"no query has both positives and negatives among its {len(part)} rows",
             where=part.name,
         )
-    facts: dict[str, Any] = {
-        "task": "retrieve",
-        "dataset": options.name or part.name,
-        "seed": options.seed,
-        "setting": setting,
-        "items": item_digests(part.columns, lists.queries, also=(options.label, options.text)),
-    }
-    cosine = similarities(part.matrix, lists)
+    facts = _facts(part, setting, options, lists.queries)
+    cosine = similarities(one_vector_a_text(part, options.text), lists)
     scores = []
     for metric, function in METRICS.items():
         values_Q = function(cosine, lists.positive, lists.sizes)
@@ -93,6 +104,58 @@ def _scores(part: Embeddings, setting: str, kind: str, options: RetrieveOptions)
         score.chance = 100 * float(by_chance_Q.mean())
         scores.append(score)
     return scores
+
+
+def _nearest_scores(part: Embeddings, setting: str, options: RetrieveOptions) -> list[Score]:
+    """Return the share of the rows nearest to each that have its label, itself the first of them.
+
+    So counts the reference of DSE. Rows without a label are near to others, and are no queries.
+    """
+    labels = part.column(options.label)
+    depths = [k for k in options.neighbours if k <= len(part)]
+    queries = np.flatnonzero([label is not None for label in labels])
+    if not depths or not len(queries):
+        raise DataError(
+            f"{len(part)} rows, {len(queries)} of them with a label: none to look at",
+            where=part.name,
+        )
+    label_N = np.unique([str(label) for label in labels], return_inverse=True)[1]
+    label_N[[label is None for label in labels]] = -1
+    vectors_ND = unit(one_vector_a_text(part, options.text))
+    others_QK = other_rows(nearest_rows(vectors_ND[queries], vectors_ND, max(depths)), queries)
+    own_Q1 = label_N[queries][:, None]
+    found_QK = 1 + np.cumsum(label_N[others_QK] == own_Q1, axis=1)
+    found_QK = np.hstack([np.ones_like(own_Q1), found_QK])
+    alike_Q = np.bincount(label_N + 1)[label_N[queries] + 1] - 1
+
+    facts = _facts(part, setting, options, queries)
+    scores = []
+    for k in depths:
+        score = of_queries(100 * found_QK[:, k - 1] / k, metric=f"same-of-{k}", **facts)
+        by_chance = alike_Q.mean() / max(len(part) - 1, 1)
+        score.chance = 100 * (1 + (k - 1) * float(by_chance)) / k
+        scores.append(score)
+    return scores
+
+
+def other_rows(nearest_QK: np.ndarray, queries_Q: np.ndarray) -> np.ndarray:
+    """Return (Q, K-1) rows without the query itself, or without the last where it is not there."""
+    itself_QK = nearest_QK == queries_Q[:, None]
+    itself_QK[~itself_QK.any(1), -1] = True
+    return nearest_QK[~itself_QK].reshape(len(nearest_QK), -1)
+
+
+def one_vector_a_text(part: Embeddings, text: str) -> np.ndarray:
+    """Return (N, D) vectors, those of equal texts the same: what was embedded in two batches ties.
+
+    Args:
+        text: the column of the texts; without it vectors are as they are.
+    """
+    if text not in part.columns:
+        return part.matrix
+    first: dict[str, int] = {}
+    texts = map(str, part.columns[text])
+    return part.matrix[[first.setdefault(value, row) for row, value in enumerate(texts)]]
 
 
 def similarities(vectors_ND: np.ndarray, lists: Lists) -> np.ndarray:
