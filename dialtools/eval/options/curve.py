@@ -3,8 +3,8 @@
   dial-eval curve --intent tickets.jsonl run/
   dial-eval curve --intent tickets.jsonl --select pairs.jsonl \\
     --plot curve.svg -o curve.jsonl run/
-  dial-eval curve --oos tickets.jsonl --metric "1-shot auroc,5-shot auroc" \
-    --plot curve.svg run/
+  dial-eval curve --oos tickets.jsonl --plot oos.svg \\
+    --metric "1-shot auroc,5-shot auroc" run/
   dial-eval curve --intent tickets.jsonl --shots 5 \\
     --metric "5-shot accuracy" --plot curve.png run/ other/
 
