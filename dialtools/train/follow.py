@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dialtools.errors import DataError
 from dialtools.train import checkpoint
-from dialtools.train.data.store import Store, is_finished
+from dialtools.train.data.store import Store
 from dialtools.train.gather import divide
 from dialtools.train.loop import Trainer
+from dialtools.train.machines import brought_files, send_files
 from dialtools.train.options import TrainOptions
 from dialtools.train.prepare import as_wished, build_trainer, load_start, ready_encoder
 from dialtools.train.ranks import Ranks
 
 
-def lead(trainer: Trainer, folder: Path) -> None:
-    """Tell those who follow where the store and the checkpoint are, and give them the weights."""
-    ranks = trainer.ranks
-    ranks.shared({"store": str(trainer.setting.store.directory.absolute()), "folder": str(folder)})
+def lead(trainer: Trainer, folder: Path, *, common: bool) -> None:
+    """Give those who follow the store, the checkpoint of the folder, and the weights.
+
+    Args:
+        common: other machines may find the store under its name.
+    """
+    store = trainer.setting.store.directory.absolute()
+    send_files(trainer.ranks, store, folder, common=common)
     _align(trainer)
 
 
@@ -26,22 +30,17 @@ def follow(options: TrainOptions, ranks: Ranks) -> None:
 
     Raises:
         LostRank: if another process has ended before.
-        DataError: if what the leader reads is not here: machines must share the folder.
     """
     start = load_start(options)
-    told = ranks.shared(None)
-    store = Path(told["store"])
-    if not is_finished(store):
-        hint = "processes on several machines share the folder of -o, or --cache"
-        raise DataError("not on this machine", where=store, hint=hint)
-    opened = Store(store)
-    encoder = as_wished(ready_encoder(start, store, options), opened, options)
-    train, _ = divide(opened, options)
-    trainer = build_trainer(encoder, opened, train, options, ranks=ranks)
-    checkpoint.restore(trainer, Path(told["folder"]))
-    _align(trainer)
-    for _ in trainer.steps():
-        pass
+    with brought_files(ranks) as (store, folder):
+        opened = Store(store)
+        encoder = as_wished(ready_encoder(start, store, options), opened, options)
+        train, _ = divide(opened, options)
+        trainer = build_trainer(encoder, opened, train, options, ranks=ranks)
+        checkpoint.restore(trainer, folder)
+        _align(trainer)
+        for _ in trainer.steps():
+            pass
 
 
 def _align(trainer: Trainer) -> None:

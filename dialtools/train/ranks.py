@@ -37,10 +37,12 @@ class Ranks:
     Attributes:
         rank: 0 leads.
         size: processes of the run.
+        local: 0 is the first of its machine.
     """
 
     rank = 0
     size = 1
+    local = 0
 
     def own(self, count: int) -> range:
         """Return which of some micro-batches are this process's to encode."""
@@ -80,16 +82,16 @@ class Together(Ranks):
     """
 
     def __init__(self, *, rank: int, size: int, local: int) -> None:
-        self.rank, self.size = rank, size
+        self.rank, self.size, self.local = rank, size, local
         self.device = torch.device("cpu")
         if torch.cuda.is_available():
             self.device = torch.device("cuda", local)
             torch.cuda.set_device(local)
-        with _noticed():
+        with noticed():
             dist.init_process_group(rank=rank, world_size=size, timeout=PATIENCE)
 
     def gathered(self, pieces: Sequence[Tensor], count: int) -> tuple[Tensor, list[int]]:
-        with _noticed():
+        with noticed():
             sizes = torch.zeros(count, dtype=torch.int64)
             sizes[self.rank :: self.size] = torch.tensor([len(piece) for piece in pieces])
             width = torch.tensor(pieces[0].shape[1:] if pieces else (0,), dtype=torch.int64)
@@ -115,7 +117,7 @@ class Together(Ranks):
         return [rows[:size] for rows, size in zip(everyone, sizes, strict=True)]
 
     def sum_gradients(self, parameters: Sequence[nn.Parameter]) -> None:
-        with _noticed():
+        with noticed():
             kinds = torch.tensor([_kind(parameter.grad) for parameter in parameters])
             dist.all_reduce(kinds, dist.ReduceOp.MAX)
             for parameter, kind in zip(parameters, kinds.tolist(), strict=True):
@@ -142,19 +144,19 @@ class Together(Ranks):
         return torch.sparse_coo_tensor(places[None], values, parameter.shape).coalesce()
 
     def go(self, goes: bool = True) -> bool:
-        with _noticed():
+        with noticed():
             told = torch.tensor([goes], dtype=torch.int64)
             dist.broadcast(told, src=0)
         return bool(told)
 
     def shared(self, value: Any) -> Any:
-        with _noticed():
+        with noticed():
             box = [value]
             dist.broadcast_object_list(box, src=0)
         return box[0]
 
     def align(self, module: nn.Module) -> None:
-        with _noticed():
+        with noticed():
             for tensor in module.state_dict().values():
                 dist.broadcast(tensor, src=0)
 
@@ -166,7 +168,7 @@ def _kind(gradient: Tensor | None) -> int:
 
 
 @contextmanager
-def _noticed() -> Generator[None]:
+def noticed() -> Generator[None]:
     """Raise LostRank for what torch raises when a process is gone."""
     try:
         yield

@@ -258,5 +258,5 @@ def begin(
         skipped=gathered.skipped,
     )
     training.restore()
-    lead(training.trainer, work.folder.absolute())
+    lead(training.trainer, work.folder.absolute(), common=bool(options.cache))
     return training

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ from pair_corpus import SMALL, Train, as_lines, pair_records, steps
 from safetensors.torch import load_file
 
 ROOT = Path(__file__).parents[2]
-RUN = ("--batch-size", "32", "--lr", "1e-3", "--micro-batch-tokens", "200")
+RUN = ("--batch-size", "32", "--lr", "1e-3", "--micro-batch-tokens", "64")
 TWO = ("--nproc", "2")
 TEMPLATES = [("book {city} on {day}", "book rome on monday"), ("play {song}", "play help")]
 
@@ -43,20 +44,24 @@ def same(one: Path, two: Path) -> None:
         torch.testing.assert_close(ours[name], theirs[name], rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize(
+MORE = pytest.mark.exhaustive
+METHODS = pytest.mark.parametrize(
     ("method", "flags"),
     [
         ("dse", ("--loss", "hard-negative", "--head", "mlp")),
-        ("wmdc", ("--head", "window-linear", "--batches", "by-window")),
-        ("simcse", ()),
         ("dialoguecse", ("--negatives", "all", "--freeze", "0")),
-        ("siamese-m", ("--negatives", "3", "--freeze", "0")),
         ("tadse", ()),
-        ("mlm", ()),
         ("dse", ("--encoder", "static", "--vocab-size", "300", "--hidden", "64")),
         ("dse", ("--grad-cache", "on", "--matryoshka", "64,32")),
+        pytest.param("wmdc", ("--head", "window-linear", "--batches", "by-window"), marks=MORE),
+        pytest.param("simcse", (), marks=MORE),
+        pytest.param("siamese-m", ("--negatives", "3", "--freeze", "0"), marks=MORE),
+        pytest.param("mlm", (), marks=MORE),
     ],
 )
+
+
+@METHODS
 def test_two_processes_take_the_steps_of_one(train: Train, samples, tmp_path, method, flags):
     static = "static" in flags
     run = (*RUN, "--method", method, *flags, "--max-steps", "5")
@@ -64,6 +69,47 @@ def test_two_processes_take_the_steps_of_one(train: Train, samples, tmp_path, me
         output = ("-o", tmp_path / name, "--threads", "1", samples)
         train(*run, *processes, *output, small=not static)
     same(tmp_path / "one", tmp_path / "two")
+
+
+WATCHED = """
+import os
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+from safetensors.torch import save_file
+steps = []
+def keep(optimiser, *_):
+    ours = [p for group in optimiser.param_groups for p in group["params"] if p.grad is not None]
+    steps.append({f"{len(steps)}.{i}": p.grad.to_dense().clone() for i, p in enumerate(ours)})
+    save_file({name: g for step in steps for name, g in step.items()}, os.environ["GRADIENTS"])
+register_optimizer_step_pre_hook(keep)
+from dialtools.cli.train import main; main()
+"""
+
+
+@pytest.mark.exhaustive
+@METHODS
+def test_the_gradients_of_two_processes_are_those_of_one(
+    environment, samples, tmp_path, method, flags
+):
+    small = () if "static" in flags else SMALL
+    run = (*small, *RUN, "--method", method, *flags, "--max-steps", "2", "--threads", "1")
+    found = []
+    for name, processes in (("one", ()), ("two", TWO)):
+        file = tmp_path / f"{name}.safetensors"
+        line = [*map(str, (*run, *processes, "-o", tmp_path / name, samples))]
+        subprocess.run(
+            [sys.executable, "-c", WATCHED, *line],
+            env={**environment, "GRADIENTS": str(file)},
+            check=True,
+            timeout=600,
+        )
+        found.append(load_file(file))
+    one, two = found
+    first = [name for name in one if name.startswith("0.")]
+    assert first and one.keys() == two.keys()
+    whole = [torch.cat([each[name].flatten() for name in first]) for each in found]
+    difference = float((whole[0] - whole[1]).norm() / whole[0].norm())
+    print(f"{method} {' '.join(flags)}: gradients differ by {difference:.1e}")
+    assert difference < 1e-5
 
 
 def command(*arguments: object) -> list[str]:
@@ -140,3 +186,39 @@ def test_under_torchrun_it_is_the_same(train: Train, environment, samples, tmp_p
     train(*RUN, *few, "-o", tmp_path / "one", samples)
     same(tmp_path / "one", tmp_path / "two")
     assert json.loads((tmp_path / "two" / "dialtools.json").read_text())
+
+
+def test_another_machine_has_its_own_copy_of_what_the_leader_read(
+    train: Train, environment, samples, tmp_path
+):
+    """Two machines, of one and of two processes, which know of each other by what they are told."""
+    length = ("--max-steps", "40", "--checkpoint-every", "3")
+    model = tmp_path / "model"
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    told = {"WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+
+    def place(rank: int, local: int) -> dict[str, str]:
+        machine = tmp_path / f"machine-{rank - local}"
+        machine.mkdir(exist_ok=True)
+        own = {"RANK": str(rank), "LOCAL_RANK": str(local), "TMPDIR": str(machine)}
+        return {**environment, **told, **own}
+
+    for again in ((), ("--resume",)):
+        run = command("-q", *length, "-o", model, *again, samples)
+        others = [subprocess.Popen(run, env=place(1 + local, local)) for local in (0, 1)]
+        if again:
+            subprocess.run(run, env=place(0, 0), check=True, timeout=300)
+        else:
+            leader = begun(run, place(0, 0), model, after=7)
+            for other in others:
+                maps = Path(f"/proc/{other.pid}/maps").read_text()
+                assert "/machine-1/dialtools-" in maps and str(model.name) + ".partial" not in maps
+            leader.terminate()
+            assert leader.wait(timeout=120) == -signal.SIGTERM
+        for other in others:
+            other.wait(timeout=120)
+        assert not list(tmp_path.glob("machine-*/dialtools-*")), "the copies go with the run"
+    train(*RUN, *length, "-o", tmp_path / "one", samples)
+    same(model, tmp_path / "one")

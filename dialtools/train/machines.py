@@ -1,0 +1,99 @@
+"""A run on several machines: each has its own copy of the token store, which its processes map.
+
+The first process of a machine is the one whose LOCAL_RANK is 0. The leader sends it the store and
+the checkpoint; the others of its machine wait, and read what it has written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.distributed as dist
+
+from dialtools.streams.scraps import temporary_folder
+from dialtools.train import checkpoint
+from dialtools.train.data.store import is_finished
+from dialtools.train.ranks import Ranks, noticed
+
+PIECE = 32 << 20
+"""Bytes of a file that are sent at once."""
+
+
+def send_files(ranks: Ranks, store: Path, folder: Path, *, common: bool) -> None:
+    """Give each machine the store and the checkpoint of a run, as its leader.
+
+    Args:
+        folder: the working folder, which may have a checkpoint.
+        common: other machines may find the store under its name.
+    """
+    ranks.shared({"store": str(store), "folder": str(folder), "common": common})
+    if ranks.size == 1:
+        return
+    with noticed():
+        group = _receivers(ranks, wants=False)
+        if group is not None:
+            files = [(path, Path("store", path.name)) for path in sorted(store.iterdir())]
+            files.append((folder / checkpoint.FILE, Path(checkpoint.FILE)))
+            _send([(path, name) for path, name in files if path.is_file()], group)
+        _where(ranks, None)
+
+
+@contextmanager
+def brought_files(ranks: Ranks) -> Generator[tuple[Path, Path]]:
+    """Yield where this machine has the store of the run, and the folder with its checkpoint."""
+    told = ranks.shared(None)
+    store, folder = Path(told["store"]), Path(told["folder"])
+    elsewhere = ranks.rank != ranks.local and not (told["common"] and is_finished(store))
+    first = elsewhere and ranks.local == 0
+    with temporary_folder() as own:
+        with noticed():
+            group = _receivers(ranks, wants=first)
+            if first:
+                _receive(own, group)
+            here = _where(ranks, own if first else None)
+        yield (here / "store", here) if elsewhere and here else (store, folder)
+
+
+def _receivers(ranks: Ranks, *, wants: bool) -> Any:
+    """Return the group of the leader and all processes that want its files; None if none does."""
+    wanted = torch.zeros(ranks.size, dtype=torch.int64)
+    wanted[ranks.rank] = int(wants)
+    dist.all_reduce(wanted)
+    members = wanted.nonzero()[:, 0].tolist()
+    return dist.new_group([0, *members], backend="gloo") if members else None
+
+
+def _send(files: list[tuple[Path, Path]], group: Any) -> None:
+    listing = [(str(name), path.stat().st_size) for path, name in files]
+    dist.broadcast_object_list([listing], src=0, group=group)
+    for path, _ in files:
+        with path.open("rb") as file:
+            while piece := file.read(PIECE):
+                bytes_ = torch.from_numpy(np.frombuffer(bytearray(piece), np.uint8))
+                dist.broadcast(bytes_, src=0, group=group)
+
+
+def _receive(own: Path, group: Any) -> None:
+    box: list[Any] = [None]
+    dist.broadcast_object_list(box, src=0, group=group)
+    (own / "store").mkdir()
+    for name, size in box[0]:
+        with (own / name).open("wb") as file:
+            for start in range(0, size, PIECE):
+                piece = torch.empty(min(PIECE, size - start), dtype=torch.uint8)
+                dist.broadcast(piece, src=0, group=group)
+                file.write(piece.numpy())
+
+
+def _where(ranks: Ranks, own: Path | None) -> Path | None:
+    """Return the folder that the first process of this machine has written, if it has."""
+    folders: list[str | None] = [None] * ranks.size
+    dist.all_gather_object(folders, None if own is None else os.fspath(own))
+    first = folders[ranks.rank - ranks.local]
+    return Path(first) if first else None
