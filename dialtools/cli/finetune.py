@@ -62,7 +62,9 @@ def evaluate(task_class: type[Task[Any]], options: Any, run: Run) -> None:
         if work.finished:
             return run.close(work.finished)
         options.overwrite = work.overwrite
-        runs = Runs(task_class(options), options, work, tell=run.warn)
+        with run.policy() as policy:
+            task = task_class(options, policy)
+        runs = Runs(task, options, work, tell=run.warn)
         take_pieces(runs.take(), run, total=runs.total, unit="runs", resumable=work.kept)
         with finishing(work):
             report(scored(runs, options), options, run)

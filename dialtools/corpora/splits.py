@@ -7,6 +7,7 @@ A value of any type counts as its text, so that `0` on the command line is 0 in 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import ceil
 from typing import Any
 
 from dialtools.chance import share as share_of
@@ -74,6 +75,22 @@ def held_out(names: Iterable[Any], share: float, *, seed: int) -> list[bool]:
     Rows of one name stay together, and which they are does not depend on the rows beside.
     """
     return [share_of(str(name), seed=seed) < share for name in names]
+
+
+def tested_of_labels(
+    labels: Sequence[str], names: Sequence[str], share: float, *, seed: int
+) -> list[bool]:
+    """Return whether a row is tested: of each label's rows that share, rounded down.
+
+    Which they are a stable hash of their names draws, their texts say, so that their order does
+    not matter. DSE tests a tenth of each class of SNIPS, and 15 % of HWU64's (METHODS 3.2).
+    """
+    tested = [False] * len(labels)
+    for rows in rows_by_split(labels).values():
+        drawn = sorted(rows, key=lambda row: share_of(names[row], seed=seed))
+        for row in drawn[ceil((1 - share) * len(rows) - 1e-9) :]:
+            tested[row] = True
+    return tested
 
 
 def group_numbers(values: Sequence[Any]) -> list[int]:

@@ -15,12 +15,13 @@ import orjson
 import pyarrow as pa
 
 from dialtools.chance import share
+from dialtools.corpora.dialogues import HISTORY
 from dialtools.corpora.fields import json_kind
 from dialtools.corpora.turns import Turns, turns_of
 from dialtools.embed.fields import carried, choose_fields, vector_name
 from dialtools.embed.model import Model
 from dialtools.embed.options import EmbedOptions
-from dialtools.embed.rows import HISTORY, expander
+from dialtools.embed.rows import expander
 from dialtools.embed.shard import Encoded, encode_turns
 from dialtools.encoder.encoder import Encoder
 from dialtools.errors import DataError

@@ -10,6 +10,7 @@ import numpy as np
 from dialtools.corpora import splits
 from dialtools.errors import DataError
 from dialtools.eval.options.base import ThreePartOptions
+from dialtools.eval.options.labelled import LabelledOptions
 from dialtools.streams.vectors import Embeddings, read_embeddings
 
 Rows = TypeVar("Rows")
@@ -68,7 +69,7 @@ def _parts_of_files(options: ThreePartOptions) -> Parts[Embeddings]:
 
 def _parts_of_splits(options: ThreePartOptions) -> Parts[Embeddings]:
     source = read_embeddings(options.files)
-    by_split = splits.rows_by_split(source.column(options.split))
+    by_split = _splits(source, options)
 
     def rows(name: str) -> Embeddings:
         return take(
@@ -81,6 +82,16 @@ def _parts_of_splits(options: ThreePartOptions) -> Parts[Embeddings]:
         return Parts(train, read_embeddings([options.validation]), test)
     name = splits.validation_split(by_split, options.validation_split, taken=taken)
     return Parts(train, rows(name) if name else take(train, []), test)
+
+
+def _splits(source: Embeddings, options: ThreePartOptions) -> splits.Splits:
+    """Return the rows of each split: of the split column, or as --test-share draws them."""
+    if not isinstance(options, LabelledOptions) or options.test_share is None:
+        return splits.rows_by_split(source.column(options.split))
+    labels, texts = ([str(v) for v in source.column(c)] for c in (options.label, options.text))
+    tested = splits.tested_of_labels(labels, texts, options.test_share, seed=options.seed)
+    named = (options.test_split if test else options.train_split for test in tested)
+    return splits.rows_by_split(named)
 
 
 def take(part: Embeddings, rows: Sequence[int]) -> Embeddings:

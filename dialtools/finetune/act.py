@@ -3,13 +3,15 @@
   dial-eval finetune act --model model/ dstc2_acts.jsonl
   dial-eval finetune act --target current --truncation words --shots 10,20 \\
     --model model/ dstc2_acts.jsonl
+  dial-eval finetune act --speaker system --model model/ chats.jsonl
 
 Records of `history`, the `response` to it and the acts of that response in
-`labels`. `next` reads the history alone, `current` the response too, which is
-what the data of DSE's table amounts to. All of the encoder is trained, and a
-layer that stands on the mean of the token vectors; an act is predicted where
-its sigmoid is above 0.5. The state with the largest mean of micro and macro F1
-on validation rows is tested.
+`labels`; or dialogues whose turns have `acts`, of which every turn that has
+some is an example (--speaker: those of one speaker). `next` reads the history
+alone, `current` the response too, which is what the data of DSE's table
+amounts to. All of the encoder is trained, and a layer that stands on the mean
+of the token vectors; an act is predicted where its sigmoid is above 0.5. The
+state with the largest mean of micro and macro F1 on validation rows is tested.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dialtools.corpora.by_turn import Row, turns
+from dialtools.corpora.dialogues import HISTORY, TURN_KEYS
 from dialtools.corpora.fields import texts
 from dialtools.corpora.turns import Record, Turns, column_of_turns, field_of
 from dialtools.errors import DataError
@@ -25,6 +29,7 @@ from dialtools.finetune.options import FinetuneOptions, other_default
 from dialtools.finetune.rows import read_rows
 from dialtools.finetune.task import Figures, Items, Task
 from dialtools.options import option
+from dialtools.streams.policy import Policy
 from dialtools.values import share_below_one
 
 if TYPE_CHECKING:
@@ -33,6 +38,8 @@ if TYPE_CHECKING:
 
     from dialtools.encoder.encoder import Encoder
 
+SEEN = "turns seen"
+"""Field of what is read of a turn of a dialogue."""
 WORDS = 0.9
 """Share of max-length that the reference keeps, in words, before it makes tokens of them."""
 
@@ -48,6 +55,16 @@ class ActProtocol(FinetuneOptions):
         "response", metavar="NAME", group="Input", help="field of the turn that has the acts"
     )
     label: str = option("labels", metavar="NAME", group="Input", help="field of its acts")
+    acts: str = option(
+        "acts", metavar="NAME", group="Input", help="of dialogues: field of each turn's acts"
+    )
+    speaker: str | None = option(
+        None,
+        metavar="NAME",
+        group="Input",
+        help="of dialogues: turns of this speaker only",
+        shown="of all that have acts",
+    )
     target: str = option(
         "next",
         choices=("next", "current"),
@@ -92,14 +109,14 @@ class Act(Task[ActProtocol]):
     name = "act"
     options_class = ActProtocol
 
-    def __init__(self, options: ActProtocol) -> None:
+    def __init__(self, options: ActProtocol, policy: Policy | None = None) -> None:
         """Read the rows.
 
         Raises:
             DataError: if acts are no list of names, or there are fewer than two.
         """
-        super().__init__(options)
-        train, test = read_rows(options)
+        super().__init__(options, policy)
+        train, test = read_rows(options, self.examples, self.policy)
         acts_of_train = [self._acts(row) for row in train]
         acts_of_test = [self._acts(row) for row in test]
         names = sorted(set().union(*acts_of_train, *acts_of_test))
@@ -111,14 +128,44 @@ class Act(Task[ActProtocol]):
         self.labels = [tuple(sorted(acts)) for acts in acts_of_train]
         self.outputs = len(names)
         self.dropout = options.dropout
-        self.train = Items([column_of_turns(train, self._text)], indicators(acts_of_train, place))
-        self.test = Items([column_of_turns(test, self._text)], indicators(acts_of_test, place))
+        self.train = Items([self._seen(train)], indicators(acts_of_train, place))
+        self.test = Items([self._seen(test)], indicators(acts_of_test, place))
 
-    @property
-    def _text(self) -> str:
-        """The fields that are read."""
+    def examples(self, record: Record) -> list[Record]:
+        """Return the record, if it has acts and turns; of a dialogue its turns that have acts."""
+        where, fields = record
+        found = [record]
+        if self.options.label not in fields and any(key in fields for key in TURN_KEYS):
+            try:
+                rows = list(turns(where, fields))
+            except ValueError as error:
+                raise DataError(str(error), where=where) from None
+            found = [(where, self._of_turn(row)) for row in rows if self._is_wanted(row)]
+        for row in found:
+            self._acts(row)
+        self._seen(found)
+        return found
+
+    def _is_wanted(self, turn: Row) -> bool:
+        """Tell whether a turn has acts, and is one whose acts can be looked for."""
+        speaker = self.options.speaker
+        return (
+            turn.get(self.options.acts) is not None
+            and (speaker is None or turn["speaker"] == speaker)
+            and (self.options.target == "current" or len(turn[HISTORY]) > 1)
+        )
+
+    def _of_turn(self, turn: Row) -> Row:
+        """Return a row of its acts, and of what is seen: it too, or only what it answers."""
+        seen = turn[HISTORY][:-1] if self.options.target == "next" else turn[HISTORY]
+        return {**turn, self.options.label: turn[self.options.acts], SEEN: seen}
+
+    def _seen(self, records: Sequence[Record]) -> list[Turns]:
+        """Return the turns that are read of each record."""
         history, response = self.options.history, self.options.response
-        return history if self.options.target == "next" else f"{history}+{response}"
+        ready_made = history if self.options.target == "next" else f"{history}+{response}"
+        names = (SEEN if SEEN in fields else ready_made for _, fields in records)
+        return [column_of_turns([row], name)[0] for row, name in zip(records, names, strict=True)]
 
     def _acts(self, record: Record) -> set[str]:
         where, fields = record

@@ -11,6 +11,7 @@ from dialtools.encoder.options import PieceOptions, RemoteCodeOptions
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, argument, option, restated
 from dialtools.streams.formats import RECORD_FORMATS
+from dialtools.streams.options import InputOptions
 from dialtools.values import at_least, int_list, number_of_runs, positive, share_below_one
 
 
@@ -49,6 +50,7 @@ class FinetuneOptions(RemoteCodeOptions, PieceOptions, RunOptions):
         help="format of the input, or a published corpus (folder, archive or file)",
         shown="by suffix or files, else by content",
     )
+    on_error: str = restated(InputOptions, "on_error")
     split: str = option(
         "split", metavar="NAME", group="Input", help="field that tells train from test"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from dialtools.corpora import splits
@@ -11,7 +11,12 @@ from dialtools.corpora.read import read_records
 from dialtools.corpora.turns import Record, field_of
 from dialtools.errors import DataError
 from dialtools.finetune.options import FinetuneOptions
-from dialtools.streams.policy import Policy
+from dialtools.streams.policy import Policy, Where
+
+Examples = Callable[[Record], Iterable[Record]]
+"""What is learnt from a record, or tested on: itself, each turn of a dialogue; DataError if none
+can be.
+"""
 
 
 class Rows(NamedTuple):
@@ -21,21 +26,39 @@ class Rows(NamedTuple):
     test: list[Record]
 
 
-def read_rows(options: FinetuneOptions) -> Rows:
+def read_rows(
+    options: FinetuneOptions,
+    examples: Examples,
+    policy: Policy,
+    tested: Callable[[Sequence[Record]], list[bool]] | None = None,
+) -> Rows:
     """Return the training and the test records.
+
+    Args:
+        policy: gets the records that cannot be used.
+        tested: tells the test rows of one file, in place of the field of splits.
 
     Raises:
         DataError: if a file cannot be read, a part is empty, or no record is in it.
     """
     if options.train and options.test:
         return Rows(
-            train=_records([options.train], options),
-            test=_records([options.test], options),
+            train=_records([options.train], options, examples, policy),
+            test=_records([options.test], options, examples, policy),
         )
+    if tested:
+        records = _records(options.inputs, options, examples, policy)
+        kinds = list(zip(tested(records), records, strict=True))
+        return Rows([row for test, row in kinds if not test], [row for test, row in kinds if test])
 
-    records = _records(options.inputs, options)
-    names = (field_of(where, record, options.split, label) for where, record in records)
-    by_split = splits.rows_by_split(names)
+    def with_split(record: Record) -> list[Record]:
+        found = list(examples(record))
+        for row in found:
+            field_of(*row, options.split, label)
+        return found
+
+    records = _records(options.inputs, options, with_split, policy)
+    by_split = splits.rows_by_split(fields[options.split] for _, fields in records)
 
     def part(name: str) -> list[Record]:
         where = ", ".join(options.inputs)
@@ -45,8 +68,19 @@ def read_rows(options: FinetuneOptions) -> Rows:
     return Rows(part(options.train_split), part(options.test_split))
 
 
-def _records(paths: Sequence[str], options: FinetuneOptions) -> list[Record]:
-    records = list(read_records(paths, format=options.from_, policy=Policy()))
+def _records(
+    paths: Sequence[str], options: FinetuneOptions, examples: Examples, policy: Policy
+) -> list[Record]:
+    records: list[Record] = []
+    for where, fields in read_records(paths, format=options.from_, policy=policy):
+        try:
+            records += list(examples((where, fields)))
+        except DataError as error:
+            _reject(policy, where, error, fields)
     if not records:
         raise DataError("holds no records", where=", ".join(paths))
     return records
+
+
+def _reject(policy: Policy, where: Where, error: DataError, fields: object) -> None:
+    policy.reject(where, error.message, fields, error.hint)

@@ -26,6 +26,7 @@ from dialtools.finetune.options import FinetuneOptions, other_default
 from dialtools.finetune.rows import read_rows
 from dialtools.finetune.task import Figures, Items, Task
 from dialtools.options import option
+from dialtools.streams.policy import Policy
 from dialtools.values import at_least
 
 if TYPE_CHECKING:
@@ -105,28 +106,37 @@ class Select(Task[SelectProtocol]):
     name = "select"
     options_class = SelectProtocol
 
-    def __init__(self, options: SelectProtocol) -> None:
+    def __init__(self, options: SelectProtocol, policy: Policy | None = None) -> None:
         """Read the rows.
 
         Raises:
             DataError: if there is no query, or there are fewer test rows than candidates.
         """
-        super().__init__(options)
-        train, test = read_rows(options)
-        query = options.query or _query_field(train[0])
+        super().__init__(options, policy)
+        self.query = options.query
+        train, test = read_rows(options, self.examples, self.policy)
         self.test_records = test
         self.labels = [("",)] * len(train)
-        self.train, self.test = (self._items(part, query) for part in (train, test))
+        self.train, self.test = (self._items(part) for part in (train, test))
         if len(test) < options.candidates:
             raise DataError(
                 f"{len(test)} test rows, fewer than the {options.candidates} candidates of a query",
                 hint="--candidates N",
             )
 
-    def _items(self, records: Sequence[Record], query: str) -> Items:
+    def examples(self, record: Record) -> list[Record]:
+        """Return the record, if it has a query and a response; the first tells what is a query."""
+        query = self.query or _query_field(record)
+        for name in (query, self.options.response):
+            column_of_turns([record], name)
+        self.query = query
+        return [record]
+
+    def _items(self, records: Sequence[Record]) -> Items:
         import numpy as np
 
-        sides = [column_of_turns(records, name) for name in (query, self.options.response)]
+        names = (str(self.query), self.options.response)
+        sides = [column_of_turns(records, name) for name in names]
         place: dict[tuple[str, ...], int] = {}
         same = [place.setdefault(texts, len(place)) for texts, _ in sides[1]]
         return Items(sides, np.asarray(same, np.int64))

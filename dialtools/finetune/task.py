@@ -9,13 +9,14 @@ apart (1, or query and response).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from dialtools.corpora.splits import group_numbers
 from dialtools.corpora.turns import Record, Turns
 from dialtools.finetune.options import FinetuneOptions
+from dialtools.streams.policy import Policy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,8 +60,22 @@ class Task(Generic[Options]):
     cut = 0
     test_records: Sequence[Record] = ()
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, policy: Policy | None = None) -> None:
+        """Read the rows.
+
+        Args:
+            policy: gets the records that cannot be used; none may be, without.
+        """
         self.options = options
+        self.policy = policy or Policy()
+
+    def examples(self, record: Record) -> Iterable[Record]:
+        """Return what is learnt from a record, or tested on.
+
+        Raises:
+            DataError: if it cannot be used.
+        """
+        raise NotImplementedError
 
     @property
     def longest(self) -> int:

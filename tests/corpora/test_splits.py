@@ -28,6 +28,22 @@ def test_every_row_is_in_the_split_that_its_value_reads_as(values: list):
         assert rows == sorted(rows)
 
 
+SNIPS = (2042, 2073, 2100, 2100, 2056, 2054, 2059)
+"""Utterances of each of its seven intents, in the order of their names."""
+
+
+def test_of_each_label_a_share_is_tested_whatever_the_order_of_the_rows():
+    labels = [str(label) for label, size in enumerate(SNIPS) for _ in range(size)]
+    names = [str(row) for row in range(len(labels))]
+    tested = splits.tested_of_labels(labels, names, 0.1, seed=0)
+    by_label = [
+        sum(t for t, own in zip(tested, labels, strict=True) if own == str(n)) for n in range(7)
+    ]
+    assert by_label == [204, 207, 210, 210, 205, 205, 205], "the share, rounded down"
+    backwards = splits.tested_of_labels(labels[::-1], names[::-1], 0.1, seed=0)
+    assert backwards[::-1] == tested != splits.tested_of_labels(labels, names, 0.1, seed=1)
+
+
 def test_a_split_that_no_row_has_is_refused_with_those_that_there_are():
     by_split = splits.rows_by_split(["train", 0, None])
     with pytest.raises(DataError, match="no row has part = 'trian'; there are train, 0") as refused:

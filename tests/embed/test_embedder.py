@@ -17,6 +17,7 @@ import pytest
 from least import check_least, own_hows
 
 from dialtools.chance import share
+from dialtools.corpora.by_turn import turns
 from dialtools.embed import in_memory, model
 from dialtools.embed.compress import Compression
 from dialtools.embed.embedder import Counts, Embedder, Record, _nested
@@ -24,7 +25,7 @@ from dialtools.embed.fields import carried, choose_fields, vector_name
 from dialtools.embed.model import load_model
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.plan import plan
-from dialtools.embed.rows import Candidates, turns
+from dialtools.embed.rows import Candidates
 from dialtools.embed.run import Embedding, embedding_format
 from dialtools.embed.shard import Encoded, Settings, encode_turns
 from dialtools.embed.transformed import Transform

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from score_files import Evaluate, Record, write
+from score_files import Evaluate, Record, Toy, write
 
 Command = Callable[..., subprocess.CompletedProcess]
 SPLITS = {"train": 0, "val": 1, "test": 2}
@@ -74,6 +74,18 @@ def test_a_split_that_is_not_there_is_said_alike_by_every_task(
     said = command(task, words, flag, "vla", code=1).stderr
     assert "no row has split = 'vla'; there are train, val, test" in said
     assert "did you mean val?" in said
+
+
+def test_a_share_of_each_label_is_tested_whatever_its_split(
+    evaluate: Evaluate, command: Command, toy: Toy, tmp_path: Path
+):
+    rows = [row | {"text": f"text {i}"} for i, row in enumerate(toy.rows("train"))]
+    file = write(tmp_path / "all.jsonl", rows, embedding=toy.vectors["train"])
+    ask = ("intent", "--test-share", 0.25, "--shots", 1, "--runs", 1)
+    (found,) = evaluate(*ask, file)
+    assert found["n"] == 15 and found["data"]["train"]["rows"] == 45
+    assert found["data"]["test"]["smallest"] == found["data"]["test"]["largest"] == 3
+    assert "cuts one file" in command(*ask, "--train", file, "--test", file, code=2).stderr
 
 
 def test_an_export_that_exists_is_refused_before_any_run(command: Command, tmp_path: Path):

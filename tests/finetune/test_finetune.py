@@ -444,12 +444,46 @@ def test_response_selection_runs_over_models_and_reports_by_model(
     assert {row["p"] for row in map(json.loads, compared)} == {1}  # one model twice
 
 
+def as_dialogues(turns: Path) -> Records:
+    """Return responses with acts as dialogues of a question and an answer, and one without acts."""
+    found = []
+    for number, row in enumerate(scores(turns)):
+        answer = {"speaker": "system", "text": row["response"], "acts": row["labels"]}
+        talk = [*row["history"], answer]
+        found.append({"id": number, "split": row["split"], "turns": talk})
+    wrong = [{"speaker": "user", "text": "a"}, {"speaker": "system", "text": "b", "acts": "ask"}]
+    return [*found, {"id": "bad", "split": "train", "turns": wrong}]
+
+
+@pytest.mark.parametrize("target", ["next", "current"])
+def test_a_dialogue_is_an_example_for_each_turn_with_acts(tmp_path: Path, target: str):
+    told = [("user", "hello", ["greet"]), ("system", "hi", ["greet"]), ("user", "a table", None)]
+    told += [("system", "for two?", ["ask"])]
+    turns = [{"speaker": who, "text": text, "acts": acts} for who, text, acts in told]
+    rows = [{"id": split, "split": split, "turns": turns} for split in ("train", "test")]
+    asked = {"inputs": (str(write(tmp_path / "d.jsonl", rows)),), "model": ("m",), "target": target}
+    task = Act(ActProtocol(**asked))
+    texts = ["hello", "hi", "a table", "for two?"]
+    # the first turn answers nothing; the third has no acts
+    seen = [1, 3] if target == "next" else [1, 2, 4]
+    assert [list(turns) for turns, _ in task.test.sides[0]] == [texts[:n] for n in seen]
+    assert task.labels == [("greet",)] * (len(seen) - 1) + [("ask",)]
+    of_user = Act(ActProtocol(**asked, speaker="system"))
+    assert [len(turns) for turns, _ in of_user.test.sides[0]] == (
+        [1, 3] if len(seen) == 2 else [2, 4]
+    )
+
+
 @pytest.mark.parametrize(("target", "cut"), [("next", "newest"), ("current", "words")])
 def test_acts_are_learnt_of_the_next_turn_or_the_current_one(
-    finetune, model: Path, turns: Path, target: str, cut: str
+    finetune, model: Path, turns: Path, tmp_path: Path, target: str, cut: str
 ):
     flags = ("--shots", 2, "--target", target, "--truncation", cut)
-    done = finetune("act", "--model", model, *flags, *FEW, turns)
+    file, code = turns, 0
+    if target == "next":  # the same as dialogues, one of which cannot be used
+        file, code = write(tmp_path / "dialogues.jsonl", as_dialogues(turns)), 3
+    done = finetune("act", "--model", model, *flags, *FEW, "--on-error", "skip", file, code=code)
+    assert ("1 bad record skipped" in done.stderr) == (code == 3)
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert found[0]["setting"] == f"{target} 2-shot fine-tuned"
     assert {"micro-f1", "macro-f1"} <= {s["metric"] for s in found}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dialtools.errors import ConfigError
 from dialtools.eval.options.base import ThreePartOptions
 from dialtools.options import option
-from dialtools.values import int_list, number_of_runs
+from dialtools.values import fraction, int_list, number_of_runs
 
 
 @dataclass
@@ -14,6 +15,17 @@ class LabelledOptions(ThreePartOptions):
     """Labelled embeddings, and the few of them that a run may see."""
 
     label: str = option("label", metavar="NAME", group="Input", help="column of the labels")
+    test_share: float | None = option(
+        None,
+        metavar="X",
+        parse=fraction,
+        group="Input",
+        help="test this share of each label's rows, drawn by --seed, and learn from the others, "
+        "whatever their split says (DSE: 0.1 of SNIPS, 0.15 of HWU64)",
+    )
+    text: str = option(
+        "text", metavar="NAME", group="Input", help="column of the texts that --test-share draws by"
+    )
     shots: tuple[int, ...] = option(
         (1, 5), metavar="N[,N...]", parse=int_list, help="examples a class"
     )
@@ -35,3 +47,8 @@ class LabelledOptions(ThreePartOptions):
         help="write the drawn examples for others to use",
         how=True,
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.test_share and self.train:
+            raise ConfigError("--test-share cuts one file, --train and --test are two")
