@@ -77,7 +77,10 @@ RECORDS: dict[str, RecordKind] = {
             "context": Field("list", "the turns before, oldest first", required=True),
             "response": Field("text", "the turn that follows them", required=True),
             "window": Field("number", "turns of context that were asked for"),
-            "kind": Field("text", "consecutive, self (a text with itself), entailment"),
+            "kind": Field(
+                "text",
+                "consecutive, self (a text with itself), random-split, entailment, nli, triple",
+            ),
             "dialogue_id": Field("text", "the dialogue: what never stands on two sides of a split"),
             "turn": Field("number", "the response's place in it, from 0"),
             "speakers": Field("list", "who said the turns of the context, then the response"),
@@ -85,6 +88,10 @@ RECORDS: dict[str, RecordKind] = {
             "negatives": Field(
                 "list", "texts that are no response: what dial-train contrasts the pair with, too"
             ),
+            "similar": Field(
+                "number", "1 if the texts belong together, 0 if not (--kind nli); 1 if not said"
+            ),
+            "domain": Field("text", "what its dialogue is about (--domain)"),
             "weight": Field("number", "how much it counts in training (dial-freq --annotate)"),
             "template": Field("text", "the response's template (TaDSE)"),
         },

@@ -6,6 +6,7 @@
   dial-pairs --dry-run --split dev=0.02 -o '{split}.jsonl' chats.jsonl
   dial-pairs --kind self --to arrow chats.jsonl -o utterances.arrow
   dial-pairs --kind entailment --from snli snli_1.0/ -o entailment.jsonl
+  dial-pairs --summary --min-words 4 chats.jsonl
   dial-pairs --dialogue-column ticket --text-column message log.csv
   dial-pairs --unsorted --dialogue-column chat --order-column sent log.parquet
   dial-pairs --order-column sent --session-gap 30m log.csv
@@ -20,7 +21,9 @@ blank line between dialogues. Published corpora are read as they come, a
 folder, an archive or a file: `dialtools formats` lists them. --kind self and
 --kind utterance also read utterances ({"text"}), --kind entailment two texts
 with a label. Two texts, and responses with their history, are written by
---kind utterance as they are.
+--kind utterance as they are. --kind triple reads three texts (anchor, positive,
+negative; SimCSE's sent0, sent1, hard_neg), or brings together the entailments
+and contradictions of a premise.
 
 Exports of chats are read as they come, too: of ChatGPT, Slack, Discord,
 Telegram, WhatsApp, IRC, Zendesk, Intercom and Rasa. A chat is a dialogue; in
@@ -74,6 +77,11 @@ from dialtools.pairs.options import PairOptions
     "--dedupe and --kind self 16 bytes a distinct pair; --unsorted half a GiB, and the disk",
 )
 def main(options: PairOptions, run: Run) -> None:
+    if options.summary:
+        from dialtools.cli._of_inputs import report_inputs
+
+        report_inputs(options, run)
+        return
     from dialtools.pairs.job import input_chunks, mine
     from dialtools.pairs.options import KINDS, OF_ALL_RECORDS, RECORDS
     from dialtools.pairs.output import Outputs, closing_line

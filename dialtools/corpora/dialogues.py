@@ -10,15 +10,17 @@ from dialtools.corpora.fields import TEXT_KEYS, BadRecord, are_names, json_kind,
 
 TURN_KEYS = ("turns", "dialogue", *CHATS)
 HISTORY, RESPONSE = "history", "response"
+DOMAIN = "domain"
 SPEAKER_KEYS = ("speaker", "role", "author")
 
 
 class Dialogue(NamedTuple):
-    """A dialogue: t texts in order, and who said each (None if unknown)."""
+    """A dialogue: t texts in order, who said each (None if unknown), and what it is about."""
 
     id: str | None
     texts: list[str]
     speakers: list[str | None]
+    domain: str | None = None
 
 
 def dialogue(record: Mapping[str, Any]) -> Dialogue:
@@ -39,7 +41,9 @@ def dialogue(record: Mapping[str, Any]) -> Dialogue:
         pairs = [_turn(turn, f"{key}[{i}]") for i, turn in enumerate(turns)]
         texts = [text for text, _ in pairs]
         speakers = [speaker for _, speaker in pairs]
-    return Dialogue(identity_of(identity, "id"), texts, speakers)
+    about = record.get(DOMAIN)
+    domain = about if isinstance(about, str) else None
+    return Dialogue(identity_of(identity, "id"), texts, speakers, domain)
 
 
 def field_of_turns(record: Mapping[str, Any]) -> tuple[str, list[Any]]:

@@ -8,7 +8,14 @@ from typing import Any
 
 from dialtools.corpora.chat import CHATS
 from dialtools.corpora.delimited import row_chunks
-from dialtools.corpora.dialogues import HISTORY, RESPONSE, TURN_KEYS, Dialogue, dialogue
+from dialtools.corpora.dialogues import (
+    DOMAIN,
+    HISTORY,
+    RESPONSE,
+    TURN_KEYS,
+    Dialogue,
+    dialogue,
+)
 from dialtools.corpora.fields import FIRST, SECOND, TEXT_KEYS, BadRecord
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import plain_dialogues
@@ -23,7 +30,16 @@ from dialtools.streams.shards import Shard, Span
 from dialtools.streams.spans import spans, within
 from dialtools.streams.tally import Tally
 
-DIALOGUE_FIELDS = (*TURN_KEYS, *TEXT_KEYS, HISTORY, RESPONSE, "speaker", "id", "dialogue_id")
+DIALOGUE_FIELDS = (
+    *TURN_KEYS,
+    *TEXT_KEYS,
+    HISTORY,
+    RESPONSE,
+    "speaker",
+    "id",
+    "dialogue_id",
+    DOMAIN,
+)
 """All that a dialogue is read from."""
 OF_CHATS = frozenset(CHATS)
 HINT_OF_UTTERANCES = "--kind self makes pairs of utterances"

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import blake2b
-from itertools import chain
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from dialtools.chance import split_of
-from dialtools.corpora import fields
-from dialtools.corpora.dialogues import Dialogue, identity_of
-from dialtools.corpora.fields import BadRecord
+from dialtools.corpora.dialogues import DOMAIN, Dialogue
 from dialtools.corpora.read import dialogues
+from dialtools.pairs import labelled
+from dialtools.pairs.cut import drawn_response
 from dialtools.pairs.filters import id_or_text, kept
-from dialtools.pairs.options import PairOptions
+from dialtools.pairs.options import KINDS, PairOptions
 from dialtools.pairs.reader import READERS
 from dialtools.pairs.render import Mined, as_batch, as_lines
 from dialtools.pairs.windows import FlatTurns, Pairs, running, selves, windowed
-from dialtools.shown import cut
 from dialtools.streams import bounds
-from dialtools.streams.chunks import Chunk, records
+from dialtools.streams.chunks import Chunk
 from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.tally import Tally
 
-LABEL = ("label", "gold_label")
-ENTAILMENT = (fields.FIRST, fields.SECOND, LABEL)
-POSITIVE = ("entailment", "positive")
-"""Labels of two texts that are a pair: of SNLI and MNLI, of Dialogue NLI."""
 FEW_TURNS = 16
 """Windows up to this multiply an input by no more than it is worth to measure."""
 PUNCTUATION = 4
@@ -41,17 +37,33 @@ def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
     tally = Tally()
     turns, pairs = _PAIRS[options.kind](chunk, options, policy, tally)
     tally.sources = len(turns.sizes)
+    if options.summary:
+        _count(turns, pairs, tally)
     pairs = _within_bounds(pairs, turns, chunk, options, policy)
     pairs = kept(pairs, turns, options, tally)
 
+    kind = KINDS[options.kind]
     render = as_lines if lines else as_batch
     payloads: dict[str, Any] = {}
     digests: dict[str, list[bytes]] = {}
     for part, members in _by_part(pairs, turns, options, tally):
         payloads[part] = render(members, turns, options.kind, options.follow)
         if options.dedupe or options.kind == "self":
-            digests[part] = _digests(members, turns)
-    return Mined(payloads, digests, tally, policy.rejected)
+            digests[part] = _digests(members, turns, named=kind.names_negative)
+    return Mined(payloads, digests, tally, policy.rejected, chunk.name)
+
+
+def _count(turns: FlatTurns, pairs: Pairs, tally: Tally) -> None:
+    """Count what --summary tells of a corpus beside what was kept and dropped."""
+    dialogue = turns.dialogue
+    neighbours = zip(pairwise(turns.speakers), np.diff(dialogue).tolist(), strict=True)
+    same = sum(a == b for (a, b), border in neighbours if a is not None and not border)
+    tally.facts.update(
+        turns=len(turns.texts),
+        neighbours=len(turns.texts) - len(turns.sizes) + turns.sizes.count(0),
+        same_speaker=same,
+        pairs=len(pairs),
+    )
 
 
 def _within_bounds(
@@ -90,12 +102,16 @@ def _by_part(
     yield from ((name, pairs.where(part == name)) for name in options.shares)
 
 
-def _digests(pairs: Pairs, turns: FlatTurns) -> list[bytes]:
-    """Return 16 bytes of each pair that are equal for pairs of equal texts."""
+def _digests(pairs: Pairs, turns: FlatTurns, *, named: bool) -> list[bytes]:
+    """Return 16 bytes of each pair that are equal for pairs of equal texts.
+
+    Args:
+        named: the turn after a response is its negative, and one of the texts.
+    """
     # texts may hold what stands between them: one NUL is written so that two are never of a text
     texts = [text.replace("\0", "\0\1") for text in turns.texts]
     columns = zip(pairs.start.tolist(), pairs.end.tolist(), pairs.response.tolist(), strict=True)
-    joined = ("\0\0".join([*texts[s:e], texts[r]]) for s, e, r in columns)
+    joined = ("\0\0".join([*texts[s:e], *texts[r : r + 1 + named]]) for s, e, r in columns)
     keys = (key.encode("utf-8", "surrogatepass") for key in joined)
     return [blake2b(key, digest_size=16).digest() for key in keys]
 
@@ -106,6 +122,8 @@ def _from_dialogues(
     turns = FlatTurns()
     reader = READERS[options.reader]
     alone = options.kind == "self"
+    if options.domain:
+        turns.facts[DOMAIN] = []
     for line, dialogue in dialogues(chunk, policy, options, tally, utterances=alone):
         if options.reader != "plain":
             dialogue = reader(dialogue)
@@ -117,7 +135,12 @@ def _from_dialogues(
             tally.drop("in dialogues of too few turns", max(0, len(dialogue.texts) - 1))
             continue
         turns.add(dialogue, line)
-    return turns, selves(turns) if alone else windowed(turns, options.window)
+        if options.domain:
+            turns.facts[DOMAIN].append(dialogue.domain)
+    if alone:
+        return turns, selves(turns)
+    window = (0,) if options.kind == "random-split" else options.window
+    return turns, windowed(turns, window, short=options.short_windows)
 
 
 def merged(dialogue: Dialogue) -> Dialogue:
@@ -133,42 +156,30 @@ def merged(dialogue: Dialogue) -> Dialogue:
         else:
             texts.append(text)
             speakers.append(speaker)
-    return Dialogue(dialogue.id, texts, speakers)
+    return dialogue._replace(texts=texts, speakers=speakers)
 
 
-def _from_entailment(
+def _split_at_random(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
 ) -> tuple[FlatTurns, Pairs]:
-    """Return premise and hypothesis of records labelled entailment, as two turns (DSE-dianli)."""
-    turns = FlatTurns()
-    for line, record in records(chunk, policy, (*chain(*ENTAILMENT), "id")):
-        try:
-            premise, hypothesis, label = (_text(record, names) for names in ENTAILMENT)
-            name = identity_of(record.get("id"), "id")
-        except BadRecord as error:
-            policy.reject(Where(chunk.name, line), str(error), record)
-            continue
-        if label.lower() not in POSITIVE:
-            tally.drop(f"labelled {cut(label)}")
-            continue
-        texts = [premise.strip(), hypothesis.strip()]
-        if options.lower:
-            texts = [text.lower() for text in texts]
-        turns.add(Dialogue(name, texts, [None, None]), line)
-    return turns, windowed(turns, (1,))
+    """Return a pair a dialogue: what was said before a turn of the system, and that turn."""
+    turns, whole = _from_dialogues(chunk, replace(options, merge_speaker=True), policy, tally)
+    starts = turns.starts
+    cuts: list[int] = []
+    for d, (start, size) in enumerate(zip(starts.tolist(), turns.sizes, strict=True)):
+        span = slice(start, start + size)
+        talk = Dialogue(turns.ids[d], turns.texts[span], turns.speakers[span])
+        if at := drawn_response(talk, seed=options.seed):
+            cuts.append(start + at)
+    tally.drop("without a response of the system", len(starts) - len(cuts))
+    return turns, whole.where(np.isin(whole.response, cuts))
 
 
-def _text(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    """Return the first field there is of several names.
-
-    Raises:
-        BadRecord: if there is none, or it is no text.
-    """
-    name = next((name for name in names if name in record), None)
-    if name is None:
-        raise BadRecord(f'no "{names[0]}": expected premise, hypothesis and label')
-    fields.text(record[name], name)
-    return record[name]
-
-
-_PAIRS = {"consecutive": _from_dialogues, "self": _from_dialogues, "entailment": _from_entailment}
+_PAIRS = {
+    "consecutive": _from_dialogues,
+    "self": _from_dialogues,
+    "random-split": _split_at_random,
+    "entailment": labelled.entailed,
+    "nli": labelled.flagged,
+    "triple": labelled.triples,
+}

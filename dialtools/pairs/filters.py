@@ -35,6 +35,8 @@ def _masks(turns: FlatTurns, options: PairOptions) -> Iterator[tuple[str, Mask]]
         yield "short", _long_enough(turns, options)
     if options.speaker:
         yield "of another speaker", _said_by(options.speaker, turns)
+    if options.inner:
+        yield "last in their dialogue", _followed(turns)
     if options.kind != "self":
         yield "repeated", _not_repeated(turns)
     if options.sample:
@@ -72,6 +74,12 @@ def _said_by(speaker: str, turns: FlatTurns) -> Mask:
     """Keep the responses of one speaker."""
     theirs = np.fromiter((name == speaker for name in turns.speakers), bool, len(turns.speakers))
     return lambda pairs: theirs[pairs.response]
+
+
+def _followed(turns: FlatTurns) -> Mask:
+    """Keep the responses that a turn of their dialogue follows."""
+    last = turns.starts + np.asarray(turns.sizes, np.int64) - 1
+    return lambda pairs: pairs.response < last[pairs.dialogue]
 
 
 def _not_repeated(turns: FlatTurns) -> Mask:

@@ -14,7 +14,8 @@ import numpy as np
 from dialtools.corpora.read import dialogue_chunks, record_chunks
 from dialtools.pairs.chunk import mine_chunk
 from dialtools.pairs.convert import convert_chunk
-from dialtools.pairs.options import RECORDS, PairOptions
+from dialtools.pairs.labelled import triple_chunks
+from dialtools.pairs.options import OF_TEXTS, RECORDS, PairOptions
 from dialtools.pairs.render import Lines, Mined
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.parallel import ordered_map
@@ -41,7 +42,9 @@ def input_chunks(
     Args:
         prompt: hand on what a pipe has, rather than wait for a full chunk.
     """
-    if options.kind == "entailment":
+    if options.kind == "triple":
+        return triple_chunks(options, policy, tally)
+    if options.kind in OF_TEXTS:
         return record_chunks(
             options.inputs, format=options.from_, policy=policy, column=None, shard=options.part
         )
@@ -58,7 +61,13 @@ def input_chunks(
 
 
 def mine(
-    chunks: Iterable[Chunk], options: PairOptions, *, lines: bool, policy: Policy, tally: Tally
+    chunks: Iterable[Chunk],
+    options: PairOptions,
+    *,
+    lines: bool,
+    policy: Policy,
+    tally: Tally,
+    of_input: dict[str, Tally] | None = None,
 ) -> Iterator[Piece]:
     """Yield the pieces of the output in the order of the input.
 
@@ -67,18 +76,23 @@ def mine(
     Args:
         lines: pairs as JSON lines, not Arrow batches; records (--kind dialogue) are always lines.
         tally: receives the counts of kept and dropped pairs, and of dialogues.
+        of_input: receives them by the name of the input.
     """
     seen: set[bytes] = set()
     for mined in ordered_map(_worker(options, lines=lines), chunks, jobs=options.jobs):
         policy.replay(mined.rejected)
-        tally.merge(mined.tally)
+        own = Tally() if of_input is None else of_input.setdefault(mined.name, Tally())
+        for counts in (tally, own):
+            counts.merge(mined.tally)
         for part, payload in mined.payloads.items():
             rows = _new_rows(payload, mined.digests.get(part), seen)
-            tally.drop("duplicate", payload.num_rows - len(rows))
+            doubled = payload.num_rows - len(rows)
             room = None if options.limit is None else options.limit - tally.kept
             full = room is not None and len(rows) >= room
             rows = rows[:room]
-            tally.keep(len(rows))
+            for counts in (tally, own):
+                counts.drop("duplicate", doubled)
+                counts.keep(len(rows))
             yield Piece(part, _take(payload, rows), len(rows))
             if full:
                 return

@@ -15,20 +15,32 @@ from dialtools.words import WORDS_BY
 
 
 class Kind(NamedTuple):
-    """What comes out, and what it is made of (nothing else, if empty); nouns in the singular."""
+    """What comes out, and what it is made of (nothing else, if empty); nouns in the singular.
+
+    Attributes:
+        tells_speakers: its pairs say who spoke.
+        names_negative: the text after the response is the pair's negative.
+    """
 
     unit: str
     source: str
+    tells_speakers: bool = False
+    names_negative: bool = False
 
 
 KINDS = {
-    "consecutive": Kind("pair", "dialogue"),
+    "consecutive": Kind("pair", "dialogue", tells_speakers=True),
     "self": Kind("pair", "record"),
+    "random-split": Kind("pair", "dialogue", tells_speakers=True),
     "entailment": Kind("pair", "record"),
+    "nli": Kind("pair", "record"),
+    "triple": Kind("pair", "record", names_negative=True),
     "dialogue": Kind("dialogue", ""),
     "utterance": Kind("utterance", "record"),
 }
 OF_ALL_RECORDS = "a table of records has its columns from all of them"
+OF_TEXTS = ("entailment", "nli", "triple")
+"""Kinds made of records of two or three texts."""
 RECORDS = ("dialogue", "utterance")
 """Kinds that are records of the corpus itself."""
 WORDS_OF = ("members", "joined")
@@ -38,7 +50,11 @@ IDLE = {
     "words_by": "auto",
     "words_of": "members",
     "merge_speaker": False,
+    "short_windows": False,
     "follow": 0,
+    "inner": False,
+    "domain": False,
+    "summary": False,
     "speaker": None,
     "reader": "plain",
     "lower": False,
@@ -56,7 +72,11 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         choices=KINDS,
         help="consecutive: context and response; "
         "self: each distinct utterance with itself (dropout pairs); "
+        "random-split: what came before a turn of the system, drawn by --seed, and that turn "
+        "(TOD-BERT); "
         "entailment: premise and hypothesis of records labelled so; "
+        "nli: those of contradictions, too, `similar` 1 and 0 (PairSupCon); "
+        "triple: what a text entails, and what contradicts it as a negative (SimCSE); "
         "dialogue, utterance: no pairs, but the dialogues, or their turns, "
         "as records with all their fields",
     )
@@ -66,6 +86,9 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         parse=window_sizes,
         help="turns of context, full windows only; several sizes give the union; "
         "all is the whole history",
+    )
+    short_windows: bool = option(
+        False, help="at the beginning of a dialogue, windows shorter than asked, too"
     )
     min_words: int = option(
         0,
@@ -90,6 +113,14 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     )
     follow: int = option(
         0, metavar="N", parse=at_least(0), help="also carry up to N turns after the response"
+    )
+    inner: bool = option(
+        False,
+        help="only responses that a turn follows; with --window 3 --short-windows --follow 3 "
+        "the samples of DialogueCSE",
+    )
+    domain: bool = option(
+        False, help="pairs carry the `domain` of their dialogue, which dial-train can tell apart"
     )
     speaker: str | None = option(
         None,
@@ -117,6 +148,12 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         help="keep this share of the pairs (of the dialogues with --kind dialogue or utterance), "
         "drawn by --seed",
     )
+    summary: bool = option(
+        False,
+        help="instead, what each input gives: dialogues, turns, neighbours of one speaker, "
+        "pairs made, kept and dropped",
+    )
+    json: bool = option(False, help="--summary as JSONL even on a terminal", how=True)
     dry_run: bool = option(False, **DRY_RUN)
     jobs: int = option(
         1,
@@ -138,6 +175,10 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
             OF_ALL_PARTS: self.limit is not None,
             "--dedupe keeps the first of all parts, which no part knows": self.dedupe,
             "--kind self keeps the first of equal texts, which no part knows": self.kind == "self",
+            "--kind triple brings together the texts of a premise, which no part has": (
+                self.kind == "triple"
+            ),
+            "--summary is of all that is counted, of which no part knows": self.summary,
         }
         self.check_part(self.inputs, of_the_whole)
         unlike = {
@@ -165,17 +206,20 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
             used = {
                 "--follow": self.follow,
                 "--window": self.window != IDLE["window"],
-                "--speaker": self.speaker and self.kind == "entailment",
+                "--short-windows": self.short_windows,
+                "--inner": self.inner,
+                "--speaker": self.speaker and self.kind != "self",
+                "--domain": self.domain and self.kind in OF_TEXTS,
             }
             for flag in used:
                 if used[flag]:
                     raise ConfigError(f"{flag} has no meaning for --kind {self.kind}")
 
         of_dialogues = self.reader != "plain" or self.merge_speaker or self.min_turns
-        if self.kind == "entailment" and of_dialogues:
+        if self.kind in OF_TEXTS and of_dialogues:
             raise ConfigError(
                 "--reader, --merge-speaker and --min-turns belong to dialogues, "
-                "not to --kind entailment"
+                f"not to --kind {self.kind}"
             )
 
     @property

@@ -48,7 +48,8 @@ def _closed(dialogue: Dialogue, history: list[Turn], last: list[Turn]) -> Dialog
     kept = history[1:]
     if last and last[0][0].lower() not in {text.lower() for text, _ in kept}:
         kept = kept + last
-    return Dialogue(dialogue.id, [text for text, _ in kept], [speaker for _, speaker in kept])
+    texts, speakers = [text for text, _ in kept], [speaker for _, speaker in kept]
+    return dialogue._replace(texts=texts, speakers=speakers)
 
 
 READERS: dict[str, Callable[[Dialogue], Dialogue]] = {

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
-from dialtools.pairs.windows import FlatTurns, Pairs
+from dialtools.pairs.options import KINDS
+from dialtools.pairs.windows import FACTS, FlatTurns, Pairs
 from dialtools.streams.policy import Rejected
 from dialtools.streams.tally import Tally
 
@@ -28,19 +29,22 @@ class Mined:
     Attributes:
         payloads: of each part of the split (one, "", without): `Lines`, or an Arrow batch.
         digests: of each part, what is equal for equal pairs; where doubles are to be dropped.
+        name: of the input that the chunk is of.
     """
 
     payloads: dict[str, Any]
     digests: dict[str, list[bytes]]
     tally: Tally
     rejected: list[Rejected] = field(default_factory=list)
+    name: str = ""
 
 
 def as_dicts(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> Iterator[dict[str, Any]]:
     """Yield pair records."""
     texts, speakers, ids = turns.texts, turns.speakers, turns.ids
     starts = turns.starts.tolist()
-    told = [kind == "consecutive" and named for named in turns.named]
+    told = [KINDS[kind].tells_speakers and named for named in turns.named]
+    behind, after = _behind(kind, follow)
     columns = zip(
         pairs.start.tolist(),
         pairs.end.tolist(),
@@ -48,7 +52,8 @@ def as_dicts(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> Iterator
         pairs.dialogue.tolist(),
         strict=True,
     )
-    if all(told) and not follow and None not in ids:  # the common case, in one literal
+    # the common case, in one literal
+    if all(told) and not after and not turns.facts and None not in ids:
         for start, end, response, d in columns:
             yield {
                 "context": texts[start:end],
@@ -72,10 +77,18 @@ def as_dicts(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> Iterator
         row["turn"] = response - starts[d]
         if told[d]:
             row["speakers"] = speakers[start : response + 1]
-        if follow:
+        if after:
             end_of_dialogue = starts[d] + turns.sizes[d]
-            row["follow"] = texts[response + 1 : min(response + 1 + follow, end_of_dialogue)]
+            row[behind] = texts[response + 1 : min(response + 1 + after, end_of_dialogue)]
+        for name, values in turns.facts.items():
+            if values[d] is not None:
+                row[name] = values[d]
         yield row
+
+
+def _behind(kind: str, follow: int) -> tuple[str, int]:
+    """Return what the turns behind a response are called, and how many of them a pair has."""
+    return ("negatives", 1) if KINDS[kind].names_negative else ("follow", follow)
 
 
 @dataclass(frozen=True)
@@ -118,16 +131,20 @@ def as_batch(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> pa.Recor
         "dialogue_id": pa.array(turns.ids, pa.string()).take(pa.array(pairs.dialogue)),
         "turn": pa.array(pairs.response - turns.starts[pairs.dialogue], pa.int32()),
     }
-    if kind == "consecutive":
+    if KINDS[kind].tells_speakers:
         speakers = pa.array(turns.speakers, pa.string())
         arrays["speakers"] = pa.ListViewArray.from_arrays(
             start, pa.array(pairs.window + 1, pa.int32()), speakers
         )
-    if follow:
-        after = np.minimum(follow, (turns.starts + sizes)[pairs.dialogue] - pairs.response - 1)
-        arrays["follow"] = pa.ListViewArray.from_arrays(
+    behind, most = _behind(kind, follow)
+    if most:
+        after = np.minimum(most, (turns.starts + sizes)[pairs.dialogue] - pairs.response - 1)
+        arrays[behind] = pa.ListViewArray.from_arrays(
             pa.array(pairs.response + 1, pa.int32()), pa.array(after, pa.int32()), texts
         )
+    for name, values in turns.facts.items():
+        of_dialogue = pa.array(values, FACTS[name])
+        arrays[name] = of_dialogue.take(pa.array(pairs.dialogue))
     return pa.RecordBatch.from_pydict(arrays)
 
 
@@ -144,6 +161,7 @@ def _without_idle_dialogues(pairs: Pairs, turns: FlatTurns) -> tuple[Pairs, Flat
         smaller.ids.append(turns.ids[d])
         smaller.lines.append(turns.lines[d])
         smaller.sizes.append(turns.sizes[d])
+    smaller.facts = {name: [values[d] for d in used] for name, values in turns.facts.items()}
     shift = (smaller.starts - starts[used])[place] if len(used) else np.zeros(0, np.int64)
     moved = Pairs(
         start=pairs.start + shift,

@@ -12,18 +12,27 @@ from typing import Any
 
 import numpy as np
 
-from dialtools.corpora.dialogues import Dialogue
+from dialtools.corpora.dialogues import DOMAIN, Dialogue
+
+SIMILAR = "similar"
+FACTS = {SIMILAR: "uint8", DOMAIN: "string"}
+"""What pairs may carry of their dialogue, and of which type it is in Arrow."""
 
 
 @dataclass
 class FlatTurns:
-    """The turns of a chunk's dialogues, flat."""
+    """The turns of a chunk's dialogues, flat.
+
+    Attributes:
+        facts: what the pairs of a dialogue carry besides: name of the field, a value a dialogue.
+    """
 
     texts: list[str] = field(default_factory=list)
     speakers: list[str | None] = field(default_factory=list)
     ids: list[str | None] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
+    facts: dict[str, list[Any]] = field(default_factory=dict)
 
     def add(self, dialogue: Dialogue, line: int) -> None:
         """Append a dialogue, and the line where it begins."""
@@ -73,21 +82,28 @@ class Pairs:
         return Pairs(self.start[keep], self.end[keep], self.response[keep], self.dialogue[keep])
 
 
-def windowed(turns: FlatTurns, windows: tuple[int, ...]) -> Pairs:
+def windowed(turns: FlatTurns, windows: tuple[int, ...], *, short: bool = False) -> Pairs:
     """Return every full window and its response (DSE 3.1, WMDC 4.2.2).
 
     Window 0 is the whole history. A dialogue of t turns gives max(0, t - w) pairs of window w,
     and t - 1 of window 0.
+
+    Args:
+        short: at the beginning of a dialogue a window has the turns there are; each once.
     """
     dialogue = turns.dialogue
     first = turns.starts[dialogue] if len(dialogue) else np.zeros(0, np.int64)
     flat = np.arange(len(dialogue))
     parts = []
     for window in windows:
-        response = flat[flat - first >= (window or 1)]
-        parts.append((response - window if window else first[response], response))
+        response = flat[flat - first >= (1 if short else window or 1)]
+        start = np.maximum(response - window, first[response]) if window else first[response]
+        parts.append((start, response))
     start, response = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(response, kind="stable")
+    if short:
+        place = response[order] * (len(flat) + 1) + start[order]
+        order = order[np.sort(np.unique(place, return_index=True)[1])]
     start, response = start[order], response[order]
     return Pairs(start, response, response, dialogue[response])
 

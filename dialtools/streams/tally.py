@@ -27,6 +27,7 @@ class Tally:
 
     Attributes:
         sources: records that were read; of each, several may be kept.
+        facts: other figures of what was read, by name.
     """
 
     def __init__(self) -> None:
@@ -34,6 +35,7 @@ class Tally:
         self.kept = 0
         self.dropped: Counter[str] = Counter()
         self.unmapped: Counter[str] = Counter()
+        self.facts: Counter[str] = Counter()
 
     def keep(self, n: int = 1) -> None:
         self.kept += n
@@ -50,6 +52,7 @@ class Tally:
             self.drop(reason, n)
         for name, n in other.unmapped.items():
             self.miss(name, n)
+        self.facts.update(other.facts)
 
     def forget(self) -> None:
         """Count anew: what was counted so far is another part's."""

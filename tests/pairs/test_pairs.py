@@ -70,12 +70,24 @@ def test_a_dialogue_of_four_turns_worked_by_hand():
     assert rows[3]["speakers"] == ["user", "system", "user", "system"]
 
 
-@given(CORPUS, st.sampled_from([(1,), (2,), (1, 2, 3), (0,)]), st.sampled_from([0, 1, 4]))
-def test_pairs_are_those_of_the_definition_and_never_cross_dialogues(corpus, windows, min_words):
+@given(
+    CORPUS,
+    st.sampled_from([(1,), (2,), (1, 2, 3), (0,), (3, 2)]),
+    st.sampled_from([0, 1, 4]),
+    st.booleans(),
+)
+def test_pairs_are_those_of_the_definition_and_never_cross_dialogues(
+    corpus, windows, min_words, short
+):
     rows = mined(
-        [as_dialogue(t, str(i)) for i, t in enumerate(corpus)], window=windows, min_words=min_words
+        [as_dialogue(t, str(i)) for i, t in enumerate(corpus)],
+        window=windows,
+        min_words=min_words,
+        short_windows=short,
     )
-    expected = [p for texts in corpus for p in slow_pairs.pairs(texts, windows, min_words)]
+    expected = [
+        p for texts in corpus for p in slow_pairs.pairs(texts, windows, min_words, short=short)
+    ]
     assert [(r["context"], r["response"]) for r in rows] == expected
 
 
@@ -216,9 +228,142 @@ def test_responses_can_be_those_of_one_speaker_and_what_follows_goes_along():
     assert [(r["response"], r["follow"]) for r in rows] == [("b", ["c", "d"]), ("d", ["e"])]
 
 
+@given(st.lists(st.integers(0, 9), max_size=6))
+def test_every_utterance_between_others_is_a_sample_of_dialoguecse(sizes: list[int]):
+    """Up to three turns before it, one at least, and up to three after (METHODS 5.2)."""
+    talks = [as_dialogue([f"{d} {i}" for i in range(n)], str(d)) for d, n in enumerate(sizes)]
+    rows = mined(talks, window=(3,), short_windows=True, follow=3, inner=True)
+    texts = [[turn["text"] for turn in talk["turns"]] for talk in talks]
+    assert [(r["context"], r["response"], r["follow"]) for r in rows] == [
+        (said[max(0, i - 3) : i], said[i], said[i + 1 : i + 4])
+        for said in texts
+        for i in range(1, len(said) - 1)
+    ]
+
+
+def test_a_dialogue_is_cut_once_before_a_turn_of_the_system_that_the_seed_draws():
+    """TOD-BERT: the k-th, 1 <= k < the fewer of both sides' turns, counted from 0."""
+    turns = [("system", "hello")]
+    turns += [(who, f"{who} {i}") for i in range(5) for who in ("user", "user", "system")]
+    talks = [
+        {"id": str(n), "turns": [{"speaker": s, "text": t} for s, t in turns[1:]]}
+        for n in range(200)
+    ]
+    cuts = {}
+    for seed in (0, 1):
+        rows = mined(talks, kind="random-split", seed=seed)
+        assert len(rows) == 200 and {r["kind"] for r in rows} == {"random-split"}
+        cuts[seed] = [r["response"] for r in rows]
+        for row in rows:
+            k = int(row["response"][-1])
+            assert (
+                row["context"][:2] == ["user 0 user 0", "system 0"]
+                and len(row["context"]) == 2 * k + 1
+            )
+            assert row["speakers"] == ["user", "system"] * (k + 1)
+        assert set(cuts[seed]) == {f"system {k}" for k in (1, 2, 3, 4)}
+    assert cuts[0] != cuts[1]
+    greeted = {"id": "g", "turns": [{"speaker": s, "text": t} for s, t in turns[:6]]}
+    (last,) = mined([greeted], kind="random-split")
+    assert (last["response"], len(last["context"])) == ("system 0", 2), "few turns: the last"
+    unanswered = {"turns": [{"speaker": s, "text": t} for s, t in turns[:3]]}
+    assert mined([unanswered], kind="random-split") == []
+
+
+NLI = [
+    {"text1": "p", "text2": "e", "label": "entailment"},
+    {"premise": "q", "hypothesis": "n", "label": "neutral"},
+    {"sentence1": "p", "sentence2": "c", "gold_label": "contradiction"},
+]
+
+
+def test_contradictions_are_pairs_that_are_not_similar():
+    rows = mined(NLI, kind="nli")
+    assert [(r["context"], r["response"], r["similar"]) for r in rows] == [
+        (["p"], "e", 1),
+        (["p"], "c", 0),
+    ]
+    assert not any("similar" in row for row in mined(NLI, kind="entailment"))
+
+
+def test_a_triple_is_what_a_text_entails_and_what_contradicts_it(tmp_path: Path):
+    """Three texts of a record, or the labelled pairs of one premise, wherever they stand."""
+    more = [
+        {"text1": "p", "text2": "f", "label": "entailment"},
+        {"text1": "lonely", "text2": "g", "label": "entailment"},
+        {"text1": "p ", "text2": "d", "label": "contradiction"},
+        {"text1": "p", "text2": "h", "label": "entailment"},
+    ]
+    tables = {
+        "nli.jsonl": "".join(f"{json.dumps(row)}\n" for row in NLI + more),
+        "simcse.csv": "sent0,sent1,hard_neg\np,e,c\np,f,d\np,h,c\n",
+        "st.jsonl": "".join(
+            json.dumps(dict(zip(("anchor", "positive", "negative"), texts, strict=True))) + "\n"
+            for texts in ("pec", "pfd", "phc")
+        ),
+    }
+    found = {}
+    for name, content in tables.items():
+        (tmp_path / name).write_text(content)
+        options = PairOptions(kind="triple", inputs=(str(tmp_path / name),))
+        policy, tally = Policy(), Tally()
+        chunks = list(input_chunks(options, policy, tally, prompt=False))
+        for lines in (True, False):
+            pieces = mine(chunks, options, lines=lines, policy=policy, tally=tally)
+            blobs = [p.payload if lines else p.payload.to_pylist() for p in pieces]
+            rows = [r for b in blobs for r in (map(orjson.loads, b.splitlines()) if lines else b)]
+            found[name, lines] = [(r["context"], r["response"], r["negatives"]) for r in rows]
+        if name == "nli.jsonl":
+            assert dict(tally.dropped) == {
+                "labelled neutral": 1,
+                "of a premise that nothing contradicts": 1,
+            }
+    assert all(
+        triples == [(["p"], "e", ["c"]), (["p"], "f", ["d"]), (["p"], "h", ["c"])]
+        for triples in found.values()
+    ), found
+
+
+def test_pairs_carry_the_domain_of_their_dialogue_if_asked():
+    talks = [as_dialogue(["a", "b"], "1") | {"domain": "taxi"}, as_dialogue(["c", "d"], "2")]
+    assert [r.get("domain") for r in mined(talks, domain=True, merge_speaker=True)] == [
+        "taxi",
+        None,
+    ]
+    assert not any("domain" in row for row in mined(talks))
+    chunk = Chunk("x", 1, "rows", talks)
+    (piece,) = mine([chunk], PairOptions(domain=True), lines=False, policy=Policy(), tally=Tally())
+    assert piece.payload["domain"].to_pylist() == ["taxi", None]
+
+
+def test_a_summary_tells_what_each_input_gives_and_writes_no_pairs(tmp_path: Path, scripts: Path):
+    said = [["a b", "user"], ["c d", "user"], ["e", "system"], ["e", "user"]]
+    talk = {"turns": [{"text": text, "speaker": who} for text, who in said]}
+    (tmp_path / "one.jsonl").write_text(
+        json.dumps(talk) + "\n" + json.dumps({"turns": ["a"]}) + "\n"
+    )
+    (tmp_path / "two.txt").write_text("x y\nz w\n")
+    command = [scripts / "dial-pairs", "--summary", "--min-words", "2", "one.jsonl", "two.txt"]
+    run = subprocess.run(command, capture_output=True, cwd=tmp_path, check=True)
+    one, two, every = map(json.loads, run.stdout.splitlines())
+    assert one == {
+        "schema": "dialtools.pairs/1",
+        "corpus": "one.jsonl",
+        "dialogues": 2,
+        "turns": 5,
+        "neighbours": 3,
+        "same_speaker": 1,
+        "pairs": 3,
+        "kept": 1,
+        "dropped": {"short": 2},
+    }
+    assert (two["corpus"], two["kept"], two["same_speaker"]) == ("two.txt", 1, 0)
+    assert (every["corpus"], every["kept"], every["turns"]) == ("all", 2, 7)
+
+
 def test_speakers_are_joined_before_turns_are_counted():
     talk = Dialogue("d", ["a", "b", "c"], ["u", "u", "s"])
-    assert merged(talk) == ("d", ["a b", "c"], ["u", "s"])
+    assert merged(talk) == ("d", ["a b", "c"], ["u", "s"], None)
     unknown = Dialogue("d", ["a", "b", "c", "d"], [None, None, "s", None])
     assert merged(unknown) == unknown
     turns = [{"speaker": s, "text": t} for s, t in zip("uus", "abc", strict=True)]
@@ -481,7 +626,7 @@ def test_numbers_have_least_values_and_some_options_only_change_how_a_run_goes()
     none = ("0", "-1")
     least = {"min_words": none, "min_turns": none, "follow": none, "jobs": ("1", "0")}
     check_least(PairOptions, least)
-    hows = {"dry_run", "jobs", "shard", "engine", "parts", "workers", "address"}
+    hows = {"dry_run", "jobs", "json", "shard", "engine", "parts", "workers", "address"}
     assert own_hows(PairOptions) == hows
 
 
@@ -601,7 +746,7 @@ def test_utterances_are_drawn_by_their_id_or_by_their_text(seed: int):
 def test_the_published_readers_worked_by_hand():
     talk = Dialogue("d", list("abcdef"), ["user", "s"] * 3)
     # (system, user) turns: ("", a), (b, c), (d, e); f waits for a user; the last comes as it is new
-    assert tod_bert_turns(talk) == ("d", list("abcde"), ["user", "s", "user", "s", "user"])
+    assert tod_bert_turns(talk) == ("d", list("abcde"), ["user", "s", "user", "s", "user"], None)
     again = Dialogue("d", list("abBc"), ["user", "s", "s", "user"])
     assert tod_bert_turns(again).texts == ["a", "B", "c"]
     said = Dialogue("d", ["hi", "Bye", "x", "BYE", "y"], ["user", "s", "user", "s", "user"])

@@ -1,0 +1,173 @@
+"""Pairs of records of two or three texts: what entails what, and what contradicts it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain, groupby, islice
+from typing import Any
+
+from dialtools.corpora import fields
+from dialtools.corpora.dialogues import Dialogue, identity_of
+from dialtools.corpora.fields import FIRST, SECOND, BadRecord
+from dialtools.corpora.gather import Row, gathered
+from dialtools.corpora.read import record_chunks
+from dialtools.pairs.options import PairOptions
+from dialtools.pairs.windows import SIMILAR, FlatTurns, Pairs, windowed
+from dialtools.shown import cut
+from dialtools.streams.chunks import ROWS, Chunk, records
+from dialtools.streams.policy import Policy, Where
+from dialtools.streams.tally import Tally
+
+LABEL = ("label", "gold_label")
+TWO_TEXTS = (FIRST, SECOND, LABEL)
+THREE_TEXTS = (
+    ("anchor", "sent0"),
+    ("positive", "entailment", "sent1"),
+    ("negative", "contradiction", "hard_neg"),
+)
+"""What a text is called, what it entails, and what contradicts it; in one record."""
+POSITIVE: tuple[str, ...] = ("entailment", "positive")
+NEGATIVE: tuple[str, ...] = ("contradiction", "negative")
+"""Labels of two texts: of SNLI and MNLI, of Dialogue NLI."""
+TRIPLES_A_CHUNK = 4096
+
+
+def entailed(
+    chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
+) -> tuple[FlatTurns, Pairs]:
+    """Return premise and hypothesis of records labelled entailment, as two turns (DSE-dianli)."""
+    return _labelled(chunk, options, policy, tally, dict.fromkeys(POSITIVE, 1))
+
+
+def flagged(
+    chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
+) -> tuple[FlatTurns, Pairs]:
+    """Return those labelled contradiction, too, each with a flag (PairSupCon)."""
+    similar = dict.fromkeys(POSITIVE, 1) | dict.fromkeys(NEGATIVE, 0)
+    turns, pairs = _labelled(chunk, options, policy, tally, similar)
+    turns.facts.setdefault(SIMILAR, [])
+    return turns, pairs
+
+
+def triples(
+    chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
+) -> tuple[FlatTurns, Pairs]:
+    """Return text, what it entails and what contradicts it, as three turns (SimCSE-sup)."""
+    turns = FlatTurns()
+    for line, record in records(chunk, policy):
+        try:
+            texts = [_text(record, names, "three texts") for names in THREE_TEXTS]
+            name = identity_of(record.get("id"), "id")
+        except BadRecord as error:
+            policy.reject(Where(chunk.name, line), str(error), record)
+            continue
+        if not texts[2].strip():
+            tally.drop("empty")
+            continue
+        _add(turns, name, texts, line, options)
+    first = windowed(turns, (1,))
+    return turns, first.where(first.response == turns.starts[first.dialogue] + 1)
+
+
+def triple_chunks(options: PairOptions, policy: Policy, tally: Tally) -> Iterator[Chunk]:
+    """Yield chunks of three texts: as they come, or from labelled pairs of one premise.
+
+    Its entailments take its contradictions in turn. Holds 256 MiB of pairs, the rest on disk.
+    """
+    for path in options.inputs or ("-",):
+        chunks = record_chunks([path], format=options.from_, policy=policy, column=None)
+        every = ((chunk, *row) for chunk in chunks for row in records(chunk, policy))
+        head = list(islice(every, 1))
+        rows = chain(head, every)
+        if head and any(key in head[0][2] for key in chain(*THREE_TEXTS[1:])):
+            made = ((chunk.name, line, record) for chunk, line, record in rows)
+        else:
+            made = _of_premises(rows, policy, tally)
+        while held := list(islice(made, TRIPLES_A_CHUNK)):
+            names, lines, found = zip(*held, strict=True)
+            yield Chunk(names[0], lines[0], ROWS, list(found), lines)
+
+
+def _of_premises(
+    rows: Iterator[tuple[Chunk, int, dict[str, Any]]], policy: Policy, tally: Tally
+) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Yield name, line and the three texts of each entailment that has a contradiction."""
+    name = ""
+
+    def pairs() -> Iterator[Row]:
+        nonlocal name
+        for chunk, line, record in rows:
+            name = chunk.name
+            try:
+                premise, hypothesis, label = (_text(record, n, "two texts") for n in TWO_TEXTS)
+            except BadRecord as error:
+                policy.reject(Where(chunk.name, line), str(error), record)
+                continue
+            if label.lower() in (*POSITIVE, *NEGATIVE):
+                entails = label.lower() in POSITIVE
+                yield Row(line, premise.strip(), {"text": hypothesis, "entails": entails})
+            else:
+                tally.drop(f"labelled {cut(label)}")
+
+    for premise, group in groupby(gathered(pairs()), key=lambda row: row.dialogue):
+        members = list(group)
+        against = [row.turn["text"] for row in members if not row.turn["entails"]]
+        entailments = [row for row in members if row.turn["entails"]]
+        if not against:
+            tally.drop("of a premise that nothing contradicts", len(entailments))
+            continue
+        for i, row in enumerate(entailments):
+            texts = (premise, row.turn["text"], against[i % len(against)])
+            keys = (names[0] for names in THREE_TEXTS)
+            yield name, row.line, dict(zip(keys, texts, strict=True))
+
+
+def _labelled(
+    chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally, similar: Mapping[str, int]
+) -> tuple[FlatTurns, Pairs]:
+    """Return two texts of records with one of some labels, as two turns.
+
+    Args:
+        similar: the flag of each label.
+    """
+    turns = FlatTurns()
+    for line, record in records(chunk, policy, (*chain(*TWO_TEXTS), "id")):
+        try:
+            premise, hypothesis, label = (_text(record, n, "two texts") for n in TWO_TEXTS)
+            name = identity_of(record.get("id"), "id")
+        except BadRecord as error:
+            policy.reject(Where(chunk.name, line), str(error), record)
+            continue
+        if label.lower() not in similar:
+            tally.drop(f"labelled {cut(label)}")
+            continue
+        if len(set(similar.values())) > 1:
+            turns.facts.setdefault(SIMILAR, []).append(similar[label.lower()])
+        _add(turns, name, [premise, hypothesis], line, options)
+    return turns, windowed(turns, (1,))
+
+
+def _add(
+    turns: FlatTurns, name: str | None, texts: list[str], line: int, options: PairOptions
+) -> None:
+    texts = [text.strip().lower() if options.lower else text.strip() for text in texts]
+    turns.add(Dialogue(name, texts, [None] * len(texts)), line)
+
+
+EXPECTED = {
+    "two texts": "premise, hypothesis and label",
+    "three texts": "anchor, positive and negative",
+}
+
+
+def _text(record: Mapping[str, Any], names: tuple[str, ...], what: str) -> str:
+    """Return the first field there is of several names.
+
+    Raises:
+        BadRecord: if there is none, or it is no text.
+    """
+    name = next((name for name in names if name in record), None)
+    if name is None:
+        raise BadRecord(f'no "{names[0]}": expected {EXPECTED[what]}')
+    fields.text(record[name], name)
+    return record[name]
