@@ -9,7 +9,7 @@ r"""dial-train - train a dialogue encoder on positive pairs
   dial-train --method dse --loss nt-xent --batch-size 256 --epochs 3 \
     --validation-share 0.02 --keep-best pairs.jsonl
   dial-pairs --kind self corpus.jsonl | dial-train --method mlm -o adapted/
-  dial-pairs --window 3 --follow 3 --merge-speaker --min-turns 4 corpus.jsonl \
+  dial-pairs --window 3 --short-windows --follow 3 --inner corpus.jsonl \
     | dial-train --method dialoguecse --negatives all -o matched/
   dial-train --resume -o dse/ --model bert-base-uncased pairs.arrow
   dial-train --dry-run --model bert-base-uncased pairs.arrow

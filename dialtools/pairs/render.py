@@ -45,13 +45,8 @@ def as_dicts(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> Iterator
     starts = turns.starts.tolist()
     told = [KINDS[kind].tells_speakers and named for named in turns.named]
     behind, after = _behind(kind, follow)
-    columns = zip(
-        pairs.start.tolist(),
-        pairs.end.tolist(),
-        pairs.response.tolist(),
-        pairs.dialogue.tolist(),
-        strict=True,
-    )
+    places = (pairs.start, pairs.end, pairs.response, pairs.dialogue)
+    columns = zip(*(column.tolist() for column in places), strict=True)
     # the common case, in one literal
     if all(told) and not after and not turns.facts and None not in ids:
         for start, end, response, d in columns:
@@ -80,10 +75,7 @@ def as_dicts(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> Iterator
         if after:
             end_of_dialogue = starts[d] + turns.sizes[d]
             row[behind] = texts[response + 1 : min(response + 1 + after, end_of_dialogue)]
-        for name, values in turns.facts.items():
-            if values[d] is not None:
-                row[name] = values[d]
-        yield row
+        yield row | {name: of[d] for name, of in turns.facts.items() if of[d] is not None}
 
 
 def _behind(kind: str, follow: int) -> tuple[str, int]:
