@@ -172,9 +172,27 @@ count_or_all = either({"all": 0}, at_least(0))
 """A number above 0; `all` is 0."""
 steps_or_epoch = either({"epoch": 0}, at_least(0))
 """A number of steps above 0; `epoch` is 0."""
-window_sizes = either({"all": (0,), "0": (0,)}, int_list)
-"""`1,2,3`; `all`, the whole history, is window 0."""
 logarithm_base = either({"e": math.e}, bounded(above=1))
+
+
+MOST_OF_RANGE = 1000
+
+
+def _span(text: str) -> range:
+    ends = [at_least(1)(end) for end in text.split("-", 1)]
+    if not ends[0] <= ends[-1] < ends[0] + MOST_OF_RANGE:
+        raise ValueError(f"a range goes up, by less than {MOST_OF_RANGE:,}")
+    return range(ends[0], ends[-1] + 1)
+
+
+def _united(parser: Parser[tuple[range, ...]]) -> Parser[tuple[int, ...]]:
+    return lambda text: tuple(dict.fromkeys(n for span in parser(text) for n in span))
+
+
+ranges = _united(list_of(_span))
+"""`1-3,5`: distinct numbers from 1, in the given order."""
+window_sizes = _united(list_of(either({"all": range(1), "0": range(1)}, _span)))
+"""`1-3,5` or `1,all`; `all`, the whole history, is window 0."""
 
 
 def name_list(text: str) -> tuple[str, ...]:

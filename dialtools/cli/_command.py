@@ -48,6 +48,10 @@ class Command:
     def __call__(self, argv: Sequence[str] | None = None) -> NoReturn:
         _start(self, argv)
 
+    def title(self, argv: Sequence[str]) -> str:
+        """Return the name that errors begin with, whatever follows it."""
+        return self.name
+
     def run(self, argv: list[str]) -> int:
         """Parse, run, and return the exit status."""
         flags = _parser.raw_values(self.click_command(), argv, self.specs)
@@ -156,6 +160,12 @@ class Group:
     def __call__(self, argv: Sequence[str] | None = None) -> NoReturn:
         _start(self, argv)
 
+    def title(self, argv: Sequence[str]) -> str:
+        """Return the name that errors begin with: as far as the line names sub-commands."""
+        return (
+            self.table[argv[0]].load().title(argv[1:]) if {*argv[:1]} & {*self.table} else self.name
+        )
+
     def run(self, argv: list[str]) -> int:
         """Hand the rest of the line to the sub-command that it begins with."""
         word = argv[0] if argv else ""
@@ -181,8 +191,12 @@ class Group:
 
     def click_command(self) -> click.Command:
         """Return a parser for shell completion."""
-        commands = {name: entry.load().click_command() for name, entry in self.table.items()}
-        return click.Group(self.name, commands=commands)
+        group = click.Group(self.name)
+        for name, entry in self.table.items():
+            command = entry.load().click_command()
+            command.short_help = entry.summary
+            group.add_command(command, name)
+        return group
 
 
 def group(doc: str, table: Mapping[str, Entry]) -> Group:
@@ -194,7 +208,8 @@ def _start(called: Command | Group, argv: Sequence[str] | None) -> NoReturn:
     """Answer shell completion, or run and exit."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     _parser.answer_completion(called.name, called.click_command)
-    finish(called.name, lambda: called.run(arguments), debug="--debug" in arguments)
+    name = called.title(arguments)
+    finish(name, lambda: called.run(arguments), debug="--debug" in arguments)
 
 
 def _title(doc: str) -> str:

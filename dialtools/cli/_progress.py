@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 from dialtools.shown import duration, printable
 
@@ -84,9 +86,53 @@ class Heartbeat:
         yield from (f"{key} {value}" for key, value in facts.items())
 
 
+class _Stdout(io.RawIOBase):
+    """Stdout, with something to be done before anything is written."""
+
+    def __init__(self, before: Callable[[], None]) -> None:
+        self.below = sys.stdout.buffer
+        self.before = before
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return self.below.isatty()
+
+    def fileno(self) -> int:
+        return self.below.fileno()
+
+    def write(self, data: Any, /) -> int:
+        self.before()
+        written = self.below.write(data)
+        self.below.flush()
+        return written
+
+
+@contextmanager
+def before_data(act: Callable[[], None]) -> Iterator[None]:
+    """Act before data come to a terminal, which may be the one that a bar is drawn on."""
+    stdout = sys.stdout
+    if not stdout.isatty():
+        yield
+        return
+    buffer = io.BufferedWriter(_Stdout(act))
+    sys.stdout = io.TextIOWrapper(buffer, stdout.encoding, stdout.errors, line_buffering=True)
+    try:
+        yield
+        sys.stdout.flush()
+    finally:
+        sys.stdout.detach()  # it would close what stdout writes to
+        buffer.detach()
+        sys.stdout = stdout
+
+
 @contextmanager
 def bar(name: str, pace: Pace) -> Iterator[Progress]:
-    """Show a bar on stderr, which goes when the job is done; without a total, only the count."""
+    """Show a bar on stderr, which goes when the job is done, or when its data come to a terminal.
+
+    Without a total, only the count is shown.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as RichProgress
@@ -94,7 +140,12 @@ def bar(name: str, pace: Pace) -> Iterator[Progress]:
     status = TextColumn("{task.fields[status]}", markup=False)
     columns = [BarColumn(), status, TimeRemainingColumn()] if pace.total else [status]
     console = Console(stderr=True)
-    with RichProgress(TextColumn(name), *columns, console=console, transient=True) as shown:
+    with (
+        RichProgress(
+            TextColumn(name), *columns, console=console, transient=True, redirect_stdout=False
+        ) as shown,
+        before_data(shown.stop),
+    ):
         task = shown.add_task(name, total=pace.total, status=str(pace))
 
         class Bar:

@@ -96,8 +96,8 @@ def main(options: PairOptions, run: Run) -> None:
     run.cut_inputs()
     with (
         run.policy() as policy,
-        Outputs(options, kind, run.provenance) as outputs,
         run.progress(None, f"{KINDS[options.kind].unit}s") as progress,
+        Outputs(options, kind, run.provenance) as outputs,
     ):
         chunks = input_chunks(options, policy, tally, prompt=lines and options.output == "-")
         for piece in mine(chunks, options, lines=lines, policy=policy, tally=tally):

@@ -82,9 +82,9 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     )
     window: tuple[int, ...] = option(
         (1,),
-        metavar="N[,N...]|all",
+        metavar="N[,N...]|N-N|all",
         parse=window_sizes,
-        help="turns of context, full windows only; several sizes give the union; "
+        help="turns of context, full windows only; several sizes (1-3; 1,all) give the union; "
         "all is the whole history",
     )
     short_windows: bool = option(

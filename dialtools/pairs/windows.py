@@ -86,10 +86,10 @@ def windowed(turns: FlatTurns, windows: tuple[int, ...], *, short: bool = False)
     """Return every full window and its response (DSE 3.1, WMDC 4.2.2).
 
     Window 0 is the whole history. A dialogue of t turns gives max(0, t - w) pairs of window w,
-    and t - 1 of window 0.
+    and t - 1 of window 0. What several windows give is one pair.
 
     Args:
-        short: at the beginning of a dialogue a window has the turns there are; each once.
+        short: at the beginning of a dialogue a window has the turns there are.
     """
     dialogue = turns.dialogue
     first = turns.starts[dialogue] if len(dialogue) else np.zeros(0, np.int64)
@@ -101,7 +101,7 @@ def windowed(turns: FlatTurns, windows: tuple[int, ...], *, short: bool = False)
         parts.append((start, response))
     start, response = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(response, kind="stable")
-    if short:
+    if short or {0} < {*windows}:
         place = response[order] * (len(flat) + 1) + start[order]
         order = order[np.sort(np.unique(place, return_index=True)[1])]
     start, response = start[order], response[order]

@@ -13,7 +13,7 @@ from dialtools.train.objectives.catalog import OBJECTIVES
 from dialtools.train.start import KINDS
 from dialtools.values import (
     at_least,
-    int_list,
+    ranges,
     share_below_one,
     steps_or_epoch,
 )
@@ -47,8 +47,8 @@ class StartOptions(InputOptions):
     limit: int | None = restated(InputOptions, "limit", help="use the first N pairs only")
     window: tuple[int, ...] = option(
         (),
-        metavar="N[,N...]",
-        parse=int_list,
+        metavar="N[,N...]|N-N",
+        parse=ranges,
         group="Input",
         help="use pairs of these window sizes only",
         shown="all",

@@ -15,7 +15,7 @@ from dialtools.train.forecast import Forecast, instead
 from dialtools.train.gather import gather
 from dialtools.train.loop import Trainer
 from dialtools.train.options import TrainOptions
-from dialtools.train.prepare import build_trainer
+from dialtools.train.prepare import build_trainer, cut_note
 from dialtools.train.saved import in_words
 from dialtools.train.validate import BLOCK, drawn, validation_scores, validations_left
 
@@ -80,9 +80,11 @@ def plan(trainer: Trainer, options: TrainOptions, held_out: int) -> dict[str, st
     store = trainer.setting.store
     validated = f", {held_out:,} held out" if held_out else ""
     named = f", which name {len(store.negatives):,} negatives" if len(store.negatives) else ""
+    cut = cut_note(trainer)
     return {
         "pairs": f"{len(trainer.setting.pairs):,} to train on{validated}{named}",
         "texts": f"{store.counts['utterances']:,} distinct, {store.counts['tokens']:,} tokens",
+        **({"cut": cut} if cut else {}),
         "encoder": _encoder(trainer),
         "method": _method(trainer, options),
         "batch": _batch(trainer),

@@ -16,6 +16,7 @@ from dialtools.encoder.static import StaticEncoder, fresh_static
 from dialtools.encoder.static_start import of_transformer, of_words
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError
+from dialtools.streams.tally import counted
 from dialtools.train.data.collate import Lengths
 from dialtools.train.data.store import Store, placeholders, utterance_texts
 from dialtools.train.loop import Trainer
@@ -173,6 +174,19 @@ def settle_lengths(encoder: Encoder, *, response: int, context: int | None, turn
     response = min(response, encoder.positions)
     context = response * turns if context is None else context
     return Lengths(context=min(context, encoder.positions, LONGEST), response=response)
+
+
+def cut_note(trainer: Trainer) -> str:
+    """Return the one line that tells how many texts are cut, each as a response; or nothing."""
+    setting = trainer.setting
+    longest, special = setting.lengths.response, trainer.encoder.special
+    room = longest - len(special.prefix) - len(special.suffix)
+    ends = setting.store.token_ends
+    cut = int(np.count_nonzero(np.diff(ends, prepend=0) > room))
+    if not cut:
+        return ""
+    texts = f"{cut:,} of {counted(len(ends), 'distinct text')}"
+    return f"longer than {longest} tokens, and cut as responses: {texts} (--max-length)"
 
 
 def describe_start(encoder: Encoder, options: TrainOptions) -> str:

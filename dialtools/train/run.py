@@ -32,7 +32,7 @@ from dialtools.train.follow import lead
 from dialtools.train.forecast import Forecast
 from dialtools.train.loop import NotFinite, Step, Trainer
 from dialtools.train.options import TrainOptions
-from dialtools.train.prepare import build_trainer
+from dialtools.train.prepare import build_trainer, cut_note
 from dialtools.train.ranks import ALONE, Ranks
 from dialtools.train.validate import Validation, drawn, validation_scores, validations_left
 
@@ -257,6 +257,8 @@ def begin(
         validation=validation,
         skipped=gathered.skipped,
     )
+    for line in filter(None, [cut_note(training.trainer)]):
+        tell(line)
     training.restore()
     lead(training.trainer, work.folder.absolute(), common=bool(options.cache))
     return training

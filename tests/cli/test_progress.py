@@ -36,11 +36,17 @@ def test_slow_pieces_are_told_by_their_time_and_what_was_done_before_is_no_speed
     ]
 
 
-def on_a_terminal(*command: object) -> str:
-    """Return what a command shows on a terminal, without the codes that move the cursor."""
+def on_a_terminal(*command: object, data: bool = False) -> str:
+    """Return what a command shows on a terminal, without the codes that move the cursor.
+
+    Args:
+        data: they come to the terminal, too.
+    """
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [str(part) for part in command], stdout=subprocess.DEVNULL, stderr=theirs
+        [str(part) for part in command],
+        stdout=theirs if data else subprocess.DEVNULL,
+        stderr=theirs,
     )
     os.close(theirs)
     shown = b""
@@ -63,3 +69,12 @@ def test_on_a_terminal_a_stream_tells_how_many_there_are_by_now(scripts: Path):
     assert pairs and f"dial-pairs {pairs[1]} pairs  " in shown.replace(
         "dial-pairs  ", "dial-pairs "
     )
+
+
+def test_data_on_the_same_terminal_have_lines_of_their_own(scripts: Path):
+    corpus = Path(__file__).parents[2] / "examples/heldout.jsonl.gz"
+    shown = on_a_terminal(scripts / "dial-pairs", "-n", 50, corpus, data=True)
+    assert shown.startswith("\rdial-pairs 0 pairs")
+    lines = re.split(r"[\r\n]+", shown)
+    assert sum(line.startswith('{"context":') for line in lines) == 50
+    assert not any(re.search(r'.\{"context":', line) for line in lines)

@@ -169,7 +169,7 @@ def test_what_makes_no_sense_is_told_in_a_line(
 ):
     files = {"r": ROWS, "short": [{"embedding": [1.0]}], "bare": [{"text": "x"}], "empty": []}
     said = near("neighbors", *arguments, code=code, **files).stderr.decode()
-    assert told in said and said.startswith("dialtools: ")
+    assert told in said and said.startswith("dialtools neighbors: ")
     assert len(said.splitlines()) <= 2
 
 

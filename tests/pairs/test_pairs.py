@@ -411,6 +411,12 @@ def test_splits_are_by_dialogue_and_cover_every_pair(tmp_path: Path, scripts: Pa
         PairOptions(split=("train=0.8",))
 
 
+def test_whole_histories_beside_windows_give_no_pair_twice():
+    pairs = mined([as_dialogue(["a", "b", "c", "d"])], window=(1, 2, 0))
+    told = ["".join(pair["context"]) for pair in pairs]
+    assert told == ["a", "b", "ab", "c", "bc", "abc"]
+
+
 def test_a_dry_run_counts_what_a_run_then_writes_and_writes_nothing(tmp_path: Path, scripts: Path):
     corpus = Path(__file__).parents[2] / "examples/heldout.jsonl.gz"
     flags = [

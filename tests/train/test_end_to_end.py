@@ -267,7 +267,7 @@ def test_a_dry_run_tells_what_a_run_then_does_and_writes_nothing(
     train: Train, pairs: Path, tmp_path: Path
 ):
     run = (
-        *shlex.split("--batch-size 32 --epochs 2 --validation-share 0.2 -o"),
+        *shlex.split("--batch-size 32 --epochs 2 --validation-share 0.2 --max-length 8 -o"),
         tmp_path / "model",
         pairs,
     )
@@ -284,7 +284,8 @@ def test_a_dry_run_tells_what_a_run_then_does_and_writes_nothing(
     )
     assert not list(tmp_path.iterdir())
     plan = dict(line.split(maxsplit=1) for line in planned.stdout.decode().splitlines())
-    train(*run)
+    told = train(*run).stderr.decode()
+    assert plan["cut"] in told and "longer than 8 tokens, and cut as responses: " in plan["cut"]
     log, facts = (
         steps(tmp_path / "model/train-log.jsonl"),
         json.loads((tmp_path / "model/dialtools.json").read_text()),

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from dialtools.errors import ConfigError
 from dialtools.eval import suite
 from dialtools.eval.options.base import ScoreOptions
+from dialtools.eval.tasks.catalog import TASKS
 from dialtools.options import argument, option, restated
 from dialtools.streams.options import TableOutputOptions
 from dialtools.values import name_list
@@ -45,7 +46,12 @@ class SuiteOptions(ScoreOptions):
         choices=suite.names,
     )
     task: tuple[str, ...] = option(
-        (), metavar="NAMES", parse=name_list, help="only these tasks of the suite", shown="all"
+        (),
+        metavar="NAMES",
+        choices=TASKS,
+        parse=name_list,
+        help="only these tasks of the suite",
+        shown="all",
     )
     published: bool = option(False, help="show the paper's numbers beside")
     to: str | None = restated(TableOutputOptions, "to")
