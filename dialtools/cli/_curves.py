@@ -23,11 +23,13 @@ def report_curves(
         show(Grid(head, table_rows(rows, options.metrics), title="percent"), run)
 
 
-def draw_curves(rows: list[dict[str, Any]], options: CurveOptions, *, overwrite: bool) -> None:
+def draw_curves(
+    rows: list[dict[str, Any]], options: CurveOptions, run: Run, *, overwrite: bool
+) -> None:
     """Draw a line for each run and metric, if a picture is asked for."""
     from dialtools.eval.tasks.curve import lines_of
     from dialtools.plots.curve import draw_scores
 
     if options.plot:
         lines = lines_of(rows, options.metric or options.metrics[:1])
-        draw_scores(lines, options.plot, overwrite=overwrite)
+        draw_scores(lines, options.plot, tell=run.warn, overwrite=overwrite)

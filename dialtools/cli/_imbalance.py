@@ -48,6 +48,7 @@ def report_imbalance(freq: Freq, run: Run) -> None:
             x_label="share of the distinct utterances, the most frequent first",
             y_label="share of all utterances",
             mark=TOP,
+            tell=run.warn,
             overwrite=options.overwrite,
         )
     records = summaries(by_corpus)

@@ -124,7 +124,7 @@ def report_space(scores: list[Score], options: SpaceOptions, run: Run) -> None:
 
     _write(space_grid(spaces), [score.record() for score in scores], options, run)
     if options.plot:
-        _draw_trade_off(spaces, options)
+        _draw_trade_off(spaces, options, run)
     check_gates(gates)
 
 
@@ -138,7 +138,7 @@ def space_grid(spaces: dict[str, dict[str, float]]) -> Grid:
     return Grid(head=["space", *spaces], rows=rows)
 
 
-def _draw_trade_off(spaces: dict[str, dict[str, float]], options: SpaceOptions) -> None:
+def _draw_trade_off(spaces: dict[str, dict[str, float]], options: SpaceOptions, run: Run) -> None:
     """Draw alignment against uniformity.
 
     Raises:
@@ -155,7 +155,7 @@ def _draw_trade_off(spaces: dict[str, dict[str, float]], options: SpaceOptions) 
         message = f"no labels ({options.label}), so no alignment to draw"
         raise DataError(message, where=options.files[0])
     assert options.plot
-    draw_trade_off(points, options.plot, overwrite=options.overwrite)
+    draw_trade_off(points, options.plot, tell=run.warn, overwrite=options.overwrite)
 
 
 def report_suite(suite: Suite, result: Result, options: SuiteOptions, run: Run) -> None:

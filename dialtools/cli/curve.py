@@ -37,7 +37,7 @@ def main(options: CurveOptions, run: Run) -> None:
     job = task.job_of(run.name, options, points, settled_precision(options))
     with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
         if work.finished:
-            draw_curves(task.read_rows(options.output), options, overwrite=True)
+            draw_curves(task.read_rows(options.output), options, run, overwrite=True)
             return run.close(work.finished)
         if options.plot:
             refuse_existing(options.plot, overwrite=work.overwrite)
@@ -49,7 +49,7 @@ def main(options: CurveOptions, run: Run) -> None:
             take_pieces(pieces, run, total=len(points), unit="snapshots", resumable=work.kept)
         rows = curve.rows(work)
         report_curves(rows, options, run, overwrite=work.overwrite)
-        draw_curves(rows, options, overwrite=work.overwrite)
+        draw_curves(rows, options, run, overwrite=work.overwrite)
         work.finish()
 
     where = "" if options.output == "-" else f"{options.output}: "

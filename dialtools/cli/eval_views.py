@@ -55,7 +55,13 @@ def plot(options: PlotOptions, run: Run) -> None:
             overwrite=options.overwrite,
         )
     else:
-        draw_map(picture.points, picture.labels, options.output, overwrite=options.overwrite)
+        draw_map(
+            picture.points,
+            picture.labels,
+            options.output,
+            tell=run.warn,
+            overwrite=options.overwrite,
+        )
     if options.coordinates:
         write_records(picture.records(), options.coordinates, overwrite=options.overwrite)
     points = counted(len(picture.points), "point")

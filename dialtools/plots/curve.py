@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dialtools.plots.figure import picture, plain
+from dialtools.plots.figure import Tell, picture, plain
 
 DASHES = ("-", "--", ":", "-.")
 POINTS = 400
@@ -21,6 +21,7 @@ def draw_shares(
     x_label: str,
     y_label: str,
     mark: float,
+    tell: Tell,
     overwrite: bool = False,
 ) -> None:
     """Draw cumulative shares over shares, in percent, the horizontal axis logarithmic.
@@ -29,11 +30,12 @@ def draw_shares(
         curves: for each corpus (K,) rising shares x and y from 0 to 1, straight in between.
         path: a .png, .svg or .pdf file, written whole or not at all.
         mark: a share to mark on the horizontal axis.
+        tell: hears of scripts that no font on this machine has.
 
     Raises:
         MissingExtra: without matplotlib.
     """
-    with picture(path, texts=curves, size=(6.4, 4.2), overwrite=overwrite) as axes:
+    with picture(path, texts=curves, size=(6.4, 4.2), overwrite=overwrite, tell=tell) as axes:
         from matplotlib.ticker import FuncFormatter, PercentFormatter
 
         lines = []
@@ -48,7 +50,11 @@ def draw_shares(
 
 
 def draw_scores(
-    scores: Mapping[tuple[str, str], np.ndarray], path: str, *, overwrite: bool = False
+    scores: Mapping[tuple[str, str], np.ndarray],
+    path: str,
+    *,
+    tell: Tell,
+    overwrite: bool = False,
 ) -> None:
     """Draw scores over the steps of training: a colour for each run, a dash for each metric.
 
@@ -56,6 +62,7 @@ def draw_scores(
         scores: for each run and metric (K, 4) rows of step, score, low, high, in percent; NaN
             where there is no interval.
         path: a .png, .svg or .pdf file, written whole or not at all.
+        tell: hears of scripts that no font on this machine has.
 
     Raises:
         MissingExtra: without matplotlib.
@@ -63,7 +70,8 @@ def draw_scores(
     runs, metrics = ([*dict.fromkeys(part)] for part in zip(*scores, strict=True))
     names = [f"{run}, {metric}" if len(metrics) > 1 else run for run, metric in scores]
     y_label = f"{metrics[0]}, percent" if len(metrics) == 1 else "percent"
-    with picture(path, texts=[*names, y_label], size=(6.4, 4.2), overwrite=overwrite) as axes:
+    texts = [*names, y_label]
+    with picture(path, texts=texts, size=(6.4, 4.2), overwrite=overwrite, tell=tell) as axes:
         from matplotlib.ticker import MaxNLocator
 
         lines = []

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import unicodedata
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,38 @@ METADATA: dict[str, dict[str, Any]] = {
 """What would make two drawings of the same data differ, left out."""
 REGULAR = 400
 """Weight of a font that is neither light nor bold (CSS's number)."""
+OWN = "DejaVu Sans"
+"""The family that matplotlib brings."""
+BOXES = "Last Resort"
+"""How families begin that have a box for each character, and no shapes."""
+OTHERWISE_CALLED = {
+    "CJK": ("Chinese", "Noto Sans CJK"),
+    "HIRAGANA": ("Japanese", "Noto Sans CJK"),
+    "KATAKANA": ("Japanese", "Noto Sans CJK"),
+    "HANGUL": ("Korean", "Noto Sans CJK"),
+}
+"""Scripts that people and fonts do not call as the names of their characters begin."""
+SYMBOLS = ("emoji and symbols", "Noto Emoji")
+
+Tell = Callable[[str], None]
+"""Says a line to the person at the terminal."""
 
 
 @contextmanager
 def picture(
-    path: str, *, texts: Iterable[str], size: tuple[float, float], overwrite: bool, dpi: int = 120
+    path: str,
+    *,
+    texts: Iterable[str],
+    size: tuple[float, float],
+    overwrite: bool,
+    tell: Tell,
+    dpi: int = 120,
 ) -> Iterator[Any]:
     """Yield the axes of a figure that becomes `path` (.png, .svg, .pdf), whole or not at all.
 
     Args:
         texts: all that is written in it, so that fonts can be found.
+        tell: hears of scripts that no font on this machine has.
 
     Raises:
         MissingExtra: without matplotlib.
@@ -44,14 +67,17 @@ def picture(
     from matplotlib import pyplot
 
     kind = Path(path).suffix[1:]
+    families, missing = fonts_for("".join(map(printable, texts)))
+    if missing and kind != "svg":  # its texts stay texts: whoever shows it has fonts of their own
+        tell(_without_font(missing))
     settings: dict[Any, Any] = {
         "svg.hashsalt": "dialtools",
         "svg.fonttype": "none",
         "pdf.fonttype": 42,
-        "font.family": fonts_for("".join(texts)),
+        "font.family": families,
     }
     with pyplot.rc_context(settings), warnings.catch_warnings():
-        # the empty box that is drawn instead tells it better
+        # it is told once, by script
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         figure, axes = pyplot.subplots(figsize=size, layout="constrained")
         try:
@@ -69,35 +95,76 @@ def plain(texts: Iterable[Any], names: Iterable[str]) -> None:
         text.set_parse_math(False)
 
 
-def fonts_for(text: str) -> list[str]:
-    """Return matplotlib's own font, and an installed one for each script that it lacks."""
+def fonts_for(text: str) -> tuple[list[str], set[str]]:
+    """Return the families that draw a text, and the characters of it that no font here has."""
     from matplotlib import font_manager
 
-    families = ["DejaVu Sans"]
-    missing = set(map(ord, text)) - _glyphs(font_manager.findfont("DejaVu Sans"))
-    for entry in _by_name(font_manager.fontManager.ttflist) if missing else ():
-        drawable = missing & _glyphs(entry.fname)
+    families, missing = [OWN], {character for character in text if _is_drawn(character)}
+    missing -= _glyphs(font_manager.findfont(OWN))
+    for name, path in _installed() if missing else ():
+        drawable = missing & _glyphs(path)
         if drawable:
-            families.append(entry.name)
+            families.append(name)
             missing -= drawable
         if not missing:
             break
-    return families
+    return families, missing
 
 
-def _by_name(entries: Iterable[Any]) -> list[Any]:
-    """Return upright fonts by name, the regular weight first: the disk has them in any order."""
+def _is_drawn(character: str) -> bool:
+    """Tell whether a character has a shape, unlike those that join others or vary them."""
+    name = unicodedata.name(character, "")
+    return not character.isspace() and name != "" and not name.startswith(("VARIATION", "ZERO"))
+
+
+def _installed() -> Iterator[tuple[str, str]]:
+    """Yield family and file of each font: those that matplotlib has noted, then newer ones."""
+    from matplotlib import font_manager
+
+    noted = font_manager.fontManager.ttflist
+    known = len(noted)
+    yield from _by_name(noted)
+    for path in sorted(set(font_manager.findSystemFonts()) - {entry.fname for entry in noted}):
+        with suppress(OSError, RuntimeError):  # no font, or one of bitmaps
+            font_manager.fontManager.addfont(path)
+    yield from _by_name(noted[known:])
+
+
+def _without_font(characters: set[str]) -> str:
+    """Return the line that names the scripts of characters, and the fonts that have them."""
+    found: dict[str, tuple[str, str]] = {}
+    for character in sorted(characters):
+        script, family = _script(character)
+        found.setdefault(script, (character, family))
+    scripts = ", ".join(f"{name} ({character})" for name, (character, _) in found.items())
+    families = ", ".join(dict.fromkeys(family for _, family in found.values()))
+    return f"no font on this machine has {scripts}: boxes are drawn instead; install {families}"
+
+
+def _script(character: str) -> tuple[str, str]:
+    """Return the script of a character, and a family of fonts that has it."""
+    if unicodedata.category(character) in ("So", "Sk"):
+        return SYMBOLS
+    word = unicodedata.name(character).split()[0]
+    return OTHERWISE_CALLED.get(word, (word.capitalize(), f"Noto Sans {word.capitalize()}"))
+
+
+def _by_name(entries: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    """Yield upright fonts of shapes by name, the regular weight first: disks have no order."""
 
     def rank(entry: Any) -> tuple[str, bool, str]:
         return entry.name, entry.weight != REGULAR, entry.fname
 
-    return sorted((entry for entry in entries if entry.style == "normal"), key=rank)
+    for entry in sorted(entries, key=rank):
+        if entry.style == "normal" and not entry.name.startswith(BOXES):
+            yield entry.name, entry.fname
 
 
-def _glyphs(path: str) -> set[int]:
+def _glyphs(path: str) -> set[str]:
+    """Return the characters that a font has."""
     from matplotlib.ft2font import FT2Font
 
     try:
-        return set(FT2Font(path).get_charmap())
+        return set(map(chr, FT2Font(path).get_charmap()))
     except (OSError, RuntimeError):  # a font file that cannot be read
         return set()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from dialtools.plots.figure import picture, plain
+from dialtools.plots.figure import Tell, picture, plain
 from dialtools.streams.atomic import atomic_file
 
 IN_LEGEND = 20
@@ -35,9 +35,17 @@ def colours(labels: Sequence[str]) -> dict[str, str]:
 
 
 def draw_map(
-    points_N2: np.ndarray, labels: Sequence[str], path: str, *, overwrite: bool = False
+    points_N2: np.ndarray,
+    labels: Sequence[str],
+    path: str,
+    *,
+    tell: Tell,
+    overwrite: bool = False,
 ) -> None:
     """Draw a .png, .svg or .pdf; up to 20 labels in a legend, more where their points are.
+
+    Args:
+        tell: hears of scripts that no font on this machine has.
 
     Raises:
         MissingExtra: without matplotlib.
@@ -46,7 +54,7 @@ def draw_map(
     few = len(shades) <= IN_LEGEND
     size = (7.5, 6) if few else (12, 10)
 
-    with picture(path, texts=shades, size=size, overwrite=overwrite, dpi=150) as axes:
+    with picture(path, texts=shades, size=size, overwrite=overwrite, tell=tell, dpi=150) as axes:
         points = {
             name: points_N2[[i for i, label in enumerate(labels) if label == name]]
             for name in shades

@@ -14,7 +14,8 @@ import pytest
 from score_files import Evaluate, write
 
 from dialtools.metrics import space
-from dialtools.plots.map import IN_LEGEND, colours
+from dialtools.plots.figure import fonts_for
+from dialtools.plots.map import IN_LEGEND, colours, draw_map
 
 Command = Callable[..., subprocess.CompletedProcess]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -112,6 +113,80 @@ def test_many_labels_are_written_where_their_points_are(command: Command, tmp_pa
     drawn = (tmp_path / "m.svg").read_text()
     assert all(f">{name}<" in drawn for name in names)
     assert len(set(colours(names).values())) == 150 > IN_LEGEND
+
+
+# labels of any script
+
+BY_MATPLOTLIB = ["play", "שלום", "مرحبا", "😀\ufe0f"]
+HAN = "音乐"
+
+
+@pytest.fixture
+def installed_fonts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The fonts of a machine that has only those of matplotlib, unless a test adds files."""
+    from matplotlib import font_manager
+
+    files: list[str] = []
+    brought = [e for e in font_manager.fontManager.ttflist if "mpl-data" in e.fname]
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", brought)
+    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: files)
+    return files
+
+
+def font_of(text: str, path: Path) -> str:
+    """Make a font whose characters are squares."""
+    from fontTools.fontBuilder import FontBuilder
+    from fontTools.pens.ttGlyphPen import TTGlyphPen
+
+    pen = TTGlyphPen(None)
+    pen.moveTo((0, 0))
+    for corner in ((0, 500), (500, 500), (500, 0)):
+        pen.lineTo(corner)
+    pen.closePath()
+    font = FontBuilder(1000)
+    names = [".notdef", *(f"c{ord(character)}" for character in text)]
+    font.setupGlyphOrder(names)
+    font.setupCharacterMap({ord(character): f"c{ord(character)}" for character in text})
+    font.setupGlyf(dict.fromkeys(names, pen.glyph()))
+    font.setupHorizontalMetrics(dict.fromkeys(names, (600, 0)))
+    font.setupHorizontalHeader(ascent=800, descent=-200)
+    font.setupNameTable({"familyName": "Squares", "styleName": "Regular", "psName": "Squares"})
+    font.setupOS2()
+    font.setupPost()
+    font.save(path)
+    return str(path)
+
+
+def said_of(labels: list[str], path: Path) -> list[str]:
+    said: list[str] = []
+    points = np.random.default_rng(0).normal(size=(len(labels), 2))
+    draw_map(points, labels, str(path), tell=said.append, overwrite=True)
+    return said
+
+
+def test_a_script_that_no_font_has_is_told_in_one_line(installed_fonts: list[str], tmp_path: Path):
+    assert said_of(BY_MATPLOTLIB, tmp_path / "x.png") == []
+    said = said_of([*BY_MATPLOTLIB, HAN, "ひらがな", "สวัสดี", "🧿"], tmp_path / "x.png")
+    assert said == [
+        "no font on this machine has "
+        "Thai (ด), Japanese (が), Chinese (乐), emoji and symbols (🧿): "
+        "boxes are drawn instead; install Noto Sans Thai, Noto Sans CJK, Noto Emoji"
+    ]
+    assert said_of([HAN], tmp_path / "x.svg") == []  # texts there, for the fonts of a reader
+
+
+def test_a_font_that_was_installed_since_matplotlib_looked_is_found(
+    installed_fonts: list[str], tmp_path: Path
+):
+    installed_fonts += [str(tmp_path / "gone.ttf"), font_of(HAN, tmp_path / "squares.ttf")]
+    assert said_of([*BY_MATPLOTLIB, HAN], tmp_path / "x.pdf") == []
+    assert b"Squares" in (tmp_path / "x.pdf").read_bytes()
+
+
+def test_the_command_tells_of_a_script_without_a_font(command: Command, file: Path, tmp_path: Path):
+    told = command("plot", "--method", "pca", file, "-o", tmp_path / "x.png").stderr
+    _, missing = fonts_for("音乐موسيقى")
+    assert ("no font on this machine has Chinese (乐)" in told) == bool(missing)
 
 
 @pytest.mark.parametrize(
