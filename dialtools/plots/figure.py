@@ -19,6 +19,8 @@ METADATA: dict[str, dict[str, Any]] = {
     "pdf": {"CreationDate": None},
 }
 """What would make two drawings of the same data differ, left out."""
+SETTINGS = {"svg.hashsalt": "dialtools", "svg.fonttype": "none", "pdf.fonttype": 42}
+"""Stable names within a picture; its texts as texts."""
 REGULAR = 400
 """Weight of a font that is neither light nor bold (CSS's number)."""
 OWN = "DejaVu Sans"
@@ -57,25 +59,12 @@ def picture(
     Raises:
         MissingExtra: without matplotlib.
     """
-    try:
-        import matplotlib
-    except ImportError:
-        raise MissingExtra(
-            "drawing needs matplotlib", hint="pip install 'dialtools[plot]'"
-        ) from None
-    matplotlib.use("agg")
-    from matplotlib import pyplot
-
+    pyplot = _pyplot()
     kind = Path(path).suffix[1:]
     families, missing = fonts_for("".join(map(printable, texts)))
     if missing and kind != "svg":  # its texts stay texts: whoever shows it has fonts of their own
         tell(_without_font(missing))
-    settings: dict[Any, Any] = {
-        "svg.hashsalt": "dialtools",
-        "svg.fonttype": "none",
-        "pdf.fonttype": 42,
-        "font.family": families,
-    }
+    settings: dict[Any, Any] = {**SETTINGS, "font.family": families}
     with pyplot.rc_context(settings), warnings.catch_warnings():
         # it is told once, by script
         warnings.filterwarnings("ignore", message="Glyph .* missing")
@@ -86,6 +75,20 @@ def picture(
                 figure.savefig(temporary, format=kind, dpi=dpi, metadata=METADATA[kind])
         finally:
             pyplot.close(figure)
+
+
+def _pyplot() -> Any:
+    """Return matplotlib's way to figures, for files and not for a screen."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingExtra(
+            "drawing needs matplotlib", hint="pip install 'dialtools[plot]'"
+        ) from None
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    return pyplot
 
 
 def plain(texts: Iterable[Any], names: Iterable[str]) -> None:
