@@ -301,6 +301,13 @@ class RunOptions:
     quiet: bool = option(False, short="-q", group="Run", help="say nothing but errors", how=True)
     verbose: bool = option(False, short="-v", group="Run", help="say more", how=True)
     debug: bool = option(False, group="Run", help="show tracebacks", how=True)
+    dry_run: bool = option(
+        False,
+        group="Run",
+        help="check everything, print what would be read, done, written and replaced, and do "
+        "nothing of it",
+        how=True,
+    )
     color: str = option(
         "auto",
         choices=("auto", "always", "never"),
@@ -321,11 +328,3 @@ class RunOptions:
         help="print every option, its value and its source; do nothing",
         how=True,
     )
-
-
-DRY_RUN: dict[str, Any] = {
-    "group": "Run",
-    "how": True,
-    "help": "read and check everything, print what would be done, write nothing",
-}
-"""Of a job that takes long, or makes several files."""

@@ -40,6 +40,7 @@ class Command:
     memory: str
     recipe: Recipe | None
     reads_stdin: bool
+    plans: bool
 
     @property
     def specs(self) -> tuple[Spec, ...]:
@@ -79,7 +80,10 @@ class Command:
         check_names(options, self.specs)
         check_outputs(options, self.specs)
         run = Run(self.name, options, self.specs, origins)
-        function(options, run)
+        if run.dry and not self.plans:
+            run.tell_plan({})
+        else:
+            function(options, run)
         return run.exit_code
 
     def _would_wait(self, options: Any) -> bool:
@@ -117,6 +121,7 @@ def command(
     doc: str | None = None,
     recipe: Recipe | None = None,
     reads_stdin: bool | None = None,
+    plans: bool = False,
 ) -> Callable[[Function], Command]:
     """Make a command of `function(options, run)`.
 
@@ -128,6 +133,7 @@ def command(
         recipe: from the values set so far, further layers of defaults.
         reads_stdin: without a named file the command reads stdin; default: if it has INPUT
             arguments.
+        plans: under --dry-run it is called, and tells more than what it would read and write.
     """
 
     def wrap(function: Function) -> Command:
@@ -141,6 +147,7 @@ def command(
             memory=memory,
             recipe=recipe,
             reads_stdin=takes_inputs if reads_stdin is None else reads_stdin,
+            plans=plans,
         )
 
     return wrap

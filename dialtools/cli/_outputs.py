@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dialtools.errors import ConfigError
 from dialtools.options import Spec
+from dialtools.shown import LONGEST, listed
 
+NO_FILES = {"DIR", "MODEL", "SUITE", "TEXT"}
+"""Metavars of what may be a name, or a text, and no path."""
 QUARANTINE = "quarantine="
 PUT_ASIDE = b'{"file":'
 """How a file of records that were put aside begins."""
@@ -56,6 +59,58 @@ def check_outputs(options: Any, specs: Sequence[Spec]) -> None:
     if quarantine := _quarantine(options):
         going_on = getattr(options, "resume", False) and _is_ours(quarantine)
         refuse_existing(quarantine, overwrite=options.overwrite or going_on)
+
+
+def plan(options: Any, specs: Sequence[Spec], told: Mapping[str, str]) -> dict[str, str]:
+    """Return what a run would read, write and replace, by these names, around what a command tells.
+
+    Raises:
+        OSError: if a file that is to be read is not there.
+        OutputError: if one that is to be written is, and may not be replaced.
+    """
+    from dialtools.streams.atomic import check_parent, is_special, refuse_existing
+
+    files = [file for spec in specs for file in _files(spec, getattr(options, spec.name))]
+    replaced = []
+    outputs = dict.fromkeys(path for _, path in _written(options, specs))
+    for path in () if "writes" in told else outputs:
+        may = getattr(options, "overwrite", False) or getattr(options, "resume", False)
+        refuse_existing(path, overwrite=may)
+        check_parent(Path(path))
+    for path in outputs:
+        if Path(path).exists() and not is_special(path):
+            replaced.append(_described(path))
+    lines = {"reads": listed(files, length=LONGEST) or "stdin", **told}
+    lines.setdefault("writes", listed(outputs, length=LONGEST) or "stdout")
+    return lines | ({"replaces": listed(replaced, length=LONGEST)} if replaced else {})
+
+
+def _files(spec: Spec, value: Any) -> Sequence[str]:
+    """Return the files and folders that an option names and a run reads, described."""
+    words = (spec.metavar or "").split()
+    if not (spec.positional or "DIR" in words or _names_file(spec)) or spec.writes:
+        return ()
+    named = value if isinstance(value, tuple) else (value,)
+    texts = [text for text in named if isinstance(text, str)]
+    if NO_FILES.isdisjoint(words):
+        return [_described(text) for text in texts]
+    return [_described(text) if Path(text).exists() else text for text in texts]
+
+
+def _described(path: str) -> str:
+    """Return a path with the size of what it names, and of Parquet the rows."""
+    if path == "-":
+        return "stdin"
+    size = Path(path).stat().st_size
+    if Path(path).is_dir():
+        return f"{path} (folder)"
+    rows = ""
+    if path.endswith(".parquet"):
+        import pyarrow.parquet as pq
+
+        rows = f", {pq.read_metadata(path).num_rows:,} rows"
+    told = f"{size:,} bytes" if size < 100_000 else f"{size / 1e6:,.1f} MB"
+    return f"{path} ({told}{rows})"
 
 
 def _read(options: Any, specs: Sequence[Spec]) -> Iterator[tuple[Any, str]]:

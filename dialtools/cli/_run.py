@@ -53,6 +53,11 @@ class Run:
         return bool(getattr(self.options, "quiet", False))
 
     @property
+    def dry(self) -> bool:
+        """Whether --dry-run is given."""
+        return bool(getattr(self.options, "dry_run", False))
+
+    @property
     def colored(self) -> bool:
         """Whether a report on stdout may be coloured."""
         return self.colored_on(sys.stdout)
@@ -87,8 +92,7 @@ class Run:
         """
         from dialtools.streams.policy import Policy
 
-        dry = bool(getattr(self.options, "dry_run", False))
-        with Policy(self.options.on_error, dry=dry) as policy:
+        with Policy(self.options.on_error, dry=self.dry) as policy:
             yield policy
         self.skipped = policy.skipped
 
@@ -115,7 +119,14 @@ class Run:
         self.warn(f"{'; '.join(filter(None, (*facts, skipped)))} ({seconds:.1f} s)")
 
     def tell_plan(self, lines: Mapping[str, str]) -> None:
-        """Print what --dry-run found, a line each, and close."""
+        """Print what --dry-run found, a line each, and close.
+
+        Args:
+            lines: what the command tells beside the files that it reads, writes and replaces.
+        """
+        from dialtools.cli._outputs import plan
+
+        lines = plan(self.options, self.specs, lines)
         width = max(map(len, lines))
         for name, what in lines.items():
             sys.stdout.write(printable(f"{name:<{width}}  {what}") + "\n")

@@ -45,7 +45,11 @@ if TYPE_CHECKING:
     from dialtools.streams.resume import Work
 
 
-@command(EmbedOptions, memory="the model, and one shard of rows (--shard-rows) with its vectors")
+@command(
+    EmbedOptions,
+    memory="the model, and one shard of rows (--shard-rows) with its vectors",
+    plans=True,
+)
 def main(options: EmbedOptions, run: Run) -> None:
     from dialtools.encoder.guest import start_torch
 

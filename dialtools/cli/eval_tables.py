@@ -15,6 +15,7 @@ from dialtools.eval.options.suite import SuiteOptions
     SuiteOptions,
     memory="the embedding files of one data set: 4 bytes a number",
     reads_stdin=False,
+    plans=True,
     doc=page_of(SuiteOptions),
 )
 def suite(options: SuiteOptions, run: Run) -> None:
@@ -27,6 +28,8 @@ def suite(options: SuiteOptions, run: Run) -> None:
     if options.task:
         benchmark = with_tasks(benchmark, options.task)
     places = task.find_places(benchmark, list(dict.fromkeys(options.inputs[1:])))
+    if run.dry:
+        return run.tell_plan(task.plan(places))
     job = task.job_of(run.name, options, benchmark, places)
     with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
         if work.finished:

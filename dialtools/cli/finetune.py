@@ -42,7 +42,7 @@ class TaskCommand(Entry):
         bases = (task.options_class, ReportOptions)
         options_class = make_dataclass(f"{task.__name__}Options", [], bases=bases)
         page = page_of(task.options_class)
-        make = command(options_class, memory=MEMORY, reads_stdin=False, doc=page)
+        make = command(options_class, memory=MEMORY, reads_stdin=False, doc=page, plans=True)
         return make(lambda options, run: evaluate(task, options, run))
 
 
@@ -57,6 +57,12 @@ def evaluate(task_class: type[Task[Any]], options: Any, run: Run) -> None:
     from dialtools.finetune.job import Runs, job_of
     from dialtools.streams.resume import claim
 
+    if run.dry:
+        from dialtools.finetune.plan import plan
+
+        with run.policy() as policy:
+            task = task_class(options, policy)
+        return run.tell_plan(plan(task, options, run.caution))
     job = job_of(run.name, options)
     with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
         if work.finished:

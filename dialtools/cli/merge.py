@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 TEMPORARY = ".candidate"
 
 
-@command(MergeOptions, memory="one tensor of each model; a whole one with --choose-on")
+@command(MergeOptions, memory="one tensor of each model; a whole one with --choose-on", plans=True)
 def main(options: MergeOptions, run: Run) -> None:
     from dialtools.encoder.guest import start_torch
 

@@ -51,7 +51,7 @@ def main(options: NeighborOptions, run: Run) -> None:
     join = Join(options)
     join.read()
     told = Groups(join.queries, least=join.floor) if options.groups else join
-    with run.progress(len(join.queries), "rows") as progress:
+    with run.progress(join.searched, "rows") as progress:
         write_batches(
             told.batches(progress.advance),
             options.output,

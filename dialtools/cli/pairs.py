@@ -75,13 +75,13 @@ from dialtools.pairs.options import PairOptions
     PairOptions,
     memory="streams: a few MiB of dialogues a process; "
     "--dedupe and --kind self 16 bytes a distinct pair; --unsorted half a GiB, and the disk",
+    plans=True,
 )
 def main(options: PairOptions, run: Run) -> None:
     if options.summary:
         from dialtools.cli._of_inputs import report_inputs
 
-        report_inputs(options, run)
-        return
+        return run.tell_plan({}) if run.dry else report_inputs(options, run)
     from dialtools.pairs.job import input_chunks, mine
     from dialtools.pairs.options import KINDS, OF_ALL_RECORDS, RECORDS
     from dialtools.pairs.output import Outputs, closing_line

@@ -75,7 +75,7 @@ MEMORY = (
 )
 
 
-@command(TrainOptions, memory=MEMORY, recipe=layers)
+@command(TrainOptions, memory=MEMORY, recipe=layers, plans=True)
 def main(options: TrainOptions, run: Run) -> None:
     from dialtools.encoder.guest import start_torch
 

@@ -8,7 +8,7 @@ from dialtools.catalog import Entry, summaries
 from dialtools.errors import ConfigError
 from dialtools.metrics import CORRECTIONS
 from dialtools.options import RunOptions, argument, option
-from dialtools.streams.options import OutputOptions, TableOutputOptions
+from dialtools.streams.options import OutputOptions, RowLimitOptions, TableOutputOptions
 from dialtools.values import (
     at_least,
     bounded,
@@ -105,7 +105,7 @@ class FindOptions:
 
 
 @dataclass
-class RowOptions:
+class RowOptions(RowLimitOptions):
     """Which vectors and texts are read, and what makes a row of them."""
 
     vectors: str | None = option(

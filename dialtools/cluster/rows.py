@@ -66,7 +66,7 @@ def read_rows(paths: Sequence[str], options: RowOptions) -> Rows:
     Raises:
         DataError: if they hold no rows, or not the columns that options ask for.
     """
-    source = read_embeddings(paths)
+    source = read_embeddings(paths, limit=options.limit)
     matrix_ND = source.vector(options.vectors) if options.vectors else source.matrix
     texts = _texts(source, options)
     rows = Rows(

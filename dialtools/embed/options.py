@@ -11,7 +11,7 @@ from dialtools.embed.rows import PER
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.options import BatchOptions, DeviceOptions, RemoteCodeOptions
 from dialtools.errors import ConfigError, nearest
-from dialtools.options import DRY_RUN, RunOptions, option, restated
+from dialtools.options import RunOptions, option, restated
 from dialtools.streams.formats import EMBEDDING_FORMATS
 from dialtools.streams.options import EngineOptions, OutputOptions
 from dialtools.values import at_least, fraction, name_list, share
@@ -168,7 +168,6 @@ class EmbedOptions(
         group="Engine",
         help="rows a shard: the unit of resumption; within one each distinct text is encoded once",
     )
-    dry_run: bool = option(False, **DRY_RUN)
 
     def __post_init__(self) -> None:
         if not self.model and not self.print_config:

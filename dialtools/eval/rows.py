@@ -61,14 +61,15 @@ def _dimensions(part: Embeddings) -> int:
 
 
 def _parts_of_files(options: ThreePartOptions) -> Parts[Embeddings]:
-    train, test = (read_embeddings([str(path)]) for path in (options.train, options.test))
+    files = (str(options.train), str(options.test))
+    train, test = (read_embeddings([file], limit=options.limit) for file in files)
     if options.validation:
         return Parts(train, read_embeddings([options.validation]), test)
     return Parts(train, take(train, []), test)
 
 
 def _parts_of_splits(options: ThreePartOptions) -> Parts[Embeddings]:
-    source = read_embeddings(options.files)
+    source = read_embeddings(options.files, limit=options.limit)
     by_split = _splits(source, options)
 
     def rows(name: str) -> Embeddings:

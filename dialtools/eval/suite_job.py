@@ -13,6 +13,7 @@ from dialtools.eval.score import SCHEMA, Score
 from dialtools.eval.suite import AVERAGE, Dataset, Row, Suite
 from dialtools.eval.tasks.catalog import TASKS
 from dialtools.options import Layer, resolve, specs
+from dialtools.shown import listed
 from dialtools.streams.job import Job
 from dialtools.streams.provenance import Inputs, describe
 from dialtools.streams.resume import Piece, Work
@@ -86,6 +87,15 @@ def find_places(suite: Suite, folders: Sequence[str]) -> list[Place]:
             )
         places += here
     return places
+
+
+def plan(places: Sequence[Place]) -> dict[str, str]:
+    """Return what would be scored, and what is missing, by these names."""
+    scored, missing = (
+        listed(place.key for place in places if bool(place.missing) is lacks)
+        for lacks in (False, True)
+    )
+    return {"scores": scored} | ({"missing": missing} if missing else {})
 
 
 def _place(folder: str, number: int, dataset: Dataset) -> Place:

@@ -71,7 +71,12 @@ class Runs:
 
     @property
     def total(self) -> int:
-        return len(self.options.model) * len(self.options.shots) * self.options.runs
+        return self.count(self.options)
+
+    @staticmethod
+    def count(options: FinetuneOptions) -> int:
+        """Return how many runs options ask for."""
+        return len(options.model) * len(options.shots) * options.runs
 
     def take(self) -> Iterator[Piece]:
         """Yield each run once it is finished."""

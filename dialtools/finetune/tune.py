@@ -6,7 +6,7 @@ N rows, n rows of a batch, T tokens, D dimensions, C outputs of the head.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from dialtools.encoder.batches import pad, token_batches
 from dialtools.encoder.device import autocast, choose_device, choose_precision
 from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.forecast import Forecast
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.randomness import seeded
 from dialtools.errors import DataError, ModelError
@@ -30,6 +31,8 @@ EPSILON = 1e-6
 """Of transformers' own AdamW, which the reference takes; torch's default is 1e-8."""
 DIGITS = 6
 """Of what each test row adds, as score records keep it."""
+TIMED_ROWS = 256
+"""Of the test, to tell how long all take."""
 SPREAD = 0.02
 """Standard deviation of the head's weights at the start, as BERT's."""
 
@@ -144,17 +147,8 @@ class Tuner:
         train = self.train.select(episode.train)
         validation = self.train.select(episode.val)
         model = nn.ModuleList([self.encoder, head])
-        optimiser = torch.optim.AdamW(
-            model.parameters(), lr=options.lr, weight_decay=0.0, eps=EPSILON, fused=True
-        )
+        step = self._stepper(model, head, train)
         best = _copy(model)
-
-        def step(rows: np.ndarray, rate: float) -> None:
-            for group in optimiser.param_groups:
-                group["lr"] = options.lr * rate
-            optimiser.zero_grad(set_to_none=True)
-            self._loss(head, train.select(rows)).backward()
-            optimiser.step()
 
         def validate() -> float:
             outputs = self._outputs(head, validation)
@@ -163,7 +157,7 @@ class Tuner:
 
         model.train()
         course = follow(
-            _schedule(options, len(episode.train)),
+            schedule_of(options, len(episode.train)),
             step=step,
             validate=validate,
             keep=lambda: best.update(_copy(model)),
@@ -171,6 +165,46 @@ class Tuner:
         )
         model.load_state_dict(best)
         return course
+
+    def _stepper(
+        self, model: nn.Module, head: nn.Module, train: _Rows
+    ) -> Callable[[np.ndarray, float], None]:
+        """Return what takes a step of some rows, at a share of the highest rate."""
+        lr = self.task.options.lr
+        optimiser = torch.optim.AdamW(
+            model.parameters(), lr=lr, weight_decay=0.0, eps=EPSILON, fused=True
+        )
+
+        def step(rows: np.ndarray, rate: float) -> None:
+            for group in optimiser.param_groups:
+                group["lr"] = lr * rate
+            optimiser.zero_grad(set_to_none=True)
+            self._loss(head, train.select(rows)).backward()
+            optimiser.step()
+
+        return step
+
+    def time_steps(self, forecast: Forecast, shots: int) -> float:
+        """Take steps that change nothing, until the forecast is complete.
+
+        Returns:
+            the seconds that a row takes in a test.
+        """
+        options, task = self.task.options, self.task
+        episode = sample_sets(task.labels, shots, seed=options.seed)
+        head = build_head(self.encoder.dimension, task.outputs, dropout=task.dropout)
+        head = head.to(self.device)
+        model = nn.ModuleList([self.encoder, head])
+        step = self._stepper(model, head, self.train.select(episode.train))
+        first = np.arange(min(options.batch_size, len(episode.train)))
+        while not forecast.ready:
+            began = time.monotonic()
+            step(first, 0.0)
+            forecast.note(time.monotonic() - began)
+        tested = self.test.select(np.arange(min(TIMED_ROWS, len(self.test.truth))))
+        began = time.monotonic()
+        self._outputs(head, tested)
+        return (time.monotonic() - began) / len(tested.truth)
 
     def _loss(self, head: nn.Module, batch: _Rows) -> Tensor:
         """Return the loss of a batch.
@@ -217,7 +251,7 @@ class Tuner:
         return outputs[[place[key] for key in keys]]
 
 
-def _schedule(options: FinetuneOptions, rows: int) -> Schedule:
+def schedule_of(options: FinetuneOptions, rows: int) -> Schedule:
     return Schedule(
         rows=rows,
         batch_size=options.batch_size,

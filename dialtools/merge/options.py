@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dialtools.encoder.options import PieceOptions
 from dialtools.errors import ConfigError
-from dialtools.options import DRY_RUN, RunOptions, argument, option
+from dialtools.options import RunOptions, argument, option
 from dialtools.shown import quoted
 from dialtools.values import name_list, number, numbers
 
@@ -67,7 +67,6 @@ class MergeOptions(PieceOptions, RunOptions):
         help="weights to try of every model",
         shown="0,0.25,0.5,0.75,1",
     )
-    dry_run: bool = option(False, **DRY_RUN)
 
     def __post_init__(self) -> None:
         if self.print_config:

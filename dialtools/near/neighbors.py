@@ -58,6 +58,12 @@ class Join:
         return not self.options.joins
 
     @property
+    def searched(self) -> int:
+        """How many rows others are looked for of."""
+        rows, limit = len(self.queries), self.options.limit
+        return rows if limit is None else min(rows, limit)
+
+    @property
     def count(self) -> int:
         """How many vectors are looked for: a row's own is none of its neighbours."""
         return self.options.k + self.of_one_file
@@ -70,8 +76,8 @@ class Join:
                 self.among.vectors, count=self.count, floor=self.floor, seed=self.options.seed
             )
         size = rows_at_once(self.options.memory, self.queries.vectors.dimension, self.count)
-        for first in range(0, len(self.queries), size):
-            which = self.queries.vector[first : first + size]
+        for first in range(0, self.searched, size):
+            which = self.queries.vector[first : min(first + size, self.searched)]
             used, which = np.unique(which, return_inverse=True)
             table = find(self.queries.vectors.take(used), _of_rows(advance, which, used))
             for at in range(0, len(which), ROWS_OF_BATCH):
@@ -114,7 +120,7 @@ class Join:
         """Return what was found."""
         among = f" among {len(self.among):,}" if self.options.joins else ""
         alone = f"; {counted(self.alone, 'row')} without" if self.alone else ""
-        rows = counted(len(self.queries), "row")
+        rows = counted(self.searched, "row")
         graph = f"; {self.graph.closing_note()}" if self.graph else ""
         return f"{counted(self.pairs, 'pair')} of {rows}{among}{alone}{graph}"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
-from dialtools.options import RunOptions, argument, option
-from dialtools.streams.options import OutputOptions
+from dialtools.options import RunOptions, argument, option, restated
+from dialtools.streams.options import InputOptions, OutputOptions
 from dialtools.values import at_least, byte_size, cosine, name_list
 
 LEAST_MEMORY = 512 << 20
@@ -43,6 +43,9 @@ class NearOptions(OutputOptions, RunOptions):
         group="Output",
         help="fields of the rows to tell beside their numbers",
         shown="id and text, where there are such",
+    )
+    limit: int | None = restated(
+        InputOptions, "limit", help="tell what is near to the first N rows only"
     )
     distinct: bool = option(
         False, group="Input", help="rows of equal texts are one: the first of them"
@@ -96,8 +99,8 @@ class NeighborOptions(NearOptions):
     def _check_groups(self) -> None:
         if self.min_cosine is None:
             raise ConfigError("--groups needs --min-cosine X: what links two rows")
-        if self.joins or self.crosses or self.approximate:
-            raise ConfigError("--groups is of the rows of one file, and exact")
+        if self.joins or self.crosses or self.approximate or self.limit is not None:
+            raise ConfigError("--groups is of all rows of one file, and exact")
 
     @property
     def joins(self) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dialtools.corpora.options import CorpusOptions, LogOptions
 from dialtools.errors import ConfigError
-from dialtools.options import DRY_RUN, RunOptions, option
+from dialtools.options import RunOptions, option
 from dialtools.pairs.reader import READERS
 from dialtools.streams.options import OF_ALL_PARTS, EngineOptions, OutputOptions
 from dialtools.values import at_least, fraction, split_shares, window_sizes
@@ -154,7 +154,6 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         "pairs made, kept and dropped",
     )
     json: bool = option(False, help="--summary as JSONL even on a terminal", how=True)
-    dry_run: bool = option(False, **DRY_RUN)
     jobs: int = option(
         1,
         short="-j",

@@ -63,6 +63,13 @@ class InputOptions:
 
 
 @dataclass
+class RowLimitOptions:
+    """How much of embedding files is looked at."""
+
+    limit: int | None = restated(InputOptions, "limit", help="take the first N rows only")
+
+
+@dataclass
 class OutputOptions:
     """Where records go."""
 

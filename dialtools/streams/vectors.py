@@ -216,17 +216,20 @@ def _options(metadata: Mapping[str, str]) -> dict[str, Any]:
     return options if isinstance(options, dict) else {}
 
 
-def read_embeddings(paths: Sequence[str]) -> Embeddings:
+def read_embeddings(paths: Sequence[str], *, limit: int | None = None) -> Embeddings:
     """Read one or several embedding files (Parquet, Arrow, JSONL, .npy, .fbin) as one.
 
     Args:
         paths: files, or folders of parts; `-`, or no path at all, is stdin.
+        limit: the first so many rows alone.
 
     Raises:
         DataError: if a file has no vectors, files differ in their vectors, or there are no rows.
     """
     parts = [_read_file(path) for path in paths or ("-",)]
     whole = parts[0] if len(parts) == 1 else _joined(parts)
+    if limit is not None and limit < len(whole):
+        whole = whole.select(np.arange(limit))
     if not len(whole):
         raise DataError("holds no rows", where=whole.name)
     return whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.encoder.catalog import POOLINGS
-from dialtools.options import DRY_RUN, RunOptions, argument, option, restated
+from dialtools.options import RunOptions, argument, option, restated
 from dialtools.streams.formats import RECORD_FORMATS
 from dialtools.streams.options import InputOptions
 from dialtools.train import recipe
@@ -221,7 +221,6 @@ class ProgressOptions:
         "cores; the batch stays as it is. Under torchrun those that it starts",
         how=True,
     )
-    dry_run: bool = option(False, **DRY_RUN)
     quiet: bool = restated(RunOptions, "quiet", help="say nothing but errors and warnings")
     cache: str | None = option(
         None,

@@ -11,7 +11,7 @@ from dialtools.streams.atomic import check_kind, refuse_existing
 from dialtools.streams.provenance import Inputs
 from dialtools.streams.scraps import temporary_folder
 from dialtools.train.data.store import Store
-from dialtools.train.forecast import Forecast, instead
+from dialtools.train.forecast import Forecast, forecast_of, instead
 from dialtools.train.gather import gather
 from dialtools.train.loop import Trainer
 from dialtools.train.options import TrainOptions
@@ -57,7 +57,7 @@ def measured(
     """Return how long a run takes, of which some steps are taken to measure them."""
     every = options.validate_every or trainer.sampler.per_epoch
     validations = validations_left(0, trainer.total, every) if validation else 0
-    forecast = Forecast.of(trainer, validations=validations)
+    forecast = forecast_of(trainer, validations=validations)
     for step in trainer.steps():
         if forecast.note(step.seconds):
             break

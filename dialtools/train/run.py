@@ -29,7 +29,7 @@ from dialtools.streams.resume import Work
 from dialtools.streams.tally import counted
 from dialtools.train import checkpoint, gather, save, steplog
 from dialtools.train.follow import lead
-from dialtools.train.forecast import Forecast
+from dialtools.train.forecast import Forecast, forecast_of
 from dialtools.train.loop import NotFinite, Step, Trainer
 from dialtools.train.options import TrainOptions
 from dialtools.train.prepare import build_trainer, cut_note
@@ -92,7 +92,7 @@ class Training:
         if facts and self.validation:
             self.validation.before, self.validation.after = facts["before"], facts["after"]
         left = validations_left(self.trainer.step, self.trainer.total, self._validate_every)
-        self.forecast = Forecast.of(self.trainer, validations=left if self.validation else 0)
+        self.forecast = forecast_of(self.trainer, validations=left if self.validation else 0)
 
     def steps(self) -> Iterator[Step]:
         """Yield each step after it was taken, logged and kept.

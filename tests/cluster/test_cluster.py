@@ -75,6 +75,11 @@ def lines(blob: bytes) -> list[Row]:
     return [orjson.loads(line) for line in blob.splitlines()]
 
 
+def test_a_limit_takes_the_first_rows(cluster: Run):
+    done = cluster("--clusters", 2, "-n", 20)
+    assert [row["id"] for row in lines(done.stdout)] == [row["id"] for row in ROWS[:20]]
+
+
 def clusters(done: subprocess.CompletedProcess) -> dict[str, int]:
     return {row["id"]: row["cluster"] for row in lines(done.stdout)}
 

@@ -9,6 +9,7 @@ import gzip
 import json
 import math
 import random
+import re
 import shlex
 import signal
 import subprocess
@@ -581,6 +582,23 @@ def test_fields_of_responses_and_acts_can_be_others(finetune, model: Path, parts
     selected = finetune("select", *SELECT, *protocol)
     assert json.loads(selected.stdout.splitlines()[0])["n"] == 15
     finetune("act", *ACT, *protocol)
+
+
+def test_a_dry_run_tells_its_time_and_writes_nothing(
+    finetune, model: Path, intents: Path, tmp_path: Path
+):
+    ask = ("intent", "--model", model, "--shots", "1,2", "--runs", 3, "--epochs", 2, intents)
+    told = finetune(*ask, "--dry-run", "-o", tmp_path / "scores.jsonl").stdout
+    plan = dict(line.split(maxsplit=1) for line in told.splitlines())
+    assert plan["rows"] == "32 to learn from, 32 to be tested on"
+    assert plan["runs"] == "6: 1 model, 1 and 2 shots, 3 of each"
+    steps = 3 * 2 * (1 + 1)  # of 4 and 8 rows, a batch each
+    assert re.fullmatch(
+        rf"about \d+ s: {steps} steps of [\d.e-]+ s, 12 validations of \d+ s on 1 thread, "
+        "if no run ends early",
+        plan["time"],
+    )
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_split_of_numbers_is_named_as_text(finetune, model: Path, tmp_path: Path):

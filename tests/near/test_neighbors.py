@@ -52,6 +52,12 @@ def test_a_record_is_a_row_and_one_of_its_nearest_the_nearest_first(near: Near):
     }
 
 
+def test_a_limit_asks_for_the_first_rows_among_all(near: Near):
+    records = [{"embedding": at(angle)} for angle in (0, 50, 60, 1)]
+    found = rows(near("neighbors", "-n", 2, "-k", 1, "v.jsonl", v=records))
+    assert [(row["row"], row["near"]) for row in found] == [(0, 3), (1, 2)]
+
+
 def test_a_row_is_not_near_itself_but_its_equal_is_and_of_equals_the_lower_comes_first(near: Near):
     found = near("neighbors", "r.jsonl", "-k", 2, r=ROWS)
     assert names(found) == ["a-b", "a-c", "b-a", "b-c", "c-a", "c-b", "d-c", "d-a", "e-d", "e-c"]

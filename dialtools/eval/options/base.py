@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, argument, option
+from dialtools.streams.options import RowLimitOptions
 from dialtools.values import metric_bound
 
 
@@ -85,7 +86,7 @@ class ReportOptions(ScoreOptions):
 
 
 @dataclass
-class SplitOptions(ReportOptions):
+class SplitOptions(RowLimitOptions, ReportOptions):
     """Rows to learn from and rows to be tested on: two files, or one with a split column."""
 
     inputs: tuple[str, ...] = argument(
@@ -129,7 +130,7 @@ class ThreePartOptions(SplitOptions):
 
 
 @dataclass
-class FileOptions(ReportOptions):
+class FileOptions(RowLimitOptions, ReportOptions):
     """What scores embedding files by themselves, without rows to learn from."""
 
     inputs: tuple[str, ...] = argument(help="embedding files (default: stdin)")

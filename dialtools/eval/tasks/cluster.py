@@ -51,7 +51,7 @@ def evaluate(options: ClusterOptions) -> Scored:
 
 def of_rows(options: ClusterOptions) -> Scored:
     """Cluster the rows of each part, and compare with their labels."""
-    scores, notes, source = [], [], read_embeddings(options.files)
+    scores, notes, source = [], [], read_embeddings(options.files, limit=options.limit)
     for setting, truth in _parts(source, options):
         found = [
             find(truth.vectors, asked, seed=seed, where=source.name).labels
@@ -86,7 +86,7 @@ def of_induced(options: ClusterOptions) -> Scored:
 
 def of_draws(options: ClusterOptions) -> Scored:
     """Cluster draws of the rows of each part as mteb does; V-measure."""
-    scores, source = [], read_embeddings(options.files)
+    scores, source = [], read_embeddings(options.files, limit=options.limit)
     for setting, truth in _parts(source, options, scaled=False):
         values = [100 * nmi(table) for table in _draws(truth, options)]
         facts = _facts(truth, f"{setting} mteb".strip(), options)
@@ -122,9 +122,12 @@ def _parts(
 
 def _both(options: ClusterOptions) -> tuple[Embeddings, Embeddings]:
     """Return the rows to learn from and to be tested on, of two files or of the splits of one."""
+    limit = options.limit
     if options.train and options.test:
-        return read_embeddings([options.train]), read_embeddings([options.test])
-    source, names = read_embeddings(options.files), (options.train_split, options.test_split)
+        train, test = (read_embeddings([f], limit=limit) for f in (options.train, options.test))
+        return train, test
+    source = read_embeddings(options.files, limit=limit)
+    names = (options.train_split, options.test_split)
     source.column(options.split)
     train, test = (rows_by_part(source, split=options.split, part=p)[p] for p in names)
     return train, test

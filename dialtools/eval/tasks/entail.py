@@ -46,7 +46,7 @@ def evaluate(options: EntailOptions) -> Scored:
     Raises:
         DataError: if there are no triplets.
     """
-    source = read_embeddings(options.files)
+    source = read_embeddings(options.files, limit=options.limit)
     scores = [
         _score(part, setting, options)
         for setting, part in rows_by_part(source, split=options.split, part=options.part).items()

@@ -61,7 +61,7 @@ def evaluate(options: RetrieveOptions) -> Scored:
     Raises:
         DataError: if no query has both positives and negatives.
     """
-    source = read_embeddings(options.files)
+    source = read_embeddings(options.files, limit=options.limit)
     lists = options.lists
     if lists == "auto":
         lists = "given" if all(name in source.columns for name in LIST_COLUMNS) else "bm25"

@@ -21,7 +21,7 @@ QUERY = ("context_embedding", "history_embedding", "query_embedding")
 
 def evaluate(options: SelectOptions) -> Scored:
     """Return top-1/3/5/10 and MRR in percent."""
-    source = read_embeddings(options.files)
+    source = read_embeddings(options.files, limit=options.limit)
     if options.pool:
         ranks_Q2 = given_lists(source, read_embeddings([options.pool]), options)
         setting = "given candidates"

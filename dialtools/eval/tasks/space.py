@@ -22,7 +22,7 @@ def evaluate(options: SpaceOptions) -> list[Score]:
     """
     scores = []
     for path in options.files:
-        source = read_embeddings([path])
+        source = read_embeddings([path], limit=options.limit)
         parts = rows_by_part(source, split=options.split, part=options.part)
         for setting, part in parts.items():
             scores += _scores(part, setting, options)

@@ -30,7 +30,7 @@ KEPT = {"spearman": ordering, "pearson": shares}
 
 def evaluate(options: StsOptions) -> Scored:
     """Return correlations of cosine and annotated score, times 100, of each part and of all."""
-    source = read_embeddings(options.files)
+    source = read_embeddings(options.files, limit=options.limit)
     parts = rows_by_part(source, split=options.split, part=options.part)
     if len(parts) > 1:
         parts["all"] = source
