@@ -1,11 +1,11 @@
-# dialtools: make demo | test | test-all | mutants | storm | fuzz | lint | types | man | package | bench | flood | clean
+# dialtools: make demo | test | test-all | test-foreign | mutants | storm | fuzz | lint | types | man | package | bench | flood | clean
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(abspath $(VENV))/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint types man package bench mutants storm fuzz flood clean
+.PHONY: help demo test test-all test-foreign lint types man package bench mutants storm fuzz flood clean
 PAGES := dialtools tests bench examples papers
 
 help: ## list the targets
@@ -32,7 +32,13 @@ test: $(VENV)/.ready-tests types ## lint, check types and run every test
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 test-all: $(VENV)/.ready-tests ## the exhaustive tests too
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m ''
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not foreign'
+
+test-foreign: $(VENV)/.ready-tests ## suites and tools that others wrote: sentence-transformers, mteb, trec_eval, jq, csvkit, Miller, ...
+	$(INSTALL) '.[test,foreign]'
+	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: --dest .cache/foreign \
+		sentence-transformers==5.3.0
+	$(BIN)/python -m pytest -m foreign -rs tests/foreign tests/embed/test_vectors_page.py
 
 mutants: $(VENV)/.ready-tests ## put faults into FILES="globs" and print those that no test notices
 	$(BIN)/python tests/mutants $(foreach glob,$(FILES),'$(glob)') $(if $(FAULTS),--faults $(FAULTS)) \

@@ -26,8 +26,10 @@ negative; SimCSE's sent0, sent1, hard_neg), or brings together the entailments
 and contradictions of a premise.
 
 Exports of chats are read as they come, too: of ChatGPT, Slack, Discord,
-Telegram, WhatsApp, IRC, Zendesk, Intercom and Rasa. A chat is a dialogue; in
-Slack a thread, or a channel's day without its threads; in IRC a day. In
+Telegram, WhatsApp, IRC, Zendesk, Intercom, Rasa and LangSmith. A chat is a
+dialogue; in Slack a thread, or a channel's day without its threads; in IRC a
+day. Rasa's YAML is not read: its stories name intents, and hold no texts
+(`rasa data convert nlu -f json` makes examples that --from atis reads). In
 tickets who asks is `user` and agents are `system`; in chats of people each
 speaker has a name, which --speaker-map makes a role. Joins, other notices,
 messages of bots, notes of a team and media without text are no turns, and are

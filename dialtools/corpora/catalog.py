@@ -435,5 +435,13 @@ CORPORA: dict[str, Corpus] = {
         licence=YOURS,
         source="rasa.com/docs",
     ),
+    "langsmith": _corpus(
+        "langsmith",
+        "LangSmith's runs: the chat of each thread, or trace",
+        marks=(("*.json",), ("*.jsonl",), ("*.ndjson",)),
+        opening=rf'{JSON}(?=.*"run_type":)(?=.*"(?:start_time|trace_id|dotted_order)":)',
+        licence=YOURS,
+        source="docs.langchain.com/langsmith (run data format)",
+    ),
 }
 """In the order in which they are tried."""

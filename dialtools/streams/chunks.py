@@ -36,8 +36,8 @@ ROWS_OF_BATCH = "dialtools.streams.rows:rows"  # imports pyarrow
 ROWS = "rows"
 """The format of chunks whose records were decoded already."""
 WHOLE_DOCUMENT = (
-    "a record a line is expected; a corpus as it was published is named with --from "
-    "(`dialtools formats` lists them)"
+    "a record a line is expected: `jq -c .` writes indented ones so; a corpus as it was published "
+    "is named with --from (`dialtools formats` lists them)"
 )
 JSON_AS_TEXT = (
     "--from jsonl reads a record a line, --from NAME a corpus (`dialtools formats`); "

@@ -278,3 +278,45 @@ EVENTS = [
     {"event": "user", "text": "hello again", "timestamp": 1704200001.0},
 ]
 RASA: Files = {"tracker.json": {"sender_id": "kim", "slots": {}, "events": EVENTS}}
+
+
+def run(trace: str, thread: str | None, given: list[Any], **facts: Any) -> dict[str, Any]:
+    """Return a call of a model as LangSmith keeps it."""
+    metadata = {"ls_model_type": "chat", **({"thread_id": thread} if thread else {})}
+    told = {"id": f"{trace}-1", "name": "ChatModel", "start_time": "2024-01-01T10:00:00"}
+    return {
+        **told,
+        "run_type": facts.pop("run_type", "llm"),
+        "extra": {"metadata": metadata},
+        "inputs": {"messages": given},
+        "trace_id": trace,
+        **facts,
+    }
+
+
+def lc(kind: str, content: Any) -> dict[str, Any]:
+    """Return a message as LangChain serialises it."""
+    return {"lc": 1, "type": "constructor", "id": ["x", kind], "kwargs": {"content": content}}
+
+
+ASKED = [lc("SystemMessage", "be kind"), lc("HumanMessage", "is it open?")]
+ANSWER = lc("AIMessage", "until six")
+LANGSMITH: Files = {
+    "runs.json": [
+        run("t-1", "kim", [ASKED], outputs={"generations": [[{"message": ANSWER}]]}),
+        run(
+            "t-2",
+            "kim",
+            [[*ASKED, ANSWER, lc("ToolMessage", "9-18"), lc("HumanMessage", "thanks")]],
+            outputs={"generations": [[{"text": "welcome"}]]},
+        ),
+        run("t-2", "kim", [["x"] * 9], run_type="chain", outputs=None),
+        run(
+            "t-3",
+            None,
+            [{"role": "user", "content": [{"type": "text", "text": "hello"}]}],
+            outputs={"choices": [{"message": {"role": "assistant", "content": "hi"}}]},
+        ),
+        run("t-4", None, [{"role": "user", "content": "anyone?"}], outputs=None, error="busy"),
+    ]
+}

@@ -56,6 +56,19 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
         exports.RASA,
         {"kim": [("user", "fly to Rome"), ("system", "when?")], "kim/2": [("user", "hello again")]},
     ),
+    "langsmith": (
+        exports.LANGSMITH,
+        {
+            "kim": [
+                ("user", "is it open?"),
+                ("system", "until six"),
+                ("user", "thanks"),
+                ("system", "welcome"),
+            ],
+            "t-3": [("user", "hello"), ("system", "hi")],
+            "t-4": [("user", "anyone?")],
+        },
+    ),
 }
 
 
@@ -163,6 +176,12 @@ def test_what_is_no_turn_is_told_at_the_end_and_pauses_cut_and_names_are_mapped(
             "[31/12/24, 10:05:00] Kim: a\n[33/12/24, 10:05:00] Kim: b\n",
             "day is out of",
         ),
+        (
+            "runs.json",
+            [exports.run("t", None, [{"role": "user", "content": 5}])],
+            "runs.json:1: content: expected a text or parts of one",
+        ),
+        ("runs.json", [exports.run("t", None, [])], "no run with run_type"),
         ("x.log", "[10:00] <kim> hello\nwhat is this\n", "x.log:2: expected a time, and who"),
     ],
 )
