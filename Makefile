@@ -1,11 +1,11 @@
-# dialtools: make demo | test | test-all | test-foreign | mutants | storm | fuzz | lint | types | man | package | bench | flood | clean
+# dialtools: make demo | test | test-all | test-foreign | mutants | storm | fuzz | lint | types | man | package | pictures | bench | flood | clean
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(abspath $(VENV))/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-foreign lint types man package bench mutants storm fuzz flood clean
+.PHONY: help demo test test-all test-foreign lint types man package pictures bench mutants storm fuzz flood clean
 PAGES := dialtools tests bench examples papers
 
 help: ## list the targets
@@ -65,6 +65,9 @@ man: $(VENV)/.ready ## regenerate man pages and completions
 package: $(VENV)/.ready-tests ## dist/: wheel and source, the same bytes each time, and what a package index checks
 	$(BIN)/python -m hatchling build --directory dist
 	$(BIN)/python -m pytest tests/test_package.py
+
+pictures: $(VENV)/.ready ## run what README's pictures show, and draw them
+	PATH="$(BIN):$$PATH" $(BIN)/python bench/pictures.py
 
 bench: $(VENV)/.ready ## compare with the peers, side by side
 	$(INSTALL) '.[bench]'
