@@ -11,7 +11,7 @@ from typing import Any
 
 from dialtools.corpora.chat import ASSISTANT, USER, messages
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw, Unexpected, field
+from dialtools.corpora.native.raw import Raw, Unexpected
 from dialtools.corpora.native.talk import Talk, documents, known_text, objects
 
 NAMES = ("*.json", "*.jsonl", "*.ndjson")
@@ -45,7 +45,7 @@ def record(raw: Raw) -> dict[str, Any]:
     talk = Talk()
     answer = _answer(raw.value.get("outputs"))
     for message in objects(messages([*_given(raw.value), *answer]), "messages"):
-        role = message.get("role")
+        role = str(message.get("role"))
         if role in SPEAKERS:
             talk.say(SPEAKERS[role], _text(message.get("content")))
         else:
@@ -63,8 +63,10 @@ def _given(run: dict[str, Any]) -> list[Any]:
 
 
 def _thread(run: dict[str, Any]) -> str | None:
-    metadata = field(field(run, "extra", dict, default={}), "metadata", dict, default={})
-    return known_text(metadata, *THREADS) or known_text(run, "trace_id", "id")
+    extra = run.get("extra")
+    metadata = extra.get("metadata") if isinstance(extra, dict) else None
+    named = known_text(metadata, *THREADS) if isinstance(metadata, dict) else None
+    return named or known_text(run, "trace_id", "id")
 
 
 def _answer(value: Any) -> list[Any]:
