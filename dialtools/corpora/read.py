@@ -42,7 +42,9 @@ DIALOGUE_FIELDS = (
 )
 """All that a dialogue is read from."""
 OF_CHATS = frozenset(CHATS)
-HINT_OF_UTTERANCES = "--kind self makes pairs of utterances"
+HINT_OF_UTTERANCES = (
+    "--kind self makes pairs of utterances; --dialogue-column dialogue_id reads a turn a row"
+)
 HINT_OF_TEXTS = "two texts are no dialogue: --kind utterance writes them as they are"
 HINT_OF_CORPORA = (
     "a corpus as it was published is named with --from; `dialtools formats` lists them"
