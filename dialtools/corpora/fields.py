@@ -158,6 +158,17 @@ def is_weight(value: Any) -> bool:
     return value is None or (type(value) in (int, float) and 0 <= value <= HEAVIEST)
 
 
+def flag(value: Any, where: str) -> None:
+    """Yes or no, as a boolean or a number."""
+    if not is_flag(value):
+        raise BadRecord(f"{where}: expected 0 or 1, got {json_kind(value)}")
+
+
+def is_flag(value: Any) -> bool:
+    """Tell whether a value says yes or no, or is none at all."""
+    return value is None or (type(value) in (bool, int, float) and value in (0, 1))
+
+
 def number(value: Any, where: str) -> None:
     """A finite number."""
     if type(value) not in (int, float):
@@ -174,6 +185,7 @@ PAIR: dict[str, Check] = {
     "template": text,
     "speakers": names,
     "weight": weight,
+    "similar": flag,
     "kind": name,
     "dialogue_id": name,
     "turn": place,

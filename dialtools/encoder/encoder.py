@@ -12,7 +12,7 @@ from dialtools.catalog import lookup
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.tokens import SPEAKER_TOKENS, SpecialTokens, lower_cased
-from dialtools.errors import ConfigError
+from dialtools.errors import ConfigError, ModelError
 
 LONGEST = 512
 """Tokens of a text at most where neither model nor tokenizer states fewer: BERT's positions."""
@@ -44,6 +44,10 @@ class Encoder(nn.Module):
     ) -> None:
         super().__init__()
         lookup(POOLINGS, pooling, kind="pooling")  # an unknown one is told before any work
+        if POOLINGS[pooling].pooler and not hasattr(getattr(backbone, "pooler", None), "dense"):
+            raise ModelError(
+                f"--pooling {pooling}: the model has no pooler", hint="--pooling cls does without"
+            )
         self.backbone = backbone
         self.tokenizer = tokenizer
         self.pooling = pooling
@@ -92,16 +96,32 @@ class Encoder(nn.Module):
 
     def forward(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
         """Return (N, D) float32 pooled vectors."""
-        pool = POOLINGS[self.pooling].load()
-        hidden_NTD = self.tokens(ids_NT, mask_NT)
-        return pool(hidden_NTD.float(), mask_NT)
+        return self.both(ids_NT, mask_NT)[1]
 
     def tokens(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
-        """Return (N, T, D) token vectors; those of padding mean nothing."""
+        """Return (N, T, D) token vectors of the last layer; those of padding mean nothing."""
+        return self._states(ids_NT, mask_NT).last_hidden_state
+
+    def both(self, ids_NT: Tensor, mask_NT: Tensor) -> tuple[Tensor, Tensor]:
+        """Return (N, T, D) token vectors of the last layer and (N, D) float32 pooled ones."""
+        pooling = POOLINGS[self.pooling]
+        options = {"output_hidden_states": True} if pooling.layers else {}
+        states = self._states(ids_NT, mask_NT, **options)
+        tokens_NTD = states.last_hidden_state
+        pooled_NTD = tokens_NTD.float()
+        if pooling.layers:
+            layers = [states.hidden_states[layer].float() for layer in pooling.layers]
+            pooled_NTD = torch.stack(layers).mean(0)
+        pooled_ND = pooling.load()(pooled_NTD, mask_NT)
+        if pooling.pooler:
+            pooled_ND = torch.tanh(self.backbone.pooler.dense(pooled_ND)).float()
+        return tokens_NTD, pooled_ND
+
+    def _states(self, ids_NT: Tensor, mask_NT: Tensor, **options: bool) -> Any:
         # Attention without a mask is faster; a GPU would have to be waited for to know of it.
         is_full = mask_NT.device.type == "cpu" and bool(mask_NT.all())
         mask = None if is_full else mask_NT
-        return self.backbone(input_ids=ids_NT, attention_mask=mask).last_hidden_state
+        return self.backbone(input_ids=ids_NT, attention_mask=mask, **options)
 
     def freeze(self, layers: int) -> None:
         """Keep the embeddings and the first layers (1 or more) as they are from now on.

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dialtools.encoder.catalog import USUAL_POOLING
 from dialtools.encoder.encoder import LONGEST, Encoder, positions
+from dialtools.encoder.layered import check_beside
 from dialtools.encoder.pretrained import load_pretrained, look_over, model_folder
 from dialtools.encoder.stated import Stated, read_stated
 from dialtools.encoder.static import StaticEncoder
@@ -38,6 +39,7 @@ def load_encoder(
             stated, pooling=pooling, max_length=max_length, trust_remote_code=trust_remote_code
         )
     _check_stated(encoder, stated, folder)
+    check_beside(encoder, folder, stated.modules)
     if stated.speaker_tokens:
         encoder.use_speaker_tokens()
     return encoder

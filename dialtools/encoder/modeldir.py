@@ -7,15 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from dialtools import __version__
+from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.encoder import Encoder
-from dialtools.encoder.stated import OLD_POOLING_KEYS, STATIC, THEIR_NAMES
+from dialtools.encoder.layered import WEIGHTS, beside_pooling
+from dialtools.encoder.stated import (
+    LAYERS,
+    OLD_POOLING_KEYS,
+    POOLER,
+    STATIC,
+    THEIR_NAMES,
+    plain,
+)
 from dialtools.encoder.static import StaticEncoder
 from dialtools.encoder.static_files import save_static
 
-MODULES = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
-"""What sentence-transformers runs through, by folder; the last only of models that normalise."""
-STATIC_MODULES = {"": STATIC, "2_Normalize": "Normalize"}
-"""And of a static encoder."""
+NORMALIZE = "2_Normalize"
+"""Folder of a static encoder's step; it holds nothing."""
 
 
 def save(encoder: Encoder, directory: Path, *, provenance: dict[str, Any], card: str) -> None:
@@ -25,51 +32,76 @@ def save(encoder: Encoder, directory: Path, *, provenance: dict[str, Any], card:
         directory: exists and is empty; wrap it in `atomic_directory`.
     """
     usage = {"similarity_fn_name": "cosine", "prompts": {}}
+    modules = _modules(encoder)
     if isinstance(encoder, StaticEncoder):
         save_static(encoder, directory)
     else:
-        _save_transformer(encoder, directory)
-    _write(directory / "modules.json", _modules(encoder))
+        _save_transformer(encoder, directory, modules)
+    _write(directory / "modules.json", _listed(modules))
     _write(directory / "config_sentence_transformers.json", usage)
     if encoder.normalize:
-        (directory / "2_Normalize").mkdir()
-    _write(directory / "dialtools.json", {"version": __version__, **provenance})
+        (directory / modules["Normalize"]).mkdir()
+    facts = {"version": __version__, "pooling": encoder.pooling, **provenance}
+    _write(directory / "dialtools.json", facts)
     (directory / "README.md").write_text(card, encoding="utf-8")
-    for weights in directory.glob("*.safetensors"):  # safetensors gives 0600, whatever the umask
+    for weights in directory.rglob("*.safetensors"):  # safetensors gives 0600, whatever the umask
         weights.chmod((directory / "README.md").stat().st_mode)
 
 
-def _save_transformer(encoder: Encoder, directory: Path) -> None:
+def _save_transformer(encoder: Encoder, directory: Path, modules: dict[str, str]) -> None:
     """Write weights, tokenizer, length and pooling."""
+    from safetensors.torch import save_file
+
+    encoder.backbone.config.output_hidden_states = LAYERS in modules
     encoder.backbone.save_pretrained(directory, safe_serialization=True)
     encoder.tokenizer.save_pretrained(directory)
     limits = {"max_seq_length": encoder.max_length, "do_lower_case": encoder.lower_case}
     _write(directory / "sentence_bert_config.json", limits)
-    (directory / "1_Pooling").mkdir()
-    _write(directory / "1_Pooling" / "config.json", _pooling(encoder))
+    (directory / modules["Pooling"]).mkdir()
+    _write(directory / modules["Pooling"] / "config.json", _pooling(encoder))
+    for kind, config, tensors in beside_pooling(encoder):
+        (directory / modules[kind]).mkdir()
+        _write(directory / modules[kind] / "config.json", config)
+        save_file(tensors, directory / modules[kind] / WEIGHTS)
 
 
-def _modules(encoder: Encoder) -> list[dict[str, Any]]:
-    """Return the steps from a text to its vector, as sentence-transformers lists them."""
-    modules = STATIC_MODULES if isinstance(encoder, StaticEncoder) else MODULES
-    paths = [path for path in modules if path != "2_Normalize" or encoder.normalize]
+def _modules(encoder: Encoder) -> dict[str, str]:
+    """Return the steps from a text to its vector and the folder of each."""
+    if isinstance(encoder, StaticEncoder):
+        return {STATIC: "", **({"Normalize": NORMALIZE} if encoder.normalize else {})}
+    pooling = POOLINGS[encoder.pooling]
+    steps = {
+        "Transformer": True,
+        LAYERS: bool(pooling.layers),
+        "Pooling": True,
+        POOLER: pooling.pooler,
+        "Normalize": encoder.normalize,
+    }
+    kinds = [kind for kind, taken in steps.items() if taken]
+    # readers that know of a 1_Pooling alone find none where layers are averaged first
+    return {kind: f"{number}_{kind}" if number else "" for number, kind in enumerate(kinds)}
+
+
+def _listed(modules: dict[str, str]) -> list[dict[str, Any]]:
+    """Return the steps as sentence-transformers lists them."""
     return [
         {
             "idx": number,
             "name": str(number),
             "path": path,
-            "type": f"sentence_transformers.models.{modules[path]}",
+            "type": f"sentence_transformers.models.{kind}",
         }
-        for number, path in enumerate(paths)
+        for number, (kind, path) in enumerate(modules.items())
     ]
 
 
 def _pooling(encoder: Encoder) -> dict[str, Any]:
     """Return the pooling for old readers (booleans) and new ones (a name): either loads both."""
-    flags = {key: name == encoder.pooling for key, name in OLD_POOLING_KEYS.items()}
+    simple = plain(encoder.pooling)
+    flags = {key: name == simple for key, name in OLD_POOLING_KEYS.items()}
     return {
         "word_embedding_dimension": encoder.dimension,
-        "pooling_mode": THEIR_NAMES.get(encoder.pooling, encoder.pooling),
+        "pooling_mode": THEIR_NAMES.get(simple, simple),
         **flags,
     }
 

@@ -4,7 +4,7 @@ modules, pooling and length, and our own training options.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ STATIC = "StaticEmbedding"
 """What sentence-transformers calls a static encoder."""
 KNOWN_MODULES = ("Transformer", "Pooling", "Normalize", "Dropout", STATIC)
 """What may stand in modules.json; dropout does nothing after training."""
+LAYERS, POOLER = "WeightedLayerPooling", "Dense"
+"""What may besides, where `dialtools.json` names the pooling that they are part of."""
 MOST_MODULES = 64
 BY_HAND = "--pooling NAME takes the encoder with a pooling of your own, and nothing behind it"
 
@@ -44,6 +46,7 @@ class Stated:
         pooling, max_length: None where it states none.
         max_length_file: who states max_length.
         dimension: the length of vectors that pooling was made for.
+        modules: folders by kind, where the user names no pooling.
         speaker_tokens: turns open with the token of their speaker.
         lower_case: texts are lower-cased, whatever the tokenizer does.
     """
@@ -57,6 +60,7 @@ class Stated:
     normalize: bool = False
     speaker_tokens: bool = False
     lower_case: bool = False
+    modules: dict[str, str] = field(default_factory=dict)
 
 
 def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
@@ -70,15 +74,19 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
     static = STATIC in modules or (not modules and _is_model2vec(folder))
     transformer = folder / modules.get(STATIC if static else "Transformer", "")
     stated_pooling = dimension = None
+    ours = SideFile.read(folder / "dialtools.json")
     if pooling is None:
-        _refuse_unknown(modules, folder / "modules.json")
+        named = _named(ours, modules)
+        _refuse_unknown(modules, folder / "modules.json", named=named)
         if "Pooling" in modules:
             config = SideFile.read(folder / modules["Pooling"] / "config.json")
             stated_pooling = _pooling(config)
             dimension = config.count("word_embedding_dimension")
+        if named and stated_pooling == plain(named):
+            stated_pooling = named
     lengths = [SideFile.read(transformer / name) for name in LENGTH_FILES if modules]
     length = next((file for file in lengths if file.table), None)
-    training = SideFile.read(folder / "dialtools.json").tables("options")
+    training = ours.tables("options")
     return Stated(
         transformer=transformer,
         static=static,
@@ -89,7 +97,23 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
         normalize="Normalize" in modules or (static and _normalizes(folder)),
         speaker_tokens=training.flag("speaker-tokens"),
         lower_case=length.flag("do_lower_case") if length else False,
+        modules=modules if pooling is None else {},
     )
+
+
+def plain(pooling: str) -> str:
+    """Return the pooling of one layer's tokens that a pooling ends in."""
+    target = POOLINGS[pooling].target
+    return next(name for name, entry in POOLINGS.items() if entry.target == target)
+
+
+def _named(ours: SideFile, modules: dict[str, str]) -> str | None:
+    """Return the pooling that dialtools.json names, if the modules are those that it needs."""
+    name = ours.table.get("pooling")
+    entry = POOLINGS.get(name) if isinstance(name, str) else None
+    if entry and (LAYERS in modules, POOLER in modules) == (bool(entry.layers), entry.pooler):
+        return name
+    return None
 
 
 def _normalizes(folder: Path) -> bool:
@@ -132,10 +156,11 @@ def read_modules(path: Path) -> dict[str, str]:
     return modules
 
 
-def _refuse_unknown(modules: dict[str, str], path: Path) -> None:
+def _refuse_unknown(modules: dict[str, str], path: Path, *, named: str | None) -> None:
     """Refuse a model of which a part would be left out."""
+    known = (*KNOWN_MODULES, LAYERS, POOLER) if named else KNOWN_MODULES
     for kind in modules:
-        if kind not in KNOWN_MODULES:
+        if kind not in known:
             raise ModelError(
                 f"{as_json(kind)}: a module that is not known here; its vectors would be others",
                 where=path,

@@ -11,7 +11,7 @@ from typing import Any
 
 from dialtools import __version__
 from dialtools.encoder.pretrained import WEIGHTS
-from dialtools.encoder.stated import read_modules
+from dialtools.encoder.stated import LAYERS, POOLER, read_modules
 from dialtools.encoder.weights import merged
 from dialtools.errors import ModelError
 from dialtools.merge.options import MergeOptions
@@ -67,13 +67,25 @@ def write_merged(directory: Path, family: Family, weights: Sequence[float]) -> N
         ModelError: if merged numbers are not finite.
     """
     first = family.models[0]
-    modules = read_modules(first.folder / "modules.json").values()
-    for inner in dict.fromkeys(["", first.inner, *modules]):
+    modules = read_modules(first.folder / "modules.json")
+    for inner in dict.fromkeys(["", first.inner, *modules.values()]):
         (directory / inner).mkdir(parents=True, exist_ok=True)
         for file in (first.folder / inner).glob("*"):
             if file.suffix in LAYOUT and file.name not in ITS_OWN and file.is_file():
                 shutil.copyfile(file, directory / inner / file.name)
     _write_weights(directory / first.inner / WEIGHTS, family, weights)
+    if LAYERS in modules:
+        file = Path(modules[LAYERS]) / WEIGHTS
+        shutil.copyfile(first.folder / file, directory / file)
+    if POOLER in modules:
+        _write_pooler(directory / modules[POOLER] / WEIGHTS, Tensors(directory / first.inner))
+
+
+def _write_pooler(path: Path, whole: Tensors) -> None:
+    """Write the pooler's weights a second time, as a step of their own."""
+    of_pooler = {f"linear.{name}": f"pooler.dense.{name}" for name in ("weight", "bias")}
+    shapes = {name: whole.shapes[theirs] for name, theirs in of_pooler.items()}
+    write(path, shapes, lambda name: whole.read(of_pooler[name]))
 
 
 def _write_weights(path: Path, family: Family, weights: Sequence[float]) -> None:
@@ -106,6 +118,7 @@ def finish(
     facts = {
         "schema": SCHEMA,
         "version": __version__,
+        "pooling": first.stated.pooling,
         "command": "dialtools merge",
         "argv": argv_of_result([*map(as_text, sys.argv[1:])], specs(MergeOptions)),
         "options": told,

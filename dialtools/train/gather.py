@@ -201,12 +201,15 @@ def _tokenised(place: Path, encoder: Encoder) -> Store:
 
 
 def _unread(store: Store, options: TrainOptions) -> str:
-    """Return the line on negatives that pairs name in vain, empty if they name none."""
+    """Return the line on what pairs hold in vain, empty if that is nothing."""
+    entry, told = objective_entry(options), []
     pairs = int(np.count_nonzero(np.diff(store.negative_ends, prepend=0)))
-    if not pairs or objective_entry(options).named_negatives:
-        return ""
-    of = counted(pairs, "pair")
-    return f"method {options.method} reads no negatives: those of {of} are left out"
+    if pairs and not entry.named_negatives:
+        told.append(f"reads no negatives: those of {counted(pairs, 'pair')} are left out")
+    apart = int(np.count_nonzero(np.asarray(store.similar) == 0))
+    if apart and not entry.dissimilar:
+        told.append(f"learns from pairs that are similar: {counted(apart, 'pair')} left out")
+    return f"method {options.method} {'; '.join(told)}" if told else ""
 
 
 def _validation(
@@ -222,7 +225,7 @@ def _validation(
     store = Store(place)
     if len(store) < 2:
         raise DataError("holds fewer than two pairs", where=options.validate)
-    return store, np.arange(len(store))
+    return store, np.flatnonzero(store.similar)
 
 
 def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]:
@@ -231,12 +234,15 @@ def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]
     wanted = np.ones(len(store), bool)
     if options.window:
         wanted = np.isin(store.window, options.window)
+    similar = np.asarray(store.similar, bool)
+    if not objective_entry(options).dissimilar:
+        wanted &= similar
     train = np.nonzero(~held & wanted)[0]
     if len(train) < 2:
         windows = ", ".join(map(str, np.unique(store.window)))
         hint = f"there are windows {windows}" if options.window else "lower --validation-share"
         raise DataError(f"{len(train)} pairs are left to train on", hint=hint)
-    return train, np.nonzero(held & wanted)[0]
+    return train, np.nonzero(held & wanted & similar)[0]
 
 
 def check_inputs(options: TrainOptions) -> None:

@@ -97,7 +97,7 @@ def test_options_that_only_say_how_a_run_goes_leave_its_result_and_its_job_alone
 PROBES = ("-1", "0", "1e-9", "0.5", "1", "1.5", "2", "3", "4", "5")
 TAKEN = {  # of the probes, by what they are tried on
     "0 1e-9 0.5 1 1.5 2 3 4 5": """align-epochs clip decays epochs fail-if-worse
-        grid head-lr-multiplier hold
+        classify grid head-lr-multiplier hold
         hold-out lr rates relative-margin smooth weight-decay""",
     "1e-9 0.5 1 1.5 2 3 4 5": """hold-temperature lr temperature pair-temperature
         template-temperature""",

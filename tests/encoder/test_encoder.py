@@ -13,6 +13,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
 
 from dialtools.encoder.batches import pad, token_batches
 from dialtools.encoder.catalog import POOLINGS
@@ -53,7 +54,9 @@ def test_pooling_ignores_padding_on_either_side():
     pooled = {
         name: entry.load()(hidden, mask).flatten().tolist() for name, entry in POOLINGS.items()
     }
-    assert pooled == {"mean": [2, 4], "cls": [1, 2], "max": [3, 6], "last": [3, 6]}
+    simple = {"mean": [2, 4], "cls": [1, 2], "max": [3, 6], "last": [3, 6]}
+    of_more = {"cls-pooler": [1, 2], "first-last-avg": [2, 4], "last2-avg": [2, 4]}
+    assert pooled == simple | of_more
 
 
 def test_a_text_of_no_token_has_a_mean_of_nothing():
@@ -235,6 +238,58 @@ def test_the_saved_directory_gives_the_same_vectors_in_three_libraries(small, tm
     small.pooling = "mean"
 
 
+@pytest.mark.parametrize("pooling", ["cls-pooler", "first-last-avg", "last2-avg"])
+def test_poolings_of_layers_and_of_the_pooler_are_their_definition_and_load_elsewhere(
+    small, tmp_path: Path, pooling: str
+):
+    """METHODS 1.2; sentence-transformers averages layers, and goes through the pooler, too."""
+    from sentence_transformers import SentenceTransformer
+    from transformers import AutoModel, AutoTokenizer
+
+    encoder = fresh_encoder(small.tokenizer, hidden=64, layers=3, pooling=pooling, seed=1)
+    encoder.normalize = True
+    save(encoder, tmp_path, provenance={}, card="")
+    ours = vectors(encoder, TEXTS)
+    back = load_encoder(str(tmp_path))
+    assert back.pooling == pooling
+    np.testing.assert_array_equal(vectors(back, TEXTS), ours)
+    theirs = SentenceTransformer(str(tmp_path), device="cpu").encode(TEXTS)
+    unit = ours / np.linalg.norm(ours, axis=1, keepdims=True)
+    np.testing.assert_allclose(theirs, unit, atol=2e-6)
+
+    tokens = AutoTokenizer.from_pretrained(tmp_path)(TEXTS, padding=True, return_tensors="pt")
+    model = AutoModel.from_pretrained(tmp_path)
+    with torch.no_grad():
+        out = model(
+            tokens["input_ids"],
+            attention_mask=tokens["attention_mask"],
+            output_hidden_states=True,
+        )
+        mask = tokens["attention_mask"].bool()
+        _, h1, h2, h3 = out.hidden_states
+        layers = (h1 + h3) / 2 if pooling == "first-last-avg" else (h2 + h3) / 2
+        mean = torch.stack([row[real].mean(0) for row, real in zip(layers, mask, strict=True)])
+        slow = out.pooler_output if pooling == "cls-pooler" else mean
+    np.testing.assert_allclose(ours, slow.numpy(), atol=2e-6)
+
+    step = "2_Dense" if pooling == "cls-pooler" else "1_WeightedLayerPooling"
+    weights = load_file(tmp_path / step / "model.safetensors")
+    save_file({k: v + 1 for k, v in weights.items()}, tmp_path / step / "model.safetensors")
+    with pytest.raises(ModelError, match=rf"{step}.*other weights than those of --pooling"):
+        load_encoder(str(tmp_path))
+    assert load_encoder(str(tmp_path), pooling="mean").pooling == "mean"
+    (tmp_path / "dialtools.json").unlink()
+    with pytest.raises(ModelError, match="a module that is not known here"):
+        load_encoder(str(tmp_path))
+
+
+def test_a_model_without_a_pooler_cannot_pool_by_it(small):
+    encoder = fresh_encoder(small.tokenizer, hidden=64, layers=1)
+    encoder.backbone.pooler = None
+    with pytest.raises(ModelError, match="--pooling cls-pooler: the model has no pooler"):
+        Encoder(encoder.backbone, small.tokenizer, pooling="cls-pooler", max_length=64)
+
+
 @pytest.mark.parametrize("normalize", [True, False])
 def test_a_saved_directory_states_pooling_length_and_normalisation(
     small, tmp_path: Path, normalize: bool
@@ -335,10 +390,12 @@ def test_hidden_vectors_of_half_precision_are_pooled_in_whole():
     hidden = (1 + torch.arange(24.0).reshape(2, 4, 3) / 128).bfloat16()
     ids, mask = torch.ones(2, 4, dtype=torch.int64), torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0]])
     asked: list[tuple] = []
+    states = SimpleNamespace(last_hidden_state=hidden)
     backed: Any = SimpleNamespace(
-        pooling="mean", tokens=lambda *given: asked.append(given) or hidden
+        pooling="mean", _states=lambda *given: asked.append(given) or states
     )
-    pooled = Encoder.forward(backed, ids, mask)
+    tokens, pooled = Encoder.both(backed, ids, mask)
+    assert tokens is hidden
     assert pooled.dtype == torch.float32 and asked[0][0] is ids and asked[0][1] is mask
     whole = hidden.float()
     torch.testing.assert_close(pooled, torch.stack([whole[0, :3].mean(0), whole[1, :2].mean(0)]))
@@ -354,7 +411,8 @@ def test_attention_is_told_of_padding_alone():
     backed: Any = SimpleNamespace(backbone=backbone)
     ids, some = torch.tensor([[4, 5], [6, 0]]), torch.tensor([[1, 1], [1, 0]])
     for mask in (some, torch.ones_like(some)):
-        assert Encoder.tokens(backed, ids, mask).tolist() == [[5, 6], [7, 1]]
+        states = Encoder._states(backed, ids, mask)
+        assert states.last_hidden_state.tolist() == [[5, 6], [7, 1]]
     assert told[0] is some and told[1] is None
 
 

@@ -692,25 +692,29 @@ def test_an_objective_says_its_recipe_and_what_its_options_are_where_no_recipe_d
         "siamese": ("siamese-m", False),
         "template": ("tadse", True),
         "mlm": ("mlm", False),
+        "joint": ("todbert-joint", False),
     }
     defaults = {
         name: {f.name: f.default for f in fields(entry.options) if f.default is not MISSING}
         for name, entry in OBJECTIVES.items()
     }
+    contrast = {
+        "weights": "given",
+        "weights_mean_one": False,
+        "batches": "mixed",
+        "guide_floor": 1.0,
+        "guide_margin": 0.0,
+        "hold": 0.0,
+        "hold_temperature": 0.05,
+        "classify": 0.0,
+        "speaker_tokens": False,
+        "matryoshka": (),
+    }
     assert defaults == {
-        "contrast": {
-            "weights": "given",
-            "weights_mean_one": False,
-            "batches": "mixed",
-            "guide_floor": 1.0,
-            "guide_margin": 0.0,
-            "hold": 0.0,
-            "hold_temperature": 0.05,
-            "speaker_tokens": False,
-            "matryoshka": (),
-        },
-        "matching": {"matryoshka": ()},
-        "siamese": {"matryoshka": ()},
+        "contrast": contrast,
+        "joint": contrast,
+        "matching": {"negatives_from": "same-role", "matryoshka": ()},
+        "siamese": {"negatives_from": "same-role", "matryoshka": ()},
         "template": {"align": False, "matryoshka": ()},
         "mlm": {"speaker_tokens": False},
     }
@@ -723,9 +727,11 @@ def test_what_an_option_chooses_among_is_what_its_objective_knows():
         for f in fields(entry.options)
         if f.metadata["choices"] and f.name not in ("head", "loss")
     }
+    drawn = {"same-role", "any", "other-domain"}
     assert choices == {
-        ("contrast", "weights"): {"none", "given", "irf"},
-        ("contrast", "batches"): {"mixed", "by-window", "by-kind"},
+        **{(name, "weights"): {"none", "given", "irf"} for name in ("contrast", "joint")},
+        **{(name, "batches"): {"mixed", "by-window", "by-kind"} for name in ("contrast", "joint")},
+        **{(name, "negatives_from"): drawn for name in ("matching", "siamese")},
         ("matching", "aggregation"): {"mean", "attention"},
         ("template", "pair_negatives"): {"utterances", "templates", "both"},
     }

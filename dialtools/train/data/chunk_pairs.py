@@ -28,7 +28,9 @@ class ChunkPairs:
     Attributes:
         context_roles: one for each turn of all contexts, in their order.
         weight: NaN for a pair that gives none.
+        similar: 0 for a pair whose texts do not belong together.
         kind: what dial-pairs calls each pair, None for one that says nothing.
+        domain: what the dialogue of each pair is about, None for one that says nothing.
         dialogue: the name of each pair's dialogue, None for one without.
         template: the place of each pair's template, -1 for one without.
     """
@@ -41,7 +43,9 @@ class ChunkPairs:
     response: np.ndarray
     response_role: np.ndarray
     weight: np.ndarray
+    similar: np.ndarray
     kind: list[str | None]
+    domain: list[str | None]
     dialogue: list[str | None]
     turn: np.ndarray
     template: np.ndarray
@@ -61,7 +65,9 @@ class ChunkPairs:
             response=self.response[:n],
             response_role=self.response_role[:n],
             weight=self.weight[:n],
+            similar=self.similar[:n],
             kind=self.kind[:n],
+            domain=self.domain[:n],
             dialogue=self.dialogue[:n],
             turn=self.turn[:n],
             template=self.template[:n],

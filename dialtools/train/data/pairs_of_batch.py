@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dialtools.corpora.fields import MOST_TURNS, is_weight
+from dialtools.corpora.dialogues import DOMAIN
+from dialtools.corpora.fields import MOST_TURNS, is_flag, is_weight
 from dialtools.encoder.tokens import spread
 from dialtools.roles import UNKNOWN, role_of
 from dialtools.train.data.chunk_pairs import LISTS, ChunkPairs, TurnLists
@@ -54,6 +55,13 @@ def _are_weights(column: Any) -> bool:
     return is_number and all(map(is_weight, column.unique().to_pylist()))
 
 
+def _are_flags(column: Any) -> bool:
+    kind = column.type
+    if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+        return False
+    return all(map(is_flag, column.unique().to_pylist()))
+
+
 def _are_places(column: Any) -> bool:
     if not pa.types.is_integer(column.type):
         return False
@@ -68,6 +76,7 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "negatives": _are_turns,
     "speakers": lambda column: _is_list_of_texts(column.type),
     "weight": _are_weights,
+    "similar": lambda column: _are_flags(column),
     "kind": lambda column: _is_text_or_coded(column.type),
     "dialogue_id": lambda column: pa.types.is_string(column.type),
     "turn": _are_places,
@@ -92,7 +101,9 @@ def pairs_of_batch(batch: pa.RecordBatch) -> ChunkPairs:
         response=len(texts) + np.arange(n),
         response_role=response_role,
         weight=np.asarray([np.nan if w is None else w for w in weights], np.float32),
+        similar=_flags(batch, "similar"),
         kind=_values(batch, "kind"),
+        domain=[name if isinstance(name, str) else None for name in _values(batch, DOMAIN)],
         dialogue=_values(batch, "dialogue_id"),
         turn=np.asarray([turn or 0 for turn in turns], np.int32),
         template=np.full(n, -1),
@@ -102,6 +113,13 @@ def pairs_of_batch(batch: pa.RecordBatch) -> ChunkPairs:
 def _values(batch: pa.RecordBatch, name: str) -> list[Any]:
     """Return the values of a column; as many None without the column."""
     return batch[name].to_pylist() if name in batch.schema.names else [None] * len(batch)
+
+
+def _flags(batch: pa.RecordBatch, name: str) -> np.ndarray:
+    """Return a column of flags; what is not said is 1."""
+    if name not in batch.schema.names:
+        return np.ones(len(batch), np.uint8)
+    return np.asarray([flag is None or flag for flag in batch[name].to_pylist()], np.uint8)
 
 
 def _lists_of_column(batch: pa.RecordBatch, name: str, texts: list[str]) -> TurnLists:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dialtools.corpora.dialogues import identity_of
+from dialtools.corpora.dialogues import DOMAIN, identity_of
 from dialtools.corpora.fields import PAIR, BadRecord, check, text, text_of_turn
 from dialtools.roles import role_of
 from dialtools.streams.chunks import Chunk, records
@@ -22,7 +22,7 @@ def read_pairs(chunk: Chunk, policy: Policy) -> ChunkPairs:
     if chunk.columnar and is_columnar(chunk.data):
         return pairs_of_batch(chunk.data)
     rows = _Rows()
-    for line, record in records(chunk, policy, ("text", *PAIR)):
+    for line, record in records(chunk, policy, ("text", *PAIR, DOMAIN)):
         try:
             pair = _checked(record)
         except BadRecord as error:
@@ -42,7 +42,9 @@ class _Pair(NamedTuple):
     template: str | None
     speakers: list[str | None]
     weight: float
+    similar: int
     kind: str | None
+    domain: str | None
     dialogue: str | None
     turn: int
 
@@ -70,7 +72,9 @@ def _checked(record: dict[str, Any]) -> _Pair:
         template=record.get("template"),
         speakers=record.get("speakers") or [],
         weight=nan if weight is None else weight,
+        similar=int(record.get("similar") is None or record["similar"]),
         kind=identity_of(record.get("kind"), "kind"),
+        domain=domain if isinstance(domain := record.get(DOMAIN), str) else None,
         dialogue=identity_of(record.get("dialogue_id"), "dialogue_id"),
         turn=int(record.get("turn") or 0),
     )
@@ -92,7 +96,9 @@ class _Rows:
     response: list[int] = field(default_factory=list)
     response_role: list[int] = field(default_factory=list)
     weight: list[float] = field(default_factory=list)
+    similar: list[int] = field(default_factory=list)
     kind: list[str | None] = field(default_factory=list)
+    domain: list[str | None] = field(default_factory=list)
     dialogue: list[str | None] = field(default_factory=list)
     turn: list[int] = field(default_factory=list)
     template: list[int] = field(default_factory=list)
@@ -112,7 +118,9 @@ class _Rows:
             texts.append(pair.template)
         self._add_roles(pair.speakers, len(pair.context))
         self.weight.append(pair.weight)
+        self.similar.append(pair.similar)
         self.kind.append(pair.kind)
+        self.domain.append(pair.domain)
         self.dialogue.append(pair.dialogue)
         self.turn.append(pair.turn)
 
@@ -139,7 +147,9 @@ class _Rows:
             response=np.asarray(self.response, np.int64),
             response_role=np.asarray(self.response_role, np.uint8),
             weight=np.asarray(self.weight, np.float32),
+            similar=np.asarray(self.similar, np.uint8),
             kind=self.kind,
+            domain=self.domain,
             dialogue=self.dialogue,
             turn=np.asarray(self.turn, np.int32),
             template=np.asarray(self.template, np.int64),

@@ -11,7 +11,8 @@ is the type of their numbers (i4: 32-bit integers, i8: 64-bit, u1: bytes, f4: 32
     negatives.i4 negative_ends.i8        (P,) utterances named as negatives of each pair
     response.i4 response_role.u1         (P,) the response, and who spoke
     window.i2 weight.f4                  (P,) turns of the context; the weight, NaN if not given
-    kind.i8                              (P,) what kind of pair, by hash; 0 if not given
+    similar.u1                           (P,) 1 if the two belong together, 0 if not
+    kind.i8 domain.i8                    (P,) its kind, and its dialogue's domain, by hash; 0: none
     dialogue.i8 turn.i4                  (P,) which dialogue, and which of its turns the response is
     template.i4                          (P,) the template of the response, -1 without one
     spool.json                           counts; written last by the spool
@@ -44,7 +45,9 @@ COLUMNS = {
     "response_role": "u1",
     "window": "i2",
     "weight": "f4",
+    "similar": "u1",
     "kind": "i8",
+    "domain": "i8",
     "dialogue": "i8",
     "turn": "i4",
     "template": "i4",
@@ -69,7 +72,9 @@ class Store:
     response_role: np.ndarray
     window: np.ndarray
     weight: np.ndarray
+    similar: np.ndarray
     kind: np.ndarray
+    domain: np.ndarray
     dialogue: np.ndarray
     turn: np.ndarray
     template: np.ndarray

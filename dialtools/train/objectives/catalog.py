@@ -18,6 +18,7 @@ from dialtools.train.losses.catalog import LOSSES
 from dialtools.values import at_least, cosine, count_or_all, int_list, not_negative, positive, share
 
 BATCHES = ("mixed", "by-window", "by-kind")
+SAME_ROLE, ANY_ROLE, OTHER_DOMAIN = NEGATIVES_FROM = ("same-role", "any", "other-domain")
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class ObjectiveEntry(Entry):
         templates: it learns from templates, whose placeholders are tokens of their own.
         contextual: it learns words in their context, which a static encoder does not see.
         named_negatives: it contrasts a pair with the negatives that it names.
+        dissimilar: pairs that say that they are not similar serve, as negatives of others.
     """
 
     options: type[Any]
@@ -38,6 +40,7 @@ class ObjectiveEntry(Entry):
     templates: bool = False
     contextual: bool = False
     named_negatives: bool = False
+    dissimilar: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,14 +98,27 @@ class CandidateOptions(MatryoshkaOptions):
     negatives: int = by_recipe(
         metavar="N",
         parse=count_or_all,
-        help="candidates a context beside its response, of other dialogues by the same role; "
+        help="candidates a context beside its response, of other dialogues (--negatives-from); "
         "all: the other responses of the batch",
+    )
+    negatives_from: str = by_recipe(
+        default=SAME_ROLE,
+        choices=NEGATIVES_FROM,
+        help="which responses of other dialogues: those of the response's role, any, or of its "
+        "role in dialogues of another `domain` (dial-pairs --domain)",
     )
     context_turns: int = by_recipe(
         metavar="N",
         parse=at_least(1),
         help="turns around a response, the nearest (siamese: before it)",
     )
+
+    def __post_init__(self) -> None:
+        if self.negatives == 0 and self.negatives_from != SAME_ROLE:
+            raise ConfigError(
+                f"--negatives-from {self.negatives_from} says which are drawn, "
+                "and --negatives all draws none"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +165,12 @@ class ContrastOptions(
         metavar="X",
         parse=positive,
         help="temperature of --hold",
+    )
+    classify: float = by_recipe(
+        default=0.0,
+        metavar="X",
+        parse=not_negative,
+        help="weight of telling pairs that are `similar` from those that are not (PairSupCon)",
     )
 
     @property
@@ -233,6 +255,11 @@ class MaskedWordsOptions(SpeakerOptions):
     mask_most: int = by_recipe(metavar="N", parse=at_least(1), help="of a text at most")
 
 
+@dataclass(frozen=True, kw_only=True)
+class JointOptions(ContrastOptions, MaskedWordsOptions):
+    """Options of --objective joint."""
+
+
 _HOME = "dialtools.train.objectives"
 OBJECTIVES = {
     "contrast": ObjectiveEntry(
@@ -241,6 +268,7 @@ OBJECTIVES = {
         options=ContrastOptions,
         recipe="dse",
         named_negatives=True,
+        dissimilar=True,
     ),
     "matching": ObjectiveEntry(
         f"{_HOME}.matching:Matching",
@@ -269,5 +297,14 @@ OBJECTIVES = {
         options=MaskedWordsOptions,
         recipe="mlm",
         contextual=True,
+    ),
+    "joint": ObjectiveEntry(
+        f"{_HOME}.joint:Joint",
+        "responses and masked words of their contexts, together (TOD-BERT)",
+        options=JointOptions,
+        recipe="todbert-joint",
+        contextual=True,
+        named_negatives=True,
+        dissimilar=True,
     ),
 }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dialtools.encoder.randomness import seeded
+from dialtools.errors import DataError
 from dialtools.train import heads, health
 from dialtools.train.data import duplicates
 from dialtools.train.data.collate import contexts, named_negatives, negatives, responses
@@ -56,6 +58,7 @@ class Contrast(Objective[ContrastOptions]):
         loss = LOSSES[options.loss]
         self.loss_function: Callable[..., Tensor] = loss.load()
         self.raw = loss.raw
+        self.classifier = similarity_layer(setting) if options.classify else None
         self.start: FrozenStart | None = None
         if options.asks_start:
             self.start = FrozenStart(setting.encoder, precision=setting.precision)
@@ -116,10 +119,30 @@ class Contrast(Objective[ContrastOptions]):
         )
         if len(negative):
             figures["named_negatives"] = len(negative) / n
-        loss = (self.tensor(self.weights[batch.pairs]).to(losses) * losses).mean()
-        if start is None or not options.hold:
-            return loss
-        return loss + options.hold * self._strayed(rows[places][: 2 * n], start, figures)
+        loss = self._mean(losses, batch)
+        pooled = rows[places[: 2 * n]]
+        if self.classifier is not None:
+            loss = loss + options.classify * self._told_apart(pooled, batch, figures)
+        if start is not None and options.hold:
+            loss = loss + options.hold * self._strayed(pooled, start, figures)
+        return loss
+
+    def _mean(self, losses_N: Tensor, batch: Batch) -> Tensor:
+        """Return the weighted mean of the losses of pairs that are similar (METHODS 2.4, p_i)."""
+        weighted = self.tensor(self.weights[batch.pairs]).to(losses_N) * losses_N
+        similar = self.tensor(self.setting.store.similar[batch.pairs]).bool()
+        if similar.all():
+            return weighted.mean()
+        return weighted[similar].sum() / similar.sum().clamp(min=1)
+
+    def _told_apart(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
+        """Return the mean cross entropy of which pairs are similar, from vectors before a head."""
+        assert self.classifier is not None
+        u, v = rows.chunk(2)
+        logits = self.classifier(torch.cat([u, v, (u - v).abs()], 1)).float()
+        truth = self.tensor(self.setting.store.similar[batch.pairs]).long()
+        figures["accuracy"] = 100 * float((logits.argmax(1) == truth).float().mean())
+        return nn.functional.cross_entropy(logits, truth)
 
     def _windows(self, batch: Batch) -> Tensor:
         """Return (2N + M,) the turns of context of the pair of each row."""
@@ -152,6 +175,21 @@ class Contrast(Objective[ContrastOptions]):
         strayed = torch.stack(kept).mean()
         figures["strayed"] = float(strayed.detach())
         return strayed
+
+
+def similarity_layer(setting: Setting[Any]) -> nn.Module:
+    """Return PairSupCon's layer over [u; v; |u - v|]: is a pair similar?
+
+    Raises:
+        DataError: if all pairs are.
+    """
+    if np.asarray(setting.store.similar)[setting.pairs].all():
+        raise DataError(
+            "all pairs are similar: --classify has nothing to tell apart",
+            hint="dial-pairs --kind nli writes pairs that are not",
+        )
+    with seeded(setting.seed):
+        return nn.Linear(3 * setting.encoder.dimension, 2, bias=False)
 
 
 def _are_apart(head: nn.Module, options: ContrastOptions) -> bool:

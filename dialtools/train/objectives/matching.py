@@ -36,8 +36,13 @@ class Matching(Objective[MatchingOptions]):
 
     def __init__(self, setting: Setting[MatchingOptions]) -> None:
         super().__init__(setting)
-        count = setting.options.negatives
-        self.negatives = Negatives(setting.store, setting.pairs, count=count, seed=setting.seed)
+        self.negatives = Negatives(
+            setting.store,
+            setting.pairs,
+            count=setting.options.negatives,
+            seed=setting.seed,
+            drawn_from=setting.options.negatives_from,
+        )
         self.weigh: nn.Module | None = None
         if setting.options.aggregation == "attention":
             with seeded(setting.seed):

@@ -42,20 +42,7 @@ class MaskedWords(Objective[MaskedWordsOptions]):
 
     def __init__(self, setting: Setting[MaskedWordsOptions]) -> None:
         super().__init__(setting)
-        encoder, model = setting.encoder, setting.model
-        if encoder.tokenizer.mask_token_id is None:
-            raise ModelError(
-                "its tokenizer has no mask token",
-                where=model,
-                hint="masked words need an encoder such as BERT",
-            )
-        words = encoder.backbone.get_input_embeddings()
-        eps = getattr(encoder.backbone.config, "layer_norm_eps", BERT_EPS)
-        with seeded(setting.seed):
-            self.head = WordHead(words, encoder.dimension, eps)
-        pretrained = pretrained_head(model) if model else {}
-        if pretrained:
-            fill(self.head, pretrained, where=model)
+        self.head = word_head(setting)
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Choose words of each text and hide them; which, depends on seed and step alone."""
@@ -88,9 +75,36 @@ class MaskedWords(Objective[MaskedWordsOptions]):
     def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
         """Return the mean cross entropy of the hidden words."""
         words = self.setting.encoder.backbone.get_input_embeddings().weight
-        logits, truth = self.head(rows, words), self.tensor(batch.extra)
-        figures.update(accuracy=100 * float((logits.argmax(1) == truth).float().mean()))
-        return nn.functional.cross_entropy(logits.float(), truth)
+        return guess(self.head(rows, words), self.tensor(batch.extra), figures)
+
+
+def word_head(setting: Setting[Any]) -> WordHead:
+    """Return a head over words: the checkpoint's own, if it has one.
+
+    Raises:
+        ModelError: if the tokenizer has nothing to hide a word behind.
+    """
+    encoder, model = setting.encoder, setting.model
+    if encoder.tokenizer.mask_token_id is None:
+        raise ModelError(
+            "its tokenizer has no mask token",
+            where=model,
+            hint="masked words need an encoder such as BERT",
+        )
+    words = encoder.backbone.get_input_embeddings()
+    eps = getattr(encoder.backbone.config, "layer_norm_eps", BERT_EPS)
+    with seeded(setting.seed):
+        head = WordHead(words, encoder.dimension, eps)
+    pretrained = pretrained_head(model) if model else {}
+    if pretrained:
+        fill(head, pretrained, where=model)
+    return head
+
+
+def guess(logits_MV: Tensor, truth_M: Tensor, figures: dict[str, float]) -> Tensor:
+    """Return the mean cross entropy of hidden words; note how many are guessed."""
+    figures.update(accuracy=100 * float((logits_MV.argmax(1) == truth_M).float().mean()))
+    return nn.functional.cross_entropy(logits_MV.float(), truth_M)
 
 
 def labelled(batch: Batch, truth: list[np.ndarray]) -> Batch:

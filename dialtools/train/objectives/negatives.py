@@ -10,6 +10,7 @@ from dialtools.errors import DataError
 from dialtools.train.data.collate import named_negatives
 from dialtools.train.data.store import Store
 from dialtools.train.draws import generator
+from dialtools.train.objectives.catalog import ANY_ROLE, OTHER_DOMAIN, SAME_ROLE
 
 TRIES = 50  # rounds of drawing before giving up: a pool of few distinct responses repeats itself
 STREAM = 1 << 40  # of the random numbers of a step; epochs' orders use streams below
@@ -22,11 +23,25 @@ class Negatives:
         count: K; 0 draws none, and the other responses of the batch serve.
     """
 
-    def __init__(self, store: Store, pairs: np.ndarray, *, count: int, seed: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        pairs: np.ndarray,
+        *,
+        count: int,
+        seed: int,
+        drawn_from: str = SAME_ROLE,
+    ) -> None:
         self.store = store
         self.count = count
         self.seed = seed
-        role = np.asarray(store.response_role)[pairs]
+        self.drawn_from = drawn_from
+        if drawn_from == OTHER_DOMAIN and not np.asarray(store.domain)[pairs].all():
+            raise DataError(
+                "pairs without a domain, which --negatives-from other-domain needs",
+                hint="dial-pairs --domain writes it",
+            )
+        role = np.asarray(store.response_role)[pairs] * (drawn_from != ANY_ROLE)
         self.pools = {int(r): pairs[role == r] for r in np.unique(role)}
 
     @property
@@ -51,8 +66,8 @@ class Negatives:
     def draw(self, pairs: np.ndarray, step: int) -> np.ndarray:
         """Return (N, K) utterances: those that a pair names, as many as there are, else drawn.
 
-        A drawn one is of another dialogue, by the speaker role of the response, and neither it nor
-        a turn of its context.
+        A drawn one is of another dialogue, by the speaker role of the response (or as
+        --negatives-from has it), and neither it nor a turn of its context.
 
         Raises:
             DataError: if the pairs do not have K such responses.
@@ -65,7 +80,8 @@ class Negatives:
         named = store.negatives[store.negative(pair)].tolist()
         other = [u for u in named if u != store.response[pair]]
         chosen = dict.fromkeys(list(dict.fromkeys(other))[: self.count])
-        pool = self.pools[int(store.response_role[pair])]
+        role = int(store.response_role[pair]) if self.drawn_from != ANY_ROLE else 0
+        pool = self.pools[role]
         around = {
             int(store.response[pair]),
             *store.turns[store.context(pair)].tolist(),
@@ -76,6 +92,8 @@ class Negatives:
                 break
             some = pool[draw.integers(0, len(pool), 2 * (self.count - len(chosen)))]
             some = some[store.dialogue[some] != store.dialogue[pair]]
+            if self.drawn_from == OTHER_DOMAIN:
+                some = some[store.domain[some] != store.domain[pair]]
             new = [u for u in store.response[some].tolist() if u not in around]
             chosen.update(dict.fromkeys(new[: self.count - len(chosen)]))
         if len(chosen) < self.count:

@@ -21,8 +21,13 @@ class Siamese(Objective[SiameseOptions]):
     def __init__(self, setting: Setting[SiameseOptions]) -> None:
         super().__init__(setting)
         d = setting.encoder.dimension
-        count = setting.options.negatives
-        self.negatives = Negatives(setting.store, setting.pairs, count=count, seed=setting.seed)
+        self.negatives = Negatives(
+            setting.store,
+            setting.pairs,
+            count=setting.options.negatives,
+            seed=setting.seed,
+            drawn_from=setting.options.negatives_from,
+        )
         with seeded(setting.seed):
             self.score = nn.Sequential(
                 nn.Linear(3 * d, d), nn.ReLU(), nn.Linear(d, 1), nn.Flatten(-2)
