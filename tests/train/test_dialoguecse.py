@@ -286,8 +286,8 @@ def test_frozen_layers_stay_and_the_others_learn(train: Train, sides: Path, tmp_
 def test_an_option_of_another_method_names_its_owner(train: Train, sides: Path, tmp_path: Path):
     contrast, matching = ("--method", "dse"), ("--method", "dialoguecse")
     negatives = b"--negatives belongs to --objective matching or siamese, not to contrast"
-    tokens = b"--speaker-tokens belongs to --objective contrast or mlm, not to matching"
-    loss = b"--loss belongs to --objective contrast, not to matching"
+    tokens = b"--speaker-tokens belongs to --objective contrast, mlm or joint, not to matching"
+    loss = b"--loss belongs to --objective contrast or joint, not to matching"
     for flags, says in {
         (*contrast, "--negatives", 3): negatives,
         (*contrast, "--negatives", "all"): negatives,
