@@ -272,6 +272,13 @@ def test_poolings_of_layers_and_of_the_pooler_are_their_definition_and_load_else
         slow = out.pooler_output if pooling == "cls-pooler" else mean
     np.testing.assert_allclose(ours, slow.numpy(), atol=2e-6)
 
+
+@pytest.mark.parametrize("pooling", ["cls-pooler", "last2-avg"])
+def test_a_step_beside_the_pooling_that_is_not_the_models_own_is_refused(
+    small, tmp_path: Path, pooling: str
+):
+    encoder = fresh_encoder(small.tokenizer, hidden=64, layers=3, pooling=pooling)
+    save(encoder, tmp_path, provenance={}, card="")
     step = "2_Dense" if pooling == "cls-pooler" else "1_WeightedLayerPooling"
     weights = load_file(tmp_path / step / "model.safetensors")
     save_file({k: v + 1 for k, v in weights.items()}, tmp_path / step / "model.safetensors")

@@ -23,6 +23,7 @@ from train_parts import (
 
 from dialtools.encoder.encoder import Encoder
 from dialtools.errors import ConfigError, DataError
+from dialtools.train.objectives.base import Batch
 from dialtools.train.objectives.catalog import JointOptions, SiameseOptions
 from dialtools.train.objectives.contrast import Contrast
 from dialtools.train.objectives.joint import Joint
@@ -100,6 +101,23 @@ JOINT: dict[str, Any] = {
 }
 
 
+def slow_pass(objective: Joint, batch: Batch) -> tuple[list[np.ndarray], list[float]]:
+    """Mean vector of each sequence, and -log p of each hidden word, one text at a time."""
+    encoder = objective.setting.encoder
+    words = encoder.backbone.get_input_embeddings().weight
+    vectors: list[np.ndarray] = []
+    entropies: list[float] = []
+    rows = (row for part in batch.parts for row in zip(*part, strict=True))
+    for ids, mask, labels in rows:
+        real = mask.bool()
+        tokens = encoder.backbone(input_ids=ids[real][None]).last_hidden_state[0]
+        vectors.append(tokens.mean(0).double().numpy())
+        for place in (labels[real] >= 0).nonzero()[:, 0].tolist():
+            odds = objective.words(tokens[place][None], words)[0].double().softmax(0)
+            entropies.append(-float(odds[labels[place]].log()))
+    return vectors, entropies
+
+
 def test_a_context_whose_words_are_hidden_picks_its_response_and_tells_the_words(
     encoder: Encoder, tmp_path: Path
 ):
@@ -119,19 +137,8 @@ def test_a_context_whose_words_are_hidden_picks_its_response_and_tells_the_words
     }
     assert len(batch.extra.truth) == 2 + 2 + 2, "each distinct context once, and no response"
 
-    vectors: dict[int, np.ndarray] = {}
-    entropies: list[float] = []
-    words = encoder.backbone.get_input_embeddings().weight
-    row = 0
     with torch.no_grad():
-        for ids, mask, labels in batch.parts:
-            for one, real, hidden in zip(ids, mask.bool(), labels, strict=True):
-                tokens = encoder.backbone(input_ids=one[real][None]).last_hidden_state[0]
-                vectors[row] = tokens.mean(0).double().numpy()
-                for place in (hidden[real] >= 0).nonzero()[:, 0].tolist():
-                    odds = objective.words(tokens[place][None], words)[0].double().softmax(0)
-                    entropies.append(-float(odds[hidden[place]].log()))
-                row += 1
+        vectors, entropies = slow_pass(objective, batch)
         rows = torch.cat([objective.encode(part) for part in batch.parts])
         figures: dict[str, float] = {}
         loss = objective.loss(rows, batch, figures)
