@@ -6,6 +6,7 @@
 #   MODEL      the encoder to start from (bert-base-chinese); MODEL= : a fresh small one, and no rows of
 #              the start itself
 #   GLOVE      a text file of word vectors, for its row
+#   FEW        samples to train on, for figure 3
 CSE := $(OUT)/dialoguecse
 CSE_MODEL := $(if $(filter file,$(origin MODEL)),bert-base-chinese,$(MODEL))
 CSE_SETS := $(foreach set,jddc ecd,$(if $(wildcard $(EVAL)/$(set)/test/sts.txt),$(set)))
@@ -17,9 +18,14 @@ $(CSE)/utterances.arrow: $(DIALOGUES)
 	$(FOLDER)
 	dial-pairs -q --overwrite --kind self $(LIMIT) $(DIALOGUES) -o $@
 
+# every inner utterance with up to five turns on each side; --context-turns takes the nearest
+SIDES = dial-pairs -q --overwrite --window 5 --short-windows --follow 5 --inner --merge-speaker --min-turns 4
 $(CSE)/sides.arrow: $(DIALOGUES)
 	$(FOLDER)
-	dial-pairs -q --overwrite --window 3 --follow 3 --merge-speaker --min-turns 4 $(LIMIT) $(DIALOGUES) -o $@
+	$(SIDES) $(LIMIT) $(DIALOGUES) -o $@
+$(CSE)/few-%.arrow: $(DIALOGUES)
+	$(FOLDER)
+	$(SIDES) -n $* $(DIALOGUES) -o $@
 
 # model/ROW: all but the first from the adapted model
 ADAPTED := $(CSE)/model/adapt-avg
@@ -39,6 +45,13 @@ OPTIONS_negatives-4 := --negatives 4
 OPTIONS_negatives-9 := --negatives 9
 OPTIONS_negatives-19 := --negatives 19
 
+TURNS := 1 2 3 4 5
+FEW ?= $(if $(filter tiny,$(SCALE)),100,1000 10000 100000 1000000)
+$(foreach n,$(TURNS),$(eval OPTIONS_turns-$n := --context-turns $n))
+$(foreach n,$(TURNS),$(eval OPTIONS_siamese-turns-$n := --context-turns $n)$(eval METHOD_siamese-turns-$n := siamese-m))
+$(CSE)/model/few-%: $(CSE)/few-%.arrow $(ADAPTED)
+	$(FOLDER)
+	$(CSE_TRAIN) --method dialoguecse --model $(ADAPTED) --freeze $(FREEZE) -o $@ $< > /dev/null
 $(CSE)/model/%: $(CSE)/sides.arrow $(ADAPTED)
 	$(FOLDER)
 	$(CSE_TRAIN) --method $(or $(METHOD_$*),dialoguecse) $(OPTIONS_$*) --model $(ADAPTED) --freeze $(FREEZE) -o $@ $< > /dev/null
@@ -70,11 +83,26 @@ CSE_4 := negatives-1 negatives-4 negatives-9 negatives-19
 cse_of_set = $(CSE)/vectors/$1/$2-sts.parquet $(CSE)/vectors/$1/$2-retrieval.parquet
 cse_vectors = $(foreach row,$1,$(foreach set,$(CSE_SETS),$(call cse_of_set,$(row),$(set))))
 
+CSE_F2 := $(TURNS:%=turns-%) $(TURNS:%=siamese-turns-%)
+CSE_F3 := $(FEW:%=few-%) Siamese-S Siamese-M
+cse_suite = $(call suite,$1,$(2:%=$(CSE)/vectors/%))
+
 dialoguecse-table2: $(call cse_vectors,$(CSE_2)) ## DialogueCSE, table 2: similarity and retrieval
-	dial-eval suite dialoguecse --published --to $(TO) $(CSE_2:%=$(CSE)/vectors/%)
+	$(call cse_suite,dialoguecse,$(CSE_2))
+	$(BESIDE)
 
 dialoguecse-table3: $(call cse_vectors,$(CSE_3)) ## DialogueCSE, table 3: temperatures
-	dial-eval suite dialoguecse-temperature --published --to $(TO) $(CSE_3:%=$(CSE)/vectors/%)
+	$(call cse_suite,dialoguecse-temperature,$(CSE_3))
+	$(BESIDE)
 
 dialoguecse-table4: $(call cse_vectors,$(CSE_4)) ## DialogueCSE, table 4: negatives a response
-	dial-eval suite dialoguecse-negatives --published --to $(TO) $(CSE_4:%=$(CSE)/vectors/%)
+	$(call cse_suite,dialoguecse-negatives,$(CSE_4))
+	$(BESIDE)
+
+dialoguecse-figure2: $(call cse_vectors,$(CSE_F2)) ## DialogueCSE, figure 2: turns of context, beside Siamese-M
+	$(call cse_suite,dialoguecse,$(CSE_F2))
+	$(BESIDE)
+
+dialoguecse-figure3: $(call cse_vectors,$(CSE_F3)) ## DialogueCSE, figure 3: few dialogues, beside siamese networks of all (FEW)
+	$(call cse_suite,dialoguecse,$(CSE_F3))
+	$(BESIDE)

@@ -26,7 +26,7 @@ $(TADSE)/data/%.jsonl: $$(call at,$$(NAME))
 	grep -v '$(OTHER_SPLITS)' $@.tmp.jsonl > $@
 	rm $@.tmp.jsonl
 
-# model/ROW/SET: trained on SET.K; rows differ in K and in the losses they leave out
+# model/ROW/SET: trained on SET.K, or on that of every set, where SET is `all`; rows differ in K and in the losses they leave out
 UTTERANCES := --template-share 0 --pair-share 0
 LOSSES_u-0 := $(UTTERANCES)
 LOSSES_u-3 := $(UTTERANCES)
@@ -41,10 +41,17 @@ FILL_pair-0 := 0
 FILL_pair-3 := 3
 FILL_pair-5 := 5
 tadse_data = $(TADSE)/data/$2.$(or $(FILL_$1),$(K_$2))
+tadse_files = $(foreach set,$(if $(filter all,$2),$(TADSE_SETS),$2),$(call tadse_data,$1,$(set)).jsonl)
 
-$(TADSE)/model/%: $$(call tadse_data,$$(ROW),$$(SET)).jsonl
+# of table 3, whose TaDSE has no alignment layer; -aug: other methods on the same filled texts
+LOSSES_TaDSE+MLP := --align
+METHOD_SimCSE-aug := simcse
+METHOD_TOD-BERT-aug := mlm
+METHOD_DSE-aug := dse-dropout
+
+$(TADSE)/model/%: $$(call tadse_files,$$(ROW),$$(SET))
 	$(FOLDER)
-	$(TRAIN) --method $(RECIPE) --model $(TADSE_START) $(LOSSES_$(ROW)) -o $@ $< > /dev/null
+	$(TRAIN) --method $(or $(METHOD_$(ROW)),$(RECIPE)) --model $(TADSE_START) $(LOSSES_$(ROW)) -o $@ $^ > /dev/null
 
 # vectors/ROW/SET.parquet: of the set's texts alone; SET-templates: with those of their nearest template
 tadse_made = $(if $(filter start,$1),,$(TADSE)/model/$1/$2)
@@ -58,30 +65,94 @@ $(TADSE)/vectors/%-templates.parquet: $$(call at,$$(SET)) $$(call tadse_made,$$(
 	$(FOLDER)
 	$(tadse_embed) --templates $(call tadse_data,$(ROW),$(SET)).templates.jsonl --keep text,label,split $< -o $@
 
-TADSE_3 := start TaDSE
+# table3/ROW/SET.parquet: one model for all sets
+TADSE_3 := BERT $(if $(SIMCSE),SimCSE) SimCSE-aug TOD-BERT TOD-BERT-aug DSE DSE-aug TaDSE TaDSE+MLP
+ALIKE_TaDSE := L-u-t-pair
+THERE_SimCSE := $(SIMCSE)
+table3_model = $(if $(filter %-aug TaDSE%,$1),$(TADSE)/model/$(or $(ALIKE_$1),$1)/all,$(call dse_made,$1))
+$(TADSE)/table3/%.parquet: $$(call at,$$(SET)) $$(call table3_model,$$(ROW))
+	$(FOLDER)
+	$(EMBED) --model $(or $(call table3_model,$(ROW)),$(THERE_$(ROW))) --max-length 32 --keep text,label,split $< -o $@
+
 TADSE_4 := u-0 u-3 u-5 pair-0 pair-3 pair-5
 TADSE_5 := L-u L-u-t L-u-t-pair TaDSE
 tadse_vectors = $(foreach row,$1,$(TADSE_SETS:%=$(TADSE)/vectors/$(row)/%$2.parquet))
-TADSE_SUITE = dial-eval suite $2 --published --to $(TO) $(1:%=$(TADSE)/vectors/%)
+tadse_suite = $(call suite,$2,$(1:%=$(TADSE)/vectors/%))
 
 tadse-table1: $(TADSE_SETS:%=tadse-table1-%) ## TaDSE, table 1: entities, templates and filled utterances
 	$(call tell,snips atis massive hwu64 clinc150)
 	@cat published/tadse-table1.txt
 tadse-table1-%: $$(call at,$$*)
-	dial-augment --top-k $(K_$*) $(SLOTS_$*) $< -o /dev/null
+	@mkdir -p $(TADSE)
+	dial-augment --overwrite --top-k $(K_$*) $(SLOTS_$*) $< -o $(TADSE)/table1-$*.jsonl
 
-tadse-table3: $(call tadse_vectors,$(TADSE_3)) ## TaDSE, table 3: intents by the nearest neighbour (each set trained on alone)
+# books/SET.jsonl: what each type holds, and what hints at noise
+BOOKS := $(TADSE_SETS:%=$(TADSE)/books/%.jsonl)
+$(TADSE)/books/%.jsonl: $$(call at,$$*)
+	$(FOLDER)
+	dial-augment -q --overwrite --no-fill $(SLOTS_$*) --report $@ $< -o $@.tmp.jsonl
+	rm $@.tmp.jsonl
+
+tadse-tables7-11: $(BOOKS) ## TaDSE, tables 7 to 11: the entity book of each set
 	$(call tell,snips atis massive hwu64 clinc150)
-	$(call TADSE_SUITE,$(TADSE_3),tadse)
+	@$(if $^,tail -n +1 $^,:)
+	@cat published/$@.txt
+
+tadse-table12: $(TADSE_SETS:%=tadse-table12-%) ## TaDSE, table 12: types as they are annotated
+	@cat published/$@.txt
+tadse-table12-%: $$(call at,$$*)
+	@mkdir -p $(TADSE)
+	dial-augment --overwrite --no-fill $(filter-out --short-types,$(SLOTS_$*)) $< -o $(TADSE)/table12-$*.jsonl
+
+tadse-table3: $(foreach row,$(TADSE_3),$(TADSE_SETS:%=$(TADSE)/table3/$(row)/%.parquet)) ## TaDSE, table 3: intents by the nearest neighbour, one model of all sets
+	$(call tell,snips atis massive hwu64 clinc150 $(DSE_CORPORA))
+	$(call suite,tadse,$(TADSE_3:%=$(TADSE)/table3/%))
+	$(BESIDE)
 
 tadse-table4: $(call tadse_vectors,$(TADSE_4)) ## TaDSE, table 4: how many values fill a slot
 	$(call tell,snips atis massive clinc150)
-	$(call TADSE_SUITE,$(TADSE_4),tadse-fill)
+	$(call tadse_suite,$(TADSE_4),tadse-fill)
+	$(BESIDE)
 
 tadse-table5: $(call tadse_vectors,$(TADSE_5)) ## TaDSE, table 5: the losses one after another
 	$(call tell,snips atis massive)
-	$(call TADSE_SUITE,$(TADSE_5),tadse-losses)
+	$(call tadse_suite,$(TADSE_5),tadse-losses)
+	$(BESIDE)
 
 tadse-table6: $(call tadse_vectors,$(TADSE_5),-templates) ## TaDSE, table 6: with semantic compression, lambda chosen on validation rows
 	$(call tell,snips atis)
-	$(call TADSE_SUITE,$(TADSE_5),tadse-compressed)
+	$(call tadse_suite,$(TADSE_5),tadse-compressed)
+	$(BESIDE)
+
+# figures: of SNIPS, and of MASSIVE where neighbours vote
+TADSE_F := start L-u L-u-t-pair TaDSE
+FIGURED := $(filter snips,$(TADSE_SETS))
+figured = $(foreach row,$(TADSE_F),$(patsubst %,$(TADSE)/vectors/$(row)/%$2.parquet,$1))
+
+tadse-figure4: $(if $(FIGURED),$(TADSE_F:%=$(TADSE)/figure4/%.png)) ## TaDSE, figures 4, 9 and 10: intents of SNIPS on a plane
+	@$(if $^,ls $^,:)
+$(TADSE)/figure4/%.png: $(TADSE)/vectors/%/snips.parquet
+	$(FOLDER)
+	dial-eval plot -q --overwrite --part test $< -o $@
+
+tadse-figure6: $(call figured,$(filter massive snips,$(TADSE_SETS))) ## TaDSE, figure 6: how many neighbours vote
+	$(call tell,massive snips)
+	$(call tadse_suite,$(TADSE_F),tadse-neighbours)
+	$(BESIDE)
+
+# runs/ROW: a model of each epoch; few-shot accuracy stands for the nearest neighbour's
+$(TADSE)/runs/%: $$(call tadse_files,$$*,snips)
+	$(FOLDER)
+	$(TRAIN) --method $(RECIPE) --model $(TADSE_START) $(LOSSES_$*) --snapshot-every $(EVERY) -o $@ $^ > /dev/null
+tadse-figure7: $(if $(FIGURED),$(DSE)/data/snips.jsonl $(TADSE)/runs/L-u-t-pair $(TADSE)/runs/TaDSE) ## TaDSE, figure 7: with and without alignment over the epochs
+	$(if $^,dial-eval curve -q --intent $< --overwrite --plot $(TADSE)/figure7.svg $(PRECISION) -o $(TADSE)/figure7.jsonl $(wordlist 2,3,$^))
+	@$(if $^,echo $(TADSE)/figure7.svg,:)
+
+tadse-figure8: $(call figured,$(FIGURED)) ## TaDSE, figure 8: uniformity over alignment
+	$(if $^,mkdir -p $(OUT)/scores; (cd $(TADSE)/vectors; dial-eval space -q --part test --overwrite --plot ../figure8.svg \
+	  $(TADSE_F:%=%/snips.parquet)) > $(SCORES))
+	$(BESIDE)
+
+tadse-figure-lambdas: $(call figured,$(filter snips atis,$(TADSE_SETS)),-templates) ## TaDSE, section 5: each lambda of semantic compression
+	$(call tadse_suite,$(TADSE_F),tadse-lambdas)
+	$(BESIDE)

@@ -60,6 +60,8 @@ def plot(options: PlotOptions, run: Run) -> None:
             picture.labels,
             options.output,
             tell=run.warn,
+            kinds=picture.kinds,
+            black=options.black,
             overwrite=options.overwrite,
         )
     if options.coordinates:

@@ -21,6 +21,8 @@ GOLDEN = 0.618034
 """Share of the circle of hues between neighbours: the golden ratio spreads any number evenly."""
 TONES = ((0.75, 0.78), (0.55, 0.62), (0.9, 0.55))
 """Saturation and value, in turns, so that near hues differ in tone."""
+SHAPES = "o^sDPX*v"
+"""Of points of several kinds, again and again."""
 PAGE = Path(__file__).with_name("map.html")
 
 
@@ -40,26 +42,33 @@ def draw_map(
     path: str,
     *,
     tell: Tell,
+    kinds: Sequence[str] = (),
+    black: str | None = None,
     overwrite: bool = False,
 ) -> None:
     """Draw a .png, .svg or .pdf; up to 20 labels in a legend, more where their points are.
 
     Args:
         tell: hears of scripts that no font on this machine has.
+        kinds: of the points; each has a shape.
+        black: the label that is drawn in black, behind the others.
 
     Raises:
         MissingExtra: without matplotlib.
     """
     shades = colours(labels)
+    if black in shades:
+        shades = {black: "#000000"} | {name: shades[name] for name in shades if name != black}
+    distinct = sorted(set(kinds))
+    shapes_N = np.asarray([SHAPES[distinct.index(kind) % len(SHAPES)] for kind in kinds])
     few = len(shades) <= IN_LEGEND
     size = (7.5, 6) if few else (12, 10)
 
     with picture(path, texts=shades, size=size, overwrite=overwrite, tell=tell, dpi=150) as axes:
-        points = {
-            name: points_N2[[i for i, label in enumerate(labels) if label == name]]
-            for name in shades
-        }
-        drawn = _scatter(axes, points, shades)
+        rows = {name: np.flatnonzero(np.asarray(labels) == name) for name in shades}
+        points = {name: points_N2[own] for name, own in rows.items()}
+        shapes = {name: shapes_N[own] for name, own in rows.items()} if len(kinds) else {}
+        drawn = _scatter(axes, points, shades, shapes)
         if not few:
             _write_names(axes, points, shades)
         elif len(shades) > 1:
@@ -69,21 +78,29 @@ def draw_map(
         axes.spines[:].set_visible(False)
 
 
-def _scatter(axes: Any, points: Mapping[str, np.ndarray], shades: Mapping[str, str]) -> list[Any]:
-    """Draw the points of each label; the more there are, the smaller the dots."""
+def _scatter(
+    axes: Any,
+    points: Mapping[str, np.ndarray],
+    shades: Mapping[str, str],
+    shapes: Mapping[str, np.ndarray],
+) -> list[Any]:
+    """Draw the points of each label; the more there are, the smaller the dots.
+
+    Returns:
+        what a legend shows of each label.
+    """
     total = sum(map(len, points.values()))
     dot = float(np.clip(12_000 / total, 1.5, 18))
-    return [
-        axes.scatter(
-            *points_K2.T,
-            s=dot,
-            color=shades[name],
-            linewidths=0,
-            alpha=0.75,
-            rasterized=total > AS_SHAPES,
-        )
-        for name, points_K2 in points.items()
-    ]
+    look = {"s": dot, "linewidths": 0, "alpha": 0.75, "rasterized": total > AS_SHAPES}
+    drawn = []
+    for name, points_K2 in points.items():
+        shapes_K = shapes.get(name, np.full(len(points_K2), SHAPES[0]))
+        parts = [
+            axes.scatter(*points_K2[shapes_K == shape].T, marker=shape, color=shades[name], **look)
+            for shape in dict.fromkeys(shapes_K.tolist())
+        ]
+        drawn.append(parts[0])
+    return drawn
 
 
 def _add_legend(axes: Any, drawn: Sequence[Any], names: Sequence[str]) -> None:

@@ -109,9 +109,11 @@ def test_many_labels_are_written_where_their_points_are(command: Command, tmp_pa
         rows,
         embedding=np.repeat(draw.normal(size=(150, 9)), 3, 0) + 0.1 * draw.normal(size=(450, 9)),
     )
-    command("plot", "--method", "pca", path, "-o", tmp_path / "m.svg")
+    look = ("--black", "intent_3", "--shape", "label")
+    command("plot", "--method", "pca", path, *look, "-o", tmp_path / "m.svg")
     drawn = (tmp_path / "m.svg").read_text()
     assert all(f">{name}<" in drawn for name in names)
+    assert drawn.index("fill: #000000") < drawn.index(f"fill: {colours(names)['intent_0']}")
     assert len(set(colours(names).values())) == 150 > IN_LEGEND
 
 

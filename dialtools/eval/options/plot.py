@@ -4,6 +4,7 @@
   dial-eval plot --method pca --coordinates xy.jsonl \\
     clinc.parquet -o clinc.svg
   dial-eval plot clinc150.parquet -o clinc150.html
+  dial-eval plot --black oos --part test clinc150.parquet -o scope.svg
 
 A picture has a legend of up to 20 labels; more are written where their points
 are. The page holds all it needs: hover tells a point's label and text, the
@@ -65,6 +66,15 @@ class PlotOptions(RunOptions):
     )
     label: str = option(
         "label", metavar="NAME", group="Input", help="column that gives a point its colour"
+    )
+    black: str | None = option(
+        None, metavar="LABEL", help="draw this label in black, behind the others, e.g. oos"
+    )
+    shape: str | None = option(
+        None,
+        metavar="NAME",
+        group="Input",
+        help="column that gives a point its shape in a picture, e.g. speaker",
     )
     text: str = option(
         "text", metavar="NAME", group="Input", help="column that hover and search show"

@@ -21,11 +21,12 @@ EXACT_LIMIT = 20_000
 
 @dataclass
 class Map:
-    """N points on a plane, their labels ("" without any) and texts."""
+    """N points on a plane, their labels ("" without any), texts and kinds, which have shapes."""
 
     points: np.ndarray
     labels: list[str]
     texts: list[str]
+    kinds: list[str]
     title: str
 
     def records(self) -> Iterator[dict[str, Any]]:
@@ -57,6 +58,7 @@ def evaluate(options: PlotOptions) -> Map:
         points=plane(vectors_ND, options),
         labels=[str(value) for value in chosen.columns.get(options.label, nothing)],
         texts=[_text(value) for value in chosen.columns.get(options.text, nothing)],
+        kinds=list(map(str, chosen.column(options.shape))) if options.shape else nothing,
         title=part.name,
     )
 
