@@ -28,7 +28,7 @@ PUBLISHED = Path(__file__).parent / "published"
 
 def row_of(score: dict[str, Any]) -> Row:
     """Return what a score is of; of fine-tuning the number of shots is its setting."""
-    setting = score["setting"]
+    setting = score["setting"].partition(", lambda ")[0]  # validation chose it
     if score["task"] == "space":
         return score["metric"]
     if " fine-tuned" in setting:
@@ -112,7 +112,7 @@ def main() -> None:
         cells += ["–" if number is None else f"{number:.2f}" for number in numbers]
         print(f"| {row} |", " | ".join(cells), "|")
     seeds = f"; mean of {len(sys.argv) - 1} seeds" if len(sys.argv) > 2 else ""
-    print(f"\n{title or source or target}: ours (published, difference); † as published.")
+    print(f"\n{target} ({title or source}): ours (published, difference); † as published.")
     print(f"Ours: {os.environ.get('SAYS', 'unknown scale')}{seeds}.")
 
 

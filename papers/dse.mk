@@ -1,5 +1,6 @@
 # DSE (NAACL 2022): consecutive utterances of nine corpora, read as TOD-BERT's readers do, 15 epochs.
 #   SIMCSE    a checkpoint of unsupervised SimCSE for its row
+#   DIALOGPT  one of DialoGPT for its row
 #   TODBERT   one of TOD-BERT; without it, our response contrast
 #   BACKBONES NAME=CHECKPOINT of other sizes and kinds, for tables 10 and 11
 DSE := $(OUT)/dse
@@ -74,9 +75,10 @@ $(DSE_TRAINED:%=$(DSE)/model/%): $(DSE)/model/%:
 # rows of the tables, and what each embeds with: a directory to make, or a checkpoint that is there
 RECIPES := $(basename $(notdir $(wildcard ../dialtools/train/recipes/*.toml)))
 NLI_ROWS := $(if $(NLI),$(if $(filter simcse-sup,$(RECIPES)),SimCSE-sup) $(if $(filter pairsupcon,$(RECIPES)),PairSupCon))
-DSE_ROWS := BERT $(if $(SIMCSE),SimCSE-unsup) $(NLI_ROWS) TOD-BERT DSE-dropout $(if $(call have,dialogue-nli),DSE-dianli) DSE
+DSE_ROWS := BERT $(if $(SIMCSE),SimCSE-unsup) $(if $(DIALOGPT),DialoGPT) $(NLI_ROWS) TOD-BERT DSE-dropout $(if $(call have,dialogue-nli),DSE-dianli) DSE
 THERE_BERT := $(MODEL)
 THERE_SimCSE-unsup := $(SIMCSE)
+THERE_DialoGPT := $(DIALOGPT)
 THERE_TOD-BERT := $(TODBERT)
 dse_made = $(if $(THERE_$1),,$(DSE)/model/$1)
 dse_with = $(or $(THERE_$1),$(DSE)/model/$1)
