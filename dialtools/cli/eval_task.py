@@ -49,3 +49,8 @@ def _run(task: Task, options: Any, run: Run) -> None:
         else:
             scored = evaluate(options)
     report(scored, options, run)
+    if options.output != "-":
+        first, *others = scored.scores
+        more = f", {len(others):,} more" if others else ""
+        what = " ".join(filter(None, (first.setting, first.metric)))
+        run.close(f"{options.output}: {what} {first.value:.2f}{more}")
