@@ -11,6 +11,7 @@ from foreign.conftest import Dial
 
 pytest.importorskip("mteb", reason="needs the foreign extra")
 pytest.importorskip("datasets")
+ONE_TEXT = 100 / 640 + 1e-6  # that another machine may give another class
 PLAIN = {
     "description": "Rows of the examples.",
     "dataset": {"path": "none", "revision": "none"},
@@ -83,7 +84,7 @@ def test_classification_is_that_of_mteb_run_by_run(
     task = task_of(AbsTaskClassification, "Examples", "Classification", "accuracy", data)
     theirs = [run["accuracy"] for run in scores_of(wrapped, task)["scores_per_experiment"]]
     found = ours(dial, tmp_path, learnt, intents, "intent --method logreg")
-    assert found["accuracy"]["values"] == pytest.approx([100 * x for x in theirs], abs=0.4)
+    assert found["accuracy"]["values"] == pytest.approx([100 * x for x in theirs], abs=ONE_TEXT)
 
 
 def test_clustering_is_that_of_mteb(
@@ -104,7 +105,7 @@ def test_clustering_is_that_of_mteb(
     )
     theirs = scores_of(wrapped, task)["v_measure"]
     found = ours(dial, tmp_path, learnt, rows, "cluster --protocol mteb --part test")
-    assert found["v-measure"]["value"] == pytest.approx(100 * theirs, abs=1)
+    assert found["v-measure"]["value"] == pytest.approx(100 * theirs, abs=0.1)
 
 
 def test_similarity_is_that_of_mteb(
@@ -123,7 +124,7 @@ def test_similarity_is_that_of_mteb(
     theirs = scores_of(wrapped, task)
     found = ours(dial, tmp_path, learnt, rows, "sts --part test")
     for ours_, their in (("spearman", "cosine_spearman"), ("pearson", "cosine_pearson")):
-        assert found[ours_]["value"] == pytest.approx(100 * theirs[their], abs=0.01)
+        assert found[ours_]["value"] == pytest.approx(100 * theirs[their], abs=1e-4)
 
 
 def test_mteb_reads_the_files_that_dial_eval_mteb_writes(dial: Dial, tmp_path: Path):
