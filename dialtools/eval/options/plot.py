@@ -10,7 +10,9 @@ A picture has a legend of up to 20 labels; more are written where their points
 are. The page holds all it needs: hover tells a point's label and text, the
 search marks the texts that hold some words, a click on a label shows it
 alone, the wheel zooms. t-SNE is scikit-learn's, above 20,000 points
-openTSNE's; one seed, one picture.
+openTSNE's; one seed, one picture. Where no font on this machine has a script
+of the labels, a line says which to install; an .svg and the page leave that to
+whoever shows them.
 """
 
 from __future__ import annotations
