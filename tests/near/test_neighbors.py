@@ -165,7 +165,7 @@ def test_vectors_of_two_models_are_not_compared(near: Near, tmp_path: Path):
         (["--vectors", "a,b"], 2, "in a named file, not in stdin"),
         (["--vectors", "a,b,c", "r.jsonl"], 2, "--vectors names two at most"),
         (["r.jsonl", "--groups"], 2, "--groups needs --min-cosine"),
-        (["r.jsonl", "r.jsonl", "--groups", "--min-cosine", 0.5], 2, "of the rows of one file"),
+        (["r.jsonl", "r.jsonl", "--groups", "--min-cosine", 0.5], 2, "of all rows of one file"),
         (["r.jsonl", "--min-cosine", 1.5], 2, "--min-cosine: '1.5': must be 1 or less"),
         (["r.jsonl", "--memory", "1MB"], 2, "must be 512MB or more"),
     ],
