@@ -29,7 +29,8 @@ class Compression:
     """lambda t' + (1 - lambda) u, of unit vectors; without a lambda, both of them.
 
     t' is the nearest of the given templates by cosine, which needs no annotation of the text, or
-    the record's own. A model with an alignment layer applies it to templates.
+    the mean of several, scaled to length 1, or the record's own. A model with an alignment layer
+    applies it to templates.
     """
 
     def __init__(
@@ -72,9 +73,9 @@ class Compression:
         if self.options.own_templates:
             template_ND = self._aligned(batch_matrix(batch, names[1]))
         else:
-            near_N = nearest_rows(text_ND, self.templates, 1)[:, 0]
-            template_ND = self.templates[near_N]
-            columns["nearest_template"] = pa.array([self.names[i] for i in near_N])
+            near_NK = nearest_rows(text_ND, self.templates, self.options.nearest_templates)
+            template_ND = unit(self.templates[near_NK].mean(1))
+            columns["nearest_template"] = pa.array([self.names[i] for i in near_NK[:, 0]])
         vectors = self._mixed(text_ND, template_ND)
         made = embedding_batch({}, vectors, float16=self.options.dtype == "float16")
         return pa.RecordBatch.from_pydict(columns | {name: made[name] for name in vectors})

@@ -202,7 +202,7 @@ class Embedder:
 
     def dimensions(self) -> int:
         """Return D of the vectors that are written."""
-        whole = self.model.encoder.dimension
+        whole = self.model.dimension
         return min(whole, self.options.dimensions or whole)
 
     def truncation_note(self) -> str:

@@ -13,6 +13,7 @@ from dialtools.embed.options import EmbedOptions
 from dialtools.embed.shard import Settings
 from dialtools.encoder.device import choose_device, choose_precision
 from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.kept_head import load_head
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError
@@ -24,6 +25,15 @@ class Model:
 
     encoder: Encoder | WordVectors
     settings: Settings
+    head: str | None = None
+
+    @property
+    def dimension(self) -> int:
+        """D of its vectors, behind the head if they go through one."""
+        whole = self.encoder.dimension
+        if self.settings.head is None:
+            return whole
+        return self.settings.head(torch.zeros(1, whole)).shape[1]
 
     def space(self) -> dict[str, Any]:
         """Return what two files of vectors must share to be compared."""
@@ -31,6 +41,7 @@ class Model:
             "weights": self.encoder.digest(),
             "pooling": self.encoder.pooling,
             "normalize": self.settings.normalize,
+            **({"head": self.head} if self.head else {}),
         }
 
 
@@ -49,8 +60,6 @@ def load_model(options: EmbedOptions) -> Model:
         trust_remote_code=options.trust_remote_code,
     )
     dimensions = None if options.transform else options.dimensions
-    if dimensions and dimensions > encoder.dimension:
-        raise ConfigError(f"--dimensions {dimensions}: vectors have {encoder.dimension}")
     settings = Settings(
         max_length=encoder.max_length,
         normalize=encoder.normalize if options.normalize is None else options.normalize,
@@ -58,8 +67,13 @@ def load_model(options: EmbedOptions) -> Model:
         precision=choose_precision(options.precision, device),
         float16_round=options.float16_round,
         dimensions=dimensions,
+        newest={"left": True, "right": False}.get(options.truncate_side),
+        head=load_head(Path(options.model), options.head) if options.head else None,
     )
-    return Model(encoder, settings)
+    model = Model(encoder, settings, options.head)
+    if dimensions and dimensions > model.dimension:
+        raise ConfigError(f"--dimensions {dimensions}: vectors have {model.dimension}")
+    return model
 
 
 @lru_cache(maxsize=1)  # an actor of a cluster embeds many parts with one model

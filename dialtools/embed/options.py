@@ -88,6 +88,18 @@ class EmbedOptions(
         help="how token vectors become one",
         shown="the model's",
     )
+    head: str | None = option(
+        None,
+        metavar="NAME",
+        help="put vectors through a head that dial-train --keep-head has kept: shared, or the "
+        "window size that it is for",
+    )
+    truncate_side: str = option(
+        "auto",
+        choices=("auto", "left", "right"),
+        help="where what is too long is cut; auto: lists of turns on the left, which keeps the "
+        "newest, texts on the right",
+    )
     on_truncate: str = option(
         "warn", choices=("warn", "error", "ignore"), help="when texts were cut"
     )
@@ -133,6 +145,13 @@ class EmbedOptions(
             "add that of each record's own template: it knows the slots of the text, of test "
             "texts too"
         ),
+    )
+    nearest_templates: int = option(
+        1,
+        metavar="N",
+        parse=at_least(1),
+        group="Compression",
+        help="the mean of the N nearest of --templates, in place of the nearest",
     )
     compress: float | None = option(
         None,
@@ -194,6 +213,8 @@ class EmbedOptions(
             raise ConfigError(
                 "--compress and --align need templates", hint="--templates FILE, or --own-templates"
             )
+        if self.nearest_templates > 1 and not self.templates:
+            raise ConfigError("--nearest-templates goes with --templates FILE")
         if chosen and (self.transform or self.per != "record"):
             raise ConfigError("templates go with records, and without --transform")
         if self.own_templates:

@@ -28,7 +28,7 @@ def plan(embedder: Embedder, shards: Iterable[list[Record]]) -> dict[str, str]:
     extent = _measured(embedder, shards)
     options = embedder.options
     vectors = ", ".join(vector_name(name, embedder.fields) for name in embedder.fields)
-    dimensions = options.dimensions or embedder.model.encoder.dimension
+    dimensions = options.dimensions or embedder.model.dimension
     number_bytes = 2 if options.dtype == "float16" else 4
     size = extent.rows * len(embedder.fields) * dimensions * number_bytes
     longest = embedder.model.settings.max_length

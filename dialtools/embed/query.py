@@ -15,7 +15,10 @@ from dialtools.encoder.options import PieceOptions
 from dialtools.errors import ConfigError
 from dialtools.options import Layer, resolve
 
-ALIKE = ("pooling", "max-length", "normalize", "dimensions", "float16-round", "transform")
+ALIKE = (
+    *("pooling", "head", "max-length", "truncate-side", "normalize", "dimensions"),
+    *("float16-round", "transform"),
+)
 """Options of dial-embed that change a text's vector."""
 ENGINE = ("device", "precision", "threads", "batch-tokens")
 TEMPLATES = ("templates", "own-templates")

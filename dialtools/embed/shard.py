@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from dialtools.corpora.turns import Turns
 from dialtools.encoder.encode import encode
@@ -18,7 +20,12 @@ from dialtools.metrics.space import unit
 
 @dataclass(frozen=True)
 class Settings:
-    """How texts become vectors; of each its first dimensions, all without a number."""
+    """How texts become vectors; of each its first dimensions, all without a number.
+
+    Attributes:
+        newest: of `sequences_of`.
+        head: what vectors go through.
+    """
 
     max_length: int
     normalize: bool
@@ -26,6 +33,8 @@ class Settings:
     precision: str
     float16_round: bool
     dimensions: int | None = None
+    newest: bool | None = None
+    head: Callable[[Tensor], Tensor] | None = None
 
 
 @dataclass
@@ -65,7 +74,9 @@ def encode_turns(
             cut=np.zeros(len(items), bool),
             distinct=len(distinct),
         )
-    sequences, counts, cut = sequences_of(encoder, list(distinct), settings.max_length)
+    sequences, counts, cut = sequences_of(
+        encoder, list(distinct), settings.max_length, newest=settings.newest
+    )
     vectors = encode(
         encoder,
         sequences,
@@ -73,6 +84,8 @@ def encode_turns(
         precision=settings.precision,
         advance=advance,
     )
+    if settings.head is not None:
+        vectors = settings.head(torch.from_numpy(vectors)).numpy()
     return Encoded(
         vectors=_finished(vectors, settings)[place],
         tokens=counts[place],

@@ -171,6 +171,8 @@ def difference(facts: dict[str, Any], space: dict[str, Any]) -> str | None:
         return f"another model ({facts.get('model') or named})"
     if facts.get("pooling") != space["pooling"]:
         return f"another pooling ({facts.get('pooling')}, not {space['pooling']})"
+    if facts.get("head") != space.get("head"):
+        return f"another head ({facts.get('head')}, not {space.get('head')})"
     if facts.get("normalize") == space["normalize"]:
         return None
     if facts.get("normalize"):

@@ -12,11 +12,13 @@ from dialtools.encoder.tokens import join_turns, tokenise
 
 
 def sequences_of(
-    encoder: Encoder, items: Sequence[Turns], max_length: int
+    encoder: Encoder, items: Sequence[Turns], max_length: int, *, newest: bool | None = None
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """Turn items into sequences of tokens.
 
-    A list of turns keeps its newest tokens, a single text its first.
+    Args:
+        newest: what is too long keeps its last tokens, or its first; None: a list of turns its
+            newest, a single text its first.
 
     Returns:
         N sequences of `max_length` tokens or fewer, (N,) the tokens of each before any cut, (N,)
@@ -42,7 +44,7 @@ def sequences_of(
         turns_N,
         special,
         max_length=max_length,
-        newest_N=turns_N > 1,
+        newest_N=turns_N > 1 if newest is None else np.full(len(turns_N), newest),
         speakers_T=speakers_T,
     )
     whole_N = _sizes(sizes_T, turns_N, speakers_T, len(special.separator))

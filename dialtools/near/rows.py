@@ -29,7 +29,7 @@ from dialtools.streams.vectors import (
 ROW = "row"
 USUAL = ("id", TEXT)
 """The fields that are told where none are named."""
-SPACE = ("weights", "pooling")
+SPACE = ("weights", "pooling", "head")
 """What files tell of the model, and must share for their cosines to mean something."""
 
 
@@ -128,9 +128,11 @@ def one_space(known: dict[str, Any], part: Embeddings) -> dict[str, Any]:
         DataError: if both tell, and not the same.
     """
     facts = {key: value for key, value in making(part.metadata).items() if key in SPACE}
+    if facts:
+        facts.setdefault("head", None)
     if any(known.get(key, value) != value for key, value in facts.items()):
         model = quoted(model_named(part.metadata) or "no name")
-        message = f"its vectors are of another model, or another pooling ({model})"
+        message = f"its vectors are of another model, pooling or head ({model})"
         raise DataError(message, where=part.name, hint="cosines are of vectors of one space")
     return {**facts, **known}
 

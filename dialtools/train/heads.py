@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
+from dialtools.encoder.kept_head import SHARED
 from dialtools.encoder.randomness import seeded
 from dialtools.errors import ConfigError
 from dialtools.train.catalog import HEADS
@@ -88,6 +89,14 @@ class PerWindow(nn.Module):
             members = window_M == window
             headed[members] = self.heads[str(window)](rows_MD[members])
         return headed
+
+
+def kept(head: nn.Module) -> dict[str, nn.Module]:
+    """Return the heads to keep, by the name that each is called by."""
+    if isinstance(head, PerWindow):
+        return dict(head.heads.items())
+    assert isinstance(head, Shared)
+    return {SHARED: head.layers}
 
 
 def build(name: str, dimension: int, *, windows: Sequence[int], seed: int) -> nn.Module:

@@ -100,6 +100,12 @@ def test_the_nearest_template_needs_no_annotation(
     both = embed("--templates", "rows.jsonl", "--shard-rows", 4)
     assert both.columns["nearest_template"] == [names[i] for i in near]
     np.testing.assert_allclose(both.vector("template_embedding"), known[near], atol=1e-6)
+    two = np.argsort(-(u @ known.T), axis=1, kind="stable")[:, :2]
+    mean = embed("--templates", "rows.jsonl", "--nearest-templates", 2)
+    np.testing.assert_allclose(
+        mean.vector("template_embedding"), unit(known[two].mean(1)), atol=1e-6
+    )
+    assert "--templates FILE" in embed("--nearest-templates", 2, code=2)
     mixed = embed("--templates", "rows.jsonl", "--compress", 0.5)
     np.testing.assert_allclose(mixed.matrix, (known[near] + u) / 2, atol=1e-6)
 

@@ -122,6 +122,9 @@ def test_a_text_keeps_its_beginning_and_turns_keep_their_end(small):
     assert [sequence[1:-1].tolist() for sequence in short] == [text[:3], turns[-3:]]
     assert counts.tolist() == sizes.tolist() and told.all()
     assert sequences_of(small, said, len(whole[1]))[2].tolist() == [False, False]
+    for newest, ends in ((True, (text[-3:], turns[-3:])), (False, (text[:3], turns[:3]))):
+        cut, *_ = sequences_of(small, said, 5, newest=newest)
+        assert [sequence[1:-1].tolist() for sequence in cut] == [*ends]
 
 
 def test_speakers_are_told_by_their_tokens_and_who_is_unknown_is_the_system():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import torch
 from oracles import slow_losses
 from pair_corpus import Train, as_lines, steps
+from safetensors.torch import load_file
 from train_parts import (
     contrast_options,
     letters_encoder,
@@ -22,6 +24,7 @@ from train_parts import (
 )
 
 from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.kept_head import load_head
 from dialtools.errors import ConfigError, DataError
 from dialtools.train.objectives.base import Batch
 from dialtools.train.objectives.catalog import JointOptions, SiameseOptions
@@ -249,3 +252,46 @@ def test_the_recipes_of_nli_and_of_both_losses_train_from_what_dial_pairs_writes
             }[method] in first
     assert "learns from pairs that are similar: 4 pairs left out" in told["siamese-s"]
     assert (tmp_path / "simcse-sup/2_Dense/model.safetensors").is_file()
+
+
+# heads
+
+
+@pytest.mark.parametrize("head", ["mlp", "tanh", "window-linear"])
+def test_a_head_that_is_kept_is_what_the_loss_saw(head: str, encoder: Encoder, tmp_path: Path):
+    rows = [pair("a", "b"), pair("c", "d"), pair("a | c", "e"), pair("b | d", "f")]
+    store = stored([rows], tmp_path, encoder)
+    for keep in (False, True):
+        options = contrast_options(head=head, keep_head=keep, batches="by-window")
+        objective = Contrast(setting(store, encoder, options))
+        objective.save(tmp_path)
+        assert (tmp_path / "head.safetensors").exists() is keep
+    vectors = torch.randn(3, 64)
+    for window, name in ((1, "1"), (2, "2")) if head == "window-linear" else ((1, "shared"),):
+        expected = objective.head(vectors, torch.full((3,), window))
+        torch.testing.assert_close(load_head(tmp_path, name)(vectors), expected)
+    with pytest.raises(ConfigError, match="--head '9': there are"):
+        load_head(tmp_path, "9")
+    with pytest.raises(ConfigError, match="has no head"):
+        load_head(tmp_path / "store", "shared")
+    with pytest.raises(ConfigError, match="--keep-head: there is none"):
+        contrast_options(head="none", keep_head=True)
+
+
+def test_vectors_go_through_the_head_that_is_kept(train: Train, tmp_path: Path, scripts: Path):
+    rows = [pair(f"p {i}", f"e {i}") for i in range(8)]
+    flags = shlex.split("--method dse --head mlp --keep-head --encoder static --max-steps 2 -o")
+    train(*flags, tmp_path / "m", stdin=as_lines(rows), small=False)
+    (tmp_path / "t.jsonl").write_text('{"text": "p 3 e 4"}\n')
+    found = {}
+    for name, more in (("bare", []), ("headed", ["--head", "shared"])):
+        command = [scripts / "dial-embed", "-q", "--no-normalize", "--model", tmp_path / "m", *more]
+        run = subprocess.run(
+            [*command, "--to", "jsonl", tmp_path / "t.jsonl"], capture_output=True, check=True
+        )
+        found[name] = np.array(json.loads(run.stdout)["embedding"])
+    tensors = load_file(tmp_path / "m/head.safetensors")
+    first, last = (tensors[f"shared.{i}.weight"].numpy() for i in (0, 2))
+    expected = last @ np.maximum(first @ found["bare"], 0)
+    assert found["headed"].shape == (128,)
+    np.testing.assert_allclose(found["headed"], expected, rtol=1e-4, atol=1e-6)

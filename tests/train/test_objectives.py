@@ -707,6 +707,7 @@ def test_an_objective_says_its_recipe_and_what_its_options_are_where_no_recipe_d
         "hold": 0.0,
         "hold_temperature": 0.05,
         "classify": 0.0,
+        "keep_head": False,
         "speaker_tokens": False,
         "matryoshka": (),
     }
@@ -715,7 +716,7 @@ def test_an_objective_says_its_recipe_and_what_its_options_are_where_no_recipe_d
         "joint": contrast,
         "matching": {"negatives_from": "same-role", "matryoshka": ()},
         "siamese": {"negatives_from": "same-role", "matryoshka": ()},
-        "template": {"align": False, "matryoshka": ()},
+        "template": {"align": False, "keep_head": False, "matryoshka": ()},
         "mlm": {"speaker_tokens": False},
     }
 

@@ -58,6 +58,14 @@ class HeadOptions:
         choices=HEADS,
         help="head in training, dropped at the end; window-linear: one for each window size",
     )
+    keep_head: bool = by_recipe(
+        default=False,
+        help="keep the head beside the model, where dial-embed --head goes through it",
+    )
+
+    def __post_init__(self) -> None:
+        if self.keep_head and self.head == "none":
+            raise ConfigError("--keep-head: there is none", hint="--head names one")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,6 +243,7 @@ class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, Mat
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         shares = (self.utterance_share, self.template_share, self.pair_share)
         if min(shares) < 0 or max(shares) == 0:
             raise ConfigError(

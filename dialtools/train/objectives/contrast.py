@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dialtools.encoder.kept_head import save_heads
 from dialtools.encoder.randomness import seeded
 from dialtools.errors import DataError
 from dialtools.train import heads, health
@@ -143,6 +145,11 @@ class Contrast(Objective[ContrastOptions]):
         truth = self.tensor(self.setting.store.similar[batch.pairs]).long()
         figures["accuracy"] = 100 * float((logits.argmax(1) == truth).float().mean())
         return nn.functional.cross_entropy(logits, truth)
+
+    def save(self, directory: Path) -> None:
+        """Keep the head, if so wished."""
+        if self.setting.options.keep_head:
+            save_heads(heads.kept(self.head), directory)
 
     def _windows(self, batch: Batch) -> Tensor:
         """Return (2N + M,) the turns of context of the pair of each row."""

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from dialtools.train.draws import generator
 from dialtools.train.objectives.base import Batch, Part, Setting
+from dialtools.train.objectives.catalog import JointOptions
 from dialtools.train.objectives.contrast import Contrast, Rows
 from dialtools.train.objectives.mlm import STREAM, guess, hide, word_head
 
@@ -39,6 +40,7 @@ class Joint(Contrast):
 
     def __init__(self, setting: Setting[Any]) -> None:
         super().__init__(setting)
+        self.hiding: JointOptions = setting.options
         self.words = word_head(setting)
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
@@ -66,7 +68,7 @@ class Joint(Contrast):
         self, ids_NT: Tensor, mask_NT: Tensor, rows: list[int], draw: np.random.Generator
     ) -> tuple[Tensor, Tensor]:
         """Return the ids with words of some rows hidden, and the hidden words, -1 elsewhere."""
-        options, tokenizer = self.setting.options, self.setting.encoder.tokenizer
+        options, tokenizer = self.hiding, self.setting.encoder.tokenizer
         hidden_NT, labels_NT = ids_NT.clone(), torch.full_like(ids_NT, -1)
         for row in rows:
             sequence = ids_NT[row, mask_NT[row].bool()].numpy()

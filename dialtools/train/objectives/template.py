@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.alignment import alignment_layer, save_alignment
+from dialtools.encoder.kept_head import save_heads
 from dialtools.train import heads, health
 from dialtools.train.losses.template import Terms, Views, template_losses
 from dialtools.train.objectives.base import Batch, Objective, Setting
@@ -110,6 +111,8 @@ class Templates(Objective[TemplateOptions]):
         """Keep the alignment layer: compression applies it to templates (METHODS 11, 31)."""
         if self.align is not None:
             save_alignment(self.align, directory)
+        if self.setting.options.keep_head:
+            save_heads(heads.kept(self.head), directory)
 
 
 def _add_distinct(
