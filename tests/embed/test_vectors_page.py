@@ -60,6 +60,23 @@ def test_the_page_has_the_recipes_that_it_tells_of():
     assert tuple(RECIPES) == tools
 
 
+def test_arrow_files_are_read_by_polars_and_pandas_and_streams_by_polars(folder: Path):
+    polars = pytest.importorskip("polars")
+    pandas = pytest.importorskip("pandas")
+    for name in ("v.arrow", "v.feather", "v.arrows"):
+        with writer(str(folder / name), format="arrow", floats=True) as write:
+            for batch in batches():
+                write(batch)
+    expected = read_embeddings([str(folder / "tickets.parquet")])
+    for name in ("v.arrow", "v.feather"):
+        table, frame = polars.read_ipc(folder / name), pandas.read_feather(folder / name)
+        assert table["text"].to_list() == frame["text"].tolist() == expected.columns["text"]
+        assert (table["embedding"].to_numpy() == expected.matrix).all()
+        assert (np.stack(frame["embedding"]) == expected.matrix).all()
+    stream = polars.read_ipc_stream(folder / "v.arrows")
+    assert (stream["embedding"].to_numpy() == expected.matrix).all()
+
+
 # the matrix of fbin
 
 
