@@ -1,27 +1,25 @@
 # DSE (NAACL 2022): consecutive utterances of nine corpora, read as TOD-BERT's readers do, 15 epochs.
 #   SIMCSE    a checkpoint of unsupervised SimCSE for its row
 #   DIALOGPT  one of DialoGPT for its row
-#   TODBERT   one of TOD-BERT; without it, our response contrast
+#   TODBERT   one of TOD-BERT; without it, ours: masked words and response contrast in one
 #   BACKBONES NAME=CHECKPOINT of other sizes and kinds, for tables 10 and 11
 DSE := $(OUT)/dse
 DSE_CORPORA := metalwoz sgd taskmaster-1 multiwoz21 msre2e smd frames woz camrest676
 DSE_HERE := $(call have,$(DSE_CORPORA))
+RECIPES := $(basename $(notdir $(wildcard ../dialtools/train/recipes/*.toml)))
 
 # pairs/CORPUS.KIND.arrow: the pairs of a corpus
 PAIRS_two := --window 2
 PAIRS_three := --window 3
 PAIRS_windows := --window 1,2,3
 PAIRS_self := --kind self
+PAIRS_split := --kind random-split --min-words 0
 dse_reader = $(if $(filter camrest676,$1),tod-bert-camrest,tod-bert)
 dse_pairs = $(DSE_HERE:%=$(DSE)/pairs/%.$1.arrow)
 
 $(DSE)/pairs/%.arrow: $$(call at,$$(NAME))
 	$(FOLDER)
 	dial-pairs -q --overwrite --reader $(call dse_reader,$(NAME)) --lower --min-words 4 $(PAIRS_$(KIND)) $(LIMIT) $< -o $@
-
-$(DSE)/pairs/%.history.arrow: $$(call at,$$*)
-	$(FOLDER)
-	dial-pairs -q --overwrite --lower --window all --speaker system $(LIMIT) $< -o $@
 
 # of natural language inference, for the supervised rows
 NLI := $(call have,snli mnli)
@@ -42,7 +40,7 @@ $(DSE)/model/DSE3-1: $(call dse_pairs,three)
 $(DSE)/model/DSE123-1: $(call dse_pairs,windows)
 $(DSE)/model/DSE-dropout: $(call dse_pairs,self)
 $(DSE)/model/DSE-dianli: $(DSE)/pairs/dialogue-nli.arrow
-$(DSE)/model/TOD-BERT: $(call dse_pairs,history)
+$(DSE)/model/TOD-BERT: $(call dse_pairs,split)
 $(DSE)/model/SimCSE-sup: $(DSE)/pairs/SimCSE-sup.arrow
 $(DSE)/model/PairSupCon: $(DSE)/pairs/PairSupCon.arrow
 METHOD_DSE := dse
@@ -51,7 +49,7 @@ METHOD_DSE3-1 := dse-3-1
 METHOD_DSE123-1 := dse-123-1
 METHOD_DSE-dropout := dse-dropout
 METHOD_DSE-dianli := dse-dianli
-METHOD_TOD-BERT := todbert
+METHOD_TOD-BERT := $(or $(filter todbert-joint,$(RECIPES)),todbert)
 METHOD_SimCSE-sup := simcse-sup
 METHOD_PairSupCon := pairsupcon
 
@@ -73,7 +71,6 @@ $(DSE_TRAINED:%=$(DSE)/model/%): $(DSE)/model/%:
 	$(TRAIN) --method $(METHOD_$*) --model $(or $(START_$*),$(MODEL)) -o $@ $^ > /dev/null
 
 # rows of the tables, and what each embeds with: a directory to make, or a checkpoint that is there
-RECIPES := $(basename $(notdir $(wildcard ../dialtools/train/recipes/*.toml)))
 NLI_ROWS := $(if $(NLI),$(if $(filter simcse-sup,$(RECIPES)),SimCSE-sup) $(if $(filter pairsupcon,$(RECIPES)),PairSupCon))
 DSE_ROWS := BERT $(if $(SIMCSE),SimCSE-unsup) $(if $(DIALOGPT),DialoGPT) $(NLI_ROWS) TOD-BERT DSE-dropout $(if $(call have,dialogue-nli),DSE-dianli) DSE
 THERE_BERT := $(MODEL)
@@ -102,7 +99,11 @@ corpus = $(or $(CORPUS_$1),$1)
 dse_vectors_of = $(foreach row,$1,$(foreach set,$2,$(DSE)/vectors/$(row)/$(set).parquet))
 dse_vectors = $(call dse_vectors_of,$(DSE_ROWS),$1)
 
-$(DSE)/vectors/%.parquet: $$(call at,$$(call corpus,$$(SET))) $$(call dse_made,$$(ROW))
+# of HWU64's table the 64 classes of its folds
+DROP_hwu64 := audio_volume_other|cooking_query|general_greet|music_dislikeness
+dse_source = $(if $(DROP_$1),$(DSE)/data/$1.jsonl,$(call at,$(call corpus,$1)))
+
+$(DSE)/vectors/%.parquet: $$(call dse_source,$$(SET)) $$(call dse_made,$$(ROW))
 	$(FOLDER)
 	$(EMBED) --model $(call dse_with,$(ROW)) $(FLAGS_$(SET)) $< -o $@
 
@@ -166,7 +167,7 @@ WITHOUT_hwu64 := --test-share 0.15
 
 $(DSE)/data/%.jsonl: $$(call at,$$*)
 	$(FOLDER)
-	dial-pairs -q --overwrite --kind utterance $(SOME) $< -o $@
+	dial-pairs -q --kind utterance $(SOME) $< | grep -vE '"label":"($(or $(DROP_$*),none of them))"' > $@
 
 $(DSE_SETS:%=$(DSE)/finetuned/%.jsonl): $(DSE)/finetuned/%.jsonl: $(DSE)/data/%.jsonl $(DSE_MADE)
 	$(FOLDER)

@@ -34,10 +34,11 @@ $(GROWN:%=$(WMDC)/model/%): $(WMDC)/model/pairs-%: $(foreach name,$(DSE_HERE),$(
 	$(FOLDER)
 	for file in $^; do dial-pairs -q --to jsonl --lower --window 1-3 -n $* $$file; done | $(wmdc_train) > /dev/null
 
-WMDC_ROWS := BERT $(if $(SIMCSE),SimCSE-unsup) DSE WMDC
+WMDC_ROWS := BERT $(filter SimCSE-unsup SimCSE-sup,$(DSE_ROWS)) TOD-BERT-jnt DSE WMDC
+wmdc_alike = $(if $(filter TOD-BERT-jnt,$1),TOD-BERT,$1)
 wmdc_own = $(filter WMDC% windows-% pairs-%,$1)
-wmdc_with = $(if $(call wmdc_own,$1),$(WMDC)/model/$1,$(call dse_with,$1))
-wmdc_made = $(if $(call wmdc_own,$1),$(WMDC)/model/$1,$(call dse_made,$1))
+wmdc_with = $(if $(call wmdc_own,$1),$(WMDC)/model/$1,$(call dse_with,$(call wmdc_alike,$1)))
+wmdc_made = $(if $(call wmdc_own,$1),$(WMDC)/model/$1,$(call dse_made,$(call wmdc_alike,$1)))
 
 # vectors/ROW/SET.parquet; acts come with the turns they are of, or with histories made ready
 DSTC2 := $(firstword $(call have,dstc2_acts dstc2))
