@@ -13,13 +13,16 @@ PAIRS_two := --window 2
 PAIRS_three := --window 3
 PAIRS_windows := --window 1,2,3
 PAIRS_self := --kind self
-PAIRS_split := --kind random-split --min-words 0
 dse_reader = $(if $(filter camrest676,$1),tod-bert-camrest,tod-bert)
 dse_pairs = $(DSE_HERE:%=$(DSE)/pairs/%.$1.arrow)
 
 $(DSE)/pairs/%.arrow: $$(call at,$$(NAME))
 	$(FOLDER)
 	dial-pairs -q --overwrite --reader $(call dse_reader,$(NAME)) --lower --min-words 4 $(PAIRS_$(KIND)) $(LIMIT) $< -o $@
+
+$(DSE)/pairs/%.split.arrow: $$(call at,$$*)
+	$(FOLDER)
+	dial-pairs -q --overwrite --lower --kind random-split $(LIMIT) $< -o $@
 
 # of natural language inference, for the supervised rows
 NLI := $(call have,snli mnli)
