@@ -33,7 +33,7 @@ def dialogue(record: Mapping[str, Any]) -> Dialogue:
     identity = record.get("id", record.get("dialogue_id"))
     try:  # the common dialect, fast
         texts = [t["text"].strip() for t in turns]
-        speakers = [t.get("speaker") for t in turns]
+        speakers = [t["speaker"] for t in turns]
         common = are_names(speakers)
     except (KeyError, TypeError, AttributeError):
         common = False

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dialtools.corpora.block import read_block
 from dialtools.corpora.dialogues import TURN_KEYS
 from dialtools.corpora.fields import BadRecord, text
 from dialtools.errors import nearest
@@ -76,7 +77,7 @@ class Extractor:
         """Return the texts of a chunk."""
         if chunk.plain and not self.merge:
             return self._lines(chunk, source)
-        whole = self._columns(chunk, source) if chunk.columnar else None
+        whole = self._columns(chunk, source) if chunk.columnar else self._turns(chunk, source)
         return whole or self._records(chunk, source)
 
     def _lines(self, chunk: Chunk, source: int) -> Texts:
@@ -97,6 +98,13 @@ class Extractor:
         lines = enumerate(data.split(b"\n"), chunk.first)
         texts = (decode(line, Where(chunk.name, n), self.policy) for n, line in lines)
         return pa.array([text for text in texts if text], pa.string())
+
+    def _turns(self, chunk: Chunk, source: int) -> Texts | None:
+        """Take the turns of dialogues, or return None if they must be read one by one."""
+        if self.field or self.merge or self.keep:
+            return None
+        block = read_block(chunk, but=RESPONSE)
+        return None if block is None else Texts(source, chunk.name, block.texts)
 
     def _columns(self, chunk: Chunk, source: int) -> Texts | None:
         """Take whole columns, or return None if this batch must be read row by row."""

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import blake2b
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from dialtools.chance import split_of
-from dialtools.corpora.dialogues import DOMAIN, Dialogue
+from dialtools.corpora.block import read_block
+from dialtools.corpora.dialogues import Dialogue
+from dialtools.corpora.flat import FlatTurns, lengths, running
 from dialtools.corpora.read import dialogues
 from dialtools.pairs import labelled
 from dialtools.pairs.cut import drawn_response
-from dialtools.pairs.filters import id_or_text, kept
+from dialtools.pairs.filters import kept, names_or_texts, same_as_next
 from dialtools.pairs.options import KINDS, PairOptions
 from dialtools.pairs.reader import READERS
 from dialtools.pairs.render import Mined, as_batch, as_lines
-from dialtools.pairs.windows import FlatTurns, Pairs, running, selves, windowed
+from dialtools.pairs.windows import Pairs, selves, windowed
 from dialtools.streams import bounds
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.policy import Collecting, Policy, Where
@@ -55,13 +56,11 @@ def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
 
 def _count(turns: FlatTurns, pairs: Pairs, tally: Tally) -> None:
     """Count what --summary tells of a corpus beside what was kept and dropped."""
-    dialogue = turns.dialogue
-    neighbours = zip(pairwise(turns.speakers), np.diff(dialogue).tolist(), strict=True)
-    same = sum(a == b for (a, b), border in neighbours if a is not None and not border)
+    inside = np.diff(turns.dialogue) == 0
     tally.facts.update(
-        turns=len(turns.texts),
-        neighbours=len(turns.texts) - len(turns.sizes) + turns.sizes.count(0),
-        same_speaker=same,
+        turns=len(turns),
+        neighbours=int(inside.sum()),
+        same_speaker=int((inside & same_as_next(turns.speakers)).sum()),
         pairs=len(pairs),
     )
 
@@ -72,9 +71,8 @@ def _within_bounds(
     """Reject dialogues whose pairs would fill memory: of n turns, whole histories hold n² / 2."""
     if 0 not in options.window and max((*options.window, options.follow)) <= FEW_TURNS:
         return pairs
-    said = zip(turns.texts, turns.speakers, strict=True)
-    size = running([len(text) + len(speaker or "") + PUNCTUATION for text, speaker in said])
-    ends = (turns.starts + np.asarray(turns.sizes, np.int64))[pairs.dialogue]
+    size = running(lengths(turns.texts) + lengths(turns.speakers) + PUNCTUATION)
+    ends = (turns.starts + turns.sizes)[pairs.dialogue]
     after = np.minimum(pairs.response + 1 + options.follow, ends)
     of_pair = size[pairs.end] - size[pairs.start] + size[after] - size[pairs.response]
     of_dialogue = np.bincount(pairs.dialogue, of_pair, len(turns.sizes))
@@ -82,9 +80,8 @@ def _within_bounds(
     for d in np.flatnonzero(over).tolist():
         what = f"pairs of {turns.sizes[d]:,} turns take {of_dialogue[d] / 2**30:.1f} GB, more than"
         error = bounds.beyond("pairs", what, where=None)
-        start = int(turns.starts[d])
-        record = {"turns": turns.texts[start : start + turns.sizes[d]]}
-        policy.reject(Where(chunk.name, turns.lines[d]), error.message, record, error.hint)
+        record = {"turns": turns.texts_of(d)}
+        policy.reject(Where(chunk.name, int(turns.lines[d])), error.message, record, error.hint)
     return pairs.where(~over[pairs.dialogue])
 
 
@@ -95,7 +92,7 @@ def _by_part(
     if not options.split:
         yield "", pairs
         return
-    dialogues = (options.uncut(id_or_text(turns, d)) for d in range(len(turns.sizes)))
+    dialogues = map(options.uncut, names_or_texts(turns))
     names = [split_of(name, options.shares, seed=options.seed) or "" for name in dialogues]
     part = np.asarray(names, object)[pairs.dialogue]
     tally.drop("outside the split", int((part == "").sum()))
@@ -109,38 +106,41 @@ def _digests(pairs: Pairs, turns: FlatTurns, *, named: bool) -> list[bytes]:
         named: the turn after a response is its negative, and one of the texts.
     """
     # texts may hold what stands between them: one NUL is written so that two are never of a text
-    texts = [text.replace("\0", "\0\1") for text in turns.texts]
+    texts = [text.replace("\0", "\0\1") for text in turns.texts.to_pylist()]
     columns = zip(pairs.start.tolist(), pairs.end.tolist(), pairs.response.tolist(), strict=True)
     joined = ("\0\0".join([*texts[s:e], *texts[r : r + 1 + named]]) for s, e, r in columns)
-    keys = (key.encode("utf-8", "surrogatepass") for key in joined)
-    return [blake2b(key, digest_size=16).digest() for key in keys]
+    return [blake2b(key.encode(), digest_size=16).digest() for key in joined]
 
 
 def _from_dialogues(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
 ) -> tuple[FlatTurns, Pairs]:
-    turns = FlatTurns()
+    turns = read_block(chunk) if options.as_they_are else None
+    if turns is None:
+        turns = FlatTurns.of(_shaped(chunk, options, policy, tally), domain=options.domain)
+    if options.min_turns:
+        long = turns.sizes >= options.min_turns
+        tally.drop("in dialogues of too few turns", int((turns.sizes[~long] - 1).clip(0).sum()))
+        turns = turns.only(np.flatnonzero(long))
+    if options.kind == "self":
+        return turns, selves(turns)
+    window = (0,) if options.kind == "random-split" else options.window
+    return turns, windowed(turns, window, short=options.short_windows)
+
+
+def _shaped(
+    chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
+) -> Iterator[tuple[int, Dialogue]]:
+    """Yield each dialogue as the options want it, and its line."""
     reader = READERS[options.reader]
-    alone = options.kind == "self"
-    if options.domain:
-        turns.facts[DOMAIN] = []
-    for line, dialogue in dialogues(chunk, policy, options, tally, utterances=alone):
-        if options.reader != "plain":
-            dialogue = reader(dialogue)
+    utterances = options.kind == "self"
+    for line, dialogue in dialogues(chunk, policy, options, tally, utterances=utterances):
+        dialogue = reader(dialogue)
         if options.merge_speaker:
             dialogue = merged(dialogue)
         if options.lower:
             dialogue = dialogue._replace(texts=[text.lower() for text in dialogue.texts])
-        if len(dialogue.texts) < options.min_turns:
-            tally.drop("in dialogues of too few turns", max(0, len(dialogue.texts) - 1))
-            continue
-        turns.add(dialogue, line)
-        if options.domain:
-            turns.facts[DOMAIN].append(dialogue.domain)
-    if alone:
-        return turns, selves(turns)
-    window = (0,) if options.kind == "random-split" else options.window
-    return turns, windowed(turns, window, short=options.short_windows)
+        yield line, dialogue
 
 
 def merged(dialogue: Dialogue) -> Dialogue:
@@ -164,14 +164,11 @@ def _split_at_random(
 ) -> tuple[FlatTurns, Pairs]:
     """Return a pair a dialogue: what was said before a turn of the system, and that turn."""
     turns, whole = _from_dialogues(chunk, replace(options, merge_speaker=True), policy, tally)
-    starts = turns.starts
     cuts: list[int] = []
-    for d, (start, size) in enumerate(zip(starts.tolist(), turns.sizes, strict=True)):
-        span = slice(start, start + size)
-        talk = Dialogue(turns.ids[d], turns.texts[span], turns.speakers[span])
+    for start, talk in zip(turns.starts.tolist(), turns.dialogues(), strict=True):
         if at := drawn_response(talk, seed=options.seed):
             cuts.append(start + at)
-    tally.drop("without a response of the system", len(starts) - len(cuts))
+    tally.drop("without a response of the system", len(turns.sizes) - len(cuts))
     return turns, whole.where(np.isin(whole.response, cuts))
 
 

@@ -1,15 +1,20 @@
 """Which pairs stay: masks over the pairs of a chunk, each with the reason of what it drops."""
 
+# pyarrow.compute makes its functions when it is imported, so that pyright sees none of them
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from dialtools.chance import share
+from dialtools.corpora.flat import FlatTurns, lengths, running
 from dialtools.pairs.options import PairOptions
-from dialtools.pairs.windows import FlatTurns, Pairs, running
+from dialtools.pairs.windows import Pairs
 from dialtools.streams.tally import Tally
 from dialtools.words import count_words
 
@@ -30,7 +35,7 @@ def kept(pairs: Pairs, turns: FlatTurns, options: PairOptions, tally: Tally) -> 
 
 
 def _masks(turns: FlatTurns, options: PairOptions) -> Iterator[tuple[str, Mask]]:
-    yield "empty", _without([not text for text in turns.texts])
+    yield "empty", _without(lengths(turns.texts) == 0)
     if options.min_words:
         yield "short", _long_enough(turns, options)
     if options.speaker:
@@ -43,7 +48,7 @@ def _masks(turns: FlatTurns, options: PairOptions) -> Iterator[tuple[str, Mask]]
         yield "not sampled", _sampled(turns, options.sample, seed=options.seed)
 
 
-def _without(fault: list[bool] | np.ndarray) -> Mask:
+def _without(fault: np.ndarray) -> Mask:
     """Keep the pairs of which no text has a fault."""
     faults = running(fault)
 
@@ -57,8 +62,8 @@ def _without(fault: list[bool] | np.ndarray) -> Mask:
 
 def _long_enough(turns: FlatTurns, options: PairOptions) -> Mask:
     """Keep the pairs whose texts have --min-words, the context turn by turn or joined."""
-    counts = (count_words(text, options.words_by) for text in turns.texts)
-    words = np.fromiter(counts, np.int64, len(turns.texts))
+    counts = (count_words(text, options.words_by) for text in turns.texts.to_pylist())
+    words = np.fromiter(counts, np.int64, len(turns))
     if options.words_of == "members":
         return _without(words < options.min_words)
     total = running(words)
@@ -72,29 +77,32 @@ def _long_enough(turns: FlatTurns, options: PairOptions) -> Mask:
 
 def _said_by(speaker: str, turns: FlatTurns) -> Mask:
     """Keep the responses of one speaker."""
-    theirs = np.fromiter((name == speaker for name in turns.speakers), bool, len(turns.speakers))
+    theirs = np.asarray(pc.equal(turns.speakers, speaker).fill_null(False))
     return lambda pairs: theirs[pairs.response]
 
 
 def _followed(turns: FlatTurns) -> Mask:
     """Keep the responses that a turn of their dialogue follows."""
-    last = turns.starts + np.asarray(turns.sizes, np.int64) - 1
+    last = turns.starts + turns.sizes - 1
     return lambda pairs: pairs.response < last[pairs.dialogue]
 
 
 def _not_repeated(turns: FlatTurns) -> Mask:
     """Keep the pairs whose response does more than repeat its only context turn."""
-    texts = turns.texts
-    equal = (before == after for before, after in pairwise(texts))
-    same = np.fromiter(equal, bool, max(0, len(texts) - 1))
+    same = same_as_next(turns.texts)
     return lambda pairs: ~((pairs.window == 1) & same[pairs.response - 1])
+
+
+def same_as_next(texts: pa.StringArray) -> np.ndarray:
+    """Return (T-1,) whether each text is the one after it; null is none."""
+    return np.asarray(pc.equal(texts[:-1], texts[1:]).fill_null(False))
 
 
 def _sampled(turns: FlatTurns, size: float, *, seed: int) -> Mask:
     """Keep a share of the pairs, drawn by what each is known by: dialogue, turn and window."""
 
     def mask(pairs: Pairs) -> np.ndarray:
-        names = [id_or_text(turns, d) for d in range(len(turns.sizes))]
+        names = names_or_texts(turns)
         turn = pairs.response - turns.starts[pairs.dialogue]
         columns = (pairs.dialogue.tolist(), turn.tolist(), pairs.window.tolist())
         drawn = (
@@ -106,10 +114,7 @@ def _sampled(turns: FlatTurns, size: float, *, seed: int) -> Mask:
     return mask
 
 
-def id_or_text(turns: FlatTurns, dialogue: int) -> str:
-    """Return a dialogue's id, or, if it has none, its text: same text, same split."""
-    name = turns.ids[dialogue]
-    if name is not None:
-        return name
-    start = int(turns.starts[dialogue])
-    return "\n".join(turns.texts[start : start + turns.sizes[dialogue]])
+def names_or_texts(turns: FlatTurns) -> list[str]:
+    """Return each dialogue's id, or, if it has none, its text: same text, same split."""
+    names = enumerate(turns.ids.to_pylist())
+    return ["\n".join(turns.texts_of(d)) if name is None else name for d, name in names]

@@ -6,13 +6,16 @@ from collections.abc import Iterator, Mapping
 from itertools import chain, groupby, islice
 from typing import Any
 
+import pyarrow as pa
+
 from dialtools.corpora import fields
 from dialtools.corpora.dialogues import Dialogue, identity_of
 from dialtools.corpora.fields import FIRST, SECOND, BadRecord
+from dialtools.corpora.flat import FlatTurns
 from dialtools.corpora.gather import Row, gathered
 from dialtools.corpora.read import record_chunks
 from dialtools.pairs.options import PairOptions
-from dialtools.pairs.windows import SIMILAR, FlatTurns, Pairs, windowed
+from dialtools.pairs.windows import Pairs, windowed
 from dialtools.shown import cut
 from dialtools.streams.chunks import ROWS, Chunk, records
 from dialtools.streams.policy import Policy, Where
@@ -30,6 +33,9 @@ POSITIVE: tuple[str, ...] = ("entailment", "positive")
 NEGATIVE: tuple[str, ...] = ("contradiction", "negative")
 """Labels of two texts: of SNLI and MNLI, of Dialogue NLI."""
 TRIPLES_A_CHUNK = 4096
+SIMILAR = "similar"
+Talks = Iterator[tuple[int, Dialogue]]
+"""Texts of a record as the turns of a dialogue, with its line."""
 
 
 def entailed(
@@ -44,16 +50,19 @@ def flagged(
 ) -> tuple[FlatTurns, Pairs]:
     """Return those labelled contradiction, too, each with a flag (PairSupCon)."""
     similar = dict.fromkeys(POSITIVE, 1) | dict.fromkeys(NEGATIVE, 0)
-    turns, pairs = _labelled(chunk, options, policy, tally, similar)
-    turns.facts.setdefault(SIMILAR, [])
-    return turns, pairs
+    return _labelled(chunk, options, policy, tally, similar)
 
 
 def triples(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
 ) -> tuple[FlatTurns, Pairs]:
     """Return text, what it entails and what contradicts it, as three turns (SimCSE-sup)."""
-    turns = FlatTurns()
+    turns = FlatTurns.of(_three_texts(chunk, options, policy, tally))
+    first = windowed(turns, (1,))
+    return turns, first.where(first.response == turns.starts[first.dialogue] + 1)
+
+
+def _three_texts(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> Talks:
     for line, record in records(chunk, policy):
         try:
             texts = [_text(record, names, "three texts") for names in THREE_TEXTS]
@@ -61,12 +70,10 @@ def triples(
         except BadRecord as error:
             policy.reject(Where(chunk.name, line), str(error), record)
             continue
-        if not texts[2].strip():
+        if texts[2].strip():
+            yield line, _talk(name, texts, options)
+        else:
             tally.drop("empty")
-            continue
-        _add(turns, name, texts, line, options)
-    first = windowed(turns, (1,))
-    return turns, first.where(first.response == turns.starts[first.dialogue] + 1)
 
 
 def triple_chunks(options: PairOptions, policy: Policy, tally: Tally) -> Iterator[Chunk]:
@@ -130,28 +137,31 @@ def _labelled(
     Args:
         similar: the flag of each label.
     """
-    turns = FlatTurns()
-    for line, record in records(chunk, policy, (*chain(*TWO_TEXTS), "id")):
-        try:
-            premise, hypothesis, label = (_text(record, n, "two texts") for n in TWO_TEXTS)
-            name = identity_of(record.get("id"), "id")
-        except BadRecord as error:
-            policy.reject(Where(chunk.name, line), str(error), record)
-            continue
-        if label.lower() not in similar:
-            tally.drop(f"labelled {cut(label)}")
-            continue
-        if len(set(similar.values())) > 1:
-            turns.facts.setdefault(SIMILAR, []).append(similar[label.lower()])
-        _add(turns, name, [premise, hypothesis], line, options)
+    flags: list[int] = []
+
+    def talks() -> Talks:
+        for line, record in records(chunk, policy, (*chain(*TWO_TEXTS), "id")):
+            try:
+                premise, hypothesis, label = (_text(record, n, "two texts") for n in TWO_TEXTS)
+                name = identity_of(record.get("id"), "id")
+            except BadRecord as error:
+                policy.reject(Where(chunk.name, line), str(error), record)
+                continue
+            if label.lower() not in similar:
+                tally.drop(f"labelled {cut(label)}")
+                continue
+            flags.append(similar[label.lower()])
+            yield line, _talk(name, [premise, hypothesis], options)
+
+    turns = FlatTurns.of(talks())
+    if len(set(similar.values())) > 1:
+        turns.facts[SIMILAR] = pa.array(flags, pa.uint8())
     return turns, windowed(turns, (1,))
 
 
-def _add(
-    turns: FlatTurns, name: str | None, texts: list[str], line: int, options: PairOptions
-) -> None:
+def _talk(name: str | None, texts: list[str], options: PairOptions) -> Dialogue:
     texts = [text.strip().lower() if options.lower else text.strip() for text in texts]
-    turns.add(Dialogue(name, texts, [None] * len(texts)), line)
+    return Dialogue(name, texts, [None] * len(texts))
 
 
 EXPECTED = {

@@ -222,6 +222,12 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
             )
 
     @property
+    def as_they_are(self) -> bool:
+        """Whether dialogues are taken as their records tell them."""
+        shaped = self.merge_speaker or self.lower or self.session_gap or self.domain
+        return not (shaped or self.speaker_map or self.drop_speaker) and self.reader == "plain"
+
+    @property
     def shares(self) -> dict[str, float]:
         """The parts of the split and their shares; none without --split."""
         parts = (part.partition("=") for part in self.split)

@@ -1,25 +1,28 @@
-"""Pairs of a chunk as JSON lines, or as an Arrow batch whose contexts are views over the turns.
+"""Pairs of a chunk as JSON lines, or as an Arrow batch whose contexts are views over the turns."""
 
-pyarrow is imported where batches are made: JSON lines do without it.
-"""
+# pyarrow.compute makes its functions when it is imported, so that pyright sees none of them
+# pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pickle import PickleBuffer
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from dialtools.corpora.flat import FlatTurns, content_of, running
+from dialtools.pairs.fragments import Fragments
 from dialtools.pairs.options import KINDS
-from dialtools.pairs.windows import FACTS, FlatTurns, Pairs
+from dialtools.pairs.windows import Pairs
 from dialtools.streams.policy import Rejected
 from dialtools.streams.tally import Tally
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+TURNS_AT_ONCE = 1 << 20
+"""Turns of contexts whose lines are put together at once, at some 30 bytes each."""
 
 
 @dataclass
@@ -39,50 +42,6 @@ class Mined:
     name: str = ""
 
 
-def as_dicts(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> Iterator[dict[str, Any]]:
-    """Yield pair records."""
-    texts, speakers, ids = turns.texts, turns.speakers, turns.ids
-    starts = turns.starts.tolist()
-    told = [KINDS[kind].tells_speakers and named for named in turns.named]
-    behind, after = _behind(kind, follow)
-    places = (pairs.start, pairs.end, pairs.response, pairs.dialogue)
-    columns = zip(*(column.tolist() for column in places), strict=True)
-    # the common case, in one literal
-    if all(told) and not after and not turns.facts and None not in ids:
-        for start, end, response, d in columns:
-            yield {
-                "context": texts[start:end],
-                "response": texts[response],
-                "window": end - start,
-                "kind": kind,
-                "dialogue_id": ids[d],
-                "turn": response - starts[d],
-                "speakers": speakers[start : response + 1],
-            }
-        return
-    for start, end, response, d in columns:
-        row = {
-            "context": texts[start:end],
-            "response": texts[response],
-            "window": end - start,
-            "kind": kind,
-        }
-        if ids[d] is not None:
-            row["dialogue_id"] = ids[d]
-        row["turn"] = response - starts[d]
-        if told[d]:
-            row["speakers"] = speakers[start : response + 1]
-        if after:
-            end_of_dialogue = starts[d] + turns.sizes[d]
-            row[behind] = texts[response + 1 : min(response + 1 + after, end_of_dialogue)]
-        yield row | {name: of[d] for name, of in turns.facts.items() if of[d] is not None}
-
-
-def _behind(kind: str, follow: int) -> tuple[str, int]:
-    """Return what the turns behind a response are called, and how many of them a pair has."""
-    return ("negatives", 1) if KINDS[kind].names_negative else ("follow", follow)
-
-
 @dataclass(frozen=True)
 class Lines:
     """JSON lines in one piece, which crosses process borders in shared memory."""
@@ -100,65 +59,105 @@ class Lines:
 
 
 def as_lines(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> Lines:
-    """Return a JSON line for each pair."""
-    dumps, newline = orjson.dumps, orjson.OPT_APPEND_NEWLINE
-    rows = as_dicts(pairs, turns, kind, follow)
-    return Lines(b"".join([dumps(row, option=newline) for row in rows]), len(pairs))
+    """Return a JSON line for each pair, as `orjson.dumps` writes its record."""
+    some = running(pairs.window + follow) // TURNS_AT_ONCE
+    parts = np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(some[1:])) + 1)
+    blobs = (_lines(pairs.where(part), turns, kind, follow) for part in parts)
+    return Lines(b"".join(blobs), len(pairs))
+
+
+def _lines(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> bytes:
+    """Put lines together of fragments: a text is escaped once, however many windows it is in."""
+    told = turns.named[pairs.dialogue] & KINDS[kind].tells_speakers
+    line = Fragments(len(pairs))
+    texts = line.add(_escaped(turns.texts)) + np.arange(len(turns), dtype=np.int32)
+    line.constant(b'{"context":["')
+    line.run(texts, pairs.start, pairs.window, between=b'","')
+    line.constant(b'"],"response":"')
+    line.one(texts[pairs.response])
+    line.some(b'","window":%d,"kind":' + orjson.dumps(kind), pairs.window)
+    line.one(line.add(_fields("dialogue_id", turns.ids)) + pairs.dialogue)
+    line.some(b',"turn":%d', pairs.response - turns.starts[pairs.dialogue])
+    if told.any():
+        said = turns.speakers.dictionary_encode()
+        names = line.add([orjson.dumps(name) for name in [*said.dictionary.to_pylist(), None]])
+        codes = np.int32(names) + np.asarray(said.indices.fill_null(len(said.dictionary)))
+        line.either(told, b',"speakers":[', b"")
+        line.run(codes, pairs.start, np.where(told, pairs.window + 1, 0), between=b",")
+        line.either(told, b"]", b"")
+    behind, most = _behind(kind, follow)
+    if most:
+        count = _following(pairs, turns, most)
+        begin = b',"%s":[' % behind.encode()
+        line.either(count > 0, begin + b'"', begin)
+        line.run(texts, pairs.response + 1, count, between=b'","')
+        line.either(count > 0, b'"]', b"]")
+    for name, values in turns.facts.items():
+        line.one(line.add(_fields(name, values)) + pairs.dialogue)
+    line.constant(b"}\n")
+    return line.joined()
+
+
+def _escaped(texts: pa.StringArray) -> pa.Array:
+    """Return texts as they stand between the quotes of a JSON string."""
+    special = _special(texts)
+    if not len(special):
+        return texts
+    places = pa.array(np.isin(np.arange(len(texts)), special, assume_unique=True))
+    written = [orjson.dumps(text)[1:-1].decode() for text in texts.take(special).to_pylist()]
+    return pc.replace_with_mask(texts, places, pa.array(written, pa.string()))
+
+
+def _special(texts: pa.StringArray) -> np.ndarray:
+    """Return the numbers of the texts that have characters which JSON escapes."""
+    ends, content = content_of(texts)
+    found = np.flatnonzero((content < ord(" ")) | (content == ord('"')) | (content == ord("\\")))
+    return np.unique(np.searchsorted(ends[1:], found, side="right"))
+
+
+def _fields(name: str, values: pa.Array) -> list[bytes]:
+    """Return each value as a field of a JSON object that goes on; null as nothing."""
+    key = b"," + orjson.dumps(name) + b":"
+    return [b"" if value is None else key + orjson.dumps(value) for value in values.to_pylist()]
+
+
+def _behind(kind: str, follow: int) -> tuple[str, int]:
+    """Return what the turns behind a response are called, and how many of them a pair has."""
+    return ("negatives", 1) if KINDS[kind].names_negative else ("follow", follow)
+
+
+def _following(pairs: Pairs, turns: FlatTurns, follow: int) -> np.ndarray:
+    """Return (P,) how many turns there are after each response, `follow` at most."""
+    ends = (turns.starts + turns.sizes)[pairs.dialogue]
+    return np.minimum(follow, ends - pairs.response - 1)
 
 
 def as_batch(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> pa.RecordBatch:
     """Return an Arrow batch; windows 1,2,3 share one copy of the context texts."""
-    import pyarrow as pa
-
-    pairs, turns = _without_idle_dialogues(pairs, turns)
-    texts = pa.array(turns.texts, pa.string())
-    start = pa.array(pairs.start, pa.int32())
+    # dialogues that no pair comes from are left out: of a split, or a sample
+    used, dialogue = np.unique(pairs.dialogue, return_inverse=True)
+    before, turns = turns.starts[used], turns.only(used)
+    shift = (turns.starts - before)[dialogue]
+    start, response = pairs.start + shift, pairs.response + shift
+    first, windows = pa.array(start, pa.int32()), pa.array(pairs.window, pa.int32())
     kinds = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(pairs), np.int8)), [kind])
-    sizes = np.asarray(turns.sizes, np.int64)
     arrays = {
-        "context": pa.ListViewArray.from_arrays(start, pa.array(pairs.window, pa.int32()), texts),
-        "response": texts.take(pa.array(pairs.response)),
-        "window": pa.array(pairs.window, pa.int32()),
+        "context": pa.ListViewArray.from_arrays(first, windows, turns.texts),
+        "response": turns.texts.take(pa.array(response)),
+        "window": windows,
         "kind": kinds,
-        "dialogue_id": pa.array(turns.ids, pa.string()).take(pa.array(pairs.dialogue)),
-        "turn": pa.array(pairs.response - turns.starts[pairs.dialogue], pa.int32()),
+        "dialogue_id": turns.ids.take(pa.array(dialogue)),
+        "turn": pa.array(response - turns.starts[dialogue], pa.int32()),
     }
     if KINDS[kind].tells_speakers:
-        speakers = pa.array(turns.speakers, pa.string())
-        arrays["speakers"] = pa.ListViewArray.from_arrays(
-            start, pa.array(pairs.window + 1, pa.int32()), speakers
-        )
+        said = pa.array(pairs.window + 1, pa.int32())
+        arrays["speakers"] = pa.ListViewArray.from_arrays(first, said, turns.speakers)
     behind, most = _behind(kind, follow)
     if most:
-        after = np.minimum(most, (turns.starts + sizes)[pairs.dialogue] - pairs.response - 1)
-        arrays[behind] = pa.ListViewArray.from_arrays(
-            pa.array(pairs.response + 1, pa.int32()), pa.array(after, pa.int32()), texts
-        )
+        moved = Pairs(start, start, response, dialogue)
+        after = pa.array(_following(moved, turns, most), pa.int32())
+        next_ = pa.array(response + 1, pa.int32())
+        arrays[behind] = pa.ListViewArray.from_arrays(next_, after, turns.texts)
     for name, values in turns.facts.items():
-        of_dialogue = pa.array(values, FACTS[name])
-        arrays[name] = of_dialogue.take(pa.array(pairs.dialogue))
+        arrays[name] = values.take(pa.array(dialogue))
     return pa.RecordBatch.from_pydict(arrays)
-
-
-def _without_idle_dialogues(pairs: Pairs, turns: FlatTurns) -> tuple[Pairs, FlatTurns]:
-    """Leave out the dialogues that no pair comes from: of a split, or a sample."""
-    used, place = np.unique(pairs.dialogue, return_inverse=True)
-    if len(used) == len(turns.sizes):
-        return pairs, turns
-    smaller, starts = FlatTurns(), turns.starts
-    for d in used:
-        span = slice(int(starts[d]), int(starts[d]) + turns.sizes[d])
-        smaller.texts += turns.texts[span]
-        smaller.speakers += turns.speakers[span]
-        smaller.ids.append(turns.ids[d])
-        smaller.lines.append(turns.lines[d])
-        smaller.sizes.append(turns.sizes[d])
-    smaller.facts = {name: [values[d] for d in used] for name, values in turns.facts.items()}
-    shift = (smaller.starts - starts[used])[place] if len(used) else np.zeros(0, np.int64)
-    moved = Pairs(
-        start=pairs.start + shift,
-        end=pairs.end + shift,
-        response=pairs.response + shift,
-        dialogue=place,
-    )
-    return moved, smaller

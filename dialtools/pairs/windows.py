@@ -7,57 +7,11 @@ window as given.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from dialtools.corpora.dialogues import DOMAIN, Dialogue
-
-SIMILAR = "similar"
-FACTS = {SIMILAR: "uint8", DOMAIN: "string"}
-"""What pairs may carry of their dialogue, and of which type it is in Arrow."""
-
-
-@dataclass
-class FlatTurns:
-    """The turns of a chunk's dialogues, flat.
-
-    Attributes:
-        facts: what the pairs of a dialogue carry besides: name of the field, a value a dialogue.
-    """
-
-    texts: list[str] = field(default_factory=list)
-    speakers: list[str | None] = field(default_factory=list)
-    ids: list[str | None] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
-    sizes: list[int] = field(default_factory=list)
-    facts: dict[str, list[Any]] = field(default_factory=dict)
-
-    def add(self, dialogue: Dialogue, line: int) -> None:
-        """Append a dialogue, and the line where it begins."""
-        self.texts += dialogue.texts
-        self.speakers += dialogue.speakers
-        self.ids.append(dialogue.id)
-        self.lines.append(line)
-        self.sizes.append(len(dialogue.texts))
-
-    @property
-    def starts(self) -> np.ndarray:
-        """(dialogues,) flat index of each dialogue's first turn."""
-        sizes = np.asarray(self.sizes, np.int64)
-        return np.cumsum(sizes) - sizes
-
-    @property
-    def named(self) -> list[bool]:
-        """(dialogues,) whether each names a speaker: it says so of itself, not of its chunk."""
-        spans = zip(self.starts.tolist(), self.sizes, strict=True)
-        return [any(self.speakers[start : start + size]) for start, size in spans]
-
-    @property
-    def dialogue(self) -> np.ndarray:
-        """(T,) the dialogue that each turn belongs to."""
-        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+from dialtools.corpora.flat import FlatTurns
 
 
 @dataclass
@@ -92,7 +46,7 @@ def windowed(turns: FlatTurns, windows: tuple[int, ...], *, short: bool = False)
         short: at the beginning of a dialogue a window has the turns there are.
     """
     dialogue = turns.dialogue
-    first = turns.starts[dialogue] if len(dialogue) else np.zeros(0, np.int64)
+    first = turns.starts[dialogue]
     flat = np.arange(len(dialogue))
     parts = []
     for window in windows:
@@ -110,10 +64,5 @@ def windowed(turns: FlatTurns, windows: tuple[int, ...], *, short: bool = False)
 
 def selves(turns: FlatTurns) -> Pairs:
     """Return each turn with itself (DSE-dropout, SimCSE)."""
-    flat = np.arange(len(turns.texts))
+    flat = np.arange(len(turns))
     return Pairs(flat, flat + 1, flat, turns.dialogue)
-
-
-def running(values: Any) -> np.ndarray:
-    """Return (T+1,) sums so that the total over turns [s, e) is running[e] - running[s]."""
-    return np.concatenate([[0], np.cumsum(np.asarray(values, np.int64))])

@@ -171,7 +171,7 @@ def test_numbers_have_least_values_and_some_options_only_change_how_a_run_goes()
     one = ("1", "0")
     least = {"top_k": one, "min_count": one, "max_words": one, "max_per_template": ("0", "-1")}
     check_least(AugmentOptions, least)
-    assert own_hows(AugmentOptions) == {"report", "save_book", "save_templates", "shard"}
+    assert own_hows(AugmentOptions) == {"dry_run", "report", "save_book", "save_templates", "shard"}
     assert AugmentOptions(top_k=3).most == 9 and AugmentOptions(max_per_template=0).most is None
     assert AugmentOptions(max_per_template=1).most == 1
 

@@ -278,7 +278,7 @@ def test_weights_are_scaled_smoothed_and_of_any_base():
 def test_numbers_have_least_values_and_some_options_only_change_how_a_run_goes():
     least = {"top": ("1", "0"), "smooth": ("0", "-0.1"), "log_base": ("1.5", "1")}
     check_least(FreqOptions, least)
-    assert own_hows(FreqOptions) == {"jobs", "json", "memory", "plot", "shard"}
+    assert own_hows(FreqOptions) == {"dry_run", "jobs", "json", "memory", "plot", "shard"}
 
 
 def extracted(kind: str, data: Any, field: str | None = None, **options: Any) -> Texts:

@@ -815,6 +815,8 @@ def test_what_a_pair_tells_of_speakers_and_dialogue_depends_on_what_is_known():
     assert "speakers" not in mined([{"turns": ["a", "b"]}])[0]
     assert "speakers" not in mined([{"turns": turns}], kind="self")[0]
     assert ["speakers" in r for r in mined([{"turns": ["a", "b"]}, {"turns": turns}])] == [0, 1]
+    called = [{"text": "a", "role": "user"}, {"text": "b", "author": "bot"}]
+    assert mined([{"turns": called}])[0]["speakers"] == ["user", "bot"]
     both = mined([as_dialogue(["a", "b"]), {"turns": ["c", "d"]}], follow=1)
     assert [r.get("dialogue_id") for r in both] == ["d", None]
     assert [r["follow"] for r in both] == [[], []]

@@ -1,0 +1,147 @@
+"""Lines of JSON straight to columns, where all of them are dialogues of the plain dialect:
+
+    {"id": "a text", "turns": [{"speaker": "a text", "text": "a text", ...}, ...], ...}
+
+Arrow's parser reads such lines several times as fast as Python makes objects of them. It is used
+only where it cannot differ from the careful reader (`read.dialogues`), by a byte or by an error:
+what is odd in any way is not read here at all.
+"""
+
+# pyarrow.compute makes its functions when it is imported, so that pyright sees none of them
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import re
+import sys
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
+
+from dialtools.corpora.dialogues import SPEAKER_KEYS
+from dialtools.corpora.flat import FlatTurns, content_of
+from dialtools.streams import bounds, nesting
+from dialtools.streams.chunks import Chunk
+
+TURN = pa.struct([("speaker", pa.string()), ("text", pa.string())])
+SCHEMA = pa.schema([("id", pa.string()), ("dialogue_id", pa.string()), ("turns", pa.list_(TURN))])
+PARSE = pj.ParseOptions(explicit_schema=SCHEMA, unexpected_field_behavior="ignore")
+BLANKS = "".join(filter(str.isspace, map(chr, range(sys.maxunicode + 1))))
+"""What str.strip takes off."""
+INFINITE = re.compile(rb"Inf(?:inity)?\s*[,}\]]")
+STRIDE = 64
+"""Of as many bytes one is looked at: a HUGE number has four such neighbours."""
+HUGE = re.compile(rb"[0-9]{309}")
+"""A whole number of so many digits is more than any float: no JSON to the careful reader."""
+
+
+def read_block(chunk: Chunk, *, but: str | None = None) -> FlatTurns | None:
+    """Return the turns of a chunk of JSON lines; None if any of it is odd, or no dialogue.
+
+    Args:
+        but: a field that no record may have.
+    """
+    if not chunk.json or chunk.lines:
+        return None
+    data: bytes = chunk.data
+    if but and _may_have(data, but):
+        return None
+    ends = _ends_of_objects(data)
+    if ends is None or not _parsed_alike(data, ends):
+        return None
+    try:
+        read = pj.ReadOptions(use_threads=False, block_size=len(data) + 1)
+        table = pj.read_json(pa.BufferReader(data), read_options=read, parse_options=PARSE)
+    except (pa.ArrowException, UnicodeDecodeError):
+        return None
+    if table.num_rows != len(ends):  # two on a line, and none on another
+        return None
+    return _flat(table.combine_chunks(), data, chunk.first)
+
+
+def _ends_of_objects(data: bytes) -> np.ndarray | None:
+    """Return where each line ends, if each begins and ends as an object does."""
+    content = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(content == ord("\n"))
+    if not data.endswith(b"\n"):
+        ends = np.append(ends, len(data))
+    if not len(ends) or not data.startswith(b"{"):
+        return None
+    closed = (content[ends - 1] == ord("}")).all()
+    return ends if closed and (content[ends[:-1] + 1] == ord("{")).all() else None
+
+
+def _parsed_alike(data: bytes, ends: np.ndarray) -> bool:
+    """Tell whether lines have nothing that Arrow's parser takes and the careful reader does not.
+
+    That is bytes that are not UTF-8, numbers that are none or infinite, and deep nesting.
+    """
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    content = np.frombuffer(data, np.uint8)
+    if _has(content, b"NaN") or (_has(content, b"Inf") and INFINITE.search(data)):
+        return False
+    digits = content[::STRIDE] - ord("0") < 10  # bytes below "0" become large ones
+    together = digits[:-3] & digits[1:-2] & digits[2:-1] & digits[3:]
+    if together.any() and HUGE.search(data):
+        return False
+    opens = (content | 0x20) == ord("{")  # and "["
+    starts = np.append(0, ends[:-1])
+    many = np.add.reduceat(opens, starts, dtype=np.int32) > bounds.most("nesting")
+    return not any(_is_deep(data[starts[i] : ends[i]]) for i in np.flatnonzero(many))
+
+
+def _has(content: np.ndarray, word: bytes) -> bool:
+    """Tell whether bytes have a word of three: faster than `in`, where its letters are frequent."""
+    a, b, c = word
+    return bool(((content[:-2] == a) & (content[1:-1] == b) & (content[2:] == c)).any())
+
+
+def _is_deep(line: bytes) -> bool:
+    try:
+        return nesting.too_deep(orjson.loads(line))
+    except orjson.JSONDecodeError:
+        return True
+
+
+def _flat(table: pa.Table, data: bytes, first: int) -> FlatTurns | None:
+    """Return the turns of a table, unless a list, a turn, a text, or some of the names are null."""
+    own, other, lists = (column.chunk(0) for column in table.columns)
+    turns = lists.flatten()
+    speakers, texts = (turns.field(name) for name in ("speaker", "text"))
+    ids = own if own.null_count == 0 else other
+    if any(column.null_count for column in (lists, turns, texts)):
+        return None
+    if ids is other and not _absent(own, data, "id"):
+        return None
+    if ids.null_count and not _absent(ids, data, "dialogue_id"):
+        return None
+    if speakers.null_count and not _absent(speakers, data, *SPEAKER_KEYS):
+        return None
+    lines = np.arange(first, first + len(ids))
+    sizes = np.diff(lists.offsets.to_numpy()).astype(np.int64)
+    return FlatTurns(_stripped(texts), speakers, ids, lines, sizes)
+
+
+def _absent(column: pa.StringArray, data: bytes, *keys: str) -> bool:
+    """Tell whether a column is null because no record has its key."""
+    return column.null_count == len(column) and not any(_may_have(data, key) for key in keys)
+
+
+def _may_have(data: bytes, key: str) -> bool:
+    return f'"{key}"'.encode() in data or b"\\u00" in data  # which spells any letter
+
+
+def _stripped(texts: pa.StringArray) -> pa.StringArray:
+    """Return texts without blanks at their ends; most have none, which their first bytes show."""
+    ends, content = content_of(texts)
+    some = ends[1:] > ends[:-1]
+    at_ends = content[np.concatenate([ends[:-1][some], ends[1:][some] - 1])]
+    if ((at_ends > ord(" ")) & (at_ends < 0x80)).all():
+        return texts
+    return pc.utf8_trim(texts, characters=BLANKS)

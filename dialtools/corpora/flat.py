@@ -1,0 +1,132 @@
+"""The turns of many dialogues as columns: no text is a Python object until somebody asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dialtools.corpora.dialogues import DOMAIN, Dialogue
+
+
+@dataclass(frozen=True)
+class FlatTurns:
+    """The T turns of D dialogues, one dialogue after another.
+
+    Attributes:
+        texts: (T,) strings without blanks at their ends; none is null.
+        speakers: (T,) strings; null where nobody says.
+        ids: (D,) strings; null for those without a name.
+        lines: (D,) the line or row where each begins.
+        sizes: (D,) turns of each.
+        facts: (D,) what the pairs of a dialogue carry besides, by the name of the field.
+    """
+
+    texts: pa.StringArray
+    speakers: pa.StringArray
+    ids: pa.StringArray
+    lines: np.ndarray
+    sizes: np.ndarray
+    facts: dict[str, pa.Array] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, talks: Iterable[tuple[int, Dialogue]], *, domain: bool = False) -> FlatTurns:
+        """Return the turns of dialogues, each given with its line.
+
+        Args:
+            domain: their domains are facts.
+        """
+        texts: list[str] = []
+        speakers: list[str | None] = []
+        ids: list[str | None] = []
+        domains: list[str | None] = []
+        lines, sizes = [], []
+        for line, talk in talks:
+            texts += talk.texts
+            speakers += talk.speakers
+            ids.append(talk.id)
+            domains.append(talk.domain)
+            lines.append(line)
+            sizes.append(len(talk.texts))
+        return cls(
+            pa.array(texts, pa.string()),
+            pa.array(speakers, pa.string()),
+            pa.array(ids, pa.string()),
+            np.asarray(lines, np.int64),
+            np.asarray(sizes, np.int64),
+            {DOMAIN: pa.array(domains, pa.string())} if domain else {},
+        )
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """(D,) flat index of each dialogue's first turn."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    @cached_property
+    def dialogue(self) -> np.ndarray:
+        """(T,) the dialogue that each turn belongs to."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    @property
+    def named(self) -> np.ndarray:
+        """(D,) whether each names a speaker: it says so of itself, not of its chunk."""
+        total = running(lengths(self.speakers) > 0)
+        return total[self.starts + self.sizes] > total[self.starts]
+
+    def only(self, dialogues: np.ndarray) -> FlatTurns:
+        """Return the turns of some dialogues, by their numbers in order."""
+        if len(dialogues) == len(self.sizes):
+            return self
+        sizes = self.sizes[dialogues]
+        first = np.cumsum(sizes) - sizes
+        turns = pa.array(np.arange(sizes.sum()) + np.repeat(self.starts[dialogues] - first, sizes))
+        these = pa.array(dialogues)
+        return FlatTurns(
+            self.texts.take(turns),
+            self.speakers.take(turns),
+            self.ids.take(these),
+            self.lines[dialogues],
+            sizes,
+            {name: values.take(these) for name, values in self.facts.items()},
+        )
+
+    def texts_of(self, dialogue: int) -> list[str]:
+        """Return the texts of a dialogue."""
+        return self.texts.slice(self.starts[dialogue], self.sizes[dialogue]).to_pylist()
+
+    def dialogues(self) -> Iterator[Dialogue]:
+        """Yield each dialogue."""
+        spans = zip(self.ids.to_pylist(), self.starts.tolist(), self.sizes.tolist(), strict=True)
+        for name, start, size in spans:
+            turns = (column.slice(start, size) for column in (self.texts, self.speakers))
+            yield Dialogue(name, *(column.to_pylist() for column in turns))
+
+
+def content_of(texts: pa.StringArray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (T+1,) where the bytes of each text begin, and the last one's end; and all bytes."""
+    _, ends, data = texts.buffers()
+    if not len(texts):
+        return np.zeros(1, np.int32), np.zeros(0, np.uint8)
+    ends = np.frombuffer(ends, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    content = np.frombuffer(data or b"", np.uint8)[ends[0] : ends[-1]]
+    return ends - ends[0], content
+
+
+def lengths(texts: pa.StringArray) -> np.ndarray:
+    """Return the (T,) bytes of texts; null has none."""
+    of_each = np.diff(content_of(texts)[0])
+    if texts.null_count:
+        of_each[np.asarray(texts.is_null())] = 0
+    return of_each
+
+
+def running(values: Any) -> np.ndarray:
+    """Return (T+1,) sums so that the total over turns [s, e) is running[e] - running[s]."""
+    return np.concatenate([[0], np.cumsum(np.asarray(values, np.int64))])

@@ -1,0 +1,115 @@
+"""Blocks of JSON lines that Arrow reads: the turns of the careful reader, or none at all."""
+
+from __future__ import annotations
+
+import random
+
+import orjson
+import pytest
+
+from dialtools.corpora.block import read_block
+from dialtools.corpora.flat import FlatTurns
+from dialtools.corpora.options import LogOptions
+from dialtools.corpora.read import dialogues
+from dialtools.streams.chunks import Chunk
+from dialtools.streams.policy import Collecting
+from dialtools.streams.tally import Tally
+
+PLAIN = [
+    {"id": "a", "turns": [{"speaker": "user", "text": "hello"}, {"speaker": "", "text": ""}]},
+    {"id": "b", "turns": [{"speaker": "x", "text": ' \x1f\u3000"né\\"\n\x00 '}], "more": [1.5]},
+    {"id": "c", "turns": [], "domain": None, "deep": {"a": [[{}]]}},
+]
+ODD = [
+    *(b'{"id":5,"turns":[]}', b'{"id":null,"turns":[]}', b'{"dialogue_id":"d","turns":[]}'),
+    *(b'{"turns":[{"text":"a"}]}', b'{"turns":["a","b"]}', b'{"turns":[{"role":"r","text":"a"}]}'),
+    *(b'{"id":"a","turns":[{"speaker":null,"text":"a"}]}', b'{"id":"a","turns":null}', b"5", b""),
+    *(b'{"id":"a","turns":[null]}', b'{"id":"a","turns":{}}', b'{"id":"a","messages":[]}', b"{}"),
+    *(
+        b'{"id":"a","id":"b","turns":[]}',
+        b'{"id":"a","turns":[],"x":{"a":1,"a":2}}',
+        b" {}",
+        b"{} ",
+    ),
+    *(b'{"id":"a","turns":[]}{"id":"b","turns":[]}', b'{"id":"a","turns":[],"x":{"y":1}', b"}"),
+    *(b'{"i\\u0064":"a","dialogue_id":"b","turns":[]}', b'{"id":"\\ud800","turns":[]}', b"[{}]"),
+    *(
+        b'{"id":"a","turns":[],"x":' + value + b"}"
+        for value in (b"NaN", b"-Infinity", b"Inf ", b"01")
+    ),
+    *(
+        b'{"id":"a","turns":[],"x":' + value + b"}"
+        for value in (b"1e999", b"9" * 400, b"1.", b"\xff")
+    ),
+    *(b'{"id":"a","turns":[],"x":' + b"[" * n + b"]" * n + b"}" for n in (200, 300, 1200)),
+    *(b'{"id":"a","turns":[],"x":[' + b"[]," * 300 + b"[]]}", b'{"id":"a","turns":[]}\r'),
+]
+BYTES = [
+    b'"',
+    b"\\",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b",",
+    b":",
+    b"\n",
+    b"\0",
+    b"\xff",
+    b" ",
+    b"NaN",
+    b"9",
+    b"-",
+]
+
+
+def same(data: bytes) -> bool:
+    """Check that a block is read as the careful reader reads it; tell whether it is read at all."""
+    chunk = Chunk("x", 7, "jsonl", data)
+    found = read_block(chunk)
+    if found is None:
+        return False
+    policy, tally = Collecting(), Tally()
+    careful = FlatTurns.of(dialogues(chunk, policy, LogOptions(), tally))
+    assert not policy.rejected, data
+    for name in ("texts", "speakers", "ids", "lines", "sizes"):
+        ours, theirs = getattr(found, name).tolist(), getattr(careful, name).tolist()
+        assert ours == theirs, (name, data)
+    return True
+
+
+def lines(*records: object) -> bytes:
+    return b"".join(orjson.dumps(record) + b"\n" for record in records)
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_the_plain_dialect_is_read(end: bytes):
+    assert same(lines(*PLAIN[:2]).rstrip() + end)
+    nameless = [{"turns": [{"text": "a"}, {"text": "b"}], "acts": []}] * 2
+    assert same(lines(*nameless)), "nobody is named"
+    assert same(lines(*({**talk, "dialogue_id": "d"} for talk in nameless)))
+
+
+def test_a_block_may_be_asked_to_lack_a_field():
+    data = lines({**PLAIN[0], "response": "x"})
+    assert read_block(Chunk("x", 1, "jsonl", data))
+    assert read_block(Chunk("x", 1, "jsonl", data), but="response") is None
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: odd[:40].decode(errors="replace"))
+def test_what_is_odd_is_read_as_the_careful_reader_reads_it_or_not_at_all(odd: bytes):
+    for before, after in ((b"", b""), (lines(PLAIN[0]), b""), (b"", b"\n" + lines(PLAIN[1]))):
+        same(before + odd + after)
+
+
+def test_rubbish_is_read_as_the_careful_reader_reads_it_or_not_at_all():
+    chance = random.Random(0)
+    read = 0
+    for _ in range(3000):
+        data = bytearray(lines(*chance.choices(PLAIN[:2], k=chance.randint(1, 3))))
+        for _ in range(chance.randint(0, 2)):
+            place, length = chance.randrange(len(data)), chance.choice([0, 0, 1, 4])
+            piece = chance.choice([*BYTES, chance.choice(ODD), bytes(data[place : place + 9])])
+            data[place : place + length] = piece
+        read += same(bytes(data))
+    assert 500 < read < 2900
