@@ -60,11 +60,13 @@ $(CSE)/model/%: $(CSE)/sides.arrow $(ADAPTED)
 WITH_GloVe := --model $(GLOVE)
 WITH_BERT-CLS := --model $(CSE_MODEL) --pooling cls
 WITH_BERT-avg := --model $(CSE_MODEL)
-WITH_BERT-whitening := --model $(CSE_MODEL) --whiten
-WITH_BERT-flow := --model $(CSE_MODEL) --transform flow
+WHITEN := --whiten $(if $(filter tiny,$(SCALE)),,--dimensions 256)
+FLOW := --transform flow --pooling last2-avg
+WITH_BERT-whitening := --model $(CSE_MODEL) $(WHITEN)
+WITH_BERT-flow := --model $(CSE_MODEL) $(FLOW)
 WITH_adapt-CLS := --model $(ADAPTED) --pooling cls
-WITH_adapt-whitening := --model $(ADAPTED) --whiten
-WITH_adapt-flow := --model $(ADAPTED) --transform flow
+WITH_adapt-whitening := --model $(ADAPTED) $(WHITEN)
+WITH_adapt-flow := --model $(ADAPTED) $(FLOW)
 cse_with = $(or $(WITH_$1),--model $(CSE)/model/$1)
 cse_made = $(if $(filter GloVe BERT-%,$1),,$(if $(WITH_$1),$(ADAPTED),$(CSE)/model/$1))
 

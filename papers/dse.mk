@@ -6,7 +6,6 @@
 DSE := $(OUT)/dse
 DSE_CORPORA := metalwoz sgd taskmaster-1 multiwoz21 msre2e smd frames woz camrest676
 DSE_HERE := $(call have,$(DSE_CORPORA))
-RECIPES := $(basename $(notdir $(wildcard ../dialtools/train/recipes/*.toml)))
 
 # pairs/CORPUS.KIND.arrow: the pairs of a corpus
 PAIRS_two := --window 2
@@ -52,7 +51,7 @@ METHOD_DSE3-1 := dse-3-1
 METHOD_DSE123-1 := dse-123-1
 METHOD_DSE-dropout := dse-dropout
 METHOD_DSE-dianli := dse-dianli
-METHOD_TOD-BERT := $(or $(filter todbert-joint,$(RECIPES)),todbert)
+METHOD_TOD-BERT := todbert-joint
 METHOD_SimCSE-sup := simcse-sup
 METHOD_PairSupCon := pairsupcon
 
@@ -74,7 +73,7 @@ $(DSE_TRAINED:%=$(DSE)/model/%): $(DSE)/model/%:
 	$(TRAIN) --method $(METHOD_$*) --model $(or $(START_$*),$(MODEL)) -o $@ $^ > /dev/null
 
 # rows of the tables, and what each embeds with: a directory to make, or a checkpoint that is there
-NLI_ROWS := $(if $(NLI),$(if $(filter simcse-sup,$(RECIPES)),SimCSE-sup) $(if $(filter pairsupcon,$(RECIPES)),PairSupCon))
+NLI_ROWS := $(if $(NLI),SimCSE-sup PairSupCon)
 DSE_ROWS := BERT $(if $(SIMCSE),SimCSE-unsup) $(if $(DIALOGPT),DialoGPT) $(NLI_ROWS) TOD-BERT DSE-dropout $(if $(call have,dialogue-nli),DSE-dianli) DSE
 THERE_BERT := $(MODEL)
 THERE_SimCSE-unsup := $(SIMCSE)
