@@ -13,7 +13,6 @@ what is odd in any way is not read here at all.
 from __future__ import annotations
 
 import re
-import sys
 
 import numpy as np
 import orjson
@@ -29,7 +28,10 @@ from dialtools.streams.chunks import Chunk
 TURN = pa.struct([("speaker", pa.string()), ("text", pa.string())])
 SCHEMA = pa.schema([("id", pa.string()), ("dialogue_id", pa.string()), ("turns", pa.list_(TURN))])
 PARSE = pj.ParseOptions(explicit_schema=SCHEMA, unexpected_field_behavior="ignore")
-BLANKS = "".join(filter(str.isspace, map(chr, range(sys.maxunicode + 1))))
+BLANKS = (
+    "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
+    "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
 """What str.strip takes off."""
 INFINITE = re.compile(rb"Inf(?:inity)?\s*[,}\]]")
 STRIDE = 64

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+import sys
 
 import orjson
 import pytest
 
-from dialtools.corpora.block import read_block
+from dialtools.corpora.block import BLANKS, read_block
 from dialtools.corpora.flat import FlatTurns
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.read import dialogues
@@ -88,6 +89,10 @@ def test_the_plain_dialect_is_read(end: bytes):
     nameless = [{"turns": [{"text": "a"}, {"text": "b"}], "acts": []}] * 2
     assert same(lines(*nameless)), "nobody is named"
     assert same(lines(*({**talk, "dialogue_id": "d"} for talk in nameless)))
+
+
+def test_the_blanks_taken_off_are_those_of_python():
+    assert "".join(filter(str.isspace, map(chr, range(sys.maxunicode + 1)))) == BLANKS
 
 
 def test_a_block_may_be_asked_to_lack_a_field():
