@@ -44,8 +44,6 @@ def save(encoder: Encoder, directory: Path, *, provenance: dict[str, Any], card:
     facts = {"version": __version__, "pooling": encoder.pooling, **provenance}
     _write(directory / "dialtools.json", facts)
     (directory / "README.md").write_text(card, encoding="utf-8")
-    for weights in directory.rglob("*.safetensors"):  # safetensors gives 0600, whatever the umask
-        weights.chmod((directory / "README.md").stat().st_mode)
 
 
 def _save_transformer(encoder: Encoder, directory: Path, modules: dict[str, str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,9 @@ from pathlib import Path
 from dialtools.errors import OutputError
 from dialtools.streams.full import naming
 from dialtools.streams.scraps import clear_scraps, remove_folder
+
+PRIVATE = 0o600
+"""The mode of what safetensors writes, whatever the umask."""
 
 
 def refuse_existing(path: str | Path, *, overwrite: bool) -> None:
@@ -77,8 +81,9 @@ def atomic_file(path: str | Path, *, overwrite: bool) -> Generator[Path]:
     temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")
     try:
         with naming(final):
+            mode = _usual_mode(temporary)
             yield temporary
-            sync(temporary)
+            _settle(temporary, mode)
         if witness:
             witness(temporary)
         temporary.replace(final)
@@ -107,10 +112,11 @@ def atomic_directory(path: str | Path, *, overwrite: bool) -> Generator[Path]:
     temporary.mkdir()
     try:
         with naming(final):
+            mode = _usual_mode(temporary / ".mode")
             yield temporary
             for file in temporary.rglob("*"):
                 if file.is_file():
-                    sync(file)
+                    _settle(file, mode)
         if final.exists():
             final.replace(old)
         temporary.replace(final)
@@ -129,6 +135,22 @@ def link_or_copy(source: str, target: str) -> None:
         os.link(source, target)
     except OSError:
         shutil.copy2(source, target)
+
+
+def _usual_mode(path: Path) -> int:
+    """Return the mode that a new file of this name gets."""
+    path.touch()
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    finally:
+        path.unlink()
+
+
+def _settle(path: Path, mode: int) -> None:
+    """Flush a file to the disk, and let others read it that may read new files."""
+    if stat.S_IMODE(path.stat().st_mode) == PRIVATE:
+        path.chmod(mode)
+    sync(path)
 
 
 def sync(path: Path) -> None:

@@ -11,8 +11,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from safetensors.numpy import save_file
 
 from dialtools.errors import OutputError
 from dialtools.streams.atomic import atomic_directory, atomic_file
@@ -191,3 +193,18 @@ def test_a_parquet_writer_that_is_broken_off_writes_and_says_nothing_more(tmp_pa
         raise KeyboardInterrupt
     gc.collect()
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600)])
+def test_who_may_read_new_files_may_read_weights(tmp_path: Path, umask: int, mode: int):
+    before = os.umask(umask)
+    try:
+        with atomic_directory(tmp_path / "model", overwrite=False) as folder:
+            save_file({"a": np.zeros(1)}, folder / "model.safetensors")
+        with atomic_file(tmp_path / "a.safetensors", overwrite=False) as file:
+            save_file({"a": np.zeros(1)}, file)
+    finally:
+        os.umask(before)
+    for weights in tmp_path.rglob("*.safetensors"):
+        assert weights.stat().st_mode & 0o777 == mode
+    assert [path.name for path in (tmp_path / "model").iterdir()] == ["model.safetensors"]
