@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[1]
 HEAVY = (
     "torch",
     "ray",
@@ -25,3 +29,19 @@ def test_a_command_loads_nothing_heavy_before_it_works(command: str):
     code = f"import sys, dialtools.cli.{command}; print([m for m in {HEAVY!r} if m in sys.modules])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "[]"
+
+
+def test_pyarrow_does_not_bring_pandas_along_and_others_may_import_it(tmp_path: Path):
+    (tmp_path / "pandas.py").write_text("print('imported')\n")
+    talk = {"turns": [{"text": "a", "speaker": "user"}, {"text": "b", "speaker": "system"}]}
+    (tmp_path / "talks.jsonl").write_text(json.dumps(talk))
+    line = "from dialtools.cli.pairs import main; main()"
+    run = [sys.executable, "-c", line, "-q", "--to", "arrow", "-o", "made.arrow", "talks.jsonl"]
+    paths = os.pathsep.join([str(tmp_path), str(ROOT)])
+    environment = {**os.environ, "PYTHONPATH": paths}
+    done = subprocess.run(run, env=environment, cwd=tmp_path, capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"", b"")
+    line = "from dialtools.cli._pandas import leave_out; leave_out(); import pandas"
+    run = [sys.executable, "-c", line]
+    done = subprocess.run(run, env=environment, cwd=tmp_path, capture_output=True, check=True)
+    assert done.stdout == b"imported\n"
