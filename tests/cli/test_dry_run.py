@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
 from all_commands import COMMANDS
 
 from dialtools.errors import OutputError
+from dialtools.streams import bounds
 
 LINES = """
     dial-freq v.jsonl -o counts.jsonl
@@ -21,6 +23,13 @@ LINES = """
     dialtools neighbors v.jsonl -o near.jsonl
     dialtools search v.jsonl 'where is it'
 """
+
+
+@pytest.fixture(autouse=True)
+def as_it_was(monkeypatch: pytest.MonkeyPatch):
+    """What a command sets for its process goes with the test."""
+    monkeypatch.setattr(bounds, "_chosen", {})
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
 
 
 @pytest.mark.parametrize("line", filter(None, map(str.strip, LINES.splitlines())))

@@ -42,7 +42,7 @@ N, D = 9, 6
 class Learner(SimpleNamespace):
     """What a loss asks of its objective, without an encoder."""
 
-    _windows, _excluded = Contrast._windows, Contrast._excluded
+    _windows, _excluded, _mean = Contrast._windows, Contrast._excluded, Contrast._mean
 
 
 def objective(window: list[int], weight: np.ndarray, head: heads.PerWindow) -> SimpleNamespace:
@@ -50,11 +50,11 @@ def objective(window: list[int], weight: np.ndarray, head: heads.PerWindow) -> S
     options = SimpleNamespace(
         mask_false_negatives=False, temperature=0.05, batches="mixed", guide_floor=1.0, hold=0.0
     )
-    setting = SimpleNamespace(
-        options=options, store=SimpleNamespace(window=np.array(window, np.int64))
-    )
+    store = SimpleNamespace(window=np.array(window, np.int64), similar=np.ones(N, np.uint8))
+    setting = SimpleNamespace(options=options, store=store)
     return Learner(
         start=None,
+        classifier=None,
         head=head,
         setting=setting,
         weights=weight,
