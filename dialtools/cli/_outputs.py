@@ -11,7 +11,7 @@ from dialtools.errors import ConfigError
 from dialtools.options import Spec
 from dialtools.shown import LONGEST, listed
 
-NO_FILES = {"DIR", "FILE|NAME", "KIND|FILE", "MODEL", "SUITE", "TEXT"}
+NO_FILES = {"DIR", "FILE|NAME", "KIND|FILE", "MODEL", "SCORES", "SUITE", "TEXT"}
 """Metavars of what may be a name, or a text, and no path."""
 QUARANTINE = "quarantine="
 PUT_ASIDE = b'{"file":'

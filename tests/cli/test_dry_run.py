@@ -62,3 +62,13 @@ def test_a_plan_says_what_is_replaced_and_refuses_what_a_run_would_refuse(
     assert "replaces  old.jsonl (3 bytes)\n" in capsys.readouterr().out
     with pytest.raises(FileNotFoundError):
         freq.run(["--dry-run", "gone.jsonl"])
+
+
+def test_names_and_kinds_are_no_files_that_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    Path("a.jsonl").write_text("{}\n")
+    compare = ["--dry-run", "--baseline", "before", "before=a.jsonl", "after=a.jsonl"]
+    assert COMMANDS["dial-eval compare"].run(compare) == 0
+    assert "reads   before=a.jsonl, after=a.jsonl" in capsys.readouterr().out
