@@ -29,7 +29,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = pair_records(40)
     for number, row in enumerate(rows):
         template, _ = TEMPLATES[number % 2]
-        row |= {"follow": ["thanks", "bye"], "template": template}
+        row |= {"follow": ["thanks", "bye"], "template": template, "similar": int(number % 5 > 0)}
     path = tmp_path_factory.mktemp("samples") / "pairs.jsonl"
     path.write_bytes(as_lines(rows))
     return path
@@ -57,6 +57,8 @@ METHODS = pytest.mark.parametrize(
         pytest.param("simcse", (), marks=MORE),
         pytest.param("siamese-m", ("--negatives", "3", "--freeze", "0"), marks=MORE),
         pytest.param("mlm", (), marks=MORE),
+        pytest.param("todbert-joint", (), marks=MORE),
+        pytest.param("pairsupcon", (), marks=MORE),
     ],
 )
 
