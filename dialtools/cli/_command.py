@@ -17,7 +17,7 @@ import click
 
 from dialtools import __version__
 from dialtools.catalog import Entry, lookup
-from dialtools.cli import _help, _pandas, _parser
+from dialtools.cli import _help, _parser
 from dialtools.cli._exit import finish
 from dialtools.cli._outputs import check_names, check_outputs
 from dialtools.cli._run import Run
@@ -79,7 +79,9 @@ class Command:
     def _run(self, options: Any, origins: dict[str, str], function: Function) -> int:
         check_names(options, self.specs)
         check_outputs(options, self.specs)
-        if not getattr(options, "on_ray", False):  # Ray has use for it
+        if not getattr(options, "on_ray", False):  # Ray has use for pandas
+            from dialtools.cli import _pandas
+
             _pandas.leave_out()
         run = Run(self.name, options, self.specs, origins)
         if run.dry and not self.plans:
