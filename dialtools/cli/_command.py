@@ -173,9 +173,9 @@ class Group:
 
     def title(self, argv: Sequence[str]) -> str:
         """Return the name that errors begin with: as far as the line names sub-commands."""
-        return (
-            self.table[argv[0]].load().title(argv[1:]) if {*argv[:1]} & {*self.table} else self.name
-        )
+        if argv and argv[0] in self.table:
+            return self.table[argv[0]].load().title(argv[1:])
+        return self.name
 
     def run(self, argv: list[str]) -> int:
         """Hand the rest of the line to the sub-command that it begins with."""

@@ -11,8 +11,8 @@ from dialtools.errors import ConfigError
 from dialtools.options import Spec
 from dialtools.shown import LONGEST, listed
 
-NO_FILES = {"DIR", "FILE|NAME", "KIND|FILE", "MODEL", "SCORES", "SUITE", "TEXT"}
-"""Metavars of what may be a name, or a text, and no path."""
+FILES = {"FILE", "FILE[,FILE...]", "INPUT", "OLD NEW", "PART"}
+"""Metavars of paths; what others name may be a word as well, of a model say."""
 QUARANTINE = "quarantine="
 PUT_ASIDE = b'{"file":'
 """How a file of records that were put aside begins."""
@@ -92,7 +92,7 @@ def _files(spec: Spec, value: Any) -> Sequence[str]:
         return ()
     named = value if isinstance(value, tuple) else (value,)
     texts = [text for text in named if isinstance(text, str)]
-    if NO_FILES.isdisjoint(words):
+    if spec.metavar in FILES:
         return [_described(text) for text in texts]
     return [_described(text) if Path(text).exists() else text for text in texts]
 

@@ -52,7 +52,7 @@ def read_block(chunk: Chunk, *, but: str | None = None) -> FlatTurns | None:
     if but and _may_have(data, but):
         return None
     ends = _ends_of_objects(data)
-    if ends is None or not _parsed_alike(data, ends):
+    if ends is None or not _begins_plain(data[: ends[0]]) or not _parsed_alike(data, ends):
         return None
     try:
         read = pj.ReadOptions(use_threads=False, block_size=len(data) + 1)
@@ -74,6 +74,20 @@ def _ends_of_objects(data: bytes) -> np.ndarray | None:
         return None
     closed = (content[ends - 1] == ord("}")).all()
     return ends if closed and (content[ends[:-1] + 1] == ord("{")).all() else None
+
+
+def _begins_plain(line: bytes) -> bool:
+    """Tell whether a first line may be of the dialect: one tells others, not reading all."""
+    try:
+        turns = orjson.loads(line).get("turns")
+    except orjson.JSONDecodeError:
+        return False
+    if not isinstance(turns, list):
+        return False
+    first = turns[0] if turns else {"text": ""}
+    if not isinstance(first, dict) or not isinstance(first.get("text"), str):
+        return False
+    return "speaker" in first or not any(key in first for key in SPEAKER_KEYS)
 
 
 def _parsed_alike(data: bytes, ends: np.ndarray) -> bool:

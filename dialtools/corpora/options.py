@@ -17,6 +17,7 @@ from dialtools.values import (
     delimiter,
     either,
     encoding,
+    fraction,
     name_list,
     seconds,
     speaker_roles,
@@ -154,6 +155,20 @@ class LogOptions:
 def _known(formats: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of formats and corpora; some are names of both, a file's and a folder's."""
     return tuple(dict.fromkeys((*formats, *CORPORA)))
+
+
+@dataclass
+class TestShareOptions:
+    """Which rows of a file without splits of its own are tested."""
+
+    test_share: float | None = option(
+        None,
+        metavar="X",
+        parse=fraction,
+        group="Input",
+        help="test this share of each label's rows, drawn by --seed, and learn from the others, "
+        "whatever their split says (DSE: 0.1 of SNIPS, 0.15 of HWU64)",
+    )
 
 
 @dataclass

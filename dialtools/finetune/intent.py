@@ -21,15 +21,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dialtools.corpora.fields import label
+from dialtools.corpora.options import TestShareOptions
 from dialtools.corpora.splits import tested_of_labels
 from dialtools.corpora.turns import Record, column_of_turns, field_of
 from dialtools.errors import DataError
 from dialtools.finetune.options import FinetuneOptions
 from dialtools.finetune.rows import read_rows
 from dialtools.finetune.task import Figures, Items, Task
-from dialtools.options import option
+from dialtools.options import option, restated
 from dialtools.streams.policy import Policy
-from dialtools.values import fraction, share_below_one
+from dialtools.values import share_below_one
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,14 +49,7 @@ class IntentProtocol(FinetuneOptions):
     without: str | None = option(
         None, metavar="LABEL", group="Input", help="leave out rows of this label, e.g. oos"
     )
-    test_share: float | None = option(
-        None,
-        metavar="X",
-        parse=fraction,
-        group="Input",
-        help="test this share of each label's rows, drawn by --seed, and learn from the others, "
-        "whatever their split says (DSE: 0.1 of SNIPS, 0.15 of HWU64)",
-    )
+    test_share: float | None = restated(TestShareOptions, "test_share")
     dropout: float = option(
         0.1,
         metavar="SHARE",

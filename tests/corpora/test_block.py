@@ -8,6 +8,7 @@ import sys
 import orjson
 import pytest
 
+from dialtools.corpora import block
 from dialtools.corpora.block import BLANKS, read_block
 from dialtools.corpora.flat import FlatTurns
 from dialtools.corpora.options import LogOptions
@@ -118,3 +119,21 @@ def test_rubbish_is_read_as_the_careful_reader_reads_it_or_not_at_all():
             data[place : place + length] = piece
         read += same(bytes(data))
     assert 500 < read < 2900
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        b'{"text":"an utterance"}',
+        b'{"id":"a","messages":[]}',
+        b'{"id":"a","turns":["a","b"]}',
+        b'{"id":"a","turns":[{"role":"r","text":"a"}]}',
+        b'{"id":"a","turns":[{"speaker":"s"}]}',
+    ],
+)
+def test_other_dialects_are_told_by_their_first_record_not_by_reading_all(first, monkeypatch):
+    def read(*_, **__):
+        pytest.fail("the block was read")
+
+    monkeypatch.setattr(block.pj, "read_json", read)
+    assert read_block(Chunk("x", 1, "jsonl", first + b'\n{"id":"b","turns":[]}\n')) is None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dialtools.corpora.options import TestShareOptions
 from dialtools.errors import ConfigError
 from dialtools.eval.options.base import ThreePartOptions
-from dialtools.options import option
-from dialtools.values import fraction, int_list, number_of_runs
+from dialtools.options import option, restated
+from dialtools.values import int_list, number_of_runs
 
 
 @dataclass
@@ -15,14 +16,7 @@ class LabelledOptions(ThreePartOptions):
     """Labelled embeddings, and the few of them that a run may see."""
 
     label: str = option("label", metavar="NAME", group="Input", help="column of the labels")
-    test_share: float | None = option(
-        None,
-        metavar="X",
-        parse=fraction,
-        group="Input",
-        help="test this share of each label's rows, drawn by --seed, and learn from the others, "
-        "whatever their split says (DSE: 0.1 of SNIPS, 0.15 of HWU64)",
-    )
+    test_share: float | None = restated(TestShareOptions, "test_share")
     text: str = option(
         "text", metavar="NAME", group="Input", help="column of the texts that --test-share draws by"
     )

@@ -66,12 +66,14 @@ def evaluate(options: RetrieveOptions) -> Scored:
     if lists == "auto":
         lists = "given" if all(name in source.columns for name in LIST_COLUMNS) else "bm25"
     parts = rows_by_part(source, split=options.split, part=options.part)
-    of_part = _nearest_scores if lists == "nearest" else _list_scores
-    scores = [
-        score
-        for setting, part in parts.items()
-        for score in of_part(part, f"{setting} {lists}".strip(), options)
-    ]
+    scores: list[Score] = []
+    for name, part in parts.items():
+        setting = f"{name} {lists}".strip()
+        if lists == "nearest":
+            scores += _nearest_scores(part, setting, options)
+        else:
+            found = given_lists(part) if lists == "given" else bm25_lists(part, options)
+            scores += _list_scores(part, found, setting, options)
     return Scored(scores, source.metadata)
 
 
@@ -87,8 +89,9 @@ def _facts(
     }
 
 
-def _list_scores(part: Embeddings, setting: str, options: RetrieveOptions) -> list[Score]:
-    lists = given_lists(part) if setting.endswith("given") else bm25_lists(part, options)
+def _list_scores(
+    part: Embeddings, lists: Lists, setting: str, options: RetrieveOptions
+) -> list[Score]:
     if not len(lists.queries):
         raise DataError(
             f"no query has both positives and negatives among its {len(part)} rows",

@@ -76,7 +76,7 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "negatives": _are_turns,
     "speakers": lambda column: _is_list_of_texts(column.type),
     "weight": _are_weights,
-    "similar": lambda column: _are_flags(column),
+    "similar": _are_flags,
     "kind": lambda column: _is_text_or_coded(column.type),
     "dialogue_id": lambda column: pa.types.is_string(column.type),
     "turn": _are_places,

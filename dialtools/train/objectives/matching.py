@@ -36,13 +36,7 @@ class Matching(Objective[MatchingOptions]):
 
     def __init__(self, setting: Setting[MatchingOptions]) -> None:
         super().__init__(setting)
-        self.negatives = Negatives(
-            setting.store,
-            setting.pairs,
-            count=setting.options.negatives,
-            seed=setting.seed,
-            drawn_from=setting.options.negatives_from,
-        )
+        self.negatives = Negatives.of(setting)
         self.weigh: nn.Module | None = None
         if setting.options.aggregation == "attention":
             with seeded(setting.seed):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 import numpy as np
 
@@ -10,8 +11,15 @@ from dialtools.errors import DataError
 from dialtools.train.data.collate import named_negatives
 from dialtools.train.data.store import Store
 from dialtools.train.draws import generator
-from dialtools.train.objectives.catalog import ANY_ROLE, OTHER_DOMAIN, SAME_ROLE
+from dialtools.train.objectives.base import Setting
+from dialtools.train.objectives.catalog import (
+    ANY_ROLE,
+    OTHER_DOMAIN,
+    SAME_ROLE,
+    CandidateOptions,
+)
 
+CandidateT = TypeVar("CandidateT", bound=CandidateOptions)
 TRIES = 50  # rounds of drawing before giving up: a pool of few distinct responses repeats itself
 STREAM = 1 << 40  # of the random numbers of a step; epochs' orders use streams below
 
@@ -43,6 +51,18 @@ class Negatives:
             )
         role = np.asarray(store.response_role)[pairs] * (drawn_from != ANY_ROLE)
         self.pools = {int(r): pairs[role == r] for r in np.unique(role)}
+
+    @classmethod
+    def of(cls, setting: Setting[CandidateT]) -> Negatives:
+        """Return the negatives that the options of an objective ask for."""
+        options = setting.options
+        return cls(
+            setting.store,
+            setting.pairs,
+            count=options.negatives,
+            seed=setting.seed,
+            drawn_from=options.negatives_from,
+        )
 
     @property
     def of_batch(self) -> bool:

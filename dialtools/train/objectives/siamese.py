@@ -21,13 +21,7 @@ class Siamese(Objective[SiameseOptions]):
     def __init__(self, setting: Setting[SiameseOptions]) -> None:
         super().__init__(setting)
         d = setting.encoder.dimension
-        self.negatives = Negatives(
-            setting.store,
-            setting.pairs,
-            count=setting.options.negatives,
-            seed=setting.seed,
-            drawn_from=setting.options.negatives_from,
-        )
+        self.negatives = Negatives.of(setting)
         with seeded(setting.seed):
             self.score = nn.Sequential(
                 nn.Linear(3 * d, d), nn.ReLU(), nn.Linear(d, 1), nn.Flatten(-2)
