@@ -10,10 +10,8 @@ start=$2 steps=${STEPS:-150} seeds=${SEEDS:-0 1 2}
 if [[ $start == static ]]; then
   budget=(--encoder static --max-steps "$steps") precision=float32
 else
-  precision=bfloat16
   budget=(--model "$start" --precision "$precision" --max-steps "$steps")
 fi
-PRECISION=$precision
 enter "$1"
 source "$bench/tasks.sh"
 

@@ -25,7 +25,7 @@ vectors() {
   local to=$1
   shift
   for set in clinc150 banking77 sick; do
-    dial-embed -q --max-length 64 --precision bfloat16 --overwrite "$@" "$set.jsonl" -o "$to/$set.parquet"
+    dial-embed -q --max-length 64 --precision "$precision" --overwrite "$@" "$set.jsonl" -o "$to/$set.parquet"
   done
 }
 
@@ -33,7 +33,7 @@ vectors() {
 score() { scored "scores-$1" suite.toml "${@:2}"; }
 
 # train NAME FLAGS...
-train() { trained "$1" --precision bfloat16 "${@:2}"; }
+train() { trained "$1" --precision "$precision" "${@:2}"; }
 
 # once NAME SEED FLAGS...: train from the adapted model and score
 once() {

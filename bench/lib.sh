@@ -4,6 +4,8 @@
 bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck disable=SC2034 # for those who source this
 corpora=("${DATA-}"/corpus/{sgd,multiwoz}.jsonl.gz)
+# shellcheck disable=SC2034
+precision=${PRECISION:-bfloat16} # float32 on a processor that has no bfloat16
 
 # enter DIR: make a folder and go there
 enter() {

@@ -19,7 +19,7 @@ into augmented.jsonl augmented
 
 # train NAME FLAGS...: train from the start with the seed at hand, and embed
 train() {
-  trained "$1" --model "$start" --precision bfloat16 --max-steps "$steps" --seed "$seed" "${@:2}"
+  trained "$1" --model "$start" --precision "$precision" --max-steps "$steps" --seed "$seed" "${@:2}"
   embed "$1" "$1"
 }
 

@@ -26,7 +26,7 @@ both() {
 # score NAME MODEL
 score() {
   [[ -s $1.jsonl ]] && return
-  dial-embed -q --model "$2" --precision bfloat16 --max-length 32 --overwrite \
+  dial-embed -q --model "$2" --precision "$precision" --max-length 32 --overwrite \
     --templates templates-5.jsonl --keep label,split texts.jsonl -o "$1.parquet"
   into "$1.jsonl" both "$1"
   rm "$1.parquet"
@@ -35,7 +35,7 @@ score() {
 # run NAME FLAGS... FILE: train from the start and score, with the seed at hand
 run() {
   local name=$1-$seed
-  trained "$name" --method tadse --model "$start" --lr 2e-5 --precision bfloat16 --max-steps "$steps" \
+  trained "$name" --method tadse --model "$start" --lr 2e-5 --precision "$precision" --max-steps "$steps" \
     --cache store --seed "$seed" "${@:2}"
   score "scores-$name" "$name"
 }

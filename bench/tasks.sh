@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Texts of all tasks, and scores of a model on all of them; to be sourced after lib.sh, in the folder of the
 # experiment. SETS names those to score on, of all.
-: "${corpora:?lib.sh is to be sourced first}"
+: "${corpora:?lib.sh is to be sourced first}" "${precision:?}"
 
 sets=${SETS:-clinc150 banking77 snips sick snli dstc2 citod ubuntu select-1 select-3}
 
@@ -31,7 +31,7 @@ vectors_of() {
     select-*) flags=(--max-length 128 --keep response -n 3000 "data/$1.test.arrow") ;;
     *) flags=(--max-length 64 "data/$1.jsonl") ;;
   esac
-  dial-embed -q --overwrite --model "$2" --precision "${PRECISION:-bfloat16}" "${flags[@]}" -o "$3/$1.parquet"
+  dial-embed -q --overwrite --model "$2" --precision "$precision" "${flags[@]}" -o "$3/$1.parquet"
 }
 
 # embed NAME MODEL: its vectors of everything

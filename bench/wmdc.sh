@@ -26,7 +26,7 @@ consistent='options = { label = ["qi", "hi"], test-split = "dev", hold-out = 0.1
 # vectors DIR MODEL
 vectors() {
   local to=$1 model=$2
-  embed() { dial-embed -q --model "$model" --precision bfloat16 --overwrite --max-length 128 "$@"; }
+  embed() { dial-embed -q --model "$model" --precision "$precision" --overwrite --max-length 128 "$@"; }
   embed --field history dstc2.jsonl -o "$to/dstc2.parquet"
   embed --field history+response "$DATA/eval/citod.jsonl.gz" -o "$to/ic-tod.parquet"
   embed -n 2000 --field history,response "$DATA/eval/ubuntu_irc.jsonl.gz" -o "$to/ubuntu.parquet"
@@ -41,7 +41,7 @@ run() {
   shift
   [[ " ${RUNS:-$name} " == *" $name "* ]] || return 0
   for seed in $seeds; do
-    trained "model-$name-$seed" --model "$start" --batch-size 128 --max-steps "$steps" --precision bfloat16 \
+    trained "model-$name-$seed" --model "$start" --batch-size 128 --max-steps "$steps" --precision "$precision" \
       --lr 3e-5 --max-length 64 --context-max-length 128 --seed "$seed" "$@" pairs.train.arrow
     scored "scores-$name-$seed" suite.toml "model-$name-$seed"
   done

@@ -56,6 +56,7 @@ def main(options: EmbedOptions, run: Run) -> None:
     start_torch(options.threads)  # before anything imports torch
     from dialtools.embed.model import load_model
     from dialtools.embed.run import Embedding, embedding_format
+    from dialtools.encoder.device import slower_precision
     from dialtools.streams.atomic import refuse_existing
     from dialtools.streams.formats import FORMATS
 
@@ -64,6 +65,8 @@ def main(options: EmbedOptions, run: Run) -> None:
     if options.output != "-" and not options.resume:
         refuse_existing(options.output, overwrite=options.overwrite)
     model = load_model(options)
+    if note := slower_precision(options):
+        run.warn(note)
     plan: dict[str, str] = {}
     with run.policy() as policy, run.progress(None, "texts") as progress:
         embedding = Embedding(options, model, policy, progress.advance)

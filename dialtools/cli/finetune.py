@@ -54,6 +54,7 @@ def evaluate(task_class: type[Task[Any]], options: Any, run: Run) -> None:
     from dialtools.cli._finetuned import scored
     from dialtools.cli._pieces import finishing, take_pieces
     from dialtools.cli._scores import report
+    from dialtools.encoder.device import slower_precision
     from dialtools.finetune.job import Runs, job_of
     from dialtools.streams.resume import claim
 
@@ -63,6 +64,8 @@ def evaluate(task_class: type[Task[Any]], options: Any, run: Run) -> None:
         with run.policy() as policy:
             task = task_class(options, policy)
         return run.tell_plan(plan(task, options, run.caution))
+    if note := slower_precision(options):
+        run.warn(note)
     job = job_of(run.name, options)
     with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
         if work.finished:

@@ -81,6 +81,7 @@ def main(options: TrainOptions, run: Run) -> None:
 
     # before torch is imported, as its environment must be set by then
     start_torch(options.threads, processes=options.nproc)
+    from dialtools.encoder.device import slower_precision
     from dialtools.streams.resume import claim
     from dialtools.train.gather import check_inputs
     from dialtools.train.join import follows, together
@@ -90,6 +91,8 @@ def main(options: TrainOptions, run: Run) -> None:
     if follows():
         return _follow(options)
     check_inputs(options)
+    if note := slower_precision(options):
+        run.warn(note)
     if options.dry_run:
         lines, run.skipped = dry_run(options, tell=run.warn, caution=run.caution)
         return run.tell_plan(lines)

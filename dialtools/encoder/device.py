@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
@@ -11,6 +12,9 @@ from dialtools.errors import ConfigError
 from dialtools.shown import first_line
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+X86 = ("x86_64", "AMD64")
+NARROW = ("DEFAULT", "AVX2")
+"""What such a processor can do, as torch calls it, if it has to emulate bfloat16."""
 
 
 def choose_device(name: str) -> torch.device:
@@ -43,6 +47,15 @@ def settled_precision(options: DeviceOptions) -> str:
     A resumed run must share it.
     """
     return choose_precision(options.precision, choose_device(options.device))
+
+
+def slower_precision(options: DeviceOptions) -> str:
+    """Return what to tell of a precision that this processor emulates; nothing of others."""
+    on_cpu = choose_device(options.device).type == "cpu"
+    narrow = platform.machine() in X86 and torch.backends.cpu.get_cpu_capability() in NARROW
+    if settled_precision(options) == "float32" or not (on_cpu and narrow):
+        return ""
+    return "this processor emulates bfloat16: --precision float32 is many times as fast"
 
 
 def autocast(device: torch.device, precision: str) -> AbstractContextManager[object]:

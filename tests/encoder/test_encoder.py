@@ -17,11 +17,13 @@ from safetensors.torch import load_file, save_file
 
 from dialtools.encoder.batches import pad, token_batches
 from dialtools.encoder.catalog import POOLINGS
+from dialtools.encoder.device import slower_precision
 from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder, positions
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.modeldir import save
+from dialtools.encoder.options import DeviceOptions
 from dialtools.encoder.pretrained import _check_numbers, check_tokenizer, quiet_transformers
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.sequences import sequences_of
@@ -591,3 +593,21 @@ def test_a_file_that_holds_no_word_vectors_is_told_by_its_line(
     (tmp_path / "words.txt").write_text(text)
     with pytest.raises(ModelError, match=says):
         WordVectors.load(str(tmp_path / "words.txt"))
+
+
+@pytest.mark.parametrize(
+    ("machine", "capability", "precision", "told"),
+    [
+        ("x86_64", "AVX2", "bfloat16", True),
+        ("x86_64", "AVX512", "bfloat16", False),
+        ("aarch64", "DEFAULT", "bfloat16", False),
+        ("x86_64", "AVX2", "auto", False),
+    ],
+)
+def test_a_precision_that_the_processor_emulates_is_told(
+    machine, capability, precision, told, monkeypatch
+):
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr("torch.backends.cpu.get_cpu_capability", lambda: capability)
+    options = DeviceOptions(device="cpu", precision=precision)
+    assert ("emulates bfloat16" in slower_precision(options)) == told
