@@ -42,7 +42,8 @@ run() {
   [[ " ${RUNS:-$name} " == *" $name "* ]] || return 0
   for seed in $seeds; do
     trained "model-$name-$seed" --model "$start" --precision "$precision" --max-steps "$steps" \
-      --batch-size 128 --lr 3e-5 --max-length 64 --context-max-length 128 --seed "$seed" "$@" pairs.train.arrow
+      --batch-size 128 --lr 3e-5 --max-length 64 --context-max-length 128 --seed "$seed" "$@" \
+      pairs.train.arrow
     scored "scores-$name-$seed" suite.toml "model-$name-$seed"
   done
 }
