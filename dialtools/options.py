@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import tomllib
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any, cast
 
 from dialtools.errors import ConfigError, nearest
@@ -27,8 +25,6 @@ from dialtools.shown import quoted
 from dialtools.values import at_least, boolean, number, whole_number
 
 Choices = Iterable[str] | Callable[[], Iterable[str]]
-
-MOST_TOML = 16 << 20
 
 PARSERS: dict[type, Callable[[str], Any]] = {bool: boolean, int: whole_number, float: number}
 """How the text of an option without a parser of its own is read; others stay as they are."""
@@ -221,25 +217,6 @@ def _parse_text(spec: Spec, text: str) -> Any:
     if spec.choices and not spec.positional and text not in spec.choices:
         raise ValueError(f"choose from {', '.join(spec.choices)}")
     return PARSERS.get(spec.type, str)(text)
-
-
-def read_toml(path: str | Path) -> dict[str, Any]:
-    """Read a TOML file; what is longer than 16 MiB, such as a device, is none.
-
-    Raises:
-        OSError: if it cannot be read.
-        ConfigError: if it is not TOML.
-    """
-    with Path(path).open("rb") as file:
-        content = file.read(MOST_TOML + 1)
-    if len(content) > MOST_TOML:
-        raise ConfigError(f"larger than {MOST_TOML >> 20} MiB, so no configuration", where=path)
-    try:
-        return tomllib.loads(content.decode().replace("\r\n", "\n"))
-    except RecursionError:
-        raise ConfigError("not TOML: nested too deep", where=path) from None
-    except ValueError as error:  # of the syntax, of bytes that are not UTF-8, of endless digits
-        raise ConfigError(f"not TOML: {error}", where=path) from None
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,19 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import click
-
-from dialtools import __version__
 from dialtools.catalog import Entry, lookup
-from dialtools.cli import _help, _parser
+from dialtools.cli import _help
 from dialtools.cli._exit import finish
 from dialtools.cli._outputs import check_names, check_outputs
 from dialtools.cli._run import Run
 from dialtools.errors import ConfigError, ExitCode
 from dialtools.options import Layer, Spec, environment, resolve, specs
 from dialtools.streams import bounds
+
+if TYPE_CHECKING:
+    import click
 
 Recipe = Callable[[dict[str, Any]], Sequence[Layer]]
 Function = Callable[[Any, Run], None]
@@ -55,7 +55,14 @@ class Command:
 
     def run(self, argv: list[str]) -> int:
         """Parse, run, and return the exit status."""
-        flags = _parser.raw_values(self.click_command(), argv, self.specs)
+        if answer := _help.answer(argv, self.name, lambda: _help.page(self)):
+            sys.stdout.write(answer)
+            return ExitCode.OK
+        from dialtools.cli._parser import raw_values
+
+        flags = raw_values(self.click_command(), argv, self.specs)
+        if flags is None:
+            return ExitCode.OK
         options, origins = self.resolve(flags)
         if getattr(options, "print_config", False):
             sys.stdout.write(_help.toml(self.specs, options, origins))
@@ -104,7 +111,7 @@ class Command:
         layers = [Layer("flag", flags), variables]
         config = flags.get("config") or variables.values.get("config")
         if config:
-            layers.append(_help.read_config(config))
+            layers.append(_configuration(config))
         if self.recipe:
             known: dict[str, Any] = {}
             for layer in reversed(layers):
@@ -114,7 +121,9 @@ class Command:
 
     def click_command(self) -> click.Command:
         """Return the parser, which also answers shell completion."""
-        return _parser.parser(self.name, self.specs, lambda: _help.page(self))
+        from dialtools.cli._parser import parser
+
+        return parser(self.name, self.specs, lambda: _help.page(self))
 
 
 def command(
@@ -179,15 +188,13 @@ class Group:
 
     def run(self, argv: list[str]) -> int:
         """Hand the rest of the line to the sub-command that it begins with."""
-        word = argv[0] if argv else ""
-        if word in ("--help", "-h", "--version"):
-            version = f"{self.name} {__version__}\n"
-            sys.stdout.write(version if word == "--version" else _help.group_page(self))
+        if answer := _help.answer(argv, self.name, lambda: _help.group_page(self)):
+            sys.stdout.write(answer)
             return ExitCode.OK
-        if not word:
+        if not (argv and argv[0]):
             known = ", ".join(self.table)
             raise ConfigError("name a task", hint=f"one of {known}; see {self.name} --help")
-        return lookup(self.table, word, kind="task").run(argv[1:])
+        return lookup(self.table, argv[0], kind="task").run(argv[1:])
 
     def commands(self) -> dict[str, Command]:
         """Return each sub-command by the words that call it, those of a group in the group too."""
@@ -202,12 +209,13 @@ class Group:
 
     def click_command(self) -> click.Command:
         """Return a parser for shell completion."""
-        group = click.Group(self.name)
+        from dialtools.cli._parser import group_parser
+
+        parsers: dict[str, click.Command] = {}
         for name, entry in self.table.items():
-            command = entry.load().click_command()
-            command.short_help = entry.summary
-            group.add_command(command, name)
-        return group
+            parsers[name] = entry.load().click_command()
+            parsers[name].short_help = entry.summary
+        return group_parser(self.name, parsers)
 
 
 def group(doc: str, table: Mapping[str, Entry]) -> Group:
@@ -215,12 +223,35 @@ def group(doc: str, table: Mapping[str, Entry]) -> Group:
     return Group(doc, table)
 
 
+def _configuration(path: str) -> Layer:
+    """Read a --config file.
+
+    Raises:
+        ConfigError: if it is missing or not TOML.
+    """
+    from dialtools.toml import read_toml
+
+    try:
+        return Layer(path, read_toml(path))
+    except OSError as error:
+        raise ConfigError(error.strerror or str(error), where=path) from None
+
+
 def _start(called: Command | Group, argv: Sequence[str] | None) -> NoReturn:
     """Answer shell completion, or run and exit."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    _parser.answer_completion(called.name, called.click_command)
+    variable = completion_variable(called.name)
+    if instruction := os.environ.get(variable):
+        from click.shell_completion import shell_complete
+
+        sys.exit(shell_complete(called.click_command(), {}, called.name, variable, instruction))
     name = called.title(arguments)
     finish(name, lambda: called.run(arguments), debug="--debug" in arguments)
+
+
+def completion_variable(name: str) -> str:
+    """Return the variable by which a shell asks a command for completions."""
+    return f"_{name.replace('-', '_').upper()}_COMPLETE"
 
 
 def _title(doc: str) -> str:

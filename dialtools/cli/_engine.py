@@ -154,7 +154,7 @@ class Parts:
         try:
             return self._do(number)
         except Exception as error:
-            told = as_dial_error(error, self.command.name)
+            told = as_dial_error(error)
             failed = {
                 "kind": type(told).__name__,
                 "message": told.message,

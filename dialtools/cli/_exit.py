@@ -12,10 +12,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
 
-import click
-
 from dialtools.cli import _signals
-from dialtools.errors import ConfigError, DialError, ExitCode, nearest
+from dialtools.errors import DialError, ExitCode
 from dialtools.shown import LONGEST, printable
 
 UNWRITABLE = (errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -46,10 +44,7 @@ def finish(name: str, body: Callable[[], int], *, debug: bool) -> NoReturn:
 def _outcome(name: str, body: Callable[[], int], *, debug: bool) -> int:
     """Return the exit status; errors are shown, what is left for stdout is written."""
     try:
-        try:
-            code = body()
-        except click.exceptions.Exit as done:
-            code = done.exit_code
+        code = body()
         sys.stdout.flush()
         return code
     except Exception as error:
@@ -58,7 +53,7 @@ def _outcome(name: str, body: Callable[[], int], *, debug: bool) -> int:
         if _is_broken_pipe(error):
             _drop_stdout()
             return ExitCode.BROKEN_PIPE
-        return _report(name, as_dial_error(error, name), debug=debug)
+        return _report(name, as_dial_error(error), debug=debug)
 
 
 def _open_standard_files() -> None:
@@ -80,12 +75,10 @@ def _opened(number: int, flags: int, mode: str) -> Any:
     return open(number, mode, closefd=False, errors="backslashreplace")
 
 
-def as_dial_error(error: Exception, name: str) -> DialError:
+def as_dial_error(error: Exception) -> DialError:
     """Return what the user is told of an error."""
     if isinstance(error, DialError):
         return error
-    if isinstance(error, click.UsageError):
-        return ConfigError(_message(error), hint=_near(error) or f"see {name} --help")
     if isinstance(error, OSError):
         # files are named where they are written (`streams.atomic.naming`); stdout has no such place
         where = error.filename or ("stdout" if error.errno in UNWRITABLE else None)
@@ -111,17 +104,6 @@ def _drop_stdout() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _message(error: click.UsageError) -> str:
-    """Return click's message in our voice, without its suggestions: ours stand in the next line."""
-    message = error.message[:1].lower() + error.message[1:]
-    return message.rstrip(".").split(" (Possible")[0].split(" Did you mean")[0]
-
-
-def _near(error: click.UsageError) -> str | None:
-    close = getattr(error, "possibilities", None)
-    return nearest(getattr(error, "option_name", ""), list(close)) if close else None
 
 
 def _is_broken_pipe(error: Exception) -> bool:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from shutil import get_terminal_size
-from textwrap import dedent, indent
+from textwrap import dedent, fill, indent, wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
-
+from dialtools import __version__
 from dialtools.errors import EXIT_CODES, ConfigError
-from dialtools.options import Layer, Spec, read_toml
+from dialtools.options import Spec
 from dialtools.shown import STEERING, printable, quoted
 
 if TYPE_CHECKING:
     from dialtools.cli._command import Command, Group
+
+ASKS_HELP = ("--help", "-h")
 
 FIRST_GROUP = "Options"
 LAST_GROUPS = ("Input", "Output", "Run")
@@ -110,47 +111,64 @@ def grouped(all_specs: Sequence[Spec]) -> dict[str, list[Spec]]:
     return {name: members for name, members in groups.items() if members}
 
 
+def answer(argv: Sequence[str], name: str, page: Callable[[], str]) -> str:
+    """Return what answers a line that begins with --help or --version, for others nothing.
+
+    Most lines that ask do, and need no parser.
+    """
+    word = argv[0] if argv else ""
+    if word == "--version":
+        return f"{name} {__version__}\n"
+    return page() if word in ASKS_HELP else ""
+
+
 def page(command: Command) -> str:
     """Return the whole help page."""
-    doc = sections(command.doc)
-    out = _formatter(doc)
-    out.write(f"\n{usage(command)}\n")
-    _write_doc(out, doc)
+    width = _width()
+    out = [*_head(sections(command.doc), usage(command), width)]
     for name, members in grouped(command.specs).items():
         rows = [(f"{flag_names(s)} {value_name(s)}".rstrip(), help_text(s)) for s in members]
-        with out.section(name):
-            out.write_dl(rows, col_max=FLAG_COLUMNS)
-    with out.section("Exit status"):
-        out.write_dl([(str(int(code)), text) for code, text in EXIT_CODES.items()])
-    out.write("\n")
-    out.write_text(f"Memory: {command.memory}")
-    return out.getvalue()
+        out += _section(name, rows, width)
+    statuses = [(str(int(code)), text) for code, text in EXIT_CODES.items()]
+    out += _section("Exit status", statuses, width)
+    out += ["", fill(f"Memory: {command.memory}", width)]
+    return "\n".join(out) + "\n"
 
 
 def group_page(group: Group) -> str:
     """Return the help page of a command with sub-commands."""
-    doc = sections(group.doc)
-    out = _formatter(doc)
-    out.write(f"\nUsage: {group.name} TASK [OPTIONS] [INPUT]...\n")
-    _write_doc(out, doc)
-    with out.section("Tasks"):
-        out.write_dl([(name, entry.summary) for name, entry in group.table.items()])
-    out.write(f"\n{group.name} TASK --help shows the options of a task.\n")
-    return out.getvalue()
+    width = _width()
+    usage_line = f"Usage: {group.name} TASK [OPTIONS] [INPUT]..."
+    out = [*_head(sections(group.doc), usage_line, width)]
+    out += _section("Tasks", [(name, entry.summary) for name, entry in group.table.items()], width)
+    out += ["", f"{group.name} TASK --help shows the options of a task."]
+    return "\n".join(out) + "\n"
 
 
-def _formatter(doc: Sections) -> click.HelpFormatter:
-    """Return the page of a command with its first line, for the width of the terminal."""
-    out = click.HelpFormatter(width=min(WIDEST, max(NARROWEST, get_terminal_size().columns)))
-    out.write_text(f"{doc.name} - {doc.summary}")
-    return out
+def _width() -> int:
+    """Return the columns of a page on this terminal."""
+    return min(WIDEST, max(NARROWEST, get_terminal_size().columns))
 
 
-def _write_doc(out: click.HelpFormatter, doc: Sections) -> None:
+def _head(doc: Sections, usage_line: str, width: int) -> Iterator[str]:
+    """Yield the lines of a page down to its first section."""
+    yield from (fill(f"{doc.name} - {doc.summary}", width), "", usage_line)
     if doc.examples:
-        out.write("\nExamples:\n" + indent("\n".join(doc.examples), "  ") + "\n")
+        yield from ("", "Examples:", indent("\n".join(doc.examples), "  "))
     if doc.rest:
-        out.write(f"\n{doc.rest}\n")
+        yield from ("", doc.rest)
+
+
+def _section(heading: str, rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
+    """Yield the lines of a section: its terms on the left, their texts beside or below them."""
+    left = min(max(len(term) for term, _ in rows), FLAG_COLUMNS) + 2
+    yield from ("", f"{heading}:")
+    for term, text in rows:
+        lines = wrap(text, width - left - 2)
+        if len(term) > left - 2:
+            lines.insert(0, "")
+        yield f"  {term:{left}}{lines[0]}".rstrip()
+        yield from (" " * (left + 2) + line for line in lines[1:])
 
 
 def usage(command: Command) -> str:
@@ -193,15 +211,3 @@ def toml_value(value: Any) -> str:
     except UnicodeEncodeError:
         raise ConfigError(f"{quoted(value)} is not UTF-8, and TOML has no other text") from None
     return STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def read_config(path: str) -> Layer:
-    """Read a --config file.
-
-    Raises:
-        ConfigError: if it is missing or not TOML.
-    """
-    try:
-        return Layer(path, read_toml(path))
-    except OSError as error:
-        raise ConfigError(error.strerror or str(error), where=path) from None

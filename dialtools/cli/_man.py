@@ -12,9 +12,8 @@ from pathlib import Path
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
 from dialtools.catalog import Entry
-from dialtools.cli._command import Command, Group
+from dialtools.cli._command import Command, Group, completion_variable
 from dialtools.cli._help import flag_names, grouped, help_text, sections, value_name
-from dialtools.cli._parser import completion_variable
 from dialtools.cli._records_page import records_page
 from dialtools.cli._roff import bold, definition, header, italic, literal, prose, roff, titled
 from dialtools.cli._surroundings import ENVIRONMENT, FILES, Note, notes_for

@@ -6,14 +6,14 @@ so that flags, variables and TOML keys are read by the same words.
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import click
 from click.shell_completion import CompletionItem
 
 from dialtools import __version__
+from dialtools.cli._help import ASKS_HELP
+from dialtools.errors import ConfigError, nearest
 from dialtools.options import Spec
 
 PATHS = ("FILE", "DIR", "INPUT")
@@ -26,28 +26,41 @@ def parser(name: str, all_specs: Sequence[Spec], page: Callable[[], str]) -> cli
     return _Parser(name, page, parameters)
 
 
+def group_parser(name: str, parsers: Mapping[str, click.Command]) -> click.Group:
+    """Return the parser of a command with sub-commands, for shell completion."""
+    return click.Group(name, dict(parsers))
+
+
 def raw_values(
     command: click.Command, argv: list[str], all_specs: Sequence[Spec]
-) -> dict[str, object]:
-    """Return the raw text of each flag that was given, by TOML key."""
-    with command.make_context(command.name, argv) as context:
-        raw = {spec.key: context.params.get(spec.name) for spec in all_specs}
+) -> dict[str, object] | None:
+    """Return the raw text of each flag that was given, by TOML key.
+
+    None is for a line that asks for help or the version, which are written.
+
+    Raises:
+        ConfigError: for a line that cannot be read.
+    """
+    try:
+        with command.make_context(command.name, argv) as context:
+            raw = {spec.key: context.params.get(spec.name) for spec in all_specs}
+    except click.exceptions.Exit:
+        return None
+    except click.UsageError as error:
+        hint = _near(error) or f"see {command.name} --help"
+        raise ConfigError(_message(error), hint=hint) from error
     return {key: value for key, value in raw.items() if value not in (None, ())}
 
 
-def answer_completion(name: str, command: Callable[[], click.Command]) -> None:
-    """Answer the shell's question for completions, if it asks one, and exit."""
-    variable = completion_variable(name)
-    instruction = os.environ.get(variable)
-    if instruction:
-        from click.shell_completion import shell_complete
-
-        sys.exit(shell_complete(command(), {}, name, variable, instruction))
+def _message(error: click.UsageError) -> str:
+    """Return click's message in our voice, without its suggestions: ours stand in the next line."""
+    message = error.message[:1].lower() + error.message[1:]
+    return message.rstrip(".").split(" (Possible")[0].split(" Did you mean")[0]
 
 
-def completion_variable(name: str) -> str:
-    """Return the variable by which a shell asks a command for completions."""
-    return f"_{name.replace('-', '_').upper()}_COMPLETE"
+def _near(error: click.UsageError) -> str | None:
+    close = getattr(error, "possibilities", None)
+    return nearest(getattr(error, "option_name", ""), list(close)) if close else None
 
 
 class _Parser(click.Command):
@@ -56,7 +69,7 @@ class _Parser(click.Command):
     def __init__(
         self, name: str, page: Callable[[], str], parameters: list[click.Parameter]
     ) -> None:
-        settings = {"help_option_names": ["--help", "-h"]}
+        settings = {"help_option_names": [*ASKS_HELP]}
         super().__init__(name, params=parameters, context_settings=settings)
         self.page = page
 

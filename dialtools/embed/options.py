@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import ClassVar
 
 from dialtools.corpora.options import AnyRecordOptions
-from dialtools.embed.rows import PER
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.options import BatchOptions, DeviceOptions, RemoteCodeOptions
 from dialtools.errors import ConfigError, nearest
@@ -16,6 +15,7 @@ from dialtools.streams.formats import EMBEDDING_FORMATS
 from dialtools.streams.options import EngineOptions, OutputOptions
 from dialtools.values import at_least, fraction, name_list, share
 
+PER = ("record", "turn", "candidate")
 KINDS = ("center", "top", "whiten", "flow")
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from dialtools.corpora.by_turn import Row, turns
 from dialtools.streams.policy import Where
 
-PER = ("record", "turn", "candidate")
-
 
 def expander(per: str) -> Callable[[Where, Row], Iterator[Row]]:
     """Return the function that makes rows of a record; it may remember what it has seen."""

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 from dialtools.errors import ConfigError, nearest
 from dialtools.eval.tasks.catalog import TASKS
-from dialtools.options import read_toml
 from dialtools.shown import quoted
+from dialtools.toml import read_toml
 
 SHIPPED = Path(__file__).parent / "suites"
 """Suites that are named without a path."""

@@ -46,7 +46,7 @@ def by_recipe(
     return field(default=default, metadata=flag.metadata)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Hyperparameters:
     """What training needs to know whatever its objective."""
 

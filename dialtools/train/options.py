@@ -138,6 +138,8 @@ def _composed() -> type:
         "TrainOptions",
         distinct.values(),
         bases=(RunOptions,),
+        eq=False,
+        repr=False,
         namespace={
             "__doc__": "What is trained, how, and where it goes.",
             "__module__": __name__,

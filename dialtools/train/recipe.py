@@ -5,7 +5,6 @@ A recipe that `extends` another says only what differs from it.
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,7 +66,13 @@ def _read_recipe(name: str, source: str) -> dict[str, Any]:
             f"{source}: unknown recipe {name!r}",
             hint=nearest(name, names()) or f"choose from {', '.join(names())}",
         )
-    return tomllib.loads((HOME / f"{name}.toml").read_text(encoding="utf-8"))
+    return _read(HOME / f"{name}.toml")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    from dialtools.toml import read_toml  # help has no use for it
+
+    return read_toml(path)
 
 
 def published(name: str) -> dict[str, Any]:
@@ -91,7 +96,7 @@ def preset(name: str, kind: str, *, model: bool) -> dict[str, Any]:
     if model and kind == TRANSFORMER:
         return {}
     recipe = published(name)
-    values = tomllib.loads(PRESETS[kind].read_text(encoding="utf-8"))
+    values = _read(PRESETS[kind])
     special: dict[str, Any] = {}
     for key in ("objective", "loss"):
         special |= values.pop(key, {}).get(recipe.get(key), {})

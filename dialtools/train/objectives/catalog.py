@@ -43,14 +43,14 @@ class ObjectiveEntry(Entry):
     dissimilar: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class TemperatureOptions:
     """Of objectives with a softmax over similarities."""
 
     temperature: float = by_recipe(metavar="X", parse=positive, help="temperature of the loss")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class HeadOptions:
     """Of objectives whose vectors go through a head."""
 
@@ -68,7 +68,7 @@ class HeadOptions:
             raise ConfigError("--keep-head: there is none", hint="--head names one")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FalseNegativeOptions:
     """Of objectives that contrast the texts of a batch with each other."""
 
@@ -77,7 +77,7 @@ class FalseNegativeOptions:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MatryoshkaOptions:
     """Of objectives whose vectors may be cut short."""
 
@@ -89,7 +89,7 @@ class MatryoshkaOptions:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SpeakerOptions:
     """Of objectives that join turns to one sequence."""
 
@@ -99,7 +99,7 @@ class SpeakerOptions:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CandidateOptions(MatryoshkaOptions):
     """Of objectives that pick a response among candidates for its context."""
 
@@ -129,7 +129,7 @@ class CandidateOptions(MatryoshkaOptions):
             )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ContrastOptions(
     HeadOptions, TemperatureOptions, FalseNegativeOptions, SpeakerOptions, MatryoshkaOptions
 ):
@@ -186,7 +186,7 @@ class ContrastOptions(
         return self.guide_floor < 1 or self.hold > 0
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MatchingOptions(CandidateOptions, TemperatureOptions):
     """Options of --objective matching."""
 
@@ -196,12 +196,12 @@ class MatchingOptions(CandidateOptions, TemperatureOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SiameseOptions(CandidateOptions):
     """Options of --objective siamese."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, MatryoshkaOptions):
     """Options of --objective template."""
 
@@ -252,7 +252,7 @@ class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, Mat
             )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MaskedWordsOptions(SpeakerOptions):
     """Options of --objective mlm."""
 
@@ -264,7 +264,7 @@ class MaskedWordsOptions(SpeakerOptions):
     mask_most: int = by_recipe(metavar="N", parse=at_least(1), help="of a text at most")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class JointOptions(ContrastOptions, MaskedWordsOptions):
     """Options of --objective joint."""
 
