@@ -8,9 +8,9 @@ set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 start=$2 steps=${STEPS:-150} seeds=${SEEDS:-0 1 2}
 if [[ $start == static ]]; then
-  budget=(--encoder static --max-steps "$steps") precision=float32
+  budget=(--encoder static --cache store --max-steps "$steps") precision=float32
 else
-  budget=(--model "$start" --precision "$precision" --max-steps "$steps")
+  budget=(--model "$start" --cache store --precision "$precision" --max-steps "$steps")
 fi
 enter "$1"
 source "$bench/tasks.sh"
