@@ -93,6 +93,7 @@ def test_what_is_cut_is_never_enumerated():
             "a taxi came",
         ),  # it did not agree: it is not English, or not ours to mend
         ("an taxi came", "taxi", "bus", "an bus came"),
+        ("Take AN uber now", "uber", "taxi", "Take A taxi now"),
         ("vitamin a week", "week", "hour", "vitamin an hour"),
         ("soda week", "week", "hour", "soda hour"),
         ("Boston is far", "Boston", "new york", "New york is far"),

@@ -216,11 +216,21 @@ def test_bad_records_are_counted_and_so_are_dialogues_that_are_not_clear(job):
         job([{"words": 1}])
 
 
+def test_a_type_without_values_in_the_book_keeps_what_stands_there(job, tmp_path: Path):
+    (tmp_path / "b.json").write_text('{"city": ["lima"]}')
+    rows = [said("an hour to rome", (0, 7, "time"), (11, 15, "city"))]
+    _, found = job(rows, book=(str(tmp_path / "b.json"),))
+    assert [r["text"] for r in found] == ["an hour to rome", "an hour to lima"]
+
+
 def test_with_a_book_nothing_is_learnt_from_the_records(job, tmp_path: Path):
     (tmp_path / "b.json").write_text('{"city": ["lima"]}')
     made, found = job([said("to rome", (3, 7, "city"))], book=(str(tmp_path / "b.json"),))
     assert made.book.values("city") == [("lima", 1)]
     assert [r["text"] for r in found] == ["to rome", "to lima"]
+
+
+PART = {"inputs": ("a",), "shard": "1/2"}
 
 
 @pytest.mark.parametrize(
@@ -231,6 +241,9 @@ def test_with_a_book_nothing_is_learnt_from_the_records(job, tmp_path: Path):
         ({"ner": "x", "language": "zh"}, "--language goes with --ner rules"),
         ({"output": "o", "report": "./o"}, "two outputs have one name"),
         ({"save_book": "o", "save_templates": "o"}, "two outputs have one name"),
+        (PART, "no part knows the values"),
+        (PART | {"fill": False, "report": "r"}, "are of all parts"),
+        (PART | {"fill": False, "limit": 0}, "--limit counts the records of all parts"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options: dict[str, Any], says: str):
@@ -243,6 +256,7 @@ def test_options_that_only_look_alike_are_taken():
         {"ner": "rules", "book": ("b",), "language": "zh"},
         {"ner": "x"},
         {"spans": "s", "language": "zh"},
+        PART | {"fill": False},
         {"output": "o", "report": "r", "save_book": "b", "save_templates": "t"},
     ):
         assert AugmentOptions(**options).most == 25
