@@ -92,9 +92,7 @@ def attempt_all(
 ) -> list[Result]:
     """Try every fault in as many processes as there are jobs."""
     with machine.copy_of_repository(folder / "seen") as copy:
-        tests = seen.tests_of(copy, paths)
-    if options.quick:
-        tests = {name: test for name, test in tests.items() if not test.commands}
+        tests = seen.tests_of(copy, paths, quick=options.quick)
     results = folder / "results"
     results.touch()
     workers = [

@@ -22,6 +22,8 @@ import machine
 import pytest
 
 KEPT = machine.ROOT / ".cache" / "mutants" / "seen.json"
+CUDA = "cuda_scripts"  # a server of CUDA devices is started anew for each fault: too slow
+COMMANDS = "scripts"  # the fixture of tests that start commands
 PATIENCE = 1800  # seconds for a file of tests without a fault
 
 
@@ -44,7 +46,8 @@ class Test:
 class Recorder:
     """A plug-in of pytest that notes what runs under each test and each of its fixtures."""
 
-    def __init__(self, copy: Path) -> None:
+    def __init__(self, copy: Path, left_out: set[str]) -> None:
+        self.left_out = left_out
         self.home = f"{copy}/"
         self.file = os.open(copy.parent / "seen", os.O_CREAT | os.O_TRUNC | os.O_RDWR | os.O_APPEND)
         self.known: set[int] = set()
@@ -75,8 +78,7 @@ class Recorder:
         self.note("in", self.stack[-1])
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        # a server of CUDA devices is started anew for each fault: too slow
-        items[:] = [i for i in items if "cuda_scripts" not in getattr(i, "fixturenames", ())]
+        items[:] = [i for i in items if self.left_out.isdisjoint(getattr(i, "fixturenames", ()))]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
@@ -105,11 +107,15 @@ class Recorder:
             self.note(report.outcome, report.nodeid)
 
 
-def record(copy: Path, path: str) -> dict[str, Test]:
-    """Run a file of tests without a fault; return its tests that pass."""
+def record(copy: Path, path: str, left_out: set[str]) -> dict[str, Test]:
+    """Run a file of tests without a fault; return its tests that pass.
+
+    Args:
+        left_out: fixtures; tests that use one are not run.
+    """
 
     def work() -> int:
-        return machine.pytest_in(copy, [path, "--tb=short"], [Recorder(copy)])
+        return machine.pytest_in(copy, [path, "--tb=short"], [Recorder(copy, left_out)])
 
     machine.in_fork(work, PATIENCE)
     tests: dict[str, Test] = {}
@@ -133,25 +139,32 @@ def record(copy: Path, path: str) -> dict[str, Test]:
                 tests[test].passed = False
         if what == "failed":
             print(f"fails without a fault, and is left out: {value}", file=sys.stderr)
-    if not tests:
+    if not tests and not left_out & {COMMANDS}:
         print(f"{path}: no tests\n{(copy.parent / 'log').read_text()[-2000:]}", file=sys.stderr)
     for name, test in tests.items():
-        test.commands = "fixture scripts" in uses[name]
+        test.commands = f"fixture {COMMANDS}" in uses[name]
         test.functions = ran[name].union(*(ran[fixture] for fixture in uses[name]))
     return {name: test for name, test in tests.items() if test.passed}
 
 
-def tests_of(copy: Path, paths: list[str]) -> dict[str, Test]:
-    """Return the tests of files and folders, recorded where that was not done yet."""
+def tests_of(copy: Path, paths: list[str], *, quick: bool = False) -> dict[str, Test]:
+    """Return the tests of files and folders, recorded where that was not done yet.
+
+    Args:
+        quick: without those that start commands.
+    """
+    left_out = {CUDA, COMMANDS} if quick else {CUDA}
     kept = json.loads(KEPT.read_text()) if KEPT.is_file() else {}
     found: dict[str, Test] = {}
     for file in sorted({file for path in paths for file in _files(path)}):
         text = file.read_bytes()
         name = str(file.relative_to(machine.ROOT))
         key = hashlib.sha256(text).hexdigest()
+        if quick and kept.get(name, {}).get("key") != key:
+            name += " quick"
         if kept.get(name, {}).get("key") != key:
             print(f"recording {name}", file=sys.stderr, flush=True)
-            tests = record(copy, name)
+            tests = record(copy, name.removesuffix(" quick"), left_out)
             rows = {n: vars(t) | {"functions": sorted(t.functions)} for n, t in tests.items()}
             kept[name] = {"key": key, "tests": rows}
             KEPT.parent.mkdir(parents=True, exist_ok=True)
@@ -159,7 +172,8 @@ def tests_of(copy: Path, paths: list[str]) -> dict[str, Test]:
             unfinished.write_text(json.dumps(kept))
             unfinished.replace(KEPT)
         for test, facts in kept[name]["tests"].items():
-            found[test] = Test(**facts | {"functions": set(facts["functions"])})
+            if not (quick and facts["commands"]):
+                found[test] = Test(**facts | {"functions": set(facts["functions"])})
     return found
 
 
