@@ -31,12 +31,12 @@ from faults import BETWEEN, Fault
 
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 ALSO = {
-    "encoder": ("train", "embed"),
+    "encoder": ("train", "embed", "hostile/test_models.py"),
     "streams": ("pairs", "freq", "augment", "embed"),
     "corpora": ("pairs",),
     "plots": ("cli",),
 }
-"""Rooms whose tests are the tests of another room too."""
+"""Rooms and files of tests that are the tests of another room too."""
 PAGES = "tests/cli/test_documents.py"
 """Man pages and completions tell names, defaults and choices of options: they notice a change."""
 SLACK, TIMES = 60, 5  # seconds, and times what its tests take without it, that a fault may take
@@ -170,10 +170,10 @@ def listed(path: Path) -> Iterator[Fault]:
 
 
 def tests_near(path: str) -> list[str]:
-    """Return the folders of tests that concern a file."""
+    """Return the folders and files of tests that concern a file."""
     room = Path(path).parts[1]
     names = (room, *ALSO.get(room, ()))
-    near = [f"tests/{name}" for name in names if (machine.ROOT / "tests" / name).is_dir()]
+    near = [f"tests/{name}" for name in names if (machine.ROOT / "tests" / name).exists()]
     return near + [PAGES] * ("option" in path) or ["tests"]
 
 
