@@ -37,8 +37,8 @@ ALSO = {
     "plots": ("cli",),
 }
 """Rooms and files of tests that are the tests of another room too."""
-PAGES = "tests/cli/test_documents.py"
-"""Man pages and completions tell names, defaults and choices of options: they notice a change."""
+PAGES, TOLD = "tests/cli/test_documents.py", re.compile("option|catalog|recipe")
+"""Man pages and completions: they tell names, defaults and choices of these files."""
 SLACK, TIMES = 60, 5  # seconds, and times what its tests take without it, that a fault may take
 
 
@@ -174,7 +174,7 @@ def tests_near(path: str) -> list[str]:
     room = Path(path).parts[1]
     names = (room, *ALSO.get(room, ()))
     near = [f"tests/{name}" for name in names if (machine.ROOT / "tests" / name).exists()]
-    return near + [PAGES] * ("option" in path) or ["tests"]
+    return near + [PAGES] * bool(TOLD.search(path)) or ["tests"]
 
 
 def _worker(
@@ -208,8 +208,8 @@ def _worker(
 def chosen(fault: Fault, tests: dict[str, seen.Test], seconds: float) -> list[str]:
     """Return the tests that run the function of a fault, quick ones first, for so many seconds.
 
-    Of a fault at module level, those that run a function of its file, or whose file imports it; of
-    one in options, those of the pages too.
+    Of a fault at module level, those that run a function of its file, or whose file imports it;
+    those of the pages too, if they tell of that file.
     """
     function = f"{fault.path}:{faults.function_of(fault.scope)}"
     near = {name for name, test in tests.items() if function in test.functions}
@@ -221,7 +221,7 @@ def chosen(fault: Fault, tests: dict[str, seen.Test], seconds: float) -> list[st
             for name, test in tests.items()
             if module in seen.text_of(name)
             or any(map(runs, test.functions))
-            or (name.startswith(PAGES) and "option" in fault.path)
+            or (name.startswith(PAGES) and TOLD.search(fault.path))
         }
     in_order = sorted(near or tests, key=lambda name: tests[name].seconds)
     left, few = seconds, []
