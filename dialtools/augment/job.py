@@ -112,7 +112,7 @@ class Augment:
             self.templates[typed] += 1
             self.single[typed] = cut.single()
             if not item.dialogue:
-                filled = json.dumps([typed, item.fields.get("label")], default=str)
+                filled = json.dumps([typed, item.fields.get("label")])
                 new = _add(self.seen, _hash(filled, person=b"template"))
         if self.options.fill and new:
             yield from self._synthetic(item)

@@ -23,7 +23,7 @@ def save_alignment(layer: nn.Module, directory: Path) -> None:
     from safetensors.torch import save_file
 
     state = layer.state_dict()
-    tensors = {name: value.detach().cpu().contiguous() for name, value in state.items()}
+    tensors = {name: value.cpu().contiguous() for name, value in state.items()}
     save_file(tensors, directory / NAME)
 
 

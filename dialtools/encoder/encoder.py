@@ -151,7 +151,7 @@ class Encoder(nn.Module):
         total = blake2b(digest_size=8)
         for name, value in sorted(self.backbone.state_dict().items()):
             total.update(name.encode())
-            total.update(value.detach().cpu().contiguous().view(torch.uint8).numpy())
+            total.update(value.cpu().contiguous().view(torch.uint8).numpy())
         return total.hexdigest()
 
     def add_tokens(self, tokens: list[str]) -> None:

@@ -32,7 +32,7 @@ def save_heads(heads: Mapping[str, nn.Module], directory: Path) -> None:
 
     rows = {name: nn.Sequential(*_layers(head)) for name, head in heads.items()}
     tensors = {
-        f"{name}.{key}": value.detach().cpu().contiguous()
+        f"{name}.{key}": value.cpu().contiguous()
         for name, row in rows.items()
         for key, value in row.state_dict().items()
     }

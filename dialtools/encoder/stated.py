@@ -4,7 +4,7 @@ modules, pooling and length, and our own training options.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,15 +52,15 @@ class Stated:
     """
 
     transformer: Path
-    static: bool = False
-    pooling: str | None = None
-    max_length: int | None = None
-    max_length_file: Path | None = None
-    dimension: int | None = None
-    normalize: bool = False
-    speaker_tokens: bool = False
-    lower_case: bool = False
-    modules: dict[str, str] = field(default_factory=dict)
+    static: bool
+    pooling: str | None
+    max_length: int | None
+    max_length_file: Path | None
+    dimension: int | None
+    normalize: bool
+    speaker_tokens: bool
+    lower_case: bool
+    modules: dict[str, str]
 
 
 def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:

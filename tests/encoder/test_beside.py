@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ from safetensors.torch import save_file
 from torch import nn
 
 from dialtools.encoder import guest, sidefile, weights
+from dialtools.encoder.alignment import alignment_layer, load_alignment, save_alignment
 from dialtools.encoder.descent import content, descends
 from dialtools.encoder.device import autocast, choose_device, choose_precision
 from dialtools.encoder.kept_head import load_head, save_heads
-from dialtools.encoder.sidefile import SideFile, read_json, stays_inside
+from dialtools.encoder.panic import as_error
+from dialtools.encoder.sidefile import SideFile, as_json, read_json, stays_inside
 from dialtools.encoder.stated import is_static, plain, read_modules, read_stated
 from dialtools.encoder.tokens import SpecialTokens
 from dialtools.encoder.weights import describe_misfit, fill, merged
@@ -84,6 +87,11 @@ def test_a_path_that_a_file_states_stays_in_its_folder(path: str, inside: int, t
     else:
         with pytest.raises(ModelError, match="path: expected a path inside the folder"):
             told.path_within("path")
+
+
+def test_a_wrong_value_is_repeated_to_its_fortieth_character():
+    assert as_json("x" * 38) == f'"{"x" * 38}"' and as_json(["é"]) == '["é"]'
+    assert as_json("x" * 39) == f'"{"x" * 39}'[:40] + "..."
 
 
 # modules, pooling, length
@@ -235,6 +243,20 @@ def test_a_head_that_is_not_told_whole_is_refused(tmp_path: Path, about: Any, sa
         load_head(tmp_path, "a")
 
 
+def test_an_alignment_layer_is_a_linear_one_and_tanh_kept_beside_the_model(tmp_path: Path):
+    layer, again, other = (alignment_layer(5, seed=seed) for seed in (1, 1, 2))
+    rows = torch.randn(4, 5)
+    assert torch.equal(layer(rows), again(rows)) and not torch.equal(layer(rows), other(rows))
+    weight, bias = layer.state_dict().values()
+    torch.testing.assert_close(layer(rows), torch.tanh(rows @ weight.T + bias))
+    assert load_alignment(tmp_path, 5) is None
+    save_alignment(layer, tmp_path)
+    kept = load_alignment(tmp_path, 5)
+    assert kept is not None and torch.equal(kept(rows), layer(rows)) and not kept.training
+    with pytest.raises(ModelError, match=r"alignment\.safetensors: not the weights of this model"):
+        load_alignment(tmp_path, 6)
+
+
 # descent
 
 
@@ -318,6 +340,27 @@ def test_a_module_takes_the_tensors_that_it_has_and_no_others():
 
 
 # the machine
+
+
+class PanicException(BaseException):
+    """What libraries in Rust raise, by name alone."""
+
+
+def test_a_panic_is_an_error_like_others_and_stderr_is_back_after_any(capfd: pytest.CaptureFixture):
+    def fails(error: BaseException) -> None:
+        with as_error():
+            os.write(2, b"thread panicked")
+            raise error
+
+    place, open_files = os.fstat(2).st_ino, sorted(Path("/proc/self/fd").iterdir())
+    for error, kind in ((PanicException("no\nmore"), ValueError), (KeyError("x"), KeyError)):
+        with pytest.raises(kind, match=r"no$|x"):
+            fails(error)
+    with as_error():
+        os.write(2, b"quiet")
+    assert os.fstat(2).st_ino == place and sorted(Path("/proc/self/fd").iterdir()) == open_files
+    os.write(2, b"loud")
+    assert capfd.readouterr().err == "loud"
 
 
 def test_a_device_is_there_or_is_refused_and_auto_takes_what_there_is(

@@ -28,7 +28,7 @@ from dialtools.encoder.pretrained import _check_numbers, check_tokenizer, quiet_
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.sequences import sequences_of
 from dialtools.encoder.sidefile import SideFile
-from dialtools.encoder.tokens import SpecialTokens, assemble, tokenise
+from dialtools.encoder.tokens import SpecialTokens, assemble, join_turns, tokenise
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, ModelError
 
@@ -364,6 +364,16 @@ def test_texts_are_lower_cased_where_a_directory_says_so_and_so_is_what_is_saved
     np.testing.assert_allclose(theirs, lowered[1:], atol=2e-6)
 
 
+@pytest.mark.parametrize(("stated", "taken"), [("eager", "eager"), ("their/code", "sdpa")])
+def test_a_configuration_chooses_among_the_attentions_of_transformers_alone(
+    small, tmp_path: Path, stated: str, taken: str
+):
+    save(small, tmp_path, provenance={}, card="")
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"attn_implementation": stated}))
+    assert load_encoder(str(tmp_path)).backbone.config._attn_implementation == taken
+
+
 def test_models_are_told_apart_by_every_weight(small):
     same, other = (fresh_encoder(small.tokenizer, hidden=64, layers=1) for _ in range(2))
     assert same.digest() == other.digest()
@@ -439,6 +449,8 @@ def test_a_fresh_encoder_is_that_of_seed_0_and_tells_texts_apart_by_their_words(
     )
     assert of_positions == pytest.approx(of_words / 10, rel=0.1)
     assert (config.num_attention_heads, config.intermediate_size) == (2, 512)
+    assert (first.shape, first.positions, first.usual_batch_tokens) == ("1 layers x 128", 512, 1024)
+    assert first.floats_a_token == 128 * 34 and (first.max_length, first.pooling) == (128, "mean")
     assert fresh_encoder(small.tokenizer, hidden=32, layers=1).backbone.config.num_attention_heads
 
 
@@ -611,3 +623,39 @@ def test_a_precision_that_the_processor_emulates_is_told(
     monkeypatch.setattr("torch.backends.cpu.get_cpu_capability", lambda: capability)
     options = DeviceOptions(device="cpu", precision=precision)
     assert ("emulates bfloat16" in slower_precision(options)) == told
+
+
+@given(st.data())
+def test_many_items_are_joined_as_each_is_alone(data: st.DataObject):
+    """Speakers may have any id, that of 0 too; -1 is no speaker."""
+    few = st.integers(0, 3)
+    word = st.integers(0, 99)
+    prefix, suffix, separator = (data.draw(st.lists(word, max_size=2)) for _ in range(3))
+    special = SpecialTokens(
+        *map(np.int32, (prefix, suffix, separator)), 0, data.draw(st.booleans())
+    )
+    items = data.draw(st.lists(st.lists(st.lists(word, max_size=4), min_size=1), max_size=4))
+    newest = [data.draw(st.booleans()) for _ in items]
+    spoken = [data.draw(st.booleans()) for _ in items]
+    roles = [
+        [data.draw(few) for _ in item] if told else [-1] * len(item)
+        for item, told in zip(items, spoken, strict=True)
+    ]
+    turns = [np.int32(turn) for item in items for turn in item]
+    sizes = np.array([len(turn) for turn in turns], np.int64)
+    room = data.draw(st.integers(1, 12))
+    joined = join_turns(
+        np.concatenate([*turns, np.zeros(0, np.int32)]),
+        np.cumsum(sizes) - sizes,
+        sizes,
+        np.array([len(item) for item in items], np.int64),
+        special,
+        max_length=room,
+        newest_N=np.array(newest, bool),
+        speakers_T=np.array([role for of_item in roles for role in of_item], np.int64),
+    )
+    alone = [
+        assemble([*map(np.int32, item)], special, max_length=room, newest=n, roles=r if t else None)
+        for item, n, r, t in zip(items, newest, roles, spoken, strict=True)
+    ]
+    assert [row.tolist() for row in joined] == [row.tolist() for row, _ in alone]
