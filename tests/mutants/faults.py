@@ -267,6 +267,8 @@ def _other_function(node: ast.Call) -> Iterator[str]:
     match node.func:
         case ast.Name(id=name) if name in OTHER_NAME:
             yield _with(node, func=ast.Name(OTHER_NAME[name]))
+        case ast.Attribute(_, "split" | "rsplit") if len(node.args) + len(node.keywords) < 2:
+            return  # without a bound they are one
         case ast.Attribute(value, name) if name in OTHER_NAME:
             yield _with(node, func=ast.Attribute(value, OTHER_NAME[name]))
 
