@@ -53,9 +53,7 @@ def save_static(encoder: StaticEncoder, folder: Path) -> None:
 
     tables = {OURS: encoder.backbone.embedding, EARLIER: encoder.backbone.earlier}
     tensors = {
-        name: table.weight.cpu().contiguous()
-        for name, table in tables.items()
-        if table is not None
+        name: table.weight.cpu().contiguous() for name, table in tables.items() if table is not None
     }
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
     encoder.tokenizer.save_pretrained(folder)
