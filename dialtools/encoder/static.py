@@ -53,7 +53,7 @@ class Table(nn.Module):
 
 
 def _embedding(vectors_VD: Tensor) -> nn.Embedding:
-    return nn.Embedding.from_pretrained(vectors_VD.float(), freeze=False)
+    return nn.Embedding.from_pretrained(vectors_VD, freeze=False)
 
 
 class StaticEncoder(Encoder):

@@ -260,6 +260,12 @@ def test_an_alignment_layer_is_a_linear_one_and_tanh_kept_beside_the_model(tmp_p
 # descent
 
 
+def fresh(seed: int, inputs: list, steps: int, **options: object) -> dict:
+    """What a run from nothing tells of itself."""
+    told = {"command": "dial-train", "options": {"seed": seed, **options}, "inputs": inputs}
+    return told | {"counts": {"steps": steps}}
+
+
 def test_a_model_descends_from_the_weights_that_it_tells_or_from_the_same_nothing(tmp_path: Path):
     def model(name: str, told: dict | None, **files: str) -> Path:
         (tmp_path / name).mkdir()
@@ -284,10 +290,6 @@ def test_a_model_descends_from_the_weights_that_it_tells_or_from_the_same_nothin
     assert descends(model("token", {"start": f"config.json:0 {weights_alone}"}), start, described)
     stranger = model("stranger", {"start": "model.safetensors:00000000"})
     assert not descends(stranger, start, described)
-
-    def fresh(seed: int, inputs: list, steps: int, **options: object) -> dict:
-        told = {"command": "dial-train", "options": {"seed": seed, **options}, "inputs": inputs}
-        return told | {"counts": {"steps": steps}}
 
     child = model("fresh child", fresh(3, [{"name": "p"}], 80))
     for i, (told, related) in enumerate(

@@ -323,6 +323,8 @@ def test_a_saved_directory_states_pooling_length_and_normalisation(
     assert pooling["pooling_mode"] == "cls" and pooling["word_embedding_dimension"] == 64
     assert [key for key, value in pooling.items() if value is True] == ["pooling_mode_cls_token"]
     assert told("dialtools.json")["options"] == {"lr": 1}
+    usage = {"similarity_fn_name": "cosine", "prompts": {}}
+    assert told("config_sentence_transformers.json") == usage
     assert (tmp_path / "README.md").read_text() == "# card\n"
     back = load_encoder(str(tmp_path))
     assert (back.pooling, back.max_length, back.normalize) == ("cls", 77, normalize)
@@ -515,13 +517,15 @@ def test_a_configuration_repeats_nothing_more_often_than_there_are_weights(
             _check_numbers(config, 512 if "513" in says else 599)
 
 
-def test_libraries_do_not_chatter():
+def test_libraries_do_not_chatter(small, tmp_path: Path):
     from transformers.utils import logging
 
-    logging.enable_progress_bar()
-    logging.set_verbosity_info()
-    quiet_transformers()
-    assert logging.get_verbosity() == logging.ERROR and not logging.is_progress_bar_enabled()
+    save(small, tmp_path, provenance={}, card="")
+    for silence in (quiet_transformers, lambda: load_encoder(str(tmp_path))):
+        logging.enable_progress_bar()
+        logging.set_verbosity_info()
+        silence()
+        assert logging.get_verbosity() == logging.ERROR and not logging.is_progress_bar_enabled()
 
 
 def test_new_tokens_are_single_and_begin_as_the_mean_of_the_others(small):
