@@ -259,7 +259,8 @@ def _swapped_arguments(node: ast.Call) -> Iterator[str]:
 
 def _forgotten_keyword(node: ast.Call) -> Iterator[str]:
     for keyword in node.keywords:
-        if keyword.arg in FORGOTTEN:
+        usual = ast.unparse(node.func).endswith("normalize") and ast.unparse(keyword) == "dim=1"
+        if keyword.arg in FORGOTTEN and not usual:
             yield _with(node, keywords=[k for k in node.keywords if k is not keyword])
 
 

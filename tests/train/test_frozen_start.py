@@ -14,7 +14,7 @@ from dialtools.train import checkpoint
 from dialtools.train.loop import Trainer
 from dialtools.train.losses.kept import kept_similarities
 from dialtools.train.objectives.contrast import Contrast
-from dialtools.train.objectives.start import held_alike
+from dialtools.train.objectives.start import FrozenStart, held_alike
 
 ROWS = [
     {"context": [context], "response": response}
@@ -114,6 +114,20 @@ def test_the_start_is_neither_trained_nor_kept_and_a_step_leaves_it_as_it_is(tmp
         before["backbone.embeddings.word_embeddings.weight"],
         learner.setting.encoder.state_dict()["backbone.embeddings.word_embeddings.weight"],
     )
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_the_start_computes_in_the_precision_of_the_run_and_keeps_its_last_rows(precision: str):
+    encoder = letters_encoder()
+    parts = [
+        (torch.tensor([[2, 7, 8, 3], [2, 9, 3, 0]]), torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]]))
+    ]
+    start = FrozenStart(encoder, precision=precision)
+    encoder.eval()
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
+        rows = torch.nn.functional.normalize(encoder(*parts[0]), dim=1)
+    assert torch.equal(start.rows(parts), rows) and start.rows(parts) is start.rows(parts)
+    assert len(start.rows([*parts, *parts])) == 4
 
 
 def test_batches_of_one_kind_are_told_apart_by_what_the_pairs_say(tmp_path: Path):

@@ -32,7 +32,7 @@ from dialtools.train.objectives.catalog import (
 )
 from dialtools.train.objectives.contrast import Contrast, Rows, false_negatives
 from dialtools.train.objectives.matching import Matching, Tokens, nearest_turns
-from dialtools.train.objectives.mlm import MaskedWords, hide, labelled, pretrained_head
+from dialtools.train.objectives.mlm import MaskedWords, guess, hide, labelled, pretrained_head
 from dialtools.train.objectives.negatives import Negatives, batch_candidates
 from dialtools.train.objectives.siamese import Siamese
 from dialtools.train.objectives.template import Templates
@@ -694,6 +694,15 @@ def test_an_objective_says_its_recipe_and_what_its_options_are_where_no_recipe_d
         "mlm": ("mlm", False),
         "joint": ("todbert-joint", False),
     }
+    flags = ("contextual", "named_negatives", "dissimilar")
+    assert {n: [f for f in flags if getattr(entry, f)] for n, entry in OBJECTIVES.items()} == {
+        "contrast": ["named_negatives", "dissimilar"],
+        "matching": ["named_negatives"],
+        "siamese": ["named_negatives"],
+        "template": [],
+        "mlm": ["contextual"],
+        "joint": ["contextual", "named_negatives", "dissimilar"],
+    }
     defaults = {
         name: {f.name: f.default for f in fields(entry.options) if f.default is not MISSING}
         for name, entry in OBJECTIVES.items()
@@ -769,6 +778,31 @@ def test_shares_of_losses_are_none_below_nothing_and_one_above_it():
         for wrong in (nothing, {only: -0.5}):
             with pytest.raises(ConfigError, match="must be 0 or more, and one above it"):
                 template_options(**wrong)
+
+
+def test_what_contradicts_itself_is_refused():
+    for options in (contrast_options, template_options):
+        with pytest.raises(ConfigError, match="--keep-head: there is none"):
+            options(keep_head=True)
+        assert options(keep_head=True, head="tanh").keep_head
+    for options in (SiameseOptions, MatchingOptions):
+        rest = {"context_turns": 1, "temperature": 0.1, "aggregation": "mean"}
+        known = {f.name for f in fields(options)}
+        given = {name: value for name, value in rest.items() if name in known}
+        with pytest.raises(ConfigError, match="--negatives all draws none"):
+            options(**given, negatives=0, negatives_from="any")
+        for negatives, drawn_from in ((1, "any"), (0, "same-role")):
+            assert options(**given, negatives=negatives, negatives_from=drawn_from)
+
+
+def test_words_are_guessed_in_float32_whatever_the_head_computes_in():
+    logits = torch.randn(5, 7, generator=torch.Generator().manual_seed(0)).bfloat16()
+    truth, figures = torch.tensor([0, 1, 2, 3, 6]), {}
+    loss = guess(logits, truth, figures)
+    exact = torch.logsumexp(logits.double(), 1) - logits.double()[torch.arange(5), truth]
+    assert loss.dtype == torch.float32
+    assert loss.item() == pytest.approx(exact.mean().item(), rel=1e-6)
+    assert figures == {"accuracy": 20.0 * int((logits.argmax(1) == truth).sum())}
 
 
 def test_a_checkpoint_lends_its_head_over_words(encoder: Encoder, tmp_path: Path):
