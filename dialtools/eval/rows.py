@@ -44,9 +44,7 @@ def read_parts(options: ThreePartOptions) -> Parts[Embeddings]:
     """
     of_files = bool(options.train and options.test)
     parts = _parts_of_files(options) if of_files else _parts_of_splits(options)
-    for name, part in zip(parts._fields, parts, strict=True):
-        if not len(part) and name != "validation":
-            raise DataError(f"holds no {name} rows", where=part.name)
+    for part in parts:
         if _dimensions(part) != _dimensions(parts.train):
             raise DataError(
                 f"vectors have {_dimensions(part)} dimensions, "

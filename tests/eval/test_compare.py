@@ -16,6 +16,8 @@ from oracles import slow_tests as slow
 from score_files import Record, Toy, write
 
 from dialtools.errors import GateError
+from dialtools.eval.compare.columns import Seed, _row
+from dialtools.eval.compare.compare import _pairing
 from dialtools.eval.compare.comparison import Comparison, Difference
 from dialtools.eval.compare.outcome import check_gate
 from dialtools.eval.suite import Row
@@ -493,3 +495,27 @@ def test_a_score_that_is_worse_by_just_what_the_gate_allows_passes(points: float
     comparison = Comparison({"old": {}, "new": {}, "best": {}}, [row], "none", worse)
     with nullcontext() if passes else pytest.raises(GateError, match=r"by 2\.00, above"):
         check_gate(comparison, points)
+
+
+@pytest.mark.parametrize(
+    ("other", "comparable", "why"),
+    [
+        ({}, True, None),
+        ({"items": {"text": "00ff", "id": "1"}}, True, None),
+        ({"items": {"text": "11"}}, False, "other test items (text differs)"),
+        ({"items": {"id": "00ff"}}, True, "nothing tells which its test items are"),
+        ({"items": {}}, True, "nothing tells which its test items are"),
+        ({"each": []}, True, "nothing is known of its items"),
+        ({"each": [1, 0]}, False, "another number of test items"),
+        ({"groups": [0, 0, 1]}, True, "its items are grouped otherwise"),
+        ({"dataset": "average", "each": []}, True, "an average of data sets"),
+    ],
+)
+def test_two_scores_are_compared_if_of_the_same_items_and_tested_if_item_by_item(
+    other: Record, comparable: bool, why: str | None
+):
+    base = record([1, 0, 1], dataset=other.get("dataset", "a"))
+    seeds = [Seed("x:1", _row(one), one) for one in (base, base | other)]
+    pairing = _pairing(seeds)
+    assert pairing.comparable is comparable
+    assert (pairing.why or "").startswith(why or "") and bool(pairing.why) is bool(why)

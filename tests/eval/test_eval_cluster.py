@@ -25,6 +25,7 @@ def labelled(count: int, *, seed: int = 0) -> tuple[list[Record], np.ndarray]:
     draw = np.random.default_rng(seed)
     kinds = draw.choice(4, count, p=[0.4, 0.3, 0.2, 0.1])
     vectors = np.eye(6)[kinds] + draw.normal(scale=SPREAD, size=(count, 6))
+    vectors *= draw.uniform(0.2, 3, (count, 1))
     rows = [
         {"id": str(i), "label": "abcd"[kind], "split": "train" if i % 2 else "test"}
         for i, kind in enumerate(kinds)

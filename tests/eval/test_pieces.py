@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from score_files import write_npy
 
 from dialtools.chance import sample_of_rows
 from dialtools.errors import ConfigError, DataError, GateError, ModelError
@@ -24,16 +25,18 @@ from dialtools.eval.options.intent import IntentOptions
 from dialtools.eval.options.oos import OosOptions
 from dialtools.eval.options.space import SpaceOptions
 from dialtools.eval.options.sts import StsOptions
-from dialtools.eval.rows import Parts, groups, hold_out, rows_by_part
+from dialtools.eval.rows import Parts, groups, hold_out, read_parts, rows_by_part
 from dialtools.eval.score import Score, check_gates, gated, of_queries, of_runs, shares
-from dialtools.eval.suite import AVERAGE, Dataset, Row, Suite
-from dialtools.eval.tasks import curve, logreg, mixed, oos, prepared, space
+from dialtools.eval.suite import AVERAGE, Dataset, Row, Suite, with_tasks
+from dialtools.eval.tasks import act, curve, logreg, mixed, oos, prepared, space
 from dialtools.eval.tasks.act import indicators
 from dialtools.eval.tasks.entail import triplets
 from dialtools.eval.tasks.infer import accuracy, classes, short_enough
 from dialtools.eval.tasks.retrieve import given_lists, similarities
 from dialtools.eval.tasks.sts import annotated, cosines, ordering
+from dialtools.metrics import f1
 from dialtools.metrics.episodes import sample
+from dialtools.metrics.resample import bootstrap_sums
 from dialtools.streams.vectors import Embeddings
 
 
@@ -181,6 +184,8 @@ def test_leakage_is_counted_letter_by_letter_and_folded_and_scored_without():
         "2 classes, 1 to 2 training rows each; 2 of 4 test rows occur in training "
         "(1 letter by letter); `unleaked` is the score without them"
     )
+    sanity.check([score], part(1, text=["yes"]), part(2, text=["yes", "yes"]), ["a"], ["a", "b"])
+    assert score.data["leakage"]["exact"] == 2
     sanity.check([score], part(2), part(2), ["a", "b"], ["a", "b"])
     assert "leakage" not in score.data and "whether test rows occur" in sanity.note_on_rows(
         score.data
@@ -564,23 +569,58 @@ def test_triplets_of_each_premise_all_of_them_or_the_first():
     assert (first.anchor.tolist(), first.rows.tolist()) == ([0], [0, 2])
 
 
+def test_parts_of_files_have_one_number_of_dimensions(tmp_path: Path):
+    few, wide = (
+        str(write_npy(tmp_path / f"{d}.npy", [{"label": "a"}] * 2, np.ones((2, d)))) for d in (3, 4)
+    )
+    parts = read_parts(IntentOptions(train=few, test=few))
+    assert [len(part) for part in parts] == [2, 0, 2]
+    with pytest.raises(DataError, match="vectors have 4 dimensions, training vectors 3"):
+        read_parts(IntentOptions(train=few, test=wide))
+
+
 def test_acts_are_ones_in_the_columns_of_their_names():
     assert indicators([["b"], [], ["a", "z"]], ["a", "b"]).tolist() == [[0, 1], [0, 0], [1, 0]]
 
 
+def test_intervals_of_f1_are_over_rows_or_over_groups_of_them():
+    draw = np.random.default_rng(0)
+    truth, guess = (draw.integers(0, 2, (30, 4)) for _ in range(2))
+    facts = {"task": "act", "dataset": "d", "setting": "s", "seed": 3}
+    for groups_N in ([], [row // 5 for row in range(30)]):
+        scores = act._f1_scores(truth, guess, {**facts, "groups": groups_N})
+        assert [s.metric for s in scores] == ["micro-f1", "macro-f1", "weighted-f1", "samples-f1"]
+        for score, average in zip(scores, f1.AVERAGES.values(), strict=False):
+            expected = bootstrap_sums(
+                f1.counts(truth, guess),
+                average,
+                seed=3,
+                groups_N=np.array(groups_N) if groups_N else None,
+            )
+            assert (score.value, score.low, score.high) == tuple(100 * x for x in expected)
+            assert each.statistic(score.metric, score.each)(np.ones((1, 30)))[0] == pytest.approx(
+                expected[0]
+            )
+
+
 def test_averages_of_a_suite_are_over_all_its_sets_of_a_task():
     sets = [
-        Dataset("act", "x", "x", ["m", "n"], published={"A": [1, 2], "B": [5, 6]}),
+        Dataset("act", "x", "x", ["p", "m", "n"], published={"A": [0, 1, 2], "B": [0, 5, 6]}),
         Dataset("act", "y", "y", ["n", "m"], published={"A": [3, 4]}),
         Dataset("sts", "z", "z", ["m"], ["s"], published={"A": [9]}),
     ]
     suite = Suite("t", sets)
     average = [Row("act", AVERAGE, "", metric) for metric in ("m", "n")]
-    rows = [Row("act", n, "", m) for n, m in ("xm", "xn", "yn", "ym")]
+    rows = [Row("act", n, "", m) for n, m in ("xp", "xm", "xn", "yn", "ym")]
     assert suite.rows() == [*rows, *average, Row("sts", "z", "s", "m")]
     published = suite.published()
     assert [published["A"][row] for row in average] == [(1 + 4) / 2, (2 + 3) / 2]
     assert not published["B"].keys() & set(average)
+    assert (
+        with_tasks(suite, ["sts"]).sets == sets[2:] and with_tasks(suite, ["act"]).sets == sets[:2]
+    )
+    with pytest.raises(ConfigError, match="has no task 'oos'"):
+        with_tasks(suite, ["sts", "oos"])
 
 
 def test_episodes_come_from_a_file_or_from_seeds_and_are_written_as_they_were(tmp_path: Path):

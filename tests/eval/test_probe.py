@@ -89,6 +89,9 @@ def test_cross_entropy_by_hand():
         -np.log([0.5, 0.5, 0.9, 0.9, 0.2, 0.8]).mean()
     )
     assert probe.cross_entropy(np.full(3, -1), p) == 0
+    sure, least = np.array([[1.0, 0.0]]), pytest.approx(-np.log(1e-7), rel=1e-6)
+    assert probe.cross_entropy(np.array([1]), sure) == least
+    assert probe.cross_entropy(np.array([[0, 1]]), sure) == least
 
 
 def test_which_dialogues_are_held_out_depends_on_the_seed_and_none_is_cut_in_two():

@@ -100,9 +100,9 @@ def _permute(
         resamples=options.resamples,
         seed=options.seed,
     )
-    for pair, p in zip(gaps, swaps, strict=True):
+    for pair, p in zip(gaps, swaps.tolist(), strict=True):
         difference = comparison.differences[pair]
-        difference.test, difference.p = "permutation", float(p)
+        difference.test, difference.p = "permutation", p
 
 
 def _statistics(seeds: Sequence[Seed]) -> list[each.Statistic]:

@@ -159,7 +159,7 @@ def lines_of(rows: Sequence[Row], metrics: Sequence[str]) -> dict[tuple[str, str
     lines: dict[tuple[str, str], list[list[float]]] = {}
     for row in rows:
         if (metric := title(row)) in metrics:
-            bounds = [row.get(name, float("nan")) for name in ("low", "high")]
+            bounds = [row.get(name, np.nan) for name in ("low", "high")]
             points = lines.setdefault((row["run"], metric), [])
             points.append([row["step"], row["value"], *bounds])
     return {line: np.asarray(points, float) for line, points in lines.items()}
