@@ -155,6 +155,17 @@ def test_a_context_whose_words_are_hidden_picks_its_response_and_tells_the_words
     assert sequences(encoder, again) == after != sequences(encoder, other)
 
 
+def test_a_hidden_word_may_be_the_first_of_the_vocabulary(encoder: Encoder, tmp_path: Path):
+    objective = Joint(setting(stored([TALKS], tmp_path, encoder), encoder, JointOptions(**JOINT)))
+    ids, mask = torch.tensor([[2, 7, 8], [2, 3, 0]]), torch.tensor([[1, 1, 1], [1, 1, 0]])
+    labels = torch.tensor([[-1, 0, 9], [-1, -1, -1]])
+    encoder.eval()
+    with torch.no_grad():
+        rows = objective.encode((ids, mask, labels))
+        tokens, pooled = encoder.both(ids, mask)
+    torch.testing.assert_close(rows, torch.cat([pooled, tokens[0, 1:]]))
+
+
 def test_gradient_caching_changes_nothing_of_both_losses(tmp_path: Path):
     found = []
     for cached in ("on", "off"):

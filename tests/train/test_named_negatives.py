@@ -16,6 +16,7 @@ from pair_corpus import SMALL, Train, as_lines, pair_records, steps, weights
 from train_parts import contrast_options, letters_encoder, sequences, setting, stored, trainer
 
 from dialtools.encoder.encoder import Encoder
+from dialtools.train import health
 from dialtools.train.losses.catalog import LOSSES
 from dialtools.train.objectives.base import Batch
 from dialtools.train.objectives.catalog import MatchingOptions, SiameseOptions
@@ -100,6 +101,7 @@ def test_a_named_text_is_no_negative_of_a_pair_that_says_it(
     figures: dict[str, float] = {}
     assert objective.loss(rows, batch, figures).item() == pytest.approx(slow.mean(), rel=1e-4)
     assert figures["named_negatives"] == 3 / 4
+    assert figures["uniformity"] == pytest.approx(health.uniformity(unit[:8]), rel=1e-5)
 
 
 def test_where_windows_have_heads_a_named_text_goes_through_that_of_its_pair(

@@ -25,6 +25,7 @@ from dialtools.train.objectives import template
 from dialtools.train.objectives.base import Batch
 from dialtools.train.objectives.catalog import (
     OBJECTIVES,
+    JointOptions,
     MaskedWordsOptions,
     MatchingOptions,
     SiameseOptions,
@@ -93,6 +94,44 @@ def test_a_batch_counts_its_tokens_with_and_without_padding(encoder: Encoder, tm
         batch = objective.collate(np.arange(2), step=0)
         assert (batch.tokens, batch.padded) == (5 + 3 + 3 + 3, padded)
         assert batch.sizes.tolist() == [5, 3, 3, 3] and batch.pairs.tolist() == [0, 1]
+
+
+def test_processes_that_share_a_batch_each_have_some_of_it(encoder: Encoder, tmp_path: Path):
+    store = stored([[pair("a b c", "d"), pair("e", "f")]], tmp_path, encoder)
+    for processes, padded in ((1, [20]), (2, [5, 6, 3]), (3, [5, 3, 3, 3]), (99, [5, 3, 3, 3])):
+        objective = Contrast(setting(store, encoder, contrast_options(), processes=processes))
+        parts = objective.collate(np.arange(2), step=0).parts
+        assert [ids.numel() for ids, _ in parts] == padded
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_what_an_objective_adds_is_drawn_from_the_seed_alone(
+    name: str, encoder: Encoder, tmp_path: Path
+):
+    rows = [pair("a", "b", similar=i % 2 == 0) for i in range(2)]
+    store = stored([rows], tmp_path, encoder)
+    options = {
+        "contrast": contrast_options(head="linear", classify=1.0),
+        "matching": MatchingOptions(
+            temperature=1.0, context_turns=1, negatives=0, aggregation="attention"
+        ),
+        "siamese": SiameseOptions(negatives=0, context_turns=1),
+        "template": template_options(head="window-linear", align=True),
+        "mlm": MaskedWordsOptions(mask_share=0.5, mask_most=9),
+        "joint": JointOptions(**vars(contrast_options(head="tanh")), mask_share=0.5, mask_most=9),
+    }[name]
+
+    def drawn(seed: int) -> list[torch.Tensor]:
+        torch.rand(1)  # what was drawn before has no say
+        before = torch.get_rng_state()
+        made = OBJECTIVES[name].load()(setting(store, encoder, options, seed=seed))
+        assert torch.equal(torch.get_rng_state(), before), "nor is anything drawn from there"
+        added = [p for key, p in made.named_parameters() if p.dim() == 2]
+        assert added
+        return added
+
+    first, again, other = drawn(0), drawn(0), drawn(1)
+    assert all(map(torch.equal, first, again)) and not any(map(torch.equal, first, other))
 
 
 # false negatives
@@ -414,13 +453,14 @@ def test_the_matching_loss_is_its_equation(
     """Of a batch, the responses of the dialogue are no negatives; of those drawn, all are."""
     store = stored([crowd()], tmp_path, encoder)
     options = MatchingOptions(
-        temperature=0.3, context_turns=2, negatives=negatives, aggregation=aggregation
+        temperature=0.3, context_turns=4, negatives=negatives, aggregation=aggregation
     )
     objective = Matching(setting(store, encoder, options))
     batch = objective.collate(np.array([0, 3, 5, 12, 20]), step=0)
     rows = torch.randn(int(batch.sizes.sum()), 64, generator=torch.Generator().manual_seed(0))
     tokens = Tokens(rows, batch)
     turns, candidates, _ = batch.extra
+    assert (turns < 0).any(), "contexts have fewer turns than could be"
 
     def said(i: int) -> np.ndarray:
         return tokens.rows[tokens.starts[i] :][: tokens.sizes[i]].double().numpy()
@@ -452,7 +492,6 @@ def test_the_attention_of_matching_is_drawn_from_the_seed(encoder: Encoder, tmp_
     )
 
     def weights(seed: int) -> list[list]:
-        torch.manual_seed(seed + 5)
         objective = Matching(setting(store, encoder, options, seed=seed))
         assert objective.weigh is not None
         return [p.tolist() for p in objective.weigh.parameters()]
@@ -538,6 +577,17 @@ def test_a_record_without_a_template_is_its_own_and_each_pass_encodes_anew(
     assert len(texts) == 3 + 3 + 2 + 2
     keys = batch.extra.keys.tolist()
     assert keys[0] == keys[2] != keys[1]
+
+
+def test_templates_have_one_head_whatever_heads_windows_have(encoder: Encoder, tmp_path: Path):
+    store = stored([[{"text": "a b", "template": "a x"}, {"text": "c"}]], tmp_path, encoder)
+    vectors = torch.randn(8, 64, generator=torch.Generator().manual_seed(0))
+    views = []
+    for head in ("linear", "window-linear"):
+        objective = Templates(setting(store, encoder, template_options(head=head)))
+        views.append(objective._views(vectors, objective.collate(np.arange(2), step=0)))
+    for one, other in zip(*views, strict=True):
+        torch.testing.assert_close(one, other)
 
 
 def test_the_alignment_layer_is_of_both_passes_of_templates_and_of_no_utterance(

@@ -21,7 +21,7 @@ class FrozenStart:
     """
 
     def __init__(self, encoder: Encoder, *, precision: str) -> None:
-        self.encoder = deepcopy(encoder).eval().requires_grad_(False)
+        self.encoder = deepcopy(encoder).eval()
         self.precision = precision
         self._parts: Sequence[Part] = ()
         self._rows = torch.empty(0)
