@@ -89,28 +89,29 @@ def record_chunks(
     policy: Policy,
     column: str | None = "text",
     chunk_bytes: int = CHUNK_BYTES,
+    prompt: bool = False,
     shard: Shard | None = None,
 ) -> Iterator[Chunk]:
     """Yield the chunks of every input: of a published corpus, of records, lines, or rows.
 
     Args:
         column: that rows of CSV and TSV must have.
+        prompt: hand on the lines that a pipe has, rather than wait for a full chunk.
         shard: the part of the inputs that is wanted.
     """
     for path, span in spans(unfolded(paths), shard):
-        yield from _record_chunks(
-            path, span, format=format, policy=policy, column=column, chunk_bytes=chunk_bytes
-        )
+        lines = partial(read_chunks, chunk_bytes=chunk_bytes, prompt=prompt)
+        yield from _record_chunks(path, span, lines, format=format, policy=policy, column=column)
 
 
 def _record_chunks(
     path: str,
     span: Span | None,
+    lines: Callable[..., Iterator[Chunk]],
     *,
     format: str | None,
     policy: Policy,
     column: str | None,
-    chunk_bytes: int,
 ) -> Iterator[Chunk]:
     kind = input_format(path, format)
     if corpus := corpus_of(path, format):
@@ -118,9 +119,7 @@ def _record_chunks(
     elif FORMATS[kind].columns:
         yield from within(span, lambda policy, _: row_chunks(path, kind, column, policy), policy)
     else:
-        yield from read_chunks(
-            [path], format=format, chunk_bytes=chunk_bytes, whole_dialogues=False, span=span
-        )
+        yield from lines([path], format=format, whole_dialogues=False, span=span)
 
 
 def _corpus(path: str, name: str) -> Callable[[Policy, Tally], Iterator[Chunk]]:
@@ -128,10 +127,14 @@ def _corpus(path: str, name: str) -> Callable[[Policy, Tally], Iterator[Chunk]]:
 
 
 def read_records(
-    paths: Sequence[str], *, format: str | None, policy: Policy
+    paths: Sequence[str], *, format: str | None, policy: Policy, prompt: bool = False
 ) -> Iterator[tuple[Where, dict[str, Any]]]:
-    """Yield each record of the inputs with its place; holds one chunk."""
-    for chunk in record_chunks(paths, format=format, policy=policy, column=None):
+    """Yield each record of the inputs with its place; holds one chunk.
+
+    Args:
+        prompt: hand on the lines that a pipe has, rather than wait for a full chunk.
+    """
+    for chunk in record_chunks(paths, format=format, policy=policy, column=None, prompt=prompt):
         for number, record in records(chunk, policy):
             yield Where(chunk.name, number), record
 

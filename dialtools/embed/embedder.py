@@ -31,6 +31,8 @@ from dialtools.streams.policy import Policy, Where
 from dialtools.streams.vectors import embedding_batch
 
 Record = tuple[Where, dict[str, Any]]
+FIRST_ROWS = 256
+"""Of a stream that somebody reads: a second's work, and enough to tell the columns by."""
 NO_COLUMN = (pa.ArrowException, OverflowError, TypeError, ValueError)
 """What pyarrow raises of values that are not of one type."""
 
@@ -74,12 +76,19 @@ class Embedder:
         if self.options.per == "turn" and not self.options.field:
             self.fields = (HISTORY,)
 
-    def shards(self, records: Iterable[Record]) -> Iterator[list[Record]]:
-        """Cut the records into shards; each record is checked, bad ones go to the policy."""
+    def shards(self, records: Iterable[Record], *, soon: bool = False) -> Iterator[list[Record]]:
+        """Cut the records into shards; each record is checked, bad ones go to the policy.
+
+        Args:
+            soon: the first shard is small, and each at most twice the one before.
+        """
         good = islice(self._checked(records), self.options.limit)
-        while shard := list(islice(good, self.options.shard_rows)):
+        most = self.options.shard_rows
+        rows = min(FIRST_ROWS, most) if soon else most
+        while shard := list(islice(good, rows)):
             self._settle_columns(shard)
             yield shard
+            rows = min(2 * rows, most)
 
     def _checked(self, records: Iterable[Record]) -> Iterator[Record]:
         for number, (where, record) in enumerate(records):

@@ -34,17 +34,21 @@ class Mine:
         self.policy = self.elsewhere if options.part else policy
         self.embedder = Embedder(model, options, self.policy, advance)
 
-    def shards(self, seen: Seen = iter) -> Iterator[list[Record]]:
+    def shards(self, seen: Seen = iter, *, soon: bool = False) -> Iterator[list[Record]]:
         """Yield the shards.
 
         Args:
             seen: is given the records as they pass.
+            soon: somebody waits for the first ones; all of a part are of full size.
         """
-        every = self.embedder.shards(seen(self._records(self.policy)))
+        soon = soon and not self.options.part
+        records = seen(self._records(self.policy, prompt=soon))
+        every = self.embedder.shards(records, soon=soon)
         yield from self._of_part(every) if self.options.part else every
 
-    def _records(self, policy: Policy) -> Iterator[Record]:
-        return read_records(self.options.inputs, format=self.options.from_, policy=policy)
+    def _records(self, policy: Policy, *, prompt: bool = False) -> Iterator[Record]:
+        inputs, kind = self.options.inputs, self.options.from_
+        return read_records(inputs, format=kind, policy=policy, prompt=prompt)
 
     def _of_part(self, every: Iterator[list[Record]]) -> Iterator[list[Record]]:
         """Yield the part's shards; the first of all fixes the columns of all."""

@@ -185,7 +185,8 @@ class EmbedOptions(
         metavar="N",
         parse=at_least(1),
         group="Engine",
-        help="rows a shard: the unit of resumption; within one each distinct text is encoded once",
+        help="rows a shard: the unit of resumption; within one each distinct text is encoded once; "
+        "1 answers a pipe line by line",
     )
 
     def __post_init__(self) -> None:

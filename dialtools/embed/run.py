@@ -102,7 +102,7 @@ class Embedding:
         self._prepare(overwrite=self.options.overwrite)
         metadata = as_metadata(provenance | self.space)
         with self._sink(metadata, overwrite=self.options.overwrite) as write:
-            for shard in self.mine.shards():
+            for shard in self.mine.shards(soon=FORMATS[self.format].lines):
                 write(self.embedder.batch(shard)[0])
             self._refuse_nothing()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -389,6 +391,29 @@ def broken_off(run: Embedding, after: int = 1) -> None:
         for count in run.shards(work):
             if count == after:
                 raise KeyboardInterrupt
+
+
+def test_who_reads_lines_gets_small_shards_first_a_file_and_a_part_whole_ones(embedding):
+    rows = ["a"] * 1000
+    run = embedding(*rows, shard_rows=400, output="-")
+    assert [len(shard) for shard in run.mine.shards(soon=True)] == [256, 400, 344]
+    assert [len(shard) for shard in run.mine.shards()] == [400, 400, 200]
+    part = embedding(*rows, shard_rows=400, output="-", shard="1/2")
+    assert {len(shard) for shard in part.mine.shards(soon=True)} == {400}
+
+
+def test_a_line_of_a_pipe_is_answered_before_the_next_one_comes(embedding, tmp_path: Path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = os.open(pipe, os.O_RDWR)
+    os.write(writer, b'{"text": "a"}\n')
+    too_late = threading.Timer(10, os.close, [writer])
+    too_late.start()
+    run = embedding(inputs=(str(pipe),), output="-", shard_rows=1)
+    [(_, record)] = next(run.mine.shards(soon=True))
+    assert record == {"text": "a"} and too_late.is_alive()
+    too_late.cancel()
+    os.close(writer)
 
 
 def test_a_run_goes_on_after_the_shards_that_are_finished(embedding, tmp_path: Path):
