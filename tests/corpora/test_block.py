@@ -10,6 +10,7 @@ import pytest
 
 from dialtools.corpora import block
 from dialtools.corpora.block import BLANKS, read_block
+from dialtools.corpora.dialogues import Dialogue
 from dialtools.corpora.flat import FlatTurns
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.read import dialogues
@@ -45,6 +46,7 @@ ODD = [
     ),
     *(b'{"id":"a","turns":[],"x":' + b"[" * n + b"]" * n + b"}" for n in (200, 300, 1200)),
     *(b'{"id":"a","turns":[],"x":[' + b"[]," * 300 + b"[]]}", b'{"id":"a","turns":[]}\r'),
+    b'{"id":"a","turns":[],"x":\n{}}\n{"id":"b","turns":[]}{"id":"c","turns":[]}',
 ]
 BYTES = [
     b'"',
@@ -99,7 +101,19 @@ def test_the_blanks_taken_off_are_those_of_python():
 def test_a_block_may_be_asked_to_lack_a_field():
     data = lines({**PLAIN[0], "response": "x"})
     assert read_block(Chunk("x", 1, "jsonl", data))
-    assert read_block(Chunk("x", 1, "jsonl", data), but="response") is None
+    for spelt in (data, data.replace(b"response", b"r\\u0065sponse")):
+        assert read_block(Chunk("x", 1, "jsonl", spelt), but="response") is None
+
+
+def test_a_key_that_is_spelt_otherwise_is_the_same_key():
+    role = b'{"turns":[{"r\\u006fle":"x","text":"a"}]}'
+    assert read_block(Chunk("x", 1, "jsonl", lines({"turns": [{"text": "a"}]}) + role)) is None
+
+
+def test_domains_are_facts_where_they_are_asked_for():
+    talks = [(1, Dialogue("a", ["x"], [None])), (2, Dialogue("b", ["y"], ["u"], domain="hotel"))]
+    assert FlatTurns.of(talks).facts == {}
+    assert FlatTurns.of(talks, domain=True).facts["domain"].to_pylist() == [None, "hotel"]
 
 
 @pytest.mark.parametrize("odd", ODD, ids=lambda odd: odd[:40].decode(errors="replace"))

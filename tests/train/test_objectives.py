@@ -545,6 +545,9 @@ def test_among_the_responses_of_a_batch_a_siamese_net_passes_over_those_of_the_d
     loss = objective.loss(vectors, batch, figures)
     torch.testing.assert_close(loss, torch.stack(total).mean())
     assert figures["accuracy"] in (0, 25, 50, 75, 100)
+    responses = torch.stack([by_text[f"[CLS] {text} [SEP]"] for text in "bdf"])
+    unit = torch.nn.functional.normalize(responses, dim=1)
+    assert figures["uniformity"] == pytest.approx(health.uniformity(unit), rel=1e-5)
 
 
 # templates
