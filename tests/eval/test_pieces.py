@@ -18,6 +18,7 @@ from dialtools.eval import each, sanity
 from dialtools.eval.episodes import Episodes
 from dialtools.eval.identity import differing, item_digests
 from dialtools.eval.labelled import Labelled, labelled_rows, without_label
+from dialtools.eval.options.act import ActOptions
 from dialtools.eval.options.curve import CurveOptions
 from dialtools.eval.options.entail import EntailOptions
 from dialtools.eval.options.infer import InferOptions
@@ -28,6 +29,7 @@ from dialtools.eval.options.sts import StsOptions
 from dialtools.eval.rows import Parts, groups, hold_out, read_parts, rows_by_part
 from dialtools.eval.score import Score, check_gates, gated, of_queries, of_runs, shares
 from dialtools.eval.suite import AVERAGE, Dataset, Row, Suite, with_tasks
+from dialtools.eval.suite_job import find_places
 from dialtools.eval.tasks import act, curve, logreg, mixed, oos, prepared, space
 from dialtools.eval.tasks.act import indicators
 from dialtools.eval.tasks.entail import triplets
@@ -583,6 +585,28 @@ def test_acts_are_ones_in_the_columns_of_their_names():
     assert indicators([["b"], [], ["a", "z"]], ["a", "b"]).tolist() == [[0, 1], [0, 0], [1, 0]]
 
 
+def test_acts_are_those_of_the_turn_or_of_the_next_of_all_or_of_one_speaker():
+    turns = {"dialogue_id": list("dddde"), "turn": [0, 1, 2, 3, 0], "speaker": list("ususs")}
+    rows = part(5, **turns, acts=[["a"], ["b"], None, ["c", "a"], []])
+    for target, speaker, chosen in (
+        ("next", None, {0: ["b"], 2: ["c", "a"]}),
+        ("next", "s", {0: ["b"], 2: ["c", "a"]}),
+        ("current", None, {0: ["a"], 1: ["b"], 3: ["c", "a"], 4: []}),
+        ("current", "s", {1: ["b"], 3: ["c", "a"], 4: []}),
+        ("current", "u", {0: ["a"]}),
+    ):
+        found = act.examples(rows, ActOptions(inputs=("x",), target=target, speaker=speaker))
+        assert found.columns["turn"] == [turns["turn"][row] for row in chosen]
+        assert found.columns[act.TARGET] == list(chosen.values())
+        np.testing.assert_array_equal(found.matrix, rows.matrix[list(chosen)])
+    with pytest.raises(DataError, match="no row has acts to predict"):
+        act.examples(rows, ActOptions(inputs=("x",), speaker="u"))
+    for wrong in ("a", ["a", 3], [3]):
+        rows.columns["acts"] = [["a"], wrong, None, None, None]
+        with pytest.raises(DataError, match="row 2: acts: expected a list of names, got"):
+            act.examples(rows, ActOptions(inputs=("x",), target="current"))
+
+
 def test_intervals_of_f1_are_over_rows_or_over_groups_of_them():
     draw = np.random.default_rng(0)
     truth, guess = (draw.integers(0, 2, (30, 4)) for _ in range(2))
@@ -601,6 +625,30 @@ def test_intervals_of_f1_are_over_rows_or_over_groups_of_them():
             assert each.statistic(score.metric, score.each)(np.ones((1, 30)))[0] == pytest.approx(
                 expected[0]
             )
+
+
+def test_the_sets_of_a_suite_are_looked_for_in_each_folder_and_numbered(tmp_path: Path):
+    suite = Suite("t", [Dataset("sts", n, n, ["m"], files={"other": "o"}) for n in ("x", "y")])
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder, stems in ((one, "xyo"), (two, "yo")):
+        folder.mkdir()
+        for stem in stems:
+            write_npy(folder / f"{stem}.npy", [{}], np.ones((1, 2)))
+    (two / "x.jsonl").write_text('{"text":"a"}\n')
+    places = find_places(suite, [str(one), str(two)])
+    assert [place.key for place in places] == [
+        f"{folder}: set {number}, sts {'xy'[number - 1]}"
+        for folder in (one, two)
+        for number in (1, 2)
+    ]
+    assert places[1].files == {stem: str(one / f"{stem}.npy") for stem in "yo"}
+    missing = [place.missing for place in places]
+    assert missing == ["", "", "x.jsonl holds records, no embeddings", ""]
+    (two / "y.npy").unlink()
+    with pytest.raises(DataError, match="no data set of t is here"):
+        find_places(suite, [str(one), str(two)])
+    with pytest.raises(DataError, match="no such folder"):
+        find_places(suite, [str(one), str(tmp_path / "four")])
 
 
 def test_averages_of_a_suite_are_over_all_its_sets_of_a_task():
