@@ -71,6 +71,13 @@ def test_a_decay_means_the_same_for_every_batch():
     assert pull(1) == pull(64) == 0.3
 
 
+def test_a_batch_of_more_than_there_are_is_all_of_them():
+    right = lambda truth, p: (p.argmax(1) == truth).mean()  # noqa: E731
+    all_of_them, more, fewer = (trained(right, batch=n, epochs=3)(VECTORS) for n in (60, 999, 10))
+    np.testing.assert_array_equal(all_of_them, more)
+    assert not np.array_equal(all_of_them, fewer)
+
+
 def test_the_layer_sees_vectors_less_the_training_mean_divided_by_one_number():
     found = trained(lambda truth, p: (p.argmax(1) == truth).mean(), epochs=30)
     assert found.mean == pytest.approx(VECTORS.mean(0))
