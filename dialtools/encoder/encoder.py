@@ -180,7 +180,8 @@ class Encoder(nn.Module):
             seed: of their embeddings, if they are new; without it each process would draw others.
         """
         added = self.tokenizer.add_special_tokens(
-            {"extra_special_tokens": list(SPEAKER_TOKENS.values())}
+            {"extra_special_tokens": list(SPEAKER_TOKENS.values())},
+            replace_extra_special_tokens=False,
         )
         if added:
             with seeded(seed):

@@ -538,6 +538,11 @@ def test_new_tokens_are_single_and_begin_as_the_mean_of_the_others(small):
     torch.testing.assert_close(weight[-2:], before.mean(0).expand(2, -1))
     ids = encoder.tokenizer("a {Day} {SLOT}", add_special_tokens=False)["input_ids"]
     assert ids[-2:] == [len(before) + 1, len(before)]
+    encoder.use_speaker_tokens()
+    encoder.add_tokens(["{Hour}"])
+    encoder.use_speaker_tokens()
+    special = ["{SLOT}", "{Day}", "[USR]", "[SYS]", "{Hour}"]
+    assert encoder.tokenizer.all_special_tokens[-5:] == special
 
 
 def test_a_directory_that_is_no_model_is_told_in_one_line(tmp_path):

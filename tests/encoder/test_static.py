@@ -52,6 +52,16 @@ def slow_averages(encoder: StaticEncoder, texts: list[str]) -> np.ndarray:
     return np.stack(rows)
 
 
+def test_a_fresh_table_is_drawn_from_the_seed_alone(tokenizer):
+    torch.rand(1)  # what was drawn before has no say
+    first, again, other = (
+        fresh_static(tokenizer, dimension=4, seed=seed).backbone.embedding.weight
+        for seed in (1, 1, 2)
+    )
+    assert torch.equal(first, again) and not torch.equal(first, other)
+    assert first.norm(dim=1).mean().item() == pytest.approx(1, rel=0.15)
+
+
 def test_a_text_is_the_average_of_its_tokens_and_nothing_is_zeros(static):
     np.testing.assert_allclose(vectors(static, TEXTS), slow_averages(static, TEXTS), atol=1e-6)
     assert not vectors(static, [""]).any()
@@ -170,6 +180,10 @@ def test_model2vecs_shared_and_weighted_vectors_are_folded(static, tmp_path: Pat
         ({"embeddings": torch.full((400, 2), torch.nan)}, "not all are finite"),
         (
             {"embeddings": torch.zeros(3, 2), "mapping": torch.full((400,), 3)},
+            "mapping: expected rows of embeddings",
+        ),
+        (
+            {"embeddings": torch.zeros(3, 2), "mapping": torch.zeros(400)},
             "mapping: expected rows of embeddings",
         ),
         (
