@@ -12,14 +12,14 @@ RUN ?= run
 STEPS ?= 2000
 
 $(RUN)/scores.jsonl: $(RUN)/heldout.parquet
-	dial-eval select --overwrite --name heldout $< -o $@
+	dial-eval select --sampling random --overwrite --name heldout $< -o $@
 
 $(RUN)/heldout.parquet: $(RUN)/heldout.arrow $(RUN)/model/modules.json
 	dial-embed --resume --model $(RUN)/model --field context,response $< -o $@
 
 # another model, BEFORE, on the same pairs: by dialogue they were held out of its training, too
 $(RUN)/before.jsonl: $(RUN)/before.parquet
-	dial-eval select --overwrite --name heldout $< -o $@
+	dial-eval select --sampling random --overwrite --name heldout $< -o $@
 
 $(RUN)/before.parquet: $(RUN)/heldout.arrow
 	dial-embed --resume --model $(BEFORE) --field context,response $< -o $@

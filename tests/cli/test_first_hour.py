@@ -1,8 +1,7 @@
-"""The page of the first hour: its commands run as printed, one after another, on a smaller log."""
+"""The page of the first hour: its commands run as printed, one by one, and say what it shows."""
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 import shutil
@@ -13,21 +12,36 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "first-hour.md").read_text()
-DIALOGUES = 300
+BEFORE_A_MODEL, SINCE = PAGE.split("## A model")
+
+
+def blocks(page: str, kind: str) -> str:
+    return "".join(re.findall(rf"^```{kind}\n(.*?)^```", page, re.DOTALL | re.MULTILINE))
+
+
+def shown(page: str, *, digits: str) -> list[re.Pattern[str]]:
+    """Return a pattern of each line of output shown: … is what was left out, blanks are alike."""
+    lines = [re.escape(line.strip()) for line in blocks(page, "text").splitlines()]
+    lines = [re.sub(r"(\\ )+", r"\\s+", line).replace("…", ".*") for line in lines]
+    return [re.compile(re.sub(r"\d", lambda digit: digits or digit[0], line)) for line in lines]
 
 
 @pytest.mark.slow
-def test_every_command_of_the_first_hour_runs_as_printed(tmp_path: Path, scripts: Path):
+def test_every_command_of_the_first_hour_runs_as_printed_and_says_what_is_shown(
+    tmp_path: Path, scripts: Path
+):
     (tmp_path / "examples").mkdir()
-    shipped = Path("examples") / "dialogues.jsonl.gz"
-    with gzip.open(ROOT / shipped) as lines:
-        (tmp_path / shipped).write_bytes(gzip.compress(b"".join(lines.readlines()[:DIALOGUES])))
-    shutil.copy(ROOT / "examples" / "intents.jsonl.gz", tmp_path / "examples")
-    script = "".join(re.findall(r"^```sh\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
+    shutil.copy(ROOT / "examples" / "log.csv.gz", tmp_path / "examples")
     env = {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
     run = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script], cwd=tmp_path, env=env, capture_output=True
+        ["bash", "-euo", "pipefail", "-c", blocks(PAGE, "sh")],
+        cwd=tmp_path,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
-    assert run.returncode == 0, run.stderr.decode()
-    gate = run.stdout.decode().splitlines()[-1]
-    assert '"baseline":"before"' in gate and '"p":' in gate, "the gate tests pair by pair"
+    assert run.returncode == 0, run.stdout
+    # what is learnt differs in its last digits from processor to processor
+    for line in shown(BEFORE_A_MODEL, digits="") + shown(SINCE, digits=r"\d"):
+        assert line.search(run.stdout), f"not said: {line.pattern}"

@@ -12,7 +12,9 @@ dial-embed --field history and as a pool by dial-embed --per candidate. A
 candidate with the text of the true response is left out, or counted against
 it; equal scores share the places they hold in expectation (--ties average).
 Queries of a block share their candidates: intervals, and the tests of
-dial-eval compare, are over blocks.
+dial-eval compare, are over blocks. Consecutive rows of a log put a query's
+own last turn among its candidates, the response of the row before, and an
+encoder of texts finds that first: --sampling random asks an easier question.
 """
 
 from __future__ import annotations
