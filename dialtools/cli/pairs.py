@@ -28,12 +28,12 @@ and contradictions of a premise.
 Exports of chats are read as they come, too: of ChatGPT, Slack, Discord,
 Telegram, WhatsApp, IRC, Zendesk, Intercom, Rasa and LangSmith. A chat is a
 dialogue; in Slack a thread, or a channel's day without its threads; in IRC a
-day. Rasa's YAML is not read: its stories name intents, and hold no texts
-(`rasa data convert nlu -f json` makes examples that --from atis reads). In
-tickets who asks is `user` and agents are `system`; in chats of people each
-speaker has a name, which --speaker-map makes a role. Joins, other notices,
-messages of bots, notes of a team and media without text are no turns, and are
-told at the end. --session-gap cuts chats at pauses.
+day. Of Rasa's YAML --from rasa-nlu reads the examples of intents, and --from
+rasa-stories the stories that have texts, with the responses of a domain in
+the same folder. In tickets who asks is `user` and agents are `system`; in
+chats of people each speaker has a name, which --speaker-map makes a role.
+Joins, other notices, messages of bots, notes of a team and media without text
+are no turns, and are told at the end. --session-gap cuts chats at pauses.
 
 A table has one turn a row: CSV and TSV always, JSONL, Parquet and Arrow when
 a flag names a column. Rows of a dialogue stand together, or --unsorted

@@ -435,6 +435,23 @@ CORPORA: dict[str, Corpus] = {
         licence=YOURS,
         source="rasa.com/docs",
     ),
+    "rasa-nlu": _corpus(
+        "rasa_nlu",
+        "Rasa's training examples, intents and entities in YAML",
+        kind=UTTERANCES,
+        marks=(("nlu.y*ml",), ("nlu/*.y*ml",)),
+        opening=r"(?=.*^nlu:\s*?\n\s*- (?:intent|synonym|regex|lookup):)",
+        licence=YOURS,
+        source="rasa.com/docs",
+    ),
+    "rasa-stories": _corpus(
+        "rasa_stories",
+        "Rasa's stories with texts: test stories, or trained end to end",
+        marks=(("test_stories.y*ml",), ("stories.y*ml",), ("*_stories.y*ml",)),
+        opening=r"(?=.*^(?:stories|rules):\s*?\n\s*- (?:story|rule):)",
+        licence=YOURS,
+        source="rasa.com/docs",
+    ),
     "langsmith": _corpus(
         "langsmith",
         "LangSmith's runs: the chat of each thread, or trace",
