@@ -193,7 +193,10 @@ def parse_value(spec: Spec, value: Any, *, source: str) -> Any:
     except ValueError as error:
         reason = str(error) or f"expected {spec.type.__name__}"
         hint = nearest(str(value), list(spec.choices)) if spec.choices else None
-        raise ConfigError(f"{source}: {quoted(value)}: {reason}", hint=hint) from None
+        given = cast("Iterable[object]", value if isinstance(value, tuple) else (value,))
+        raise ConfigError(
+            f"{source}: {', '.join(map(quoted, given))}: {reason}", hint=hint
+        ) from None
 
 
 def _parse(spec: Spec, value: Any) -> Any:

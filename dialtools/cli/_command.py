@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dialtools.catalog import Entry, lookup
@@ -91,6 +92,8 @@ class Command:
 
             _pandas.leave_out()
         run = Run(self.name, options, self.specs, origins)
+        if getattr(options, "from_", None) == "text":
+            _doubt(options.inputs, run)
         if run.dry and not self.plans:
             run.tell_plan({})
         else:
@@ -164,6 +167,15 @@ def command(
         )
 
     return wrap
+
+
+def _doubt(files: Sequence[str], run: Run) -> None:
+    """Say of each file taken for plain text which format it begins like."""
+    from dialtools.corpora.published import corpus_of
+
+    for file in files:
+        if Path(file).is_file() and (format := corpus_of(file, None)):
+            run.warn(f"{file}: begins like {format}, and every line is read as a text")
 
 
 @dataclass(frozen=True)

@@ -192,6 +192,15 @@ def test_a_bad_record_of_an_export_is_told_in_one_line(scripts, put, file, conte
     assert told in run.stderr
 
 
+def test_an_export_that_is_read_as_plain_text_is_told_before_it_is(scripts: Path, put):
+    chat = put({"chat.txt": exports.WHATSAPP["android, day first"]}) / "chat.txt"
+    for options, told in ((["--from", "text"], True), ([], False)):
+        run = subprocess.run(
+            [scripts / "dial-pairs", *options, chat], capture_output=True, text=True
+        )
+        assert run.returncode == 0 and ("begins like whatsapp" in run.stderr) is told, run.stderr
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

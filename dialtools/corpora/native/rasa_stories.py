@@ -1,6 +1,6 @@
 """Rasa's stories that have texts: test stories, and those trained end to end; a story a dialogue.
 
-`user` says a text with its entities; `bot` answers, or `action: utter_...`, of which the text is the
+`user` says a text with its entities; `bot` answers, or `action: utter_...`, whose text is the
 first in the `responses` of a domain among the files. Of a story that only names intents no turn is
 left. rasa.com/docs/rasa/stories, rasa.com/docs/rasa/testing-your-assistant.
 """
@@ -22,7 +22,7 @@ ACTIONS = "actions without text"
 
 
 def raw(files: Files) -> Iterator[Raw]:
-    """Yield stories and rules, numbered from 1 in each file; `more` is what they are, and responses.
+    """Yield stories and rules, numbered from 1 in each file; `more` is their kind, and responses.
 
     Raises:
         DataError: if a file has another layout.
