@@ -17,6 +17,7 @@ source "$bench/tasks.sh"
 
 pairs consecutive --min-words 4
 pairs split --kind random-split
+pairs turns --window 1,2,3 --min-words 4
 pairs windows --window 1,2,3
 pairs self --kind self --min-words 4
 pairs sides --window 3 --follow 3 --merge-speaker --min-turns 4
@@ -43,7 +44,7 @@ contrast() {
 for seed in $seeds; do # all with one seed before the next: a run that is stopped has a whole table
   contrast dse --method dse consecutive.train.arrow
   contrast dse-plain --method dse --loss nt-xent consecutive.train.arrow
-  contrast dse-123-1 --method dse-123-1 windows.train.arrow
+  contrast dse-123-1 --method dse-123-1 turns.train.arrow
   contrast wmdc --method wmdc windows.train.arrow
   contrast wmdc-unweighted --method wmdc --weights none windows.train.arrow
   contrast wmdc-window-1 --method wmdc --window 1 windows.train.arrow
