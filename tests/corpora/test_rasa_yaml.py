@@ -113,7 +113,7 @@ LAUGHS = "a: &a [x, x]\nb: &b [*a, *a]\nnlu: [*b, *b]\n"
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (LAUGHS, "x.yml:2: an alias (*name)"),
+        (LAUGHS, "x.yml:2: aliases (*name)"),
         ("nlu:\n- intent: [a\n", "x.yml:3: not YAML: did not find expected"),
         ("nlu:\n- intent: {a: b}\n", "x.yml: intent: expected a string, found an object"),
         ("nlu: &a\n- hello\n", "x.yml: nlu: expected an object, found a string"),

@@ -51,7 +51,7 @@ def _loaded(files: Files, name: str, content: bytes) -> Any:
             level -= isinstance(event, yaml.CollectionEndEvent)
             line = event.start_mark.line + 1
             if isinstance(event, yaml.AliasEvent):
-                raise DataError("an alias (*name) in YAML", where=files.where(name, line))
+                raise DataError("aliases (*name) are not read", where=files.where(name, line))
             if level > bounds.most("nesting"):
                 where = files.where(name, line)
                 raise bounds.beyond("nesting", "nested deeper than", where=where, of="levels")
