@@ -21,7 +21,7 @@ pairs turns --window 1,2,3 --min-words 4
 pairs windows --window 1,2,3
 pairs self --kind self --min-words 4
 pairs sides --window 3 --follow 3 --merge-speaker --min-turns 4
-augmented() { grep '"split": "train"' data/snips.jsonl | dial-augment -q --from jsonl; }
+augmented() { texts snips | grep '"split": "train"' | dial-augment -q --from jsonl; }
 into augmented.jsonl augmented
 
 # run NAME FLAGS... FILE: train with the seed at hand and embed, if NAME is among RUNS
