@@ -18,9 +18,9 @@ from dialtools.augment.templates import SLOT, template
 from dialtools.chance import stable_hash
 from dialtools.streams.full import scratch_file
 from dialtools.streams.policy import Policy
-from dialtools.streams.tally import Tally, counted
+from dialtools.streams.tally import Tally, counted, given
 
-COPY = "copies of others"
+COPY = "repeats of others"
 
 
 class Augment:
@@ -189,7 +189,7 @@ class Augment:
         templates = counted(len(self.templates), "template")
         types = counted(len(self.book.types), "entity type")
         values = counted(self.book.size, "value")
-        reasons = ", ".join(f"{n:,} {reason}" for reason, n in self.tally.dropped.most_common())
+        reasons = ", ".join(given(n, reason) for reason, n in self.tally.dropped.most_common())
         facts = [
             f"{counted(total, noun)} ({self.originals:,} + {self.synthetic:,} made{growth}) "
             f"from {templates}",

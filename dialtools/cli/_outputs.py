@@ -10,6 +10,7 @@ from typing import Any
 from dialtools.errors import ConfigError
 from dialtools.options import Spec
 from dialtools.shown import LONGEST, listed
+from dialtools.streams.tally import counted
 
 FILES = {"FILE", "FILE[,FILE...]", "INPUT", "OLD NEW", "PART"}
 """Metavars of paths; what others name may be a word as well, of a model say."""
@@ -108,8 +109,8 @@ def _described(path: str) -> str:
     if path.endswith(".parquet"):
         import pyarrow.parquet as pq
 
-        rows = f", {pq.read_metadata(path).num_rows:,} rows"
-    told = f"{size:,} bytes" if size < 100_000 else f"{size / 1e6:,.1f} MB"
+        rows = f", {counted(pq.read_metadata(path).num_rows, 'row')}"
+    told = counted(size, "byte") if size < 100_000 else f"{size / 1e6:,.1f} MB"
     return f"{path} ({told}{rows})"
 
 

@@ -39,6 +39,7 @@ from dialtools.cli._command import command
 from dialtools.cli._run import Run
 from dialtools.cluster.options import ClusterOptions
 from dialtools.shown import cut
+from dialtools.streams.tally import counted
 
 if TYPE_CHECKING:
     from dialtools.cli._grid import Grid
@@ -138,7 +139,7 @@ def _named(record: dict[str, Any]) -> list[str]:
 
 
 def _title(whole: dict[str, Any]) -> str:
-    facts = [f"{whole['size']:,} rows", f"{whole['clusters']:,} clusters"]
+    facts = [counted(whole["size"], "row"), counted(whole["clusters"], "cluster")]
     facts += [f"{name} {whole[name]:.2f}" for name in ("silhouette", "stability") if name in whole]
     return " · ".join(facts)
 

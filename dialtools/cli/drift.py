@@ -31,6 +31,7 @@ from dialtools.cli._command import command
 from dialtools.cli._run import Run
 from dialtools.cluster.options import DriftOptions
 from dialtools.shown import cut
+from dialtools.streams.tally import counted
 
 if TYPE_CHECKING:
     from dialtools.cli._grid import Grid
@@ -86,7 +87,7 @@ def drift_grid(records: Sequence[dict[str, Any]]) -> Grid:
         ]
         for record in clusters
     ]
-    facts = [f"{whole['old']:,} rows before, {whole['new']:,} after"]
+    facts = [f"{counted(whole['old'], 'row')} before, {whole['new']:,} after"]
     facts.append(f"distance {whole['distance']:.4f}, by chance {whole['chance']:.4f}")
     return Grid(
         head=["what", "cluster", "words", "a text", "before", "after", "95 % interval", "p"],

@@ -41,8 +41,7 @@ gathers them. Within it they are sorted by --order-column: by value, time or
 text. Times are ISO 8601 (UTC if no zone is given), or seconds (milliseconds,
 and so on) since 1970; in which order a spreadsheet writes day and month,
 --time-format must say. Excel's ; and tabs, its `sep=` line and UTF-16 are
-recognised; Windows' own code page needs --encoding cp1252. A row without text
-is no turn.
+recognised; Windows' own code page needs --encoding cp1252.
 
 Records stand one a line, or in a JSON array, which is read as it comes, or in
 Parquet and Arrow; a folder of such parts (of DuckDB, Spark, `datasets`) is
@@ -51,11 +50,12 @@ one table.
 A list `messages` or `conversations` with an assistant, or with a system at
 its start only, is a chat with a language model: roles as OpenAI, LangChain
 (`type`: human, ai) and ShareGPT (`from`: human, gpt) have them. The assistant
-is the speaker `system`. Instructions (system, developer), tools and messages
-without text are left out and told at the end; texts in parts are joined. A
-role that --speaker-map names (system=prompt) is a speaker like any other.
-In other dialogues an empty turn is a turn, of which no pair is made and over
-which none reaches.
+is the speaker `system`. Instructions (system, developer) and tools are left out
+and told at the end; texts in parts are joined. A role that --speaker-map names
+(system=prompt) is a speaker like any other.
+
+A turn without text is no turn, wherever it comes from: those before and after
+it follow each other, and the last line tells how many there were.
 
 Words, for --min-words, are what stands between blanks; where a script has
 none (Chinese, Japanese, Thai, ...), characters.

@@ -21,6 +21,7 @@ from typing import Any
 from dialtools.cli._command import command
 from dialtools.cli._run import Run
 from dialtools.near.search_options import SearchOptions
+from dialtools.streams.tally import counted
 
 
 @command(
@@ -50,7 +51,7 @@ def main(options: SearchOptions, run: Run) -> None:
         overwrite=False,
         run=run,
     )
-    run.close(f"{len(records):,} of {len(rows):,} rows")
+    run.close(f"{len(records):,} of {counted(len(rows), 'row')}")
 
 
 def _grid(records: list[dict[str, Any]]) -> Any:

@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 
 def turns(where: Where, record: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield a row for each turn of a dialogue: its own fields, and the `history` that ends with it.
+    """Yield a row for each turn with a text: its own fields, and the `history` that ends with it.
 
     Raises:
         BadRecord: if the record is no dialogue.
@@ -30,10 +30,12 @@ def turns(where: Where, record: Mapping[str, Any]) -> Iterator[Row]:
     last_turn = (RESPONSE, "speaker") if key == HISTORY else ()
     shared = {k: v for k, v in record.items() if k not in (key, "id", "dialogue_id", *last_turn)}
     shared["dialogue_id"] = talk.id if talk.id is not None else str(where)
+    said = [turn for turn, text in zip(listed, talk.texts, strict=True) if text]
+    talk = talk.spoken()
     history = [
         {"speaker": who, "text": text} for who, text in zip(talk.speakers, talk.texts, strict=True)
     ]
-    for i, turn in enumerate(listed):
+    for i, turn in enumerate(said):
         fields = turn if isinstance(turn, dict) else {}
         facts = {k: v for k, v in fields.items() if k not in (*TEXT_KEYS, *SPEAKER_KEYS)}
         yield {**shared, "turn": i, **history[i], **facts, HISTORY: history[: i + 1]}

@@ -10,6 +10,8 @@ from dialtools.corpora.fields import TEXT_KEYS, BadRecord, are_names, json_kind,
 
 TURN_KEYS = ("turns", "dialogue", *CHATS)
 HISTORY, RESPONSE = "history", "response"
+WITHOUT_TEXT = "turns without text"
+"""Why a turn is left out: one of blanks alone is none, and its neighbours follow each other."""
 DOMAIN = "domain"
 SPEAKER_KEYS = ("speaker", "role", "author")
 
@@ -21,6 +23,14 @@ class Dialogue(NamedTuple):
     texts: list[str]
     speakers: list[str | None]
     domain: str | None = None
+
+    def spoken(self) -> Dialogue:
+        """Return the dialogue without its turns that have no text."""
+        if all(self.texts):
+            return self
+        texts = [text for text in self.texts if text]
+        speakers = [who for who, text in zip(self.speakers, self.texts, strict=True) if text]
+        return self._replace(texts=texts, speakers=speakers)
 
 
 def dialogue(record: Mapping[str, Any]) -> Dialogue:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -79,6 +79,16 @@ class FlatTurns:
         """(D,) whether each names a speaker: it says so of itself, not of its chunk."""
         total = running(lengths(self.speakers) > 0)
         return total[self.starts + self.sizes] > total[self.starts]
+
+    def spoken(self) -> FlatTurns:
+        """Return the turns that have a text."""
+        said = lengths(self.texts) > 0
+        if said.all():
+            return self
+        total, stays = running(said), pa.array(said)
+        sizes = total[self.starts + self.sizes] - total[self.starts]
+        texts, speakers = self.texts.filter(stays), self.speakers.filter(stays)
+        return replace(self, texts=texts, speakers=speakers, sizes=sizes)
 
     def only(self, dialogues: np.ndarray) -> FlatTurns:
         """Return the turns of some dialogues, by their numbers in order."""

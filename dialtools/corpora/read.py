@@ -13,6 +13,7 @@ from dialtools.corpora.dialogues import (
     HISTORY,
     RESPONSE,
     TURN_KEYS,
+    WITHOUT_TEXT,
     Dialogue,
     dialogue,
 )
@@ -157,7 +158,10 @@ def dialogues(
             record = {"id": record.get("id"), "turns": [record]}
         try:
             if shape.idle and OF_CHATS.isdisjoint(record):
-                yield number, dialogue(record)
+                talk = dialogue(record)
+                said = talk.spoken()
+                tally.drop(WITHOUT_TEXT, len(talk.texts) - len(said.texts))
+                yield number, said
             else:
                 yield from [(number, dialogue(part)) for part in shape(record)]
         except BadRecord as error:

@@ -1,7 +1,7 @@
 """Dialogue records in one shape: chat-ML as chats, speakers mapped, pauses as borders.
 
 What is not a turn of the conversation is dropped, with the reason: the instructions and tools of a
-chat-ML list, messages without text, speakers that the user leaves out.
+chat-ML list, turns without text, speakers that the user leaves out.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dialtools.corpora.dialogues import (
     HISTORY,
     RESPONSE,
     SPEAKER_KEYS,
+    WITHOUT_TEXT,
     field_of_turns,
     identity_of,
 )
@@ -30,7 +31,6 @@ NO_TURNS = {
     "tool": "turns of tools",
     "function": "turns of tools",
 }
-WITHOUT_TEXT = "turns without text"
 
 
 class Shaper:
@@ -99,7 +99,7 @@ class Shaper:
             return f"turns of {name}"
         if chat and name in NO_TURNS and name not in self.roles:
             return NO_TURNS[name]
-        return WITHOUT_TEXT if text is None else None
+        return None if text and text.strip() else WITHOUT_TEXT
 
     def _called(self, speaker: str | None, name: str, chat: bool) -> str | None:
         if speaker is None:
@@ -134,7 +134,7 @@ def _is_chat(roles: list[str | None]) -> bool:
 def _taken_apart(
     turn: Any, where: str, *, chat: bool
 ) -> tuple[str | None, str | None, dict[str, Any]]:
-    """Return text (None: a chat's message that says nothing), speaker, and the other fields."""
+    """Return text (None: a message without one), speaker, and the other fields."""
     if isinstance(turn, str):
         return turn, None, {}
     if not isinstance(turn, dict):
@@ -148,8 +148,6 @@ def _taken_apart(
     if not isinstance(speaker, str | None):
         raise BadRecord(f"{where}.{speaker_key}: expected a string, got {json_kind(speaker)}")
     text = _text(turn.get(text_key), f"{where}.{text_key}", silent=silent)
-    if silent and not (text or "").strip():
-        text = None
     rest = {k: v for k, v in turn.items() if k not in (text_key, speaker_key)}
     return text, speaker, rest
 

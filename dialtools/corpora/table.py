@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from dialtools.corpora import delimited
+from dialtools.corpora.dialogues import WITHOUT_TEXT
 from dialtools.corpora.fields import json_kind
 from dialtools.corpora.gather import Row, gathered
 from dialtools.corpora.options import LogOptions
@@ -134,7 +135,7 @@ def _turns(
             message = f"{columns.text}: expected a string, got {json_kind(text)}"
             policy.reject(where, message, row)
         elif not text or text.isspace():  # spreadsheets end in rows without anything
-            tally.drop("turns without text")
+            tally.drop(WITHOUT_TEXT)
         elif not identity:
             message = f"{columns.dialogue}: no dialogue id"
             policy.reject(where, message, row)

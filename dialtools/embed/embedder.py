@@ -28,6 +28,7 @@ from dialtools.errors import DataError
 from dialtools.shown import quoted
 from dialtools.streams.carried import Carried
 from dialtools.streams.policy import Policy, Where
+from dialtools.streams.tally import counted
 from dialtools.streams.vectors import embedding_batch
 
 Record = tuple[Where, dict[str, Any]]
@@ -219,9 +220,8 @@ class Embedder:
         if not self.counts.cut or self.options.on_truncate != "warn":
             return ""
         texts = self.counts.rows * max(1, len(self.fields))
-        return (
-            f"{self.counts.cut:,} of {texts:,} texts cut at {self.model.settings.max_length} tokens"
-        )
+        longest = self.model.settings.max_length
+        return f"{self.counts.cut:,} of {counted(texts, 'text')} cut at {longest} tokens"
 
     def device_note(self) -> str:
         """Return the device and its precision, of an encoder; word vectors need none."""

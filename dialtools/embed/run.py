@@ -189,7 +189,7 @@ class Embedding:
         counts = self.embedder.counts
         yield (
             f"{counted(counts.rows, 'row')}, {counted(counts.distinct, 'text')} encoded, "
-            f"{self.embedder.dimensions()} dimensions"
+            f"{counted(self.embedder.dimensions(), 'dimension')}"
         )
         yield self.compression.note()
 

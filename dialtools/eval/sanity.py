@@ -11,6 +11,7 @@ import numpy as np
 from dialtools.eval import each
 from dialtools.eval.identity import item_digests
 from dialtools.eval.score import Score
+from dialtools.streams.tally import counted
 from dialtools.streams.vectors import Embeddings
 from dialtools.words import index_terms
 
@@ -121,12 +122,12 @@ def note_on_rows(data: Mapping[str, Any]) -> str:
     train, leakage = data["train"], data.get("leakage")
     sizes = dict.fromkeys((train["smallest"], train["largest"]))
     rows = " to ".join(f"{size:,}" for size in sizes)
-    classes = f"{train['classes']:,} classes, {rows} training rows each"
+    classes = f"{counted(train['classes'], 'class')}, {rows} training rows each"
     if leakage is None:
         unknown = "no texts here, so whether test rows occur in training is not known"
         return f"{classes}; {unknown} (dial-embed --keep all)"
 
-    test_rows = f"{leakage['normalised']:,} of {data['test']['rows']:,} test rows"
+    test_rows = f"{leakage['normalised']:,} of {counted(data['test']['rows'], 'test row')}"
     line = f"{classes}; {test_rows} occur in training ({leakage['exact']:,} letter by letter)"
     if not leakage["normalised"]:
         return line

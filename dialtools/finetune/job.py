@@ -16,6 +16,7 @@ from dialtools.finetune.tune import Tuner, open_encoder
 from dialtools.streams.job import Job
 from dialtools.streams.provenance import Inputs, describe
 from dialtools.streams.resume import Piece, Work
+from dialtools.streams.tally import counted
 
 PIECES = ("model", "shots", "runs", "seed", "models")
 """What says only which runs there are: an interrupted job goes on with others."""
@@ -102,8 +103,8 @@ class Runs:
         tuner = Tuner(self.task, encoder)
         if self.task.cut:
             self.tell(
-                f"{self.task.cut:,} of {tuner.texts:,} texts were longer than their maximal length,"
-                " and cut"
+                f"{self.task.cut:,} of {counted(tuner.texts, 'text')} were longer than their "
+                "maximal length, and cut"
             )
         return tuner
 

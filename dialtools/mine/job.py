@@ -126,7 +126,7 @@ class Mining:
         counts = self.counts()
         pairs, named = counts["pairs"], counts[NEGATIVES]
         mean = f", {named / pairs:.2f} a pair" if pairs else ""
-        without = f"; {counts['without']:,} pairs without" if counts["without"] else ""
+        without = f"; {counted(counts['without'], 'pair')} without" if counts["without"] else ""
         return f"{counted(pairs, 'pair')}, {counted(named, 'negative')}{mean}{without}"
 
 

@@ -168,7 +168,7 @@ class Assigning:
 
 def classes(each: Sized) -> str:
     """Return how many there are, for people."""
-    return f"{len(each):,} class{'' if len(each) == 1 else 'es'}"
+    return counted(len(each), "class")
 
 
 def labels_of(part: Embeddings, name: str) -> list[str]:

@@ -47,7 +47,7 @@ class Groups:
     def closing_line(self) -> str:
         """Return how many there are."""
         rows = counted(self.together, "row")
-        return f"{counted(self.groups, 'group')} of {rows}; {len(self.rows):,} rows in all"
+        return f"{counted(self.groups, 'group')} of {rows}; {counted(len(self.rows), 'row')} in all"
 
 
 def linked(rows: Rows, *, least: float, advance: Advance) -> np.ndarray:

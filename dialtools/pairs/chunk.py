@@ -11,7 +11,7 @@ import numpy as np
 
 from dialtools.chance import split_of
 from dialtools.corpora.block import read_block
-from dialtools.corpora.dialogues import Dialogue
+from dialtools.corpora.dialogues import WITHOUT_TEXT, Dialogue
 from dialtools.corpora.flat import FlatTurns, lengths, running
 from dialtools.corpora.read import dialogues
 from dialtools.pairs import labelled
@@ -115,8 +115,11 @@ def _digests(pairs: Pairs, turns: FlatTurns, *, named: bool) -> list[bytes]:
 def _from_dialogues(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
 ) -> tuple[FlatTurns, Pairs]:
-    turns = read_block(chunk) if options.as_they_are else None
-    if turns is None:
+    block = read_block(chunk) if options.as_they_are else None
+    if block is not None:
+        turns = block.spoken()
+        tally.drop(WITHOUT_TEXT, len(block) - len(turns))
+    else:
         turns = FlatTurns.of(_shaped(chunk, options, policy, tally), domain=options.domain)
     if options.min_turns:
         long = turns.sizes >= options.min_turns

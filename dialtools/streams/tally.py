@@ -11,8 +11,19 @@ NAMES = 1000
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with what it counts: `1 pair`, `1,200 pairs`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    """Return a number with what it counts: `1 pair`, `1,200 pairs`, `2 classes`."""
+    many = "es" if noun.endswith("s") else "s"
+    return f"{number:,} {noun}{'' if number == 1 else many}"
+
+
+def given(number: int, reason: str) -> str:
+    """Return a number with a reason: `2 short`, `2 turns of tools`, `1 turn of tools`.
+
+    Args:
+        reason: if its first word ends in s, that is a noun in the plural.
+    """
+    first, *rest = reason.split(" ", 1)
+    return " ".join([f"{number:,}", first.removesuffix("s") if number == 1 else first, *rest])
 
 
 def _count(counter: Counter[str], name: str, n: int) -> None:
@@ -72,7 +83,7 @@ class Tally:
         text = f"{counted(self.kept, noun)}{rest}"
         if not self.dropped:
             return text
-        every = [f"{n:,} {reason}" for reason, n in self.dropped.most_common()]
+        every = [given(n, reason) for reason, n in self.dropped.most_common()]
         return f"{text}; dropped {self.dropped.total():,}: {listed(every)}"
 
     def counts(self) -> dict[str, int]:

@@ -48,7 +48,7 @@ def test_each_template_is_filled_with_the_most_frequent_values_once(run):
     assert [r["text"] for r in found if not r.get("synthetic")] == [r["text"] for r in data]
     assert [r["text"] for r in found if r.get("synthetic")] == []  # all of them are there already
     assert b"6 utterances (6 + 0 made, 1.0 x) from 1 template; " in done.stderr
-    assert b"; 1 entity type, 4 values; dropped 3 copies of others" in done.stderr
+    assert b"; 1 entity type, 4 values; dropped 3 repeats of others" in done.stderr
     other = {
         "text": "see lima",
         "label": "look",
@@ -369,5 +369,5 @@ def test_snips_has_its_published_size(run, shared: Path, source: str, tmp_path: 
         b"(13,084 + 163,614 made, 13.5 x) from 7,140 templates; 39 entity types, 11,255 values"
         in done.stderr
     )
-    assert b"dropped 851 copies of others" in done.stderr  # 163,614 + 851 = 164,465
+    assert b"dropped 851 repeats of others" in done.stderr  # 163,614 + 851 = 164,465
     check(rows((tmp_path / "x.jsonl").read_bytes()))

@@ -48,7 +48,7 @@ def test_a_template_is_filled_once_a_label_and_copies_of_others_are_dropped(job)
         {**row, "template": template}
         for row, template in zip(rows, ["to {SLOT}"] * 3 + ["see {SLOT}"], strict=True)
     ]
-    assert dict(done.tally.dropped) == {"copies of others": 3 + 3 + 1}
+    assert dict(done.tally.dropped) == {"repeats of others": 3 + 3 + 1}
     assert (done.originals, done.synthetic, done.tally.kept) == (4, 2, 6)
 
 
@@ -107,7 +107,7 @@ def test_other_splits_are_passed_on_and_their_texts_never_made(job):
     assert (done.passed, done.originals, done.synthetic) == (2, 3, 0)
     assert done.line() == (
         "3 utterances (3 + 0 made, 1.0 x) from 2 templates; 1 entity type, 2 values; "
-        "2 of other splits passed on; dropped 4 copies of others"
+        "2 of other splits passed on; dropped 4 repeats of others"
     )
 
 

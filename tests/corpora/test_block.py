@@ -73,6 +73,7 @@ def same(data: bytes) -> bool:
     found = read_block(chunk)
     if found is None:
         return False
+    found = found.spoken()
     policy, tally = Collecting(), Tally()
     careful = FlatTurns.of(dialogues(chunk, policy, LogOptions(), tally))
     assert not policy.rejected, data

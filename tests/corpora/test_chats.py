@@ -69,7 +69,7 @@ def test_a_chat_reads_alike_in_every_dialect_and_prompts_and_tools_are_no_turns(
     assert run.returncode == 0, run.stderr
     turns = json.loads(run.stdout)["turns"]
     assert [(turn["speaker"], turn["text"]) for turn in turns] == TALK
-    assert "dropped 3" in run.stderr and "1 instructions" in run.stderr, run.stderr
+    assert "dropped 3" in run.stderr and "1 instruction" in run.stderr, run.stderr
 
 
 def test_what_is_of_no_dialect_stays_as_it_is():

@@ -142,7 +142,7 @@ def test_what_is_no_turn_is_told_at_the_end_and_pauses_cut_and_names_are_mapped(
     flags = ["--kind", "dialogue", "--session-gap", "30s", "--speaker-map", "lee=system,*=user"]
     run = subprocess.run([scripts / "dial-pairs", *flags, folder], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    assert "dropped 2: 1 notices, 1 turns of bots" in run.stderr
+    assert "dropped 2: 1 notice, 1 turn of bots" in run.stderr
     records = [json.loads(line) for line in run.stdout.splitlines()]
     assert {name: turns[0][0] for name, turns in said(records).items()} == {
         "987": "user",

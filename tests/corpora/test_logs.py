@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shlex
 import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import orjson
@@ -21,6 +22,9 @@ from dialtools.corpora.read import dialogue_chunks, dialogue_records
 from dialtools.streams.chunks import read_records
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally
+
+Said = Sequence[tuple[str, str]]
+"""Who said what."""
 
 COLUMNS = shlex.split(
     "--dialogue-column ticket --text-column message --speaker-column who --order-column sent"
@@ -83,12 +87,47 @@ def test_a_table_of_any_format_reads_the_same(tmp_path: Path, scripts: Path, kin
     path = written(tmp_path, kind)
     done = run(scripts, "--kind", "dialogue", *COLUMNS, path)
     assert talks(done) == AS_TURNS
-    assert b"1 turns without text" in done.stderr
+    assert b"1 turn without text" in done.stderr
     first = orjson.loads(done.stdout.splitlines()[0])["turns"][0]
     assert first == {"speaker": "kim", "text": "a", "time": "2024-01-01T10:00:00Z"}
     wrong = run(scripts, *COLUMNS, "--text-column", "mesage", path, status=1).stderr.decode()
     assert "no column 'mesage'; there are ticket, who, message, sent" in wrong
     assert "did you mean message?" in wrong
+
+
+SAID = (("u", "hello"), ("s", ""), ("u", "there"), ("s", " \n"), ("s", "hi"), ("u", "\u3000"))
+FORMS: dict[str, Callable[[Said], dict]] = {
+    "strings": lambda said: {"turns": [text for _, text in said]},
+    "turns": lambda said: {"turns": [{"speaker": who, "text": text} for who, text in said]},
+    "others": lambda said: {"dialogue": [{"utterance": text, "n": who} for who, text in said]},
+    "chat": lambda said: {
+        "messages": [{"role": {"u": "user", "s": "assistant"}[w], "content": t} for w, t in said]
+    },
+    "people": lambda said: {
+        "messages": [{"role": {"u": "kim", "s": "system"}[w], "content": t} for w, t in said]
+    },
+    "history": lambda said: {
+        "history": [{"speaker": who, "text": text} for who, text in said],
+        "response": "bye",
+    },
+}
+
+
+@pytest.mark.parametrize("kind", ["consecutive", "self", "dialogue", "utterance"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_turn_without_text_is_no_turn_however_turns_are_written(
+    tmp_path: Path, scripts: Path, form: str, kind: str
+):
+    if (kind, form) == ("utterance", "history"):
+        pytest.skip("a response stands for itself, with its history as it is")
+    done = []
+    for name, said in (("all", SAID), ("spoken", [turn for turn in SAID if turn[1].strip()])):
+        (tmp_path / name).write_bytes(orjson.dumps({"id": "d", **FORMS[form](said)}) + b"\n")
+        flags = ("--window", "1,2", "--merge-speaker") if kind == "consecutive" else ()
+        done.append(run(scripts, "--from", "jsonl", "--kind", kind, *flags, tmp_path / name))
+    assert done[0].stdout == done[1].stdout != b""
+    assert b"dropped 3: 3 turns without text" in done[0].stderr
+    assert b"dropped" not in done[1].stderr
 
 
 def test_a_row_without_text_is_no_turn_even_if_it_has_no_dialogue(tmp_path: Path, scripts: Path):
@@ -251,7 +290,7 @@ def test_a_long_pause_begins_a_new_dialogue(tmp_path: Path, scripts: Path):
         "1#2": ["again", "ça va\nsoon"],
         "2": ["first", "second"],
     }
-    assert b"1 turns of note" in done.stderr
+    assert b"1 turn of note" in done.stderr
     pairs = run(
         scripts, *COLUMNS, "--session-gap", "29.9m", "--drop-speaker", "note", path
     ).stdout.splitlines()
@@ -469,7 +508,7 @@ def test_a_chat_of_a_language_model_is_read_as_the_conversation_in_it(
             {"speaker": "system", "text": "Sunny."},
         ],
     }
-    for reason in (b"1 instructions", b"1 turns of tools", b"1 turns without text"):
+    for reason in (b"1 instruction", b"1 turn of tools", b"1 turn without text"):
         assert reason in done.stderr
     (pair,) = map(orjson.loads, run(scripts, path).stdout.splitlines())
     assert (pair["context"], pair["response"], pair["speakers"]) == (

@@ -112,7 +112,13 @@ def test_an_empty_turn_has_the_vector_of_a_full_stop_however_turns_are_written(
         objects = {"text": [{"text": "hello"}, {"text": text}]}
         plain = {"text": ["hello", text]}
         rows = embed(scripts, minilm, [objects, plain, {"text": text}])
-        talk = {"id": "d", "turns": [{"text": "hello"}, {"text": text}]}
-        return [r["embedding"] for r in rows + embed(scripts, minilm, [talk], "--per", "turn")]
+        return [r["embedding"] for r in rows]
 
     assert vectors(empty) == vectors(".")
+
+
+def test_a_row_a_turn_is_of_turns_that_have_a_text(scripts, minilm):
+    first, *others = TALK["turns"]
+    talk = {**TALK, "turns": [first, {"text": " ", "acts": ["smile"]}, *others]}
+    rows = [embed(scripts, minilm, [each], "--per", "turn") for each in (talk, TALK)]
+    assert rows[0] == rows[1]

@@ -10,6 +10,7 @@ def pairs(
 
     With `short`, what there is of a window at the beginning, once.
     """
+    turns = [text for text in turns if text]  # what has no text is no turn
     found = []
     for r in range(1, len(turns)):
         seen = set()
@@ -23,6 +24,6 @@ def pairs(
             seen.add(start)
             members = [*turns[start:r], turns[r]]
             long_enough = all(len(t.split()) >= min_words for t in members)
-            if long_enough and all(members) and members != [turns[r], turns[r]]:
+            if long_enough and members != [turns[r], turns[r]]:
                 found.append((turns[start:r], turns[r]))
     return found

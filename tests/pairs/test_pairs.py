@@ -19,7 +19,7 @@ from least import check_least, own_hows
 from oracles import slow_pairs
 
 from dialtools.chance import share, split_of
-from dialtools.corpora.dialogues import Dialogue, dialogue
+from dialtools.corpora.dialogues import WITHOUT_TEXT, Dialogue, dialogue
 from dialtools.corpora.fields import BadRecord
 from dialtools.errors import ConfigError, DataError, OutputError
 from dialtools.pairs.chunk import merged, mine_chunk
@@ -582,7 +582,7 @@ def test_pair_counts_are_those_of_the_table(shared: Path, name: str):
             tally=tally,
         ):
             pass
-        empty = 0 if options.min_words else tally.dropped["empty"]
+        empty = 0 if options.min_words else tally.dropped["empty"] + tally.dropped[WITHOUT_TEXT]
         found.append(
             tally.kept + tally.dropped["repeated"] + empty
         )  # the table counts pairs of one text twice, and empty ones

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any
 
+from dialtools.corpora.dialogues import WITHOUT_TEXT
 from dialtools.corpora.fields import json_kind
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import LEFT_OUT, Raw, Unexpected, lines, stated
@@ -15,8 +16,7 @@ from dialtools.errors import DataError
 
 NOTICES = "notices"
 BOTS = "turns of bots"
-INTERNAL = "internal notes"
-WITHOUT_TEXT = "turns without text"
+INTERNAL = "notes of the team"
 BLOCKS = ("br", "p", "div", "li", "tr", "h1", "h2", "h3")
 UNREAD = ("style", "script")
 

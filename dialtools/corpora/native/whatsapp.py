@@ -17,9 +17,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dialtools.corpora.dialogues import WITHOUT_TEXT
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected
-from dialtools.corpora.native.talk import NOTICES, WITHOUT_TEXT, Talk
+from dialtools.corpora.native.talk import NOTICES, Talk
 
 MESSAGE = re.compile(
     r"[\u200e\u200f]?(\[)?(\d{1,4})([./-])\s?(\d{1,2})\3\s?(\d{1,4})\.?,?\s"  # the date
