@@ -10,7 +10,7 @@ import os
 import queue
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Any
 
@@ -121,7 +121,9 @@ class Counting:
                 hint="count them apart and --merge, or --unit record",
             )
         self.names.setdefault(texts.source, texts.name)
-        self._put(self._batch(texts))
+        if not self._put(self._batch(texts)):
+            assert self.failure is not None
+            raise _as_ours(self.failure)
 
     def finish(self) -> Counting:
         """Wait for the last group; the results can be asked for from then on."""
@@ -160,7 +162,7 @@ class Counting:
         )
         feed = pa.RecordBatchReader.from_batches(self.schema, iter(self.batches.get, None))
         self.connection.register("feed", feed)
-        self.thread = threading.Thread(target=self._group, args=(query,), daemon=True)
+        self.thread = threading.Thread(target=self._group, args=(query,))
         self.thread.start()
 
     def _group(self, query: str) -> None:
@@ -185,24 +187,18 @@ class Counting:
         arrays = [pa.array(columns[field.name], field.type) for field in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def _put(self, batch: pa.RecordBatch) -> None:
+    def _put(self, batch: pa.RecordBatch | None) -> bool:
+        """Wait until a batch has room, and tell whether counting goes on."""
         assert self.thread is not None
         while self.thread.is_alive():
-            try:
-                return self.batches.put(batch, timeout=0.2)
-            except queue.Full:
-                continue
-        raise _as_ours(self.failure or RuntimeError("counting ended early"))
+            with suppress(queue.Full):
+                self.batches.put(batch, timeout=0.05)
+                return True
+        return False
 
     def _end_of_feed(self) -> None:
-        assert self.thread is not None
-        while self.thread.is_alive():
-            try:
-                self.batches.put(None, timeout=0.05)
-                break
-            except queue.Full:
-                continue
-        while self.thread.is_alive():  # short waits, so that a signal is heard
+        self._put(None)
+        while self.thread and self.thread.is_alive():  # short waits, so that a signal is heard
             self.thread.join(0.05)
 
     def _results(self, query: str, rows: int = ROWS_A_BATCH) -> Iterator[pa.RecordBatch]:

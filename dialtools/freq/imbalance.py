@@ -85,8 +85,8 @@ def gini(spectrum: Spectrum) -> float:
     It is 0 if all texts are as frequent, and goes towards 1 if one holds all.
     """
     x, y = spectrum.curve()
-    area = float(((x[1:] - x[:-1]) * (y[1:] + y[:-1])).sum() / 2)
-    return max(0.0, 2 * area - 1)
+    twice_the_area = ((x[1:] - x[:-1]) * (y[1:] + y[:-1])).sum()
+    return max(0.0, float(twice_the_area - 1))
 
 
 def entropy(spectrum: Spectrum) -> float:
@@ -107,10 +107,10 @@ def zipf_slope(spectrum: Spectrum) -> float | None:
     # the sum of log r over r = 1 .. end
     below = np.array([lgamma(end + 1) for end in (0, *ends.tolist())])
     y = np.log(spectrum.counts)
-    mean_x, mean_y = below[-1] / v, float(y @ spectrum.texts) / v
+    mean_x, mean_y = below[-1] / v, y @ spectrum.texts / v
     squares = 0.0
     for first in range(1, v + 1, RANKS_A_STEP):
         ranks = np.arange(first, min(first + RANKS_A_STEP, v + 1))
-        squares += float((np.log(ranks) ** 2).sum())
-    covariance = float(y @ np.diff(below)) / v - mean_x * mean_y
-    return covariance / (squares / v - mean_x**2)
+        squares += (np.log(ranks) ** 2).sum()
+    covariance = y @ np.diff(below) / v - mean_x * mean_y
+    return float(covariance / (squares / v - mean_x**2))

@@ -76,5 +76,5 @@ class Weighting:
 
         if not len(counts):
             return self
-        mean = float(np.average(self(counts), weights=counts * texts))
+        mean = np.average(self(counts), weights=counts * texts)
         return replace(self, scale=self.scale / mean)

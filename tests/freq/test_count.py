@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import queue
+import threading
+from collections import Counter
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -11,6 +13,8 @@ import duckdb
 import orjson
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dialtools.corpora.fields import BadRecord
 from dialtools.errors import DataError, DialError
@@ -81,6 +85,30 @@ def test_a_turn_counts_once_in_its_dialogue_and_again_in_every_other_dialogue_tu
     assert counted(parts[0], alone, alone, by_turn=True) == {"yes": 5 + 4, "no": 2}
 
 
+PLACE = st.tuples(st.sampled_from("ab"), st.sampled_from(["d", None]), st.integers(0, 9))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(PLACE, min_size=1), st.lists(st.lists(PLACE) | st.text("ab", max_size=6)))
+def test_turns_are_those_that_differ_in_text_dialogue_turn_or_input_and_all_that_are_no_pairs(
+    first: list[tuple[Any, ...]], others: list[list[tuple[Any, ...]] | str]
+):
+    parts, slow, seen = [], Counter[str](), set()
+    for i, said in enumerate([first, *others]):
+        source = i % 2  # an input has chunks of either kind
+        texts = [*said] if isinstance(said, str) else [text for text, _, _ in said]
+        part = Texts(source, "x", pa.array(texts, pa.string()))
+        if not isinstance(said, str):
+            part.dialogue = pa.array([dialogue for _, dialogue, _ in said], pa.string())
+            part.turn = pa.array([turn for _, _, turn in said], pa.int64())
+            new = {(source, *place) for place in said} - seen
+            seen |= new
+            texts = [text for _, text, _, _ in new]
+        slow.update(texts)
+        parts.append(part)
+    assert counted(*parts, by_turn=True) == slow
+
+
 def test_pairs_after_records_of_another_kind_are_refused():
     pairs = Texts(1, "p", pa.array(["a"]), dialogue=pa.array(["d"]), turn=pa.array([1]))
     with pytest.raises(DataError, match="pairs after records of another kind"):
@@ -115,6 +143,7 @@ def test_a_count_that_is_broken_off_ends_at_once():
         counting.add(said)
         raise KeyboardInterrupt
     assert not counting.thread.is_alive() and not counting.folder.exists()
+    counting.connection.close.assert_called_once()
     # whether DuckDB had begun when it was told is a matter of time: so is what the thread says
     counting.connection.interrupt.assert_called_once()
     with Counting(memory=MEMORY) as counting:
@@ -188,6 +217,38 @@ def test_what_waits_for_counting_is_bounded_by_bytes_and_never_stops_a_larger_ba
     assert waiting.full()
     assert waiting.get() is large
     assert waiting.empty()
+
+
+@pytest.mark.parametrize("batches", [1, 3])
+def test_what_is_fed_waits_for_as_long_as_counting_takes(
+    monkeypatch: pytest.MonkeyPatch, batches: int
+):
+    begins, group = threading.Event(), Counting._group
+
+    def late(self: Counting, query: str) -> None:
+        begins.wait()
+        group(self, query)
+
+    monkeypatch.setattr(count, "BYTES_AHEAD", 1)  # of one batch
+    monkeypatch.setattr(Counting, "_group", late)
+    threading.Timer(0.2, begins.set).start()
+    assert counted(*[Texts(0, "said", pa.array(["a"]))] * batches) == {"a": batches}
+
+
+def test_whoever_adds_or_finishes_is_told_why_counting_ended():
+    def full(*_: object) -> None:
+        raise duckdb.OutOfMemoryException("too big")
+
+    said = Texts(0, "said", pa.array(["a"]))
+    for adds in (1, 2):
+        with Counting(memory=MEMORY, threads=1) as counting:
+            connection = counting.connection
+            counting.connection = Mock(wraps=connection, execute=full)
+            with pytest.raises(DialError, match="--memory is too little: too big"):
+                for _ in range(adds):
+                    counting.add(said)
+                    counting.thread.join()
+                counting.finish()
 
 
 def test_ranks_go_on_from_batch_to_batch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

@@ -187,7 +187,8 @@ def test_corpora_are_called_by_their_short_names_unless_these_are_not_enough(fre
 
 @given(st.lists(st.text(st.sampled_from('a"\\\t\x1f \x7f\u2028é😀'), max_size=4), max_size=6))
 def test_texts_are_escaped_as_json_has_them(texts: list[str]):
-    column = pa.array(["skipped", *texts], pa.string()).slice(1)  # a view must not be read as whole
+    around = pa.array(["a\n", *texts, "\n"], pa.string())
+    column = around.slice(1, len(texts))  # a view must not be read as the whole
     assert render.escaped(column).to_pylist() == [orjson.dumps(t).decode()[1:-1] for t in texts]
 
 
@@ -372,6 +373,56 @@ def test_pairs_in_columns_and_in_lines_stand_at_the_same_turns():
     apart = extracted("arrow", batch, tell_places=False)
     assert apart.dialogue is apart.turn is None
     assert extracted("jsonl", as_lines(PAIRS), "dialogue_id").turn is None
+
+
+def some(*values: Any) -> st.SearchStrategy:
+    return st.sampled_from(values)
+
+
+COLUMNS = {
+    "response": some("yes", "no", ""),
+    "text": some("yes", "a"),
+    "x": some("p", None, "q"),
+    "window": some(1, 2),
+    "turn": some(1, 2, None),
+    "dialogue_id": some("d", "e", None),
+    "count": some(0, 1, 2),
+}
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> list[dict[str, Any]]:
+    names = draw(st.sets(st.sampled_from([*COLUMNS]), min_size=1))
+    row = st.fixed_dictionaries({name: COLUMNS[name] for name in COLUMNS if name in names})
+    return draw(st.lists(row, min_size=1, max_size=6))
+
+
+def what_is_taken(found: Texts) -> tuple[Any, ...]:
+    """Texts, counts, which of them are of one turn, and the records that are kept."""
+    rows = len(found.texts)
+    turns = [("alone", row) for row in range(rows)]
+    if found.turn is not None:
+        turns = list(zip(found.dialogue.to_pylist(), found.turn.to_pylist(), strict=True))
+    counts = None if found.counts is None else found.counts.to_pylist()
+    payload = found.payload
+    if payload is not None:
+        lines = isinstance(payload, bytes)
+        payload = [*map(json.loads, payload.splitlines())] if lines else payload.to_pylist()
+    return found.texts.to_pylist(), counts, [turns.index(turn) for turn in turns], payload
+
+
+@given(tables(), some(None, "response", "x", "turn"), some({}, {"keep": True}, {"merge": True}))
+def test_columns_are_taken_as_their_rows_are(
+    records: list[dict[str, Any]], field: str | None, options: dict[str, bool]
+):
+    batch = pa.RecordBatch.from_pylist(records)
+    for tell_places in (True, False) if not options.get("merge") else (False,):
+        lanes = []
+        for kind, data in (("arrow", batch), ("jsonl", as_lines(records))):
+            policy = Policy("skip")
+            found = extracted(kind, data, field, policy=policy, tell_places=tell_places, **options)
+            lanes.append((*what_is_taken(found), policy.skipped))
+        assert lanes[0] == lanes[1]
 
 
 def test_which_column_is_counted_depends_on_what_there_is():

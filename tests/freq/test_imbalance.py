@@ -29,6 +29,7 @@ def test_the_figures_follow_their_definitions(counts):
     slow = slow_counts.imbalance(Counter({str(i): n for i, n in enumerate(counts)}))
     found = imbalance(spectrum(counts))
     assert found.keys() == slow.keys()
+    assert {type(value) for value in found.values()} <= {int, float, type(None)}, "plain numbers"
     for name, value in slow.items():
         assert found[name] == (
             value if value is None else pytest.approx(value, rel=1e-9, abs=1e-9)

@@ -34,11 +34,14 @@ ALSO = {
     "encoder": ("train", "embed", "hostile/test_models.py"),
     "streams": ("pairs", "freq", "augment", "embed"),
     "corpora": ("pairs",),
+    **dict.fromkeys(("pairs", "freq", "augment", "embed"), ("streams/test_parts.py",)),
     "plots": ("cli",),
 }
 """Rooms and files of tests that are the tests of another room too."""
-PAGES, TOLD = "tests/cli/test_documents.py", re.compile("option|catalog|recipe")
-"""Man pages and completions: they tell names, defaults and choices of these files."""
+PAGES = ("tests/cli/test_documents.py", "tests/cli/test_options.py")
+"""Man pages and completions tell names, defaults and choices of files; options have bounds."""
+TOLD = re.compile("option|catalog|recipe")
+"""Files that pages tell of."""
 SLACK, TIMES = 60, 5  # seconds, and times what its tests take without it, that a fault may take
 
 
@@ -174,7 +177,7 @@ def tests_near(path: str) -> list[str]:
     room = Path(path).parts[1]
     names = (room, *ALSO.get(room, ()))
     near = [f"tests/{name}" for name in names if (machine.ROOT / "tests" / name).exists()]
-    return near + [PAGES] * bool(TOLD.search(path)) or ["tests"]
+    return near + [*PAGES] * bool(TOLD.search(path)) or ["tests"]
 
 
 def _worker(
