@@ -11,16 +11,27 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pair_corpus import as_lines
 from train_parts import letters_encoder, stored
 
+from dialtools.chance import share
 from dialtools.corpora.fields import MOST_TURNS
 from dialtools.encoder.encoder import Encoder
-from dialtools.streams.chunks import read_chunks
+from dialtools.roles import SYSTEM, UNKNOWN, USER
+from dialtools.streams.chunks import Chunk, read_chunks
 from dialtools.streams.hash_index import HashIndex
 from dialtools.streams.policy import Policy
 from dialtools.train.data import spool as spooling
+from dialtools.train.data.chunk_pairs import LISTS, ChunkPairs
 from dialtools.train.data.pairs_of_batch import is_columnar
-from dialtools.train.data.store import Store, placeholders, utterance_texts
+from dialtools.train.data.pairs_of_chunk import read_pairs
+from dialtools.train.data.store import (
+    COLUMNS,
+    Store,
+    column_file,
+    placeholders,
+    utterance_texts,
+)
 from dialtools.train.data.weights import pair_weights
 
 ROWS = [
@@ -32,6 +43,8 @@ ROWS = [
         "dialogue_id": "x",
         "turn": 2,
         "weight": 0.5,
+        "kind": "p",
+        "domain": "taxi",
     },
     {
         "context": ["d"],
@@ -47,6 +60,9 @@ ROWS = [
         "follow": ["j"],
         "dialogue_id": "x",
         "turn": 9,
+        "similar": 0,
+        "kind": "p",
+        "domain": "hotel",
         "template": "d {X} {C} {A}",
     },
     {
@@ -112,6 +128,9 @@ def test_a_store_tells_the_pairs_that_went_in(
         *(None, None, "d {X} {C} {A}", None),
     ]
     assert store.dialogue[0] == store.dialogue[2] != store.dialogue[1] == store.dialogue[3]
+    assert store.similar.tolist() == [1, 1, 0, 1]
+    assert store.kind[0] == store.kind[2] != store.kind[1] == store.kind[3] == 0
+    assert store.domain[0] != store.domain[2] and store.domain[[1, 3]].tolist() == [0, 0]
     assert placeholders(store.directory) == ["{A}", "{C}", "{X}"]
     texts = list(utterance_texts(store.directory))
     assert len(texts) == len(set(texts)) == 12
@@ -182,6 +201,79 @@ def test_a_store_of_columns_is_that_of_lines(
         np.testing.assert_array_equal(getattr(columns, name), getattr(lines, name))
 
 
+TEXTS = st.lists(st.sampled_from("abcde"), max_size=3)
+NAME = st.sampled_from(["x", "y", None])
+PAIR = st.fixed_dictionaries(
+    {"context": TEXTS.filter(len), "response": st.sampled_from("abcde")},
+    optional={
+        "follow": st.none() | TEXTS,
+        "negatives": st.none() | TEXTS,
+        "speakers": st.none() | st.lists(st.sampled_from(["user", "bot", None]), max_size=4),
+        "weight": st.sampled_from([0.0, 0.5, 2.0, None]),
+        "similar": st.sampled_from([0, 1, None]),
+        "kind": NAME,
+        "domain": NAME,
+        "dialogue_id": NAME,
+        "turn": st.sampled_from([0, 1, 7, None]),
+    },
+)
+
+
+def said(row: dict) -> tuple:
+    """What a record says, field by field."""
+    speakers = row.get("speakers") or []
+    if len(speakers) != len(row["context"]) + 1:
+        speakers = [None] * (len(row["context"]) + 1)
+    return (
+        row["context"],
+        *(row.get(name) or [] for name in ("follow", "negatives")),
+        row["response"],
+        [{"user": USER, "bot": SYSTEM, None: UNKNOWN}[name] for name in speakers],
+        row.get("weight"),
+        row.get("similar") in (1, None),
+        *(row.get(name) for name in ("kind", "domain", "dialogue_id")),
+        row.get("turn") or 0,
+        row.get("template"),
+    )
+
+
+def as_said(pairs: ChunkPairs) -> list[tuple]:
+    """What the pairs of a chunk say, read through their places."""
+    of = pairs.texts.__getitem__
+    cuts = {name: np.cumsum(getattr(pairs, name).sizes)[:-1] for name in LISTS}
+    turns = {
+        name: [[*map(of, part)] for part in np.split(getattr(pairs, name).places, cuts[name])]
+        for name in LISTS
+    }
+    roles = np.split(pairs.context_roles, cuts["context"])
+    return [
+        (
+            *(turns[name][i] for name in LISTS),
+            of(pairs.response[i]),
+            [*roles[i].tolist(), int(pairs.response_role[i])],
+            None if np.isnan(pairs.weight[i]) else float(pairs.weight[i]),
+            bool(pairs.similar[i]),
+            *(names[i] for names in (pairs.kind, pairs.domain, pairs.dialogue)),
+            int(pairs.turn[i]),
+            None if pairs.template[i] < 0 else of(pairs.template[i]),
+        )
+        for i in range(len(pairs))
+    ]
+
+
+@given(st.lists(PAIR, min_size=1, max_size=6), st.sampled_from(["lists", "views", "large"]))
+def test_every_field_of_a_pair_is_read_from_lines_and_columns_alike(rows: list[dict], kind: str):
+    expected = [*map(said, rows)]
+    batch = arrow([{"context": ["z"], "response": "z"}, *rows], kind).slice(1)
+    for chunk in (Chunk("x", 1, "jsonl", as_lines(rows)), Chunk("x", 1, "arrow", batch)):
+        pairs = read_pairs(chunk, Policy())
+        for n in range(len(rows) + 1):
+            assert as_said(pairs.head(n))[:n] == expected[:n] and len(pairs.head(n)) == n
+    told = [row | {"template": "t"} if i % 2 else row for i, row in enumerate(rows)]
+    pairs = read_pairs(Chunk("x", 1, "jsonl", as_lines(told)), Policy())
+    assert as_said(pairs) == [*map(said, told)]
+
+
 COLUMNAR = {"context": [["a"], ["b", "c"]], "response": ["d", "e"]}
 INT = pa.int64()
 
@@ -215,6 +307,14 @@ INT = pa.int64()
         ({"turn": pa.array([-1, 3], INT)}, False),
         ({"turn": pa.array([None, None], INT)}, True),
         ({"turn": [0.0, 1.0]}, False),
+        ({"similar": pa.array([0, 1], INT)}, True),
+        ({"similar": [True, None]}, True),
+        ({"similar": pa.array([1, 2], INT)}, False),
+        ({"similar": [0.0, 1.0]}, False),
+        ({"kind": ["x", None]}, True),
+        ({"kind": pa.array(["x", "y"]).dictionary_encode()}, True),
+        ({"kind": pa.array([1, 2]).dictionary_encode()}, False),
+        ({"kind": [1, 2]}, False),
     ],
 )
 def test_columns_are_taken_whole_if_no_value_in_them_is_wrong(columns: dict, told: bool):
@@ -265,6 +365,16 @@ def test_without_a_share_to_hold_out_none_is_and_the_responses_of_a_turn_count_o
     given_ = pair_weights(store, np.arange(5), kind="given", mean_one=False)
     assert given_.tolist() == [1, 1, 1, 5, 1] and given_.dtype == np.float32
     assert pair_weights(store, np.arange(5), kind="none", mean_one=True).tolist() == [1] * 5
+
+
+def test_a_closed_spool_has_written_all_that_it_was_given(tmp_path: Path):
+    spool = spooling.Spool(tmp_path)
+    spool.add(read_pairs(Chunk("x", 1, "jsonl", as_lines(ROWS)), Policy()))
+    counts = spool.close()
+    sizes = {name: column_file(tmp_path, name).stat().st_size for name in COLUMNS}
+    assert (sizes["response"], sizes["turn_ends"]) == (4 * counts["pairs"], 8 * counts["pairs"])
+    assert all(sizes.values()) and counts["pairs"] == 4
+    assert list(utterance_texts(tmp_path))[-1] == "l" and counts["utterances"] == 12
 
 
 def without(row: dict, name: str) -> dict:
@@ -363,6 +473,9 @@ def test_held_out_dialogues_are_held_out_whole_and_by_the_seed(encoder: Encoder,
     assert held.tolist() == store.held_out(0.25, seed=0).tolist()
     assert held.tolist() != store.held_out(0.25, seed=1).tolist()
     assert not store.held_out(0, seed=0).any() and store.held_out(1, seed=0).all()
+    border = share(str(store.dialogue[0]), seed=0)
+    assert not store.held_out(border, seed=0)[0]
+    assert store.held_out(math.nextafter(border, 1), seed=0)[0]
 
 
 def test_weights_are_scaled_to_a_mean_of_one_over_the_pairs_that_are_trained_on(
