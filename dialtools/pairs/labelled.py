@@ -42,15 +42,14 @@ def entailed(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
 ) -> tuple[FlatTurns, Pairs]:
     """Return premise and hypothesis of records labelled entailment, as two turns (DSE-dianli)."""
-    return _labelled(chunk, options, policy, tally, dict.fromkeys(POSITIVE, 1))
+    return _labelled(chunk, options, policy, tally, POSITIVE)
 
 
 def flagged(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
 ) -> tuple[FlatTurns, Pairs]:
     """Return those labelled contradiction, too, each with a flag (PairSupCon)."""
-    similar = dict.fromkeys(POSITIVE, 1) | dict.fromkeys(NEGATIVE, 0)
-    return _labelled(chunk, options, policy, tally, similar)
+    return _labelled(chunk, options, policy, tally, (*POSITIVE, *NEGATIVE))
 
 
 def triples(
@@ -130,14 +129,10 @@ def _of_premises(
 
 
 def _labelled(
-    chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally, similar: Mapping[str, int]
+    chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally, labels: tuple[str, ...]
 ) -> tuple[FlatTurns, Pairs]:
-    """Return two texts of records with one of some labels, as two turns.
-
-    Args:
-        similar: the flag of each label.
-    """
-    flags: list[int] = []
+    """Return two texts of records with one of some labels, as two turns; flagged if they differ."""
+    similar: list[bool] = []
 
     def talks() -> Talks:
         for line, record in records(chunk, policy, (*chain(*TWO_TEXTS), "id")):
@@ -147,15 +142,15 @@ def _labelled(
             except BadRecord as error:
                 policy.reject(Where(chunk.name, line), str(error), record)
                 continue
-            if label.lower() not in similar:
+            if label.lower() not in labels:
                 tally.drop(f"labelled {cut(label)}")
                 continue
-            flags.append(similar[label.lower()])
+            similar.append(label.lower() in POSITIVE)
             yield line, _talk(name, [premise, hypothesis], options)
 
     turns = FlatTurns.of(talks())
-    if len(set(similar.values())) > 1:
-        turns.facts[SIMILAR] = pa.array(flags, pa.uint8())
+    if labels != POSITIVE:
+        turns.facts[SIMILAR] = pa.array(similar, pa.bool_()).cast(pa.uint8())
     return turns, windowed(turns, (1,))
 
 

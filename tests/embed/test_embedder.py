@@ -102,8 +102,10 @@ def test_bad_records_go_to_the_policy_and_a_sample_is_drawn_by_place(embedder):
     assert batch["text"] == ["a", "b", "c"] and made.policy.skipped == 1
     many = [{"text": "a", "n": i} for i in range(60)]
     for seed in (0, 1):
-        (batch,) = batches(embedder(sample=0.3, seed=seed), *many)
-        assert batch["n"] == [i for i in range(60) if share(str(i), seed=seed) < 0.3]
+        shares = [share(str(i), seed=seed) for i in range(60)]
+        for size in (0.3, shares[7]):  # the eighth lies on the border, outside
+            (batch,) = batches(embedder(sample=size, seed=seed), *many)
+            assert batch["n"] == [i for i in range(60) if shares[i] < size]
 
 
 def test_nested_fields_are_json_text_and_a_column_is_of_one_type(embedder):

@@ -6,6 +6,7 @@ import json
 import pickle
 import shlex
 import subprocess
+from collections import Counter
 from datetime import date
 from pathlib import Path
 
@@ -91,6 +92,90 @@ def test_pairs_are_those_of_the_definition_and_never_cross_dialogues(
     assert [(r["context"], r["response"]) for r in rows] == expected
 
 
+SPEAKER = st.sampled_from(["user", "system", None])
+SAID = st.text(st.sampled_from('ab "\\\n\u2028é😀'), min_size=1, max_size=4).filter(str.strip)
+
+
+@st.composite
+def talks(draw: st.DrawFn) -> list[dict]:
+    """Dialogues with and without names, domains and speakers, some of which say nothing."""
+    made = []
+    for _ in range(draw(st.integers(0, 4))):
+        turns = [{"text": text.strip()} for text in draw(st.lists(SAID | st.just(""), max_size=6))]
+        if draw(st.booleans()):
+            turns = [turn | {"speaker": draw(SPEAKER)} for turn in turns]
+        talk = {"id": draw(st.sampled_from(["d", "é", None])), "domain": draw(SPEAKER)}
+        made.append({k: v for k, v in talk.items() if v is not None} | {"turns": turns})
+    return made
+
+
+@given(talks(), st.sampled_from([(1,), (2, 0), (1, 3)]), st.integers(0, 2), st.booleans())
+def test_records_of_pairs_are_those_of_the_definition_in_lines_and_columns(
+    corpus, windows, follow, by_turn
+):
+    chunk = Chunk("x", 1, "rows", corpus)
+    if by_turn:  # of lines that are read as they are
+        chunk = Chunk("x", 1, "jsonl", b"".join(orjson.dumps(t) + b"\n" for t in corpus))
+    options = PairOptions(window=windows, follow=follow, domain=True)
+    rows = {True: [], False: []}
+    for lines in rows:
+        for piece in mine([chunk], options, lines=lines, policy=Policy(), tally=Tally()):
+            columns = Chunk("x", 1, "arrow", piece.payload)
+            blob = piece.payload.splitlines() if lines else ()
+            rows[lines] += map(orjson.loads, blob)
+            rows[lines] += [] if lines else [row for _, row in records(columns, Policy())]
+    every = (row for t in corpus for row in slow_pairs.records(t, windows, follow=follow))
+    expected = [row for row in every if row["context"] != [row["response"]]]
+    assert rows[True] == expected
+    without = [{k: v for k, v in row.items() if v is not None} for row in rows[False]]
+    assert [{**row, "speakers": 0} for row in without] == [
+        {**row, "speakers": 0} for row in expected
+    ]
+
+
+def reason(pair: dict, talk: dict, options: PairOptions) -> str | None:
+    """Why a pair is dropped, by the first filter that drops it."""
+    texts = [*pair["context"], pair["response"]]
+    turns = slow_pairs.spoken(talk)["turns"]
+    said = [turn.get("speaker") for turn in turns]
+    name = talk.get("id") or "\n".join(turn["text"] for turn in turns)
+    reasons = {
+        "short": any(len(text.split()) < options.min_words for text in texts),
+        "of another speaker": options.speaker and said[pair["turn"]] != options.speaker,
+        "last in their dialogue": options.inner and pair["turn"] == len(said) - 1,
+        "repeated": pair["context"] == [pair["response"]],
+        "not sampled": share(f"{name}\t{pair['turn']}\t{pair['window']}", seed=options.seed)
+        >= (options.sample or 1),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+@given(
+    talks(), st.integers(0, 2), st.sampled_from(["user", None]), st.booleans(), st.integers(1, 3)
+)
+def test_every_pair_is_kept_or_dropped_for_the_first_reason_there_is(
+    corpus, min_words, speaker, inner, seed
+):
+    options = PairOptions(
+        window=(1, 2), min_words=min_words, speaker=speaker, inner=inner, sample=0.7, seed=seed
+    )
+    tally, chunk = Tally(), Chunk("x", 1, "rows", corpus)
+    found = mine([chunk], options, lines=True, policy=Policy(), tally=tally)
+    rows = [orjson.loads(line) for piece in found for line in piece.payload.splitlines()]
+    every = [
+        (pair, reason(pair, talk, options))
+        for talk in corpus
+        for pair in slow_pairs.records(talk, (1, 2))
+    ]
+    assert rows == [
+        {k: v for k, v in pair.items() if k != "domain"} for pair, why in every if why is None
+    ]
+    dropped = Counter(why for _, why in every if why)
+    dropped[WITHOUT_TEXT] = sum(not turn["text"] for talk in corpus for turn in talk["turns"])
+    assert tally.dropped == +dropped and tally.kept == len(rows)
+    assert tally.sources == len(corpus)
+
+
 def test_of_identical_pairs_the_first_stays_and_what_only_looks_alike_is_another():
     talks = (["a", "b", "c"], ["a", "b"], ["a", "c"], ["a b", "c"], ["a", "b c"])
     corpus = [as_dialogue(texts, str(i)) for i, texts in enumerate(talks)]
@@ -137,15 +222,15 @@ def test_what_is_read_depends_on_the_kind(tmp_path: Path):
 
 @pytest.mark.parametrize("seed", [0, 5])
 def test_a_sample_is_drawn_by_seed_dialogue_turn_and_window(seed: int):
+    def drawn(row: dict) -> float:
+        return share(f"{row['dialogue_id']}\t{row['turn']}\t{row['window']}", seed=seed)
+
     corpus = [as_dialogue(["a", "b", "c", "d", "e"], str(i)) for i in range(40)]
     every = mined(corpus, window=(1, 2))
-    drawn = [
-        r
-        for r in every
-        if share(f"{r['dialogue_id']}\t{r['turn']}\t{r['window']}", seed=seed) < 0.5
-    ]
-    assert mined(corpus, window=(1, 2), sample=0.5, seed=seed) == drawn
-    assert 80 < len(drawn) < 200
+    for size in (0.5, drawn(every[0])):  # of the second, a pair lies on the border, outside
+        found = mined(corpus, window=(1, 2), sample=size, seed=seed)
+        assert found == [row for row in every if drawn(row) < size]
+    assert 80 < len(mined(corpus, window=(1, 2), sample=0.5, seed=seed)) < 200
 
 
 @pytest.mark.parametrize("seed", [0, 5])
@@ -267,7 +352,10 @@ def test_a_dialogue_is_cut_once_before_a_turn_of_the_system_that_the_seed_draws(
     (last,) = mined([greeted], kind="random-split")
     assert (last["response"], len(last["context"])) == ("system 0", 2), "few turns: the last"
     unanswered = {"turns": [{"speaker": s, "text": t} for s, t in turns[:3]]}
-    assert mined([unanswered], kind="random-split") == []
+    tally, options = Tally(), PairOptions(kind="random-split")
+    chunk = Chunk("x", 1, "rows", [unanswered, greeted])
+    (piece,) = mine([chunk], options, lines=True, policy=Policy(), tally=tally)
+    assert (piece.rows, dict(tally.dropped)) == (1, {"without a response of the system": 1})
 
 
 NLI = [
@@ -736,13 +824,14 @@ def test_an_utterance_keeps_its_slots_and_a_bad_dialogue_among_utterances_is_tol
 def test_utterances_are_drawn_by_their_id_or_by_their_text(seed: int):
     rows = [{"text": f"t {i}", "id": 1000 + i} for i in range(30)]
     rows += [{"text": f"n {i}"} for i in range(30)]
-    options = PairOptions(kind="utterance", sample=0.5, seed=seed)
-    made = convert_chunk(Chunk("x", 1, "rows", rows), options=options)
     names = [str(row.get("id", row["text"])) for row in rows]
-    drawn = [share(f"{name}\tdialogue", seed=seed) < 0.5 for name in names]
-    found = [orjson.loads(line)["text"] for line in made.payloads[""].blob.splitlines()]
-    assert found == [row["text"] for row, kept in zip(rows, drawn, strict=True) if kept]
-    assert made.tally.dropped["not sampled"] == drawn.count(False) > 0
+    shares = [share(f"{name}\tdialogue", seed=seed) for name in names]
+    for size in (0.5, shares[0]):  # the first lies on the border, outside
+        options = PairOptions(kind="utterance", sample=size, seed=seed)
+        made = convert_chunk(Chunk("x", 1, "rows", rows), options=options)
+        kept = [row["text"] for row, own in zip(rows, shares, strict=True) if own < size]
+        assert [orjson.loads(r)["text"] for r in made.payloads[""].blob.splitlines()] == kept
+        assert made.tally.dropped["not sampled"] == len(rows) - len(kept) > 0
     few = PairOptions(kind="dialogue", min_turns=2)
     talks = [{"turns": ["a"]}, {"turns": ["b", "c"]}, {"turns": []}]
     made = convert_chunk(Chunk("x", 1, "rows", talks), options=few)
@@ -789,6 +878,18 @@ def test_a_limit_holds_over_all_chunks(options: dict):
             assert len(rows) == tally.kept == min(limit, len(kept))
         else:
             assert rows == kept[:limit] and tally.kept == len(rows)
+
+
+@pytest.mark.parametrize("options", [{"limit": 4}, {"dedupe": True}, {"kind": "self", "limit": 3}])
+def test_some_rows_of_a_batch_are_those_of_lines_and_views_of_the_same_texts(options: dict):
+    talks = [as_dialogue(["a", "b", "c"], str(i)) | {"domain": str(i)} for i in range(3)]
+    chunk, chosen = Chunk("x", 1, "rows", talks), PairOptions(domain=True, **options)
+    every = mine([chunk], PairOptions(), lines=False, policy=Policy(), tally=Tally())
+    (piece,) = mine([chunk], chosen, lines=False, policy=Policy(), tally=Tally())
+    expected = mined(talks, domain=True, **options)
+    told = [row for _, row in records(Chunk("x", 1, "arrow", piece.payload), Policy())]
+    assert told == expected and len(told) in (2, 3, 4)
+    assert len(piece.payload["context"].values) == 9 == len(next(every).payload["context"].values)
 
 
 def test_once_the_limit_is_reached_no_more_is_read():
