@@ -43,6 +43,13 @@ def test_window_sizes_take_turns_in_proportion_to_their_batches(sizes: list[int]
         )
 
 
+def test_each_batch_stands_in_the_middle_of_its_part_of_the_epoch():
+    """One at 1/2; three at 1/6, 1/2 and 5/6; two at 1/4 and 3/4. Of two the first goes first."""
+    window = np.repeat([1, 2, 3], [2, 6, 4])
+    sampler = Grouped(np.arange(12), window, batch_size=2, seed=0)
+    assert [window[sampler.batch(step)[0]] for step in range(6)] == [2, 3, 1, 2, 3, 2]
+
+
 def test_any_step_can_be_asked_for_first_as_after_a_kill():
     window = np.arange(50) % 3
     whole, late = (Grouped(np.arange(50), window, batch_size=4, seed=7) for _ in range(2))

@@ -150,8 +150,9 @@ def arrow(rows: list[dict], kind: str) -> pa.RecordBatch:
         values = [row.get(name) for row in rows]
         column = pa.array(values)
         if pa.types.is_list(column.type) and kind == "views":
-            sizes = [len(value or []) for value in values]
-            backwards = [text for value in reversed(values) for text in value or []]
+            filled = [["of no row"] if value is None else value for value in values]
+            sizes = [len(value) for value in filled]
+            backwards = [text for value in reversed(filled) for text in value]
             starts = [sum(sizes[i + 1 :]) for i in range(len(rows))]
             mask = pa.array([value is None for value in values])
             column = pa.ListViewArray.from_arrays(
@@ -270,7 +271,12 @@ def test_every_field_of_a_pair_is_read_from_lines_and_columns_alike(rows: list[d
         for n in range(len(rows) + 1):
             assert as_said(pairs.head(n))[:n] == expected[:n] and len(pairs.head(n)) == n
     told = [row | {"template": "t"} if i % 2 else row for i, row in enumerate(rows)]
-    pairs = read_pairs(Chunk("x", 1, "jsonl", as_lines(told)), Policy())
+    objects = [
+        row
+        | {"context": [text if i % 2 else {"text": text} for i, text in enumerate(row["context"])]}
+        for row in told
+    ]
+    pairs = read_pairs(Chunk("x", 1, "jsonl", as_lines(objects)), Policy())
     assert as_said(pairs) == [*map(said, told)]
 
 
