@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import orjson
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from least import check_least, own_hows
 
@@ -31,6 +32,7 @@ from dialtools.embed.rows import Candidates
 from dialtools.embed.run import Embedding, embedding_format
 from dialtools.embed.shard import Encoded, Settings, encode_turns
 from dialtools.embed.transformed import Transform
+from dialtools.embed.transforms import load as load_transform
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, DataError, DialError, ModelError, OutputError
 from dialtools.streams.policy import Policy, Where
@@ -180,6 +182,16 @@ def test_a_transform_is_fitted_applied_saved_and_refused_to_other_vectors(
     ):
         with pytest.raises(ConfigError, match=says):
             Transform(chosen(transform=file), space | other, overwrite=False)
+    one, other = np.array([[1.0, 2]]), np.array([[3.0, 6]])
+    fields = embedding_batch({}, {"a_embedding": one, "b_embedding": other})
+    assert again(fields).to_pydict() == {"a_embedding": [[-1, -2]], "b_embedding": [[1, 2]]}
+    for inputs, told in (((), "-"), (("x", "y"), "x, y")):
+        two = Transform(
+            chosen(transform="center", save_transform=file, inputs=inputs), space, overwrite=True
+        )
+        two.fit([fields])
+        fitted, facts = load_transform(file, space)
+        assert (fitted.mean.tolist(), facts["fitted_on"]) == ([2, 4], told)
     scaled = Transform(chosen(transform="center"), space | {"normalize": True}, overwrite=False)
     scaled.fit([batch])
     lengths = np.linalg.norm(scaled(batch).to_pydict()["embedding"], axis=1)
@@ -402,6 +414,26 @@ def test_who_reads_lines_gets_small_shards_first_a_file_and_a_part_whole_ones(em
     assert [len(shard) for shard in run.mine.shards()] == [400, 400, 200]
     part = embedding(*rows, shard_rows=400, output="-", shard="1/2")
     assert {len(shard) for shard in part.mine.shards(soon=True)} == {400}
+
+
+def test_the_types_of_a_part_are_those_of_the_first_shard_of_all(embedding, tmp_path: Path):
+    rows = [{"text": "a", "n": n} for n in (1, 2, None, None, 3, None, None, 4)]
+    (tmp_path / "n.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    told = []
+    for part in (None, "1/4", "2/4", "3/4", "4/4"):
+        run = embedding(inputs=(str(tmp_path / "n.jsonl"),), output="-", shard=part)
+        found = [run.embedder.batch(shard)[0] for shard in run.mine.shards()]
+        assert {batch.schema.field("n").type for batch in found} == {pa.int64()}, part
+        told += [n for batch in found for n in batch["n"].to_pylist()]
+    assert told == [row["n"] for row in rows] * 2
+
+
+def test_vectors_in_parquet_are_stored_as_floats_are(embedding):
+    run = embedding("a", "b")
+    run.stream({})
+    column = pq.ParquetFile(run.options.output).metadata.row_group(0).column(1)
+    assert column.path_in_schema.startswith("embedding") and not column.has_dictionary_page
+    assert "BYTE_STREAM_SPLIT" in column.encodings
 
 
 def test_a_line_of_a_pipe_is_answered_before_the_next_one_comes(embedding, tmp_path: Path):

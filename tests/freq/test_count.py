@@ -237,18 +237,19 @@ def test_what_is_fed_waits_for_as_long_as_counting_takes(
 
 def test_whoever_adds_or_finishes_is_told_why_counting_ended():
     def full(*_: object) -> None:
+        added.wait()
         raise duckdb.OutOfMemoryException("too big")
 
     said = Texts(0, "said", pa.array(["a"]))
-    for adds in (1, 2):
+    for last in (Counting.finish, lambda counting: counting.add(said)):
+        added = threading.Event()
         with Counting(memory=MEMORY, threads=1) as counting:
-            connection = counting.connection
-            counting.connection = Mock(wraps=connection, execute=full)
+            counting.connection = Mock(wraps=counting.connection, execute=full)
+            counting.add(said)
+            added.set()
+            counting.thread.join()
             with pytest.raises(DialError, match="--memory is too little: too big"):
-                for _ in range(adds):
-                    counting.add(said)
-                    counting.thread.join()
-                counting.finish()
+                last(counting)
 
 
 def test_ranks_go_on_from_batch_to_batch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

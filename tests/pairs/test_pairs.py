@@ -92,20 +92,26 @@ def test_pairs_are_those_of_the_definition_and_never_cross_dialogues(
     assert [(r["context"], r["response"]) for r in rows] == expected
 
 
-SPEAKER = st.sampled_from(["user", "system", None])
-SAID = st.text(st.sampled_from('ab "\\\n\u2028é😀'), min_size=1, max_size=4).filter(str.strip)
+IDS, SPEAKERS = ("d", "é", None), ("user", "system", None)
+SAID = st.text(st.sampled_from('ab "\\\n\u2028é😀'), max_size=4)
 
 
 @st.composite
 def talks(draw: st.DrawFn) -> list[dict]:
-    """Dialogues with and without names, domains and speakers, some of which say nothing."""
+    """Dialogues whose names and speakers are known of all, of none or of some."""
+    names, speakers = (draw(st.sampled_from([who[:2], who[2:], who])) for who in (IDS, SPEAKERS))
     made = []
     for _ in range(draw(st.integers(0, 4))):
-        turns = [{"text": text.strip()} for text in draw(st.lists(SAID | st.just(""), max_size=6))]
-        if draw(st.booleans()):
-            turns = [turn | {"speaker": draw(SPEAKER)} for turn in turns]
-        talk = {"id": draw(st.sampled_from(["d", "é", None])), "domain": draw(SPEAKER)}
-        made.append({k: v for k, v in talk.items() if v is not None} | {"turns": turns})
+        said = draw(st.lists(st.tuples(SAID, st.sampled_from(speakers)), max_size=6))
+        turns = [{"text": text.strip(), "speaker": who} for text, who in said]
+        talk = {
+            "id": draw(st.sampled_from(names)),
+            "turns": [
+                {key: value for key, value in turn.items() if value is not None} for turn in turns
+            ],
+            "domain": draw(st.sampled_from(["taxi", None])),
+        }
+        made.append({key: value for key, value in talk.items() if value is not None})
     return made
 
 
@@ -941,6 +947,84 @@ def test_two_texts_without_a_label_are_rejected_and_others_dropped_by_label():
     ]
     assert (policy.skipped, dict(tally.dropped)) == (2, {"labelled neutral": 1})
     assert tally.sources == 2
+
+
+NAMES = [("premise", "text1"), ("hypothesis", "sentence2"), ("label", "gold_label")]
+TEXT = st.sampled_from(["a", " B ", "", 3])
+LABEL = st.sampled_from(["entailment", "Positive", "CONTRADICTION", "negative", "neutral", 3])
+
+
+@st.composite
+def labelled(draw: st.DrawFn) -> dict:
+    """A record of two texts and a label, of which some may be missing or no texts."""
+    names = [draw(st.none() | st.sampled_from(both)) for both in NAMES]
+    values = [draw(TEXT), draw(TEXT), draw(LABEL)]
+    pairs = zip(names, values, strict=True)
+    return {name: value for name, value in pairs if name} | draw(
+        st.sampled_from([{}, {"id": 7}, {"id": "x"}])
+    )
+
+
+@given(st.lists(labelled(), max_size=6), st.sampled_from(["entailment", "nli"]), st.booleans())
+def test_labelled_texts_are_pairs_dropped_by_label_or_rejected_by_line(records, kind, lower):
+    rows, dropped, rejected = [], Counter(), []
+    for line, record in enumerate(records, 5):
+        texts = [next((record[n] for n in both if n in record), None) for both in NAMES]
+        if not all(isinstance(text, str) for text in texts):
+            rejected.append(("x", line))
+            continue
+        one, two = ((t.lower() if lower else t).strip() for t in texts[:2])
+        similar = texts[2].lower() in ("entailment", "positive")
+        against = texts[2].lower() in ("contradiction", "negative")
+        if not similar and not (against and kind == "nli"):
+            dropped[f"labelled {texts[2]}"] += 1
+        elif not (one and two) or one == two:
+            dropped["repeated" if one and two else "empty"] += 1
+        else:
+            row = {"context": [one], "response": two, "window": 1, "kind": kind, "turn": 1}
+            row |= {"dialogue_id": str(record["id"])} if "id" in record else {}
+            rows.append(row | ({"similar": int(similar)} if kind == "nli" else {}))
+    options, chunk = PairOptions(kind=kind, lower=lower), Chunk("x", 5, "rows", records)
+    made = mine_chunk(chunk, options=options, lines=True)
+    assert [orjson.loads(line) for line in made.payloads[""].blob.splitlines()] == rows
+    assert [bad.where for bad in made.rejected] == rejected and made.tally.dropped == dropped
+
+
+def test_what_is_wrong_with_triples_is_told_by_file_and_line_or_counted(tmp_path: Path):
+    for name, rows in (("a", ["pec", "p e"]), ("b", ["pec", "pe", "qfd"])):
+        keys = ("anchor", "positive", "negative")
+        records = [dict(zip(keys, texts.strip(), strict=False)) for texts in rows]
+        records += [dict(zip(keys, ("p", "e", " "), strict=True))] if name == "b" else []
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in records))
+    paths = tuple(str(tmp_path / name) for name in "ab")
+    options = PairOptions(kind="triple", inputs=paths, from_="jsonl")
+    tally, policy = Tally(), Policy(on_error="skip")
+    of_input: dict[str, Tally] = {}
+    chunks = [*input_chunks(options, policy, tally, prompt=False)]
+    told = [
+        bad.where for c in chunks for bad in mine_chunk(c, options=options, lines=True).rejected
+    ]
+    assert told == [(paths[1], 2)]
+    found = mine(chunks, options, lines=True, policy=policy, tally=tally, of_input=of_input)
+    assert sum(piece.rows for piece in found) == 3
+    assert tally.dropped == {"empty": 2} and policy.skipped == 1
+    assert {name: own.kept for name, own in of_input.items()} == {paths[0]: 1, paths[1]: 2}
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        *((kind, "1 pair from 1 dialogue") for kind in ("consecutive", "random-split")),
+        *((kind, "1 pair from 1 record") for kind in ("self", "entailment", "nli", "triple")),
+        ("dialogue", "1 dialogue"),
+        ("utterance", "1 utterance from 1 record"),
+    ],
+)
+def test_the_closing_line_calls_things_by_their_kind(kind: str, says: str):
+    tally = Tally()
+    tally.keep(1)
+    tally.sources = 1
+    assert closing_line(PairOptions(kind=kind), tally) == says
 
 
 def test_the_first_name_that_a_record_has_is_read_and_what_is_missing_is_named():
