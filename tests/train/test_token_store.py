@@ -17,12 +17,21 @@ from train_parts import letters_encoder, stored
 from dialtools.chance import share
 from dialtools.corpora.fields import MOST_TURNS
 from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.tokens import assemble
+from dialtools.errors import DataError
 from dialtools.roles import SYSTEM, UNKNOWN, USER
 from dialtools.streams.chunks import Chunk, read_chunks
 from dialtools.streams.hash_index import HashIndex
 from dialtools.streams.policy import Policy
 from dialtools.train.data import spool as spooling
 from dialtools.train.data.chunk_pairs import LISTS, ChunkPairs
+from dialtools.train.data.collate import (
+    Lengths,
+    contexts,
+    named_negatives,
+    negatives,
+    responses,
+)
 from dialtools.train.data.pairs_of_batch import is_columnar
 from dialtools.train.data.pairs_of_chunk import read_pairs
 from dialtools.train.data.store import (
@@ -220,6 +229,9 @@ PAIR = st.fixed_dictionaries(
 )
 
 
+OF_PAIRS = {"response", "weight", "similar", "kind", "domain", "dialogue", "turn", "template"}
+
+
 def said(row: dict) -> tuple:
     """What a record says, field by field."""
     speakers = row.get("speakers") or []
@@ -269,7 +281,9 @@ def test_every_field_of_a_pair_is_read_from_lines_and_columns_alike(rows: list[d
     for chunk in (Chunk("x", 1, "jsonl", as_lines(rows)), Chunk("x", 1, "arrow", batch)):
         pairs = read_pairs(chunk, Policy())
         for n in range(len(rows) + 1):
-            assert as_said(pairs.head(n))[:n] == expected[:n] and len(pairs.head(n)) == n
+            first = pairs.head(n)
+            assert as_said(first)[:n] == expected[:n]
+            assert {len(column) for name, column in vars(first).items() if name in OF_PAIRS} == {n}
     told = [row | {"template": "t"} if i % 2 else row for i, row in enumerate(rows)]
     objects = [
         row
@@ -278,6 +292,29 @@ def test_every_field_of_a_pair_is_read_from_lines_and_columns_alike(rows: list[d
     ]
     pairs = read_pairs(Chunk("x", 1, "jsonl", as_lines(objects)), Policy())
     assert as_said(pairs) == [*map(said, told)]
+
+
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        ({"text": 3}, "text: expected"),
+        ({"text": "a", "weight": "x"}, "weight: expected"),
+        ({"text": "a", "context": ["a"]}, 'no "response"'),
+        ({"text": "a", "response": "a"}, 'no "context"'),
+        ({"context": ["a", 1], "response": "b"}, r"context\[1\]: expected"),
+        ({"context": ["a"], "response": "b", "similar": 2}, "similar: expected 0 or 1"),
+    ],
+)
+def test_what_is_wrong_with_a_record_is_told_by_its_field(record: dict, says: str):
+    with pytest.raises(DataError, match=says):
+        read_pairs(Chunk("x", 1, "jsonl", as_lines([record])), Policy())
+
+
+def test_a_text_alone_is_a_pair_with_itself():
+    lines = as_lines([{"text": "a", "weight": 2}])
+    pairs = read_pairs(Chunk("x", 1, "jsonl", lines), Policy())
+    row = {"context": ["a"], "response": "a", "weight": 2.0}
+    assert as_said(pairs) == [said(row)]
 
 
 COLUMNAR = {"context": [["a"], ["b", "c"]], "response": ["d", "e"]}
@@ -368,9 +405,42 @@ def test_without_a_share_to_hold_out_none_is_and_the_responses_of_a_turn_count_o
     three, two = (1 / (math.log(f) + 1) for f in (3, 2))
     assert irf([0, 1, 2, 3, 4]) == pytest.approx([three] * 3 + [5, 1])
     assert irf([0, 1, 3, 4]) == pytest.approx([two] * 3 + [5, 1])
+    assert irf([0]) == irf([4]) == [1, 1, 1, 5, 1], "a response that is not among them: as if once"
     given_ = pair_weights(store, np.arange(5), kind="given", mean_one=False)
     assert given_.tolist() == [1, 1, 1, 5, 1] and given_.dtype == np.float32
     assert pair_weights(store, np.arange(5), kind="none", mean_one=True).tolist() == [1] * 5
+
+
+@pytest.mark.parametrize("roles", [None, (7, 8, 9)])
+@pytest.mark.parametrize("lengths", [Lengths(40, 40), Lengths(5, 4), Lengths(3, 3)])
+def test_sides_of_a_batch_are_those_of_its_pairs_one_by_one(
+    roles: tuple[int, int, int] | None, lengths: Lengths, encoder: Encoder, tmp_path: Path
+):
+    """A context keeps its newest tokens; a response and negatives, of its speaker, the first."""
+    store, special = stored([ROWS], tmp_path, encoder), encoder.special
+    pairs = np.array([3, 0, 2, 1, 0])
+
+    def alone(utterance: int, pair: int) -> list[int]:
+        by = None if roles is None else [roles[store.response_role[pair]]]
+        tokens = [store.utterance(utterance)]
+        whole, _ = assemble(tokens, special, max_length=lengths.response, newest=False, roles=by)
+        return whole.tolist()
+
+    slow_contexts, slow_negatives = [], []
+    for pair in pairs.tolist():
+        place = store.context(pair)
+        by = None if roles is None else [roles[role] for role in store.roles[place]]
+        tokens = [*map(store.utterance, store.turns[place].tolist())]
+        whole, _ = assemble(tokens, special, max_length=lengths.context, roles=by)
+        slow_contexts.append(whole.tolist())
+        named = store.negatives[store.negative(pair)].tolist()
+        slow_negatives += [alone(utterance, pair) for utterance in named]
+    batch = (store, pairs, special, lengths, roles)
+    assert [side.tolist() for side in contexts(*batch)] == slow_contexts
+    slow = [alone(int(store.response[pair]), pair) for pair in pairs]
+    assert [side.tolist() for side in responses(*batch)] == slow
+    assert [side.tolist() for side in negatives(*batch)] == slow_negatives
+    assert named_negatives(store, pairs)[1].tolist() == [0, 3, 3]
 
 
 def test_a_closed_spool_has_written_all_that_it_was_given(tmp_path: Path):
@@ -442,8 +512,8 @@ def test_a_nameless_dialogue_goes_on_for_as_long_as_turn_and_window_do(
     cut: int, encoder: Encoder, tmp_path: Path
 ):
     """However the pairs are cut into files."""
-    places = [(1, 1), (2, 1), (2, 2), (3, 1), (1, 1), (2, 1), (2, 1), (5, 1), (5, 3)]
-    runs = [0, 0, 0, 0, 1, 1, 2, 2, 2]
+    places = [(1, 1), (2, 1), (2, 2), (3, 1), (1, 1), (1, 2), (2, 1), (2, 1), (5, 1), (5, 3)]
+    runs = [0, 0, 0, 0, 1, 1, 1, 2, 2, 2]
     rows = nameless(places)
     files = [part for part in (rows[:cut], rows[cut:]) if part]
     dialogue = stored(files, tmp_path, encoder).dialogue
