@@ -17,11 +17,13 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 from least import check_least, own_hows
+from train_parts import letters_encoder
 
 from dialtools.chance import share
 from dialtools.corpora.by_turn import turns
-from dialtools.embed import in_memory, model
+from dialtools.embed import compress, in_memory, model
 from dialtools.embed.compress import Compression
 from dialtools.embed.embedder import Counts, Embedder, Record, _nested
 from dialtools.embed.fields import carried, choose_fields, vector_name
@@ -271,6 +273,21 @@ def test_vectors_are_rounded_scaled_and_finite():
         encoded(float16_round=True)
 
 
+def test_vectors_go_through_a_head_before_they_are_cut_and_scaled():
+    encoder, head = letters_encoder(), torch.nn.Linear(64, 3, bias=False).requires_grad_(False)
+    items = [(("a",), None), (("b", "c"), None), (("a",), None)]
+    plain = Settings(9, False, 64, "float32", False)
+    whole = encode_turns(encoder, items, plain, lambda _: None)
+    expected = head(torch.from_numpy(whole.vectors)).numpy()[:, :2]
+    expected = expected / np.linalg.norm(expected, axis=1, keepdims=True)
+    settings = replace(plain, head=head, dimensions=2, normalize=True)
+    found = encode_turns(encoder, items, settings, lambda _: None)
+    np.testing.assert_allclose(found.vectors, expected, rtol=1e-5)
+    assert model.Model(encoder, settings, "utterance").dimension == 3
+    assert model.Model(encoder, plain).dimension == 64
+    assert (found.distinct, found.tokens.tolist()) == (2, whole.tokens.tolist())
+
+
 @pytest.mark.parametrize("own", [True, False])
 @pytest.mark.parametrize("share", [None, 0.25])
 def test_a_text_is_drawn_towards_its_template(
@@ -285,8 +302,8 @@ def test_a_text_is_drawn_towards_its_template(
     (shard,) = made.shards(
         iter(records({"text": "a a b", "template": "c"}, {"text": "b", "template": "a"}))
     )
-    compress = Compression(options, model.encoder, model.settings)
-    found = compress(made.batch(shard)[0]).to_pydict()
+    compression = Compression(options, model.encoder, model.settings)
+    found = compression(made.batch(shard)[0]).to_pydict()
     texts = [v / np.linalg.norm(v) for v in ((2 * A + B) / 3, B)]
     near = [v / np.linalg.norm(v) for v in ((C, A) if own else (A, B))]
     if share is None:
@@ -296,9 +313,41 @@ def test_a_text_is_drawn_towards_its_template(
         mixed = [0.25 * t + 0.75 * u for t, u in zip(near, texts, strict=True)]
         np.testing.assert_allclose(found["embedding"], mixed, rtol=1e-6)
     assert found.get("nearest_template") == (None if own else ["a", "b"])
-    assert compress.note() == (
+    assert compression.note() == (
         "with the templates of the records themselves" if own else "with the nearest of 2 templates"
     )
+
+
+@pytest.mark.parametrize("align", [None, True, False])
+def test_templates_alone_go_through_the_alignment_layer_and_whole(
+    glove: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, align: bool | None
+):
+    layer = torch.nn.Linear(2, 2, bias=False)
+    layer.weight.data = torch.tensor([[0.0, 1], [1, 0]])
+    monkeypatch.setattr(compress, "load_alignment", lambda directory, dimension: layer)
+    (tmp_path / "t.jsonl").write_text('{"template":"b"}\n')
+    for name, dimensions in ((glove, None), (glove, 1), (str(tmp_path), None), (str(tmp_path), 1)):
+        options = EmbedOptions(
+            model=glove,
+            output="x.parquet",
+            templates=str(tmp_path / "t.jsonl"),
+            align=align if name != glove else None,
+            dimensions=dimensions,
+        )
+        model = load_model(options)
+        options.model = name  # a file of word vectors has no layer, a folder may
+        aligned = name != glove and align is not False
+        if aligned and dimensions:
+            with pytest.raises(ConfigError, match="takes whole vectors"):
+                Compression(options, model.encoder, model.settings)
+            continue
+        made = Compression(options, model.encoder, model.settings)
+        batch = embedding_batch({}, {"embedding": np.array([[3.0, 4]])[:, :dimensions]})
+        found = made(batch).to_pydict()
+        template = [[1, 0]] if aligned else [[0, 1]] if dimensions is None else [[0]]
+        assert found["template_embedding"] == template
+        text = [0.6, 0.8] if dimensions is None else [1]
+        assert found["text_embedding"] == [pytest.approx(text)]
 
 
 def test_templates_that_are_none_and_a_layer_that_is_not_there_are_said(glove: str, tmp_path: Path):

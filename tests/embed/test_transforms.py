@@ -65,6 +65,18 @@ def test_centre_and_all_but_the_top(skewed: np.ndarray):
     np.testing.assert_allclose(rest, (x - x.mean(0)) @ (np.eye(8) - np.outer(top, top)), atol=1e-3)
 
 
+def test_the_top_is_one_direction_in_a_hundred():
+    vectors = np.random.default_rng(0).normal(size=(400, 250))
+    left = np.linalg.matrix_rank(fitted("top", vectors), tol=1e-2)
+    assert left == 250 - 2
+
+
+def test_of_odd_dimensions_the_larger_half_is_changed():
+    """As the files of flows have it that there are."""
+    layers = dict(Flow(5).named_parameters())
+    assert [layers[f"levels.0.0.coupling.{i}.weight"].shape for i in (0, 4)] == [(32, 2), (3, 32)]
+
+
 def test_equal_vectors_cannot_be_fitted_to():
     with pytest.raises(DataError, match="3 vectors, all equal"):
         transforms.fit("whiten", [np.ones((3, 2), np.float32)], dimensions=None, seed=0)

@@ -7,7 +7,7 @@ from math import e, log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracles import slow_counts
 
@@ -25,6 +25,7 @@ def spectrum(counts: list[int]) -> Spectrum:
 
 @settings(max_examples=60, deadline=None)
 @given(COUNTS)
+@example([*range(1, 331)])  # of as many texts a hundredth is three
 def test_the_figures_follow_their_definitions(counts):
     slow = slow_counts.imbalance(Counter({str(i): n for i, n in enumerate(counts)}))
     found = imbalance(spectrum(counts))

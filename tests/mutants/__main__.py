@@ -34,7 +34,8 @@ ALSO = {
     "encoder": ("train", "embed", "hostile/test_models.py"),
     "streams": ("pairs", "freq", "augment", "embed"),
     "corpora": ("pairs",),
-    **dict.fromkeys(("pairs", "freq", "augment", "embed"), ("streams/test_parts.py",)),
+    **dict.fromkeys(("pairs", "freq", "augment"), ("streams/test_parts.py",)),
+    "embed": ("streams/test_parts.py", "near/test_search.py"),
     "plots": ("cli",),
 }
 """Rooms and files of tests that are the tests of another room too."""

@@ -77,8 +77,20 @@ def test_gather_gives_the_bytes_of_one_run(run: Run, corpus: Path, work: tuple):
     number, suffix, name, *words = work
     run(name, *words, "-o", f"one.{suffix}")
     names = parts(run, number, suffix, name, *words)
-    run("dialtools", "gather", *reversed(names), "-o", f"all.{suffix}")
+    (corpus / f"all.{suffix}").write_text("there")
+    run("dialtools", "gather", *reversed(names), "-o", f"all.{suffix}", "--overwrite")
     assert (corpus / f"all.{suffix}").read_bytes() == (corpus / f"one.{suffix}").read_bytes()
+
+
+def test_weighed_parts_are_gathered_as_they_are(run: Run, corpus: Path):
+    run("dial-pairs", "plain.jsonl", "-o", "pairs.jsonl")
+    run("dial-freq", "pairs.jsonl", "-o", "counts.jsonl")
+    words = ("dial-freq", "pairs.jsonl", "--annotate", "--counts", "counts.jsonl")
+    names = parts(run, 3, "jsonl", *words)
+    (corpus / "all.jsonl").write_text("there")
+    run("dialtools", "gather", *names, "-o", "all.jsonl", code=1)
+    run("dialtools", "gather", *names, "-o", "all.jsonl", "--overwrite")
+    assert (corpus / "all.jsonl").read_bytes() == run(*words).stdout
 
 
 EMBEDDED = [
