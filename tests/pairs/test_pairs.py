@@ -1135,10 +1135,16 @@ def test_dialogues_whose_pairs_take_more_than_the_bound_are_rejected(
         ({"kind": "entailment", "reader": "tod-bert"}, "not to --kind entailment"),
         ({"merge_speaker": True, "reader": "tod-bert"}, "leave out --merge-speaker"),
         ({"workers": 2}, "--workers goes with --engine ray"),
-        ({"engine": "ray"}, "the parts go into a folder"),
-        ({"engine": "ray", "output": "o", "jobs": 2}, "not --jobs"),
-        ({"engine": "ray", "output": "o", "kind": "utterance"}, "--kind utterance: a table"),
-        ({"engine": "ray", "output": "o", "to": "arrow"}, "the parts are Parquet"),
+        ({"engine": "ray", "inputs": ("a",)}, "the parts go into a folder"),
+        ({"engine": "ray", "inputs": ("a",), "output": "o", "jobs": 2}, "not --jobs"),
+        (
+            {"engine": "ray", "inputs": ("a",), "output": "o", "kind": "utterance"},
+            "--kind utterance: a table",
+        ),
+        (
+            {"engine": "ray", "inputs": ("a",), "output": "o", "to": "arrow"},
+            "the parts are Parquet",
+        ),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options: dict, says: str):
@@ -1154,7 +1160,7 @@ def test_options_that_only_look_alike_are_taken():
         {"reader": "tod-bert", "min_turns": 1},
     ):
         assert PairOptions(**options).shares == {}
-    on_ray = {"engine": "ray", "output": "folder"}
+    on_ray = {"engine": "ray", "inputs": ("a",), "output": "folder"}
     assert PairOptions(**on_ray).on_ray and PairOptions(**on_ray, workers=2, parts=3).jobs == 1
     split = PairOptions(split=("a=0.5", "b=0.25"), output="{split}.jsonl")
     assert split.shares == {"a": 0.5, "b": 0.25}

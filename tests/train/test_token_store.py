@@ -319,6 +319,12 @@ def test_a_text_alone_is_a_pair_with_itself():
 
 COLUMNAR = {"context": [["a"], ["b", "c"]], "response": ["d", "e"]}
 INT = pa.int64()
+NULL_OVER_A_TEXT = pa.ListViewArray.from_arrays(
+    pa.array([0, 0], pa.int32()),
+    pa.array([1, 1], pa.int32()),
+    pa.array(["a"]),
+    mask=pa.array([False, True]),
+)
 
 
 @pytest.mark.parametrize(
@@ -330,6 +336,8 @@ INT = pa.int64()
         ({"context": [["a"], []]}, False),
         ({"context": [["a"], None]}, False),
         ({"context": [["a"], [None]]}, False),
+        ({"context": NULL_OVER_A_TEXT}, False),
+        ({"follow": NULL_OVER_A_TEXT}, True),
         ({"context": [[1], [2]]}, False),
         ({"context": ["a", "b"]}, False),
         ({"response": ["d", None]}, False),
