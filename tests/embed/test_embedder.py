@@ -485,6 +485,19 @@ def test_vectors_in_parquet_are_stored_as_floats_are(embedding):
     assert "BYTE_STREAM_SPLIT" in column.encodings
 
 
+@pytest.mark.parametrize("to", ["parquet", "arrow", "jsonl"])
+def test_vectors_of_two_fields_are_read_back_by_their_names(embedding, tmp_path: Path, to: str):
+    (tmp_path / "fields.jsonl").write_text('{"x":"a","y":"b"}\n{"x":"c","y":"a"}\n')
+    inputs, output = (str(tmp_path / "fields.jsonl"),), str(tmp_path / f"two.{to}")
+    embedding(inputs=inputs, output=output, field=("x", "y")).stream({})
+    found = read_embeddings([output])
+    assert {name: part.tolist() for name, part in found.vectors.items()} == {
+        "x_embedding": [A.tolist(), C.tolist()],
+        "y_embedding": [B.tolist(), A.tolist()],
+    }
+    assert found.columns == {"x": ["a", "c"], "y": ["b", "a"]}
+
+
 def test_a_line_of_a_pipe_is_answered_before_the_next_one_comes(embedding, tmp_path: Path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -8,6 +8,7 @@ import shlex
 import subprocess
 from collections import Counter
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -157,29 +158,40 @@ def reason(pair: dict, talk: dict, options: PairOptions) -> str | None:
 
 
 @given(
-    talks(), st.integers(0, 2), st.sampled_from(["user", None]), st.booleans(), st.integers(1, 3)
+    talks(),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "min_words": st.integers(1, 2),
+            "speaker": st.just("user"),
+            "inner": st.just(True),
+            "sample": st.just(0.7),
+            "seed": st.integers(1, 3),
+            "dedupe": st.just(True),
+        },
+    ),
 )
-def test_every_pair_is_kept_or_dropped_for_the_first_reason_there_is(
-    corpus, min_words, speaker, inner, seed
-):
-    options = PairOptions(
-        window=(1, 2), min_words=min_words, speaker=speaker, inner=inner, sample=0.7, seed=seed
-    )
-    tally, chunk = Tally(), Chunk("x", 1, "rows", corpus)
-    found = mine([chunk], options, lines=True, policy=Policy(), tally=tally)
+def test_every_pair_is_kept_or_dropped_for_the_first_reason_there_is(corpus, filters):
+    options = PairOptions(window=(1, 2), **filters)
+    tally, of_input, chunk = Tally(), {}, Chunk("x", 1, "rows", corpus)
+    found = mine([chunk], options, lines=True, policy=Policy(), tally=tally, of_input=of_input)
     rows = [orjson.loads(line) for piece in found for line in piece.payload.splitlines()]
     every = [
         (pair, reason(pair, talk, options))
         for talk in corpus
         for pair in slow_pairs.records(talk, (1, 2))
     ]
-    assert rows == [
-        {k: v for k, v in pair.items() if k != "domain"} for pair, why in every if why is None
-    ]
+    kept = [{k: v for k, v in pair.items() if k != "domain"} for pair, why in every if why is None]
     dropped = Counter(why for _, why in every if why)
     dropped[WITHOUT_TEXT] = sum(not turn["text"] for talk in corpus for turn in talk["turns"])
-    assert tally.dropped == +dropped and tally.kept == len(rows)
-    assert tally.sources == len(corpus)
+    if options.dedupe:
+        alike = [(pair["context"], pair["response"]) for pair in kept]
+        firsts = [pair for i, pair in enumerate(kept) if alike.index(alike[i]) == i]
+        dropped["duplicate"] = len(kept) - len(firsts)
+        kept = firsts
+    assert rows == kept
+    for own in (tally, of_input["x"]):
+        assert own.dropped == +dropped and (own.kept, own.sources) == (len(rows), len(corpus))
 
 
 def test_of_identical_pairs_the_first_stays_and_what_only_looks_alike_is_another():
@@ -800,10 +812,12 @@ def test_dialogues_are_sampled_and_split_by_seed_and_name_each_by_itself(kind: s
 
 def test_a_record_that_is_no_utterance_is_rejected_whatever_its_columns_hold():
     rows = [{"when": date(2024, 5, 1)}, {"text": "a", "when": date(2024, 5, 1)}]
+    rows.append({"text": "b", "size": Decimal("1.50")})
     policy = Policy(on_error="skip")
     options = PairOptions(kind="utterance")
     pieces = mine([Chunk("x", 1, "rows", rows)], options, lines=True, policy=policy, tally=Tally())
-    assert b"".join(p.payload for p in pieces) == b'{"text":"a","when":"2024-05-01"}\n'
+    made = b'{"text":"a","when":"2024-05-01"}\n{"text":"b","size":"1.50"}\n'
+    assert b"".join(p.payload for p in pieces) == made
     assert policy.skipped == 1
 
 

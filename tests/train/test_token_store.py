@@ -24,6 +24,7 @@ from dialtools.streams.chunks import Chunk, read_chunks
 from dialtools.streams.hash_index import HashIndex
 from dialtools.streams.policy import Policy
 from dialtools.train.data import spool as spooling
+from dialtools.train.data import store as storing
 from dialtools.train.data.chunk_pairs import LISTS, ChunkPairs
 from dialtools.train.data.collate import (
     Lengths,
@@ -128,7 +129,7 @@ def expected(rows: list[dict]) -> list[dict]:
 
 @pytest.mark.parametrize("files", [[ROWS], [ROWS[:1], ROWS[1:2], ROWS[2:]]])
 def test_a_store_tells_the_pairs_that_went_in(
-    files: list[list[dict]], encoder: Encoder, tmp_path: Path
+    files: list[list[dict]], encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     store = stored(files, tmp_path, encoder)
     assert told(store) == expected(ROWS)
@@ -147,6 +148,9 @@ def test_a_store_tells_the_pairs_that_went_in(
     for i, text in enumerate(texts):
         whole = encoder.tokenizer(text, add_special_tokens=False)["input_ids"]
         assert store.utterance(i).tolist() == whole
+    often = np.bincount(np.concatenate([store.utterance(i) for i in range(12)]), minlength=99)
+    monkeypatch.setattr(storing, "COUNTED_AT_ONCE", 3)
+    assert store.token_counts(99).tolist() == often.tolist()
     counts = {"pairs": 4, "utterances": 12, "turns": 7, "longest_window": 3, "skipped": 0}
     assert store.counts == counts | {"tokens": len(store.tokens)}
     assert store.record(2) == {"context": ["h", "a b", "i"], "response": "d"}
