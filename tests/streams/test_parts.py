@@ -12,6 +12,10 @@ from pathlib import Path
 import orjson
 import pytest
 
+from dialtools.errors import DataError
+from dialtools.streams.parts import Part, completed, part_in, part_of, telling_beside, unfolded
+from dialtools.streams.sinks import writer
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "dialogues.jsonl.gz"
 ENV = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -47,6 +51,49 @@ def corpus(tmp_path: Path) -> Path:
     ]
     (tmp_path / "rows.csv").write_text("dialogue_id,speaker,text\n" + "".join(rows))
     return tmp_path
+
+
+def made_part(path: Path, number: int, *, of: int, inputs: list[dict] | None = None) -> Part:
+    """Write a part of a made-up run, and return it as its file tells it."""
+    shard = {"part": number, "of": of, "files": {}}
+    facts = {"command": "dial-pairs", "options": {}, "inputs": inputs or [], "shard": shard}
+    with (
+        telling_beside(str(path), lambda: facts),
+        writer(str(path), format="jsonl", overwrite=False) as write,
+    ):
+        write(b"{}\n")
+    found = part_in(str(path))
+    assert found is not None and (found.path, found.facts["shard"]) == (str(path), shard)
+    return found
+
+
+def test_parts_tell_of_themselves_and_a_folder_of_them_is_in_their_order(tmp_path: Path):
+    names = {1: "b.jsonl", 2: "c.jsonl", 3: "a.jsonl"}
+    for number, name in names.items():
+        one = made_part(tmp_path / name, number, of=3)
+        assert (one.number, one.of) == (number, 3)
+    (tmp_path / "d.jsonl").mkdir()
+    (tmp_path / "notes.txt").write_text("no part\n")
+    beside = f"{tmp_path / 'a.jsonl'}.job.json"
+    assert Path(beside).exists() and part_in(beside) is part_in("-") is None
+    paths = [str(tmp_path / name) for name in names.values()]
+    assert unfolded([str(tmp_path), "x"]) == [*paths, "x"] and unfolded([]) == ["-"]
+    (tmp_path / "b.jsonl").write_text("{}\n{}\n")  # it has changed since it told
+    assert part_in(paths[0]) is None
+    with pytest.raises(DataError, match="not there: part 1 of 3"):
+        unfolded([str(tmp_path)])
+
+
+def test_what_a_part_has_not_read_of_an_input_another_tells(tmp_path: Path):
+    read = {"name": "x", "blake2b": "7"}
+    one = made_part(tmp_path / "1.jsonl", 1, of=2, inputs=[read, {"name": "y"}])
+    two = made_part(tmp_path / "2.jsonl", 2, of=2, inputs=[{"name": "x"}, {"name": "y"}])
+    told = [part.facts["inputs"] for part in completed([one, two])]
+    assert told == [[read, {"name": "y"}]] * 2
+    assert part_of("1.jsonl", one.facts) == one._replace(path="1.jsonl")
+    for wrong in ({"part": 0, "of": 2}, {"part": 3, "of": 2}, {"part": "1", "of": 2}, {}):
+        assert part_of("1.jsonl", one.facts | {"shard": wrong}) is None
+    assert part_of("1.jsonl", one.facts | {"inputs": [{}]}) is part_of("1.jsonl", None) is None
 
 
 FILES = ("plain.jsonl", "packed.jsonl.gz")
