@@ -75,8 +75,9 @@ def test_fields_of_a_header_are_those_that_were_written(struct: tuple[bytes, lis
 
 
 def test_a_header_that_is_cut_or_none_is_told():
-    whole = bytes([0x15]) + signed(1 << 20) + b"\0"
-    assert list(_fields(io.BytesIO(whole))) == [(1, 1 << 20)]
+    for number in (-64, 63, 64, -65, 1 << 20):  # of one byte, and of more
+        whole = bytes([0x15]) + signed(number) + b"\0"
+        assert list(_fields(io.BytesIO(whole))) == [(1, number)]
     for end in range(len(whole)):
         with pytest.raises(EOFError):
             list(_fields(io.BytesIO(whole[:end])))

@@ -20,6 +20,7 @@ from dialtools.streams.chunks import read_chunks, read_records
 from dialtools.streams.parallel import ordered_map
 from dialtools.streams.policy import Policy
 from dialtools.streams.sinks import output_format, write_records, writer
+from dialtools.streams.tables import _damage
 from dialtools.streams.vectors import embedding_batch, read_embeddings
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
@@ -123,6 +124,13 @@ def test_a_damaged_file_is_told_as_such(tmp_path: Path, name: str, data: bytes, 
     (tmp_path / name).write_bytes(data)
     with pytest.raises(DataError, match=says):
         read(tmp_path / name)
+
+
+def test_damage_without_a_word_is_told_by_its_kind():
+    with pytest.raises(DataError, match="damaged arrow: OSError"), _damage("arrow", "x"):
+        raise OSError
+    with pytest.raises(FileNotFoundError), _damage("arrow", "x"):  # no damage
+        raise FileNotFoundError(2, "not there")
 
 
 def test_a_line_without_end_is_refused_not_held(tmp_path: Path, monkeypatch):
