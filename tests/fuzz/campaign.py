@@ -41,9 +41,16 @@ class Tally:
 
 def work(options: argparse.Namespace, job: int) -> Tally:
     """Run every case of a job: the numbers that leave `job` when divided by all jobs."""
-    tally = Tally()
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     bench = Bench(Path(tempfile.mkdtemp(prefix="dial-fuzz-", dir=memory)))
+    tally = tried(bench, options, job)
+    bench.close()
+    return tally
+
+
+def tried(bench: Bench, options: argparse.Namespace, job: int = 0) -> Tally:
+    """Run every case of a job on a bench, which several campaigns may share."""
+    tally = Tally()
     found = Findings(bench, options.to)
     began = told = time.monotonic()
     last = options.first + options.cases if options.cases else sys.maxsize
@@ -62,7 +69,6 @@ def work(options: argparse.Namespace, job: int) -> Tally:
         tally.statuses[case.title, outcome.ended.status] += 1
     tally.seen = Counter({what: finding.seen for what, finding in found.found.items()})
     tally.places = {what: finding.slug for what, finding in found.found.items()}
-    bench.close()
     return tally
 
 

@@ -100,10 +100,10 @@ def test_every_use_of_a_command_works_before_it_is_disturbed(bench: Bench):
 
 # without the family of models, whose files depend on the machine that trained them
 @pytest.mark.parametrize("family", [name for name in families.FAMILIES if name != "models"])
-def test_fixed_cases_of_a_family_find_nothing(family: str, tmp_path: Path):
+def test_fixed_cases_of_a_family_find_nothing(bench: Bench, family: str, tmp_path: Path):
     options = Namespace(
         seed="7", first=0, cases=30, jobs=1, minutes=20.0, family=family, to=tmp_path
     )
-    tally = campaign.work(options, job=0)
+    tally = campaign.tried(bench, options)
     assert not tally.seen, [*tmp_path.rglob("run.sh")]
     assert tally.runs.total() == 30
