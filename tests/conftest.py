@@ -19,6 +19,10 @@ ANY_MACHINE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slo
 settings.register_profile("any machine", ANY_MACHINE)
 settings.load_profile("any machine")
 
+# each core has a test at work: a second thread of one would take another's core
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # what is ignored here, as under nohup, the commands of the tests would ignore too
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
