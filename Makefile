@@ -38,7 +38,7 @@ test-foreign: $(VENV)/.ready-tests ## suites and tools that others wrote: senten
 	$(INSTALL) '.[test,foreign]'
 	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: --dest .cache/foreign \
 		sentence-transformers==5.3.0
-	$(BIN)/python -m pytest -m 'not exhaustive' -rs tests/foreign tests/embed/test_vectors_page.py
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not exhaustive' -rs tests/foreign tests/embed/test_vectors_page.py
 
 mutants: $(VENV)/.ready-tests ## put faults into FILES="globs" and print those that no test notices
 	$(BIN)/python tests/mutants $(foreach glob,$(FILES),'$(glob)') $(if $(FAULTS),--faults $(FAULTS)) \

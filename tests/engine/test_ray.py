@@ -25,9 +25,9 @@ Run = Callable[..., Done]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, installed: Path) -> Path:
-    """Where all is done: 15,000 dialogues, and the pairs that one process makes of them."""
+    """Where all is done: 5,000 dialogues, and the pairs that one process makes of them."""
     path = tmp_path_factory.mktemp("ray")
-    (path / "chats.jsonl").write_bytes(gzip.decompress(EXAMPLE.read_bytes()) * 3)
+    (path / "chats.jsonl").write_bytes(gzip.decompress(EXAMPLE.read_bytes()))
     command = [installed / PAIRS[0], *PAIRS[1:], "-q", "-o", "one.parquet"]
     subprocess.run(command, cwd=path, check=True)
     return path
@@ -136,34 +136,28 @@ def test_inputs_and_parts_lie_on_s3_and_every_command_reads_them_there(
     cluster: Any, store: Any, folder: Path, run: Run
 ):
     lines = (folder / "chats.jsonl").read_bytes().splitlines(keepends=True)
-    for name, part in (("a", lines[:3000]), ("b", lines[3000:4000])):
+    inputs = {"a": lines[:3000], "bad": [*lines[3000:3600], b"{rubbish}\n", *lines[3600:4000]]}
+    for name, part in inputs.items():
         (folder / f"{name}.jsonl").write_bytes(b"".join(part))
         with store.open_output_stream(f"bucket/in/{name}.jsonl") as file:
             file.write(b"".join(part))
-    words = ("s3://bucket/in/a.jsonl", "s3://bucket/in/b.jsonl")
-    run("dial-pairs", *words, *on_ray(cluster, 3, "s3://bucket/out"))
-    store.delete_file("bucket/out/part-00002-of-00003.parquet")
-    again = run("dial-pairs", *words, *on_ray(cluster, 3, "s3://bucket/out/")).stderr
-    assert "3 parts; 2 of them done before" in again
-    run("dial-pairs", "a.jsonl", "b.jsonl", "-o", "ab.parquet")
+    words = [f"s3://bucket/in/{name}.jsonl" for name in inputs]
+    failed = run("dial-pairs", *words, *on_ray(cluster, 3, "s3://bucket/failed"), code=1)
+    first, *hint = ended(failed.stderr)
+    assert first.startswith("dial-pairs: s3://bucket/in/bad.jsonl:601: ")
+    assert len(hint) <= 1
+    skipping = ("--on-error", "skip")
+    told = run("dial-pairs", *words, *skipping, *on_ray(cluster, 3, "s3://bucket/out"), code=3)
+    assert "1 bad record skipped" in told.stderr
+    store.delete_file("bucket/out/part-00001-of-00003.parquet")
+    again = run("dial-pairs", *words, *skipping, *on_ray(cluster, 3, "s3://bucket/out/"))
+    assert "3 parts; 2 of them done before" in again.stderr
+    run("dial-pairs", "a.jsonl", "bad.jsonl", *skipping, "-o", "ab.parquet", code=3)
     counts = [
         run("dial-freq", "-q", "--unit", "record", path).stdout
         for path in ("s3://bucket/out", "ab.parquet")
     ]
     assert counts[0] == counts[1]
-    (folder / "bad.jsonl").write_bytes(b"".join(lines[:2500]) + b"{rubbish}\n" + lines[0])
-    store.open_output_stream("bucket/in/bad.jsonl").close()
-    with store.open_output_stream("bucket/in/bad.jsonl") as file:
-        file.write((folder / "bad.jsonl").read_bytes())
-    failed = run(
-        "dial-pairs", "s3://bucket/in/bad.jsonl", *on_ray(cluster, 2, "s3://bucket/bad"), code=1
-    )
-    first, *hint = ended(failed.stderr)
-    assert first.startswith("dial-pairs: s3://bucket/in/bad.jsonl:2501: ")
-    assert len(hint) <= 1
-    skipping = ("s3://bucket/in/bad.jsonl", "--on-error", "skip")
-    told = run("dial-pairs", *skipping, *on_ray(cluster, 2, "s3://bucket/bad"), code=3)
-    assert "1 bad record skipped" in told.stderr
 
 
 def test_embeddings_of_a_cluster_are_those_of_one_process(

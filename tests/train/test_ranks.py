@@ -9,6 +9,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -114,17 +116,37 @@ def test_the_gradients_of_two_processes_are_those_of_one(
     assert difference < 1e-5
 
 
-def command(*arguments: object) -> list[str]:
-    return [sys.executable, str(ROOT / "bin" / "dial-train"), *SMALL, *RUN, *map(str, arguments)]
+LENGTH = ("--max-steps", "40", "--checkpoint-every", "3")
 
 
-def followers(process: int) -> list[int]:
-    """The processes that one has started."""
-    return [
-        int(pid)
-        for tasks in Path(f"/proc/{process}/task").glob("*/children")
-        for pid in tasks.read_text().split()
-    ]
+@pytest.fixture(scope="module")
+def unbroken(train: Train, samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What one process makes of LENGTH without a stop."""
+    model = tmp_path_factory.mktemp("unbroken") / "model"
+    train(*RUN, *LENGTH, "-o", model, samples)
+    return model
+
+
+@pytest.fixture
+def command(scripts: Path) -> Callable[..., list[str]]:
+    return lambda *more: [str(scripts / "dial-train"), *SMALL, *RUN, *map(str, more)]
+
+
+def follower(model: Path) -> int:
+    """The process that the leader of a run has started."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            told = (process / "environ").read_bytes().split(b"\0")
+            if b"RANK=1" in told and str(model).encode() in (process / "cmdline").read_bytes():
+                return int(process.name)
+    raise LookupError(model)
+
+
+def until_gone(process: int) -> None:
+    deadline = time.monotonic() + 60
+    while Path(f"/proc/{process}").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not Path(f"/proc/{process}").exists()
 
 
 def begun(run: list[str], environment, model: Path, after: int) -> subprocess.Popen[bytes]:
@@ -141,47 +163,42 @@ def begun(run: list[str], environment, model: Path, after: int) -> subprocess.Po
 
 @pytest.mark.parametrize("victim", ["follower", "leader"])
 def test_where_one_ends_all_do_and_another_number_of_processes_goes_on(
-    train: Train, environment, samples, tmp_path, victim
+    train: Train, command, environment, samples, unbroken, tmp_path, victim
 ):
-    model, length = tmp_path / "model", ("--max-steps", "40", "--checkpoint-every", "3")
-    run = command("-q", *length, *TWO, "-o", model, samples)
+    model = tmp_path / "model"
+    run = command("-q", *LENGTH, *TWO, "-o", model, samples)
     process = begun(run, environment, model, after=7)
-    (follower,) = followers(process.pid)
-    os.kill(follower if victim == "follower" else process.pid, signal.SIGKILL)
+    other = follower(model)
+    os.kill(other if victim == "follower" else process.pid, signal.SIGKILL)
     told = process.communicate(timeout=120)[1].decode()
     if victim == "follower":
         assert process.returncode == 1 and len(told.splitlines()) <= 2, told
         assert "another process of this run has ended" in told
-    deadline = time.monotonic() + 60
-    while Path(f"/proc/{follower}").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not Path(f"/proc/{follower}").exists()
+    until_gone(other)
 
-    train(*RUN, *length, "-o", model, "--resume", samples)
-    train(*RUN, *length, "-o", tmp_path / "unbroken", samples)
-    same(model, tmp_path / "unbroken")
+    train(*RUN, *LENGTH, "-o", model, "--resume", samples)
+    same(model, unbroken)
 
 
-def test_interrupted_it_keeps_its_step_and_leaves_no_process(environment, samples, tmp_path):
+def test_interrupted_it_keeps_its_step_and_leaves_no_process(
+    command, environment, samples, tmp_path
+):
     model = tmp_path / "model"
     run = command("--max-steps", "4000", *TWO, "-o", model, samples)
     process = begun(run, environment, model, after=3)
-    (follower,) = followers(process.pid)
+    other = follower(model)
     process.send_signal(signal.SIGTERM)  # which, unlike SIGINT, nobody ignores for others
     assert b"--resume goes on" in process.communicate(timeout=120)[1]
     assert process.returncode == -signal.SIGTERM
-    deadline = time.monotonic() + 60
-    while Path(f"/proc/{follower}").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not Path(f"/proc/{follower}").exists()
+    until_gone(other)
 
 
 def test_under_torchrun_it_is_the_same(train: Train, environment, samples, tmp_path):
     few = ("--max-steps", "3")
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    run = command(*few, "-o", tmp_path / "two", samples)
+    run = [ROOT / "bin" / "dial-train", *SMALL, *RUN, *few, "-o", tmp_path / "two", samples]
     done = subprocess.run(
-        [run[0], *torchrun, *run[1:]], env=environment, capture_output=True, timeout=300
+        [sys.executable, *torchrun, *run], env=environment, capture_output=True, timeout=300
     )
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout.decode().split() == [str(tmp_path / "two")], "one process prints"
@@ -191,10 +208,9 @@ def test_under_torchrun_it_is_the_same(train: Train, environment, samples, tmp_p
 
 
 def test_another_machine_has_its_own_copy_of_what_the_leader_read(
-    train: Train, environment, samples, tmp_path
+    command, environment, samples, unbroken, tmp_path
 ):
     """Two machines, of one and of two processes, which know of each other by what they are told."""
-    length = ("--max-steps", "40", "--checkpoint-every", "3")
     model = tmp_path / "model"
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -208,19 +224,24 @@ def test_another_machine_has_its_own_copy_of_what_the_leader_read(
         return {**environment, **told, **own}
 
     for again in ((), ("--resume",)):
-        run = command("-q", *length, "-o", model, *again, samples)
+        run = command("-q", *LENGTH, "-o", model, *again, samples)
         others = [subprocess.Popen(run, env=place(1 + local, local)) for local in (0, 1)]
         if again:
             subprocess.run(run, env=place(0, 0), check=True, timeout=300)
         else:
             leader = begun(run, place(0, 0), model, after=7)
-            for other in others:
-                maps = Path(f"/proc/{other.pid}/maps").read_text()
-                assert "/machine-1/dialtools-" in maps and str(model.name) + ".partial" not in maps
+            theirs = [maps for maps in mapped() if str(tmp_path / "machine-1/dialtools-") in maps]
+            assert len(theirs) == 2 and not any(f"{model.name}.partial" in maps for maps in theirs)
             leader.terminate()
             assert leader.wait(timeout=120) == -signal.SIGTERM
         for other in others:
             other.wait(timeout=120)
         assert not list(tmp_path.glob("machine-*/dialtools-*")), "the copies go with the run"
-    train(*RUN, *length, "-o", tmp_path / "one", samples)
-    same(model, tmp_path / "one")
+    same(model, unbroken)
+
+
+def mapped() -> Iterator[str]:
+    """Yield the files that each process has in its memory."""
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with suppress(OSError):
+            yield maps.read_text()
