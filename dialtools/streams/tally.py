@@ -12,7 +12,7 @@ NAMES = 1000
 
 def counted(number: int, noun: str) -> str:
     """Return a number with what it counts: `1 pair`, `1,200 pairs`, `2 classes`."""
-    many = "es" if noun.endswith("s") else "s"
+    many = "es" if noun.endswith(("s", "ch")) else "s"
     return f"{number:,} {noun}{'' if number == 1 else many}"
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from dialtools.streams.atomic import check_kind, refuse_existing
 from dialtools.streams.provenance import Inputs
 from dialtools.streams.scraps import temporary_folder
+from dialtools.streams.tally import counted
 from dialtools.train.data.store import Store
 from dialtools.train.forecast import Forecast, forecast_of, instead
 from dialtools.train.gather import gather
@@ -117,7 +118,7 @@ def _batch(trainer: Trainer) -> str:
     cached = ", encoded twice to save memory" if trainer.cached(batch) else ""
     return (
         f"{len(batch.pairs):,} pairs, {batch.tokens:,} tokens in the first, "
-        f"{batch.padded:,} with padding, in {len(batch.parts):,} micro-batches{cached}"
+        f"{batch.padded:,} with padding, in {counted(len(batch.parts), 'micro-batch')}{cached}"
     )
 
 
