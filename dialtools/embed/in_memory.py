@@ -14,6 +14,7 @@ from dialtools.encoder.device import choose_device, choose_precision
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.options import PieceOptions
+from dialtools.encoder.placed import placed
 
 
 def open_model(
@@ -31,13 +32,14 @@ def open_model(
         field, of the length that they have.
     """
     device = choose_device(options.device)
-    encoder = load_encoder(str(path), max_length=max_length).to(device)
+    precision = choose_precision(options.precision, device)
+    encoder = placed(load_encoder(str(path), max_length=max_length), device, precision)
     settings = Settings(
         max_length=encoder.max_length,
         normalize=False,
         float16_round=False,
         batch_tokens=options.batch_tokens or encoder.usual_batch_tokens,
-        precision=choose_precision(options.precision, device),
+        precision=precision,
     )
     return partial(_field_vectors, encoder, settings)
 

@@ -6,10 +6,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from dialtools.encoder.batches import pad, token_batches
 from dialtools.encoder.device import autocast
 from dialtools.encoder.encoder import Encoder
+from dialtools.errors import ModelError
+
+Arrival = Callable[[], np.ndarray]
 
 
 def encode(
@@ -22,23 +26,88 @@ def encode(
 ) -> np.ndarray:
     """Encode sequences of token ids, in batches of like length.
 
+    A GPU computes a batch while the next is made, and its vectors come one batch later.
+
     Args:
-        batch_tokens: padded tokens of a batch at most.
+        batch_tokens: padded tokens of a batch at most; where they do not fit into a GPU's memory,
+            half of them.
         advance: called with the number of sequences after each batch.
 
     Returns:
         (N, D) float32, in the order of the sequences.
+
+    Raises:
+        ModelError: if a single sequence does not fit into a GPU's memory.
     """
     lengths = np.fromiter((len(s) for s in sequences), np.int64, len(sequences))
     vectors_ND = np.empty((len(sequences), encoder.dimension), np.float32)
-    device = encoder.device
+    coming: list[tuple[np.ndarray, Arrival]] = []
+
+    def fetch() -> None:
+        rows, arrival = coming.pop()
+        vectors_ND[rows] = arrival()
+        if advance:
+            advance(len(rows))
+
     was_training = encoder.training
     encoder.eval()
-    with torch.inference_mode(), autocast(device, precision):
-        for rows in token_batches(lengths, max_tokens=batch_tokens):
-            ids_NT, mask_NT = pad([sequences[i] for i in rows], encoder.special)
-            vectors_ND[rows] = encoder(ids_NT.to(device), mask_NT.to(device)).cpu().numpy()
-            if advance:
-                advance(len(rows))
+    with torch.inference_mode(), autocast(encoder.device, precision):
+        batches = token_batches(lengths, max_tokens=batch_tokens)[::-1]
+        while batches:
+            rows = batches.pop()
+            arrival = _arrival(encoder, [sequences[row] for row in rows])
+            if arrival is None:
+                batches = smaller(rows, batches, lengths)
+                continue
+            if coming:
+                fetch()
+            coming.append((rows, arrival))
+        if coming:
+            fetch()
     encoder.train(was_training)
     return vectors_ND
+
+
+def _arrival(encoder: Encoder, sequences: Sequence[np.ndarray]) -> Arrival | None:
+    """Return what waits for the vectors of a batch; None if a GPU's memory is too small for it."""
+    try:
+        return on_its_way(encoder(*pad(sequences, encoder.special)))
+    except torch.OutOfMemoryError:
+        pass  # not in the handler: what it holds has to go first
+    torch.cuda.empty_cache()
+    return None
+
+
+def on_its_way(vectors: Tensor) -> Arrival:
+    """Return what waits for a tensor; if it is on a GPU, that may compute on meanwhile."""
+    if vectors.device.type != "cuda":
+        return vectors.cpu().numpy
+    host = torch.empty_like(vectors, device="cpu").pin_memory()
+    host.copy_(vectors, non_blocking=True)
+    copied = torch.cuda.Event()
+    copied.record()
+
+    def arrival() -> np.ndarray:
+        copied.synchronize()
+        return host.numpy()
+
+    return arrival
+
+
+def smaller(
+    rows: np.ndarray, batches: Sequence[np.ndarray], lengths: np.ndarray
+) -> list[np.ndarray]:
+    """Return what is left, the last first, in batches of half the tokens of one that did not fit.
+
+    Raises:
+        ModelError: if that was a single sequence.
+    """
+    longest = int(lengths[rows].max())
+    if len(rows) == 1:
+        raise ModelError(
+            f"a text of {longest:,} tokens does not fit into the memory of the GPU",
+            hint="--max-length N",
+        )
+    left = np.concatenate([rows, *batches[::-1]])
+    halves = token_batches(lengths[left], max_tokens=len(rows) * longest // 2)
+    return [left[half] for half in halves[::-1]]

@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.catalog import lookup
+from dialtools.encoder import packed
 from dialtools.encoder.catalog import POOLINGS
+from dialtools.encoder.packed import moved
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.tokens import SPEAKER_TOKENS, SpecialTokens, lower_cased
 from dialtools.errors import ConfigError, ModelError
@@ -30,6 +32,7 @@ class Encoder(nn.Module):
         role_tokens: of a model trained with speaker tokens, their ids for unknown, user, system.
         normalize: whether `dial-embed` scales vectors to length 1 unless told otherwise.
         lower_case: whether texts are lower-cased, as sentence-transformers' do_lower_case says.
+        packed: whether padding is left out of what is computed (`packed.pack` decides).
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class Encoder(nn.Module):
         self.max_length = max_length
         self.normalize = normalize
         self.lower_case = lower_case
+        self.packed = False
         if lower_case:
             lower_cased(tokenizer)
         # in the saved directory too: on the left, GPT-2's positions would shift
@@ -95,7 +99,10 @@ class Encoder(nn.Module):
         return layers * self.dimension * LAYER_FLOATS
 
     def forward(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
-        """Return (N, D) float32 pooled vectors."""
+        """Return (N, D) float32 pooled vectors, of tensors on the CPU or on the encoder's device.
+
+        Of those on the CPU no GPU has to be waited for.
+        """
         return self.both(ids_NT, mask_NT)[1]
 
     def tokens(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
@@ -112,15 +119,19 @@ class Encoder(nn.Module):
         if pooling.layers:
             layers = [states.hidden_states[layer].float() for layer in pooling.layers]
             pooled_NTD = torch.stack(layers).mean(0)
-        pooled_ND = pooling.load()(pooled_NTD, mask_NT)
+        pooled_ND = pooling.load()(pooled_NTD, moved(mask_NT, pooled_NTD.device))
         if pooling.pooler:
             pooled_ND = torch.tanh(self.backbone.pooler.dense(pooled_ND)).float()
         return tokens_NTD, pooled_ND
 
     def _states(self, ids_NT: Tensor, mask_NT: Tensor, **options: bool) -> Any:
+        if self.packed:
+            first = first_position(self.backbone.config)
+            return packed.states_of(self.backbone, ids_NT, mask_NT, first=first, **options)
         # Attention without a mask is faster; a GPU would have to be waited for to know of it.
         is_full = mask_NT.device.type == "cpu" and bool(mask_NT.all())
-        mask = None if is_full else mask_NT
+        mask = None if is_full else moved(mask_NT, self.device)
+        ids_NT = moved(ids_NT, self.device)
         return self.backbone(input_ids=ids_NT, attention_mask=mask, **options)
 
     def freeze(self, layers: int) -> None:
@@ -196,3 +207,8 @@ def positions(config: Any) -> int:
     """Return the longest sequence that a backbone has positions for."""
     known = getattr(config, "max_position_embeddings", None) or LONGEST
     return known - 2 if config.model_type in POSITIONS_AFTER_PADDING else known
+
+
+def first_position(config: Any) -> int:
+    """Return the position of a text's first token, as a backbone counts by itself."""
+    return config.pad_token_id + 1 if config.model_type in POSITIONS_AFTER_PADDING else 0

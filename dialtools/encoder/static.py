@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.packed import moved
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.tokens import SpecialTokens
 from dialtools.errors import ConfigError
@@ -110,7 +111,7 @@ class StaticEncoder(Encoder):
 
     def forward(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
         """Return (N, D) averages; of a text without tokens, zeros."""
-        mask_NT = mask_NT.bool()
+        ids_NT, mask_NT = moved(ids_NT, self.device), moved(mask_NT, self.device).bool()
         sizes_N = mask_NT.sum(1)
         earlier_NT = mask_NT & (ids_NT < 0)
         sums_ND = self._sums(self.backbone.embedding, ids_NT, mask_NT & ~earlier_NT)
@@ -128,6 +129,7 @@ class StaticEncoder(Encoder):
 
     def tokens(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
         """Return (N, T, D) vectors of tokens of texts that are one turn each."""
+        ids_NT = moved(ids_NT, self.device)
         return nn.functional.embedding(ids_NT, self.backbone.embedding.weight, sparse=self.sparse)
 
     def freeze(self, layers: int) -> None:

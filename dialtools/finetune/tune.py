@@ -20,6 +20,7 @@ from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.forecast import Forecast
 from dialtools.encoder.loading import load_encoder
+from dialtools.encoder.placed import placed
 from dialtools.encoder.randomness import seeded
 from dialtools.errors import DataError, ModelError
 from dialtools.finetune.options import FinetuneOptions
@@ -92,7 +93,7 @@ class Tuner:
         self.train = self._tokens(self.task.train)
         self.test = self._tokens(self.task.test)
         self.start = _copy(self.encoder)
-        self.encoder.to(self.device)
+        placed(self.encoder.train(), self.device, self.precision)
         self.batch_tokens = options.batch_tokens or self.encoder.usual_batch_tokens
 
     def _tokens(self, items: Items) -> _Rows:
@@ -225,8 +226,9 @@ class Tuner:
         vectors = []
         with autocast(self.device, self.precision):
             for rows in parts:
-                ids_NT, mask_NT = pad([sequences[i] for i in rows], self.encoder.special)
-                vectors.append(self.encoder(ids_NT.to(self.device), mask_NT.to(self.device)))
+                vectors.append(
+                    self.encoder(*pad([sequences[i] for i in rows], self.encoder.special))
+                )
         back = torch.from_numpy(np.argsort(np.concatenate(parts))).to(self.device)
         return torch.cat(vectors)[back]
 

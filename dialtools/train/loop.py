@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from dialtools.encoder.device import autocast
@@ -21,7 +23,10 @@ from dialtools.train.objectives.base import Batch, Objective, Part
 from dialtools.train.ranks import ALONE, LostRank, Ranks
 from dialtools.train.saved import Saved
 
-ACTIVATION_BUDGET = 2 << 30  # bytes of a batch's activations that `auto` keeps in memory
+ACTIVATION_BUDGET = 2 << 30
+"""Bytes of a batch's activations that `auto` keeps in a computer's memory."""
+SHARE_OF_GPU = 0.5
+"""Of a GPU's memory; weights, their gradients and the optimiser's numbers have the rest."""
 FAR_APART = 0x9E3779B1  # odd, so that no two seeds below 2**32 meet before billions of steps
 
 
@@ -143,15 +148,7 @@ class Trainer:
         # Dropout depends on seed and step alone, so that resume is exact.
         seed = seed_of_step(self.setting.seed, self.step)
         with seeded(seed, self.encoder.device):
-            loss = gradcache.backward(
-                self._encode,
-                batch.parts,
-                lambda rows: self.objective.nested_loss(rows, batch, figures),
-                seed=seed,
-                cached=self.cached(batch),
-                parameters=self.parameters,
-                ranks=self.ranks,
-            )
+            loss = self._backward(batch, figures, seed)
         value = float(loss)
         if not np.isfinite(value):
             raise NotFinite(self.step + 1, batch.pairs)
@@ -170,11 +167,40 @@ class Trainer:
             figures=figures,
         )
 
+    def _backward(self, batch: Batch, figures: dict[str, float], seed: int) -> Tensor:
+        """Return the loss of a batch; what does not fit into a GPU's memory is encoded twice.
+
+        Raises:
+            ModelError: if it does not fit so either, or other processes would have to know.
+        """
+        backward = partial(
+            gradcache.backward,
+            self._encode,
+            batch.parts,
+            lambda rows: self.objective.nested_loss(rows, batch, figures),
+            seed=seed,
+            parameters=self.parameters,
+            ranks=self.ranks,
+        )
+        cached = self.cached(batch)
+        try:
+            return backward(cached=cached)
+        except torch.OutOfMemoryError:
+            pass  # not in the handler: what it holds has to go first
+        self.optimiser.zero_grad(set_to_none=True)
+        torch.cuda.empty_cache()
+        if cached or self.grad_cache == "off" or self.ranks.size > 1:
+            tokens = max(part[0].numel() for part in batch.parts)
+            raise ModelError(
+                f"the memory of the GPU is full at step {self.step + 1}",
+                hint=f"--grad-cache on, then --micro-batch-tokens {tokens // 2}",
+            )
+        self.grad_cache = "on"
+        return self._backward(batch, figures, seed)
+
     def _encode(self, part: Part) -> Tensor:
-        device = self.encoder.device
-        inputs = tuple(column.to(device, non_blocking=True) for column in part)
-        with autocast(device, self.precision):
-            return self.objective.encode(inputs)
+        with autocast(self.encoder.device, self.precision):
+            return self.objective.encode(part)
 
     def cached(self, batch: Batch) -> bool:
         """Tell whether a batch is encoded twice, one micro-batch in memory at a time."""
@@ -182,7 +208,17 @@ class Trainer:
             return self.grad_cache == "on"
         floats = batch.padded * self.encoder.floats_a_token
         float_bytes = 2 if self.precision == "bfloat16" else 4
-        return floats * float_bytes / self.ranks.size > ACTIVATION_BUDGET
+        return floats * float_bytes / self.ranks.size > activation_budget(self.encoder.device)
+
+
+def activation_budget(device: torch.device) -> int:
+    """Return the bytes of a batch's activations that `auto` keeps in memory.
+
+    On a GPU a part of all memory, not of what is free: a resumed run has to decide the same.
+    """
+    if device.type != "cuda":
+        return ACTIVATION_BUDGET
+    return int(SHARE_OF_GPU * torch.cuda.get_device_properties(device).total_memory)
 
 
 def seed_of_step(seed: int, step: int) -> int:

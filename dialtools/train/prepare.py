@@ -12,6 +12,7 @@ from dialtools.encoder.device import choose_device, choose_precision
 from dialtools.encoder.encoder import LONGEST, Encoder
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
 from dialtools.encoder.loading import load_encoder
+from dialtools.encoder.placed import placed
 from dialtools.encoder.static import StaticEncoder, fresh_static
 from dialtools.encoder.static_start import of_transformer, of_words
 from dialtools.encoder.word_vectors import WordVectors
@@ -118,7 +119,7 @@ def build_trainer(
     encoder.max_length = max(encoder.max_length, lengths.context, lengths.response)
     if values.freeze:
         encoder.freeze(values.freeze)
-    encoder.to(device)
+    placed(encoder.train(), device, precision)
     setting = Setting(
         encoder=encoder,
         store=store,

@@ -13,8 +13,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 DEVICES = 2
+MEMORY = 4 << 30
 OLDEST_COMPILER = 10  # C++20
 
 
@@ -47,6 +49,16 @@ def build(library: Path) -> None:
     subprocess.run(command, check=True)
 
 
+class Event:
+    """What has been done so far: all of it, as nothing is done later."""
+
+    def record(self) -> None:
+        pass
+
+    def synchronize(self) -> None:
+        pass
+
+
 def install(library: str) -> None:
     """Make torch.cuda two devices; to be called before anything imports torch."""
     ctypes.CDLL(library)
@@ -77,7 +89,11 @@ def install(library: str) -> None:
         "set_rng_state": lambda state, device="cuda": host.set_state(index(device), state),
         "manual_seed": lambda seed: host.seed(host.current(), seed),
         "manual_seed_all": seed_all,
+        "empty_cache": lambda: None,
+        "get_device_properties": lambda device=None: SimpleNamespace(total_memory=MEMORY),
+        "Event": Event,
     }
     for name, stand_in in stand_ins.items():
         setattr(torch.cuda, name, stand_in)
     torch._C._cuda_getDevice = host.current
+    torch.Tensor.pin_memory = lambda tensor, device=None: tensor

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dialtools.encoder.packed import where
 from dialtools.train.draws import generator
 from dialtools.train.objectives.base import Batch, Part, Setting
 from dialtools.train.objectives.catalog import JointOptions
@@ -89,7 +90,7 @@ class Joint(Contrast):
         """Return (n + m, D): the pooled vectors of n sequences, then those of m hidden words."""
         ids, mask, labels = part
         tokens, pooled = self.setting.encoder.both(ids, mask)
-        return torch.cat([pooled, tokens[labels >= 0].to(pooled)])
+        return torch.cat([pooled, where(tokens, labels >= 0).to(pooled)])
 
     def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
         """Return the sum of both losses."""

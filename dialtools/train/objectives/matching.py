@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dialtools.encoder.packed import where
 from dialtools.encoder.randomness import seeded
 from dialtools.train import health
 from dialtools.train.losses import matching
@@ -64,7 +65,8 @@ class Matching(Objective[MatchingOptions]):
 
     def encode(self, part: Part) -> Tensor:
         """Return the vectors of all real tokens, one text after the other, padding left out."""
-        return self.setting.encoder.tokens(part[0], part[1])[part[1].bool()]
+        ids, mask = part
+        return where(self.setting.encoder.tokens(ids, mask), mask)
 
     def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
         """Return the mean loss of a batch."""

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dialtools.encoder.packed import where
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.weights import fill
 from dialtools.errors import ModelError
@@ -70,7 +71,7 @@ class MaskedWords(Objective[MaskedWordsOptions]):
     def encode(self, part: Part) -> Tensor:
         """Return (M, D) the vectors of the hidden words."""
         ids, mask, labels = part
-        return self.setting.encoder.tokens(ids, mask)[labels >= 0]
+        return where(self.setting.encoder.tokens(ids, mask), labels >= 0)
 
     def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
         """Return the mean cross entropy of the hidden words."""

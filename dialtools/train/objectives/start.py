@@ -37,9 +37,8 @@ class FrozenStart:
 
     @torch.no_grad()
     def _encoded(self, parts: Sequence[Part]) -> Tensor:
-        device = self.encoder.device
-        with autocast(device, self.precision):
-            rows = [self.encoder(part[0].to(device), part[1].to(device)) for part in parts]
+        with autocast(self.encoder.device, self.precision):
+            rows = [self.encoder(part[0], part[1]) for part in parts]
         return nn.functional.normalize(torch.cat(rows).float(), dim=1)
 
 

@@ -1,0 +1,191 @@
+"""Without padding: the same vectors and gradients, of every backbone whose layers allow it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers as t
+
+from dialtools.encoder import packed
+from dialtools.encoder.batches import pad
+from dialtools.encoder.encode import encode
+from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.fresh import train_tokenizer
+from dialtools.encoder.loading import load_encoder
+from dialtools.encoder.packed import NAME, Layout, one_by_one, pack
+from dialtools.errors import ModelError
+
+WORDS = 300
+BERT = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
+BERT |= {"vocab_size": WORDS, "intermediate_size": 48, "max_position_embeddings": 300}
+BERT |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+DECODER = {"vocab_size": WORDS, "hidden_size": 32, "num_hidden_layers": 2, "pad_token_id": 0}
+DECODER |= {"num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 48}
+MODERN = BERT | {"local_attention": 8, "global_attn_every_n_layers": 2, "pad_token_id": 0}
+MODERN |= dict.fromkeys(("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), 1)
+PACKS: dict[str, Callable[[], Any]] = {
+    "bert": lambda: t.BertModel(t.BertConfig(**BERT)),
+    "roberta": lambda: t.RobertaModel(t.RobertaConfig(**BERT | {"max_position_embeddings": 302})),
+    "electra": lambda: t.ElectraModel(t.ElectraConfig(**BERT, embedding_size=16)),
+    "modernbert": lambda: t.ModernBertModel(t.ModernBertConfig(**MODERN)),
+    "llama": lambda: t.LlamaModel(t.LlamaConfig(**DECODER)),
+    "qwen2": lambda: t.Qwen2Model(t.Qwen2Config(**DECODER)),
+}
+DOES_NOT: dict[str, Callable[[], Any]] = {
+    "mpnet": lambda: t.MPNetModel(t.MPNetConfig(**BERT | {"max_position_embeddings": 302})),
+    "t5": lambda: t.T5EncoderModel(
+        t.T5Config(vocab_size=WORDS, d_model=32, num_layers=2, num_heads=2, d_kv=16, d_ff=32)
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return train_tokenizer(["a table for two", "is it warm in oslo"] * 5, vocab_size=WORDS)
+
+
+@pytest.fixture
+def build(tokenizer):
+    def encoder(family: str, pooling: str = "mean") -> Encoder:
+        torch.manual_seed(1)
+        backbone = (PACKS | DOES_NOT)[family]()
+        return Encoder(backbone, tokenizer, pooling=pooling, max_length=256).eval()
+
+    return encoder
+
+
+def sequences(*sizes: int) -> list[np.ndarray]:
+    draw = np.random.default_rng(0)
+    return [draw.integers(5, WORDS, size) for size in sizes]
+
+
+def gradients(encoder: Encoder) -> torch.Tensor:
+    """Return those of a step over texts of several lengths, as one vector."""
+    weights = torch.linspace(-1, 1, encoder.dimension)
+    encoder.zero_grad()
+    (encoder(*pad(sequences(3, 40, 1, 12), encoder.special)) @ weights).square().sum().backward()
+    found = (p.grad for p in encoder.parameters() if p.grad is not None)
+    return torch.cat([gradient.flatten() for gradient in found])
+
+
+@pytest.mark.parametrize("family", PACKS)
+def test_vectors_and_gradients_are_those_of_padded_texts(build, family):
+    encoder = build(family)
+    texts = sequences(5, 2, 90, 31, 31, 1)
+    expected_ND, expected = encode(encoder, texts, batch_tokens=400), gradients(encoder)
+    assert pack(encoder, "float32")
+    assert encoder.backbone.config._attn_implementation == NAME
+    np.testing.assert_allclose(encode(encoder, texts, batch_tokens=400), expected_ND, atol=1e-5)
+    torch.testing.assert_close(gradients(encoder), expected, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls", "max", "last", "cls-pooler", "last2-avg"])
+def test_every_pooling_takes_the_tokens_of_its_text(build, pooling):
+    encoder = build("bert", pooling)
+    texts = sequences(5, 2, 90, 31)
+    expected_ND = encode(encoder, texts, batch_tokens=400)
+    assert pack(encoder, "float32")
+    np.testing.assert_allclose(encode(encoder, texts, batch_tokens=400), expected_ND, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", DOES_NOT)
+def test_layers_with_biases_of_their_own_go_on_with_padding(build, family):
+    encoder = build(family)
+    texts = sequences(5, 2, 90, 31)
+    expected_ND = encode(encoder, texts, batch_tokens=400)
+    usual = encoder.backbone.config._attn_implementation
+    assert not pack(encoder, "float32") and not encoder.packed
+    assert encoder.backbone.config._attn_implementation == usual
+    np.testing.assert_array_equal(encode(encoder, texts, batch_tokens=400), expected_ND)
+
+
+def test_attention_that_reaches_into_the_next_text_is_found_out(build, monkeypatch):
+    def leaking(query, key, value, layout, *rest):
+        whole = layout._replace(ends=layout.ends[[0, -1]])
+        return one_by_one(query, key, value, whole, *rest)
+
+    monkeypatch.setattr(packed, "one_by_one", leaking)
+    assert not pack(build("bert"), "float32")
+
+
+def test_a_kernel_without_dropout_is_used_where_there_is_none(build, monkeypatch):
+    def kernel(query, dropout):
+        if dropout:
+            raise NotImplementedError
+        return one_by_one
+
+    monkeypatch.setattr(packed, "_kernel", kernel)
+    encoder = build("bert")
+    for layer in encoder.backbone.encoder.layer:
+        layer.attention.self.dropout.p = 0.1
+    assert not pack(encoder.train(), "float32")
+    assert encoder.training
+    assert pack(encoder.eval(), "float32")
+
+
+def test_the_tokens_of_padding_are_computed_by_nobody(build):
+    encoder, seen = build("bert"), []
+    assert pack(encoder, "float32")
+    encoder.backbone.encoder.layer[0].register_forward_pre_hook(
+        lambda _, inputs: seen.append(inputs[0].shape)
+    )
+    encode(encoder, sequences(3, 50, 20), batch_tokens=1000)
+    assert seen == [(1, 73, 32)]
+
+
+def test_a_layout_is_undone():
+    ids_NT, mask_NT = torch.tensor([[7, 8, 0], [9, 0, 0]]), torch.tensor([[1, 1, 0], [1, 0, 0]])
+    layout = Layout.of(mask_NT)
+    assert layout.position.tolist() == [0, 1, 0] and layout.ends.tolist() == [0, 2, 3]
+    states = ids_NT.flatten()[layout.place][None, :, None].float()
+    assert layout.padded(states)[..., 0].tolist() == ids_NT.tolist()
+
+
+def test_what_is_saved_does_not_know_of_it(build, tmp_path):
+    encoder = build("bert")
+    assert pack(encoder, "float32")
+    encoder.backbone.save_pretrained(tmp_path)
+    assert NAME not in (tmp_path / "config.json").read_text()
+
+
+def test_minilm_without_padding(minilm):
+    encoder = load_encoder(minilm).eval()
+    texts = [row % encoder.backbone.config.vocab_size for row in sequences(4, 17, 60, 8)]
+    expected_ND = encode(encoder, texts, batch_tokens=400)
+    assert pack(encoder, "float32")
+    np.testing.assert_allclose(encode(encoder, texts, batch_tokens=400), expected_ND, atol=1e-5)
+
+
+class Small(torch.nn.Module):
+    """An encoder with the memory of so many padded tokens; a text's vector is its first token."""
+
+    dimension, device = 1, torch.device("cpu")
+
+    def __init__(self, tokens: int, special: Any) -> None:
+        super().__init__()
+        self.tokens, self.special, self.batches = tokens, special, []
+
+    def forward(self, ids_NT: torch.Tensor, mask_NT: torch.Tensor) -> torch.Tensor:
+        if ids_NT.numel() > self.tokens:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        self.batches.append(ids_NT.shape)
+        return ids_NT[:, :1].float()
+
+
+def test_a_batch_that_does_not_fit_is_halved_and_so_are_those_after_it(build):
+    texts = sequences(*[10] * 64)
+    encoder = Small(120, build("bert").special)
+    told: list[int] = []
+    found_ND = encode(encoder, texts, batch_tokens=400, advance=told.append)
+    assert found_ND[:, 0].tolist() == [text[0] for text in texts]
+    assert {rows for rows, _ in encoder.batches} == {10, 4} and sum(told) == 64
+
+
+def test_a_text_that_never_fits_is_told_in_one_line(build):
+    encoder = Small(120, build("bert").special)
+    with pytest.raises(ModelError, match="a text of 200 tokens does not fit into the memory"):
+        encode(encoder, sequences(10, 200), batch_tokens=400)
