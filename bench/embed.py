@@ -1,6 +1,6 @@
 """dial-embed's engine against sentence-transformers.
 
-python bench/embed.py [texts.jsonl] [--model DIR]
+python bench/embed.py [texts.jsonl] [--model DIR] [--device cuda]: each precision beside itself.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from side_by_side import compare
 from dialtools.embed.shard import Settings, encode_turns
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.loading import load_encoder
+from dialtools.encoder.placed import placed
+from dialtools.metrics.space import unit
 
 PEER = "sentence-transformers encode"
-BATCH_TOKENS = 1024
 
 
 def embedded(
@@ -30,7 +31,7 @@ def embedded(
     settings = Settings(
         max_length=max_length or encoder.max_length,
         normalize=True,
-        batch_tokens=BATCH_TOKENS,
+        batch_tokens=encoder.usual_batch_tokens,
         precision=precision,
         float16_round=False,
     )
@@ -45,22 +46,31 @@ def main() -> None:
     parser.add_argument("-n", type=int, default=2000)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     texts = read_texts(options.texts, options.n)
-    ours = partial(embedded, load_encoder(options.model), texts)
-    peer = SentenceTransformer(options.model, device="cpu")
+    print(f"{len(texts)} texts, {len(set(texts))} distinct")
+    exact = unit(peer(options, "float32").encode(texts))
+    for precision in ("float32", "bfloat16"):
+        theirs = peer(options, precision)
+        ours = partial(embedded, opened(options, precision), texts, precision)
+        print(
+            f"{precision}, least cosine to the peer's float32: {(ours() * exact).sum(1).min():.6f}"
+        )
+        rows = {PEER: partial(theirs.encode, texts), f"dial-embed {precision}": ours}
+        compare(rows, peer=PEER, runs=options.runs)
 
-    theirs = peer.encode(texts, normalize_embeddings=True)
-    least = {name: (ours(name) * theirs).sum(1).min() for name in ("float32", "bfloat16")}
-    cosines = ", ".join(f"{name} {cosine:.6f}" for name, cosine in least.items())
-    print(f"{len(texts)} texts, {len(set(texts))} distinct; least cosine: {cosines}")
-    rows = {
-        PEER: lambda: peer.encode(texts),
-        "dial-embed float32": lambda: ours("float32"),
-        "dial-embed bfloat16": lambda: ours("bfloat16"),
-    }
-    compare(rows, peer=PEER, runs=options.runs)
+
+def peer(options: argparse.Namespace, precision: str) -> SentenceTransformer:
+    """Return the peer with its weights in a precision."""
+    dtype = {"torch_dtype": getattr(torch, precision)}
+    return SentenceTransformer(options.model, device=options.device, model_kwargs=dtype)
+
+
+def opened(options: argparse.Namespace, precision: str) -> Encoder:
+    """Return the model as dial-embed loads it."""
+    return placed(load_encoder(options.model), torch.device(options.device), precision)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """A dial-train step against sentence-transformers' trainer (MultipleNegativesRankingLoss).
 
-python bench/train.py [dialogues.jsonl] [--model DIR]: same model, pairs, batch, lengths, optimiser
-(AdamW), and loss.
+python bench/train.py [dialogues.jsonl] [--model DIR] [--device cuda]: same model, pairs, batch,
+lengths, optimiser (AdamW), loss and precision.
 
 Both clocks run from the first step to the end of the last: batches are drawn and put together under
 the clock, models, data sets, optimisers and trainers are made before it starts. What the peer's
@@ -57,18 +57,26 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=4, help="steps a run")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    texts = read_texts(options.texts, options.batch_size * options.steps + 1)
-    pairs = list(itertools.pairwise(texts))
+    pairs = pairs_of(options)
     set_up: list[float] = []
-    with tempfile.TemporaryDirectory() as folder:
-        rows: dict[str, Work] = {PEER: peer(options, pairs, Path(folder), set_up)}
-        for precision in ("float32", "bfloat16"):
-            rows[f"dial-train {precision}"] = ours(options, pairs, Path(folder), precision)
-        print(f"{options.steps} steps of {options.batch_size} pairs, {options.threads} thread(s)")
-        compare(rows, peer=PEER, runs=options.runs, measure=timed_by_itself)
+    print(f"{options.steps} steps of {options.batch_size} pairs, {options.threads} thread(s)")
+    for precision in ("float32", "bfloat16"):
+        with tempfile.TemporaryDirectory() as folder:
+            rows: dict[str, Work] = {
+                PEER: peer(options, pairs, Path(folder), precision, set_up),
+                f"dial-train {precision}": ours(options, pairs, Path(folder), precision),
+            }
+            compare(rows, peer=PEER, runs=options.runs, measure=timed_by_itself)
     print(f"outside its clock, {PEER} takes {statistics.median(set_up):.2f} s to set up a run")
+
+
+def pairs_of(options: argparse.Namespace) -> Pairs:
+    """Return as many pairs of neighbouring turns as the steps of a run take."""
+    texts = read_texts(options.texts, options.batch_size * options.steps + 1)
+    return list(itertools.pairwise(texts))
 
 
 def timed_by_itself(work: Work) -> Run:
@@ -78,22 +86,30 @@ def timed_by_itself(work: Work) -> Run:
     return Run(seconds, None)
 
 
-def ours(options: argparse.Namespace, pairs: Pairs, folder: Path, precision: str) -> Steps:
+def ours(
+    options: argparse.Namespace,
+    pairs: Pairs,
+    folder: Path,
+    precision: str,
+    *,
+    method: str = "simcse",
+) -> Steps:
     """Return a call that takes the steps with our engine."""
+    folder.mkdir(exist_ok=True)
     records = folder / f"{precision}.jsonl"
     write_records(({"context": [a], "response": b} for a, b in pairs), str(records))
     settings = recipe_options(
-        method="simcse",
+        method=method,
         inputs=(str(records),),
         model=options.model,
-        head="none",
+        **({"head": "none"} if method == "simcse" else {}),
         batch_size=options.batch_size,
         epochs=1.0,
         lr=LEARNING_RATE,
         max_length=MAX_LENGTH,
         precision=precision,
-        device="cpu",
-        grad_cache="off",
+        device=options.device,
+        grad_cache="auto" if options.device != "cpu" else "off",
     )
     encoder = load_encoder(options.model)
     spool(folder / precision, read_chunks(settings.inputs), Policy())
@@ -106,26 +122,37 @@ def ours(options: argparse.Namespace, pairs: Pairs, folder: Path, precision: str
         start = time.perf_counter()
         for _ in trainer.steps():
             pass
+        waited_for(options.device)
         return time.perf_counter() - start
 
     return steps
 
 
+def waited_for(device: str) -> None:
+    """Let a GPU end what it was given: until then no clock may stop."""
+    if device != "cpu":
+        torch.cuda.synchronize(device)
+
+
 class Clock(TrainerCallback):
     """Runs from the first step, its batch not drawn yet, to the end of the last."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: str) -> None:
+        self.device = device
         self.start = 0.0
         self.seconds = 0.0
 
     def on_train_begin(self, *_: Any, **__: Any) -> None:
         self.start = time.perf_counter()
 
-    def on_step_end(self, *_: Any, **__: Any) -> None:
+    def on_train_end(self, *_: Any, **__: Any) -> None:
+        waited_for(self.device)
         self.seconds = time.perf_counter() - self.start
 
 
-def peer(options: argparse.Namespace, pairs: Pairs, folder: Path, set_up: list[float]) -> Steps:
+def peer(
+    options: argparse.Namespace, pairs: Pairs, folder: Path, precision: str, set_up: list[float]
+) -> Steps:
     """Return a call that takes the steps with sentence-transformers' trainer.
 
     A trainer is good for one run, so each call makes one, outside the clock.
@@ -133,7 +160,7 @@ def peer(options: argparse.Namespace, pairs: Pairs, folder: Path, set_up: list[f
     Args:
         set_up: is given the seconds that a call took beside its steps.
     """
-    model = SentenceTransformer(options.model, device="cpu")
+    model = SentenceTransformer(options.model, device=options.device)
     model.max_seq_length = MAX_LENGTH
     anchors, positives = zip(*pairs, strict=True)
     data = Dataset.from_dict({"anchor": anchors, "positive": positives})
@@ -147,11 +174,12 @@ def peer(options: argparse.Namespace, pairs: Pairs, folder: Path, set_up: list[f
         save_strategy="no",
         disable_tqdm=True,
         logging_strategy="no",
-        use_cpu=True,
+        use_cpu=options.device == "cpu",
+        bf16=precision == "bfloat16",
     )
 
     def steps() -> float:
-        clock = Clock()
+        clock = Clock(options.device)
         start = time.perf_counter()
         trainer = SentenceTransformerTrainer(
             model=model, args=settings, train_dataset=data, loss=loss, callbacks=[clock]

@@ -65,7 +65,7 @@ def sequences(*sizes: int) -> list[np.ndarray]:
 
 def gradients(encoder: Encoder) -> torch.Tensor:
     """Return those of a step over texts of several lengths, as one vector."""
-    weights = torch.linspace(-1, 1, encoder.dimension)
+    weights = torch.linspace(-1, 1, encoder.dimension, device=encoder.device)
     encoder.zero_grad()
     (encoder(*pad(sequences(3, 40, 1, 12), encoder.special)) @ weights).square().sum().backward()
     found = (p.grad for p in encoder.parameters() if p.grad is not None)
@@ -158,6 +158,23 @@ def test_minilm_without_padding(minilm):
     expected_ND = encode(encoder, texts, batch_tokens=400)
     assert pack(encoder, "float32")
     np.testing.assert_allclose(encode(encoder, texts, batch_tokens=400), expected_ND, atol=1e-5)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("family", PACKS)
+def test_a_gpu_s_kernel_gives_the_vectors_and_gradients_of_padded_texts(build, family):
+    encoder = build(family).cuda()
+    texts = sequences(5, 2, 90, 31, 31, 1)
+    with torch.autocast("cuda", torch.bfloat16):
+        expected = gradients(encoder)
+    expected_ND = encode(encoder, texts, batch_tokens=400)
+    assert pack(encoder, "bfloat16")
+    found_ND = encode(encoder, texts, batch_tokens=400, precision="bfloat16")
+    with torch.autocast("cuda", torch.bfloat16):
+        found = gradients(encoder)
+    cosine = torch.nn.functional.cosine_similarity
+    assert cosine(torch.from_numpy(found_ND), torch.from_numpy(expected_ND)).min() > 0.999
+    assert cosine(found, expected, dim=0) > 0.99
 
 
 class Small(torch.nn.Module):

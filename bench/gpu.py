@@ -1,0 +1,156 @@
+"""What a GPU does with dialtools, beside sentence-transformers: a row of a table as each is done.
+
+python bench/gpu.py [texts.jsonl] [--model DIR] [--device cpu -n 200 --batch-size 16 --steps 2]
+
+Of the model, and of random weights in BERT base's shape: texts embedded, and pairs learnt from, in
+bfloat16. MFU is the share of the device's peak that the layers of the real tokens take: two
+operations a weight and token forward, six with backward. Then how long DSE's own run would take.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import embed
+import torch
+import train
+from inputs import DIALOGUES, default_model, read_texts
+from transformers import AutoTokenizer, BertConfig, BertModel
+
+from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.tokens import tokenise
+from dialtools.metrics.space import unit
+
+PEAKS = {"H100": 989e12, "H200": 989e12, "A100": 312e12, "L4": 121e12, "A10": 125e12}
+"""Operations a second in bfloat16, dense, of tensor cores; by a part of the device's name."""
+PUBLISHED_STEPS = 900_000 * 15 / 1024  # DSE's pairs, epochs and batch
+PRECISION = "bfloat16"
+
+
+class Job(NamedTuple):
+    """Something to do on the device.
+
+    Attributes:
+        tokens: real ones that are computed.
+        passes: operations a weight and token.
+    """
+
+    name: str
+    work: Callable[[], object]
+    tokens: int
+    passes: int
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("texts", nargs="?", default=DIALOGUES, type=Path)
+    parser.add_argument("--model", default=default_model())
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("-n", type=int, default=20_000, help="texts to embed")
+    parser.add_argument("--batch-size", type=int, default=1024)
+    parser.add_argument("--steps", type=int, default=20)
+    options = parser.parse_args()
+    print(f"{device_name(options.device)}, torch {torch.__version__}, {PRECISION}\n")
+    print("| model | what | seconds | tokens/s | MFU | GiB | least cosine |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    with tempfile.TemporaryDirectory() as folder:
+        shape = bert_base(Path(folder) / "bert", options.model)
+        for name, model in {"MiniLM": options.model, "BERT base, random": shape}.items():
+            options.model = model
+            embedding_rows(name, options)
+            training_rows(name, options, Path(folder) / name[:4])
+
+
+def device_name(device: str) -> str:
+    return "a CPU" if device == "cpu" else torch.cuda.get_device_name(device)
+
+
+def bert_base(folder: Path, like: str) -> str:
+    """Write random weights of BERT base's shape, with the tokenizer of another model."""
+    torch.manual_seed(0)
+    tokenizer = AutoTokenizer.from_pretrained(like)
+    tokenizer.save_pretrained(folder)
+    BertModel(BertConfig(vocab_size=len(tokenizer))).save_pretrained(folder)
+    return str(folder)
+
+
+def embedding_rows(name: str, options: argparse.Namespace) -> None:
+    """Print rows of embedding: each distinct text, by the peer and by us."""
+    texts = list(dict.fromkeys(read_texts(options.texts, options.n)))
+    encoder = embed.opened(options, PRECISION)
+    tokens = token_count(encoder, texts, encoder.max_length)
+    few = texts[:1000]
+    exact = unit(embed.peer(options, "float32").encode(few))
+    ours = partial(embed.embedded, encoder, precision=PRECISION)
+    theirs = partial(embed.peer(options, PRECISION).encode, batch_size=256)
+    for who, work in {"sentence-transformers": theirs, "dial-embed": ours}.items():
+        least = (unit(work(few)) * exact).sum(1).min()
+        job = Job(f"{who}, {len(texts):,} texts", partial(work, texts), tokens, 2)
+        row(name, job, encoder, options.device, f"{least:.5f}")
+
+
+def training_rows(name: str, options: argparse.Namespace, folder: Path) -> None:
+    """Print rows of training: plain contrast by the peer and by us, and DSE's own recipe."""
+    pairs = train.pairs_of(options)
+    folder.mkdir()
+    encoder = embed.opened(options, PRECISION)
+    texts = [text for pair in pairs for text in pair]
+    tokens = token_count(encoder, texts, train.MAX_LENGTH)
+    what = f"{options.steps} steps of {options.batch_size}"
+    theirs = train.peer(options, pairs, folder, PRECISION, [])
+    row(name, Job(f"its trainer, {what}", theirs, tokens, 6), encoder, options.device)
+    ours = train.ours(options, pairs, folder, PRECISION)
+    row(name, Job(f"dial-train, {what}", ours, tokens, 6), encoder, options.device)
+    dse = train.ours(options, pairs, folder / "dse", PRECISION, method="dse")
+    job = Job(f"the same, `--method dse`, {what}", dse, tokens, 6)
+    seconds = row(name, job, encoder, options.device)
+    minutes = PUBLISHED_STEPS * seconds / options.steps / 60
+    whole = "900,000 pairs x 15 epochs in batches of 1,024, by that"
+    print(f"| {name} | {whole} | {minutes:,.1f} min | | | | |", flush=True)
+
+
+def token_count(encoder: Encoder, texts: list[str], longest: int) -> int:
+    """Return the tokens of texts, special ones too, none beyond the longest of a text."""
+    _, ends = tokenise(encoder.tokenizer, texts)
+    special = len(encoder.special.prefix) + len(encoder.special.suffix)
+    sizes = torch.from_numpy(ends).diff() + special
+    return int(sizes.clamp(max=longest).sum())
+
+
+def row(model: str, job: Job, encoder: Encoder, device: str, cosine: str = "") -> float:
+    """Do a job twice, print what the second time took, and return its seconds."""
+    seconds = timed(job.work, device)
+    on_gpu = device != "cpu"
+    if on_gpu:
+        torch.cuda.reset_peak_memory_stats(device)
+    seconds = timed(job.work, device)
+    peak = next((rate for name, rate in PEAKS.items() if name in device_name(device)), None)
+    weights = encoder.backbone.num_parameters(exclude_embeddings=True)
+    done = job.passes * weights * job.tokens / seconds
+    used = f"{done / peak:.1%}" if peak else ""
+    memory = f"{torch.cuda.max_memory_allocated(device) / 2**30:.1f}" if on_gpu else ""
+    rate = f"{job.tokens / seconds:,.0f}"
+    print(
+        f"| {model} | {job.name} | {seconds:.2f} | {rate} | {used} | {memory} | {cosine} |",
+        flush=True,
+    )
+    return seconds
+
+
+def timed(work: Callable[[], object], device: str) -> float:
+    """Return the seconds that a call says it took, or those that it took."""
+    train.waited_for(device)
+    start = time.perf_counter()
+    said = work()
+    train.waited_for(device)
+    return said if isinstance(said, float) else time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    main()
