@@ -6,6 +6,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PYTHONPATH=$PWD${PYTHONPATH:+:$PYTHONPATH} HF_HUB_OFFLINE=1
-python -m pytest -q -p no:cacheprovider --durations=5 tests/encoder/test_packed.py tests/train/test_cuda.py >&2 \
+python -m pytest -q -p no:cacheprovider tests/encoder/test_packed.py tests/train/test_cuda.py >&2 \
   || echo 'tests failed: see above' >&2
 python bench/gpu.py ${1:+"$1"} ${2:+--model "$2"}
