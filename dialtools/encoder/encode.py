@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, pairwise
 
 import numpy as np
 import torch
@@ -39,33 +40,34 @@ def encode(
     Raises:
         ModelError: if a single sequence does not fit into a GPU's memory.
     """
-    lengths = np.fromiter((len(s) for s in sequences), np.int64, len(sequences))
     vectors_ND = np.empty((len(sequences), encoder.dimension), np.float32)
-    coming: list[tuple[np.ndarray, Arrival]] = []
-
-    def fetch() -> None:
-        rows, arrival = coming.pop()
-        vectors_ND[rows] = arrival()
-        if advance:
-            advance(len(rows))
-
     was_training = encoder.training
     encoder.eval()
     with torch.inference_mode(), autocast(encoder.device, precision):
-        batches = token_batches(lengths, max_tokens=batch_tokens)[::-1]
-        while batches:
-            rows = batches.pop()
-            arrival = _arrival(encoder, [sequences[row] for row in rows])
-            if arrival is None:
-                batches = smaller(rows, batches, lengths)
-                continue
-            if coming:
-                fetch()
-            coming.append((rows, arrival))
-        if coming:
-            fetch()
+        begun = chain(_begun(encoder, sequences, batch_tokens), [None])
+        for early, _ in pairwise(begun):  # the next is begun before this one is waited for
+            assert early is not None
+            rows, arrival = early
+            vectors_ND[rows] = arrival()
+            if advance:
+                advance(len(rows))
     encoder.train(was_training)
     return vectors_ND
+
+
+def _begun(
+    encoder: Encoder, sequences: Sequence[np.ndarray], batch_tokens: int
+) -> Iterator[tuple[np.ndarray, Arrival]]:
+    """Yield the rows of batches and what waits for their vectors."""
+    lengths = np.fromiter((len(s) for s in sequences), np.int64, len(sequences))
+    batches = token_batches(lengths, max_tokens=batch_tokens)[::-1]
+    while batches:
+        rows = batches.pop()
+        arrival = _arrival(encoder, [sequences[row] for row in rows])
+        if arrival is None:
+            batches = smaller(rows, batches, lengths)
+        else:
+            yield rows, arrival
 
 
 def _arrival(encoder: Encoder, sequences: Sequence[np.ndarray]) -> Arrival | None:
