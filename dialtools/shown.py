@@ -8,7 +8,7 @@ that quotes a value calls `quoted`, so that none is as long as what it complains
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 QUOTED = 60
 """Characters of a value that a message quotes."""
@@ -79,3 +79,8 @@ def duration(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def shape_of(shape: Sequence[int]) -> str:
+    """Return the shape of a tensor as it is told."""
+    return "x".join(map(str, shape)) or "one number"

@@ -33,6 +33,7 @@ without vectors. docs/vectors.md shows files in DuckDB, Polars, NumPy, FAISS.
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 from dialtools.cli._command import command
@@ -44,6 +45,10 @@ if TYPE_CHECKING:
     from dialtools.embed.run import Embedding
     from dialtools.streams.resume import Work
 
+SELDOM = 5_000_000
+"""More objects than a shard has: looking for cycles in records, which have none, takes a third of
+the time of reading them."""
+
 
 @command(
     EmbedOptions,
@@ -51,21 +56,18 @@ if TYPE_CHECKING:
     plans=True,
 )
 def main(options: EmbedOptions, run: Run) -> None:
-    from dialtools.encoder.guest import start_torch
-
-    start_torch(options.threads)  # before anything imports torch
-    from dialtools.embed.model import load_model
+    from dialtools.embed.model import load_model, slower_precision
     from dialtools.embed.run import Embedding, embedding_format
-    from dialtools.encoder.device import slower_precision
     from dialtools.streams.atomic import refuse_existing
     from dialtools.streams.formats import FORMATS
 
+    gc.set_threshold(SELDOM)
     lines = FORMATS[embedding_format(options)].lines  # before a model is loaded in vain
     options.check_part_output(options.output, lines=lines)
     if options.output != "-" and not options.resume:
         refuse_existing(options.output, overwrite=options.overwrite)
     model = load_model(options)
-    if note := slower_precision(options):
+    if note := slower_precision(model, options):
         run.warn(note)
     plan: dict[str, str] = {}
     with run.policy() as policy, run.progress(None, "texts") as progress:

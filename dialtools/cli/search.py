@@ -30,9 +30,6 @@ from dialtools.streams.tally import counted
     reads_stdin=False,
 )
 def main(options: SearchOptions, run: Run) -> None:
-    from dialtools.encoder.guest import start_torch
-
-    start_torch(options.threads)
     from dialtools.cli._grid import write_table
     from dialtools.embed.query import query_vectors
     from dialtools.near.rows import Rows

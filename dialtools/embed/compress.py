@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import torch
 
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.shard import Settings, encode_turns
 from dialtools.encoder.alignment import load_alignment
-from dialtools.encoder.encoder import Encoder
-from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, DataError
 from dialtools.metrics.nearest import nearest_rows
 from dialtools.metrics.space import unit
@@ -21,6 +19,11 @@ from dialtools.streams.chunks import read_records
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import counted
 from dialtools.streams.vectors import SUFFIX, batch_matrix, embedding_batch
+
+if TYPE_CHECKING:
+    from dialtools.encoder.encoder import Encoder
+    from dialtools.encoder.token_vectors import TokenVectors
+    from dialtools.encoder.word_vectors import WordVectors
 
 TEXT, TEMPLATE = f"text_{SUFFIX}", f"template_{SUFFIX}"
 
@@ -34,7 +37,10 @@ class Compression:
     """
 
     def __init__(
-        self, options: EmbedOptions, encoder: Encoder | WordVectors, settings: Settings
+        self,
+        options: EmbedOptions,
+        encoder: Encoder | TokenVectors | WordVectors,
+        settings: Settings,
     ) -> None:
         """Encode the templates.
 
@@ -88,6 +94,8 @@ class Compression:
 
     def _aligned(self, vectors_ND: np.ndarray) -> np.ndarray:
         if self.layer is not None:
+            import torch
+
             with torch.no_grad():
                 vectors_ND = self.layer(torch.from_numpy(np.ascontiguousarray(vectors_ND))).numpy()
         return unit(vectors_ND)

@@ -5,7 +5,7 @@ N rows of a shard, F fields that are embedded, D dimensions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -23,7 +23,7 @@ from dialtools.embed.model import Model
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.rows import expander
 from dialtools.embed.shard import Encoded, encode_turns
-from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import DataError
 from dialtools.shown import quoted
 from dialtools.streams.carried import Carried
@@ -32,6 +32,8 @@ from dialtools.streams.tally import counted
 from dialtools.streams.vectors import embedding_batch
 
 Record = tuple[Where, dict[str, Any]]
+Row = tuple[Where, dict[str, Any], list[Turns]]
+"""A record, or what is made of it, with its place and the turns of each field."""
 FIRST_ROWS = 256
 """Of a stream that somebody reads: a second's work, and enough to tell the columns by."""
 NO_COLUMN = (pa.ArrowException, OverflowError, TypeError, ValueError)
@@ -50,6 +52,22 @@ class Counts:
         self.rows += other.rows
         self.distinct += other.distinct
         self.cut += other.cut
+
+
+@dataclass(frozen=True)
+class Shard:
+    """N rows as they were read: of each its place, itself, and the turns of its F fields."""
+
+    places: Sequence[Where]
+    rows: Sequence[dict[str, Any]]
+    turns: Sequence[list[Turns]]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def items(self) -> list[Turns]:
+        """Return the turns of all fields of all rows, field by field."""
+        return [turns for column in zip(*self.turns, strict=True) for turns in column]
 
 
 @dataclass
@@ -77,7 +95,7 @@ class Embedder:
         if self.options.per == "turn" and not self.options.field:
             self.fields = (HISTORY,)
 
-    def shards(self, records: Iterable[Record], *, soon: bool = False) -> Iterator[list[Record]]:
+    def shards(self, records: Iterable[Record], *, soon: bool = False) -> Iterator[Shard]:
         """Cut the records into shards; each record is checked, bad ones go to the policy.
 
         Args:
@@ -86,43 +104,43 @@ class Embedder:
         good = islice(self._checked(records), self.options.limit)
         most = self.options.shard_rows
         rows = min(FIRST_ROWS, most) if soon else most
-        while shard := list(islice(good, rows)):
-            self._settle_columns(shard)
+        while taken := list(islice(good, rows)):
+            shard = Shard(*zip(*taken, strict=True))
+            del taken
+            self._settle_columns(shard.rows)
             yield shard
             rows = min(2 * rows, most)
 
-    def _checked(self, records: Iterable[Record]) -> Iterator[Record]:
-        for number, (where, record) in enumerate(records):
-            if not self._is_drawn(number):
-                continue
+    def _checked(self, records: Iterable[Record]) -> Iterator[Row]:
+        for where, record in self._drawn(records):
             try:
-                rows = [self._row(row) for row in self.expand(where, record)]
+                rows = [(where, row, self._turns(row)) for row in self.expand(where, record)]
             except ValueError as error:
                 self.policy.reject(where, str(error), record)
                 continue
-            yield from ((where, row) for row in rows)
+            yield from rows
 
-    def _is_drawn(self, number: int) -> bool:
-        sample = self.options.sample
-        return sample is None or share(str(number), seed=self.options.seed) < sample
+    def _drawn(self, records: Iterable[Record]) -> Iterable[Record]:
+        """Return a sample of the records, drawn by their numbers; all, if none is asked for."""
+        sample, seed = self.options.sample, self.options.seed
+        if sample is None:
+            return records
+        return (record for n, record in enumerate(records) if share(str(n), seed=seed) < sample)
 
-    def _row(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Check that the fields of a row can be embedded."""
+    def _turns(self, row: dict[str, Any]) -> list[Turns]:
+        """Return what is embedded of a row, if it can be."""
         self.fields = self.fields or choose_fields(self.options.field, row)
-        for name in self.fields:
-            turns_of(row, name)
-        return row
+        return [turns_of(row, name) for name in self.fields]
 
-    def _settle_columns(self, shard: list[Record]) -> None:
+    def _settle_columns(self, records: Sequence[dict[str, Any]]) -> None:
         if self.columns:
             return
-        records = [record for _, record in shard]
         if self.options.per == "turn":
             # every history again would be quadratic in the length of a dialogue
             records = [{k: v for k, v in record.items() if k != HISTORY} for record in records]
         self.columns = carried(records, self.options.keep)
 
-    def settle_types(self, shard: list[Record]) -> None:
+    def settle_types(self, shard: Shard) -> None:
         """Fix the types of the fields that are carried along by the first shard, another part's."""
         columns = {name: self._column(name, shard) for name in self.columns}
         self.schema = pa.schema({name: column.type for name, column in columns.items()})
@@ -132,7 +150,7 @@ class Embedder:
         self.schema = self.schema or schema.remove_metadata()
         self.counts.add(counts)
 
-    def batch(self, shard: list[Record]) -> tuple[pa.RecordBatch, Counts]:
+    def batch(self, shard: Shard) -> tuple[pa.RecordBatch, Counts]:
         """Encode a shard; return its rows as a batch, and what it adds to the counts.
 
         Raises:
@@ -153,9 +171,9 @@ class Embedder:
         self.counts.add(added)
         return batch, added
 
-    def _encoded(self, shard: list[Record]) -> Encoded:
+    def _encoded(self, shard: Shard) -> Encoded:
         """Encode all fields of all rows, field by field."""
-        items: list[Turns] = [turns_of(record, name) for name in self.fields for _, record in shard]
+        items = shard.items()
         encoder = self.model.encoder
         # without speaker tokens who speaks makes no difference, and fewer texts are distinct
         if not encoder.role_tokens:
@@ -168,27 +186,30 @@ class Embedder:
         names = (vector_name(name, self.fields) for name in self.fields)
         return dict(zip(names, parts, strict=True))
 
-    def _refuse_cut(self, encoded: Encoded, shard: list[Record]) -> None:
+    def _refuse_cut(self, encoded: Encoded, shard: Shard) -> None:
         if not encoded.cut.any() or self.options.on_truncate != "error":
             return
         first = int(np.argmax(encoded.cut)) % len(shard)
         raise DataError(
             f"longer than {self.model.settings.max_length} tokens",
-            where=shard[first][0],
+            where=shard.places[first],
             hint="--max-length, or --on-truncate warn",
         )
 
-    def _column(self, name: str, shard: list[Record]) -> pa.Array:
+    def _column(self, name: str, shard: Shard) -> pa.Array:
         """Return the values of a carried field; a column with nested values becomes JSON text.
 
         Raises:
             DataError: if they are not of one type.
         """
-        found = (record.get(name) for _, record in shard)
-        values = [value.scalar if isinstance(value, Carried) else value for value in found]
+        values = [row.get(name) for row in shard.rows]
+        kinds = set(map(type, values))  # by far the most columns are of plain values
+        if Carried in kinds:
+            values = [value.scalar if isinstance(value, Carried) else value for value in values]
         known = self.schema is not None and name in self.schema.names
         kind = self.schema.field(name).type if self.schema and known else None
-        if kind == pa.string() or any(map(_nested, values)):
+        nests = not kinds.isdisjoint((dict, list))
+        if nests and (kind == pa.string() or any(map(_nested, values))):
             values = [_as_text(value) for value in values]
         try:
             return pa.array(values, kind)
@@ -196,17 +217,18 @@ class Embedder:
             raise self._misfit(name, values, kind, shard) from None
 
     def _misfit(
-        self, name: str, values: list[Any], kind: pa.DataType | None, shard: list[Record]
+        self, name: str, values: list[Any], kind: pa.DataType | None, shard: Shard
     ) -> DataError:
         """Return the error that names the first record whose value is of another type."""
         first = next(value for value in values if value is not None)
         before = [] if kind else [first]
         odd = (i for i, value in enumerate(values) if not _fits([*before, value], kind))
-        where, record = shard[next(odd, 0)]
+        place = next(odd, 0)
+        has = json_kind(shard.rows[place].get(name))
         had = f"those before are {kind}" if kind else f"the first is {json_kind(first)}"
         return DataError(
-            f"--keep: {quoted(name)} is not of one type: {json_kind(record.get(name))} here, {had}",
-            where=where,
+            f"--keep: {quoted(name)} is not of one type: {has} here, {had}",
+            where=shard.places[place],
             hint="--keep names the fields to carry along, which have one type in all records",
         )
 
@@ -226,7 +248,7 @@ class Embedder:
     def device_note(self) -> str:
         """Return the device and its precision, of an encoder; word vectors need none."""
         encoder = self.model.encoder
-        if not isinstance(encoder, Encoder):
+        if isinstance(encoder, WordVectors):
             return ""
         return f"{encoder.device}, {self.model.settings.precision}"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dialtools.corpora.read import read_records
-from dialtools.embed.embedder import Embedder, Record
+from dialtools.embed.embedder import Embedder, Record, Shard
 from dialtools.embed.model import Model
 from dialtools.embed.options import EmbedOptions
 from dialtools.streams.policy import Policy
@@ -34,7 +34,7 @@ class Mine:
         self.policy = self.elsewhere if options.part else policy
         self.embedder = Embedder(model, options, self.policy, advance)
 
-    def shards(self, seen: Seen = iter, *, soon: bool = False) -> Iterator[list[Record]]:
+    def shards(self, seen: Seen = iter, *, soon: bool = False) -> Iterator[Shard]:
         """Yield the shards.
 
         Args:
@@ -50,7 +50,7 @@ class Mine:
         inputs, kind = self.options.inputs, self.options.from_
         return read_records(inputs, format=kind, policy=policy, prompt=prompt)
 
-    def _of_part(self, every: Iterator[list[Record]]) -> Iterator[list[Record]]:
+    def _of_part(self, every: Iterator[Shard]) -> Iterator[Shard]:
         """Yield the part's shards; the first of all fixes the columns of all."""
         assert self.options.part is not None
         total = self._count()

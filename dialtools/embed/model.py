@@ -5,25 +5,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
+import numpy as np
 
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.shard import Settings
-from dialtools.encoder.device import choose_device, choose_precision
-from dialtools.encoder.encoder import Encoder
-from dialtools.encoder.kept_head import load_head
-from dialtools.encoder.loading import load_encoder
+from dialtools.encoder.folder import model_folder
+from dialtools.encoder.guest import start_torch
+from dialtools.encoder.stated import check_stated, read_stated
+from dialtools.encoder.token_vectors import TokenVectors, load_token_vectors
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dialtools.encoder.encoder import Encoder
+
+ANY_CPU = ("auto", "cpu")
+"""Devices for which averages need no torch: a GPU that is there would gain them nothing."""
 
 
 @dataclass(frozen=True)
 class Model:
     """An encoder and its settings."""
 
-    encoder: Encoder | WordVectors
+    encoder: Encoder | TokenVectors | WordVectors
     settings: Settings
     head: str | None = None
 
@@ -33,7 +41,7 @@ class Model:
         whole = self.encoder.dimension
         if self.settings.head is None:
             return whole
-        return self.settings.head(torch.zeros(1, whole)).shape[1]
+        return self.settings.head(np.zeros((1, whole), np.float32)).shape[1]
 
     def space(self) -> dict[str, Any]:
         """Return what two files of vectors must share to be compared."""
@@ -51,24 +59,20 @@ def load_model(options: EmbedOptions) -> Model:
     Raises:
         ConfigError: for more --dimensions than its vectors have.
     """
-    device = choose_device(options.device)
-    encoder = _encoder(
-        options.model,
-        device,
-        pooling=options.pooling,
-        max_length=options.max_length,
-        trust_remote_code=options.trust_remote_code,
-    )
+    light = None
+    if options.device in ANY_CPU:
+        light = _averages(options.model, pooling=options.pooling, max_length=options.max_length)
+    encoder, precision = (light, options.precision) if light else _on_device(options)
     dimensions = None if options.transform else options.dimensions
     settings = Settings(
         max_length=encoder.max_length,
         normalize=encoder.normalize if options.normalize is None else options.normalize,
         batch_tokens=options.batch_tokens or encoder.usual_batch_tokens,
-        precision=choose_precision(options.precision, device),
+        precision="float32" if precision == "auto" else precision,
         float16_round=options.float16_round,
         dimensions=dimensions,
         newest={"left": True, "right": False}.get(options.truncate_side),
-        head=load_head(Path(options.model), options.head) if options.head else None,
+        head=_head(options) if options.head else None,
     )
     model = Model(encoder, settings, options.head)
     if dimensions and dimensions > model.dimension:
@@ -77,7 +81,61 @@ def load_model(options: EmbedOptions) -> Model:
 
 
 @lru_cache(maxsize=1)  # an actor of a cluster embeds many parts with one model
-def _encoder(name: str, device: torch.device, **settings: Any) -> Encoder | WordVectors:
+def _averages(
+    name: str, *, pooling: str | None, max_length: int | None
+) -> TokenVectors | WordVectors | None:
+    """Return what embeds without torch: word vectors, or a static encoder."""
     if Path(name).is_file():
         return WordVectors.load(name)
+    folder = model_folder(name)
+    stated = read_stated(folder, pooling=pooling)
+    if not stated.static or stated.speaker_tokens:
+        return None
+    encoder = load_token_vectors(stated, pooling=pooling, max_length=max_length)
+    check_stated(encoder, stated, folder)
+    return encoder
+
+
+def _on_device(options: EmbedOptions) -> tuple[Encoder | WordVectors, str]:
+    """Return what embeds on a device of torch, and in which precision."""
+    start_torch(options.threads)
+    from dialtools.encoder.device import choose_device, choose_precision
+
+    device = choose_device(options.device)
+    encoder = _encoder(
+        options.model,
+        device,
+        pooling=options.pooling,
+        max_length=options.max_length,
+        trust_remote_code=options.trust_remote_code,
+    )
+    return encoder, choose_precision(options.precision, device)
+
+
+@lru_cache(maxsize=1)
+def _encoder(name: str, device: Any, **settings: Any) -> Encoder | WordVectors:
+    if Path(name).is_file():
+        return WordVectors.load(name)
+    from dialtools.encoder.loading import load_encoder
+
     return load_encoder(name, **settings).to(device)
+
+
+def slower_precision(model: Model, options: EmbedOptions) -> str:
+    """Return what to tell of a precision that this processor emulates; nothing of others."""
+    if isinstance(model.encoder, (TokenVectors, WordVectors)):
+        return ""
+    from dialtools.encoder import device
+
+    return device.slower_precision(options)
+
+
+def _head(options: EmbedOptions) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a head of the model as a function of arrays."""
+    start_torch(options.threads)
+    import torch
+
+    from dialtools.encoder.kept_head import load_head
+
+    head = load_head(Path(options.model), options.head or "")
+    return lambda vectors_ND: head(torch.from_numpy(vectors_ND)).numpy()

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dialtools.corpora.turns import turns_of
-from dialtools.embed.embedder import Embedder, Record
+from dialtools.embed.embedder import Embedder, Shard
 from dialtools.embed.fields import vector_name
-from dialtools.encoder.encoder import Encoder
-from dialtools.encoder.sequences import sequences_of
+from dialtools.encoder.sequences import flat_sequences
+from dialtools.encoder.word_vectors import WordVectors
 
 
 @dataclass
@@ -23,7 +22,7 @@ class Extent:
     cut: int = 0
 
 
-def plan(embedder: Embedder, shards: Iterable[list[Record]]) -> dict[str, str]:
+def plan(embedder: Embedder, shards: Iterable[Shard]) -> dict[str, str]:
     """Tokenise the records of all shards, encode none; return the lines of the plan by name."""
     extent = _measured(embedder, shards)
     options = embedder.options
@@ -45,20 +44,17 @@ def plan(embedder: Embedder, shards: Iterable[list[Record]]) -> dict[str, str]:
     return {**lines, "device": device} if device else lines
 
 
-def _measured(embedder: Embedder, shards: Iterable[list[Record]]) -> Extent:
+def _measured(embedder: Embedder, shards: Iterable[Shard]) -> Extent:
     extent = Extent()
     encoder = embedder.model.encoder
     for shard in shards:
-        items = (turns_of(record, name) for name in embedder.fields for _, record in shard)
-        texts = list(dict.fromkeys(items))
+        texts = list(dict.fromkeys(shard.items()))
         extent.shards += 1
         extent.rows += len(shard)
         extent.distinct += len(texts)
-        if isinstance(encoder, Encoder):
-            sequences, _, too_long = sequences_of(
-                encoder, texts, embedder.model.settings.max_length
-            )
-            extent.tokens += sum(map(len, sequences))
+        if not isinstance(encoder, WordVectors):
+            flat, _, too_long = flat_sequences(encoder, texts, embedder.model.settings.max_length)
+            extent.tokens += len(flat[0])
             extent.cut += int(too_long.sum())
         embedder.advance(len(texts))
     return extent

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from dialtools.corpora.by_turn import Row, turns
 from dialtools.streams.policy import Where
 
 
-def expander(per: str) -> Callable[[Where, Row], Iterator[Row]]:
+def expander(per: str) -> Callable[[Where, Row], Iterable[Row]]:
     """Return the function that makes rows of a record; it may remember what it has seen."""
     return {"record": _itself, "turn": turns, "candidate": Candidates()}[per]
 
 
-def _itself(_where: Where, record: Row) -> Iterator[Row]:
-    yield record
+def _itself(_where: Where, record: Row) -> tuple[Row]:
+    return (record,)
 
 
 class Candidates:

@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from dialtools.embed.compress import Compression
-from dialtools.embed.embedder import Counts, Record
+from dialtools.embed.embedder import Counts, Shard
 from dialtools.embed.mine import Mine
 from dialtools.embed.model import Model
 from dialtools.embed.options import EmbedOptions
@@ -134,7 +134,7 @@ class Embedding:
             where = ", ".join(map(display_name, self.options.inputs or ("-",)))
             raise DataError("no records to embed", where=where)
 
-    def _shard(self, work: Work, name: str, shard: list[Record], records: str) -> None:
+    def _shard(self, work: Work, name: str, shard: Shard, records: str) -> None:
         path = work.folder / name
         piece = work.pieces.get(name)
         if piece:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from dialtools.corpora.turns import Turns
-from dialtools.encoder.encode import encode
-from dialtools.encoder.encoder import Encoder
-from dialtools.encoder.sequences import sequences_of
+from dialtools.encoder.sequences import flat_sequences
+from dialtools.encoder.token_vectors import TokenVectors
+from dialtools.encoder.tokens import Flat, split
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ModelError
 from dialtools.metrics.space import unit
+
+if TYPE_CHECKING:
+    from dialtools.encoder.encoder import Encoder
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Settings:
     float16_round: bool
     dimensions: int | None = None
     newest: bool | None = None
-    head: Callable[[Tensor], Tensor] | None = None
+    head: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 @dataclass
@@ -55,7 +57,7 @@ class Encoded:
 
 
 def encode_turns(
-    encoder: Encoder | WordVectors,
+    encoder: Encoder | TokenVectors | WordVectors,
     items: Sequence[Turns],
     settings: Settings,
     advance: Callable[[int], None],
@@ -74,23 +76,36 @@ def encode_turns(
             cut=np.zeros(len(items), bool),
             distinct=len(distinct),
         )
-    sequences, counts, cut = sequences_of(
+    flat, counts, cut = flat_sequences(
         encoder, list(distinct), settings.max_length, newest=settings.newest
     )
-    vectors = encode(
-        encoder,
-        sequences,
-        batch_tokens=settings.batch_tokens,
-        precision=settings.precision,
-        advance=advance,
-    )
+    vectors = _vectors(encoder, flat, settings, advance)
     if settings.head is not None:
-        vectors = settings.head(torch.from_numpy(vectors)).numpy()
+        vectors = settings.head(vectors)
     return Encoded(
         vectors=_finished(vectors, settings)[place],
         tokens=counts[place],
         cut=cut[place],
         distinct=len(distinct),
+    )
+
+
+def _vectors(
+    encoder: Encoder | TokenVectors, flat: Flat, settings: Settings, advance: Callable[[int], None]
+) -> np.ndarray:
+    """Return the (N, D) float32 vectors of N sequences."""
+    if isinstance(encoder, TokenVectors):
+        vectors_ND = encoder.encode(flat)
+        advance(len(vectors_ND))
+        return vectors_ND
+    from dialtools.encoder.encode import encode  # imports torch
+
+    return encode(
+        encoder,
+        split(flat),
+        batch_tokens=settings.batch_tokens,
+        precision=settings.precision,
+        advance=advance,
     )
 
 

@@ -1,19 +1,25 @@
-"""TaDSE's alignment layer M_A, t' = M_A t, kept in the model directory beside the encoder."""
+"""TaDSE's alignment layer M_A, t' = M_A t, kept in the model directory beside the encoder.
+
+torch is imported where there is a layer: most models have none.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from torch import nn
-
-from dialtools.encoder.randomness import seeded
-from dialtools.encoder.weights import fill, read_tensors
+if TYPE_CHECKING:
+    from torch import nn
 
 NAME = "alignment.safetensors"
 
 
 def alignment_layer(dimension: int, *, seed: int = 0) -> nn.Module:
     """Return Linear(d, d) and tanh, as the paper's code has it (METHODS 6.3)."""
+    from torch import nn
+
+    from dialtools.encoder.randomness import seeded
+
     with seeded(seed):
         return nn.Sequential(nn.Linear(dimension, dimension), nn.Tanh())
 
@@ -36,6 +42,8 @@ def load_alignment(directory: Path, dimension: int) -> nn.Module | None:
     path = directory / NAME
     if not path.is_file():
         return None
+    from dialtools.encoder.weights import fill, read_tensors
+
     layer = alignment_layer(dimension)
     fill(layer, read_tensors(path), where=path)
     return layer.eval()

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from dialtools.encoder.catalog import USUAL_POOLING
 from dialtools.encoder.encoder import LONGEST, Encoder, positions
+from dialtools.encoder.folder import model_folder
 from dialtools.encoder.layered import check_beside
-from dialtools.encoder.pretrained import load_pretrained, look_over, model_folder
-from dialtools.encoder.stated import Stated, read_stated
-from dialtools.encoder.static import StaticEncoder
-from dialtools.encoder.static_files import read_static
-from dialtools.encoder.tokens import SPEAKER_TOKENS
-from dialtools.errors import ConfigError, ModelError
+from dialtools.encoder.pretrained import load_pretrained, look_over
+from dialtools.encoder.stated import Stated, check_stated, read_stated
+from dialtools.encoder.static_files import trainable
+from dialtools.encoder.token_vectors import load_token_vectors, read_token_vectors
 
 
 def load_encoder(
@@ -33,12 +30,12 @@ def load_encoder(
     folder = model_folder(name)
     stated = read_stated(folder, pooling=pooling)
     if stated.static:
-        encoder = _static(stated, pooling=pooling, max_length=max_length)
+        encoder = trainable(load_token_vectors(stated, pooling=pooling, max_length=max_length))
     else:
         encoder = _transformer(
             stated, pooling=pooling, max_length=max_length, trust_remote_code=trust_remote_code
         )
-    _check_stated(encoder, stated, folder)
+    check_stated(encoder, stated, folder)
     check_beside(encoder, folder, stated.modules)
     if stated.speaker_tokens:
         encoder.use_speaker_tokens()
@@ -53,19 +50,9 @@ def look_over_model(name: str, *, pooling: str | None) -> None:
     """
     stated = read_stated(model_folder(name), pooling=pooling)
     if stated.static:
-        read_static(stated.transformer)  # takes as long as a look
+        read_token_vectors(stated.transformer)  # takes as long as a look
     else:
         look_over(stated.transformer)
-
-
-def _static(stated: Stated, *, pooling: str | None, max_length: int | None) -> StaticEncoder:
-    if pooling not in (None, USUAL_POOLING):
-        raise ConfigError(f"--pooling {pooling}: a static encoder averages")
-    encoder = read_static(stated.transformer)
-    encoder.normalize = stated.normalize
-    if max_length:
-        encoder.max_length = max_length
-    return encoder
 
 
 def _transformer(
@@ -82,25 +69,3 @@ def _transformer(
         normalize=stated.normalize,
         lower_case=stated.lower_case,
     )
-
-
-def _check_stated(encoder: Encoder, stated: Stated, folder: Path) -> None:
-    """Refuse what a folder states and its encoder cannot do.
-
-    Raises:
-        ModelError: naming the file.
-    """
-    special = encoder.special
-    least = len(special.prefix) + len(special.suffix) + 1
-    if stated.max_length and stated.max_length < least:
-        message = f"max_seq_length: expected {least} or more, got {stated.max_length}"
-        raise ModelError(message, where=stated.max_length_file)
-    if stated.dimension not in (None, encoder.dimension):
-        message = (
-            f"pooling of {stated.dimension} dimensions, but the encoder has {encoder.dimension}"
-        )
-        raise ModelError(message, where=folder)
-    known = encoder.tokenizer.get_vocab()
-    if stated.speaker_tokens and not all(token in known for token in SPEAKER_TOKENS.values()):
-        message = "options.speaker-tokens: true, but the tokenizer does not know them"
-        raise ModelError(message, where=folder / "dialtools.json")

@@ -16,15 +16,14 @@ from typing import Any, NamedTuple
 
 import torch
 
-from dialtools.encoder import panic
 from dialtools.encoder.sidefile import SideFile, as_json, stays_inside
+from dialtools.encoder.tokens import check_ids
 from dialtools.encoder.weights import a_few, describe_misfit
 from dialtools.errors import ModelError
 from dialtools.shown import first_line
 
 ENCODER_HALVES = ("t5", "mt5", "umt5", "t5gemma")
 """Kinds of which only the encoder is loaded; a saved half does not say that it is one."""
-HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 PARTS_OF_TRAINING = re.compile(r"shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors")
@@ -43,9 +42,6 @@ OLD_BUFFERS = re.compile(r"(position_ids|token_type_ids|inv_freq|masked_bias|att
 """Constants that older versions of transformers kept among the weights."""
 ATTENTIONS = (None, "eager", "sdpa")
 """Implementations that a configuration may choose; others are fetched, as code."""
-
-RARE = "\ua66e"
-"""A letter of one manuscript: a word that a tokenizer does not know."""
 
 
 class Held(NamedTuple):
@@ -110,30 +106,6 @@ def look_over(folder: Path) -> Held:
     held = _held(_weight_files(folder, config))
     _check_numbers(config, len(held.kinds))
     return held
-
-
-def model_folder(name: str) -> Path:
-    """Return the folder of a model: a directory, or a name that is in the local cache of the hub.
-
-    Raises:
-        ModelError: if it is neither; nothing is downloaded.
-    """
-    if Path(name).is_dir():
-        return Path(name)
-    from huggingface_hub import snapshot_download
-
-    try:
-        return Path(snapshot_download(name, local_files_only=True))
-    except Exception:  # each version of the library has kinds of its own for "not there"
-        raise not_here(name) from None
-
-
-def not_here(name: str) -> ModelError:
-    """Return the error for a model that is neither a directory nor in the local cache."""
-    hint = "give a directory with a config.json"
-    if HUB_NAME.fullmatch(name):
-        hint = f"give a directory, or fetch it first: hf download {name}"
-    return ModelError(f"no model {name!r} on this machine", hint=hint)
 
 
 def quiet_transformers() -> None:
@@ -317,17 +289,10 @@ def check_tokenizer(tokenizer: Any, rows: int, folder: Path) -> None:
     if isinstance(longest, bool) or not isinstance(longest, int | float) or not longest >= 1:
         message = f"model_max_length: expected a number from 1 on, got {as_json(longest)}"
         raise ModelError(message, where=folder / "tokenizer_config.json")
-    try:
-        highest = max(tokenizer.get_vocab().values(), default=-1)
-        with panic.as_error():
-            ids = tokenizer(f"a b {RARE}", add_special_tokens=True)["input_ids"]
-    except Exception as error:  # whatever tokenizers raises
-        message = f"its tokenizer does not work: {first_line(error)}"
-        raise ModelError(message, where=folder) from None
-    if highest < 0:
-        raise ModelError("its tokenizer has no tokens", where=folder)
-    highest = max([highest, *ids, tokenizer.pad_token_id or 0])
-    if highest >= rows:
-        message = f"the tokenizer has {highest + 1:,} tokens, the model knows {rows:,}"
-        hint = "is the tokenizer that of another model?"
-        raise ModelError(message, where=folder, hint=hint)
+    check_ids(
+        lambda: tokenizer.get_vocab(),  # not asked for before it is called: it may have none
+        lambda text: tokenizer(text, add_special_tokens=True)["input_ids"],
+        rows=rows,
+        pad=getattr(tokenizer, "pad_token_id", None) or 0,
+        where=folder,
+    )

@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
 from dialtools.corpora.turns import Turns
-from dialtools.encoder.encoder import Encoder
-from dialtools.encoder.tokens import join_turns, tokenise
+from dialtools.encoder.tokens import Flat, SpecialTokens, join_flat, split, tokenise
+
+
+class Tokeniser(Protocol):
+    """What turns texts into sequences: an encoder's tokenizer, and what goes around a text."""
+
+    @property
+    def tokenizer(self) -> Any: ...
+    @property
+    def special(self) -> SpecialTokens: ...
+    @property
+    def role_tokens(self) -> tuple[int, int, int] | None: ...
 
 
 def sequences_of(
-    encoder: Encoder, items: Sequence[Turns], max_length: int, *, newest: bool | None = None
+    encoder: Tokeniser, items: Sequence[Turns], max_length: int, *, newest: bool | None = None
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """Turn items into sequences of tokens.
+    """Turn items into sequences of tokens: N of them, and the rest as `flat_sequences` does."""
+    flat, sizes_N, cut_N = flat_sequences(encoder, items, max_length, newest=newest)
+    return split(flat), sizes_N, cut_N
+
+
+def flat_sequences(
+    encoder: Tokeniser, items: Sequence[Turns], max_length: int, *, newest: bool | None = None
+) -> tuple[Flat, np.ndarray, np.ndarray]:
+    """Turn items into sequences of tokens, one behind the other.
 
     Args:
         newest: what is too long keeps its last tokens, or its first; None: a list of turns its
@@ -37,7 +56,7 @@ def sequences_of(
     place_T = np.asarray(places, np.int64)
     starts_T, sizes_T = ends[place_T], np.diff(ends)[place_T]
     speakers_T = np.asarray(speakers) if speakers else None
-    sequences = join_turns(
+    flat = join_flat(
         ids,
         starts_T,
         sizes_T,
@@ -49,7 +68,7 @@ def sequences_of(
     )
     whole_N = _sizes(sizes_T, turns_N, speakers_T, len(special.separator))
     around = len(special.prefix) + len(special.suffix)
-    return sequences, whole_N + around, whole_N > max(max_length - around, 1)
+    return flat, whole_N + around, whole_N > max(max_length - around, 1)
 
 
 def _sizes(

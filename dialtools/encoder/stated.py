@@ -10,6 +10,7 @@ from typing import Any
 
 from dialtools.encoder.catalog import POOLINGS, USUAL_POOLING
 from dialtools.encoder.sidefile import SideFile, as_json, read_json
+from dialtools.encoder.tokens import SPEAKER_TOKENS
 from dialtools.errors import ModelError
 
 OLD_POOLING_KEYS = {
@@ -99,6 +100,28 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
         lower_case=length.flag("do_lower_case") if length else False,
         modules=modules if pooling is None else {},
     )
+
+
+def check_stated(encoder: Any, stated: Stated, folder: Path) -> None:
+    """Refuse what a folder states and its encoder cannot do.
+
+    Raises:
+        ModelError: naming the file.
+    """
+    special = encoder.special
+    least = len(special.prefix) + len(special.suffix) + 1
+    if stated.max_length and stated.max_length < least:
+        message = f"max_seq_length: expected {least} or more, got {stated.max_length}"
+        raise ModelError(message, where=stated.max_length_file)
+    if stated.dimension not in (None, encoder.dimension):
+        message = (
+            f"pooling of {stated.dimension} dimensions, but the encoder has {encoder.dimension}"
+        )
+        raise ModelError(message, where=folder)
+    known = encoder.tokenizer.get_vocab()
+    if stated.speaker_tokens and not all(token in known for token in SPEAKER_TOKENS.values()):
+        message = "options.speaker-tokens: true, but the tokenizer does not know them"
+        raise ModelError(message, where=folder / "dialtools.json")
 
 
 def plain(pooling: str) -> str:

@@ -17,11 +17,10 @@ from torch import Tensor, nn
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.packed import moved
 from dialtools.encoder.randomness import seeded
+from dialtools.encoder.token_vectors import UNBOUNDED
 from dialtools.encoder.tokens import SpecialTokens
 from dialtools.errors import ConfigError
 
-UNBOUNDED = 1 << 30
-"""Tokens of a text at most: an average has no end."""
 BATCH_TOKENS = 1 << 19
 """Padded tokens a batch, on any device: a token costs a row of the table, and no layer."""
 

@@ -1,50 +1,45 @@
-"""Files of a static encoder, as sentence-transformers (StaticEmbedding) and model2vec have them.
-
-`model.safetensors` holds the vectors, as `embeddings` (ours, model2vec's) or `embedding.weight`;
-beside them may stand `earlier`, those of tokens in turns before the newest, which others pass over;
-model2vec's may have one vector for several tokens (`mapping`) and weights of tokens (`weights`).
-`tokenizer.json` is the tokenizer; what comes around a text does not count.
-"""
+"""Static encoders to train: from their files, and to them (`token_vectors` tells of these)."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import torch
-from torch import Tensor
 
-from dialtools.encoder.pretrained import check_tokenizer, quiet_transformers
+from dialtools.encoder.pretrained import quiet_transformers
 from dialtools.encoder.static import StaticEncoder
-from dialtools.encoder.weights import read_tensors, shape_of
-from dialtools.errors import ModelError
-from dialtools.shown import first_line
-
-WEIGHTS = "model.safetensors"
-OURS = "embeddings"
-EARLIER = "earlier"
-NAMES = (OURS, "embedding.weight")
-TOKENIZER = "tokenizer.json"
+from dialtools.encoder.token_vectors import (
+    EARLIER,
+    OURS,
+    WEIGHTS,
+    TokenVectors,
+    read_token_vectors,
+)
 
 
 def read_static(folder: Path) -> StaticEncoder:
-    """Return the static encoder of a folder.
+    """Return the static encoder of a folder, as one that can be trained.
 
     Raises:
         ModelError: if it is not there, damaged, or its files do not belong together.
     """
-    path = folder / WEIGHTS
-    tensors = read_tensors(path)
-    vectors_VD, earlier_VD = _folded(tensors, path), tensors.get(EARLIER)
-    if earlier_VD is not None:
-        if earlier_VD.shape != vectors_VD.shape:
-            expected, got = shape_of(vectors_VD.shape), shape_of(earlier_VD.shape)
-            raise ModelError(f"{EARLIER}: expected {expected} numbers, got {got}", where=path)
-        earlier_VD = _numbers(earlier_VD, EARLIER, path)
-    tokenizer = _tokenizer(folder / TOKENIZER)
-    check_tokenizer(tokenizer, len(vectors_VD), folder)
-    return StaticEncoder(vectors_VD, tokenizer, earlier_VD=earlier_VD)
+    return trainable(read_token_vectors(folder))
+
+
+def trainable(encoder: TokenVectors) -> StaticEncoder:
+    """Return the same encoder in torch."""
+    quiet_transformers()
+    from transformers import PreTrainedTokenizerFast
+
+    static = StaticEncoder(
+        torch.from_numpy(encoder.vectors),
+        PreTrainedTokenizerFast(tokenizer_object=encoder.tokenizer),
+        earlier_VD=None if encoder.earlier is None else torch.from_numpy(encoder.earlier),
+        normalize=encoder.normalize,
+    )
+    static.max_length = encoder.max_length
+    return static
 
 
 def save_static(encoder: StaticEncoder, folder: Path) -> None:
@@ -66,51 +61,3 @@ def save_static(encoder: StaticEncoder, folder: Path) -> None:
         "seq_length": 1_000_000,
     }
     (folder / "config.json").write_text(f"{json.dumps(config, indent=2)}\n", encoding="utf-8")
-
-
-def _folded(tensors: dict[str, Tensor], where: Path) -> Tensor:
-    """Return the vector of each token."""
-    name = next((name for name in NAMES if name in tensors), None)
-    if name is None:
-        raise ModelError(f"no {' or '.join(NAMES)} in it", where=where)
-    vectors = _numbers(tensors[name], name, where)
-    mapping, weights = tensors.get("mapping"), tensors.get("weights")
-    if mapping is not None:
-        whole = mapping.ndim == 1 and not mapping.is_floating_point() and mapping.numel()
-        if not whole or int(mapping.min()) < 0 or int(mapping.max()) >= len(vectors):
-            raise ModelError(f"mapping: expected rows of {name}", where=where)
-        vectors = vectors[mapping.long()]
-    if weights is not None:
-        if weights.shape != vectors.shape[:1]:
-            raise ModelError(
-                f"weights: expected a number a token, got {_told(weights)}", where=where
-            )
-        vectors = vectors * weights.float()[:, None]
-    if not torch.isfinite(vectors).all():
-        raise ModelError(f"{name}: not all are finite", where=where)
-    return vectors
-
-
-def _numbers(vectors: Tensor, name: str, where: Path) -> Tensor:
-    """Return rows of numbers as float32."""
-    if vectors.ndim != 2 or not vectors.is_floating_point() or not vectors.numel():
-        raise ModelError(f"{name}: expected rows of numbers, got {_told(vectors)}", where=where)
-    if not torch.isfinite(vectors).all():
-        raise ModelError(f"{name}: not all are finite", where=where)
-    return vectors.float()
-
-
-def _told(tensor: Tensor) -> str:
-    """Return what a tensor is, in a few words."""
-    return f"{shape_of(tensor.shape)} of {str(tensor.dtype).removeprefix('torch.')}"
-
-
-def _tokenizer(path: Path) -> Any:
-    quiet_transformers()
-    from tokenizers import Tokenizer
-    from transformers import PreTrainedTokenizerFast
-
-    try:
-        return PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_file(str(path)))
-    except Exception as error:  # whatever tokenizers raises
-        raise ModelError(f"not a tokenizer: {first_line(error)}", where=path) from None

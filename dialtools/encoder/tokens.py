@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dialtools.encoder import panic
 from dialtools.errors import ModelError
+from dialtools.shown import first_line
 
+Flat = tuple[np.ndarray, np.ndarray]
+"""(tokens,) int32 ids of N sequences, one behind the other, and (N+1,) int64 where each begins and
+the last ends."""
 BERTS = ("BertNormalizer", "BertPreTokenizer", "WordPiece")
 """Parts of tokenizers that see no further than from one blank to the next."""
+RARE = "\ua66e"
+"""A letter of one manuscript: a word that a tokenizer does not know."""
 SPEAKER_TOKENS = {"user": "[USR]", "system": "[SYS]"}
 
 
@@ -79,14 +87,10 @@ def lower_cased(tokenizer: Any) -> None:
         backend.normalizer = normalizers.Sequence(steps)
 
 
-def tokenise(tokenizer: Any, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Tokenise texts without special tokens, on all cores.
-
-    Returns:
-        flat (tokens,) int32 ids, and (N+1,) int64 offsets: text i is ids[offsets[i]:offsets[i+1]].
-    """
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None:
+def tokenise(tokenizer: Any, texts: Sequence[str]) -> Flat:
+    """Tokenise texts without special tokens, on all cores."""
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    if not hasattr(backend, "encode_batch_fast"):  # a tokenizer in Python
         return _flat([_ids(tokenizer, text, special=False) for text in texts])
     backend.no_truncation()
     backend.no_padding()
@@ -103,28 +107,30 @@ def _words_stand_alone(backend: Any) -> bool:
     return not any(" " in token.content for token in backend.get_added_tokens_decoder().values())
 
 
-def _tokenise_words(backend: Any, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+def _tokenise_words(backend: Any, texts: Sequence[str]) -> Flat:
     """Tokenise each distinct word once: the same ids, in a tenth of the time.
 
     Words end at blanks (U+0020) alone: what else ends one is the tokenizer's to say.
     """
-    parts = [text.split(" ") for text in texts]
-    words = list(chain.from_iterable(parts))
-    numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
-    ids, ends = _encoded(backend, list(numbers))
-    place = np.fromiter(map(numbers.__getitem__, words), np.int64, len(words))
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    # pyarrow.compute makes its functions when it is imported
+    parts = pc.split_pattern(pa.array(texts, pa.large_string()), " ")  # pyright: ignore
+    words = parts.values.dictionary_encode()
+    ids, ends = _encoded(backend, words.dictionary.to_pylist())
+    place = words.indices.to_numpy()
     sizes = np.diff(ends)[place]
     word_ends = np.concatenate([[0], np.cumsum(sizes)])
-    offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)])
-    return ids[spread(ends[place], sizes)], word_ends[offsets]
+    return ids[spread(ends[place], sizes)], word_ends[parts.offsets.to_numpy()]
 
 
-def _encoded(backend: Any, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+def _encoded(backend: Any, texts: Sequence[str]) -> Flat:
     encodings = backend.encode_batch_fast(list(texts), add_special_tokens=False)
     return _flat([encoding.ids for encoding in encodings])
 
 
-def _flat(rows: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
+def _flat(rows: Sequence[Sequence[int]]) -> Flat:
     """Return lists of ids one behind the other, and where each begins and the last ends."""
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum([len(row) for row in rows], out=offsets[1:])
@@ -167,7 +173,18 @@ def assemble(
     return np.concatenate([special.prefix, body, special.suffix]), cut
 
 
-def join_turns(
+def join_turns(*turns: Any, **settings: Any) -> list[np.ndarray]:
+    """Return the (tokens,) ids of each of many items, of the arguments of `join_flat`."""
+    return split(join_flat(*turns, **settings))
+
+
+def split(flat: Flat) -> list[np.ndarray]:
+    """Return each of the N sequences."""
+    ids, ends = flat
+    return np.split(ids, ends[1:-1]) if len(ends) > 1 else []
+
+
+def join_flat(
     tokens: np.ndarray,
     starts_T: np.ndarray,
     sizes_T: np.ndarray,
@@ -177,8 +194,8 @@ def join_turns(
     max_length: int,
     newest_N: np.ndarray,
     speakers_T: np.ndarray | None = None,
-) -> list[np.ndarray]:
-    """Join the turns of many items, as `assemble` does those of one; return (tokens,) ids of each.
+) -> Flat:
+    """Join the turns of many items, as `assemble` does those of one.
 
     Args:
         tokens: flat ids, of which each of the T turns is a range.
@@ -187,7 +204,7 @@ def join_turns(
         speakers_T: the id of the speaker's token of each turn, -1 for none.
     """
     if not len(turns_N):
-        return []
+        return np.zeros(0, np.int32), np.zeros(1, np.int64)
     first = np.roll(_last_of(turns_N), 1)
     speakers_T = np.full(len(first), -1) if speakers_T is None else speakers_T
     said = speakers_T >= 0
@@ -218,7 +235,7 @@ def _last_of(sizes: np.ndarray) -> np.ndarray:
 
 def _dressed(
     body: np.ndarray, ends_N: np.ndarray, special: SpecialTokens, *, room: int, newest_N: np.ndarray
-) -> list[np.ndarray]:
+) -> Flat:
     """Return what there is room for of each piece of `body`, between prefix and suffix."""
     whole_N = np.diff(ends_N, prepend=0)
     sizes_N = np.minimum(whole_N, room)
@@ -231,10 +248,39 @@ def _dressed(
     whole[spread(begin_N + before, sizes_N)] = body
     last = (ends_N - after)[:, None] + np.arange(after)
     whole[last.ravel()] = np.tile(special.suffix, len(sizes_N))
-    return np.split(whole, ends_N[:-1])
+    return whole, np.append(0, ends_N)
 
 
 def spread(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Return the places in all ranges, one range behind the other."""
     before = np.cumsum(sizes) - sizes
     return np.arange(sizes.sum()) + np.repeat(starts - before, sizes)
+
+
+def check_ids(
+    vocabulary: Callable[[], Mapping[str, int]],
+    encode: Callable[[str], Sequence[int]],
+    *,
+    rows: int,
+    pad: int,
+    where: Path,
+) -> None:
+    """Refuse a tokenizer that is broken, or whose ids a model of so many rows does not know.
+
+    Raises:
+        ModelError: with what is wrong.
+    """
+    try:
+        highest = max(vocabulary().values(), default=-1)
+        with panic.as_error():
+            ids = encode(f"a b {RARE}")
+    except Exception as error:  # whatever tokenizers raises
+        message = f"its tokenizer does not work: {first_line(error)}"
+        raise ModelError(message, where=where) from None
+    if highest < 0:
+        raise ModelError("its tokenizer has no tokens", where=where)
+    highest = max([highest, *ids, pad])
+    if highest >= rows:
+        message = f"the tokenizer has {highest + 1:,} tokens, the model knows {rows:,}"
+        hint = "is the tokenizer that of another model?"
+        raise ModelError(message, where=where, hint=hint)

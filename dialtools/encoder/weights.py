@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.errors import ModelError
-from dialtools.shown import first_line, listed
+from dialtools.shown import first_line, listed, shape_of
 
 TOLD = 3
 """Names that an error tells of many."""
@@ -101,8 +101,3 @@ def describe_misfit(
 def a_few(names: Iterable[str]) -> str:
     """Return the first of some names in their order, and how many more there are."""
     return listed(sorted(names), TOLD, 2 * LONGEST_NAME)
-
-
-def shape_of(shape: Sequence[int]) -> str:
-    """Return the shape of a tensor as it is told."""
-    return "x".join(map(str, shape)) or "one number"

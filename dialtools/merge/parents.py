@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dialtools.encoder.descent import content, descends
-from dialtools.encoder.pretrained import OLD_BUFFERS, model_folder
+from dialtools.encoder.folder import model_folder
+from dialtools.encoder.pretrained import OLD_BUFFERS
 from dialtools.encoder.stated import Stated, read_modules, read_stated
 from dialtools.encoder.weights import a_few, describe_misfit
 from dialtools.errors import ConfigError, ModelError

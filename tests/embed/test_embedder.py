@@ -25,7 +25,7 @@ from dialtools.chance import share
 from dialtools.corpora.by_turn import turns
 from dialtools.embed import compress, in_memory, model
 from dialtools.embed.compress import Compression
-from dialtools.embed.embedder import Counts, Embedder, Record, _nested
+from dialtools.embed.embedder import Counts, Embedder, Record, Shard, _nested
 from dialtools.embed.fields import carried, choose_fields, vector_name
 from dialtools.embed.model import load_model
 from dialtools.embed.options import EmbedOptions
@@ -35,6 +35,7 @@ from dialtools.embed.run import Embedding, embedding_format
 from dialtools.embed.shard import Encoded, Settings, encode_turns
 from dialtools.embed.transformed import Transform
 from dialtools.embed.transforms import load as load_transform
+from dialtools.encoder.token_vectors import TokenVectors
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, DataError, DialError, ModelError, OutputError
 from dialtools.streams.policy import Policy, Where
@@ -130,7 +131,10 @@ def test_nested_fields_are_json_text_and_a_column_is_of_one_type(embedder):
 
 
 def test_texts_that_were_cut_are_told_refused_or_neither(embedder):
-    shard = records({"text1": "a", "text2": "b"}, {"text1": "c", "text2": "a"})
+    places, rows = zip(
+        *records({"text1": "a", "text2": "b"}, {"text1": "c", "text2": "a"}), strict=True
+    )
+    shard = Shard(places, rows, [])
     cut = np.array([False, False, False, True])  # field by field
     for says, notes in (("warn", "3 of 20 texts cut at 7 tokens"), ("ignore", ""), ("error", "")):
         made = embedder(on_truncate=says, field=("text1", "text2"))
@@ -378,14 +382,15 @@ def test_the_plan_counts_what_would_be_done(embedder):
 def test_the_plan_counts_tokens_and_cuts_of_an_encoder(embedder, monkeypatch: pytest.MonkeyPatch):
     def sequences(encoder: Any, texts: list[Any], longest: int) -> tuple[Any, None, np.ndarray]:
         asked.append((longest, [words for (words,), _ in texts]))
-        return [[1] * len(words) for (words,), _ in texts], None, np.array([True, False, True])
+        ids = [1 for (words,), _ in texts for _ in words]
+        return (ids, None), None, np.array([True, False, True])
 
     asked: list[Any] = []
-    monkeypatch.setattr("dialtools.embed.plan.Encoder", WordVectors)
-    monkeypatch.setattr("dialtools.embed.plan.sequences_of", sequences)
     made = embedder(
         shard_rows=2000, dtype="float32", dimensions=1, transform="whiten", keep=("none",)
     )
+    monkeypatch.setattr("dialtools.embed.plan.WordVectors", TokenVectors)  # others have tokens
+    monkeypatch.setattr("dialtools.embed.plan.flat_sequences", sequences)
     advanced: list[int] = []
     made.advance = advanced.append
     rows = [{"text": "ab"}, {"text": "c"}, {"text": "ab"}, {"text": "defg"}] * 300
@@ -506,8 +511,8 @@ def test_a_line_of_a_pipe_is_answered_before_the_next_one_comes(embedding, tmp_p
     too_late = threading.Timer(10, os.close, [writer])
     too_late.start()
     run = embedding(inputs=(str(pipe),), output="-", shard_rows=1)
-    [(_, record)] = next(run.mine.shards(soon=True))
-    assert record == {"text": "a"} and too_late.is_alive()
+    shard = next(run.mine.shards(soon=True))
+    assert shard.rows == ({"text": "a"},) and too_late.is_alive()
     too_late.cancel()
     os.close(writer)
 
@@ -626,7 +631,7 @@ def test_a_model_has_the_settings_of_the_options_and_else_its_own(
     replaced = SimpleNamespace(
         max_length=5, normalize=True, usual_batch_tokens=8, to=lambda device: replaced
     )
-    monkeypatch.setattr(model, "load_encoder", load)
+    monkeypatch.setattr("dialtools.encoder.loading.load_encoder", load)
     monkeypatch.setattr(in_memory, "load_encoder", load)
     folder = str(tmp_path)
     assert settings(model=folder).normalize

@@ -17,9 +17,11 @@ from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.modeldir import save
-from dialtools.encoder.sequences import sequences_of
+from dialtools.encoder.sequences import flat_sequences, sequences_of
+from dialtools.encoder.stated import read_stated
 from dialtools.encoder.static import StaticEncoder, fresh_static
 from dialtools.encoder.static_start import of_transformer, of_words
+from dialtools.encoder.token_vectors import load_token_vectors, read_token_vectors
 from dialtools.encoder.tokens import tokenise
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, ModelError
@@ -107,6 +109,39 @@ def test_both_tables_are_saved_others_read_the_one_of_single_texts_and_new_token
     again.add_tokens(["{city}"])
     tables = (again.backbone.embedding, again.backbone.earlier)
     assert [table.num_embeddings for table in tables] == [len(again.tokenizer)] * 2
+
+
+@given(
+    items=st.lists(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=3).map(tuple), max_size=9)
+)
+def test_without_torch_an_item_has_the_same_vector_bit_by_bit(turns_apart, items):
+    folder, encoder = turns_apart
+    light = load_token_vectors(read_stated(folder), pooling=None, max_length=5)
+    assert (light.digest(), light.dimension) == (encoder.digest(), encoder.dimension)
+    sequences, _, _ = sequences_of(encoder, [(texts, None) for texts in items], 5)
+    flat, _, _ = flat_sequences(light, [(texts, None) for texts in items], light.max_length)
+    assert light.encode(flat).tobytes() == encode(encoder, sequences, batch_tokens=64).tobytes()
+
+
+@pytest.fixture(scope="module")
+def turns_apart(tokenizer, tmp_path_factory) -> tuple[Path, StaticEncoder]:
+    folder = tmp_path_factory.mktemp("apart")
+    encoder = fresh_static(tokenizer, dimension=600, seed=3)
+    encoder.tell_turns_apart()
+    with torch.no_grad():
+        encoder.backbone.earlier.weight.mul_(-0.3)
+    save(encoder, folder, provenance={}, card="")
+    return folder, encoder
+
+
+def test_bfloat16_is_read_as_float32(static, tmp_path: Path):
+    from safetensors.torch import save_file
+
+    save(static, tmp_path, provenance={}, card="")
+    vectors_VD = static.backbone.embedding.weight.detach().bfloat16()
+    save_file({"embeddings": vectors_VD}, tmp_path / "model.safetensors")
+    read = read_token_vectors(tmp_path).vectors
+    assert read.dtype == np.float32 and np.array_equal(read, vectors_VD.float().numpy())
 
 
 def test_tables_of_different_sizes_do_not_belong_together(in_turns, tmp_path: Path):
