@@ -34,6 +34,7 @@ without vectors. docs/vectors.md shows files in DuckDB, Polars, NumPy, FAISS.
 from __future__ import annotations
 
 import gc
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from dialtools.cli._command import command
@@ -52,7 +53,7 @@ the time of reading them."""
 
 @command(
     EmbedOptions,
-    memory="the model, and one shard of rows (--shard-rows) with its vectors",
+    memory="the model, a shard of rows (--shard-rows) with its vectors, and the vectors of another",
     plans=True,
 )
 def main(options: EmbedOptions, run: Run) -> None:
@@ -102,7 +103,8 @@ def _write_file(embedding: Embedding, run: Run) -> str:
 
 def _embed_shards(embedding: Embedding, work: Work, run: Run) -> None:
     """Embed all shards; after Ctrl-C or SIGTERM finish one, and end with the signal's status."""
-    for count in embedding.shards(work):
-        if run.stop_requested:
-            run.warn(f"stopped after {counted(count, 'shard')}; --resume goes on")
-            run.interrupted()
+    with closing(embedding.shards(work)) as shards:
+        for count in shards:
+            if run.stop_requested:
+                run.warn(f"stopped after {counted(count, 'shard')}; --resume goes on")
+                run.interrupted()

@@ -11,9 +11,10 @@ In the working folder: `part-000001.arrow`, ..., each bound to the records it wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from dialtools.embed.options import EmbedOptions
 from dialtools.embed.plan import plan
 from dialtools.embed.transformed import Transform
 from dialtools.errors import DataError
+from dialtools.streams.ahead import behind
 from dialtools.streams.atomic import atomic_file, refuse_existing
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.digests import RecordDigest, hashed_stdin
@@ -68,6 +70,7 @@ class Embedding:
         self.space = model.space()
         self.mine = Mine(model, options, policy, advance)
         self.embedder = self.mine.embedder
+        self.written = False
 
     def job(self, command: str, inputs: Inputs, part: Mapping[str, Any] | None = None) -> Job:
         """Return what the run is a job of.
@@ -106,7 +109,7 @@ class Embedding:
                 write(self.embedder.batch(shard)[0])
             self._refuse_nothing()
 
-    def shards(self, work: Work) -> Iterator[int]:
+    def shards(self, work: Work) -> Generator[int]:
         """Embed shard after shard, those excepted that an earlier run finished; yield their count.
 
         Raises:
@@ -116,13 +119,28 @@ class Embedding:
         self._prepare(overwrite=work.overwrite or work.resumed)
         seen = RecordDigest()
         count = 0
-        with hashed_stdin() as stdin:
+        with hashed_stdin() as stdin, self._written_behind(work) as written:
             for count, shard in enumerate(self.mine.shards(seen), 1):
-                self._shard(work, _part_name(count), shard, seen.so_far())
+                name = _part_name(count)
+                self._shard(work, name, shard, seen.so_far())
+                written(name)
                 yield count
-        work.expect("the finished part", len(work.pieces), count)
-        self._refuse_nothing()
+            work.expect("the finished part", len(work.pieces), count)
+            self._refuse_nothing()
         work.note_stdin(stdin.content())
+
+    @contextmanager
+    def _written_behind(self, work: Work) -> Iterator[Callable[[str], None]]:
+        """Write the output while shards are embedded; yield what is told of each part.
+
+        Not if it begins with what only the end tells: a transform fitted to all, or what stdin was.
+        """
+        if self.transform.waits or "-" in (self.options.inputs or ("-",)):
+            yield lambda name: None
+            return
+        with behind(partial(self._write_parts, work)) as written:
+            yield written
+        self.written = True
 
     def _refuse_nothing(self) -> None:
         """Refuse to end without a row: a file without vectors can be used by nobody, but a part.
@@ -154,15 +172,19 @@ class Embedding:
         work.add(name, {"records": records, "counts": asdict(counts)})
 
     def write(self, work: Work) -> None:
-        """Transform the shards and write the output; the working folder goes."""
-        names = [_part_name(number) for number in range(1, len(work.pieces) + 1)]
-        if self.transform.waits:
-            self.transform.fit(_read_part(work.folder / name) for name in names)
+        """Transform the shards and write the output, if it is not; the working folder goes."""
+        if not self.written:
+            names = [_part_name(number) for number in range(1, len(work.pieces) + 1)]
+            if self.transform.waits:
+                self.transform.fit(_read_part(work.folder / name) for name in names)
+            self._write_parts(work, names)
+        work.finish()
+
+    def _write_parts(self, work: Work, names: Iterable[str]) -> None:
         metadata = as_metadata(work.provenance())
         with self._sink(metadata, overwrite=work.overwrite) as write:
             for name in names:
                 write(_read_part(work.folder / name))
-        work.finish()
 
     @contextmanager
     def _sink(

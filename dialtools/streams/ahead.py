@@ -1,10 +1,12 @@
-"""The next item while the last one is worked on."""
+"""Two things at a time: the next item while the last one is worked on, or what becomes of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -18,3 +20,41 @@ def ahead(items: Iterable[T]) -> Iterator[T]:
         while (item := waiting.result()) is not end:
             waiting = pool.submit(next, source, end)
             yield item  # type: ignore[misc]
+
+
+class _BrokenOff(Exception):
+    """The block that handed on items has failed."""
+
+
+@contextmanager
+def behind(consume: Callable[[Iterator[T]], object]) -> Generator[Callable[[T], None]]:
+    """Yield what hands on items to `consume`, which runs in a thread; the block ends after it.
+
+    Where the block fails, so does the iterator of `consume`. What `consume` raises is raised when
+    the next item is handed on, or at the end.
+    """
+    end, broken_off = object(), object()
+    queue: SimpleQueue[Any] = SimpleQueue()
+
+    def items() -> Iterator[T]:
+        while (item := queue.get()) is not end:
+            if item is broken_off:
+                raise _BrokenOff
+            yield item
+
+    with ThreadPoolExecutor(1) as pool:
+        work = pool.submit(consume, items())
+
+        def hand_on(item: T) -> None:
+            if work.done():
+                work.result()
+            queue.put(item)
+
+        try:
+            yield hand_on
+        except BaseException:
+            queue.put(broken_off)
+            wait([work])
+            raise
+        queue.put(end)
+        work.result()
