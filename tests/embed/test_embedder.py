@@ -284,7 +284,8 @@ def test_vectors_go_through_a_head_before_they_are_cut_and_scaled():
     whole = encode_turns(encoder, items, plain, lambda _: None)
     expected = head(torch.from_numpy(whole.vectors)).numpy()[:, :2]
     expected = expected / np.linalg.norm(expected, axis=1, keepdims=True)
-    settings = replace(plain, head=head, dimensions=2, normalize=True)
+    of_arrays = lambda vectors_ND: head(torch.from_numpy(vectors_ND)).numpy()  # noqa: E731
+    settings = replace(plain, head=of_arrays, dimensions=2, normalize=True)
     found = encode_turns(encoder, items, settings, lambda _: None)
     np.testing.assert_allclose(found.vectors, expected, rtol=1e-5)
     assert model.Model(encoder, settings, "utterance").dimension == 3

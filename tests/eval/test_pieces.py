@@ -374,6 +374,18 @@ def test_snapshots_of_runs_stand_by_step_and_runs_have_short_names(tmp_path: Pat
         curve.find_points([str(tmp_path)])
 
 
+def test_a_model_without_snapshots_is_a_point_at_the_step_that_it_tells(tmp_path: Path):
+    (tmp_path / "modules.json").write_text("[]")
+    with pytest.raises(ModelError, match="not a model directory"):
+        curve.find_points([str(tmp_path)])
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    [foreign] = curve.find_points([str(tmp_path)])
+    assert (foreign.step, foreign.path) == (0, tmp_path) and len(foreign.weights) == 32
+    told = {"weights": "w", "counts": {"steps": 7}}
+    (tmp_path / "dialtools.json").write_text(json.dumps(told))
+    assert curve.find_points([str(tmp_path)])[0].key == "step 7 w"
+
+
 def test_a_space_has_measures_without_intervals():
     rows = part(5, label=["a", "a", "b", "b", "b"])
     options = SpaceOptions(inputs=("x",), most=4, seed=3)

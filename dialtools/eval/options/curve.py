@@ -9,11 +9,12 @@
     --metric "5-shot accuracy" --plot curve.png run/ other/
 
 A run is a model directory whose training kept snapshots (dial-train
---snapshot-every), or the MODEL.partial of one that still goes on. Each
-snapshot embeds the records that are needed and is scored as `dial-eval intent`,
-`oos` and `select` score embedding files; the picture has a line for each run
-and each --metric, with its interval. With -o FILE each finished point is kept
-in FILE.partial, and --resume scores the others only.
+--snapshot-every), or the MODEL.partial of one that still goes on; a model
+without is one point. Each embeds the records that are needed (of few-shot
+training rows only those that some run draws) and is scored as `dial-eval
+intent`, `oos` and `select` score embedding files; the picture has a line for
+each run and each --metric, with its interval. With -o FILE each finished point
+is kept in FILE.partial, and --resume scores the others only.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ SCOPE_METRICS = ("mean-std average", "mean average", "auroc", "aupr")
 class CurveOptions(PieceOptions, RunOptions):
     """Options of `dial-eval curve`."""
 
-    inputs: tuple[str, ...] = argument(metavar="RUN", help="model directories with snapshots")
+    inputs: tuple[str, ...] = argument(metavar="RUN", help="model directories, best with snapshots")
     intent: str | None = option(
         None, metavar="FILE", help="labelled records with a split: few-shot intents by prototypes"
     )

@@ -19,7 +19,7 @@ from dialtools.errors import DataError, ModelError
 from dialtools.eval.options.curve import CurveOptions
 from dialtools.eval.tasks.prepared import Prepared
 from dialtools.streams.job import Job
-from dialtools.streams.provenance import Inputs
+from dialtools.streams.provenance import Inputs, digest, read_provenance
 from dialtools.streams.resume import Piece, Work
 
 Row = dict[str, Any]
@@ -43,11 +43,11 @@ class Point(NamedTuple):
 
 
 def find_points(folders: Sequence[str]) -> list[Point]:
-    """Return the snapshots of all runs, those of a run by their steps.
+    """Return the snapshots of all runs, those of a run by their steps; of a model itself.
 
     Raises:
-        DataError: if a run has none.
-        ModelError: if one is no model directory of dial-train.
+        DataError: if a run has none, and is no model.
+        ModelError: if one is no model directory.
     """
     return [
         Point(name, step, path, _weights(path))
@@ -72,6 +72,8 @@ def _snapshots(folder: Path) -> dict[int, Path]:
         for path in (folder / "snapshots").glob("step-*")
         if (match := re.fullmatch(r"step-(\d+)", path.name))
     }
+    if not steps and (folder / "modules.json").is_file():
+        return {_steps(folder): folder}
     if not steps:
         raise DataError(
             "holds no snapshots", where=folder, hint="dial-train --snapshot-every N keeps them"
@@ -79,11 +81,21 @@ def _snapshots(folder: Path) -> dict[int, Path]:
     return steps
 
 
-def _weights(snapshot: Path) -> str:
+def _steps(model: Path) -> int:
+    """Return how many steps dial-train says that it made; 0 of another's model."""
+    counts = (read_provenance(model) or {}).get("counts")
+    steps = counts.get("steps") if isinstance(counts, dict) else 0
+    return steps if type(steps) is int else 0
+
+
+def _weights(model: Path) -> str:
+    """Return a digest of a model's weights: dial-train notes one."""
     try:
-        return str(orjson.loads((snapshot / "dialtools.json").read_bytes())["weights"])
+        if (model / "dialtools.json").exists():
+            return str(orjson.loads((model / "dialtools.json").read_bytes())["weights"])
+        return digest(model / "model.safetensors")
     except (OSError, ValueError, KeyError, TypeError):
-        raise ModelError("not a model directory of dial-train", where=snapshot) from None
+        raise ModelError("not a model directory", where=model) from None
 
 
 def job_of(command: str, options: CurveOptions, points: Sequence[Point], precision: str) -> Job:
