@@ -7,6 +7,7 @@ import json
 import os
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -38,7 +39,7 @@ from dialtools.embed.transforms import load as load_transform
 from dialtools.encoder.token_vectors import TokenVectors
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, DataError, DialError, ModelError, OutputError
-from dialtools.streams.policy import Policy, Where
+from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.provenance import Inputs
 from dialtools.streams.resume import Work, claim
 from dialtools.streams.vectors import embedding_batch, read_embeddings
@@ -147,6 +148,10 @@ def test_texts_that_were_cut_are_told_refused_or_neither(embedder):
                 made._refuse_cut(encoded, shard)
         else:
             made._refuse_cut(encoded, shard)
+        made._encoded = lambda shard, encoded=encoded: encoded
+        with pytest.raises(DataError) if says == "error" else nullcontext():
+            made.batch(shard)
+        made.counts = Counts(rows=10, distinct=5, cut=3)
         encoded.cut = np.zeros(4, bool)
         made._refuse_cut(encoded, shard)
         made.counts.cut = 0
@@ -481,6 +486,18 @@ def test_the_types_of_a_part_are_those_of_the_first_shard_of_all(embedding, tmp_
         assert {batch.schema.field("n").type for batch in found} == {pa.int64()}, part
         told += [n for batch in found for n in batch["n"].to_pylist()]
     assert told == [row["n"] for row in rows] * 2
+
+
+def test_a_bad_record_is_told_by_one_part_alone(embedding, tmp_path: Path):
+    rows = [{"text": "a"}, {"text": 1}] * 4 + [{"text": 2}]
+    (tmp_path / "bad.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    told = []
+    for part in ("1/2", "2/2"):
+        run = embedding(inputs=(str(tmp_path / "bad.jsonl"),), output="-", shard=part)
+        run.mine.elsewhere.policy = policy = Collecting()
+        assert [len(shard) for shard in run.mine.shards()] == [2]
+        told += [bad.where.line for bad in policy.rejected]
+    assert told == [2, 4, 6, 8, 9]
 
 
 def test_vectors_in_parquet_are_stored_as_floats_are(embedding):

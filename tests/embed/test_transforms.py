@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import save_file
 
 from dialtools.embed import flow as flow_module
 from dialtools.embed import transforms
@@ -75,6 +76,14 @@ def test_of_odd_dimensions_the_larger_half_is_changed():
     """As the files of flows have it that there are."""
     layers = dict(Flow(5).named_parameters())
     assert [layers[f"levels.0.0.coupling.{i}.weight"].shape for i in (0, 4)] == [(32, 2), (3, 32)]
+
+
+def test_a_file_that_tells_of_no_transform_is_none(tmp_path: Path):
+    path = str(tmp_path / "t.safetensors")
+    for metadata in (None, {"other": "x"}, {"dialtools": "[]"}, {"dialtools": "{"}):
+        save_file({"mean": np.zeros(2)}, path, metadata=metadata)
+        with pytest.raises(DataError, match="not a fitted transform"):
+            transforms.load(path, {})
 
 
 def test_equal_vectors_cannot_be_fitted_to():

@@ -742,6 +742,13 @@ def test_numbers_have_least_values_and_some_options_only_change_how_a_run_goes()
     assert own_hows(PairOptions) == hows
 
 
+def test_texts_are_lower_cased_where_that_is_asked_for():
+    talk = [as_dialogue(["A b", "Ä"]) | {"domain": "X"}]
+    for lower, said in ((False, ("A b", "Ä")), (True, ("a b", "ä"))):
+        (row,) = mined(talk, domain=True, lower=lower)
+        assert (*row["context"], row["response"], row["domain"]) == (*said, "X")
+
+
 def test_a_digest_of_a_pair_has_16_bytes_as_help_says():
     chunk = Chunk("x", 1, "rows", [as_dialogue(["a", "b", "c"])])
     (digests,) = mine_chunk(chunk, options=PairOptions(dedupe=True), lines=True).digests.values()
