@@ -62,7 +62,6 @@ def parse_bounds(text: str) -> tuple[str, ...]:
 
 def use(bounds: tuple[str, ...]) -> None:
     """Let bounds hold from now on, those not named as they are by default."""
-    _chosen.clear()
     for key, bound in BOUNDS.items():
         _chosen[key] = bound.most
     for bound in bounds:

@@ -78,6 +78,8 @@ def test_a_header_that_is_cut_or_none_is_told():
     for number in (-64, 63, 64, -65, 1 << 20):  # of one byte, and of more
         whole = bytes([0x15]) + signed(number) + b"\0"
         assert list(_fields(io.BytesIO(whole))) == [(1, number)]
+    widest = bytes([0x16]) + signed(-(1 << 63)) + b"\0"  # ten bytes
+    assert list(_fields(io.BytesIO(widest))) == [(1, None)]
     for end in range(len(whole)):
         with pytest.raises(EOFError):
             list(_fields(io.BytesIO(whole[:end])))

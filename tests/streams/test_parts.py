@@ -13,7 +13,16 @@ import orjson
 import pytest
 
 from dialtools.errors import DataError
-from dialtools.streams.parts import Part, completed, part_in, part_of, telling_beside, unfolded
+from dialtools.streams.join import format_of_parts
+from dialtools.streams.parts import (
+    Part,
+    Whole,
+    completed,
+    part_in,
+    part_of,
+    telling_beside,
+    unfolded,
+)
 from dialtools.streams.sinks import writer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,6 +103,16 @@ def test_what_a_part_has_not_read_of_an_input_another_tells(tmp_path: Path):
     for wrong in ({"part": 0, "of": 2}, {"part": 3, "of": 2}, {"part": "1", "of": 2}, {}):
         assert part_of("1.jsonl", one.facts | {"shard": wrong}) is None
     assert part_of("1.jsonl", one.facts | {"inputs": [{}]}) is part_of("1.jsonl", None) is None
+
+
+def test_parts_have_one_format(tmp_path: Path):
+    (tmp_path / "a.jsonl").write_text("{}\n")
+    (tmp_path / "b.csv").write_text("a\n")
+    one, other = str(tmp_path / "a.jsonl"), str(tmp_path / "b.csv")
+    assert format_of_parts(Whole([one], {})) == "jsonl"
+    assert format_of_parts(Whole([other, other], {})) == "csv"
+    with pytest.raises(DataError, match=r"b\.csv: is csv, other parts are jsonl"):
+        format_of_parts(Whole([one, other], {}))
 
 
 FILES = ("plain.jsonl", "packed.jsonl.gz")

@@ -60,3 +60,8 @@ def test_what_is_carried_crosses_to_a_process_with_all_its_digits(scalar: pa.Sca
     carried = Carried(scalar)
     again = pickle.loads(pickle.dumps(carried))
     assert again == carried and again.scalar.equals(scalar) and again.kind == str(scalar.type)
+
+
+def test_bytes_of_every_kind_are_told_in_base64():
+    for kind in (pa.binary(), pa.large_binary(), pa.binary(2), pa.binary_view()):
+        assert str(Carried(pa.scalar(b"\xff\0", kind))) == "/wA="

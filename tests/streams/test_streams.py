@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from dialtools.errors import ConfigError, DataError, OutputError
 from dialtools.streams import bounds
 from dialtools.streams.atomic import atomic_directory, atomic_file
-from dialtools.streams.chunks import read_chunks, read_records
+from dialtools.streams.chunks import decode, read_chunks, read_records
 from dialtools.streams.parallel import ordered_map
-from dialtools.streams.policy import Policy
+from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.sinks import output_format, write_records, writer
 from dialtools.streams.tables import _damage
-from dialtools.streams.vectors import embedding_batch, read_embeddings
+from dialtools.streams.vectors import Embeddings, embedding_batch, making, read_embeddings
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 ROWS = st.lists(
@@ -124,6 +124,33 @@ def test_a_damaged_file_is_told_as_such(tmp_path: Path, name: str, data: bytes, 
     (tmp_path / name).write_bytes(data)
     with pytest.raises(DataError, match=says):
         read(tmp_path / name)
+
+
+def test_a_line_of_text_is_decoded_or_rejected():
+    policy, at = Collecting(), Where("x", 3)
+    lines = (b" a ", b"  ", b"a\0b", b"a\xff")
+    assert [decode(line, at, policy) for line in lines] == ["a", None, None, None]
+    assert [(bad.where, bad.message) for bad in policy.rejected] == [
+        (at, "NUL at byte 2"),
+        (at, "invalid UTF-8 at byte 2"),
+    ]
+
+
+def test_a_column_is_checked_row_by_row_and_the_making_of_rubbish_is_nothing():
+    def text(value: object, name: str) -> None:
+        if not isinstance(value, str):
+            raise ValueError(f"{name}: no text")
+
+    found = Embeddings({}, {"label": ["a", "b"], "odd": ["a", 2, 3]}, {}, "x")
+    assert found.column("label", text) == ["a", "b"] and found.column("odd") == ["a", 2, 3]
+    with pytest.raises(DataError, match="x:2: odd: no text"):
+        found.column("odd", text)
+    with pytest.raises(DataError, match="no column 'lable'; there are label, odd") as told:
+        found.column("lable")
+    assert "label" in str(told.value.hint)
+    assert making({"dialtools": '{"a":1}'}) == {"a": 1}
+    for metadata in ({}, {"dialtools": "["}, {"dialtools": "[]"}, {"other": '{"a":1}'}):
+        assert making(metadata) == {}
 
 
 def test_damage_without_a_word_is_told_by_its_kind():
