@@ -332,8 +332,8 @@ def test_a_text_is_drawn_towards_its_template(
 def test_templates_alone_go_through_the_alignment_layer_and_whole(
     glove: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, align: bool | None
 ):
-    layer = torch.nn.Linear(2, 2, bias=False)
-    layer.weight.data = torch.tensor([[0.0, 1], [1, 0]])
+    layer = torch.nn.Linear(2, 2)
+    layer.weight.data, layer.bias.data = torch.tensor([[0.0, 1], [1, 0]]), torch.tensor([0.0, 1])
     monkeypatch.setattr(compress, "load_alignment", lambda directory, dimension: layer)
     (tmp_path / "t.jsonl").write_text('{"template":"b"}\n')
     for name, dimensions in ((glove, None), (glove, 1), (str(tmp_path), None), (str(tmp_path), 1)):
@@ -354,8 +354,8 @@ def test_templates_alone_go_through_the_alignment_layer_and_whole(
         made = Compression(options, model.encoder, model.settings)
         batch = embedding_batch({}, {"embedding": np.array([[3.0, 4]])[:, :dimensions]})
         found = made(batch).to_pydict()
-        template = [[1, 0]] if aligned else [[0, 1]] if dimensions is None else [[0]]
-        assert found["template_embedding"] == template
+        b = [4 / 17**0.5, 1 / 17**0.5] if aligned else [0, 1] if dimensions is None else [0]
+        assert found["template_embedding"] == [pytest.approx(b)]
         text = [0.6, 0.8] if dimensions is None else [1]
         assert found["text_embedding"] == [pytest.approx(text)]
 
@@ -383,6 +383,13 @@ def test_the_plan_counts_what_would_be_done(embedder):
         "vectors": "text1_embedding, text2_embedding: 2 dimensions, float16, 0.0 MiB",
         "carried": "text1, text2, n",
     }
+
+
+def test_the_plan_tells_the_size_of_all_vectors(embedder):
+    made = embedder(dimensions=1 << 20, transform="whiten")
+    rows = [{"text1": "a", "text2": "b"}] * 3
+    lines = plan(made, made.shards(records(*rows)))
+    assert lines["vectors"].endswith("1048576 dimensions, float32, 24.0 MiB")
 
 
 def test_the_plan_counts_tokens_and_cuts_of_an_encoder(embedder, monkeypatch: pytest.MonkeyPatch):
@@ -614,7 +621,7 @@ def test_mistakes_show_before_anything_is_embedded(embedding, tmp_path: Path):
     assert embedding(output="-").plan()["writes"] == "stdout as arrow"
 
 
-def test_no_rows_at_all_are_refused(embedding, tmp_path: Path):
+def test_no_rows_at_all_are_refused(embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "none.jsonl").write_text("")
     run = embedding(inputs=(str(tmp_path / "none.jsonl"),))
     with pytest.raises(DataError, match="no records to embed") as told, claimed(run) as work:
@@ -622,6 +629,9 @@ def test_no_rows_at_all_are_refused(embedding, tmp_path: Path):
     assert str(told.value.where).endswith("none.jsonl")
     with pytest.raises(DataError, match="no records to embed"):
         run.stream({})
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"text":"a"}\n')))
+    with pytest.raises(DataError, match="<stdin>: no records to embed"):
+        embedding(inputs=(), from_="jsonl", output="-", sample=1e-9).stream({})
 
 
 def test_a_model_has_the_settings_of_the_options_and_else_its_own(
@@ -702,6 +712,8 @@ def test_numbers_have_least_values_and_some_options_only_change_how_a_run_goes()
     [
         ({"model": ""}, "--model DIR is needed"),
         ({"output": "-", "resume": True}, "--resume needs -o FILE"),
+        ({"workers": 2}, "--workers goes with --engine ray"),
+        ({"engine": "ray", "inputs": ("a",), "to": "npy"}, "the parts are Parquet"),
         ({"whiten": True, "transform": "top"}, "--whiten or --transform top: give one"),
         ({"transform": "witen"}, "neither a kind nor a file: 'witen'"),
         ({"fit_on": "x"}, "--fit-on goes with --transform"),

@@ -373,7 +373,9 @@ def test_pairs_in_columns_and_in_lines_stand_at_the_same_turns():
     assert (found.dialogue.to_pylist(), found.turn.to_pylist()) == ([None] * 5, [1, 1, 2, 3, 4])
     apart = extracted("arrow", batch, tell_places=False)
     assert apart.dialogue is apart.turn is None
-    assert extracted("jsonl", as_lines(PAIRS), "dialogue_id").turn is None
+    whole = pa.RecordBatch.from_pylist(PAIRS)
+    for kind, data in (("jsonl", as_lines(PAIRS)), ("arrow", whole)):
+        assert extracted(kind, data, "dialogue_id").turn is None
 
 
 def some(*values: Any) -> st.SearchStrategy:
@@ -394,7 +396,7 @@ COLUMNS = {
 
 @st.composite
 def tables(draw: st.DrawFn) -> list[dict[str, Any]]:
-    names = draw(st.sets(st.sampled_from([*COLUMNS]), min_size=1))
+    names = draw(st.just({*COLUMNS}) | st.sets(st.sampled_from([*COLUMNS]), min_size=1))
     row = st.fixed_dictionaries({name: COLUMNS[name] for name in COLUMNS if name in names})
     return draw(st.lists(row, min_size=1, max_size=6))
 
