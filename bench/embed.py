@@ -70,7 +70,8 @@ def peer(options: argparse.Namespace, precision: str) -> SentenceTransformer:
 
 def opened(options: argparse.Namespace, precision: str) -> Encoder:
     """Return the model as dial-embed loads it."""
-    return placed(load_encoder(options.model), torch.device(options.device), precision)
+    encoder = load_encoder(options.model).eval()
+    return placed(encoder, torch.device(options.device), precision)
 
 
 if __name__ == "__main__":

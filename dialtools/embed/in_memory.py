@@ -33,7 +33,8 @@ def open_model(
     """
     device = choose_device(options.device)
     precision = choose_precision(options.precision, device)
-    encoder = placed(load_encoder(str(path), max_length=max_length), device, precision)
+    encoder = load_encoder(str(path), max_length=max_length).eval()
+    encoder = placed(encoder, device, precision)
     settings = Settings(
         max_length=encoder.max_length,
         normalize=False,

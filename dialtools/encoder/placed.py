@@ -13,9 +13,14 @@ def placed(encoder: Encoder, device: torch.device, precision: str) -> Encoder:
     """Move an encoder to its device; on a GPU it leaves out padding, where it can.
 
     Args:
-        precision: in which it will compute; whether it will be trained, its mode tells.
+        precision: in which it will compute. One that will not be trained, as its mode tells, keeps
+            its weights in it.
     """
     encoder.to(device)
-    if device.type == "cuda" and not isinstance(encoder, StaticEncoder):
+    if isinstance(encoder, StaticEncoder):
+        return encoder
+    if device.type == "cuda":
         pack(encoder, precision)
+    if precision == "bfloat16" and not encoder.training:
+        encoder.lower()
     return encoder
