@@ -102,23 +102,26 @@ def _on_device(options: EmbedOptions) -> tuple[Encoder | WordVectors, str]:
     from dialtools.encoder.device import choose_device, choose_precision
 
     device = choose_device(options.device)
+    precision = choose_precision(options.precision, device)
     encoder = _encoder(
         options.model,
         device,
+        precision,
         pooling=options.pooling,
         max_length=options.max_length,
         trust_remote_code=options.trust_remote_code,
     )
-    return encoder, choose_precision(options.precision, device)
+    return encoder, precision
 
 
 @lru_cache(maxsize=1)
-def _encoder(name: str, device: Any, **settings: Any) -> Encoder | WordVectors:
+def _encoder(name: str, device: Any, precision: str, **settings: Any) -> Encoder | WordVectors:
     if Path(name).is_file():
         return WordVectors.load(name)
     from dialtools.encoder.loading import load_encoder
+    from dialtools.encoder.placed import placed
 
-    return load_encoder(name, **settings).to(device)
+    return placed(load_encoder(name, **settings).eval(), device, precision)
 
 
 def slower_precision(model: Model, options: EmbedOptions) -> str:

@@ -657,10 +657,16 @@ def test_a_model_has_the_settings_of_the_options_and_else_its_own(
 
     told: list[Any] = []
     replaced = SimpleNamespace(
-        max_length=5, normalize=True, usual_batch_tokens=8, to=lambda device: replaced
+        max_length=5, normalize=True, usual_batch_tokens=8, eval=lambda: replaced
     )
+
+    def placed(encoder: Any, device: Any, precision: str) -> Any:
+        return encoder
+
     monkeypatch.setattr("dialtools.encoder.loading.load_encoder", load)
+    monkeypatch.setattr("dialtools.encoder.placed.placed", placed)
     monkeypatch.setattr(in_memory, "load_encoder", load)
+    monkeypatch.setattr(in_memory, "placed", placed)
     folder = str(tmp_path)
     assert settings(model=folder).normalize
     assert not settings(model=folder, normalize=False, pooling="cls", max_length=9).normalize

@@ -17,6 +17,7 @@ from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.fresh import train_tokenizer
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.packed import NAME, Layout, one_by_one, pack
+from dialtools.encoder.placed import placed
 from dialtools.errors import ModelError
 
 WORDS = 300
@@ -206,3 +207,21 @@ def test_a_text_that_never_fits_is_told_in_one_line(build):
     encoder = Small(120, build("bert").special)
     with pytest.raises(ModelError, match="a text of 200 tokens does not fit into the memory"):
         encode(encoder, sequences(10, 200), batch_tokens=400)
+
+
+def test_weights_in_16_bits_embed_as_those_in_32_and_stay_who_they_are(minilm):
+    encoder = load_encoder(minilm).eval()
+    texts = [row % encoder.backbone.config.vocab_size for row in sequences(4, 17, 60, 8)]
+    expected_ND, digest = encode(encoder, texts, batch_tokens=400), encoder.digest()
+    placed(encoder, torch.device("cpu"), "bfloat16")
+    assert {p.dtype for p in encoder.parameters()} == {torch.bfloat16}
+    found_ND = encode(encoder, texts, batch_tokens=400, precision="bfloat16")
+    dots_N = (expected_ND * found_ND).sum(1)
+    norms_N = np.linalg.norm(expected_ND, axis=1) * np.linalg.norm(found_ND, axis=1)
+    assert (dots_N / norms_N).min() > 0.9995 and found_ND.dtype == np.float32
+    assert encoder.digest() == digest
+
+
+def test_an_encoder_that_will_be_trained_keeps_its_weights_whole(build):
+    encoder = placed(build("bert").train(), torch.device("cpu"), "bfloat16")
+    assert {p.dtype for p in encoder.parameters()} == {torch.float32}
