@@ -36,6 +36,7 @@ from dialtools.embed.run import Embedding, embedding_format
 from dialtools.embed.shard import Encoded, Settings, encode_turns
 from dialtools.embed.transformed import Transform
 from dialtools.embed.transforms import load as load_transform
+from dialtools.encoder import placed as placement
 from dialtools.encoder.token_vectors import TokenVectors
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, DataError, DialError, ModelError, OutputError
@@ -659,14 +660,10 @@ def test_a_model_has_the_settings_of_the_options_and_else_its_own(
     replaced = SimpleNamespace(
         max_length=5, normalize=True, usual_batch_tokens=8, eval=lambda: replaced
     )
-
-    def placed(encoder: Any, device: Any, precision: str) -> Any:
-        return encoder
-
     monkeypatch.setattr("dialtools.encoder.loading.load_encoder", load)
-    monkeypatch.setattr("dialtools.encoder.placed.placed", placed)
     monkeypatch.setattr(in_memory, "load_encoder", load)
-    monkeypatch.setattr(in_memory, "placed", placed)
+    for module in (in_memory, placement):
+        monkeypatch.setattr(module, "placed", lambda encoder, *_: encoder)
     folder = str(tmp_path)
     assert settings(model=folder).normalize
     assert not settings(model=folder, normalize=False, pooling="cls", max_length=9).normalize
