@@ -19,7 +19,7 @@ ROWS = [
 EXPECT = """
 before: the same encoder untrained; after: trained on dialogues, without one label.
 
-What to expect on real dialogues (docs/results.md, section 2): from nothing the right response is
+What to expect on real dialogues (docs/results/training.md): from nothing the right response is
 in the first ten for 63 %, and 5 examples a class give 57 % on CLINC150; from a pretrained model's
 tokens 26 grows to 59 % and 66 to 69 %; a pretrained transformer gains less, and may lose intents.
 """
