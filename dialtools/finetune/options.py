@@ -11,12 +11,12 @@ from dialtools.encoder.options import PieceOptions, RemoteCodeOptions
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, argument, option, restated
 from dialtools.streams.formats import RECORD_FORMATS
-from dialtools.streams.options import InputOptions
+from dialtools.streams.options import InputOptions, RowLimitOptions
 from dialtools.values import at_least, int_list, number_of_runs, positive, share_below_one
 
 
 @dataclass
-class FinetuneOptions(RemoteCodeOptions, PieceOptions, RunOptions):
+class FinetuneOptions(RemoteCodeOptions, PieceOptions, RowLimitOptions, RunOptions):
     """What is fine-tuned, on how few rows, and when it is compared."""
 
     inputs: tuple[str, ...] = argument(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from dialtools.corpora import splits
@@ -72,7 +73,8 @@ def _records(
     paths: Sequence[str], options: FinetuneOptions, examples: Examples, policy: Policy
 ) -> list[Record]:
     records: list[Record] = []
-    for where, fields in read_records(paths, format=options.from_, policy=policy):
+    source = read_records(paths, format=options.from_, policy=policy)
+    for where, fields in islice(source, options.limit):
         try:
             records += list(examples((where, fields)))
         except DataError as error:

@@ -69,6 +69,16 @@ def test_of_many_rows_a_sample_is_taken(evaluate: Evaluate, file: Path):
     assert {r["n"] for r in evaluate("space", "--part", "test", "--most", 10, file)} == {10}
 
 
+def test_the_first_rows_are_drawn_alone_if_so_asked(command: Command, file: Path, tmp_path: Path):
+    def texts(*flags: object) -> list[str]:
+        points = tmp_path / f"{len(flags)}.jsonl"
+        picture = tmp_path / f"{len(flags)}.svg"
+        command("plot", "--method", "pca", *flags, "--coordinates", points, "-o", picture, file)
+        return [json.loads(line)["text"] for line in points.read_text().splitlines()]
+
+    assert texts("-n", 20) == texts()[:20]
+
+
 @pytest.mark.parametrize("method", ["pca", "tsne"])
 def test_one_seed_one_picture(command: Command, file: Path, tmp_path: Path, method: str):
     for name in ("a", "b"):

@@ -469,6 +469,10 @@ def test_a_dialogue_is_an_example_for_each_turn_with_acts(tmp_path: Path, target
     seen = [1, 3] if target == "next" else [1, 2, 4]
     assert [list(turns) for turns, _ in task.test.sides[0]] == [texts[:n] for n in seen]
     assert task.labels == [("greet",)] * (len(seen) - 1) + [("ask",)]
+    file = asked["inputs"][0]
+    files = asked | {"inputs": (), "train": file, "test": file}
+    both, first = (Act(ActProtocol(**files, limit=limit)).train.sides[0] for limit in (None, 1))
+    assert (len(both), len(first)) == (2 * len(seen), len(seen))
     of_user = Act(ActProtocol(**asked, speaker="system"))
     assert [len(turns) for turns, _ in of_user.test.sides[0]] == (
         [1, 3] if len(seen) == 2 else [2, 4]

@@ -22,11 +22,12 @@ from pathlib import Path
 
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, argument, option
+from dialtools.streams.options import RowLimitOptions
 from dialtools.values import PICTURES, at_least, bounded
 
 
 @dataclass
-class PlotOptions(RunOptions):
+class PlotOptions(RowLimitOptions, RunOptions):
     """Options of `dial-eval plot`."""
 
     inputs: tuple[str, ...] = argument(help="an embedding file (default: stdin)")

@@ -43,7 +43,7 @@ def evaluate(options: PlotOptions) -> Map:
         DataError: if there are fewer than three rows, or rows of several parts and none is chosen;
             if the vectors have one dimension, or are all the same.
     """
-    source = read_embeddings(options.inputs)
+    source = read_embeddings(options.inputs, limit=options.limit)
     part = source
     if options.part:
         part = rows_by_part(source, split=options.split, part=options.part)[options.part]
