@@ -148,17 +148,18 @@ def attention(
     causal = bool(getattr(module, "is_causal", False) if is_causal is None else is_causal)
     reach = -1 if sliding_window is None else sliding_window - 1
     window = (reach, 0 if causal else reach)
-    tokens = (x[0].transpose(0, 1) for x in (query, key, value))
-    return _kernel(query, dropout)(*tokens, _layout.get(), window, scaling, dropout)[None], None
+    # rotary positions may have made numbers of 32 bits of the two that they turn
+    tokens = [x[0].transpose(0, 1).to(value.dtype) for x in (query, key, value)]
+    return _kernel(value, dropout)(*tokens, _layout.get(), window, scaling, dropout)[None], None
 
 
-def _kernel(query: Tensor, dropout: float) -> Any:
+def _kernel(value: Tensor, dropout: float) -> Any:
     """Return what computes attention: a GPU's kernel, which is for 16 bits, or the slow way.
 
     Raises:
         NotImplementedError: if the GPU has none for this.
     """
-    if query.device.type != "cuda" or query.dtype not in HALF:
+    if value.device.type != "cuda" or value.dtype not in HALF:
         return one_by_one
     if _flash_attn():
         return _by_flash_attn

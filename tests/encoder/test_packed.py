@@ -84,6 +84,11 @@ def test_vectors_and_gradients_are_those_of_padded_texts(build, family):
     torch.testing.assert_close(gradients(encoder), expected, atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize("family", PACKS)
+def test_it_goes_with_autocast_too(build, family):
+    assert pack(build(family), "bfloat16")
+
+
 @pytest.mark.parametrize("pooling", ["mean", "cls", "max", "last", "cls-pooler", "last2-avg"])
 def test_every_pooling_takes_the_tokens_of_its_text(build, pooling):
     encoder = build("bert", pooling)
