@@ -135,7 +135,8 @@ def test_offsets_may_be_followed_by_part_of_another(line: str, run: Run, tmp_pat
     (tmp_path / "t.arrow").write_bytes(whole.replace(size, longer))
     written(tmp_path / "as-it-was.arrow", pa.table({"text": ["hello", "world"]}))
 
-    assert run(f"{line} t.arrow").stdout == run(f"{line} as-it-was.arrow").stdout
+    damaged, sound = (run(f"{line} {name}").stdout for name in ("t.arrow", "as-it-was.arrow"))
+    assert sorted(damaged.splitlines()) == sorted(sound.splitlines())  # unranked is in any order
 
 
 def test_columns_that_say_what_cannot_be_are_unsound():
