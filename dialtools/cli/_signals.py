@@ -24,7 +24,8 @@ from typing import Any, NoReturn
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ASK_AGAIN_SECONDS = 0.05
-PUT_OFF_AT_MOST = 10
+PUT_OFF_AT_MOST = 40
+"""Times that a signal waits for an import: 2 s. What ends the command then cleans nothing up."""
 NUDGES_SECONDS = (0.05, 0.2, 1.0, 5.0)
 
 _asked: list[int] = []
