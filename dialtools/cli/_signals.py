@@ -24,8 +24,7 @@ from typing import Any, NoReturn
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ASK_AGAIN_SECONDS = 0.05
-PUT_OFF_AT_MOST = 40
-"""Times that a signal waits for an import: 2 s. What ends the command then cleans nothing up."""
+PUT_OFF_AT_MOST = 10
 NUDGES_SECONDS = (0.05, 0.2, 1.0, 5.0)
 
 _asked: list[int] = []
@@ -95,7 +94,11 @@ def _heard(number: int, frame: FrameType | None) -> None:
     if _importing(frame) and len(_put_off) < PUT_OFF_AT_MOST:
         _put_off.append(number)
         _send_later(number)
-    elif _asked or _importing(frame):
+    elif _asked:
+        die_of(number)
+    elif _importing(frame):  # a long one: no block ends, and what is half-written goes here
+        if scraps := sys.modules.get("dialtools.streams.scraps"):
+            scraps.remove_own()
         die_of(number)
     else:
         end(number)

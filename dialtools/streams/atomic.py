@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dialtools.errors import OutputError
 from dialtools.streams.full import naming
-from dialtools.streams.scraps import clear_scraps, remove_folder
+from dialtools.streams.scraps import clear_scraps, remove_folder, removed_at_the_end
 
 PRIVATE = 0o600
 """The mode of what safetensors writes, whatever the umask."""
@@ -79,7 +79,7 @@ def atomic_file(path: str | Path, *, overwrite: bool) -> Generator[Path]:
     check_parent(final)
     clear_scraps(final)
     temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")
-    try:
+    with removed_at_the_end(temporary):
         with naming(final):
             mode = _usual_mode(temporary)
             yield temporary
@@ -87,8 +87,6 @@ def atomic_file(path: str | Path, *, overwrite: bool) -> Generator[Path]:
         if witness:
             witness(temporary)
         temporary.replace(final)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -111,21 +109,21 @@ def atomic_directory(path: str | Path, *, overwrite: bool) -> Generator[Path]:
     old = final.with_name(f".{final.name}.{os.getpid()}.old")
     temporary.mkdir()
     try:
-        with naming(final):
-            mode = _usual_mode(temporary / ".mode")
-            yield temporary
-            for file in temporary.rglob("*"):
-                if file.is_file():
-                    _settle(file, mode)
-        if final.exists():
-            final.replace(old)
-        temporary.replace(final)
+        with removed_at_the_end(temporary):
+            with naming(final):
+                mode = _usual_mode(temporary / ".mode")
+                yield temporary
+                for file in temporary.rglob("*"):
+                    if file.is_file():
+                        _settle(file, mode)
+            if final.exists():
+                final.replace(old)
+            temporary.replace(final)
     except BaseException:
         if old.exists():  # the second of the two renames has failed
             old.replace(final)
         raise
     finally:
-        remove_folder(temporary)
         remove_folder(old)
 
 

@@ -14,6 +14,27 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+_own: dict[Path, int] = {}
+"""Half-written files and folders, and the process that writes them: a fork is another."""
+
+
+@contextmanager
+def removed_at_the_end(path: Path) -> Generator[Path]:
+    """Remove a file or folder when the block ends, or when `remove_own` is called before."""
+    _own[path] = os.getpid()
+    try:
+        yield path
+    finally:
+        _remove(path)
+        del _own[path]
+
+
+def remove_own() -> None:
+    """Remove what this process has half-written: for one that ends where no block can."""
+    for path, process in list(_own.items()):
+        if process == os.getpid():
+            _remove(path)
+
 
 def clear_scraps(final: Path) -> None:
     """Remove what killed runs left beside an output: `.NAME.PROCESS.tmp` and `.old`."""
@@ -31,12 +52,12 @@ def temporary_folder() -> Generator[Path]:
     _clear(parent, r"dialtools-(\d+)-.*")
     folder = Path(tempfile.mkdtemp(prefix=f"dialtools-{os.getpid()}-", dir=parent))
     lock = os.open(folder, os.O_RDONLY)
-    try:
-        _take(lock)
-        yield folder
-    finally:
-        os.close(lock)
-        remove_folder(folder)
+    with removed_at_the_end(folder):
+        try:
+            _take(lock)
+            yield folder
+        finally:
+            os.close(lock)
 
 
 def remove_folder(folder: Path) -> None:
@@ -45,6 +66,13 @@ def remove_folder(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
     finally:  # what the signal broke off; the next one ends the process
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        remove_folder(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _clear(parent: Path, pattern: str) -> None:

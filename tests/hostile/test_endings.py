@@ -106,26 +106,42 @@ def test_a_signal_ends_a_command_by_that_signal_in_silence(scripts, tmp_path, co
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("package", ["click", "duckdb"])
+@pytest.mark.parametrize(
+    ("package", "line"),
+    [
+        ("click", "dial-freq"),
+        ("duckdb", "dial-freq"),
+        ("duckdb", "dial-pairs --unsorted --from csv -o out.jsonl"),
+    ],
+)
 def test_a_signal_during_imports_ends_the_command_by_it_in_silence(
-    installed, tmp_path, package, number
+    installed, tmp_path, package, line, number
 ):
     """Those of the doorway, and those at work; what comes before both is Python's own start."""
+    packages, here = tmp_path / "packages", tmp_path / "here"
+    packages.mkdir(), here.mkdir()
     begun = tmp_path / "begun"
     slow = f"import time; open({str(begun)!r}, 'w').close(); time.sleep(60)"
-    (tmp_path / f"{package}.py").write_text(slow)
-    path = f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"
+    (packages / f"{package}.py").write_text(slow)
+    path = f"{packages}:{os.environ.get('PYTHONPATH', '')}"
+    command, *flags = line.split()
     process = subprocess.Popen(
-        [installed / "dial-freq"],
+        [installed / command, *flags],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        cwd=here,
         env={**os.environ, "PYTHONPATH": path},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
+    assert process.stdin
+    process.stdin.write(b"dialogue_id,text\n1,hello\n1,how are you\n")
+    process.stdin.close()
     until(begun.exists)
+    assert bool(list(here.iterdir())) == ("-o" in flags)  # its output is begun
     process.send_signal(number)
-    _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (-number, b"")
+    assert process.wait(60) == -number
+    assert (process.stderr.read(), list(here.iterdir())) == (b"", [])
+    process.stderr.close()
 
 
 def test_a_signal_that_the_caller_ignores_stays_ignored(scripts, installed):
