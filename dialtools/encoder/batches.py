@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dialtools.encoder.device import moved
 from dialtools.encoder.tokens import SpecialTokens
 
 
@@ -46,3 +47,9 @@ def pad(sequences: Sequence[np.ndarray], special: SpecialTokens) -> tuple[Tensor
         ids[row, :n] = sequence
         mask[row, :n] = 1
     return torch.from_numpy(ids), torch.from_numpy(mask)
+
+
+def where(states_NTD: Tensor, mask_NT: Tensor) -> Tensor:
+    """Return (M, D) the states where a mask is true; of one on the CPU no GPU is waited for."""
+    places = moved(mask_NT.flatten().nonzero()[:, 0], states_NTD.device)
+    return states_NTD.flatten(0, 1)[places]

@@ -6,6 +6,7 @@ import platform
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
+from torch import Tensor
 
 from dialtools.encoder.options import DeviceOptions
 from dialtools.errors import ConfigError
@@ -63,3 +64,10 @@ def autocast(device: torch.device, precision: str) -> AbstractContextManager[obj
     if precision == "float32":
         return nullcontext()
     return torch.autocast(device.type, DTYPES[precision])
+
+
+def moved(tensor: Tensor, device: torch.device) -> Tensor:
+    """Return a tensor on a device; a GPU is not waited for."""
+    if device.type == "cuda" and tensor.device.type == "cpu":
+        tensor = tensor.pin_memory()
+    return tensor.to(device, non_blocking=True)

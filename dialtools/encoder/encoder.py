@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from dialtools.catalog import lookup
 from dialtools.encoder import packed
 from dialtools.encoder.catalog import POOLINGS
-from dialtools.encoder.packed import moved
+from dialtools.encoder.device import moved
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.tokens import SPEAKER_TOKENS, SpecialTokens, lower_cased
 from dialtools.errors import ConfigError, ModelError
@@ -32,7 +32,6 @@ class Encoder(nn.Module):
         role_tokens: of a model trained with speaker tokens, their ids for unknown, user, system.
         normalize: whether `dial-embed` scales vectors to length 1 unless told otherwise.
         lower_case: whether texts are lower-cased, as sentence-transformers' do_lower_case says.
-        packed: whether padding is left out of what is computed (`packed.pack` decides).
     """
 
     def __init__(
@@ -57,7 +56,6 @@ class Encoder(nn.Module):
         self.max_length = max_length
         self.normalize = normalize
         self.lower_case = lower_case
-        self.packed = False
         self._whole = ""
         if lower_case:
             lower_cased(tokenizer)
@@ -126,7 +124,7 @@ class Encoder(nn.Module):
         return tokens_NTD, pooled_ND
 
     def _states(self, ids_NT: Tensor, mask_NT: Tensor, **options: bool) -> Any:
-        if self.packed:
+        if packed.is_packed(self.backbone):
             first = first_position(self.backbone.config)
             return packed.states_of(self.backbone, ids_NT, mask_NT, first=first, **options)
         # Attention without a mask is faster; a GPU would have to be waited for to know of it.
@@ -167,7 +165,7 @@ class Encoder(nn.Module):
         self.backbone.to(torch.bfloat16)
 
     def digest(self) -> str:
-        """Return 64 bits of all weights as they were loaded, in hex, to tell two models apart."""
+        """Return 64 bits of all weights, in hex, to tell two models apart; before `lower`."""
         if self._whole:
             return self._whole
         total = blake2b(digest_size=8)

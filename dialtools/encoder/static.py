@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from dialtools.encoder.device import moved
 from dialtools.encoder.encoder import Encoder
-from dialtools.encoder.packed import moved
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.token_vectors import UNBOUNDED
 from dialtools.encoder.tokens import SpecialTokens

@@ -10,13 +10,14 @@ import pytest
 import torch
 import transformers as t
 
-from dialtools.encoder import packed
+from dialtools.encoder import packed_attention
 from dialtools.encoder.batches import pad
 from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.fresh import train_tokenizer
 from dialtools.encoder.loading import load_encoder
-from dialtools.encoder.packed import NAME, Layout, one_by_one, pack
+from dialtools.encoder.packed import NAME, is_packed, pack
+from dialtools.encoder.packed_attention import Layout, one_by_one
 from dialtools.encoder.placed import placed
 from dialtools.errors import ModelError
 
@@ -104,17 +105,17 @@ def test_layers_with_biases_of_their_own_go_on_with_padding(build, family):
     texts = sequences(5, 2, 90, 31)
     expected_ND = encode(encoder, texts, batch_tokens=400)
     usual = encoder.backbone.config._attn_implementation
-    assert not pack(encoder, "float32") and not encoder.packed
+    assert not pack(encoder, "float32") and not is_packed(encoder.backbone)
     assert encoder.backbone.config._attn_implementation == usual
     np.testing.assert_array_equal(encode(encoder, texts, batch_tokens=400), expected_ND)
 
 
 def test_attention_that_reaches_into_the_next_text_is_found_out(build, monkeypatch):
-    def leaking(query, key, value, layout, *rest):
-        whole = layout._replace(ends=layout.ends[[0, -1]])
-        return one_by_one(query, key, value, whole, *rest)
+    def leaking(query, key, value, ask):
+        whole = ask.layout._replace(ends=ask.layout.ends[[0, -1]])
+        return one_by_one(query, key, value, ask._replace(layout=whole))
 
-    monkeypatch.setattr(packed, "one_by_one", leaking)
+    monkeypatch.setattr(packed_attention, "one_by_one", leaking)
     assert not pack(build("bert"), "float32")
 
 
@@ -124,7 +125,7 @@ def test_a_kernel_without_dropout_is_used_where_there_is_none(build, monkeypatch
             raise NotImplementedError
         return one_by_one
 
-    monkeypatch.setattr(packed, "_kernel", kernel)
+    monkeypatch.setattr(packed_attention, "_kernel", kernel)
     encoder = build("bert")
     for layer in encoder.backbone.encoder.layer:
         layer.attention.self.dropout.p = 0.1

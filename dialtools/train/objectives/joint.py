@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dialtools.encoder.packed import where
+from dialtools.encoder.batches import where
 from dialtools.train.draws import generator
 from dialtools.train.objectives.base import Batch, Part, Setting
 from dialtools.train.objectives.catalog import JointOptions

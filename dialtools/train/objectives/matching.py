@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dialtools.encoder.packed import where
+from dialtools.encoder.batches import where
 from dialtools.encoder.randomness import seeded
 from dialtools.train import health
 from dialtools.train.losses import matching
