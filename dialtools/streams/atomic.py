@@ -113,9 +113,8 @@ def atomic_directory(path: str | Path, *, overwrite: bool) -> Generator[Path]:
             with naming(final):
                 mode = _usual_mode(temporary / ".mode")
                 yield temporary
-                for file in temporary.rglob("*"):
-                    if file.is_file():
-                        _settle(file, mode)
+                for file in filter(Path.is_file, temporary.rglob("*")):
+                    _settle(file, mode)
             if final.exists():
                 final.replace(old)
             temporary.replace(final)
