@@ -38,7 +38,7 @@ def main(options: SearchOptions, run: Run) -> None:
     rows = Rows(vectors=options.vectors, keep=options.keep, distinct=options.distinct)
     rows.read(options.inputs[0])
     vectors_QD = query_vectors(options.texts, rows.made, options, model=options.model)
-    rows.expect_dimension(vectors_QD.shape[1])
+    rows.vectors.expect(vectors_QD)
     records = found_records(rows, options.texts, vectors_QD, options)
     write_table(
         _grid(records),

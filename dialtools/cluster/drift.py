@@ -48,9 +48,9 @@ class Drift:
         self.options = options
         self.old, self.new = (read_rows([path], options) for path in options.inputs)
         if self.old.vectors.shape[1] != self.new.vectors.shape[1]:
-            sizes = [rows.vectors.shape[1] for rows in (self.new, self.old)]
-            what = "{} dimensions, those of OLD {}".format(*sizes)
-            raise DataError(f"its vectors have {what}", where=self.new.name)
+            new, old = (rows.vectors.shape[1] for rows in (self.new, self.old))
+            what = f"its vectors have {counted(new, 'dimension')}, those of OLD {old}"
+            raise DataError(what, where=self.new.name)
         self.both = _together(self.old, self.new)
         self.groups = _groups(self.old, self.new)
         self.clusters: Clusters

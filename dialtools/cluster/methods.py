@@ -20,6 +20,7 @@ from dialtools.cluster.options import HDBSCAN, METHODS, WARD, FindOptions
 from dialtools.errors import DataError
 from dialtools.metrics.clusterings import BLOCK, centroids, silhouette
 from dialtools.metrics.space import unit
+from dialtools.streams.tally import counted
 
 TRIED_ON = 10_000
 """Rows, at most, on which a number of clusters is tried."""
@@ -217,7 +218,7 @@ def hdbscan(rows_ND: np.ndarray, options: FindOptions, seed: int, advance: Advan
     _refuse_more(rows_ND, options)
     wanted = max(options.min_size, options.min_samples or 0)
     if len(rows_ND) < wanted:
-        raise DataError(f"{len(rows_ND)} rows; a cluster has {wanted} at least")
+        raise DataError(f"{counted(len(rows_ND), 'row')}; a cluster has {wanted} at least")
     settings: dict[str, Any] = {"min_samples": options.min_samples, "copy": True}
     settings["algorithm"] = "brute"  # of so many dimensions trees take thirty times as long
     model = DENSITY(options.min_size, **settings).fit(rows_ND)
@@ -242,8 +243,8 @@ def checked_bounds(rows_ND: np.ndarray, options: FindOptions) -> tuple[int, int]
     distinct = len({row.tobytes() for row in rows_ND})
     # a silhouette wants a row more than clusters
     if distinct < low + (low < high):
-        counted = f"{distinct:,} distinct vectors in {len(rows_ND):,} rows"
-        raise DataError(f"{counted}: too few for --clusters {options.clusters}")
+        there = f"{counted(distinct, 'distinct vector')} in {counted(len(rows_ND), 'row')}"
+        raise DataError(f"{there}: too few for --clusters {options.clusters}")
     return low, high if low == high else min(high, distinct - 1)
 
 

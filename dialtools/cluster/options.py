@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from dialtools.catalog import Entry, summaries
 from dialtools.errors import ConfigError
 from dialtools.metrics import CORRECTIONS
-from dialtools.options import RunOptions, argument, option
-from dialtools.streams.options import OutputOptions, RowLimitOptions, TableOutputOptions
+from dialtools.options import RunOptions, argument, option, restated
+from dialtools.streams.options import (
+    OutputOptions,
+    RowLimitOptions,
+    TableOutputOptions,
+    VectorsOptions,
+)
 from dialtools.values import (
     at_least,
     bounded,
@@ -108,13 +113,7 @@ class FindOptions:
 class RowOptions(RowLimitOptions):
     """Which vectors and texts are read, and what makes a row of them."""
 
-    vectors: str | None = option(
-        None,
-        metavar="NAME",
-        group="Input",
-        help="column of the vectors",
-        shown="the only one, or embedding",
-    )
+    vectors: str | None = restated(VectorsOptions, "vectors")
     text: str | None = option(
         None,
         metavar="NAME",

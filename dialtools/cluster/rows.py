@@ -67,7 +67,7 @@ def read_rows(paths: Sequence[str], options: RowOptions) -> Rows:
         DataError: if they hold no rows, or not the columns that options ask for.
     """
     source = read_embeddings(paths, limit=options.limit)
-    matrix_ND = source.vector(options.vectors) if options.vectors else source.matrix
+    _, matrix_ND = source.chosen(options.vectors)
     texts = _texts(source, options)
     rows = Rows(
         vectors=unit(matrix_ND.astype(np.float32)),

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from dialtools.corpora.chat import CHATS, messages
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord, are_names, json_kind, name
+from dialtools.shown import listed
 
 TURN_KEYS = ("turns", "dialogue", *CHATS)
 HISTORY, RESPONSE = "history", "response"
@@ -98,7 +99,7 @@ def _turn(turn: Any, where: str) -> tuple[str, str | None]:
         raise BadRecord(f"{where}: expected a string or an object, got {json_kind(turn)}")
     key = next((k for k in TEXT_KEYS if k in turn), None)
     if key is None:
-        raise BadRecord(f'{where}: no "text"')
+        raise BadRecord(f'{where}: no "text"; there are {listed(turn) or "no fields"}')
     if not isinstance(turn[key], str):
         raise BadRecord(f"{where}.{key}: expected a string, got {json_kind(turn[key])}")
     speaker = next((turn[k] for k in SPEAKER_KEYS if k in turn), None)

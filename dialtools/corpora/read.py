@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,7 @@ from dialtools.corpora.plain import plain_dialogues
 from dialtools.corpora.published import corpus_chunks, corpus_of
 from dialtools.corpora.shape import Shaper
 from dialtools.corpora.table import table_chunks
+from dialtools.shown import listed
 from dialtools.streams.chunks import CHUNK_BYTES, Chunk, read_chunks, records
 from dialtools.streams.formats import FORMATS, input_format
 from dialtools.streams.parts import unfolded
@@ -47,8 +48,10 @@ HINT_OF_UTTERANCES = (
     "--kind self makes pairs of utterances; --dialogue-column dialogue_id reads a turn a row"
 )
 HINT_OF_TEXTS = "two texts are no dialogue: --kind utterance writes them as they are"
-HINT_OF_CORPORA = (
-    "a corpus as it was published is named with --from; `dialtools formats` lists them"
+HINT_OF_PAIRS = "these are pairs already, which dial-train reads"
+HINT_OF_NAMES = (
+    "there are {}; --dialogue-column and --text-column name those of a turn a row, --from names a "
+    "published corpus (`dialtools formats`); a list of turns is called turns"
 )
 
 
@@ -165,7 +168,7 @@ def dialogues(
             else:
                 yield from [(number, dialogue(part)) for part in shape(record)]
         except BadRecord as error:
-            _reject(policy, Where(chunk.name, number), error, record)
+            _reject(policy, chunk, number, error, record)
 
 
 def dialogue_records(
@@ -181,17 +184,28 @@ def dialogue_records(
         try:
             yield from [(number, part) for part in shape(record, nulls=not chunk.columnar)]
         except BadRecord as error:
-            _reject(policy, Where(chunk.name, number), error, record)
+            _reject(policy, chunk, number, error, record)
 
 
-def _is_utterance(record: dict[str, Any]) -> bool:
-    return any(key in record for key in TEXT_KEYS) and not any(key in record for key in TURN_KEYS)
+def _is_utterance(names: Collection[str]) -> bool:
+    return any(key in names for key in TEXT_KEYS) and not any(key in names for key in TURN_KEYS)
 
 
-def _reject(policy: Policy, where: Where, error: BadRecord, record: dict[str, Any]) -> None:
-    hint = HINT_OF_UTTERANCES if _is_utterance(record) else None
-    if all(any(key in record for key in keys) for keys in (FIRST, SECOND)):
-        hint = HINT_OF_TEXTS
-    if hint is None and not any(key in record for key in DIALOGUE_FIELDS):
-        hint = HINT_OF_CORPORA
-    policy.reject(where, str(error), record, hint)
+def _reject(
+    policy: Policy, chunk: Chunk, number: int, error: BadRecord, record: Mapping[str, Any]
+) -> None:
+    names = chunk.data.schema.names if chunk.columnar else list(record)
+    policy.reject(Where(chunk.name, number), str(error), record, _hint(names))
+
+
+def _hint(names: Collection[str]) -> str | None:
+    """Return what may be done about a record of these fields that is no dialogue."""
+    if all(any(key in names for key in keys) for keys in (FIRST, SECOND)):
+        return HINT_OF_TEXTS
+    if _is_utterance(names):
+        return HINT_OF_UTTERANCES
+    if {"context", RESPONSE} <= set(names):
+        return HINT_OF_PAIRS
+    if {*TURN_KEYS, HISTORY}.isdisjoint(names):
+        return HINT_OF_NAMES.format(listed(names) or "no fields")
+    return None

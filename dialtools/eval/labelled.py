@@ -40,7 +40,7 @@ def labelled_rows(
     Raises:
         DataError: if there is no row, or one has no label.
     """
-    values = part.column(label)
+    values = part.column(label, hint="--label names it")
     if None in values:
         raise DataError(f"row {values.index(None) + 1} has no {label}", where=part.name)
     part.column(label, fields.label)

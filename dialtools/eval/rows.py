@@ -11,7 +11,10 @@ from dialtools.corpora import splits
 from dialtools.errors import DataError
 from dialtools.eval.options.base import ThreePartOptions
 from dialtools.eval.options.labelled import LabelledOptions
+from dialtools.streams.tally import counted
 from dialtools.streams.vectors import Embeddings, read_embeddings
+
+HINT_OF_SPLIT = "--split names it; or --train FILE and --test FILE"
 
 Rows = TypeVar("Rows")
 Other = TypeVar("Other")
@@ -47,7 +50,7 @@ def read_parts(options: ThreePartOptions) -> Parts[Embeddings]:
     for part in parts:
         if _dimensions(part) != _dimensions(parts.train):
             raise DataError(
-                f"vectors have {_dimensions(part)} dimensions, "
+                f"vectors have {counted(_dimensions(part), 'dimension')}, "
                 f"training vectors {_dimensions(parts.train)}",
                 where=part.name,
             )
@@ -86,7 +89,7 @@ def _parts_of_splits(options: ThreePartOptions) -> Parts[Embeddings]:
 def _splits(source: Embeddings, options: ThreePartOptions) -> splits.Splits:
     """Return the rows of each split: of the split column, or as --test-share draws them."""
     if not isinstance(options, LabelledOptions) or options.test_share is None:
-        return splits.rows_by_split(source.column(options.split))
+        return splits.rows_by_split(source.column(options.split, hint=HINT_OF_SPLIT))
     labels, texts = ([str(v) for v in source.column(c)] for c in (options.label, options.text))
     tested = splits.tested_of_labels(labels, texts, options.test_share, seed=options.seed)
     named = (options.test_split if test else options.train_split for test in tested)

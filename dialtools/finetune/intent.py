@@ -30,6 +30,7 @@ from dialtools.finetune.rows import read_rows
 from dialtools.finetune.task import Figures, Items, Task
 from dialtools.options import option, restated
 from dialtools.streams.policy import Policy
+from dialtools.streams.tally import counted
 from dialtools.values import share_below_one
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ class Intent(Task[IntentProtocol]):
         names = sorted({self._label(record) for record in train})
         if len(names) < 2 or not test:
             raise DataError(
-                f"{len(names)} class to learn, {len(test)} rows to test: nothing to tell apart"
+                f"{counted(len(names), 'class')} to learn, {counted(len(test), 'row')} to test: "
+                "nothing to tell apart"
             )
         place = {name: i for i, name in enumerate(names)}
         self.labels = [(self._label(record),) for record in train]

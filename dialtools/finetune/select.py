@@ -27,6 +27,7 @@ from dialtools.finetune.rows import read_rows
 from dialtools.finetune.task import Figures, Items, Task
 from dialtools.options import option
 from dialtools.streams.policy import Policy
+from dialtools.streams.tally import counted
 from dialtools.values import at_least
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class Select(Task[SelectProtocol]):
         self.train, self.test = (self._items(part) for part in (train, test))
         if len(test) < options.candidates:
             raise DataError(
-                f"{len(test)} test rows, fewer than the {options.candidates} candidates of a query",
+                f"{counted(len(test), 'test row')}, fewer than the {options.candidates} candidates",
                 hint="--candidates N",
             )
 

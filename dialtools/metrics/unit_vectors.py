@@ -11,6 +11,7 @@ from dialtools.errors import DataError
 from dialtools.metrics.space import unit
 from dialtools.streams.full import scratch_file
 from dialtools.streams.hash_index import HashIndex
+from dialtools.streams.tally import counted
 
 AT_ONCE = 8192
 """Vectors of a block."""
@@ -35,14 +36,21 @@ class UnitVectors:
         Raises:
             DataError: if they differ from those before in their length.
         """
-        dimension = matrix_ND.shape[1]
-        self.dimension = self.dimension or dimension
-        if dimension != self.dimension:
-            message = f"vectors of {dimension} dimensions beside vectors of {self.dimension}"
-            raise DataError(message, where=where)
+        self.dimension = self.dimension or matrix_ND.shape[1]
+        self.expect(matrix_ND, where=where)
         numbers, new = self.index.add(keys_N)
         self.file.write(unit(matrix_ND[new]).astype(np.float32).tobytes())
         return numbers
+
+    def expect(self, matrix_ND: np.ndarray, *, where: str = "") -> None:
+        """Refuse vectors of another length than those that are here.
+
+        Raises:
+            DataError: naming both lengths.
+        """
+        if matrix_ND.shape[1] != self.dimension:
+            theirs = counted(matrix_ND.shape[1], "dimension")
+            raise DataError(f"vectors of {theirs} beside vectors of {self.dimension}", where=where)
 
     def add_distinct(self, matrix_ND: np.ndarray, *, where: str = "") -> np.ndarray:
         """Add vectors of which equal ones are one; return (N,) the number of each."""

@@ -13,7 +13,7 @@ from dialtools.errors import DataError
 from dialtools.metrics.classify import threshold_at_precision, threshold_at_recall
 from dialtools.near.assign_options import RECALL, AssignOptions
 from dialtools.near.router import ALWAYS, NEVER, Router
-from dialtools.near.rows import USUAL, matrix_of, one_space, scalars
+from dialtools.near.rows import USUAL, one_space, scalars
 from dialtools.streams.tally import counted
 from dialtools.streams.vectors import Embeddings, embedding_parts, read_embeddings
 
@@ -45,7 +45,7 @@ class Assigning:
         if left_out := len(labels) - len(rows):
             self.notes.append(f"{counted(left_out, 'example')} of {options.none} left out")
         router = Router.of_examples(
-            matrix_of(examples, options.vectors)[1][rows],
+            examples.chosen(options.vectors)[1][rows],
             [labels[i] for i in rows],
             nearest=options.nearest,
             none=options.none,
@@ -117,7 +117,7 @@ class Assigning:
 
     def _scores(self, router: Router, part: Embeddings) -> np.ndarray:
         """Return (N, C) scores of the rows of a part."""
-        _, matrix_ND = matrix_of(part, self.options.vectors)
+        _, matrix_ND = part.chosen(self.options.vectors)
         starts = range(0, len(matrix_ND), ROWS_AT_ONCE)
         try:
             scores = [router.scores(matrix_ND[i : i + ROWS_AT_ONCE]) for i in starts]
@@ -177,4 +177,4 @@ def labels_of(part: Embeddings, name: str) -> list[str]:
     Raises:
         DataError: naming the row that has none.
     """
-    return [str(value) for value in part.column(name, fields.label)]
+    return [str(value) for value in part.column(name, fields.label, hint="--label names it")]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, argument, option, restated
-from dialtools.streams.options import InputOptions, OutputOptions
+from dialtools.streams.options import InputOptions, OutputOptions, VectorsOptions
 from dialtools.values import at_least, cosine, fraction, name_list
 
 RECALL = 0.95
@@ -95,13 +95,7 @@ class AssignOptions(OutputOptions, RunOptions):
     router: str | None = option(
         None, metavar="FILE", group="Router", help="classes and thresholds of --save-router"
     )
-    vectors: str | None = option(
-        None,
-        metavar="NAME",
-        group="Input",
-        help="of files with several, the vectors: context takes context_embedding",
-        shown="the only ones, or embedding",
-    )
+    vectors: str | None = restated(VectorsOptions, "vectors")
     limit: int | None = restated(InputOptions, "limit", help="stop after N rows")
     runners_up: int = option(
         2, metavar="N", parse=at_least(0), group="Output", help="classes to tell after the nearest"

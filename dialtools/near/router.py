@@ -18,6 +18,7 @@ from dialtools.metrics.space import unit
 from dialtools.near.find import DIGITS
 from dialtools.near.rows import one_space
 from dialtools.streams.sinks import writer
+from dialtools.streams.tally import counted
 from dialtools.streams.vectors import SUFFIX, Embeddings, embedding_batch, making, read_embeddings
 
 LABEL, THRESHOLD = "label", "threshold"
@@ -75,7 +76,7 @@ class Router:
             ValueError: if the vectors are of another length.
         """
         if vectors_ND.shape[1] != self.vectors.shape[1]:
-            what = f"vectors of {vectors_ND.shape[1]} dimensions"
+            what = f"vectors of {counted(vectors_ND.shape[1], 'dimension')}"
             raise ValueError(f"{what}, those of the classes have {self.vectors.shape[1]}")
         cosine_NM = (unit(vectors_ND) @ self.vectors.T).astype(np.float64)
         if self.nearest is not None:

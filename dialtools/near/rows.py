@@ -18,7 +18,6 @@ from dialtools.streams.bytesio import display_name
 from dialtools.streams.carried import Carried
 from dialtools.streams.hash_index import HashIndex
 from dialtools.streams.vectors import (
-    SUFFIX,
     TEXT,
     Embeddings,
     embedding_parts,
@@ -76,7 +75,7 @@ class Rows:
         return self
 
     def _add(self, part: Embeddings) -> None:
-        name, matrix_ND = matrix_of(part, self._name)
+        name, matrix_ND = part.chosen(self._name)
         self.space = one_space(self.space, part)
         self.made = self.made or making(part.metadata)
         fields = told(part, self._keep, first=self._seen)
@@ -91,18 +90,6 @@ class Rows:
         """Let vectors that are read from now on be of another's model and length."""
         self.space, self.vectors.dimension = other.space, other.vectors.dimension
 
-    def expect_dimension(self, dimension: int) -> None:
-        """Refuse to compare vectors with those of another length.
-
-        Raises:
-            DataError: naming both.
-        """
-        if dimension != self.vectors.dimension:
-            message = (
-                f"vectors of {dimension} dimensions beside vectors of {self.vectors.dimension}"
-            )
-            raise DataError(message)
-
     def place_of(self, number_Q: np.ndarray) -> np.ndarray:
         """Return (Q,) the places of rows by their numbers, -1 for one that is not there."""
         place_Q = np.minimum(np.searchsorted(self.number, number_Q), len(self) - 1)
@@ -110,15 +97,6 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.vector)
-
-
-def matrix_of(part: Embeddings, wanted: str | None) -> tuple[str, np.ndarray]:
-    """Return name and matrix of the vectors of a name, or of the only ones, or of `embedding`."""
-    if wanted is None:
-        name = next(iter(part.vectors)) if len(part.vectors) == 1 else SUFFIX
-    else:
-        name = wanted if wanted.endswith(SUFFIX) else f"{wanted}_{SUFFIX}"
-    return name, part.vector(name)
 
 
 def one_space(known: dict[str, Any], part: Embeddings) -> dict[str, Any]:

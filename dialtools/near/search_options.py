@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from dialtools.encoder.options import PieceOptions
 from dialtools.errors import ConfigError
-from dialtools.near.assign_options import AssignOptions
 from dialtools.near.options import NearOptions
 from dialtools.options import RunOptions, argument, option, restated
+from dialtools.shown import quoted
+from dialtools.streams.options import VectorsOptions
 
 
 @dataclass
@@ -24,7 +26,7 @@ class SearchOptions(PieceOptions, RunOptions):
     k: int = restated(NearOptions, "k", help="the nearest rows of a text")
     min_cosine: float | None = restated(NearOptions, "min_cosine")
     distinct: bool = restated(NearOptions, "distinct")
-    vectors: str | None = restated(AssignOptions, "vectors")
+    vectors: str | None = restated(VectorsOptions, "vectors")
     keep: tuple[str, ...] = restated(NearOptions, "keep")
     json: bool = option(
         False, group="Output", help="a JSON line a row", shown="when stdout is no terminal"
@@ -37,6 +39,9 @@ class SearchOptions(PieceOptions, RunOptions):
             raise ConfigError(
                 "name a file and a text", hint='dialtools search tickets.parquet "lost my card"'
             )
+        files = {"-", *filter(os.path.exists, self.asked)}
+        if self.asked[0] not in files and len(files) > 1:
+            raise ConfigError(f"{quoted(self.asked[0])}: the file comes first, then the texts")
 
     @property
     def inputs(self) -> tuple[str, ...]:

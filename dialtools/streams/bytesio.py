@@ -18,6 +18,7 @@ from dialtools.errors import DataError
 BOM = b"\xef\xbb\xbf"
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 STDIN = "<stdin>"
+FOLDERS = "of folders those are read that hold Parquet or Arrow alone, or the parts of one run"
 BUFFER_BYTES = 1 << 20
 REMOTE = "dialtools.remote"
 """The folder, in a temporary one, in which copies of remote files lie."""
@@ -57,7 +58,8 @@ def open_input(path: str) -> Generator[io.BufferedReader]:
     try:
         raw = Path(path).open("rb", buffering=BUFFER_BYTES)  # noqa: SIM115 - closed below
     except OSError as error:
-        raise DataError((error.strerror or str(error)).lower(), where=name) from None
+        hint = FOLDERS if isinstance(error, IsADirectoryError) else None
+        raise DataError((error.strerror or str(error)).lower(), where=name, hint=hint) from None
     with raw, opened(raw, name) as stream:
         if not stream.peek(1) and not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
             raise nothing_came(name)

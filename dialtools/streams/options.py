@@ -70,6 +70,19 @@ class RowLimitOptions:
 
 
 @dataclass
+class VectorsOptions:
+    """Which vectors of embedding files are looked at."""
+
+    vectors: str | None = option(
+        None,
+        metavar="NAME",
+        group="Input",
+        help="of files with several, the vectors: context takes context_embedding",
+        shown="the only ones, or embedding",
+    )
+
+
+@dataclass
 class OutputOptions:
     """Where records go."""
 

@@ -37,9 +37,12 @@ from dialtools.streams.formats import FORMATS, input_format, load
 from dialtools.streams.parts import unfolded
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.rows import values
+from dialtools.streams.tally import counted
 
 SUFFIX = "embedding"
 TEXT = "text"
+MAKER = "dial-embed makes them"
+MAKER_OF_SEVERAL = "dial-embed --field A,B makes A_embedding and B_embedding"
 
 
 @dataclass
@@ -65,24 +68,39 @@ class Embeddings:
     @property
     def matrix(self) -> np.ndarray:
         """The (N, D) matrix of `embedding`, or the only one there is."""
-        if len(self.vectors) == 1:
-            return next(iter(self.vectors.values()))
-        return self.vector(SUFFIX)
+        return self.chosen(None, "dial-embed --field NAME makes vectors of one field")[1]
 
-    def vector(self, name: str) -> np.ndarray:
+    def chosen(self, name: str | None, hint: str = "--vectors names one") -> tuple[str, np.ndarray]:
+        """Return name and matrix of the vectors of a name, or of the only ones, or of `embedding`.
+
+        Args:
+            name: `context` stands for `context_embedding`.
+            hint: what to do where they are not there.
+        """
+        if name is None:
+            name = next(iter(self.vectors)) if len(self.vectors) == 1 else SUFFIX
+        elif not name.endswith(SUFFIX):
+            name = f"{name}_{SUFFIX}"
+        return name, self.vector(name, hint)
+
+    def vector(self, name: str, hint: str = MAKER_OF_SEVERAL) -> np.ndarray:
         """Return a matrix by name, or raise DataError naming those there are."""
         if name not in self.vectors:
             raise DataError(
                 f"no vectors {quoted(name)}; there are {listed(self.vectors) or 'none'}",
                 where=self.name,
+                hint=hint,
             )
         return self.vectors[name]
 
-    def column(self, name: str, check: Callable[[Any, str], None] | None = None) -> list[Any]:
+    def column(
+        self, name: str, check: Callable[[Any, str], None] | None = None, hint: str | None = None
+    ) -> list[Any]:
         """Return a column by name.
 
         Args:
             check: raises ValueError, with a message, for a value that is not as it should be.
+            hint: what to do where no column has a name like it.
 
         Raises:
             DataError: naming the columns there are, or the row whose value does not pass.
@@ -92,7 +110,7 @@ class Embeddings:
             raise DataError(
                 f"no column {quoted(name)}; there are {listed(known) or 'none'}",
                 where=self.name,
-                hint=nearest(name, known),
+                hint=nearest(name, known) or hint,
             )
         if check:
             self._check(name, check)
@@ -303,8 +321,7 @@ def _opened(path: str) -> Generator[tuple[io.BufferedReader, str]]:
     with open_input(path) as stream:
         kind = input_format(path, None, stream.peek(HEAD_BYTES)[:HEAD_BYTES])
         if not FORMATS[kind].vectors and not FORMATS[kind].writer:
-            hint = "dial-embed makes them"
-            raise DataError(f"{kind} holds no embeddings", where=display_name(path), hint=hint)
+            raise DataError(f"{kind} holds no embeddings", where=display_name(path), hint=MAKER)
         yield stream, kind
 
 
@@ -331,7 +348,7 @@ def _with_columns(matrix_ND: np.ndarray, path: str, suffix: str) -> Embeddings:
     if Path(beside).exists():
         rows = [record for _, record in read_records([beside], policy=Policy())]
         if len(rows) != len(matrix_ND):
-            message = f"{len(rows):,} rows beside a matrix of {len(matrix_ND):,}"
+            message = f"{counted(len(rows), 'row')} beside a matrix of {len(matrix_ND):,}"
             raise DataError(message, where=beside)
     return Embeddings({SUFFIX: matrix_ND}, _by_column(rows), {}, display_name(path))
 
@@ -345,15 +362,16 @@ def _by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 def _of_batches(chunks: Iterable[Chunk], path: str) -> Embeddings:
     batches = [chunk.data for chunk in chunks]
     if not batches:
-        raise DataError("holds no embeddings", where=path)
+        raise DataError("holds no embeddings", where=path, hint=MAKER)
     try:
         table = pa.Table.from_batches(batches)
     except pa.ArrowInvalid:  # streams one after another
         raise DataError("its batches differ in their columns", where=path) from None
     names = [name for name in table.column_names if name.endswith(SUFFIX)]
     if not names:
-        columns = ", ".join(table.column_names)
-        raise DataError(f"has no column named embedding or *_embedding, but {columns}", where=path)
+        columns = listed(table.column_names)
+        message = f"has no column named embedding or *_embedding, but {columns}"
+        raise DataError(message, where=path, hint=MAKER)
     return Embeddings(
         {name: _checked(_matrix(table[name], name, path), path) for name in names},
         {name: _values(table[name]) for name in table.column_names if name not in names},
@@ -412,7 +430,8 @@ def _of_lines(chunks: Iterable[Chunk], path: str) -> Embeddings:
             vectors.setdefault(name, []).append(vector)
         rows.append(record)
     if not vectors:
-        raise DataError("holds no embeddings (a field named embedding or *_embedding)", where=path)
+        message = "holds no embeddings (a field named embedding or *_embedding)"
+        raise DataError(message, where=path, hint=MAKER)
     for name, of_rows in vectors.items():
         if len(of_rows) < len(rows):
             missing = len(rows) - len(of_rows)

@@ -177,7 +177,7 @@ def _spool_inputs(place: Path, options: TrainOptions, policy: Policy) -> None:
         pairs = spool(scrap, chunks, policy, limit=options.limit)
         if pairs < 2:
             hint = "dial-pairs makes pairs from dialogues"
-            raise DataError(f"{pairs} pairs: nothing to contrast", hint=hint)
+            raise DataError(f"{counted(pairs, 'pair')}: nothing to contrast", hint=hint)
         if objective_entry(options).templates:
             _check_placeholders(len(placeholders(scrap)))
         if stdin:
@@ -241,7 +241,7 @@ def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]
     if len(train) < 2:
         windows = ", ".join(map(str, np.unique(store.window)))
         hint = f"there are windows {windows}" if options.window else "lower --validation-share"
-        raise DataError(f"{len(train)} pairs are left to train on", hint=hint)
+        raise DataError(f"{counted(len(train), 'pair')} left to train on", hint=hint)
     return train, np.nonzero(held & wanted & similar)[0]
 
 

@@ -397,7 +397,7 @@ def test_a_space_has_measures_without_intervals():
     assert scores["margin"]["value"] == pytest.approx(
         scores["intra-cosine"]["value"] - scores["inter-cosine"]["value"]
     )
-    with pytest.raises(DataError, match="1 rows"):
+    with pytest.raises(DataError, match="1 row: a space"):
         space._scores(part(1), "s", options)
     assert len(space._scores(part(2), "s", options)) == 4
 

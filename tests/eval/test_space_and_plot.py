@@ -207,7 +207,7 @@ def test_the_command_tells_of_a_script_without_a_font(command: Command, file: Pa
         (("-o", "x.gif"), "name it .png, .svg, .pdf or .html", 2),
         ((), "name it .png, .svg, .pdf or .html", 2),
         (("-o", "x.png", "--part", "dev"), "dev", 1),
-        (("-o", "x.png", "--vectors", "no"), "no vectors 'no'", 1),
+        (("-o", "x.png", "--vectors", "no"), "no vectors 'no_embedding'; there are embedding", 1),
     ],
 )
 def test_what_cannot_be_drawn_is_said(

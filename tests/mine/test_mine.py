@@ -181,7 +181,7 @@ def test_a_row_that_cannot_be_used_is_named_or_skipped(mine: Mine, row: Any, tol
         ([{"context_embedding": [1.0]}], "no column context beside context_embedding"),
         (
             [{"text": "q", "embedding": [1.0, 2.0], "response": "p", "response_embedding": [1.0]}],
-            "vectors of 1 dimensions beside vectors of 2",
+            "vectors of 1 dimension beside vectors of 2",
         ),
         ([{"text": "q"}], "holds no embeddings"),
         ([{"text": "q", "embedding": [1.0, None]}], "embedding: expected numbers"),

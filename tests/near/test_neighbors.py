@@ -155,7 +155,7 @@ def test_vectors_of_two_models_are_not_compared(near: Near, tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (["r.jsonl", "short.jsonl"], 1, "vectors of 1 dimensions beside vectors of 2"),
+        (["r.jsonl", "short.jsonl"], 1, "vectors of 1 dimension beside vectors of 2"),
         (["bare.jsonl"], 1, "bare.jsonl: holds no embeddings"),
         (["empty.jsonl"], 1, "empty.jsonl: holds no rows"),
         (["bare.jsonl", "--distinct"], 1, "holds no embeddings"),

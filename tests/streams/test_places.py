@@ -362,8 +362,12 @@ def test_a_vector_or_column_that_is_not_there_is_told_with_those_there_are():
     matrices = {"embedding": np.ones((1, 2)), "b_embedding": np.zeros((1, 2))}
     found = Embeddings(matrices, {"label": [1]}, name="e.parquet")
     assert found.matrix is found.vector("embedding") and found.column("label") == [1]
+    assert found.chosen("b") == ("b_embedding", found.vector("b_embedding"))
     with pytest.raises(DataError, match="no vectors 'x'; there are embedding, b_embedding"):
         found.vector("x")
+    with pytest.raises(DataError, match="no vectors 'embedding'") as error:
+        Embeddings({"b_embedding": np.ones(1), "c_embedding": np.ones(1)}).chosen(None)
+    assert error.value.hint == "--vectors names one"
     with pytest.raises(DataError, match="no column 'labels'; there are label") as error:
         found.column("labels")
     assert "label" in str(error.value.hint)

@@ -41,6 +41,7 @@ from dialtools.cluster.options import KMEANS, FindOptions
 from dialtools.errors import ConfigError
 from dialtools.eval.options.base import SplitOptions
 from dialtools.options import option, restated
+from dialtools.streams.options import VectorsOptions
 from dialtools.values import count_or_bounds, either, fraction, number_of_runs
 
 LABELS = "labels"
@@ -74,13 +75,7 @@ class ClusterOptions(FindOptions, SplitOptions):
         1.0, metavar="X", parse=fraction, help="mteb: of the rows, those that draws are of"
     )
     label: str = option("label", metavar="NAME", group="Input", help="column of the labels")
-    vectors: str | None = option(
-        None,
-        metavar="NAME",
-        group="Input",
-        help="column of the vectors",
-        shown="the only one, or embedding",
-    )
+    vectors: str | None = restated(VectorsOptions, "vectors")
     part: str | None = option(None, metavar="NAME", group="Input", help="score this part alone")
     without: str | None = option(
         None, metavar="LABEL", group="Input", help="leave out rows of this label, e.g. oos"

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialtools.errors import ConfigError
-from dialtools.options import RunOptions, argument, option
-from dialtools.streams.options import RowLimitOptions
+from dialtools.options import RunOptions, argument, option, restated
+from dialtools.streams.options import RowLimitOptions, VectorsOptions
 from dialtools.values import PICTURES, at_least, bounded
 
 
@@ -60,13 +60,7 @@ class PlotOptions(RowLimitOptions, RunOptions):
         help="rows at most; of more, a sample by --seed",
         shown="all",
     )
-    vectors: str | None = option(
-        None,
-        metavar="NAME",
-        group="Input",
-        help="column of the vectors",
-        shown="the only one, or embedding",
-    )
+    vectors: str | None = restated(VectorsOptions, "vectors")
     label: str = option(
         "label", metavar="NAME", group="Input", help="column that gives a point its colour"
     )

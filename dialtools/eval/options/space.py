@@ -16,7 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.eval.options.base import PartOptions
-from dialtools.options import option
+from dialtools.options import option, restated
+from dialtools.streams.options import VectorsOptions
 from dialtools.values import at_least, picture
 
 
@@ -24,13 +25,7 @@ from dialtools.values import at_least, picture
 class SpaceOptions(PartOptions):
     """Options of `dial-eval space`."""
 
-    vectors: str | None = option(
-        None,
-        metavar="NAME",
-        group="Input",
-        help="column of the vectors",
-        shown="the only one, or embedding",
-    )
+    vectors: str | None = restated(VectorsOptions, "vectors")
     label: str = option(
         "label",
         metavar="NAME",

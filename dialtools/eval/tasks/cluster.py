@@ -140,7 +140,7 @@ def _truth(part: Embeddings, options: ClusterOptions, *, scaled: bool = True) ->
         DataError: if none is left, or they are of one label.
     """
     kept = without_label(part, options.label, options.without)
-    chosen = kept.vector(options.vectors) if options.vectors else kept.matrix
+    _, chosen = kept.chosen(options.vectors)
     rows: Labelled = labelled_rows(kept, options.label, chosen, scaled=scaled)
     names, numbers = np.unique(rows.labels, return_inverse=True)
     if len(names) < 2:

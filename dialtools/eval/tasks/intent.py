@@ -18,6 +18,7 @@ from dialtools.eval.score import Score, Scored, of_queries, of_runs, shares
 from dialtools.eval.tasks import logreg, mixed
 from dialtools.metrics.classify import majority, prototypes
 from dialtools.metrics.nearest import nearest_rows
+from dialtools.streams.tally import counted
 from dialtools.streams.vectors import Embeddings
 
 
@@ -101,8 +102,8 @@ def _scores(
     )
     if len(trial.names) < 2 or not asked.labels:
         raise DataError(
-            f"{len(trial.names)} class to learn, {len(asked.labels)} rows to test: "
-            "nothing to tell apart"
+            f"{counted(len(trial.names), 'class')} to learn, "
+            f"{counted(len(asked.labels), 'row')} to test: nothing to tell apart"
         )
     scores = METHODS[options.method].load()(trial)
     sanity.check(scores, train, test, known.labels[: len(train)], asked.labels)

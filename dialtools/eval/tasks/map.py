@@ -13,6 +13,7 @@ from dialtools.errors import DataError, MissingExtra
 from dialtools.eval.options.plot import PlotOptions
 from dialtools.eval.rows import rows_by_part
 from dialtools.metrics.space import unit
+from dialtools.streams.tally import counted
 from dialtools.streams.vectors import read_embeddings
 
 EXACT_LIMIT = 20_000
@@ -49,8 +50,8 @@ def evaluate(options: PlotOptions) -> Map:
         part = rows_by_part(source, split=options.split, part=options.part)[options.part]
     rows = sample_of_rows(len(part), options.most or len(part), seed=options.seed)
     if len(rows) < 3:
-        raise DataError(f"{len(rows)} rows: a map has three or more", where=part.name)
-    vectors_ND = unit(part.vector(options.vectors) if options.vectors else part.matrix)[rows]
+        raise DataError(f"{counted(len(rows), 'row')}: a map has three or more", where=part.name)
+    vectors_ND = unit(part.chosen(options.vectors)[1])[rows]
     _check_spread(vectors_ND, part.name)
     chosen = part.select(rows)
     nothing = [""] * len(rows)

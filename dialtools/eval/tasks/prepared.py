@@ -25,6 +25,7 @@ from dialtools.eval.tasks.intent import prototype_hits
 from dialtools.metrics.episodes import sample
 from dialtools.metrics.space import unit
 from dialtools.streams.policy import Policy
+from dialtools.streams.tally import counted
 from dialtools.streams.vectors import Embeddings
 
 TRAIN = "train"
@@ -182,7 +183,8 @@ def _drawn(kind: type[Few], file: str, options: CurveOptions, *, without: str | 
     names = sorted({labels[row] for row in train})
     if len(names) < 2 or not test:
         raise DataError(
-            f"{len(names)} class to learn, {len(test)} rows to test: nothing to tell apart",
+            f"{counted(len(names), 'class')} to learn, {counted(len(test), 'row')} to test: "
+            "nothing to tell apart",
             where=file,
         )
 
@@ -248,7 +250,7 @@ def prepare_selections(file: str, options: CurveOptions) -> Selections:
     records = _records(file)
     if len(records) < options.candidates:
         raise DataError(
-            f"{len(records)} records, fewer than the {options.candidates} candidates of a query",
+            f"{counted(len(records), 'record')}, fewer than the {options.candidates} candidates",
             where=file,
             hint="--candidates N",
         )

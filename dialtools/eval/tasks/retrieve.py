@@ -22,6 +22,7 @@ from dialtools.eval.score import Score, Scored, of_queries
 from dialtools.metrics.nearest import best_rows, exact_scores, nearest_rows
 from dialtools.metrics.ranking import average_precision, first_reciprocal_rank
 from dialtools.metrics.space import unit
+from dialtools.streams.tally import counted
 from dialtools.streams.vectors import Embeddings, read_embeddings
 from dialtools.words import index_terms
 
@@ -119,7 +120,7 @@ def _nearest_scores(part: Embeddings, setting: str, options: RetrieveOptions) ->
     queries = np.flatnonzero([label is not None for label in labels])
     if not depths or not len(queries):
         raise DataError(
-            f"{len(part)} rows, {len(queries)} of them with a label: none to look at",
+            f"{counted(len(part), 'row')}, {len(queries)} of them with a label: none to look at",
             where=part.name,
         )
     label_N = np.unique([str(label) for label in labels], return_inverse=True)[1]

@@ -13,6 +13,7 @@ from dialtools.eval.score import Score, Scored, of_queries
 from dialtools.metrics.nearest import exact_scores
 from dialtools.metrics.ranking import block_ranks, ranks, reciprocal_rank, top_k
 from dialtools.metrics.space import unit
+from dialtools.streams.tally import counted
 from dialtools.streams.vectors import Embeddings, read_embeddings
 
 TOP = (1, 3, 5, 10)
@@ -64,7 +65,7 @@ def among_rows(source: Embeddings, options: SelectOptions) -> np.ndarray:
     response_ND = unit(source.vector(options.response))
     if len(source) < options.candidates:
         raise DataError(
-            f"{len(source)} rows, fewer than the {options.candidates} candidates of a query",
+            f"{counted(len(source), 'row')}, fewer than the {options.candidates} candidates",
             where=source.name,
             hint="--candidates N",
         )

@@ -11,6 +11,7 @@ from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score
 from dialtools.metrics import space
 from dialtools.metrics.space import unit
+from dialtools.streams.tally import counted
 from dialtools.streams.vectors import Embeddings, read_embeddings
 
 
@@ -32,8 +33,8 @@ def evaluate(options: SpaceOptions) -> list[Score]:
 def _scores(part: Embeddings, setting: str, options: SpaceOptions) -> list[Score]:
     rows = sample_of_rows(len(part), options.most, seed=options.seed)
     if len(rows) < 2:
-        raise DataError(f"{len(rows)} rows: a space has two or more", where=part.name)
-    vectors_ND = unit(part.vector(options.vectors) if options.vectors else part.matrix)[rows]
+        raise DataError(f"{counted(len(rows), 'row')}: a space has two or more", where=part.name)
+    vectors_ND = unit(part.chosen(options.vectors)[1])[rows]
     labels = part.columns.get(options.label)
     classes_N = None
     if labels:
