@@ -5,6 +5,7 @@ N rows of a shard, F fields that are embedded, D dimensions.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -220,10 +221,10 @@ class Embedder:
         self, name: str, values: list[Any], kind: pa.DataType | None, shard: Shard
     ) -> DataError:
         """Return the error that names the first record whose value is of another type."""
+        place = bisect_left(
+            range(len(values)), True, key=lambda i: not _fits(values[: i + 1], kind)
+        )
         first = next(value for value in values if value is not None)
-        before = [] if kind else [first]
-        odd = (i for i, value in enumerate(values) if not _fits([*before, value], kind))
-        place = next(odd, 0)
         has = json_kind(shard.rows[place].get(name))
         had = f"those before are {kind}" if kind else f"the first is {json_kind(first)}"
         return DataError(

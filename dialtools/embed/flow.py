@@ -137,7 +137,7 @@ class FittedFlow:
         flow = Flow(tensors.get("levels.0.0.shift", np.zeros(2)).size)
         state = {name: torch.from_numpy(value) for name, value in tensors.items()}
         fill(flow, state, where=path)
-        return cls(flow.requires_grad_(False))
+        return cls(flow)
 
 
 def fit_flow(vectors_ND: np.ndarray, *, seed: int) -> FittedFlow:
@@ -154,4 +154,4 @@ def fit_flow(vectors_ND: np.ndarray, *, seed: int) -> FittedFlow:
                 flow.bits(rows[batch]).backward()
                 nn.utils.clip_grad_norm_(flow.parameters(), 1.0)
                 optimiser.step()
-    return FittedFlow(flow.requires_grad_(False))
+    return FittedFlow(flow)

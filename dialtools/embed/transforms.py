@@ -45,15 +45,11 @@ class Moments:
     """Mean and covariance of rows that come in parts, in float64."""
 
     n: int = 0
-    total: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    products: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    total: np.ndarray = field(default_factory=lambda: np.zeros(()))
+    products: np.ndarray = field(default_factory=lambda: np.zeros(()))
 
     def add(self, vectors_ND: np.ndarray) -> None:
         rows_ND = vectors_ND.astype(np.float64)
-        if not self.n:
-            dimensions = rows_ND.shape[1]
-            self.total = np.zeros(dimensions)
-            self.products = np.zeros((dimensions, dimensions))
         self.n += len(rows_ND)
         self.total = self.total + rows_ND.sum(0)
         self.products = self.products + rows_ND.T @ rows_ND

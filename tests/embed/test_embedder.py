@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from least import check_least, own_hows
+from train_parts import WORDS as LETTERS
 from train_parts import letters_encoder
 
 from dialtools.chance import share
@@ -37,6 +38,9 @@ from dialtools.embed.shard import Encoded, Settings, encode_turns
 from dialtools.embed.transformed import Transform
 from dialtools.embed.transforms import load as load_transform
 from dialtools.encoder import placed as placement
+from dialtools.encoder.fresh import train_tokenizer
+from dialtools.encoder.modeldir import save
+from dialtools.encoder.static import fresh_static
 from dialtools.encoder.token_vectors import TokenVectors
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, DataError, DialError, ModelError, OutputError
@@ -130,6 +134,9 @@ def test_nested_fields_are_json_text_and_a_column_is_of_one_type(embedder):
     mixed = [{"text": "a"}, {"text": "b", "n": 1}, {"text": "c", "n": 2.5}, {"text": "d", "n": "x"}]
     with pytest.raises(DataError, match=r"x:4: .* a string here, the first is a number"):
         batches(embedder(), *mixed)
+    lists = [{"text": "a", "n": n} for n in ([], ["x"], [1])]
+    with pytest.raises(DataError, match=r"x:3: .* a list here, the first is a list"):
+        batches(embedder(), *lists)
 
 
 def test_texts_that_were_cut_are_told_refused_or_neither(embedder):
@@ -157,6 +164,45 @@ def test_texts_that_were_cut_are_told_refused_or_neither(embedder):
         made._refuse_cut(encoded, shard)
         made.counts.cut = 0
         assert made.truncation_note() == ""
+
+
+@pytest.fixture(scope="module")
+def letters(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, np.ndarray]]:
+    """A folder of averages of letters, which embeds without torch, and the vector of each."""
+    encoder = fresh_static(train_tokenizer(LETTERS, vocab_size=60), dimension=3, seed=0)
+    folder = tmp_path_factory.mktemp("letters")
+    save(encoder, folder, provenance={}, card="")
+    table = encoder.backbone.embedding.weight.detach().numpy()
+    token = encoder.tokenizer.convert_tokens_to_ids
+    return str(folder), {letter: table[token(letter)] for letter in LETTERS}
+
+
+@pytest.mark.parametrize("side", ["auto", "left", "right"])
+def test_what_is_too_long_keeps_the_side_that_is_asked_for_and_tells_the_first_record(
+    letters: tuple[str, dict[str, np.ndarray]], side: str
+):
+    folder, vector = letters
+    rows = [
+        *({"said": "a b", "history": ["c", "d"]}, {"said": "b a", "history": ["e"]}),
+        {"said": "a b c d e", "history": ["f g h", "i j"]},
+        {"said": "a b c d", "history": ["f g h", "i j", "k"]},
+    ]
+    chosen = EmbedOptions(
+        model=folder, output="x", field=("said", "history"), max_length=4, truncate_side=side
+    )
+    made = Embedder(load_model(chosen), chosen, Policy(), lambda _: None)
+    (shard,) = made.shards(iter(records(*rows)))
+    (batch, counts) = made.batch(shard)
+    assert isinstance(made.model.encoder, TokenVectors) and counts == Counts(4, 8, 3)
+    for field, newest in (("said", side == "left"), ("history", side != "right")):
+        whole = [" ".join([*row[field]] if field == "history" else [row[field]]) for row in rows]
+        kept = [text.split()[-4:] if newest else text.split()[:4] for text in whole]
+        expected = [np.mean([vector[letter] for letter in text], 0) for text in kept]
+        np.testing.assert_allclose(batch[f"{field}_embedding"].to_pylist(), expected, rtol=1e-5)
+    refusing = replace(chosen, on_truncate="error", shard_rows=3)
+    made = Embedder(load_model(refusing), refusing, Policy(), lambda _: None)
+    with pytest.raises(DataError, match="x:3: longer than 4 tokens"):
+        made.batch(next(made.shards(iter(records(*rows)))))
 
 
 def test_shards_of_an_earlier_run_are_counted_and_give_the_schema(embedder):

@@ -170,7 +170,7 @@ def test_a_flow_is_learnt_in_one_pass_of_clipped_steps_of_adam(
     expected = flow(rows).detach().numpy()
     found = fit_flow(skewed, seed=3)
     np.testing.assert_allclose(found(skewed), expected, atol=1e-6)
-    assert found.width == 8 and not any(p.requires_grad for p in found.flow.parameters())
+    assert found.width == 8
 
 
 def test_a_flow_has_three_levels_of_three_steps_each_of_half_the_dimensions():
