@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from corpora.ready import words
 
+from dialtools.corpora.native.rasa_yaml import unmarked
 from dialtools.corpora.published import corpus_of
 from dialtools.errors import DataError
 
@@ -107,6 +109,13 @@ def test_yaml_nests_no_deeper_than_records_may(read, put):
         read(put({"x.yml": "nlu: " + "[" * 9999}) / "x.yml", "rasa-nlu")
 
 
+@pytest.mark.parametrize("text", ["[", "[a](", "[a]{", "[a][{", "[a](b:", "[]", "[a]"])
+def test_a_text_of_brackets_takes_no_longer_than_other_texts(text: str):
+    begun = time.process_time()
+    assert unmarked(text * 20_000) == (text * 20_000, [])
+    assert time.process_time() - begun < 5, "it took minutes"
+
+
 LAUGHS = "a: &a [x, x]\nb: &b [*a, *a]\nnlu: [*b, *b]\n"
 
 
@@ -120,6 +129,10 @@ LAUGHS = "a: &a [x, x]\nb: &b [*a, *a]\nnlu: [*b, *b]\n"
         ("domain: x\n", "x.yml: expected nlu, found domain"),
         ("- a\n", "x.yml: expected nlu, found a list"),
         ("nlu:\n- intent: a\n  examples: |\n    - [b]{c}\n", 'x.yml:1: expected {"entity": ...}'),
+        (
+            f"nlu:\n- intent: a\n  examples: '[b]{{\"entity\": {'[' * 980}}}'\n",
+            'x.yml:1: expected {"entity": ...}',
+        ),
         ("nlu: \x00", "x.yml: not YAML: "),
     ],
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import yaml
 from fuzz import containers, mutate
 from fuzz.cases import Case, called, on_error
 from fuzz.records import Record
@@ -26,7 +27,8 @@ def corpora(draw: Random) -> Case:
     entry = draw.choice(examples())
     files = {name: text.encode() for name, text in entry["files"].items()}
     for name in draw.sample(sorted(files), draw.randint(1, len(files))):
-        files[name] = changed_file(draw, files[name])
+        change = changed_yaml if name.endswith(".yml") else changed_file
+        files[name] = change(draw, files[name])
     command = draw.choice(
         ("dial-pairs --kind dialogue", "dial-pairs --kind utterance", "dial-freq", "dial-augment")
     )
@@ -58,3 +60,16 @@ def changed_file(draw: Random, content: bytes) -> bytes:
         changed = mutate.line(draw, mutate.mutated(draw, value))
         return changed if rest is None else b"\n".join([*rest[:at], changed, *rest[at + 1 :]])
     return mutate.damaged(draw, content)
+
+
+def changed_yaml(draw: Random, content: bytes) -> bytes:
+    """Return a file of YAML with changes of what it says, or of its bytes."""
+    if draw.random() < 0.3:
+        return mutate.damaged(draw, content)
+    changed = mutate.mutated(draw, yaml.load(content, Loader=yaml.BaseLoader))
+    if not isinstance(changed, dict):
+        return mutate.line(draw, changed)
+    # a key a line, as readers expect it; JSON is YAML
+    return b"\n".join(
+        mutate.line(draw, key) + b": " + mutate.line(draw, changed[key]) for key in changed
+    )

@@ -1,7 +1,9 @@
 """What Rasa's YAML files share: every scalar is its text, and values are marked in the text.
 
-`[Rome](city)` and `[Rome]{"entity": "city", "role": "to"}` are the value Rome of the entity city.
-Aliases (`*name`) are refused: a few lines of them can stand for more than any memory holds.
+`[Rome](city)` and `[Rome]{"entity": "city", "role": "to"}` are the value Rome of the entity city,
+if each part behind the value has fewer than 1,000 characters: Rasa's own expression has no bound,
+and takes hours of a text of brackets. Aliases (`*name`) are refused: a few lines of them can stand
+for more than any memory holds.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ from dialtools.streams import bounds
 
 YAML = ("*.yml", "*.yaml")
 LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-MARKED = re.compile(r"\[([^\]]+)\](?:\(([^:)]+)(?::[^)]*)?\)|(\{[^}]+\})|\[(\{[^}]+\})[^\]]*\])")
+MARKED = re.compile(
+    r"\[([^][]+)\]"
+    r"(?:\(([^:)]{1,999})(?::[^)]{0,999})?\)|(\{[^}]{1,999}\})|\[(\{[^}]{1,999}\})[^]]{0,999}\])"
+)
 
 
 def parts(files: Files, *keys: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -97,7 +102,7 @@ def unmarked(text: str) -> tuple[str, list[dict[str, Any]]]:
 def _entity(facts: str) -> str:
     try:
         entity = json.loads(facts)["entity"]
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, RecursionError):
         entity = None
     if not isinstance(entity, str):
         raise Unexpected(f'expected {{"entity": ...}}, found {facts[:80]}')
