@@ -104,7 +104,7 @@ def matrix_writer(
             if len(names) != 1:
                 hint = "choose one --field, or --to parquet"
                 raise ConfigError(f"{kind} holds one matrix", hint=hint)
-            flat = batch[names[0]].flatten().to_numpy(zero_copy_only=False)
+            flat = batch[names[0]].flatten().to_numpy()
             matrix.add(flat if dtype is None else flat.astype(dtype), batch.num_rows)
             for row in rows(batch.drop_columns(names), gaps=True):
                 lines.write(orjson.dumps(row, default=str) + b"\n")

@@ -80,14 +80,16 @@ def unfolded(paths: Sequence[str]) -> list[str]:
     Raises:
         DataError: if a folder has parts, but not all of one run.
     """
-    return [
-        file for path in paths or ("-",) for file in _parts_in(path) or _tables_in(path) or [path]
-    ]
+    return [file for path in paths or ("-",) for file in _files_of(path)]
+
+
+def _files_of(path: str) -> list[str]:
+    if path == "-" or not Path(path).is_dir():
+        return [path]
+    return _parts_in(path) or _tables_in(path) or [path]
 
 
 def _parts_in(path: str) -> list[str]:
-    if path == "-" or not Path(path).is_dir():
-        return []
     files = sorted(file for file in Path(path).iterdir() if by_suffix(file.name))
     found = [part_in(str(file)) for file in files if file.is_file()]
     parts = [part for part in found if part]
@@ -99,8 +101,6 @@ def _tables_in(path: str) -> list[str]:
 
     DuckDB, Spark and `datasets` write such folders, with notes beside the files.
     """
-    if path == "-" or not Path(path).is_dir():
-        return []
     tables: list[Path] = []
     for file in (Path(folder) / name for folder, _, names in os.walk(path) for name in names):
         format = FORMATS.get(by_suffix(file.name) or "")

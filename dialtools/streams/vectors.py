@@ -195,7 +195,7 @@ def embedding_batch(
 def batch_matrix(batch: pa.RecordBatch, name: str) -> np.ndarray:
     """Return the (N, D) float32 vectors of a batch's column."""
     column = batch[name]
-    flat = column.flatten().to_numpy(zero_copy_only=False)
+    flat = column.flatten().to_numpy()
     return flat.reshape(len(column), -1).astype(np.float32)
 
 

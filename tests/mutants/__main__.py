@@ -32,7 +32,10 @@ from faults import BETWEEN, Fault
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 ALSO = {
     "encoder": ("train", "embed", "hostile/test_models.py"),
-    "streams": ("pairs", "freq", "augment", "embed"),
+    "streams": (
+        *("pairs", "freq", "augment", "embed"),
+        *("hostile/test_unpacked.py", "hostile/test_json.py", "hostile/test_full_disk.py"),
+    ),
     "corpora": ("pairs",),
     **dict.fromkeys(("pairs", "freq", "augment"), ("streams/test_parts.py",)),
     "embed": ("streams/test_parts.py", "near/test_search.py"),

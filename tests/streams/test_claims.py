@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import io
 import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -425,6 +428,19 @@ def test_two_runs_on_one_folder_wait_or_are_refused(tmp_path):
         assert second.stdout
         assert f"(process {os.getpid()}); waiting for it" in second.stdout.readline()
     assert second.communicate(timeout=60)[0] == "mine\n"
+
+
+@pytest.mark.parametrize("told", [errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EIO])
+def test_a_file_system_without_locks_is_worked_on_and_a_failing_one_is_not(
+    told: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(descriptor: int, how: int) -> None:
+        raise OSError(told, os.strerror(told))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    refused = pytest.raises(OSError, match="Input/output") if told == errno.EIO else nullcontext()
+    with refused, locked(tmp_path / "cache"):
+        assert (tmp_path / "cache.lock").read_text() == f"{os.getpid()}\n"
 
 
 @pytest.mark.parametrize(

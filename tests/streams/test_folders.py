@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+from dialtools.streams.parts import unfolded
 
 ROWS = [{"id": f"d{n}", "turns": [f"hello {n}", "hi", f"bye {n}"]} for n in range(30)]
 
@@ -71,3 +74,12 @@ def test_a_folder_with_other_data_beside_its_tables_is_not_guessed_at(
     run = subprocess.run([scripts / "dial-pairs", tmp_path], capture_output=True, text=True)
     assert run.returncode == 1
     assert "the files of no known corpus: a.parquet, b.csv" in run.stderr
+
+
+def test_of_a_folder_no_pipe_is_read_to_see_what_it_is(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    pipe = os.open(tmp_path / "pipe.jsonl", os.O_RDWR)
+    os.write(pipe, b"ours")
+    assert unfolded([str(tmp_path)]) == [str(tmp_path)]
+    assert os.read(pipe, 10) == b"ours"
+    os.close(pipe)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,6 @@ from dialtools.encoder.tokens import assemble
 from dialtools.errors import DataError
 from dialtools.roles import SYSTEM, UNKNOWN, USER
 from dialtools.streams.chunks import Chunk, read_chunks
-from dialtools.streams.hash_index import HashIndex
 from dialtools.streams.policy import Policy
 from dialtools.train.data import spool as spooling
 from dialtools.train.data import store as storing
@@ -495,20 +493,6 @@ def test_texts_are_tokenised_the_same_however_few_at_once(
             (tmp_path / name / "store" / file).read_bytes() for name in ("at once", "in threes")
         )
         assert one == other
-
-
-@given(st.lists(st.lists(st.integers(-5, 300), unique=True, max_size=40), max_size=12))
-def test_an_index_numbers_keys_in_the_order_in_which_they_are_new(batches: list[list[int]]):
-    index, known = HashIndex(), {}
-    for keys in batches:
-        ids, new = index.ids(np.array(keys, np.int64))
-        assert new.tolist() == [key not in known for key in keys]
-        for key in keys:
-            known.setdefault(key, len(known))
-        assert ids.tolist() == [known[key] for key in keys]
-        assert index.size == len(known)
-        sizes = [len(run) for run, _ in index.runs]
-        assert all(4 * b <= a for a, b in pairwise(sizes)), "few runs"
 
 
 def nameless(places: list[tuple[int, int]]) -> list[dict]:
