@@ -39,14 +39,11 @@ def pad(sequences: Sequence[np.ndarray], special: SpecialTokens) -> tuple[Tensor
     There no real token of a decoder sees padding, and positions count from the first real token: a
     text's vector does not depend on what it is batched with.
     """
-    lengths = [len(s) for s in sequences]
-    width = max(lengths)
-    ids = np.full((len(sequences), width), special.pad, np.int64)
-    mask = np.zeros((len(sequences), width), np.int64)
-    for row, (sequence, n) in enumerate(zip(sequences, lengths, strict=True)):
-        ids[row, :n] = sequence
-        mask[row, :n] = 1
-    return torch.from_numpy(ids), torch.from_numpy(mask)
+    lengths_N = np.fromiter(map(len, sequences), np.int64, len(sequences))
+    real_NT = np.arange(lengths_N.max()) < lengths_N[:, None]
+    ids_NT = np.full(real_NT.shape, special.pad, np.int64)
+    ids_NT[real_NT] = np.concatenate(sequences)
+    return torch.from_numpy(ids_NT), torch.from_numpy(real_NT.astype(np.int64))
 
 
 def where(states_NTD: Tensor, mask_NT: Tensor) -> Tensor:
