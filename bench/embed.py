@@ -31,7 +31,7 @@ def embedded(
     settings = Settings(
         max_length=max_length or encoder.max_length,
         normalize=True,
-        batch_tokens=encoder.usual_batch_tokens,
+        batch_tokens=encoder.batch_tokens(precision),
         precision=precision,
         float16_round=False,
     )

@@ -53,7 +53,8 @@ the time of reading them."""
 
 @command(
     EmbedOptions,
-    memory="the model, a shard of rows (--shard-rows) with its vectors, and the vectors of another",
+    memory="the model, a shard of rows (--shard-rows) with its vectors, and the vectors of another "
+    "(on a GPU its rows, too)",
     plans=True,
 )
 def main(options: EmbedOptions, run: Run) -> None:

@@ -23,7 +23,7 @@ from dialtools.embed.fields import carried, choose_fields, vector_name
 from dialtools.embed.model import Model
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.rows import expander
-from dialtools.embed.shard import Encoded, encode_turns
+from dialtools.embed.shard import Encoded, Encoding, tokenised
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import DataError
 from dialtools.shown import quoted
@@ -151,15 +151,29 @@ class Embedder:
         self.schema = self.schema or schema.remove_metadata()
         self.counts.add(counts)
 
-    def batch(self, shard: Shard) -> tuple[pa.RecordBatch, Counts]:
+    def tokenised(self, shard: Shard) -> Encoding:
+        """Tokenise all fields of all rows, field by field; return what encodes them."""
+        items = shard.items()
+        encoder = self.model.encoder
+        # without speaker tokens who speaks makes no difference, and fewer texts are distinct
+        if not encoder.role_tokens:
+            items = [(texts, None) for texts, _ in items]
+        return tokenised(encoder, items, self.model.settings)
+
+    def batch(
+        self, shard: Shard, encoding: Encoding | None = None
+    ) -> tuple[pa.RecordBatch, Counts]:
         """Encode a shard; return its rows as a batch, and what it adds to the counts.
+
+        Args:
+            encoding: of `tokenised`, if it was done before.
 
         Raises:
             DataError: if a text is too long and --on-truncate says so, or a carried field is of one
                 type here and of another there.
         """
         columns: dict[str, Any] = {name: self._column(name, shard) for name in self.columns}
-        encoded = self._encoded(shard)
+        encoded = (encoding or self.tokenised(shard))(self.advance)
         self._refuse_cut(encoded, shard)
         if self.options.tokens:
             for name, counts in self._by_field(encoded.tokens).items():
@@ -171,15 +185,6 @@ class Embedder:
         added = Counts(rows=len(shard), distinct=encoded.distinct, cut=int(encoded.cut.sum()))
         self.counts.add(added)
         return batch, added
-
-    def _encoded(self, shard: Shard) -> Encoded:
-        """Encode all fields of all rows, field by field."""
-        items = shard.items()
-        encoder = self.model.encoder
-        # without speaker tokens who speaks makes no difference, and fewer texts are distinct
-        if not encoder.role_tokens:
-            items = [(texts, None) for texts, _ in items]
-        return encode_turns(encoder, items, self.model.settings, self.advance)
 
     def _by_field(self, values: np.ndarray) -> dict[str, np.ndarray]:
         """Return the values of each field, by the name of its vectors."""

@@ -39,7 +39,7 @@ def open_model(
         max_length=encoder.max_length,
         normalize=False,
         float16_round=False,
-        batch_tokens=options.batch_tokens or encoder.usual_batch_tokens,
+        batch_tokens=options.batch_tokens or encoder.batch_tokens(precision),
         precision=precision,
     )
     return partial(_field_vectors, encoder, settings)

@@ -43,6 +43,13 @@ class Model:
             return whole
         return self.settings.head(np.zeros((1, whole), np.float32)).shape[1]
 
+    @property
+    def on_gpu(self) -> bool:
+        """Whether a GPU encodes, beside which the CPU can do other things."""
+        if isinstance(self.encoder, WordVectors):
+            return False
+        return str(self.encoder.device) != "cpu"
+
     def space(self) -> dict[str, Any]:
         """Return what two files of vectors must share to be compared."""
         return {
@@ -67,7 +74,7 @@ def load_model(options: EmbedOptions) -> Model:
     settings = Settings(
         max_length=encoder.max_length,
         normalize=encoder.normalize if options.normalize is None else options.normalize,
-        batch_tokens=options.batch_tokens or encoder.usual_batch_tokens,
+        batch_tokens=options.batch_tokens or encoder.batch_tokens(precision),
         precision="float32" if precision == "auto" else precision,
         float16_round=options.float16_round,
         dimensions=dimensions,

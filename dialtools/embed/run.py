@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -26,9 +26,10 @@ from dialtools.embed.mine import Mine
 from dialtools.embed.model import Model
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.plan import plan
+from dialtools.embed.shard import Encoding
 from dialtools.embed.transformed import Transform
 from dialtools.errors import DataError
-from dialtools.streams.ahead import behind
+from dialtools.streams.ahead import ahead, behind
 from dialtools.streams.atomic import atomic_file, refuse_existing
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.digests import RecordDigest, hashed_stdin
@@ -41,6 +42,8 @@ from dialtools.streams.resume import Work
 from dialtools.streams.sinks import output_format, writer
 from dialtools.streams.tally import counted
 from dialtools.streams.vectors import embedding_lines
+
+Ready = TypeVar("Ready")
 
 
 def embedding_format(options: EmbedOptions) -> str:
@@ -104,10 +107,21 @@ class Embedding:
         """Write each shard to the output as soon as it is embedded."""
         self._prepare(overwrite=self.options.overwrite)
         metadata = as_metadata(provenance | self.space)
+        shards = self.mine.shards(soon=FORMATS[self.format].lines)
+        ready = ((shard, self.embedder.tokenised(shard)) for shard in shards)
         with self._sink(metadata, overwrite=self.options.overwrite) as write:
-            for shard in self.mine.shards(soon=FORMATS[self.format].lines):
-                write(self.embedder.batch(shard)[0])
+            for shard, encoding in self._early(ready):
+                write(self.embedder.batch(shard, encoding)[0])
             self._refuse_nothing()
+
+    def _early(self, ready: Iterator[Ready]) -> Iterator[Ready]:
+        """Yield what is ready; while a GPU embeds it, a thread makes the next.
+
+        Not of a pipe: what it has yet to bring, a signal would have to wait for.
+        """
+        inputs = self.options.inputs or ("-",)
+        of_files = all(name != "-" and Path(name).is_file() for name in inputs)
+        return ahead(ready) if of_files and self.embedder.model.on_gpu else ready
 
     def shards(self, work: Work) -> Generator[int]:
         """Embed shard after shard, those excepted that an earlier run finished; yield their count.
@@ -117,17 +131,24 @@ class Embedding:
         """
         # what an interrupted run fitted and saved, it may save again
         self._prepare(overwrite=work.overwrite or work.resumed)
-        seen = RecordDigest()
         count = 0
         with hashed_stdin() as stdin, self._written_behind(work) as written:
-            for count, shard in enumerate(self.mine.shards(seen), 1):
+            for count, ready in enumerate(self._early(self._unfinished(work)), 1):
                 name = _part_name(count)
-                self._shard(work, name, shard, seen.so_far())
+                self._shard(work, name, *ready)
                 written(name)
                 yield count
             work.expect("the finished part", len(work.pieces), count)
             self._refuse_nothing()
         work.note_stdin(stdin.content())
+
+    def _unfinished(self, work: Work) -> Iterator[tuple[Shard, Encoding | None, str]]:
+        """Yield each shard, what encodes it, if that is to be done, and a hash of all so far."""
+        done = set(work.pieces)
+        seen = RecordDigest()
+        for count, shard in enumerate(self.mine.shards(seen), 1):
+            encoding = None if _part_name(count) in done else self.embedder.tokenised(shard)
+            yield shard, encoding, seen.so_far()
 
     @contextmanager
     def _written_behind(self, work: Work) -> Iterator[Callable[[str], None]]:
@@ -152,7 +173,9 @@ class Embedding:
             where = ", ".join(map(display_name, self.options.inputs or ("-",)))
             raise DataError("no records to embed", where=where)
 
-    def _shard(self, work: Work, name: str, shard: Shard, records: str) -> None:
+    def _shard(
+        self, work: Work, name: str, shard: Shard, encoding: Encoding | None, records: str
+    ) -> None:
         path = work.folder / name
         piece = work.pieces.get(name)
         if piece:
@@ -163,7 +186,7 @@ class Embedding:
             work.expect(name, made_of, records)
             self.embedder.take_over(_read_part(path).schema, counts)
             return
-        batch, counts = self.embedder.batch(shard)
+        batch, counts = self.embedder.batch(shard, encoding)
         with (
             atomic_file(path, overwrite=True) as temporary,
             writer(str(temporary), format="arrow", overwrite=True) as write,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,6 +57,10 @@ class Encoded:
     distinct: int
 
 
+Encoding = Callable[[Callable[[int], None]], Encoded]
+"""Encodes N fields; is given what is told of each encoded text."""
+
+
 def encode_turns(
     encoder: Encoder | TokenVectors | WordVectors,
     items: Sequence[Turns],
@@ -63,29 +68,51 @@ def encode_turns(
     advance: Callable[[int], None],
 ) -> Encoded:
     """Encode N fields; a list of turns keeps its newest tokens, a single text its first."""
+    return tokenised(encoder, items, settings)(advance)
+
+
+def tokenised(
+    encoder: Encoder | TokenVectors | WordVectors, items: Sequence[Turns], settings: Settings
+) -> Encoding:
+    """Do of `encode_turns` what needs no device; return the rest of it."""
     distinct: dict[Turns, int] = {}
     place = np.fromiter(
         (distinct.setdefault(item, len(distinct)) for item in items), np.int64, len(items)
     )
     if isinstance(encoder, WordVectors):
-        vectors, counts = encoder.encode([" ".join(texts) for texts, _ in distinct])
-        advance(len(distinct))
-        return Encoded(
-            vectors=_finished(vectors, settings)[place],
-            tokens=counts[place],
-            cut=np.zeros(len(items), bool),
-            distinct=len(distinct),
-        )
+        return partial(_of_words, encoder, list(distinct), settings, place)
     flat, counts, cut = flat_sequences(
         encoder, list(distinct), settings.max_length, newest=settings.newest
     )
-    vectors = _vectors(encoder, flat, settings, advance)
-    if settings.head is not None:
-        vectors = settings.head(vectors)
+
+    def encoded(advance: Callable[[int], None]) -> Encoded:
+        vectors = _vectors(encoder, flat, settings, advance)
+        if settings.head is not None:
+            vectors = settings.head(vectors)
+        return Encoded(
+            vectors=_finished(vectors, settings)[place],
+            tokens=counts[place],
+            cut=cut[place],
+            distinct=len(counts),
+        )
+
+    return encoded
+
+
+def _of_words(
+    encoder: WordVectors,
+    distinct: Sequence[Turns],
+    settings: Settings,
+    place: np.ndarray,
+    advance: Callable[[int], None],
+) -> Encoded:
+    """Average the words of N fields, of which `place` tells where among the distinct ones."""
+    vectors, counts = encoder.encode([" ".join(texts) for texts, _ in distinct])
+    advance(len(distinct))
     return Encoded(
         vectors=_finished(vectors, settings)[place],
         tokens=counts[place],
-        cut=cut[place],
+        cut=np.zeros(len(place), bool),
         distinct=len(distinct),
     )
 

@@ -9,17 +9,15 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.catalog import lookup
-from dialtools.encoder import packed
+from dialtools.encoder import budget, packed
 from dialtools.encoder.catalog import POOLINGS
-from dialtools.encoder.device import moved
+from dialtools.encoder.device import DTYPES, moved
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.tokens import SPEAKER_TOKENS, SpecialTokens, lower_cased
 from dialtools.errors import ConfigError, ModelError
 
 LONGEST = 512
 """Tokens of a text at most where neither model nor tokenizer states fewer: BERT's positions."""
-LAYER_FLOATS = 34
-"""Activations that a layer keeps for backward, in units of its width a token."""
 POSITIONS_AFTER_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet")
 """Kinds whose positions begin behind that of padding, so that two of them are never a token's."""
 
@@ -86,16 +84,23 @@ class Encoder(nn.Module):
         layers = getattr(self.backbone.config, "num_hidden_layers", "?")
         return f"{layers} layers x {self.dimension}"
 
+    def batch_tokens(self, precision: str) -> int:
+        """Return the padded tokens of a batch, to learn from if the encoder is in training."""
+        float_bytes = DTYPES[precision].itemsize
+        if self.training:
+            return budget.to_train(self.device, self.floats_a_token, float_bytes)
+        states = self._layers if POOLINGS[self.pooling].layers else 0
+        floats = self.dimension * (budget.LIVE_FLOATS + states)
+        return budget.to_embed(self.device, floats, float_bytes)
+
     @property
-    def usual_batch_tokens(self) -> int:
-        """Padded tokens a batch: what stays in the cache of a CPU, what fills a GPU."""
-        return 1024 if self.device.type == "cpu" else 32768
+    def _layers(self) -> int:
+        return getattr(self.backbone.config, "num_hidden_layers", 12)
 
     @property
     def floats_a_token(self) -> int:
         """Activations that are kept for backward, of each token."""
-        layers = getattr(self.backbone.config, "num_hidden_layers", 12)
-        return layers * self.dimension * LAYER_FLOATS
+        return self._layers * self.dimension * budget.KEPT_FLOATS
 
     def forward(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
         """Return (N, D) float32 pooled vectors, of tensors on the CPU or on the encoder's device.

@@ -51,7 +51,7 @@ class BatchOptions:
         parse=at_least(0),
         group="Engine",
         help="padded tokens a batch",
-        shown="1024 on CPU, 32768 on CUDA",
+        shown="1024 on CPU; on CUDA what fits into half of its free memory, up to 65536",
     )
 
 

@@ -100,8 +100,7 @@ class StaticEncoder(Encoder):
         apart = ", earlier turns apart" if self.backbone.earlier is not None else ""
         return f"static, {len(self.tokenizer):,} tokens x {self.dimension}{apart}"
 
-    @property
-    def usual_batch_tokens(self) -> int:
+    def batch_tokens(self, precision: str) -> int:
         return BATCH_TOKENS
 
     @property

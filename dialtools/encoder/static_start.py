@@ -31,7 +31,7 @@ def of_transformer(encoder: Encoder, counts_V: np.ndarray, *, dimension: int) ->
     special = encoder.special
     tokens = np.arange(len(encoder.tokenizer), dtype=np.int32)
     sequences = [np.concatenate([special.prefix, [token], special.suffix]) for token in tokens]
-    vectors_VD = encode(encoder, sequences, batch_tokens=encoder.usual_batch_tokens)
+    vectors_VD = encode(encoder, sequences, batch_tokens=encoder.batch_tokens("float32"))
     vectors_VD = _principal(vectors_VD.astype(np.float64), dimension)
     rank_V = np.empty(len(tokens))
     rank_V[np.argsort(-counts_V, kind="stable")] = np.arange(1, len(tokens) + 1)

@@ -41,13 +41,12 @@ class TokenVectors:
     Attributes:
         vectors, earlier: (V, D) float32; of tokens in turns before the newest, if they are apart.
         tokenizer: of the tokenizers library.
-        max_length, normalize, pooling, role_tokens, special, usual_batch_tokens, device: as
-            `Encoder` has them.
+        max_length, normalize, pooling, role_tokens, special, batch_tokens, device: as `Encoder`
+            has them.
     """
 
     pooling = USUAL_POOLING
     role_tokens = None
-    usual_batch_tokens = 0
     device = "cpu"
 
     def __init__(
@@ -59,6 +58,9 @@ class TokenVectors:
         self.max_length = UNBOUNDED
         self.normalize = False
         self.special = SpecialTokens.none(0, earlier=earlier_VD is not None)
+
+    def batch_tokens(self, precision: str) -> int:
+        return 0  # all at once
 
     @property
     def dimension(self) -> int:

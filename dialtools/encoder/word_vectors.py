@@ -22,14 +22,13 @@ class WordVectors:
     """An encoder of averages; a text's words are lower-cased, those that are not known are skipped.
 
     Attributes:
-        max_length, pooling, normalize, role_tokens, usual_batch_tokens: as `Encoder` has them.
+        max_length, pooling, normalize, role_tokens, batch_tokens: as `Encoder` has them.
     """
 
     max_length = 1 << 30  # an average has no end
     pooling = "mean"
     normalize = False
     role_tokens = None
-    usual_batch_tokens = 0
 
     def __init__(self, words: dict[str, int], matrix_VD: np.ndarray) -> None:
         self.words = words
@@ -39,6 +38,9 @@ class WordVectors:
     def dimension(self) -> int:
         """D, the length of a vector."""
         return self.matrix.shape[1]
+
+    def batch_tokens(self, precision: str) -> int:
+        return 0  # all at once
 
     def digest(self) -> str:
         """Return 64 bits of words and vectors, in hex."""

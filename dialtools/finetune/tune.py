@@ -94,7 +94,7 @@ class Tuner:
         self.test = self._tokens(self.task.test)
         self.start = _copy(self.encoder)
         placed(self.encoder.train(), self.device, self.precision)
-        self.batch_tokens = options.batch_tokens or self.encoder.usual_batch_tokens
+        self.batch_tokens = options.batch_tokens or self.encoder.batch_tokens(self.precision)
 
     def _tokens(self, items: Items) -> _Rows:
         return _Rows(self.task.sequences(self.encoder, items), items.truth)

@@ -44,5 +44,6 @@ def follow(options: TrainOptions, ranks: Ranks) -> None:
 
 
 def _align(trainer: Trainer) -> None:
+    trainer.agree()
     for module in (trainer.encoder, trainer.objective):
         trainer.ranks.align(module)

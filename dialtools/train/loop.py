@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -14,19 +14,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dialtools.encoder.device import autocast
+from dialtools.encoder.budget import activation_bytes
+from dialtools.encoder.device import DTYPES, autocast
 from dialtools.encoder.randomness import seeded
 from dialtools.errors import ModelError
 from dialtools.train import gradcache, optimiser
 from dialtools.train.hyperparameters import Hyperparameters
-from dialtools.train.objectives.base import Batch, Objective, Part
+from dialtools.train.objectives.base import Batch, Objective, Part, Setting
 from dialtools.train.ranks import ALONE, LostRank, Ranks
 from dialtools.train.saved import Saved
 
-ACTIVATION_BUDGET = 2 << 30
-"""Bytes of a batch's activations that `auto` keeps in a computer's memory."""
-SHARE_OF_GPU = 0.5
-"""Of a GPU's memory; weights, their gradients and the optimiser's numbers have the rest."""
 FAR_APART = 0x9E3779B1  # odd, so that no two seeds below 2**32 meet before billions of steps
 
 
@@ -84,7 +81,6 @@ class Trainer:
     ) -> None:
         self.ranks = ranks
         self.objective = objective
-        self.setting = objective.setting
         self.encoder = objective.setting.encoder
         self.values = values
         self.precision = precision
@@ -106,6 +102,15 @@ class Trainer:
         self.parameters = [p for module in modules for p in module.parameters() if p.requires_grad]
         self.saved = Saved(self.encoder, decay=values.ema, share=values.merge_with_start)
         self.step = 0
+
+    @property
+    def setting(self) -> Setting[Any]:
+        return self.objective.setting
+
+    def agree(self) -> None:
+        """Cut batches as the process that leads does: its GPU may have another memory."""
+        tokens = self.ranks.shared(self.setting.max_tokens)
+        self.objective.setting = replace(self.setting, max_tokens=tokens)
 
     def steps(self) -> Iterator[Step]:
         """Yield each step after it was taken, until the last.
@@ -207,18 +212,8 @@ class Trainer:
         if self.grad_cache != "auto":
             return self.grad_cache == "on"
         floats = batch.padded * self.encoder.floats_a_token
-        float_bytes = 2 if self.precision == "bfloat16" else 4
-        return floats * float_bytes / self.ranks.size > activation_budget(self.encoder.device)
-
-
-def activation_budget(device: torch.device) -> int:
-    """Return the bytes of a batch's activations that `auto` keeps in memory.
-
-    On a GPU a part of all memory, not of what is free: a resumed run has to decide the same.
-    """
-    if device.type != "cuda":
-        return ACTIVATION_BUDGET
-    return int(SHARE_OF_GPU * torch.cuda.get_device_properties(device).total_memory)
+        needed = floats * DTYPES[self.precision].itemsize / self.ranks.size
+        return needed > activation_bytes(self.encoder.device)
 
 
 def seed_of_step(seed: int, step: int) -> int:

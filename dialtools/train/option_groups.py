@@ -168,14 +168,14 @@ class MemoryOptions:
         parse=at_least(0),
         group="Engine",
         help="padded tokens encoded at once",
-        shown="1024 on CPU, 32768 on CUDA",
+        shown="1024 on CPU; on CUDA what fits into half of its memory, up to 32768",
     )
     grad_cache: str = option(
         "auto",
         choices=("auto", "on", "off"),
         group="Engine",
         help="encode twice, keep one micro-batch in memory; "
-        "auto: when a batch would need over 2 GiB",
+        "auto: when a batch would need over 2 GiB, or half of a GPU's memory",
     )
 
 

@@ -130,7 +130,7 @@ def build_trainer(
         role_tokens=roles,
         model=options.model,
         precision=precision,
-        **_micro_batches(encoder, options, ranks),
+        **_micro_batches(encoder, precision, options, ranks),
     )
     objective = objective_entry(options).load()(setting).to(device)
     return Trainer(
@@ -143,10 +143,12 @@ def build_trainer(
     )
 
 
-def _micro_batches(encoder: Encoder, options: TrainOptions, ranks: Ranks) -> dict[str, int]:
+def _micro_batches(
+    encoder: Encoder, precision: str, options: TrainOptions, ranks: Ranks
+) -> dict[str, int]:
     """Return how large a micro-batch is: as large as is said, whoever encodes it."""
     said = options.micro_batch_tokens
-    tokens = said or encoder.usual_batch_tokens
+    tokens = said or encoder.batch_tokens(precision)
     return {"max_tokens": tokens, "processes": 1 if said else ranks.size}
 
 

@@ -156,7 +156,7 @@ def test_texts_that_were_cut_are_told_refused_or_neither(embedder):
                 made._refuse_cut(encoded, shard)
         else:
             made._refuse_cut(encoded, shard)
-        made._encoded = lambda shard, encoded=encoded: encoded
+        made.tokenised = lambda shard, encoded=encoded: lambda advance: encoded
         with pytest.raises(DataError) if says == "error" else nullcontext():
             made.batch(shard)
         made.counts = Counts(rows=10, distinct=5, cut=3)
@@ -691,7 +691,7 @@ def test_a_model_has_the_settings_of_the_options_and_else_its_own(
     assert plain == Settings(
         max_length=WordVectors.load(glove).max_length,
         normalize=False,
-        batch_tokens=WordVectors.usual_batch_tokens,
+        batch_tokens=0,
         precision="float32",
         float16_round=False,
     )
@@ -703,7 +703,7 @@ def test_a_model_has_the_settings_of_the_options_and_else_its_own(
         return replaced
 
     told: list[Any] = []
-    usual = {"max_length": 5, "normalize": True, "usual_batch_tokens": 8}
+    usual = {"max_length": 5, "normalize": True, "batch_tokens": lambda _: 8}
     replaced = SimpleNamespace(**usual, eval=lambda: replaced)
     monkeypatch.setattr("dialtools.encoder.loading.load_encoder", load)
     monkeypatch.setattr(in_memory, "load_encoder", load)

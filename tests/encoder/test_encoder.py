@@ -452,7 +452,11 @@ def test_a_fresh_encoder_is_that_of_seed_0_and_tells_texts_apart_by_their_words(
     )
     assert of_positions == pytest.approx(of_words / 10, rel=0.1)
     assert (config.num_attention_heads, config.intermediate_size) == (2, 512)
-    assert (first.shape, first.positions, first.usual_batch_tokens) == ("1 layers x 128", 512, 1024)
+    assert (first.shape, first.positions, first.batch_tokens("float32")) == (
+        "1 layers x 128",
+        512,
+        1024,
+    )
     assert first.floats_a_token == 128 * 34 and (first.max_length, first.pooling) == (128, "mean")
     assert fresh_encoder(small.tokenizer, hidden=32, layers=1).backbone.config.num_attention_heads
 

@@ -91,6 +91,7 @@ def install(library: str) -> None:
         "manual_seed_all": seed_all,
         "empty_cache": lambda: None,
         "get_device_properties": lambda device=None: SimpleNamespace(total_memory=MEMORY),
+        "mem_get_info": lambda device=None: (MEMORY, MEMORY),
         "Event": Event,
     }
     for name, stand_in in stand_ins.items():

@@ -11,8 +11,9 @@ import pytest
 import torch
 from train_parts import contrast_options, letters_encoder, setting, stored, trainer
 
+from dialtools.encoder.budget import ACTIVATION_BYTES
 from dialtools.encoder.randomness import seeded
-from dialtools.train.loop import ACTIVATION_BUDGET, NotFinite, Trainer, planned_steps
+from dialtools.train.loop import NotFinite, Trainer, planned_steps
 from dialtools.train.objectives.contrast import Contrast
 from dialtools.train.validate import Validation, drawn, validation_scores
 
@@ -134,7 +135,7 @@ def test_a_batch_is_encoded_twice_where_its_activations_would_need_much_memory(f
     run.grad_cache = "auto"
     assert batch.padded == 4 * 5 + 4 * 4 or batch.padded == 8 * 5
     layer = 34 * 64 * 1 * 4  # floats a token, hidden size, layers, bytes
-    tokens = ACTIVATION_BUDGET // layer
+    tokens = ACTIVATION_BYTES // layer
     ids = torch.zeros(1, 1).expand(1, tokens)
     batch.parts = [(ids, ids)]
     assert not run.cached(batch)

@@ -1,0 +1,58 @@
+"""How many tokens a device takes at once: what stays in a CPU's cache, what fits a GPU's memory.
+
+    tokens = the largest power of two <= SHARE x bytes of memory / bytes of a token
+
+A power of two, so that what other programs hold of the memory seldom changes a batch, and with it
+the last bits of its vectors.
+"""
+
+from __future__ import annotations
+
+import torch
+
+OF_CPU = 1024
+LEAST = 1024
+TO_EMBED, TO_TRAIN = 1 << 16, 1 << 15
+"""More tokens keep a GPU no busier."""
+SHARE = 0.5
+"""Of a GPU's memory; weights, their gradients and the optimiser's numbers have the rest."""
+ACTIVATION_BYTES = 2 << 30
+"""Of a batch's activations, kept in a computer's memory."""
+KEPT_FLOATS = 34
+"""Activations that a layer keeps for backward, in units of its width a token."""
+LIVE_FLOATS = 16
+"""Those of the layer at work, if none are kept: what comes in, queries, keys and values, what they
+add up to, and four widths before and after the activation function."""
+
+
+def tokens_that_fit(memory: int, token_bytes: int, *, most: int) -> int:
+    """Return the tokens of a batch by the equation above, LEAST of them and `most` at most."""
+    fitting = int(SHARE * memory) // token_bytes
+    power = 1 << max(0, fitting.bit_length() - 1)
+    return min(most, max(LEAST, power))
+
+
+def to_embed(device: torch.device, token_floats: int, float_bytes: int) -> int:
+    """Return the padded tokens of a batch that is not learnt from, by the memory that is free."""
+    if device.type != "cuda":
+        return OF_CPU if device.type == "cpu" else TO_TRAIN
+    free, _ = torch.cuda.mem_get_info(device)
+    return tokens_that_fit(free, token_floats * float_bytes, most=TO_EMBED)
+
+
+def to_train(device: torch.device, token_floats: int, float_bytes: int) -> int:
+    """Return the padded tokens of a micro-batch that is learnt from.
+
+    On a GPU by all memory, not by what is free: a resumed run has to decide the same.
+    """
+    if device.type != "cuda":
+        return OF_CPU if device.type == "cpu" else TO_TRAIN
+    memory = torch.cuda.get_device_properties(device).total_memory
+    return tokens_that_fit(memory, token_floats * float_bytes, most=TO_TRAIN)
+
+
+def activation_bytes(device: torch.device) -> int:
+    """Return how much of a batch's activations `--grad-cache auto` keeps in memory."""
+    if device.type != "cuda":
+        return ACTIVATION_BYTES
+    return int(SHARE * torch.cuda.get_device_properties(device).total_memory)
