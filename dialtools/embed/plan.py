@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from dialtools.embed.embedder import Embedder, Shard
 from dialtools.embed.fields import vector_name
 from dialtools.encoder.sequences import flat_sequences
@@ -28,7 +30,7 @@ def plan(embedder: Embedder, shards: Iterable[Shard]) -> dict[str, str]:
     options = embedder.options
     vectors = ", ".join(vector_name(name, embedder.fields) for name in embedder.fields)
     dimensions = options.dimensions or embedder.model.dimension
-    number_bytes = 2 if options.dtype == "float16" else 4
+    number_bytes = np.dtype(options.dtype).itemsize
     size = extent.rows * len(embedder.fields) * dimensions * number_bytes
     longest = embedder.model.settings.max_length
     lines = {
