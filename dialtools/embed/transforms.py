@@ -104,7 +104,7 @@ def whiten(moments: Moments, dimensions: int | None, seed: int) -> Affine:
     """
     variance, directions = moments.spectrum()
     kept = min(dimensions or len(variance), len(variance))
-    safe = variance > SMALLEST * variance[0]
+    safe = variance > SMALLEST * variance.max()
     scale = np.where(safe, 1 / np.sqrt(np.where(safe, variance, 1)), 0)
     return Affine(moments.mean, (directions * scale)[:, :kept])
 

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import threading
+import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -608,6 +609,22 @@ def test_a_run_goes_on_after_the_shards_that_are_finished(embedding, tmp_path: P
         *("dial-embed", "float32", "mean"),
     )
     assert not work.folder.exists()
+
+
+@pytest.mark.parametrize("options", [{}, {"transform": "center"}])
+def test_the_output_is_written_while_shards_are_embedded_unless_it_waits_for_the_last(
+    embedding, tmp_path: Path, options: dict[str, str]
+):
+    half_written = lambda: list(tmp_path.glob(".o.parquet.*.tmp"))  # noqa: E731
+    run = embedding(**options)
+    with claimed(run) as work:
+        for count in run.shards(work):
+            deadline = time.monotonic() + (0 if options else 20)
+            while count == 1 and not half_written() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert bool(half_written()) == (not options)
+        run.write(work)
+    assert len(read_embeddings([run.options.output])) == 3 and not half_written()
 
 
 def test_a_finished_shard_that_is_damaged_is_told(embedding, tmp_path: Path):
