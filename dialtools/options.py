@@ -114,14 +114,14 @@ def option(
     return field(default=default, metadata=metadata)
 
 
-def restated(group: type, name: str, *, default: Any = dataclasses.MISSING, **changes: Any) -> Any:
-    """Return an option of a group of options anew, for a class that inherits all but a part of it.
+def restated(owner: type, name: str, *, default: Any = dataclasses.MISSING, **changes: Any) -> Any:
+    """Return an option of a class of options anew, for a class that inherits all but a part of it.
 
     Args:
-        default: another default; without it, that of the group.
+        default: another default; without it, that of the owner.
         changes: of `option`, what is different.
     """
-    inherited = next(f for f in dataclasses.fields(group) if f.name == name)
+    inherited = next(f for f in dataclasses.fields(owner) if f.name == name)
     kept = inherited.default if default is dataclasses.MISSING else default
     return field(default=kept, metadata={**inherited.metadata, **changes})
 

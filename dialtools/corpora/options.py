@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from dialtools.corpora.catalog import CORPORA
 from dialtools.errors import ConfigError
-from dialtools.options import option
+from dialtools.options import option, restated
 from dialtools.streams.formats import INPUT_FORMATS, RECORD_FORMATS
 from dialtools.streams.options import InputOptions
 from dialtools.values import (
@@ -175,11 +175,10 @@ class TestShareOptions:
 class CorpusOptions(InputOptions):
     """Inputs, among them published corpora by name."""
 
-    from_: str | None = option(
-        None,
-        metavar="FORMAT",
+    from_: str | None = restated(
+        InputOptions,
+        "from_",
         choices=_known(INPUT_FORMATS),
-        group="Input",
         help="format of the input, or a published corpus (folder, archive or file)",
         shown="by suffix or files, else by content",
     )
@@ -189,11 +188,4 @@ class CorpusOptions(InputOptions):
 class AnyRecordOptions(CorpusOptions):
     """Inputs of any records, published evaluation files among them."""
 
-    from_: str | None = option(
-        None,
-        metavar="FORMAT",
-        choices=_known(RECORD_FORMATS),
-        group="Input",
-        help="format of the input, or a published corpus (folder, archive or file)",
-        shown="by suffix or files, else by content",
-    )
+    from_: str | None = restated(CorpusOptions, "from_", choices=_known(RECORD_FORMATS))

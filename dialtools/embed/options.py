@@ -12,7 +12,7 @@ from dialtools.encoder.options import BatchOptions, DeviceOptions, RemoteCodeOpt
 from dialtools.errors import ConfigError, nearest
 from dialtools.options import RunOptions, option, restated
 from dialtools.streams.formats import EMBEDDING_FORMATS
-from dialtools.streams.options import EngineOptions, OutputOptions
+from dialtools.streams.options import EngineOptions, OutputOptions, ResumeOptions
 from dialtools.values import at_least, fraction, name_list, share
 
 PER = ("record", "turn", "candidate")
@@ -174,11 +174,10 @@ class EmbedOptions(
     to: str | None = restated(
         OutputOptions, "to", choices=EMBEDDING_FORMATS, shown="by suffix; arrow on stdout"
     )
-    resume: bool = option(
-        False,
-        group="Output",
+    resume: bool = restated(
+        ResumeOptions,
+        "resume",
         help="go on where a stopped run of the same work left off; start if there is none",
-        how=True,
     )
     shard_rows: int = option(
         65_536,

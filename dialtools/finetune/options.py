@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dialtools.corpora.catalog import CORPORA
+from dialtools.corpora.options import AnyRecordOptions
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.options import PieceOptions, RemoteCodeOptions
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, argument, option, restated
-from dialtools.streams.formats import RECORD_FORMATS
-from dialtools.streams.options import InputOptions, RowLimitOptions
+from dialtools.streams.options import TAKEN_UP, InputOptions, ResumeOptions, RowLimitOptions
 from dialtools.values import at_least, int_list, number_of_runs, positive, share_below_one
 
 
@@ -42,14 +41,7 @@ class FinetuneOptions(RemoteCodeOptions, PieceOptions, RowLimitOptions, RunOptio
     )
     train: str | None = option(None, metavar="FILE", group="Input", help="records to learn from")
     test: str | None = option(None, metavar="FILE", group="Input", help="records to be tested on")
-    from_: str | None = option(
-        None,
-        metavar="FORMAT",
-        choices=(*RECORD_FORMATS, *CORPORA),
-        group="Input",
-        help="format of the input, or a published corpus (folder, archive or file)",
-        shown="by suffix or files, else by content",
-    )
+    from_: str | None = restated(AnyRecordOptions, "from_")
     on_error: str = restated(InputOptions, "on_error")
     split: str = option(
         "split", metavar="NAME", group="Input", help="field that tells train from test"
@@ -113,11 +105,11 @@ class FinetuneOptions(RemoteCodeOptions, PieceOptions, RowLimitOptions, RunOptio
         help="seed of head, order and dropout, the same in every run",
     )
 
-    resume: bool = option(
-        False,
+    resume: bool = restated(
+        ResumeOptions,
+        "resume",
         group="Engine",
-        help="go on where a stopped job left off (with -o FILE); no finished run is repeated",
-        how=True,
+        help=f"{TAKEN_UP}; no finished run is repeated",
     )
 
     def __post_init__(self) -> None:

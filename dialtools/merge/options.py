@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from dialtools.encoder.options import PieceOptions
 from dialtools.errors import ConfigError
-from dialtools.options import RunOptions, argument, option
+from dialtools.options import RunOptions, argument, option, restated
 from dialtools.shown import quoted
+from dialtools.streams.options import OutputOptions
 from dialtools.values import name_list, number, numbers
 
 MOST = 400
@@ -45,11 +46,11 @@ class MergeOptions(PieceOptions, RunOptions):
         metavar="MODEL",
         help="the start, then models that were trained from it, each with its weight: dse*0.7",
     )
-    output: str = option(
-        "", short="-o", metavar="DIR", group="Output", help="model directory to write", how=True
+    output: str = restated(
+        OutputOptions, "output", default="", metavar="DIR", help="model directory to write"
     )
-    overwrite: bool = option(
-        False, group="Output", help="replace a model directory that exists", how=True
+    overwrite: bool = restated(
+        OutputOptions, "overwrite", help="replace a model directory that exists"
     )
     choose_on: tuple[str, ...] = option(
         (),

@@ -16,6 +16,7 @@ from dialtools.values import ON_ERROR, at_least, on_error_policy, part_of
 TABLE_FORMATS = ("table", "jsonl", "markdown", "latex", "csv")
 """Of what is a table to a person, and records to a machine."""
 
+TAKEN_UP = "go on where a stopped job left off (with -o FILE)"
 OF_ALL_PARTS = "--limit counts the records of all parts, which no part knows"
 ENGINES = ("local", "ray")
 PARTS = 16
@@ -115,6 +116,13 @@ class TableOutputOptions(OutputOptions):
         choices=TABLE_FORMATS,
         shown="by suffix (.md, .tex, .csv); a table on a terminal, else jsonl",
     )
+
+
+@dataclass
+class ResumeOptions:
+    """Whether a stopped job is taken up."""
+
+    resume: bool = option(False, group="Output", help=TAKEN_UP, how=True)
 
 
 @dataclass

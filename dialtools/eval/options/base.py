@@ -6,8 +6,8 @@ import sys
 from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
-from dialtools.options import RunOptions, argument, option
-from dialtools.streams.options import RowLimitOptions
+from dialtools.options import RunOptions, argument, option, restated
+from dialtools.streams.options import OutputOptions, RowLimitOptions
 from dialtools.values import metric_bound
 
 
@@ -24,14 +24,7 @@ SOURCES = ("train", "test", "validation", "pool", "episodes")
 class ScoreOptions(RunOptions):
     """Where scores go, and how low they may be."""
 
-    output: str = option(
-        "-",
-        short="-o",
-        metavar="FILE",
-        group="Output",
-        help="file for the scores; - is stdout",
-        how=True,
-    )
+    output: str = restated(OutputOptions, "output", help="file for the scores; - is stdout")
     json: bool = option(
         False,
         group="Output",
@@ -42,7 +35,7 @@ class ScoreOptions(RunOptions):
     each: bool | None = option(
         True, group="Output", help="keep what every test item adds, for dial-eval compare"
     )
-    overwrite: bool = option(False, group="Output", help="replace an output that exists", how=True)
+    overwrite: bool = restated(OutputOptions, "overwrite")
     fail_under: tuple[str, ...] = option(
         (),
         metavar="METRIC=VALUE",

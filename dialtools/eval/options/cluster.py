@@ -39,7 +39,7 @@ from dataclasses import dataclass
 from dialtools.catalog import Entry, summaries
 from dialtools.cluster.options import KMEANS, FindOptions
 from dialtools.errors import ConfigError
-from dialtools.eval.options.base import SplitOptions
+from dialtools.eval.options.base import PartOptions, SplitOptions
 from dialtools.options import option, restated
 from dialtools.streams.options import VectorsOptions
 from dialtools.values import count_or_bounds, either, fraction, number_of_runs
@@ -76,7 +76,7 @@ class ClusterOptions(FindOptions, SplitOptions):
     )
     label: str = option("label", metavar="NAME", group="Input", help="column of the labels")
     vectors: str | None = restated(VectorsOptions, "vectors")
-    part: str | None = option(None, metavar="NAME", group="Input", help="score this part alone")
+    part: str | None = restated(PartOptions, "part")
     without: str | None = option(
         None, metavar="LABEL", group="Input", help="leave out rows of this label, e.g. oos"
     )

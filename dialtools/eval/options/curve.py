@@ -23,7 +23,9 @@ from dataclasses import dataclass
 
 from dialtools.encoder.options import PieceOptions
 from dialtools.errors import ConfigError, nearest
-from dialtools.options import RunOptions, argument, option
+from dialtools.eval.options.base import ScoreOptions
+from dialtools.options import RunOptions, argument, option, restated
+from dialtools.streams.options import TAKEN_UP, ResumeOptions
 from dialtools.values import at_least, int_list, name_list, number_of_runs, picture
 
 SELECT_METRICS = ("top-1", "top-3", "top-5", "top-10", "mrr")
@@ -84,28 +86,10 @@ class CurveOptions(PieceOptions, RunOptions):
         shown="the first",
         how=True,
     )
-    output: str = option(
-        "-",
-        short="-o",
-        metavar="FILE",
-        group="Output",
-        help="file for the scores; - is stdout",
-        how=True,
-    )
-    json: bool = option(
-        False,
-        group="Output",
-        help="scores as JSONL",
-        shown="when stdout is no terminal",
-        how=True,
-    )
-    overwrite: bool = option(False, group="Output", help="replace outputs that exist", how=True)
-    resume: bool = option(
-        False,
-        group="Output",
-        help="go on where a stopped job left off (with -o FILE); no point is scored again",
-        how=True,
-    )
+    output: str = restated(ScoreOptions, "output")
+    json: bool = restated(ScoreOptions, "json")
+    overwrite: bool = restated(ScoreOptions, "overwrite", help="replace outputs that exist")
+    resume: bool = restated(ResumeOptions, "resume", help=f"{TAKEN_UP}; no point is scored again")
 
     def __post_init__(self) -> None:
         if self.print_config:

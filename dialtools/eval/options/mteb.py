@@ -18,7 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.errors import ConfigError
-from dialtools.options import RunOptions, argument, option
+from dialtools.options import RunOptions, argument, option, restated
+from dialtools.streams.options import OutputOptions
 from dialtools.values import dataset_task
 
 
@@ -29,13 +30,8 @@ class MtebOptions(RunOptions):
     inputs: tuple[str, ...] = argument(
         help="score files of one model (default: stdin)", metavar="SCORES"
     )
-    output: str = option(
-        "",
-        short="-o",
-        metavar="DIR",
-        group="Output",
-        help="folder for the result files",
-        how=True,
+    output: str = restated(
+        OutputOptions, "output", default="", metavar="DIR", help="folder for the result files"
     )
     task: tuple[str, ...] = option(
         (),
@@ -49,9 +45,7 @@ class MtebOptions(RunOptions):
         None, metavar="NAME", help="name of the model, as organisation/name", shown="as recorded"
     )
     model_revision: str = option("no_revision_available", metavar="NAME", help="its revision")
-    overwrite: bool = option(
-        False, group="Output", help="replace result files that exist", how=True
-    )
+    overwrite: bool = restated(OutputOptions, "overwrite", help="replace result files that exist")
 
     def __post_init__(self) -> None:
         if self.print_config:

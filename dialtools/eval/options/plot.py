@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialtools.errors import ConfigError
+from dialtools.eval.options.base import PartOptions
 from dialtools.options import RunOptions, argument, option, restated
-from dialtools.streams.options import RowLimitOptions, VectorsOptions
+from dialtools.streams.options import OutputOptions, RowLimitOptions, VectorsOptions
 from dialtools.values import PICTURES, at_least, bounded
 
 
@@ -31,13 +32,11 @@ class PlotOptions(RowLimitOptions, RunOptions):
     """Options of `dial-eval plot`."""
 
     inputs: tuple[str, ...] = argument(help="an embedding file (default: stdin)")
-    output: str = option(
-        "",
-        short="-o",
-        metavar="FILE",
-        group="Output",
+    output: str = restated(
+        OutputOptions,
+        "output",
+        default="",
         help=".png, .svg or .pdf for a paper; .html, one page to explore",
-        how=True,
     )
     coordinates: str | None = option(
         None,
@@ -46,7 +45,7 @@ class PlotOptions(RowLimitOptions, RunOptions):
         help="also write the points as data: x, y, label, text (JSONL, Parquet, Arrow)",
         how=True,
     )
-    overwrite: bool = option(False, group="Output", help="replace an output that exists", how=True)
+    overwrite: bool = restated(OutputOptions, "overwrite")
     method: str = option(
         "tsne", choices=("tsne", "pca"), help="t-SNE, or the first two principal components"
     )
@@ -76,9 +75,7 @@ class PlotOptions(RowLimitOptions, RunOptions):
     text: str = option(
         "text", metavar="NAME", group="Input", help="column that hover and search show"
     )
-    split: str = option(
-        "split", metavar="NAME", group="Input", help="column of the parts, if there is one"
-    )
+    split: str = restated(PartOptions, "split")
     part: str | None = option(
         None, metavar="NAME", group="Input", help="show this part alone", shown="all"
     )

@@ -32,7 +32,7 @@ from dialtools.eval import suite
 from dialtools.eval.options.base import ScoreOptions
 from dialtools.eval.tasks.catalog import TASKS
 from dialtools.options import argument, option, restated
-from dialtools.streams.options import TableOutputOptions
+from dialtools.streams.options import TAKEN_UP, ResumeOptions, TableOutputOptions
 from dialtools.values import name_list
 
 
@@ -56,11 +56,8 @@ class SuiteOptions(ScoreOptions):
     published: bool = option(False, help="show the paper's numbers beside")
     to: str | None = restated(TableOutputOptions, "to")
 
-    resume: bool = option(
-        False,
-        group="Output",
-        help="go on where a stopped job left off (with -o FILE); no data set is scored again",
-        how=True,
+    resume: bool = restated(
+        ResumeOptions, "resume", help=f"{TAKEN_UP}; no data set is scored again"
     )
 
     def __post_init__(self) -> None:
