@@ -25,6 +25,7 @@ from dialtools.train.data import spool as spooling
 from dialtools.train.data import store as storing
 from dialtools.train.data.chunk_pairs import LISTS, ChunkPairs
 from dialtools.train.data.collate import (
+    Layout,
     Lengths,
     contexts,
     named_negatives,
@@ -445,7 +446,7 @@ def test_sides_of_a_batch_are_those_of_its_pairs_one_by_one(
         slow_contexts.append(whole.tolist())
         named = store.negatives[store.negative(pair)].tolist()
         slow_negatives += [alone(utterance, pair) for utterance in named]
-    batch = (store, pairs, special, lengths, roles)
+    batch = (store, pairs, Layout(special, lengths, roles))
     assert [side.tolist() for side in contexts(*batch)] == slow_contexts
     slow = [alone(int(store.response[pair]), pair) for pair in pairs]
     assert [side.tolist() for side in responses(*batch)] == slow

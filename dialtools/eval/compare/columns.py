@@ -18,12 +18,15 @@ from dialtools.eval.compare.names import Column, Seed, with_names_of_the_first
 from dialtools.eval.options.compare import CompareOptions
 from dialtools.eval.suite import Row
 from dialtools.streams.chunks import read_records
+from dialtools.streams.formats import COMPRESSED, FORMATS
 from dialtools.streams.policy import Policy
 
 SCORES = "dialtools.score/"
 KINDS: dict[type, str] = {list: "a list", dict: "an object"}
 LISTS: dict[str, tuple[type, ...]] = {"each": (list, dict), "items": (dict,), "groups": (list,)}
 """Fields of a record that hold more than one thing, and what they may be."""
+OUTPUTS = [format for format in FORMATS.values() if format.writer]
+SUFFIXES = (*COMPRESSED, *(suffix for format in OUTPUTS for suffix in format.suffixes))
 
 
 def columns_of(options: CompareOptions) -> tuple[dict[str, Column], int]:
@@ -152,19 +155,7 @@ def _files(part: str) -> list[str]:
 def _stem(path: str) -> str:
     """Return the name of a file without folder and suffixes."""
     name = Path(path).name
-    for suffix in (
-        ".gz",
-        ".zst",
-        ".jsonl",
-        ".parquet",
-        ".arrows",
-        ".arrow",
-        ".feather",
-        ".npy",
-        ".fbin",
-        ".ndjson",
-        ".json",
-    ):
+    for suffix in SUFFIXES:
         name = name.removesuffix(suffix)
     return name or path
 

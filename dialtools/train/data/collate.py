@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,13 +19,23 @@ class Lengths:
     response: int
 
 
-def contexts(
-    store: Store,
-    pairs: np.ndarray,
-    special: SpecialTokens,
-    lengths: Lengths,
-    roles: tuple[int, int, int] | None,
-) -> list[np.ndarray]:
+class Layout(NamedTuple):
+    """How texts become sequences of tokens.
+
+    Attributes:
+        roles: with speaker tokens, the id for an unknown, a user's and a system's turn.
+    """
+
+    special: SpecialTokens
+    lengths: Lengths
+    roles: tuple[int, int, int] | None = None
+
+    def speakers(self, who: np.ndarray) -> np.ndarray | None:
+        """Return the speaker tokens of turns, if there are such."""
+        return np.asarray(self.roles)[who] if self.roles else None
+
+
+def contexts(store: Store, pairs: np.ndarray, layout: Layout) -> list[np.ndarray]:
     """Return the token ids of each pair's context; long ones keep their newest tokens."""
     starts, turns_N = _ranges(store.turn_ends, pairs)
     turns = spread(starts, turns_N)
@@ -32,36 +43,22 @@ def contexts(
         store.tokens,
         *_ranges(store.token_ends, store.turns[turns]),
         turns_N,
-        special,
-        max_length=lengths.context,
+        layout.special,
+        max_length=layout.lengths.context,
         newest_N=np.ones(len(pairs), bool),
-        speakers_T=np.asarray(roles)[store.roles[turns]] if roles else None,
+        speakers_T=layout.speakers(store.roles[turns]),
     )
 
 
-def responses(
-    store: Store,
-    pairs: np.ndarray,
-    special: SpecialTokens,
-    lengths: Lengths,
-    roles: tuple[int, int, int] | None,
-) -> list[np.ndarray]:
+def responses(store: Store, pairs: np.ndarray, layout: Layout) -> list[np.ndarray]:
     """Return the token ids of each pair's response; long ones keep their first tokens."""
-    said_by = store.response_role[pairs]
-    return _alone(store, store.response[pairs], said_by, special, lengths, roles)
+    return _alone(store, store.response[pairs], store.response_role[pairs], layout)
 
 
-def negatives(
-    store: Store,
-    pairs: np.ndarray,
-    special: SpecialTokens,
-    lengths: Lengths,
-    roles: tuple[int, int, int] | None,
-) -> list[np.ndarray]:
+def negatives(store: Store, pairs: np.ndarray, layout: Layout) -> list[np.ndarray]:
     """Return the token ids of all negatives that pairs name, as if each were their response."""
     utterances, owner = named_negatives(store, pairs)
-    said_by = store.response_role[pairs[owner]]
-    return _alone(store, utterances, said_by, special, lengths, roles)
+    return _alone(store, utterances, store.response_role[pairs[owner]], layout)
 
 
 def named_negatives(store: Store, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -71,22 +68,17 @@ def named_negatives(store: Store, pairs: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def _alone(
-    store: Store,
-    utterances: np.ndarray,
-    said_by: np.ndarray,
-    special: SpecialTokens,
-    lengths: Lengths,
-    roles: tuple[int, int, int] | None,
+    store: Store, utterances: np.ndarray, said_by: np.ndarray, layout: Layout
 ) -> list[np.ndarray]:
     """Return the token ids of texts that stand alone; long ones keep their first tokens."""
     return join_turns(
         store.tokens,
         *_ranges(store.token_ends, utterances),
         np.ones(len(utterances), np.int64),
-        special,
-        max_length=lengths.response,
+        layout.special,
+        max_length=layout.lengths.response,
         newest_N=np.zeros(len(utterances), bool),
-        speakers_T=np.asarray(roles)[said_by] if roles else None,
+        speakers_T=layout.speakers(said_by),
     )
 
 

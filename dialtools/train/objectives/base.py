@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from dialtools.encoder.batches import pad, token_batches
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.tokens import SpecialTokens, assemble
-from dialtools.train.data.collate import Lengths
+from dialtools.train.data.collate import Layout, Lengths
 from dialtools.train.data.sampler import Grouped, Sampler
 from dialtools.train.data.store import Store
 
@@ -52,6 +52,10 @@ class Setting(Generic[OptionsT]):
     @property
     def special(self) -> SpecialTokens:
         return self.encoder.special
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(self.special, self.lengths, self.role_tokens)
 
     def text(self, utterance: int) -> np.ndarray:
         """Return the tokens of an utterance that stands alone; of a long one, the first."""

@@ -52,7 +52,7 @@ class MaskedWords(Objective[MaskedWordsOptions]):
         tokenizer = s.encoder.tokenizer
         sequences: list[np.ndarray] = []
         truth: list[np.ndarray] = []
-        for sequence in responses(s.store, pairs, s.special, s.lengths, s.role_tokens):
+        for sequence in responses(s.store, pairs, s.layout):
             hidden, places = hide(
                 sequence,
                 draw,
