@@ -1,24 +1,32 @@
 #!/usr/bin/env bash
-# TaDSE and its ablations on SNIPS from one start, 1-nearest intent accuracy.
-#   DATA=... bash bench/tadse.sh OUT MODEL
-# DATA holds eval/snips.jsonl.gz. Training sees the augmented training split alone; lambda is chosen on
-# the validation split.
+# TaDSE and its ablations from one start, 1-nearest intent accuracy.
+#   DATA=... bash bench/tadse.sh OUT MODEL                  on SNIPS, by its slots
+#   DATA=... SET=clinc150 bash bench/tadse.sh OUT MODEL     on CLINC150, which has none: a spaCy ruler marks
+#                                                           the values of SNIPS' entity book
+# DATA holds eval/{snips,clinc150}.jsonl.gz. Training sees the augmented training split alone; lambda is
+# chosen on the validation split.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
-start=$2 steps=${STEPS:-200} seeds=${SEEDS:-0 1 2}
+start=$2 steps=${STEPS:-200} seeds=${SEEDS:-0 1 2} set=${SET:-snips}
 enter "$1"
 
-into texts.jsonl zcat "$DATA/eval/snips.jsonl.gz"
+in_scope() { zcat "$DATA/eval/$set.jsonl.gz" | grep -v '"label": "oos"'; }
+into texts.jsonl in_scope
 into train.jsonl grep '"split": "train"' texts.jsonl
+marked=(train.jsonl) validation=valid
+if [[ $set == clinc150 ]]; then
+  unless book.json dial-augment -q --no-fill --save-book book.json "$DATA/eval/snips.jsonl.gz" -o /dev/null
+  marked=(--ner rules --book book.json --max-words 4 train.jsonl) validation=val
+fi
 for k in 1 3 5; do
-  unless "top-$k.jsonl" dial-augment --top-k "$k" train.jsonl -o "top-$k.jsonl" \
+  unless "top-$k.jsonl" dial-augment --top-k "$k" "${marked[@]}" -o "top-$k.jsonl" \
     --save-templates "templates-$k.jsonl"
 done
-unless top-0.jsonl dial-augment --no-fill train.jsonl -o top-0.jsonl
+unless top-0.jsonl dial-augment --no-fill "${marked[@]}" -o top-0.jsonl
 
 # both NAME: accuracy of texts alone, and drawn to their nearest training template
 both() {
-  local ask=(intent --method knn --validation-split valid "$1.parquet")
+  local ask=(intent --method knn --validation-split "$validation" "$1.parquet")
   dial-eval "${ask[@]}" --name texts --sweep-compress 0
   dial-eval "${ask[@]}" --name compressed --sweep-compress 0,0.1,0.2,0.5
 }

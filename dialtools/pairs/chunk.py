@@ -50,7 +50,7 @@ def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
     for part, members in _by_part(pairs, turns, options, tally):
         payloads[part] = render(members, turns, options.kind, options.follow)
         if options.dedupe or options.kind == "self":
-            digests[part] = _digests(members, turns, named=kind.names_negative)
+            digests[part] = digests_of(members, turns, named=kind.names_negative)
     return Mined(payloads, digests, tally, policy.rejected, chunk.name)
 
 
@@ -99,7 +99,7 @@ def _by_part(
     yield from ((name, pairs.where(part == name)) for name in options.shares)
 
 
-def _digests(pairs: Pairs, turns: FlatTurns, *, named: bool) -> list[bytes]:
+def digests_of(pairs: Pairs, turns: FlatTurns, *, named: bool) -> list[bytes]:
     """Return 16 bytes of each pair that are equal for pairs of equal texts.
 
     Args:
@@ -112,9 +112,10 @@ def _digests(pairs: Pairs, turns: FlatTurns, *, named: bool) -> list[bytes]:
     return [blake2b(key.encode(), digest_size=16).digest() for key in joined]
 
 
-def _from_dialogues(
+def consecutive(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
 ) -> tuple[FlatTurns, Pairs]:
+    """Return the turns of the dialogues of a chunk, and every window of them with its response."""
     block = read_block(chunk) if options.as_they_are else None
     if block is not None:
         turns = block.spoken()
@@ -166,7 +167,7 @@ def _split_at_random(
     chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
 ) -> tuple[FlatTurns, Pairs]:
     """Return a pair a dialogue: what was said before a turn of the system, and that turn."""
-    turns, whole = _from_dialogues(chunk, replace(options, merge_speaker=True), policy, tally)
+    turns, whole = consecutive(chunk, replace(options, merge_speaker=True), policy, tally)
     cuts: list[int] = []
     for start, talk in zip(turns.starts.tolist(), turns.dialogues(), strict=True):
         if at := drawn_response(talk, seed=options.seed):
@@ -176,8 +177,8 @@ def _split_at_random(
 
 
 _PAIRS = {
-    "consecutive": _from_dialogues,
-    "self": _from_dialogues,
+    "consecutive": consecutive,
+    "self": consecutive,
     "random-split": _split_at_random,
     "entailment": labelled.entailed,
     "nli": labelled.flagged,

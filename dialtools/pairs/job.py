@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dialtools.corpora.read import dialogue_chunks, record_chunks
+from dialtools.pairs.answers import pair_chunks, render_chunk
 from dialtools.pairs.chunk import mine_chunk
 from dialtools.pairs.convert import convert_chunk
 from dialtools.pairs.labelled import triple_chunks
@@ -48,7 +49,7 @@ def input_chunks(
         return record_chunks(
             options.inputs, format=options.from_, policy=policy, column=None, shard=options.part
         )
-    return dialogue_chunks(
+    chunks = dialogue_chunks(
         options.inputs,
         format=options.from_,
         logs=options,
@@ -58,6 +59,9 @@ def input_chunks(
         keep=options.kind in RECORDS,
         shard=options.part,
     )
+    if options.kind == "same-answer":
+        return pair_chunks(chunks, options, policy, tally)
+    return chunks
 
 
 def mine(
@@ -102,6 +106,8 @@ def _worker(options: PairOptions, *, lines: bool) -> Callable[[Chunk], Mined]:
     """Return what a worker does to a chunk."""
     if options.kind in RECORDS:
         return partial(convert_chunk, options=options)
+    if options.kind == "same-answer":
+        return partial(render_chunk, options=options, lines=lines)
     return partial(mine_chunk, options=options, lines=lines)
 
 

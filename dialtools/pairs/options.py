@@ -32,6 +32,7 @@ KINDS = {
     "consecutive": Kind("pair", "dialogue", tells_speakers=True),
     "self": Kind("pair", "record"),
     "random-split": Kind("pair", "dialogue", tells_speakers=True),
+    "same-answer": Kind("pair", "dialogue"),
     "entailment": Kind("pair", "record"),
     "nli": Kind("pair", "record"),
     "triple": Kind("pair", "record", names_negative=True),
@@ -43,6 +44,7 @@ OF_TEXTS = ("entailment", "nli", "triple")
 """Kinds made of records of two or three texts."""
 RECORDS = ("dialogue", "utterance")
 """Kinds that are records of the corpus itself."""
+PER_ANSWER = 20
 WORDS_OF = ("members", "joined")
 IDLE = {
     "window": (1,),
@@ -74,6 +76,8 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         "self: each distinct utterance with itself (dropout pairs); "
         "random-split: what came before a turn of the system, drawn by --seed, and that turn "
         "(TOD-BERT); "
+        "same-answer: two utterances of different dialogues that the same answer followed, names "
+        "and numbers apart; "
         "entailment: premise and hypothesis of records labelled so; "
         "nli: those of contradictions, too, `similar` 1 and 0 (PairSupCon); "
         "triple: what a text entails, and what contradicts it as a negative (SimCSE); "
@@ -110,6 +114,12 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     merge_speaker: bool = option(False, help="join consecutive turns of one speaker first")
     min_turns: int = option(
         0, metavar="N", parse=at_least(0), help="leave out dialogues of fewer turns (after joining)"
+    )
+    per_answer: int = option(
+        PER_ANSWER,
+        metavar="N",
+        parse=at_least(1),
+        help="--kind same-answer: pairs of an answer at most",
     )
     follow: int = option(
         0, metavar="N", parse=at_least(0), help="also carry up to N turns after the response"
@@ -177,6 +187,9 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
             "--kind triple brings together the texts of a premise, which no part has": (
                 self.kind == "triple"
             ),
+            "--kind same-answer brings together utterances of all dialogues, which no part has": (
+                self.kind == "same-answer"
+            ),
             "--summary is of all that is counted, of which no part knows": self.summary,
         }
         self.check_part(self.inputs, of_the_whole)
@@ -194,6 +207,8 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
 
     def _check_kind(self) -> None:
         """Refuse options that have no meaning for the kind."""
+        if self.per_answer != PER_ANSWER and self.kind != "same-answer":
+            raise ConfigError("--per-answer goes with --kind same-answer")
         if self.kind in RECORDS:
             for name, idle in IDLE.items():
                 if getattr(self, name) != idle:
@@ -207,8 +222,9 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
                 "--window": self.window != IDLE["window"],
                 "--short-windows": self.short_windows,
                 "--inner": self.inner,
-                "--speaker": self.speaker and self.kind != "self",
-                "--domain": self.domain and self.kind in OF_TEXTS,
+                "--speaker": self.speaker and self.kind not in ("self", "same-answer"),
+                "--domain": self.domain and self.kind in (*OF_TEXTS, "same-answer"),
+                "--summary": self.summary and self.kind == "same-answer",
             }
             for flag in used:
                 if used[flag]:

@@ -1,0 +1,144 @@
+"""Utterances that the same answer followed: texts that call for the same thing, as pairs.
+
+Answers are the same by their skeletons. Utterances are brought together on disk, so that a corpus
+of any size takes the memory of a chunk, of 256 MiB of DuckDB and of the texts drawn of an answer.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import groupby, islice
+from typing import Any, NamedTuple
+
+from dialtools.chance import share, split_of, stable_hash
+from dialtools.corpora.dialogues import Dialogue
+from dialtools.corpora.flat import FlatTurns
+from dialtools.corpora.gather import Row, gathered
+from dialtools.pairs.chunk import consecutive, digests_of
+from dialtools.pairs.filters import kept, names_or_texts
+from dialtools.pairs.options import PairOptions
+from dialtools.pairs.render import Mined, as_batch, as_lines
+from dialtools.pairs.skeleton import SLOT, skeleton
+from dialtools.pairs.windows import windowed
+from dialtools.streams.chunks import ROWS, Chunk
+from dialtools.streams.parallel import ordered_map
+from dialtools.streams.policy import Collecting, Policy, Rejected
+from dialtools.streams.tally import Tally
+
+PAIRS_A_CHUNK = 4096
+
+
+class Answered(NamedTuple):
+    """The utterances of a chunk, each under its part of the split and its answer's skeleton."""
+
+    rows: list[Row]
+    tally: Tally
+    rejected: list[Rejected]
+
+
+def pair_chunks(
+    chunks: Iterable[Chunk], options: PairOptions, policy: Policy, tally: Tally
+) -> Iterator[Chunk]:
+    """Yield chunks of pairs of utterances of two dialogues that the same answer followed.
+
+    Of the distinct texts before an answer, case apart, twice --per-answer are drawn by --seed and
+    paired one after another: none is in two pairs of an answer.
+    """
+    pairs = _pairs(_answered(chunks, options, policy, tally), options, tally)
+    name = (options.inputs or ("-",))[0]
+    while held := list(islice(pairs, PAIRS_A_CHUNK)):
+        yield Chunk(name, 1, ROWS, held)
+
+
+def _answered(
+    chunks: Iterable[Chunk], options: PairOptions, policy: Policy, tally: Tally
+) -> Iterator[Row]:
+    """Yield each utterance that has an answer, in the order of the input."""
+    whole = replace(options, sample=None)  # of the pairs, not of what they are made of
+    for found in ordered_map(partial(_of_chunk, options=whole), chunks, jobs=options.jobs):
+        policy.replay(found.rejected)
+        tally.merge(found.tally)
+        yield from found.rows
+
+
+def _of_chunk(chunk: Chunk, *, options: PairOptions) -> Answered:
+    policy, tally = Collecting(), Tally()
+    turns, pairs = consecutive(chunk, options, policy, tally)
+    tally.sources = len(turns.sizes)
+    pairs = kept(pairs, turns, options, tally)
+    names, ids, texts = names_or_texts(turns), turns.ids.to_pylist(), turns.texts.to_pylist()
+    rows = []
+    columns = zip(pairs.start.tolist(), pairs.response.tolist(), pairs.dialogue, strict=True)
+    for said, answer, d in columns:
+        key = skeleton(texts[answer])
+        if key in ("", SLOT):
+            tally.drop("answered by names or numbers alone")
+            continue
+        part = split_of(options.uncut(names[d]), options.shares, seed=options.seed) or ""
+        if options.split and not part:
+            tally.drop("outside the split")
+            continue
+        turn = {"text": texts[said], "id": ids[d], "of": stable_hash(names[d]), "part": part}
+        rows.append(Row(int(turns.lines[d]), f"{part}\n{key}", turn))
+    return Answered(rows, tally, policy.rejected)
+
+
+def _pairs(rows: Iterator[Row], options: PairOptions, tally: Tally) -> Iterator[dict[str, Any]]:
+    for _, group in groupby(gathered(rows), key=lambda row: row.dialogue):
+        turns, count = _drawn((row.turn for row in group), 2 * options.per_answer, options.seed)
+        pairs = [
+            {**one, "other": other["text"]}
+            for one, other in zip(turns[::2], turns[1::2], strict=False)
+            if one["of"] != other["of"]
+        ]
+        tally.drop("without another of the same answer", count - 2 * len(pairs))
+        yield from pairs
+
+
+def _drawn(
+    turns: Iterable[dict[str, Any]], most: int, seed: int
+) -> tuple[list[dict[str, Any]], int]:
+    """Return `most` turns of distinct texts at most, in the order of a hash, and how many came."""
+    held: dict[str, dict[str, Any]] = {}
+    heap: list[tuple[float, str]] = []  # the last of them first
+    count = 0
+    for count, turn in enumerate(turns, start=1):  # noqa: B007 - the last one counts
+        text = turn["text"].casefold()
+        if text in held:
+            continue
+        held[text] = turn
+        place = (-share(text, seed=seed), text)
+        if len(heap) < most:
+            heapq.heappush(heap, place)
+        else:
+            del held[heapq.heappushpop(heap, place)[1]]
+    return [held[text] for _, text in sorted(heap, reverse=True)], count
+
+
+def render_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
+    """Return the pairs of one chunk, as they are written; runs in a worker."""
+    tally = Tally()
+    render = as_lines if lines else as_batch
+    payloads: dict[str, Any] = {}
+    digests: dict[str, list[bytes]] = {}
+    rows = [row for row in chunk.data if _is_sampled(row, options)]
+    tally.drop("not sampled", len(chunk.data) - len(rows))
+    for part in options.shares or ("",):
+        turns = FlatTurns.of((1, _talk(row)) for row in rows if row["part"] == part)
+        pairs = windowed(turns, (1,))
+        payloads[part] = render(pairs, turns, options.kind, follow=0)
+        if options.dedupe:
+            digests[part] = digests_of(pairs, turns, named=False)
+    return Mined(payloads, digests, tally, [], chunk.name)
+
+
+def _is_sampled(row: dict[str, Any], options: PairOptions) -> bool:
+    known_by = f"{row['of']}\t{row['text']}\t{row['other']}"
+    return not options.sample or share(known_by, seed=options.seed) < options.sample
+
+
+def _talk(row: dict[str, Any]) -> Dialogue:
+    return Dialogue(row["id"], [row["text"], row["other"]], [None, None])
