@@ -111,7 +111,7 @@ TAKEN = {  # of the probes, by what they are tried on
         max-per-template max-steps micro-batch-tokens min-turns min-words most negatives patience
         range-min runners-up seed snapshot-every stability threads
         train-seed validate-every window""",
-    "1 2 3 4 5": """batch batch-size checkpoint-every clusters context-turns dimensions epochs jobs per-answer
+    "1 2 3 4 5": """batch batch-size checkpoint-every clusters context-turns dimensions epochs jobs
         k layers mask-most matryoshka max-words min-count min-samples nearest nearest-templates
         neighbours
         nproc num-negatives parts patience permutations positives range-max restarts runs shard-rows
