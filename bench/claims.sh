@@ -54,6 +54,8 @@ for seed in $seeds; do # all with one seed before the next: a run that is stoppe
   matching=(--freeze "${FREEZE:-1}" --negatives all)
   run dialoguecse --method dialoguecse "${matching[@]}" sides.train.arrow
   run dialoguecse-1-turn --method dialoguecse --context-turns 1 "${matching[@]}" sides.train.arrow
+  run adapted --method mlm self.train.arrow
+  run dialoguecse-adapted --model "adapted-$seed" --method dialoguecse "${matching[@]}" sides.train.arrow
   run siamese-m --method siamese-m --freeze "${FREEZE:-1}" sides.train.arrow
   run tadse --method tadse --lr 2e-5 augmented.jsonl
   run tadse-utterances --method tadse --lr 2e-5 --template-share 0 --pair-share 0 augmented.jsonl
@@ -75,4 +77,5 @@ claim wmdc wmdc-window-1 'WMDC: several windows help'
 claim wmdc wmdc-unweighted 'WMDC: inverse-frequency weights help'
 claim dialoguecse siamese-m 'DialogueCSE: matched beats siamese'
 claim dialoguecse dialoguecse-1-turn 'DialogueCSE: more turns help'
+claim dialoguecse-adapted dialoguecse 'DialogueCSE: adaptation first helps'
 claim tadse tadse-utterances 'TaDSE: templates help intents'

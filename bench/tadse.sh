@@ -4,7 +4,7 @@
 #   DATA=... SET=clinc150 bash bench/tadse.sh OUT MODEL     on CLINC150, which has none: a spaCy ruler marks
 #                                                           the values of SNIPS' entity book
 # DATA holds eval/{snips,clinc150}.jsonl.gz. Training sees the augmented training split alone; lambda is
-# chosen on the validation split.
+# chosen on the validation split. RUNS="utterances pairs" trains these rows alone; what is there is kept.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 start=$2 steps=${STEPS:-200} seeds=${SEEDS:-0 1 2} set=${SET:-snips}
@@ -40,8 +40,9 @@ score() {
   rm "$1.parquet"
 }
 
-# run NAME FLAGS... FILE: train from the start and score, with the seed at hand
+# run NAME FLAGS... FILE: train from the start and score, with the seed at hand, if NAME is among RUNS
 run() {
+  [[ " ${RUNS:-$1} " == *" $1 "* ]] || return 0
   local name=$1-$seed
   trained "$name" --method tadse --model "$start" --lr 2e-5 --precision "$precision" --max-steps "$steps" \
     --cache store --seed "$seed" "${@:2}"
