@@ -90,10 +90,14 @@ class Outputs:
 
 
 def closing_line(options: PairOptions, tally: Tally) -> str:
-    """Return what came of how many dialogues, and under -v the speakers that have no role."""
+    """Return what came of how many dialogues, and under -v the speakers that have no role.
+
+    Where -n has stopped the run, those are counted that were read, some of them beyond.
+    """
     kind = KINDS[options.kind]
-    made_of = f" from {counted(tally.sources, kind.source)}" if kind.source else ""
-    line = tally.line(kind.unit, made_of)
+    read = counted(tally.sources, kind.source) if kind.source else ""
+    made_of = f", as -n asks; read {read}" if tally.kept == options.limit else f" from {read}"
+    line = tally.line(kind.unit, made_of if read else "")
     if not (options.verbose and tally.unmapped):
         return line
     names = [f"{counted(n, 'turn')} of {name}" for name, n in tally.unmapped.most_common()]

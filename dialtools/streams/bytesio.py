@@ -22,6 +22,8 @@ FOLDERS = "of folders those are read that hold Parquet or Arrow alone, or the pa
 BUFFER_BYTES = 1 << 20
 REMOTE = "dialtools.remote"
 """The folder, in a temporary one, in which copies of remote files lie."""
+NO_HOST = "_"
+"""The folder there of what lies on no host, as `file:///tmp/a` does."""
 
 
 def display_name(path: str) -> str:
@@ -36,7 +38,7 @@ def as_text(name: str) -> str:
     """
     text = os.fsencode(name).decode("utf-8", "backslashreplace")
     copy = text.partition(f"/{REMOTE}/")[2]
-    return copy.replace(":/", "://", 1) if copy else text
+    return copy.replace(":/", "://", 1).replace(f"://{NO_HOST}/", ":///", 1) if copy else text
 
 
 @contextmanager

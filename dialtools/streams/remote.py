@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from dialtools.errors import DataError
 from dialtools.shown import first_line
 from dialtools.streams.atomic import atomic_file
-from dialtools.streams.bytesio import REMOTE, as_text
+from dialtools.streams.bytesio import NO_HOST, REMOTE, as_text
 from dialtools.streams.parts import unfolded
 from dialtools.streams.provenance import input_bytes
 from dialtools.streams.scraps import temporary_folder
@@ -146,7 +146,7 @@ def copied(names: Sequence[str], folder: Path, shard: Shard | None = None) -> li
             local.append(name)
             continue
         place = Place.of(name)
-        path = folder / name.partition("?")[0].replace("://", ":/")
+        path = folder / name.partition("?")[0].replace(":///", f":/{NO_HOST}/").replace("://", ":/")
         path.parent.mkdir(parents=True, exist_ok=True)
         local.append(str(path))
         if place.is_file:

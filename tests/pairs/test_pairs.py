@@ -1048,6 +1048,14 @@ def test_the_closing_line_calls_things_by_their_kind(kind: str, says: str):
     assert closing_line(PairOptions(kind=kind), tally) == says
 
 
+def test_the_closing_line_does_not_say_that_all_dialogues_read_were_needed_for_n_pairs():
+    tally = Tally()
+    tally.keep(2)
+    tally.sources = 60
+    assert closing_line(PairOptions(limit=2), tally) == "2 pairs, as -n asks; read 60 dialogues"
+    assert closing_line(PairOptions(limit=3), tally) == "2 pairs from 60 dialogues"
+
+
 def test_the_first_name_that_a_record_has_is_read_and_what_is_missing_is_named():
     first = {"premise": "a", "hypothesis": "b", "label": "entailment", "id": "d"}
     second = {"text1": "c", "text2": "d", "sentence1": "e", "sentence2": "f", "gold_label": "no"}
