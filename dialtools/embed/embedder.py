@@ -66,10 +66,6 @@ class Shard:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def items(self) -> list[Turns]:
-        """Return the turns of all fields of all rows, field by field."""
-        return [turns for column in zip(*self.turns, strict=True) for turns in column]
-
 
 @dataclass
 class Embedder:
@@ -107,7 +103,6 @@ class Embedder:
         rows = min(FIRST_ROWS, most) if soon else most
         while taken := list(islice(good, rows)):
             shard = Shard(*zip(*taken, strict=True))
-            del taken
             self._settle_columns(shard.rows)
             yield shard
             rows = min(2 * rows, most)
@@ -153,12 +148,14 @@ class Embedder:
 
     def tokenised(self, shard: Shard) -> Encoding:
         """Tokenise all fields of all rows, field by field; return what encodes them."""
-        items = shard.items()
-        encoder = self.model.encoder
-        # without speaker tokens who speaks makes no difference, and fewer texts are distinct
-        if not encoder.role_tokens:
-            items = [(texts, None) for texts, _ in items]
-        return tokenised(encoder, items, self.model.settings)
+        return tokenised(self.model.encoder, self.items(shard), self.model.settings)
+
+    def items(self, shard: Shard) -> list[Turns]:
+        """Return the turns of all fields of all rows, field by field, as the encoder tells them
+        apart: without speaker tokens it makes no difference who speaks.
+        """
+        items = [turns for column in zip(*shard.turns, strict=True) for turns in column]
+        return items if self.model.encoder.role_tokens else [(texts, None) for texts, _ in items]
 
     def batch(
         self, shard: Shard, encoding: Encoding | None = None

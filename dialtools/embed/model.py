@@ -69,6 +69,8 @@ def load_model(options: EmbedOptions) -> Model:
     light = None
     if options.device in ANY_CPU:
         light = _averages(options.model, pooling=options.pooling, max_length=options.max_length)
+    if light is None or options.head:
+        start_torch(options.threads)
     encoder, precision = (light, options.precision) if light else _on_device(options)
     dimensions = None if options.transform else options.dimensions
     settings = Settings(
@@ -105,7 +107,6 @@ def _averages(
 
 def _on_device(options: EmbedOptions) -> tuple[Encoder | WordVectors, str]:
     """Return what embeds on a device of torch, and in which precision."""
-    start_torch(options.threads)
     from dialtools.encoder.device import choose_device, choose_precision
 
     device = choose_device(options.device)
@@ -142,7 +143,6 @@ def slower_precision(model: Model, options: EmbedOptions) -> str:
 
 def _head(options: EmbedOptions) -> Callable[[np.ndarray], np.ndarray]:
     """Return a head of the model as a function of arrays."""
-    start_torch(options.threads)
     import torch
 
     from dialtools.encoder.kept_head import load_head

@@ -29,7 +29,7 @@ def plan(embedder: Embedder, shards: Iterable[Shard]) -> dict[str, str]:
     extent = _measured(embedder, shards)
     options = embedder.options
     vectors = ", ".join(vector_name(name, embedder.fields) for name in embedder.fields)
-    dimensions = options.dimensions or embedder.model.dimension
+    dimensions = embedder.dimensions()
     number_bytes = np.dtype(options.dtype).itemsize
     size = extent.rows * len(embedder.fields) * dimensions * number_bytes
     longest = embedder.model.settings.max_length
@@ -50,7 +50,7 @@ def _measured(embedder: Embedder, shards: Iterable[Shard]) -> Extent:
     extent = Extent()
     encoder = embedder.model.encoder
     for shard in shards:
-        texts = list(dict.fromkeys(shard.items()))
+        texts = list(dict.fromkeys(embedder.items(shard)))
         extent.shards += 1
         extent.rows += len(shard)
         extent.distinct += len(texts)

@@ -14,6 +14,7 @@ from dialtools.embed.shard import encode_turns
 from dialtools.encoder.options import PieceOptions
 from dialtools.errors import ConfigError
 from dialtools.options import Layer, resolve
+from dialtools.streams.vectors import options_of
 
 ALIKE = (
     *("pooling", "head", "max-length", "truncate-side", "normalize", "dimensions"),
@@ -39,8 +40,7 @@ def query_vectors(
             dial-embed does not take.
         ModelError: if the model cannot be loaded.
     """
-    stated = made.get("options")
-    stated = stated if isinstance(stated, dict) else {}
+    stated = options_of(made)
     name = model or stated.get("model")
     if not isinstance(name, str):
         raise ConfigError("the file does not tell which model made it", hint="--model DIR")

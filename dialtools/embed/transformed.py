@@ -18,6 +18,7 @@ from dialtools.streams.vectors import (
     batch_matrix,
     embedding_batch,
     making,
+    options_of,
     read_embeddings,
 )
 
@@ -107,9 +108,8 @@ class Transform:
             raise ConfigError("does not tell which model its vectors are of", where=path, hint=hint)
         if difference := transforms.difference(facts, self.space):
             raise ConfigError(f"its vectors are of {difference}", where=path, hint=hint)
-        options = facts.get("options")
-        changed = ("transform", "dimensions")
-        if isinstance(options, dict) and any(options.get(name) for name in changed):
+        options = options_of(facts)
+        if options.get("transform") or options.get("dimensions"):
             raise ConfigError("its vectors are transformed already, or cut", where=path)
         return iter(source.vectors.values())
 

@@ -16,6 +16,7 @@ import numpy as np
 from dialtools.embed.options import KINDS
 from dialtools.errors import ConfigError, DataError
 from dialtools.streams.atomic import atomic_file
+from dialtools.streams.vectors import options_of
 
 SCHEMA = "dialtools.transform/1"
 SMALLEST = 1e-6
@@ -23,6 +24,8 @@ SMALLEST = 1e-6
 
 They are left at 0.
 """
+ROUNDING = 1e-12
+"""Of the mean square of vectors: a variance below it is what sums of equal ones leave."""
 
 
 class Fitted(Protocol):
@@ -130,9 +133,9 @@ def fit(kind: str, parts: Iterable[np.ndarray], *, dimensions: int | None, seed:
             kept.append(part[: FLOW_ROWS - moments.n])
         if len(part):
             moments.add(part)
-    if moments.n < 2 or moments.spectrum()[0][0] <= 0:
-        if not moments.n:
-            raise DataError("no vectors to fit to")
+    if not moments.n:
+        raise DataError("no vectors to fit to")
+    if moments.spectrum()[0][0] <= ROUNDING * np.trace(moments.products) / moments.n:
         raise DataError(f"{moments.n} vectors, all equal: nothing to fit {kind} to")
     if kind == "flow":
         from dialtools.embed.flow import fit_flow
@@ -162,9 +165,7 @@ def difference(facts: dict[str, Any], space: dict[str, Any]) -> str | None:
         facts: what a file of a transform, or of embeddings, tells of its vectors.
     """
     if facts.get("weights") != space["weights"]:
-        options = facts.get("options")
-        named = options.get("model") if isinstance(options, dict) else None
-        return f"another model ({facts.get('model') or named})"
+        return f"another model ({facts.get('model') or options_of(facts).get('model')})"
     if facts.get("pooling") != space["pooling"]:
         return f"another pooling ({facts.get('pooling')}, not {space['pooling']})"
     if facts.get("head") != space.get("head"):

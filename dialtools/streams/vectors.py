@@ -166,7 +166,7 @@ class Embeddings:
     @property
     def fields(self) -> list[str]:
         """The fields that its vectors are of, as --field names them; none if it does not tell."""
-        fields = _options(self.metadata).get("field")
+        fields = options_of(making(self.metadata)).get("field")
         return [str(field) for field in fields] if isinstance(fields, list) else []
 
     def select(self, rows: np.ndarray) -> Embeddings:
@@ -223,15 +223,16 @@ def making(metadata: Mapping[str, str]) -> dict[str, Any]:
     return facts if isinstance(facts, dict) else {}
 
 
+def options_of(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that `making` tells; of a stranger's rubbish none."""
+    options = facts.get("options")
+    return options if isinstance(options, dict) else {}
+
+
 def model_named(metadata: Mapping[str, str]) -> str | None:
     """Return the model whose vectors an embedding file holds, if it tells."""
-    model = _options(metadata).get("model")
+    model = options_of(making(metadata)).get("model")
     return model if isinstance(model, str) else None
-
-
-def _options(metadata: Mapping[str, str]) -> dict[str, Any]:
-    options = making(metadata).get("options")
-    return options if isinstance(options, dict) else {}
 
 
 def read_embeddings(paths: Sequence[str], *, limit: int | None = None) -> Embeddings:

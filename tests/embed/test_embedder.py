@@ -105,6 +105,7 @@ def test_who_speaks_makes_no_text_another_where_no_token_tells(embedder):
     rows = [{"history": [{"speaker": who, "text": "a"}]} for who in ("user", "system")]
     (batch,) = batches(made, *rows)
     assert batch["embedding"] == [A.tolist()] * 2 and made.counts.distinct == 1
+    assert plan(made, made.shards(records(*rows)))["texts"].startswith("1 to encode")
 
 
 def test_bad_records_go_to_the_policy_and_a_sample_is_drawn_by_place(embedder):
@@ -434,10 +435,11 @@ def test_the_plan_counts_what_would_be_done(embedder):
 
 
 def test_the_plan_tells_the_size_of_all_vectors(embedder):
-    made = embedder(dimensions=1 << 20, transform="whiten")
-    rows = [{"text1": "a", "text2": "b"}] * 3
-    lines = plan(made, made.shards(records(*rows)))
-    assert lines["vectors"].endswith("1048576 dimensions, float32, 24.0 MiB")
+    for dimensions, written in ((1, 1), (2, 2), (1 << 20, 2)):  # no transform makes more
+        made = embedder(dimensions=dimensions, transform="whiten")
+        lines = plan(made, made.shards(records(*[{"text1": "a", "text2": "b"}] * 32_768)))
+        told = f"{written} dimensions, float32, {written / 4:.1f} MiB"
+        assert lines["vectors"] == f"text1_embedding, text2_embedding: {told}"
 
 
 def test_the_plan_counts_tokens_and_cuts_of_an_encoder(embedder, monkeypatch: pytest.MonkeyPatch):
@@ -738,6 +740,17 @@ def test_a_model_has_the_settings_of_the_options_and_else_its_own(
     assert told.pop() == (folder, {"max_length": 3})
     pieces.batch_tokens = None
     assert in_memory.open_model(tmp_path, pieces, max_length=3).args[1].batch_tokens == 8
+
+
+def test_torch_is_started_with_the_threads_asked_for_where_it_is_needed(
+    glove: str, monkeypatch: pytest.MonkeyPatch
+):
+    started: list[int] = []
+    monkeypatch.setattr(model, "start_torch", started.append)
+    monkeypatch.setattr(model, "_head", lambda options: lambda vectors_ND: vectors_ND)
+    for options in ({}, {"device": "cpu:0", "threads": 3}, {"head": "shared", "threads": 2}):
+        load_model(EmbedOptions(**{"model": glove, "output": "x", "device": "cpu"} | options))
+    assert started == [3, 2]
 
 
 def test_vectors_of_fields_without_a_file_between(glove: str):

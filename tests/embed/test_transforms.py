@@ -86,9 +86,16 @@ def test_a_file_that_tells_of_no_transform_is_none(tmp_path: Path):
             transforms.load(path, {})
 
 
-def test_equal_vectors_cannot_be_fitted_to():
-    with pytest.raises(DataError, match="3 vectors, all equal"):
-        transforms.fit("whiten", [np.ones((3, 2), np.float32)], dimensions=None, seed=0)
+@pytest.mark.parametrize("rows", [1, 2, 3, 1000, 100_000])
+def test_equal_vectors_cannot_be_fitted_to(rows: int):
+    """Of many, rounding leaves a variance that is none."""
+    vectors = np.full((rows, 3), np.float32([0.1, -0.7, 1e-3]))
+    with pytest.raises(DataError, match=f"{rows} vectors, all equal"):
+        transforms.fit("whiten", [vectors], dimensions=None, seed=0)
+    with pytest.raises(DataError, match="no vectors to fit to"):
+        transforms.fit("whiten", [vectors[:0]], dimensions=None, seed=0)
+    other = [vectors, 2 * vectors[:1]]
+    assert transforms.fit("whiten", other, dimensions=None, seed=0).width == 3
 
 
 def test_how_wide_vectors_spread_does_not_matter(skewed: np.ndarray):
