@@ -371,6 +371,8 @@ def test_a_text_is_drawn_towards_its_template(
     else:
         mixed = [0.25 * t + 0.75 * u for t, u in zip(near, texts, strict=True)]
         np.testing.assert_allclose(found["embedding"], mixed, rtol=1e-6)
+    vectors = ("embedding",) if share else ("text_embedding", "template_embedding")
+    assert set(found) == {"text", "template", *vectors, *(() if own else ("nearest_template",))}
     assert found.get("nearest_template") == (None if own else ["a", "b"])
     assert compression.note() == (
         "with the templates of the records themselves" if own else "with the nearest of 2 templates"
@@ -751,6 +753,17 @@ def test_torch_is_started_with_the_threads_asked_for_where_it_is_needed(
     for options in ({}, {"device": "cpu:0", "threads": 3}, {"head": "shared", "threads": 2}):
         load_model(EmbedOptions(**{"model": glove, "output": "x", "device": "cpu"} | options))
     assert started == [3, 2]
+
+
+def test_a_precision_that_is_emulated_is_told_of_what_computes_in_it(
+    glove: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("dialtools.encoder.device.slower_precision", lambda options: "slow")
+    options = EmbedOptions(model=glove, output="x")
+    words = load_model(options)
+    assert model.slower_precision(words, options) == ""
+    of_layers = replace(words, encoder=SimpleNamespace())
+    assert model.slower_precision(of_layers, options) == "slow"
 
 
 def test_vectors_of_fields_without_a_file_between(glove: str):

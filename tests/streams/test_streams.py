@@ -17,7 +17,6 @@ from dialtools.errors import ConfigError, DataError, OutputError
 from dialtools.streams import bounds
 from dialtools.streams.atomic import atomic_directory, atomic_file
 from dialtools.streams.chunks import decode, read_chunks, read_records
-from dialtools.streams.parallel import ordered_map
 from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.sinks import output_format, write_records, writer
 from dialtools.streams.tables import _damage
@@ -181,22 +180,6 @@ def test_nothing_half_written_carries_a_final_name(tmp_path: Path):
         assert [p.name for p in tmp_path.iterdir()] == [final.name]
         (final / "x" if final.is_dir() else final).unlink()
         final.rmdir() if final.is_dir() else None
-
-
-def test_jobs_change_neither_order_nor_result():
-    items = list(range(50))
-    assert [list(ordered_map(str, items, jobs=jobs)) for jobs in (1, 2)] == [
-        [str(i) for i in items]
-    ] * 2
-
-
-def test_an_error_in_a_worker_reaches_the_caller_with_its_place():
-    with pytest.raises(DataError, match="f:3: bad"):
-        list(ordered_map(fails, [1], jobs=2))
-
-
-def fails(_item: int) -> None:
-    raise DataError("bad", where="f:3")
 
 
 @pytest.mark.parametrize("float16", [False, True])
