@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from math import inf
-from pathlib import Path
 from typing import Any
 
 from dialtools.errors import DataError
 from dialtools.streams.atomic import atomic_file
+from dialtools.streams.json_file import read_json
 
 SCHEMA = "dialtools.book/1"
 REPORTED = 5
@@ -122,12 +122,7 @@ class Book:
             DataError: naming the type and the value that is none.
         """
         book = cls()
-        try:
-            content: Any = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise DataError(error.strerror or str(error), where=path) from None
-        except ValueError as error:
-            raise DataError(f"not a book: {error}", where=path) from None
+        content = read_json(path)
         types = content.get("types", content) if isinstance(content, dict) else None
         if not isinstance(types, dict):
             raise DataError('not a book: expected {"types": {type: {value: count}}}', where=path)

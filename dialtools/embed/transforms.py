@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+import orjson
 
 from dialtools.embed.options import KINDS
 from dialtools.errors import ConfigError, DataError
@@ -190,7 +191,7 @@ def load(path: str, space: dict[str, Any]) -> tuple[Fitted, dict[str, Any]]:
 
     try:
         with safe_open(path, "np") as file:
-            facts = json.loads((file.metadata() or {}).get("dialtools", "{}"))
+            facts = orjson.loads((file.metadata() or {}).get("dialtools", "{}"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError, ValueError):
         facts = {}

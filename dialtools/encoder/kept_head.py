@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import orjson
 from torch import Tensor, nn
 
 from dialtools.encoder.weights import fill, read_tensors
@@ -88,7 +89,7 @@ def _kinds(path: Path) -> dict[str, list[str]]:
     with safe_open(path, "pt") as file:
         told = (file.metadata() or {}).get("dialtools", "")
     try:
-        facts: Any = json.loads(told)
+        facts: Any = orjson.loads(told)
         if facts["schema"] == SCHEMA:
             return {name: [str(kind) for kind in row] for name, row in facts["heads"].items()}
     except (ValueError, TypeError, KeyError, AttributeError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from dialtools.errors import ConfigError, DataError
 from dialtools.eval.options.labelled import LabelledOptions
 from dialtools.metrics.episodes import Episode, sample
 from dialtools.streams.atomic import atomic_file, refuse_existing
+from dialtools.streams.json_file import read_json
 
 
 class Episodes:
@@ -109,13 +109,7 @@ def _run(episode: Episode) -> dict[str, Any]:
 def _read_episodes(options: LabelledOptions) -> dict[str, Any]:
     """Return {shots: runs} of --episodes, and of its data set --episode-set if it holds several."""
     path = str(options.episodes)
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(error.strerror or str(error), where=path) from None
-    except ValueError as error:
-        raise DataError(f"not JSON: {error}", where=path) from None
-
+    content = read_json(path)
     if not _holds_episodes(content):
         raise DataError(
             'expected {"shots": {"1": [{"train_idx": [...]}]}}, or several such by data set',

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
+
+import orjson
 
 from dialtools.encoder.descent import content, descends
 from dialtools.encoder.folder import model_folder
@@ -121,7 +122,7 @@ def _refuse_over_inputs(output: Path, parents: Iterable[Parent]) -> None:
 
 def _other_start(model: Parent, start: Parent) -> ModelError:
     try:
-        told = json.loads((model.folder / "dialtools.json").read_bytes())["options"]["model"]
+        told = orjson.loads((model.folder / "dialtools.json").read_bytes())["options"]["model"]
     except (OSError, ValueError, LookupError, TypeError):
         told = None
     origin = f"trained from {told}" if isinstance(told, str) else "of another start"

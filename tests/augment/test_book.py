@@ -78,7 +78,8 @@ def test_what_is_saved_is_read_back_and_an_existing_book_is_kept(tmp_path: Path)
     ("content", "says"),
     [
         ("[]", "not a book: expected"),
-        ("{", "not a book: "),
+        ("{", "b.json: not JSON: "),
+        ("[" * 100_000, "b.json: not JSON: "),
         ('{"types": []}', "not a book: expected"),
         ('{"city": "rome"}', "'city': expected a name without braces"),
         ('{" ": ["rome"]}', "' ': expected a name without braces"),

@@ -22,7 +22,7 @@ from dialtools.encoder.stated import read_stated
 from dialtools.encoder.static import StaticEncoder, fresh_static
 from dialtools.encoder.static_start import of_transformer, of_words
 from dialtools.encoder.token_vectors import load_token_vectors, read_token_vectors
-from dialtools.encoder.tokens import tokenise
+from dialtools.encoder.tokens import _words_stand_alone, tokenise
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, ModelError
 from dialtools.train.lazy_adam import LazyAdam
@@ -339,6 +339,16 @@ def test_word_vectors_keep_their_directions(tmp_path: Path):
         length = np.linalg.norm(left) * np.linalg.norm(right)
         assert length == pytest.approx(left @ right, abs=1e-6)
     assert not ours[2].any()
+
+
+def test_a_token_with_a_blank_in_it_is_found_across_words():
+    tokenizer = train_tokenizer(TEXTS, vocab_size=300)
+    assert _words_stand_alone(tokenizer.backend_tokenizer)
+    tokenizer.add_tokens(["table for"])
+    assert not _words_stand_alone(tokenizer.backend_tokenizer)
+    whole = tokenizer(TEXTS[0], add_special_tokens=False)["input_ids"]
+    assert tokenizer.convert_tokens_to_ids("table for") in whole
+    assert tokenise(tokenizer, TEXTS[:1])[0].tolist() == whole
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), max_size=5))

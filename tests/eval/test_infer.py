@@ -5,10 +5,14 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from score_files import Evaluate, Record, Toy, score, write
+
+from dialtools.eval.tasks.infer import classes
+from dialtools.streams.vectors import Embeddings
 
 Command = Callable[..., subprocess.CompletedProcess]
 QUICK = ("--rates", "0.01", "--decays", "0", "--epochs", 30)
@@ -47,6 +51,12 @@ def test_of_several_columns_the_class_is_whether_any_is_true(
     wrong = [row["qi"] or row["hi"] for row in dialogues[0] if row["split"] == "test"]
     assert score(records, "accuracy")["value"] == 100 and score(records, "accuracy")["n"] == 60
     assert score(records, "majority")["value"] == pytest.approx(100 * np.mean(wrong))
+
+
+@pytest.mark.parametrize("true", [True, "yes", "TRUE", 1, "1", 1.0, "1.0"])
+def test_true_is_whatever_tables_write_for_it(true: Any):
+    part = Embeddings({}, {"a": [True, False, False], "b": [False, true, type(true)(0)]})
+    assert classes(part, ("a", "b")) == ["true", "true", "false"]
 
 
 def test_one_column_may_have_any_number_of_classes(evaluate: Evaluate, path: Path):

@@ -704,6 +704,9 @@ def test_episodes_come_from_a_file_or_from_seeds_and_are_written_as_they_were(tm
     ):
         with pytest.raises(error, match=says):
             chosen(**options).take(list(labels), shots)
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(DataError, match="not JSON"):
+        chosen(episodes=str(tmp_path / "deep.json")).take(["a"], 1)
     drawn = Episodes(IntentOptions(inputs=("x",), seed=3, runs=2, export_episodes=f"{path}.out"))
     episodes = drawn.take(list("aabb"), 1)
     assert [e.seed for e in episodes] == [3, 4]

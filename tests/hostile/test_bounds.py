@@ -13,6 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from dialtools.errors import DataError
+from dialtools.streams import bounds
+from dialtools.streams.json_file import read_json
+
 MEGABYTE = 1 << 20
 
 
@@ -159,3 +163,16 @@ def test_utf_16_without_its_mark_and_with_another_header_is_told_in_a_line(run, 
 @pytest.mark.parametrize("bound", ["line=0", "lines=1", "line", "line=-1", "line=1,line=2", ""])
 def test_a_bound_that_is_none(run, bound: str):
     assert run("dial-pairs", "--bounds", bound, "x")[0] == 2
+
+
+def test_a_book_or_a_file_of_episodes_is_read_as_far_as_the_bound(tmp_path: Path, monkeypatch):
+    monkeypatch.setitem(bounds._chosen, "file", 10)
+    (tmp_path / "ten.json").write_text('{"a":1234}')
+    assert read_json(str(tmp_path / "ten.json")) == {"a": 1234}
+    (tmp_path / "more.json").write_text('{"a":1234}\n')
+    for path in (str(tmp_path / "more.json"), "/dev/zero"):
+        with pytest.raises(DataError, match="longer than 10") as told:
+            read_json(path)
+        assert told.value.where == path and "--bounds file=SIZE" in str(told.value.hint)
+    with pytest.raises(DataError, match="No such file"):
+        read_json(str(tmp_path / "none.json"))

@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from dialtools.encoder.encode import encode
+from dialtools.encoder.folder import model_folder
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.modeldir import save
@@ -261,6 +262,18 @@ def test_a_name_in_the_cache_of_the_hub_is_its_folder(
     shutil.copytree(folder, cached / "snapshots" / ("0" * 40))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     np.testing.assert_array_equal(vectors("some/model"), vectors(folder))
+
+
+def test_nothing_is_downloaded(monkeypatch: pytest.MonkeyPatch):
+    def fetch(name: str, *, local_files_only: bool = False) -> str:
+        asked.append((name, local_files_only))
+        raise OSError
+
+    asked: list[tuple[str, bool]] = []
+    monkeypatch.setattr("huggingface_hub.snapshot_download", fetch)
+    with pytest.raises(ModelError, match="no model 'some/model' on this machine"):
+        model_folder("some/model")
+    assert asked == [("some/model", True)]
 
 
 def test_what_has_no_pooler_is_the_same_model_each_time(folder: Path):

@@ -46,7 +46,7 @@ PAGES = ("tests/cli/test_documents.py", "tests/cli/test_options.py")
 """Man pages and completions tell names, defaults and choices of files; options have bounds."""
 TOLD = re.compile("option|catalog|recipe")
 """Files that pages tell of."""
-SLACK, TIMES = 60, 5  # seconds, and times what its tests take without it, that a fault may take
+SLACK, TIMES = 60, 20  # seconds, and times what its tests take without it, that a fault may take
 
 
 @dataclass(frozen=True)

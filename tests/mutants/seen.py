@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cache
@@ -32,7 +33,8 @@ class Test:
     """What a test took and ran.
 
     Attributes:
-        seconds: with the fixtures that it was the first to use.
+        seconds: of a processor (of the clock, if it starts commands), with the fixtures that it was
+            the first to use.
         commands: whether it starts commands on the import server.
         functions: as `dialtools/room/file.py:Class.method`.
     """
@@ -84,9 +86,13 @@ class Recorder:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
         self.enter(item.nodeid)
         self.note("test", item.nodeid)
-        for name in getattr(item, "fixturenames", ()):
+        fixtures = getattr(item, "fixturenames", ())
+        for name in fixtures:
             self.note("uses", name)
+        clock = time.monotonic if COMMANDS in fixtures else time.process_time
+        began = clock()
         result = yield
+        self.note("took", str(clock() - began))
         self.leave()
         return result
 
@@ -102,7 +108,6 @@ class Recorder:
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.note("took", str(report.duration))
         if not report.passed:
             self.note(report.outcome, report.nodeid)
 

@@ -19,8 +19,8 @@ from dialtools.eval.rows import groups
 from dialtools.eval.score import Scored, of_queries
 from dialtools.streams.vectors import Embeddings
 
-TRUE = ("1", "true", "yes")
-"""What columns say of a row that has a label, in lower case: JSON, CSV and people differ."""
+TRUE = ("1", "1.0", "true", "yes")
+"""What columns say of a row that has a label, in lower case: JSON, CSV, pandas, people differ."""
 
 
 def evaluate(options: InferOptions, advance: Callable[[int], None] = lambda _: None) -> Scored:
