@@ -14,7 +14,7 @@ from dialtools.augment.fill import Filler
 from dialtools.augment.items import Item, Turn, items
 from dialtools.augment.options import AugmentOptions
 from dialtools.augment.tagger import spans_by_id, tagger
-from dialtools.augment.templates import SLOT, template
+from dialtools.augment.templates import SLOT, Template, template
 from dialtools.chance import stable_hash
 from dialtools.streams.full import scratch_file
 from dialtools.streams.policy import Policy
@@ -30,7 +30,8 @@ class Augment:
         book: the entity book, after `learn`.
         originals, synthetic: training records that came in, and that were made; `passed`: of other
             splits.
-        templates: how often each typed template stands in the training records.
+        templates: how often each stands in the training records, if they are to be saved; `typed`:
+            how many there are, typed.
         tally: what was kept and dropped.
     """
 
@@ -47,8 +48,8 @@ class Augment:
         self.tally = Tally()
         self.originals = self.synthetic = self.passed = self.ambiguous = 0
         self.dialogues = False
-        self.templates: Counter[str] = Counter()
-        self.single: dict[str, str] = {}
+        self.templates: Counter[Template] = Counter()
+        self.typed = 0
         self.seen: set[bytes] = set()
 
     def run(self) -> Iterator[dict[str, Any]]:
@@ -109,8 +110,9 @@ class Augment:
         for turn in item.turns:
             cut = template(turn.text, turn.spans)
             typed = cut.typed()
-            self.templates[typed] += 1
-            self.single[typed] = cut.single()
+            self.typed += _add(self.seen, _hash(typed, person=b"typed"))
+            if self.options.save_templates:
+                self.templates[cut] += 1
             if not item.dialogue:
                 filled = json.dumps([typed, item.fields.get("label")])
                 new = _add(self.seen, _hash(filled, person=b"template"))
@@ -169,11 +171,9 @@ class Augment:
 
     def template_records(self) -> Iterator[dict[str, Any]]:
         """Yield the templates of the training records, the most frequent first."""
-        names, counts = {}, Counter[str]()
-        for typed, count in self.templates.items():
-            name = typed if self.options.typed else self.single[typed]
-            counts[name] += count
-            names.setdefault(name, typed)
+        counts = Counter[str]()
+        for cut, count in self.templates.items():
+            counts[cut.typed() if self.options.typed else cut.single()] += count
         for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
             yield {
                 "template": name,
@@ -186,7 +186,7 @@ class Augment:
         total = self.originals + self.synthetic
         noun = "dialogue" if self.dialogues else "utterance"
         growth = f", {total / self.originals:.1f} x" if self.originals else ""
-        templates = counted(len(self.templates), "template")
+        templates = counted(self.typed, "template")
         types = counted(len(self.book.types), "entity type")
         values = counted(self.book.size, "value")
         reasons = ", ".join(given(n, reason) for reason, n in self.tally.dropped.most_common())

@@ -35,8 +35,8 @@ from dialtools.cli._run import Run
 
 @command(
     AugmentOptions,
-    memory="some 100 bytes a distinct utterance and template, and the book; "
-    "the records wait on disk ($TMPDIR)",
+    memory="some 100 bytes a distinct utterance and template, and the book; --save-templates holds "
+    "the templates; the records wait on disk ($TMPDIR)",
 )
 def main(options: AugmentOptions, run: Run) -> None:
     from dialtools.augment.job import Augment

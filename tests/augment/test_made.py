@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -124,17 +125,29 @@ def test_the_most_frequent_values_fill_and_types_may_be_chosen_and_shortened(job
 def test_templates_and_texts_without_slots_are_counted(job):
     rows = [said("to rome", (3, 7, "a")), said("to oslo", (3, 7, "b")), {"text": "hi"}]
     rows += [{"text": "hi"}, {"text": "ho"}, said("rome oslo", (0, 4, "a"), (5, 9, "b"))]
-    done, _ = job(rows)
+    done, _ = job(rows, save_templates="t.jsonl")
     assert list(done.template_records()) == [
         {"template": "hi", "count": 2, "slots": 0},
         {"template": "to {SLOT}", "count": 2, "slots": 1},
         {"template": "ho", "count": 1, "slots": 0},
         {"template": "{SLOT} {SLOT}", "count": 1, "slots": 2},
     ]
-    done, _ = job(rows, typed=True, slotless="skip")
+    assert "6 utterances (6 + 0 made, 1.0 x) from 5 templates" in done.line()
+    done, _ = job(rows, typed=True, slotless="skip", save_templates="t.jsonl")
     assert [r["template"] for r in done.template_records()] == ["to {a}", "to {b}", "{a} {b}"]
     assert {r["slots"] for r in done.template_records()} == {None}
     assert dict(done.tally.dropped)["without slots"] == 3
+
+
+def test_of_texts_and_their_templates_none_is_held(tmp_path: Path):
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(as_lines([{"text": f"{n} {'long ' * 800}"} for n in range(3000)]))
+    made = Augment(AugmentOptions(inputs=(str(path),)), Policy())
+    tracemalloc.start()
+    assert sum(1 for _ in made.run()) == made.typed == 3000
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert held < path.stat().st_size / 4
 
 
 def test_a_limit_counts_made_records_too(job):
