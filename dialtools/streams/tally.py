@@ -22,7 +22,7 @@ def given(number: int, reason: str) -> str:
     Args:
         reason: if its first word ends in s, that is a noun in the plural.
     """
-    first, *rest = reason.split(" ", 1)
+    first, *rest = reason.split(" ")
     return " ".join([f"{number:,}", first.removesuffix("s") if number == 1 else first, *rest])
 
 

@@ -44,7 +44,7 @@ ALSO = {
 """Rooms and files of tests that are the tests of another room too."""
 PAGES = ("tests/cli/test_documents.py", "tests/cli/test_options.py")
 """Man pages and completions tell names, defaults and choices of files; options have bounds."""
-TOLD = re.compile("option|catalog|recipe")
+TOLD = re.compile("option|catalog|recipe|formats")
 """Files that pages tell of."""
 SLACK, TIMES = 60, 20  # seconds, and times what its tests take without it, that a fault may take
 

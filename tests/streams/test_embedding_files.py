@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialtools.errors import DataError
+from dialtools.errors import DataError, OutputError
 from dialtools.streams.formats import EMBEDDING_FORMATS, FORMATS
 from dialtools.streams.sinks import writer
 from dialtools.streams.vectors import (
@@ -105,6 +106,23 @@ def test_a_file_with_a_column_of_vectors_is_one_of_embeddings(tmp_path, kind, li
 
     write_records(lines, str(tmp_path / f"x.{kind}"))
     assert holds_vectors(str(tmp_path / f"x.{kind}")) == holds
+
+
+def test_vectors_are_the_last_of_a_line():
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array([1.0, 2.0], pa.float32()), 2)
+    batch = pa.RecordBatch.from_pydict({"embedding": vectors, "id": [7]})
+    assert embedding_lines(batch) == b'{"id":7,"embedding":[1.0,2.0]}\n'
+
+
+@pytest.mark.parametrize("kind", ["npy", "fbin"])
+def test_columns_beside_a_matrix_are_replaced_with_it_or_where_it_is_not_there(tmp_path, kind):
+    batch = [({"id": [1]}, {"embedding": np.ones((1, 2))})]
+    write(tmp_path / f"e.{kind}", batch)
+    with pytest.raises(OutputError, match="exists already"):
+        write(tmp_path / f"e.{kind}", batch)
+    (tmp_path / f"e.{kind}").unlink()
+    path = write(tmp_path / f"e.{kind}", [({"id": [2]}, {"embedding": np.ones((1, 2))})])
+    assert read_embeddings([path]).columns == {"id": [2]}
 
 
 def test_vectors_are_asked_for_by_their_name_or_as_the_only_ones():

@@ -89,6 +89,9 @@ def test_a_result_is_sent_whole_and_nothing_is_left_beside_it(
     assert {path.name for path in there.iterdir()} == {
         *("a.jsonl", "inner", "made", "out.jsonl", "out2.jsonl")
     }
+    with scratch() as folder:
+        assert folder.is_dir() and not [*folder.iterdir()]
+    assert not folder.exists()
     with pytest.raises(DataError) as told:
         send(there / "made", f"file://{there}/none/x")
     assert str(told.value.where) == f"file://{there}/none/x"
