@@ -45,7 +45,9 @@ FORGOTTEN = _words(
     "mask excluded weights weight initial default ddof errors encoding newline overwrite "
     "reduction daemon dtype endpoint method correction maxsplit replace"
 )
-COMMUTE = _words("max min maximum minimum logaddexp equal array_equal array_equiv hypot gcd")
+COMMUTE = _words(
+    "max min maximum minimum logaddexp equal array_equal array_equiv hypot gcd suppress"
+)
 UNREAD = _words("warn warning info debug heartbeat log")  # calls that tell people
 UNSEEN = ("annotation", "returns", "decorator_list", "bases")
 LARGE = 256  # larger whole numbers are sizes of buffers: one more or less is the same program

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dialtools.streams.ahead import behind
+from dialtools.streams.ahead import ahead, behind
 
 
 def test_items_are_consumed_in_order_and_all_before_the_block_ends():
@@ -41,3 +41,16 @@ def test_what_consumes_and_fails_fails_the_block(items: int):
     with pytest.raises(OSError, match="no room for 0"), behind(consume) as hand_on:
         for item in range(items):
             hand_on(item)
+
+
+def test_what_is_fetched_ahead_comes_in_order_and_an_error_after_what_was_before_it():
+    def items():
+        yield from range(3)
+        raise ValueError("the fourth")
+
+    found = []
+    with pytest.raises(ValueError, match="the fourth"):
+        found.extend(ahead(items()))
+    assert list(ahead(range(5))) == list(range(5)) and list(ahead([])) == []
+    begun = ahead(items())
+    assert [next(begun) for _ in range(3)] == [0, 1, 2]

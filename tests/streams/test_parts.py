@@ -11,9 +11,11 @@ from pathlib import Path
 
 import orjson
 import pytest
+from least import check_least
 
 from dialtools.errors import DataError
 from dialtools.streams.join import format_of_parts
+from dialtools.streams.options import EngineOptions
 from dialtools.streams.parts import (
     Part,
     Whole,
@@ -317,6 +319,10 @@ def figures(lines: bytes) -> list[dict]:
     """Records of a report, without the names of its inputs."""
     rows = map(orjson.loads, lines.splitlines())
     return [{k: v for k, v in row.items() if k not in ("inputs", "dataset")} for row in rows]
+
+
+def test_into_one_part_at_least_is_cut():
+    check_least(EngineOptions, {"parts": ("1", "0")})
 
 
 def test_a_folder_of_parts_reads_like_the_file_of_one_run(run: Run, corpus: Path, model: Path):

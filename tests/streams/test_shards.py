@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialtools.streams.chunks import Chunk, read_chunks
-from dialtools.streams.shards import Shard
-from dialtools.streams.spans import spans
+from dialtools.streams.policy import Collecting, Policy, Where
+from dialtools.streams.shards import Shard, Span
+from dialtools.streams.spans import spans, within
+from dialtools.streams.tally import Tally
 
 FEW_BYTES = st.integers(1, 40)
 PARTS = st.integers(1, 9)
@@ -77,3 +79,22 @@ def test_every_unit_is_of_one_part(units, parts):
     assert cuts[-1].stop == units
     assert all(before.stop == after.start for before, after in pairwise(cuts))
     assert max(map(len, cuts)) - min(map(len, cuts)) <= 1
+
+
+@given(st.integers(0, 20), st.integers(1, 6))
+def test_a_part_has_its_units_and_counts_and_rejects_those_alone(units: int, parts: int):
+    def read(policy: Policy, tally: Tally):
+        for n in range(units):
+            tally.keep()
+            policy.reject(Where("x", n), "odd")
+            yield n
+
+    found: list[int] = []
+    for number in range(1, parts + 1):
+        tally, policy = Tally(), Collecting()
+        span = Span(10 * (number - 1), 10 * number, 10 * parts)
+        mine = list(within(span, read, policy, tally))
+        assert tally.kept == len(mine)
+        assert [bad.where.line for bad in policy.rejected] == mine
+        found += mine
+    assert found == list(range(units)) == list(within(None, read, Policy("skip")))

@@ -32,12 +32,24 @@ ROWS = st.lists(
 )
 
 
+SUFFIXES = [
+    "jsonl",
+    "jsonl.gz",
+    "jsonl.zst",
+    "parquet",
+    "parquet.zst",
+    "arrow",
+    "arrow.gz",
+    "arrows",
+]
+
+
 def read(path: Path, **options) -> list[dict]:
     return [record for _, record in read_records([str(path)], policy=Policy(), **options)]
 
 
 @settings(max_examples=25, deadline=None)
-@given(ROWS, st.sampled_from(["jsonl", "jsonl.gz", "jsonl.zst", "parquet", "arrow"]))
+@given(ROWS, st.sampled_from(SUFFIXES))
 def test_what_is_written_in_any_format_reads_the_same(rows, suffix):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"x.{suffix}"
