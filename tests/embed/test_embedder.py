@@ -277,6 +277,10 @@ def test_the_fields_are_those_named_or_the_first_that_are_offered():
     for named, says in (((), "no field text"), (("context+txt",), "no field 'txt'")):
         with pytest.raises(ConfigError, match=says):
             choose_fields(named, {"context": "c", "response+": 1})
+    for first, hint in (({"turns": []}, "--per turn"), ({"body": "b"}, "name one with --field")):
+        with pytest.raises(ConfigError) as told:
+            choose_fields((), first)
+        assert told.value.hint is not None and told.value.hint.startswith(hint)
 
 
 def test_a_row_a_turn_has_its_own_facts_and_those_of_its_dialogue():
@@ -732,6 +736,7 @@ def test_a_model_has_the_settings_of_the_options_and_else_its_own(
         monkeypatch.setattr(module, "placed", lambda encoder, *_: encoder)
     folder = str(tmp_path)
     assert settings(model=folder).normalize
+    assert settings(model=folder).batch_tokens == 8  # the model's own
     assert not settings(model=folder, normalize=False, pooling="cls", max_length=9).normalize
     asked = {"pooling": None, "max_length": None, "trust_remote_code": False}
     assert told == [(folder, asked), (folder, asked | {"pooling": "cls", "max_length": 9})]

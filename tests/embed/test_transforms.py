@@ -95,6 +95,8 @@ def test_equal_vectors_cannot_be_fitted_to(rows: int):
         transforms.fit("whiten", [vectors], dimensions=None, seed=0)
     with pytest.raises(DataError, match="no vectors to fit to"):
         transforms.fit("whiten", [vectors[:0]], dimensions=None, seed=0)
+    with pytest.raises(DataError, match=f"{rows} vectors, all equal"):
+        transforms.fit("whiten", [0 * vectors], dimensions=None, seed=0)
     other = [vectors, 2 * vectors[:1]]
     assert transforms.fit("whiten", other, dimensions=None, seed=0).width == 3
 
