@@ -47,7 +47,7 @@ def array_lines(read: Callable[[], bytes], name: str) -> Iterator[tuple[int, byt
             del held[:end]
         elif len(held) > bounds.most("line"):
             raise bounds.beyond("line", "a record is longer than", where=Where(name, first))
-    if cutter.depth or cutter.inside:
+    if cutter.depth:
         raise DataError("the array of records has no end", where=Where(name, first))
 
 
@@ -86,7 +86,7 @@ class _Cutter:
     def _in_strings(self, data: np.ndarray, marks: np.ndarray, what: np.ndarray) -> np.ndarray:
         """Return which marks are within a string, its first quote among them."""
         quotes = (what == QUOTE) & ~self._escapes(data)[marks]
-        inside = (np.cumsum(quotes) + self.inside) % 2 == 1
+        inside = (np.cumsum(quotes) & 1) != self.inside
         self.inside = bool(inside[-1]) if len(inside) else self.inside
         return inside
 

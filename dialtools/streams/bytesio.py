@@ -53,7 +53,7 @@ def open_input(path: str) -> Generator[io.BufferedReader]:
     name = display_name(path)
     if path == "-":
         with opened(sys.stdin.buffer, name) as stream:
-            if not stream.peek(1) and not stat.S_ISREG(os.fstat(0).st_mode):
+            if not stream.peek() and not stat.S_ISREG(os.fstat(0).st_mode):
                 raise nothing_came(name)
             yield stream
         return
@@ -63,7 +63,7 @@ def open_input(path: str) -> Generator[io.BufferedReader]:
         hint = FOLDERS if isinstance(error, IsADirectoryError) else None
         raise DataError((error.strerror or str(error)).lower(), where=name, hint=hint) from None
     with raw, opened(raw, name) as stream:
-        if not stream.peek(1) and not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
+        if not stream.peek() and not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
             raise nothing_came(name)
         yield stream
 
@@ -87,17 +87,17 @@ def opened(raw: BinaryIO, name: str) -> Generator[io.BufferedReader]:
     """
     with _damage(name):
         stream = _decompressed(raw)
-        if stream.peek(3)[:3] == BOM:
-            stream.read(3)
+        if stream.peek(3).startswith(BOM):
+            stream.read(len(BOM))
         yield stream
 
 
 def _decompressed(raw: BinaryIO) -> io.BufferedReader:
     buffered = cast("io.BufferedReader", raw) if hasattr(raw, "peek") else _buffered(raw)
-    head = buffered.peek(4)[:4]
-    if head[:2] == GZIP:
+    head = buffered.peek(4)
+    if head.startswith(GZIP):
         return _buffered(gzip.GzipFile(fileobj=buffered))
-    if head == ZSTD:
+    if head.startswith(ZSTD):
         return _buffered(_Zstd(buffered))
     return buffered
 

@@ -29,7 +29,6 @@ from dialtools.streams.tally import Tally
 
 CHUNK_BYTES = 1 << 17
 """Read with one call, and enough work to drown the cost of handing it to a worker."""
-HEAD_BYTES = 6  # the longest magic
 BATCH = "arrow"
 """The format of chunks that are an Arrow batch, whichever table they are of."""
 ROWS_OF_BATCH = "dialtools.streams.rows:rows"  # imports pyarrow
@@ -135,11 +134,11 @@ def _of_file(
     """Yield the chunks of one input, or of a span of its lines."""
     name = display_name(path)
     with open_input(path) as stream:
-        kind = input_format(path, format, stream.peek(HEAD_BYTES)[:HEAD_BYTES])
+        kind = input_format(path, format, stream.peek())
         if not FORMATS[kind].reader:
             hint = "dial-pairs reads csv and tsv chat logs"
             raise DataError(f"cannot read {kind} here", where=name, hint=hint)
-        if kind == "text" and not format and _is_json(stream.peek(1)):
+        if kind == "text" and not format and _is_json(stream.peek()):
             raise DataError("lines of JSON, not of text", where=name, hint=JSON_AS_TEXT)
         yield from chunks_of(
             stream,
@@ -166,14 +165,14 @@ def _is_json(head: bytes) -> bool:
 def _plain_lines(path: str, format: str | None) -> str | None:
     """Return the format of a file of lines that is not compressed; None of any other."""
     with open_input(path) as stream:
-        kind = input_format(path, format, stream.peek(HEAD_BYTES)[:HEAD_BYTES])
+        kind = input_format(path, format, stream.peek())
         lines = FORMATS[kind].lines and not _is_array(stream, kind)
         return kind if lines and isinstance(stream.raw, io.FileIO) else None
 
 
 def _is_array(stream: io.BufferedReader, kind: str) -> bool:
     """Tell whether an open input is a JSON array of records, which is read as lines of them."""
-    return kind == "jsonl" and is_array(stream.peek(1))
+    return kind == "jsonl" and is_array(stream.peek())
 
 
 def chunks_of(

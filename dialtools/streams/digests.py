@@ -69,7 +69,7 @@ def stdin_is(content: Mapping[str, Any]) -> bool:
     stream = sys.stdin.buffer
     total = blake2b(digest_size=16)
     left = int(content["bytes"])
-    first = stream.peek(1) if isinstance(stream, io.BufferedReader) else b"?"
+    first = stream.peek() if isinstance(stream, io.BufferedReader) else b"?"
     if not first:
         return True
     while left and (block := stream.read(min(left, BLOCK))):

@@ -20,7 +20,7 @@ BEFORE_NUMBERS[list(b"-:,[ \t\r\n")] = True
 def has_long_numbers(data: bytes) -> bool:
     """Tell whether JSON may hold a whole number beyond 64 bits, at a hundredth of reading it."""
     content = np.frombuffer(data, np.uint8)
-    parts = (content[max(0, at - LONG - 1) : at + BLOCK] for at in range(0, len(content), BLOCK))
+    parts = (content[max(0, at - LONG) : at + BLOCK] for at in range(0, len(content), BLOCK))
     return any(map(_has_long_number, parts))
 
 

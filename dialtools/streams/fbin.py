@@ -42,8 +42,8 @@ def read_fbin(stream: BinaryIO, path: str) -> np.ndarray:
     Raises:
         DataError: if it is longer or shorter than its header says.
     """
-    sizes = stream.read(2 * SIZES.itemsize)
-    rows, dimensions = np.frombuffer(sizes, SIZES).tolist() if len(sizes) == 8 else (-1, -1)
+    sizes = stream.read(2 * SIZES.itemsize).ljust(8, b"\xff")  # what is cut is below zero
+    rows, dimensions = np.frombuffer(sizes, SIZES).tolist()
     if rows < 0 or dimensions < 0:
         raise DataError("no fbin: it does not begin with rows and dimensions", where=path)
     content = read_numbers(stream, rows * dimensions * NUMBERS.itemsize, path)

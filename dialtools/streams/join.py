@@ -30,7 +30,7 @@ def format_of_parts(whole: Whole) -> str:
 
 def _format(path: str) -> str:
     with open_input(path) as stream:
-        return input_format(path, None, stream.peek(BLOCK_BYTES)[:6])
+        return input_format(path, None, stream.peek())
 
 
 def join(
@@ -59,7 +59,7 @@ def join(
             hint=f"--to {kind}, and -o with its suffix",
         )
     metadata = as_metadata(whole.facts)
-    mute = not FORMATS[wanted].metadata and output != "-"
+    mute = not FORMATS[wanted].metadata
     with (
         telling_beside(output, lambda: whole.facts) if vectors and mute else nullcontext(),
         writer(

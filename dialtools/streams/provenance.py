@@ -200,7 +200,7 @@ def read_provenance(path: Path) -> dict[str, Any] | None:
 def _metadata(path: Path) -> bytes:
     """Return the text under our key of a table's metadata; empty, if it has none or is no table."""
     with path.open("rb") as file:
-        kind = by_magic(file.read(8))
+        kind = by_magic(file.read(1 << 10))
     reader = FORMATS[kind].metadata if kind else ""
     metadata: dict[bytes, bytes] = load(reader)(str(path)) if reader else {}
     return metadata.get(KEY.encode(), b"")

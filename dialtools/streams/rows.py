@@ -99,8 +99,8 @@ def _of_lists(array: Any) -> list[Any]:
     starts = offsets if is_view else offsets[:-1]
     ends = starts + np.asarray(array.sizes, np.int64) if is_view else offsets[1:]
     ends = np.maximum(starts, ends)
-    first = int(starts.min(initial=0)) if is_view else int(offsets[0])
-    last = max(int(ends.max(initial=first)), first)
+    first = 0 if is_view else int(offsets[0])
+    last = int(ends.max(initial=first))
     parts = values(array.values.slice(first, last - first))
     spans = zip((starts - first).tolist(), (ends - first).tolist(), strict=True)
     return _with_gaps(array, [parts[start:end] for start, end in spans])
@@ -126,8 +126,8 @@ def _of_structs(array: pa.StructArray) -> list[Any]:
 
 
 def _of_union(array: Any) -> list[Any]:
-    inner = (scalar.value for scalar in array)
-    return [values(alone(scalar))[0] if scalar.is_valid else None for scalar in inner]
+    # of a null the inner scalar is none at all
+    return [values(alone(scalar.value))[0] if scalar.is_valid else None for scalar in array]
 
 
 def alone(scalar: Any) -> Any:

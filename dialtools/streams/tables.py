@@ -93,7 +93,7 @@ def arrow_batches(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordBat
     """
     with _damage("arrow", path):
         if not _is_file(stream):
-            while stream.peek(1):
+            while stream.peek():
                 yield from _ended_stream(stream, path)
             return
         with _whole(stream, path) as file:
@@ -219,7 +219,7 @@ def arrow_metadata(path: str) -> dict[bytes, bytes]:
 
 
 def _is_file(stream: io.BufferedReader) -> bool:
-    return stream.peek(len(FILE_MAGIC))[: len(FILE_MAGIC)] == FILE_MAGIC
+    return stream.peek().startswith(FILE_MAGIC)
 
 
 @contextmanager

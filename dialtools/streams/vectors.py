@@ -26,7 +26,6 @@ from dialtools.errors import DataError, nearest
 from dialtools.shown import cut, listed, quoted
 from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.chunks import (
-    HEAD_BYTES,
     Chunk,
     chunks_of,
     read_chunks,
@@ -187,7 +186,7 @@ def embedding_batch(
     kinds = {f.name: f.type for f in schema} if schema else {}
     arrays = {name: pa.array(values, kinds.get(name)) for name, values in columns.items()}
     for name, matrix_ND in vectors.items():
-        flat = np.ascontiguousarray(matrix_ND, np.float16 if float16 else np.float32).reshape(-1)
+        flat = np.ascontiguousarray(matrix_ND, np.float16 if float16 else np.float32).ravel()
         arrays[name] = pa.FixedSizeListArray.from_arrays(pa.array(flat), matrix_ND.shape[1])
     return pa.RecordBatch.from_pydict(arrays)
 
@@ -320,7 +319,7 @@ def _read_file(path: str) -> Embeddings:
 def _opened(path: str) -> Generator[tuple[io.BufferedReader, str]]:
     """Yield a file that can hold embeddings, and its format."""
     with open_input(path) as stream:
-        kind = input_format(path, None, stream.peek(HEAD_BYTES)[:HEAD_BYTES])
+        kind = input_format(path, None, stream.peek())
         if not FORMATS[kind].vectors and not FORMATS[kind].writer:
             raise DataError(f"{kind} holds no embeddings", where=display_name(path), hint=MAKER)
         yield stream, kind

@@ -90,6 +90,16 @@ def test_an_array_is_held_a_block_at_a_time_and_a_record_is_bounded(tmp_path: Pa
         list(read_chunks([str(path)], chunk_bytes=64))
 
 
+def test_a_record_may_be_as_long_as_the_bound_with_the_bracket_before_it(monkeypatch):
+    text = b'[{"a":12},{"b":12345}]'
+    monkeypatch.setitem(bounds._chosen, "line", 11)
+    assert cut(text, 4) == [(1, b' {"a":12}\n{'[:-1]), (2, b'{"b":12345}\n')]
+    for most, record in ((10, 2), (7, 1)):
+        monkeypatch.setitem(bounds._chosen, "line", most)
+        with pytest.raises(DataError, match=rf"x.json:{record}: a record is longer than {most}"):
+            cut(text, 4 if record == 1 else 1)
+
+
 def test_every_command_reads_arrays_from_files_pipes_and_in_parts(scripts: Path, tmp_path: Path):
     records = [{"id": f"d{n}", "turns": [f"hello {n}", "hi", f"bye {n}"]} for n in range(400)]
     lines, array = tmp_path / "x.jsonl", tmp_path / "x.json"
