@@ -160,7 +160,7 @@ def _fit(rows: Rows, quality: Quality, options: ProbeOptions, point: Point) -> F
         if score > best.score or loss < lowest * (1 - LEAST_GAIN):
             progress, lowest = epoch, min(lowest, loss)
         if score > best.score:
-            best = Fit(point, copy.deepcopy(layer), epoch, float(score))
+            best = Fit(point, copy.deepcopy(layer), epoch, score)
         if epoch - progress >= options.patience:
             break
     return best

@@ -1,22 +1,71 @@
-"""dial-eval as a real process, and the reference's embeddings."""
+"""dial-eval, in this process and as a real one, and the reference's embeddings."""
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import io
 import json
 import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 from score_files import Evaluate, Record, Toy
 
+from dialtools.cli._exit import _outcome
+from dialtools.cli.eval import main
+
+
+class Piped(io.TextIOWrapper):
+    """A stdout that is kept: to a program that asks it is a pipe, no terminal and no file."""
+
+    def __init__(self) -> None:
+        self.written = io.BytesIO()
+        super().__init__(self.written, encoding="utf-8")
+        self.ends = os.pipe()
+
+    def fileno(self) -> int:
+        return self.ends[1]
+
+    def text(self) -> str:
+        """Return what was written, and be gone."""
+        self.flush()
+        for end in self.ends:
+            os.close(end)
+        return self.written.getvalue().decode()
+
 
 @pytest.fixture(scope="session")
-def command(scripts: Path) -> Callable[..., subprocess.CompletedProcess]:
-    """Run dial-eval; `code` is the exit status it must end with."""
+def command() -> Callable[..., subprocess.CompletedProcess]:
+    """Run dial-eval in this process, so quickly that it can be run with a thousand faults.
+
+    `code` is the exit status it must end with; `process` is the command as its users have it.
+    """
+
+    def run(*arguments: object, code: int = 0) -> subprocess.CompletedProcess:
+        line = list(map(str, arguments))
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("DIAL_")}
+        stdout, stderr = Piped(), io.StringIO()
+        with (
+            mock.patch.dict(os.environ, kept, clear=True),
+            contextlib.redirect_stdout(stdout),
+            contextlib.redirect_stderr(stderr),
+        ):
+            status = _outcome(main.title(line), lambda: main.run(line), debug=False)
+        said = stderr.getvalue()
+        assert status == code, said
+        return subprocess.CompletedProcess(line, status, stdout.text(), said)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def process(scripts: Path) -> Callable[..., subprocess.CompletedProcess]:
+    """Run dial-eval as a real process; `code` is the exit status it must end with."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("DIAL_")}
 
     def run(*arguments: object, code: int = 0, **options: object) -> subprocess.CompletedProcess:

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from score_files import FIELDS, Evaluate, Record, score, write
 
+from dialtools.eval import probe
+
 Command = Callable[..., subprocess.CompletedProcess]
 ACTS = ("offer", "request", "inform")
 QUICK = ("--rates", "0.1", "--decays", "0", "--epochs", 30)
@@ -309,3 +311,27 @@ def test_intervals_are_over_dialogues_whose_turns_belong_together(
     assert set(whole["groups"]) == set(range(20))
     assert "groups" not in evaluate("act", path, "--target", "current", "--no-each", *QUICK)[0]
     assert "no column 'client'" in command("act", path, "--group", "client", *QUICK, code=1).stderr
+
+
+def test_an_act_is_told_that_is_likelier_than_not(
+    evaluate: Evaluate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """At one half it is not: neither in the score, nor where hyper-parameters are chosen."""
+    from dialtools.eval.tasks import act
+
+    rows = [
+        {"labels": list(labels), "split": split, "turn": 0}
+        for split, labels in (("train", "ab"), ("val", "a"), ("test", "a"))
+    ]
+    path = write(tmp_path / "half.jsonl", rows, embedding=np.ones((3, 2)))
+    layer = probe.Probe(None, np.zeros(2), 1.0)
+    monkeypatch.setattr(probe, "train", lambda *_: layer)
+    monkeypatch.setattr(probe.Probe, "__call__", lambda *_: np.array([[0.5, 0.6]]))
+    (micro, *_, samples) = evaluate("act", path, "--each")
+    assert micro["each"] == {"truth": [[0]], "guess": [[1]], "labels": 2}
+    assert micro["value"] == samples["value"] == 0
+    assert (micro["runs"], micro["n"]) == (1, 1) and "std" not in micro
+    truth, p = np.array([[1, 0], [0, 1]]), np.array([[0.5, 0.6], [0.5, 0.6]])
+    # b is told twice and once rightly: micro 1/2 of 2 told and 2 there, macro the mean of 0 and 2/3
+    assert act.quality(truth, p) == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert type(act.quality(truth, p)) is float

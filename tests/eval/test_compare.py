@@ -265,7 +265,9 @@ def test_scores_that_are_no_means_are_bootstrapped(compare, tmp_path: Path):
     assert means[0]["test"] == "bootstrap" and means[0]["p"] < 0.01
 
 
-def test_what_cannot_be_paired_is_told_and_not_tested(command: Command, tmp_path: Path):
+def test_what_cannot_be_paired_is_told_and_not_tested(
+    command: Command, process: Command, tmp_path: Path
+):
     base = scores(
         tmp_path / "base.jsonl",
         record(BAD),
@@ -287,7 +289,7 @@ def test_what_cannot_be_paired_is_told_and_not_tested(command: Command, tmp_path
         "one 1-shot gone: odd: does not have it",
     ):
         assert line in done.stderr
-    assert command("compare", "-q", base, file).stderr == ""
+    assert process("compare", "-q", base, file).stderr == ""
 
 
 def test_a_gate_minds_which_direction_is_better(command: Command, tmp_path: Path):

@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dialtools.errors import ConfigError, DataError
+from dialtools.errors import ConfigError, DataError, GateError
 from dialtools.eval.compare.columns import columns_of
 from dialtools.eval.compare.compare import evaluate
+from dialtools.eval.compare.comparison import Comparison, Difference, Value
+from dialtools.eval.compare.names import Seed
+from dialtools.eval.compare.outcome import check_gate, records, refuse_nothing, untested_notes
 from dialtools.eval.options.compare import CompareOptions
 from dialtools.eval.score import of_queries
+from dialtools.eval.suite import Row
 
 RIGHT = {"a": [1, 1, 1, 0], "b": [1, 0, 0, 0], "c": [0, 0, 0, 0]}
 
@@ -109,3 +113,88 @@ def test_only_scores_whose_items_are_known_to_be_the_same_and_several_are_tested
     write("a.jsonl", record("a", value=74.0))
     with pytest.raises(DataError, match=r"its items make 75.000, the value is 74.000"):
         why()
+
+
+def test_what_is_not_known_of_a_difference_is_no_number_and_at_the_level_nothing_is_starred():
+    plain = Difference(points=1.0, gap=-1.0)
+    unknown = [plain.low, plain.high, plain.p, plain.adjusted]
+    assert all(type(value) is float and value != value for value in unknown)
+    assert plain.test == "" and not plain.significant
+    assert not Difference(1.0, -1.0, adjusted=0.05).significant
+    assert Difference(1.0, -1.0, adjusted=0.0499).significant
+    row = Row("intent", "d", "", "accuracy")
+    seeds = [Seed("w", row, {"value": value}) for value in (1.0, 2.0, 4.5)]
+    comparison = Comparison({"a": {row: seeds}, "b": {row: seeds[:1]}, "c": {}}, [row], "holm")
+    assert comparison.value(row, "a") == Value(2.5, float(np.std([1, 2, 4.5], ddof=1)), 3)
+    one = comparison.value(row, "b")
+    assert one is not None and (one.mean, one.seeds) == (1, 1) and one.std != one.std
+    assert comparison.value(row, "c") is None
+    assert (comparison.baseline, comparison.tests, comparison.published) == ("a", 0, 0)
+    comparison.differences[row, "b"] = plain
+    assert comparison.tests == 0
+    plain.test = "bootstrap"
+    assert comparison.tests == 1
+
+
+def test_a_message_names_three_scores_and_counts_the_others_and_published_numbers():
+    rows = [Row("intent", name, "", "accuracy") for name in "pqrst"]
+    comparison = Comparison({"a": {}, "b": {}}, rows, "holm")
+    for row in rows[:3]:
+        comparison.set_aside(row, "b", "why")
+    three = "not tested: intent p accuracy, intent q accuracy, intent r accuracy"
+    assert list(untested_notes(comparison)) == [f"{three}: b: why"]
+    for row in rows[2:]:
+        comparison.set_aside(row, "b", "why")
+    comparison.published = 1
+    assert list(untested_notes(comparison)) == [
+        f"{three} and 2 more: b: why",
+        "1 published number left out: nothing is known of their items",
+    ]
+
+
+def test_a_record_tells_of_a_test_where_there_was_one():
+    row, alone = (Row("intent", name, "", "accuracy") for name in "pq")
+    seed = Seed("w", row, {"value": 2.0})
+    columns = {
+        "a": {row: [seed._replace(record={"value": 1.0})]},
+        "b": {row: [seed], alone: [seed]},
+    }
+    comparison = Comparison(columns, [row, alone], "holm")
+    comparison.differences[row, "b"] = Difference(1.0, -1.0)
+    (both, one) = records(comparison)
+    names = {"model": "b", "baseline": "a", "value": 2.0, "seeds": 1}
+    mine = {"schema": "dialtools.comparison/1", **row._asdict(), **names}
+    del mine["setting"]
+    plain = mine | {"baseline_value": 1.0, "baseline_seeds": 1, "difference": 1.0}
+    assert both == plain and one == mine | {"dataset": "q"}
+    tested = Difference(1.0, -1.0, 0.5, 1.5, 0.01, 0.02, "bootstrap")
+    comparison.differences[row, "b"] = tested
+    judged = {"low": 0.5, "high": 1.5, "p": 0.01, "adjusted": 0.02, "test": "bootstrap"}
+    judged |= {"correction": "holm", "tests": 1, "significant": True}
+    assert records(comparison)[0] == plain | judged
+
+
+def test_a_gate_names_the_worst_and_counts_the_others_above_it():
+    rows = [Row("intent", name, "", "accuracy") for name in "pqr"]
+    comparison = Comparison({"a": {}, "b": {}}, rows, "holm")
+    with pytest.raises(DataError, match="nothing to compare"):
+        refuse_nothing(comparison)
+    for row, gap in zip(rows, (1.0, 3.0, 2.0), strict=True):
+        comparison.differences[row, "b"] = Difference(-gap, gap)
+    refuse_nothing(comparison)
+    check_gate(comparison, 3.0)
+    for points, more in ((2.0, "$"), (1.5, ", and 1 more$"), (0.5, ", and 2 more$")):
+        says = f"b: intent q accuracy is worse than a's by 3.00, above {points:g}{more}"
+        with pytest.raises(GateError, match=says):
+            check_gate(comparison, points)
+
+
+def test_items_make_the_score_to_a_hundredth_of_a_point(folder: Path):
+    for value, fits in ((74.991, True), (75.009, True), (74.989, False), (75.011, False)):
+        write("a.jsonl", record("a", value=value))
+        options = CompareOptions(inputs=("a.jsonl", "b.jsonl"), resamples=50)
+        if fits:
+            assert evaluate(options).tests == 1
+        else:
+            with pytest.raises(DataError, match=r"its items make 75\.000"):
+                evaluate(options)

@@ -144,7 +144,7 @@ def test_items_are_the_same_for_other_vectors_and_fewer_columns_but_not_in_anoth
 
 
 def test_classes_are_counted_and_test_texts_that_training_rows_repeat_are_found(
-    command: Command, tmp_path: Path
+    command: Command, process: Command, tmp_path: Path
 ):
     axes = np.eye(3)
     train = [
@@ -175,7 +175,7 @@ def test_classes_are_counted_and_test_texts_that_training_rows_repeat_are_found(
     # neighbours are the rows of the same number: right, wrong (hello is `pay` in training), right
     assert record["value"] == pytest.approx(200 / 3) and record["unleaked"] == 100
     assert "2 of 3 test rows occur in training (1 letter by letter); `unleaked`" in done.stderr
-    assert command("intent", "--method", "knn", *halves(files), "-q").stderr == ""
+    assert process("intent", "--method", "knn", *halves(files), "-q").stderr == ""
 
 
 def test_without_texts_leakage_is_not_known_and_histories_are_texts_too(

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from score_files import Evaluate, Record, score, write
 
+from dialtools.metrics.resample import bootstrap_sums
+
 Command = Callable[..., subprocess.CompletedProcess]
 ANGLES = {
     "anchor": [0, 0, 0, 0],
@@ -44,6 +46,18 @@ def test_only_a_strictly_larger_cosine_is_right_and_ties_are_told(command: Comma
         "an anchor's triplets stay together"
     )
     assert record["low"] <= 25 <= record["high"]
+
+
+def test_the_interval_is_over_anchors_drawn_by_the_seed(evaluate: Evaluate, triplets: Path):
+    sums = np.array([[1, 2], [0, 1], [0, 1]])
+    for seed in (0, 5):
+        (found,) = evaluate("entail", triplets, "--seed", seed, "--name", "mine")
+        expected = bootstrap_sums(sums, lambda s: s[..., 0] / s[..., 1], seed=seed)
+        assert (found["value"], found["low"], found["high"]) == tuple(100 * x for x in expected)
+        facts = [found[name] for name in ("task", "dataset", "setting", "metric", "runs", "seed")]
+        assert facts == ["entail", "mine", "", "accuracy", 1, seed] and "std" not in found
+    assert list(found["items"]) == ["anchor"]
+    assert evaluate("entail", triplets)[0]["dataset"] == str(triplets)
 
 
 NLI = [

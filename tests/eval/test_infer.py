@@ -151,3 +151,31 @@ def test_what_cannot_be_learnt_from_is_said_in_one_line(
     )
     said = command("infer", path, *flags, code=1).stderr
     assert says in said and "Traceback" not in said and "defect" not in said
+
+
+def test_a_class_that_training_rows_lack_is_never_right(evaluate: Evaluate, tmp_path: Path):
+    """Though its row lies where those of the first class do."""
+    splits = {"train": "ab", "val": "ab", "test": "abc"}
+    rows = [
+        {"label": label, "split": split, "tokens": 3}
+        for split, labels in splits.items()
+        for label in labels
+    ]
+    axes = np.eye(2)[[int(row["label"] == "b") for row in rows]]
+    path = write(tmp_path / "c.jsonl", rows, embedding=axes)
+    found = evaluate("infer", path, *QUICK, "--each")
+    assert score(found, "accuracy", "all")["each"] == [1, 1, 0]
+    assert score(found, "majority", "all")["each"] == [1, 0, 0]
+    few = evaluate("infer", path, *QUICK, "--under-tokens", 4)
+    assert {record["setting"] for record in few} == {"under 4 tokens"}
+
+
+def test_a_label_is_a_text_or_a_number_and_the_share_of_right_ones_a_plain_number():
+    from dialtools.errors import DataError
+    from dialtools.eval.tasks.infer import accuracy, classes
+    from dialtools.streams.vectors import Embeddings
+
+    part = Embeddings({"embedding": np.ones((2, 2))}, {"label": ["a", {"b": 1}]})
+    with pytest.raises(DataError, match="label"):
+        classes(part, ("label",))
+    assert type(accuracy(np.array([0]), np.ones((1, 2)))) is float, "JSON has no other kind"

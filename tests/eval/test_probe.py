@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
+from score_files import Record, write
 
+from dialtools.errors import DataError
 from dialtools.eval import probe
 from dialtools.eval.options.infer import InferOptions
 from dialtools.eval.rows import Parts
@@ -19,7 +24,7 @@ NAMED = Embeddings(
 )
 
 
-def trained(quality: probe.Quality, **options: object) -> probe.Probe:
+def trained(quality: probe.Quality, **options: Any) -> probe.Probe:
     parts = Parts(*[Embeddings({"embedding": VECTORS})] * 3)
     grid = InferOptions(
         inputs=("x",), rates=(0.01, 0.1), decays=(0.0, 0.1), hidden=(0, 2), **options
@@ -111,3 +116,74 @@ def test_which_dialogues_are_held_out_depends_on_the_seed_and_none_is_cut_in_two
         assert held[seed].isdisjoint(train.columns["dialogue_id"]) and len(validation) > 0
         assert len(train) + len(validation) == 60
     assert held[0] != held[1]
+
+
+def epochs_of(
+    monkeypatch: pytest.MonkeyPatch, scores: list[float], losses: list[float], patience: int
+) -> int:
+    """Return how many epochs there were, their scores and losses being these, the last for ever."""
+    seen: list[int] = []
+
+    def quality(_truth: np.ndarray, _p: np.ndarray) -> float:
+        seen.append(1)
+        return scores[min(len(seen), len(scores)) - 1]
+
+    loss = lambda *_: losses[min(len(seen), len(losses)) - 1]  # noqa: E731
+    monkeypatch.setattr(probe, "cross_entropy", loss)
+    options = InferOptions(
+        inputs=("x",), rates=(0.01,), decays=(0.0,), epochs=50, patience=patience
+    )
+    parts = Parts(*[Embeddings({"embedding": VECTORS})] * 3)
+    probe.train(parts, Parts(CLASSES, CLASSES, CLASSES), quality, options, lambda _: None)
+    return len(seen)
+
+
+def test_a_loss_makes_progress_that_is_lower_by_a_thousandth_than_the_lowest(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    # 0.9985 is low enough after 1, 0.998 is not after that, 0.9975 just so
+    assert epochs_of(monkeypatch, [1], [1, 0.9985, 0.998, 0.9975], patience=2) == 4 + 2
+    assert epochs_of(monkeypatch, [1], [1, 1 * (1 - 1e-3)], patience=2) == 1 + 2
+    # the second epoch has a better score and a worse loss: 1 stays the lowest
+    assert epochs_of(monkeypatch, [1, 2], [1, 5, 2], patience=2) == 2 + 2
+
+
+def test_each_point_is_told_and_trained_on_one_thread():
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    told: list[int] = []
+    threads: set[int] = set()
+
+    def quality(_truth: np.ndarray, _p: np.ndarray) -> float:
+        threads.update(pool["num_threads"] for pool in threadpool_info())
+        return 0.5
+
+    parts = Parts(*[Embeddings({"embedding": VECTORS})] * 3)
+    options = InferOptions(inputs=("x",), rates=(0.01, 0.1), decays=(0.0,), hidden=(0, 2), epochs=1)
+    with threadpool_limits(2):
+        probe.train(parts, Parts(*[CLASSES] * 3), quality, options, told.append)
+    assert told == [1] * options.points == [1] * 4
+    assert threads == {1}
+
+
+def test_without_validation_rows_a_share_of_the_training_rows_is_held_out_and_all_are_somewhere(
+    tmp_path: Path,
+):
+    def parts(columns: list[Record], hold_out: float) -> Parts[Embeddings]:
+        path = write(tmp_path / "f.jsonl", columns, embedding=np.ones((len(columns), 2)))
+        return probe.read_probe_parts(InferOptions(inputs=(str(path),), hold_out=hold_out))
+
+    rows: list[Record] = [{"n": n, "split": "train" if n < 60 else "test"} for n in range(63)]
+    found = parts(rows, 0.2)
+    train, validation, test = (part.columns["n"] for part in found)
+    assert sorted(train + validation) == list(range(60)) and test == [60, 61, 62]
+    assert 4 < len(validation) < 25, "about a fifth"
+    named = parts([row | {"id": row["n"] // 20} for row in rows], 0.5)
+    assert {len(part) % 20 for part in named[:2]} == {0}, "rows of one id stay together"
+    for hold_out, says in (
+        (0.0, "no validation rows to choose hyper-parameters on"),
+        (1e-9, "holds no validation rows"),
+        (1 - 1e-9, "holds no train rows"),
+    ):
+        with pytest.raises(DataError, match=says):
+            parts(rows, hold_out)

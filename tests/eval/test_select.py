@@ -12,7 +12,7 @@ from scipy import stats
 from score_files import Evaluate, score, write
 
 from dialtools.eval.options.select import SelectOptions
-from dialtools.eval.tasks.select import given_lists
+from dialtools.eval.tasks.select import among_rows, given_lists
 from dialtools.streams.vectors import Embeddings
 
 Command = Callable[..., subprocess.CompletedProcess]
@@ -137,6 +137,8 @@ def test_given_candidate_lists_name_rows_of_a_pool(evaluate: Evaluate, tmp_path:
     records = evaluate("select", path, "--pool", pool)
     assert score(records, "top-1")["value"] == 50 and score(records, "top-3")["value"] == 100
     assert score(records, "mrr")["value"] == pytest.approx(75)
+    assert {(record["setting"], record["n"]) for record in records} == {("given candidates", 2)}
+    assert not any("groups" in record for record in records), "lists are no blocks"
 
 
 def test_fewer_pairs_than_one_block_is_said_and_not_scored(command: Command, noisy: Path):
@@ -188,3 +190,36 @@ def test_the_true_candidate_is_none_of_its_own_rivals_though_the_list_has_it_twi
     pool = Embeddings({"embedding": np.eye(3)[[0, 1, 0]]}, {"id": list("abc"), "text": texts})
     found = given_lists(source, pool, SelectOptions(inputs=("x",), duplicates=duplicates))
     assert found.tolist() == [[0, {"drop": 0, "count": 1}[duplicates]]]
+
+
+def drawn(texts: list[str], candidates: int, seed: int = 0) -> list[list[int]]:
+    """Return the ranks of random sampling where every other response is nearer than the true one.
+
+    A rank is then how many others were drawn.
+    """
+    rows = len(texts)
+    vectors = {"context_embedding": 1 - np.eye(rows), "response_embedding": np.eye(rows)}
+    options = SelectOptions(
+        inputs=("x",), sampling="random", candidates=candidates, seed=seed, text="says"
+    )
+    return among_rows(Embeddings(vectors, {"says": texts}), options).tolist()
+
+
+def test_as_many_others_are_drawn_as_are_asked_for_and_none_that_says_the_same():
+    assert drawn(list("abcde"), 3) == [[2, 0]] * 5
+    assert drawn(list("abcde"), 5) == [[4, 0]] * 5
+    assert drawn(list("aaab"), 4) == [[1, 0]] * 3 + [[3, 0]]
+
+
+def test_the_queries_are_the_vectors_that_are_named_or_those_of_a_usual_name():
+    def top(query: str | None, *names: str) -> list[list[int]]:
+        vectors = {name: np.eye(2)[[0, 1] if i == 0 else [1, 0]] for i, name in enumerate(names)}
+        source = Embeddings({**vectors, "response_embedding": np.eye(2)})
+        options = SelectOptions(inputs=("x",), candidates=2, query=query)
+        return among_rows(source, options).tolist()
+
+    right, wrong = [[0, 0]] * 2, [[1, 0]] * 2
+    assert top("own", "own", "context_embedding") == right
+    assert top(None, "own", "context_embedding") == wrong
+    assert top(None, "context_embedding", "history_embedding", "query_embedding") == right
+    assert top(None, "history_embedding", "query_embedding") == right

@@ -12,6 +12,8 @@ import pytest
 from scipy import stats
 from score_files import Evaluate, Published, score, unit, write
 
+from dialtools.metrics.correlation import pearson, spearman, with_interval
+
 Command = Callable[..., subprocess.CompletedProcess]
 
 
@@ -41,7 +43,15 @@ def test_every_split_and_all_rows_are_scored(evaluate: Evaluate, tmp_path: Path)
         assert line == pytest.approx(
             100 * stats.pearsonr(cosines(a, b)[part], gold[part]).statistic, abs=1e-4
         )
-    assert {r["setting"] for r in evaluate("sts", "--part", "dev", path)} == {"dev"}
+    (rank, line) = evaluate("sts", "--part", "dev", path, "--seed", 5, "--name", "mine")
+    for record, correlation in ((rank, spearman), (line, pearson)):
+        expected = with_interval(correlation, cosines(a, b)[:20], gold[:20], seed=5)
+        found = [record[name] for name in ("value", "low", "high")]
+        assert found == pytest.approx([100 * x for x in expected], abs=1e-4)
+        facts = [record[name] for name in ("task", "dataset", "setting", "runs", "n", "seed")]
+        assert facts == ["sts", "mine", "dev", 1, 20, 5] and "std" not in record
+        assert list(record["items"]) == ["score"]
+    assert records[0]["dataset"] == str(path)
 
 
 def test_the_texts_may_be_named_among_several(evaluate: Evaluate, tmp_path: Path):

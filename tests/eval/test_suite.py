@@ -198,24 +198,32 @@ options = { runs = 1000, shots = [1, 2, 3, 4, 5] }
 
 
 def test_a_stopped_suite_scores_no_finished_data_set_again(
-    command: Command, scripts: Path, folders: tuple[Path, Path], tmp_path: Path
+    command: Command,
+    process: Command,
+    scripts: Path,
+    folders: tuple[Path, Path],
+    tmp_path: Path,
 ):
     slow, folder, out = tmp_path / "slow.toml", tmp_path / "whole", tmp_path / "scores.jsonl"
     slow.write_text(SLOW_AT_LAST)
     shutil.copytree(folders[0], folder)
     line = ("suite", slow, folder, "-o", out)
     pieces = tmp_path / "scores.jsonl.partial" / "pieces.jsonl"
-    process = subprocess.Popen(
+    stopped = subprocess.Popen(
         [str(scripts / "dial-eval"), *map(str, line)], stderr=subprocess.PIPE, text=True
     )
     end = time.monotonic() + 120
-    while not pieces.exists() and process.poll() is None and time.monotonic() < end:
+    while (
+        not (pieces.exists() and pieces.stat().st_size)
+        and stopped.poll() is None
+        and time.monotonic() < end
+    ):
         time.sleep(0.002)
-    second = command(*line, "--resume", code=1).stderr
+    second = process(*line, "--resume", code=1).stderr
     assert "another run is at work here" in second and len(second.splitlines()) == 1
-    process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == -signal.SIGTERM
+    stopped.send_signal(signal.SIGTERM)
+    _, said = stopped.communicate(timeout=120)
+    assert stopped.returncode == -signal.SIGTERM
     assert "stopped after 1 of 2 data sets; --resume goes on" in said
 
     assert "--resume goes on" in command(*line, code=1).stderr

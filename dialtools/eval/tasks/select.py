@@ -148,9 +148,8 @@ def given_lists(source: Embeddings, pool: Embeddings, options: SelectOptions) ->
                 hint="dial-embed --per candidate embeds them all",
             )
         rows = [place[name] for name in candidates]
-        valid = np.ones((1, len(rows)), bool)
-        if texts and options.duplicates == "drop":
-            valid[0] = [texts[other] != texts[rows[0]] for other in rows]
+        told = texts if options.duplicates == "drop" else None
+        valid = [not told or told[other] != told[rows[0]] for other in rows]
         scores = exact_scores(query_ND[row][None], pool_MD[rows])
-        ranks_N2[row] = ranks(scores, np.zeros(1, np.int64), valid_QC=valid)[0]
+        ranks_N2[row] = ranks(scores, np.zeros(1, np.int64), valid_QC=np.array([valid]))[0]
     return ranks_N2

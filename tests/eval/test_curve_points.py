@@ -1,0 +1,78 @@
+"""Points of dial-eval curve: which snapshots are scored, with what, and what their rows tell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from dialtools.corpora.turns import Record
+from dialtools.eval.options.curve import CurveOptions
+from dialtools.eval.tasks import curve
+from dialtools.eval.tasks.prepared import prepare
+from dialtools.streams.resume import Work
+
+AXES = {"a": [1.0, 0.0], "b": [0.0, 1.0]}
+
+
+def snapshot(run: Path, step: int, weights: str) -> None:
+    folder = run / "snapshots" / f"step-{step}"
+    folder.mkdir(parents=True)
+    (folder / "dialtools.json").write_text(json.dumps({"weights": weights}))
+
+
+def test_the_same_weights_at_the_same_step_are_scored_once_and_told_for_every_run(tmp_path: Path):
+    rows = [
+        {"text": label, "label": label, "split": split}
+        for split in ("train", "test")
+        for label in "ab"
+    ]
+    file = tmp_path / "i.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for run, step, weights in (("x", 1000, "w"), ("x", 2000, "w"), ("y", 1000, "w")):
+        snapshot(tmp_path / run, step, weights)
+    folders = tuple(str(tmp_path / run) for run in "xy")
+    options = CurveOptions(inputs=folders, intent=str(file), shots=(1,), runs=2)
+    points = curve.find_points(folders)
+    opened: list[Path] = []
+
+    def open_model(path: Path) -> curve.Embed:
+        def embed(records: Sequence[Record], fields: Sequence[str]) -> Mapping[str, np.ndarray]:
+            assert list(fields) == ["text"]
+            vectors = np.array([AXES[record["text"]] for _, record in records])
+            return {"text": vectors if path.name == "step-1000" else np.ones_like(vectors)}
+
+        opened.append(path)
+        return embed
+
+    job = curve.job_of("dial-eval curve", options, points, "fp32")
+    assert job.facts == {
+        "precision": "fp32",
+        "snapshots": ["step 1000 w", "step 2000 w", "step 1000 w"],
+    }
+    assert list(job.pieces) == ["snapshots"]
+    with Work("-", job, resume=False, overwrite=False) as work:
+        line = curve.Curve(points, prepare(options))
+        pieces = list(line.take(work, open_model))
+        found = line.rows(work)
+    assert opened == [points[0].path, points[1].path]
+    assert [piece.fresh for piece in pieces] == [True, True, False]
+    assert [piece.facts["step"] for piece in pieces] == ["1,000", "2,000", "1,000"]
+    told = [(row["run"], row["step"], row["model"], row["value"]) for row in found]
+    right, half = 100, 50  # of vectors that are all alike the first class is told
+    assert told == [
+        ("x", 1000, f"{folders[0]}/snapshots/step-1000", right),
+        ("x", 2000, f"{folders[0]}/snapshots/step-2000", half),
+        ("y", 1000, f"{folders[1]}/snapshots/step-1000", right),
+    ]
+    for row in found:
+        assert (row["metric"], row["runs"], row["n"]) == ("accuracy", 2, 2)
+        assert [given["name"] for given in row["inputs"]] == [str(file)]
+
+
+def test_a_curve_is_read_as_it_was_written(tmp_path: Path):
+    rows = [{"run": "x", "step": 1}, {"run": "y", "step": 2}]
+    (tmp_path / "c.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert curve.read_rows(str(tmp_path / "c.jsonl")) == rows

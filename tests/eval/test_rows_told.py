@@ -1,0 +1,104 @@
+"""What tasks with training rows tell of their rows: how many, how even, which were seen before."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from score_files import Evaluate, Record, score, write
+
+Command = Callable[..., subprocess.CompletedProcess]
+QUICK = ("--rates", "0.1", "--decays", "0", "--epochs", 5)
+FEW = ("--shots", 1, "--runs", 2)
+TASKS = {"intent": FEW, "oos": FEW, "act": QUICK, "infer": QUICK}
+METRICS = {"intent": "accuracy", "oos": "accuracy", "act": "samples-f1", "infer": "accuracy"}
+LABELS = {"train": "aaabb-", "val": "ab-a", "test": "b-a"}
+
+
+def rows() -> list[Record]:
+    """Six rows to learn from, the first of which is asked again in other letters; three to test."""
+    told = [
+        {"text": f"{split} {i}", "label": label.replace("-", "oos"), "split": split}
+        for split, labels in LABELS.items()
+        for i, label in enumerate(labels)
+    ]
+    told[-1]["text"] = "Train: 0!"
+    return [row | {"labels": [row["label"]]} for row in told]
+
+
+def vectors(told: list[Record]) -> np.ndarray:
+    place = {"a": 0, "b": 1, "oos": 2}
+    return np.eye(3)[[place[row["label"]] for row in told]]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_rows_to_learn_from_and_to_test_are_counted_apart_and_repeated_ones_told(
+    command: Command, evaluate: Evaluate, tmp_path: Path, task: str
+):
+    path = write(tmp_path / "f.jsonl", rows(), embedding=vectors(rows()))
+    done = command(task, path, *TASKS[task], "--seed", 7, "--each")
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    for record in found:
+        data = record["data"]
+        train, test = ({**data[part], "items": 0} for part in ("train", "test"))
+        assert train == {
+            **{"rows": 6, "classes": 3, "smallest": 1, "largest": 3, "majority": 50, "items": 0}
+        }
+        assert test == train | {"rows": 3, "largest": 1, "majority": 33.33}
+        assert data["train"]["items"] != data["test"]["items"]
+        assert data["leakage"] == {"field": "text", "exact": 0, "normalised": 1}
+        facts = [record[name] for name in ("task", "dataset", "seed", "n", "runs")]
+        assert facts == [task, str(path), 7, 3, 2 if TASKS[task] is FEW else 1]
+        assert {"text"} < record["items"].keys()
+    setting = {"oos": "1-shot mean"}.get(task)
+    one = score(found, METRICS[task], setting)
+    assert one["unleaked"] == pytest.approx(100 * np.mean(one["each"][:2])), "the third is known"
+    assert done.stderr.endswith(
+        "3 classes, 1 to 3 training rows each; 1 of 3 test rows occur in training "
+        "(0 letter by letter); `unleaked` is the score without them\n"
+    )
+    assert {r["dataset"] for r in evaluate(task, path, *TASKS[task], "--name", "n")} == {"n"}
+
+
+@pytest.mark.parametrize("task", ["intent", "oos"])
+def test_the_episodes_that_were_drawn_are_written(evaluate: Evaluate, tmp_path: Path, task: str):
+    path = write(tmp_path / "f.jsonl", rows(), embedding=vectors(rows()))
+    drawn = evaluate(task, path, *FEW, "--export-episodes", tmp_path / "e.json")
+    written = json.loads((tmp_path / "e.json").read_text())["shots"]["1"]
+    assert [len(run["train_idx"]) for run in written] == [3, 3]
+    given = evaluate(task, path, *FEW, "--episodes", tmp_path / "e.json")
+    assert [record["values"] for record in given] == [record["values"] for record in drawn]
+
+
+@pytest.mark.parametrize("split", LABELS)
+def test_some_rows_of_every_part_are_out_of_scope_and_some_are_not(
+    command: Command, tmp_path: Path, split: str
+):
+    name = {"train": "training", "val": "validation"}.get(split, split)
+    for label, says in (("a", f"no {name} row is labelled 'oos'"), ("oos", f"every {name} row is")):
+        told = [row | {"label": label} if row["split"] == split else row for row in rows()]
+        path = write(tmp_path / "f.jsonl", told, embedding=vectors(told))
+        assert says in command("oos", path, *FEW, code=1).stderr
+
+
+@pytest.mark.parametrize(("task", "metric"), [("intent", "accuracy"), ("infer", "majority")])
+def test_of_classes_that_are_alike_the_first_by_name_is_told(
+    evaluate: Evaluate, tmp_path: Path, task: str, metric: str
+):
+    told = [{"label": label, "split": split} for split in LABELS for label in "hgfedcba"]
+    told = [row | {"label": "a"} if row["split"] == "test" else row for row in told]
+    path = write(tmp_path / "f.jsonl", told, embedding=np.ones((24, 2)))
+    assert score(evaluate(task, path, *TASKS[task]), metric)["value"] == 100
+
+
+def test_out_of_scope_is_the_last_of_classes_that_are_alike(evaluate: Evaluate, tmp_path: Path):
+    """All rows tie, and what is in scope comes first; no score is above their mean."""
+    told = [{"label": label, "split": split} for split in LABELS for label in ["oos", *"hgfedcba"]]
+    path = write(tmp_path / "f.jsonl", told, embedding=np.ones((27, 2)))
+    found = evaluate("oos", path, "--shots", 1, "--runs", 1)
+    assert score(found, "oos-recall", "1-shot mean")["value"] == 100
+    assert score(found, "in-accuracy", "1-shot mean")["value"] == 0
