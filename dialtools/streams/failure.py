@@ -48,7 +48,6 @@ def _tell(file: BinaryIO, error: BaseException) -> None:
             raw = getattr(file, "raw", file)
             raw.write(record)
     else:
-        file.flush()
         file.write(failure_record(error))
         file.flush()
 

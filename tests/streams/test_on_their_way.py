@@ -7,6 +7,7 @@ from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import orjson
 import pyarrow as pa
 import pytest
@@ -130,6 +131,20 @@ def test_a_run_that_crosses_from_block_to_block_is_found(block: int, monkeypatch
         data = b"[" + b"1," * (at // 2) + b" " * (at % 2) + b"9" * 19 + b"]" + b" " * 50
         assert exact.has_long_numbers(data)
         assert not exact.has_long_numbers(data.replace(b"9" * 19, b"9" * 18))
+
+
+def test_a_long_text_is_looked_through_once_piece_by_piece(monkeypatch: pytest.MonkeyPatch):
+    looked_at: list[int] = []
+    look = exact._has_long_number
+
+    def noted(content: np.ndarray) -> bool:
+        looked_at.append(len(content))
+        return look(content)
+
+    monkeypatch.setattr(exact, "_has_long_number", noted)
+    assert not exact.has_long_numbers(b" " * (3 * exact.BLOCK + 5))
+    whole = exact.BLOCK + exact.LONG
+    assert looked_at == [exact.BLOCK, whole, whole, 5 + exact.LONG]
 
 
 def test_numbers_are_text_only_where_64_bits_do_not_hold_them(monkeypatch):
