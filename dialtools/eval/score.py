@@ -112,14 +112,15 @@ class Scored(NamedTuple):
 
 def of_runs(values: list[float], **facts: Any) -> Score:
     """Return a score over runs with a t-interval; what each item adds comes with the facts."""
-    mean, low, high, std = over_runs(np.asarray(values, float))
+    values_R = np.asarray(values, float)
+    mean, low, high, std = over_runs(values_R)
     return Score(
         value=mean,
         low=low,
         high=high,
         std=std,
         runs=len(values),
-        values=[float(v) for v in values],
+        values=values_R.tolist(),
         **facts,
     )
 
@@ -138,7 +139,7 @@ def of_queries(values_N: np.ndarray, **facts: Any) -> Score:
         value=mean,
         low=low,
         high=high,
-        std=float("nan"),
+        std=math.nan,
         runs=1,
         n=len(values_N),
         each=shares(values_N / 100),

@@ -9,6 +9,7 @@ track 2 (Gung et al. 2023), of which precision is also called purity.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -133,7 +134,7 @@ def silhouette(vectors_ND: np.ndarray, clusters_N: np.ndarray) -> float:
     rows_ND, cluster_N = vectors_ND[clustered], clusters_N[clustered]
     sums_KD, sizes_K = centroids(rows_ND, cluster_N), np.bincount(cluster_N)
     if len(sizes_K) < 2:
-        return float("nan")
+        return math.nan
     total = 0.0
     for start in range(0, len(rows_ND), BLOCK):
         rows, own = rows_ND[start : start + BLOCK].astype(np.float64), cluster_N[start:][:BLOCK]

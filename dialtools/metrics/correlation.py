@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -19,7 +20,7 @@ def pearson(x_N: np.ndarray, y_N: np.ndarray) -> float:
     """Return the linear correlation, NaN if either series is constant."""
     x, y = x_N - x_N.mean(), y_N - y_N.mean()
     scale = float(np.sqrt((x @ x) * (y @ y)))
-    return float(x @ y) / scale if scale > 0 else float("nan")
+    return float(x @ y) / scale if scale > 0 else math.nan
 
 
 def spearman(x_N: np.ndarray, y_N: np.ndarray) -> float:

@@ -9,6 +9,7 @@ out, counts are a bootstrap. All that is a function of sums over the items costs
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -64,7 +65,7 @@ def roc_area(placements_N: np.ndarray, positive_N: np.ndarray) -> Sums:
     Resampled to first order, as DeLong, DeLong and Clarke-Pearson (1988) estimate its variance: the
     mean placement of the positives, plus that of the negatives, less the area of the whole sample.
     """
-    area = float(placements_N[positive_N].mean()) if positive_N.any() else float("nan")
+    area = float(placements_N[positive_N].mean()) if positive_N.any() else math.nan
     of_positives = np.where(positive_N, placements_N, np.nan)
     of_negatives = np.where(positive_N, np.nan, placements_N)
     both = mean_of_shares(np.column_stack([of_positives, of_negatives]))

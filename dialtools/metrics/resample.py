@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -49,7 +50,7 @@ def over_runs(values: np.ndarray) -> tuple[float, float, float, float]:
     """
     n, mean = len(values), float(np.mean(values))
     if n < 2:
-        return mean, float("nan"), float("nan"), float("nan")
+        return mean, math.nan, math.nan, math.nan
     std = float(np.std(values, ddof=1))
     reach = _t95(n) * std / float(n) ** 0.5
     return mean, mean - reach, mean + reach, std
@@ -67,7 +68,7 @@ def over_groups(values_N: np.ndarray, groups_N: np.ndarray) -> tuple[float, floa
     sums_G = grouped(values_N - mean, groups_N)
     n = len(sums_G)
     if n < 2:
-        return mean, float("nan"), float("nan")
+        return mean, math.nan, math.nan
     reach = _t95(n) * float(np.sqrt(n / (n - 1) * (sums_G**2).sum())) / len(values_N)
     return mean, mean - reach, mean + reach
 
@@ -146,6 +147,6 @@ def over_tables(
 def percentiles(resampled: np.ndarray) -> tuple[float, float]:
     """Return the 95 % interval of a resampled statistic; where it is undefined it is left out."""
     if np.isnan(resampled).all():
-        return float("nan"), float("nan")
+        return math.nan, math.nan
     low, high = np.nanpercentile(resampled, [2.5, 97.5])
     return float(low), float(high)

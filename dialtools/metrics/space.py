@@ -26,7 +26,7 @@ def uniformity(vectors_ND: Any, t: float = 2.0, *, exp: Callable[[Any], Any] = n
     """
     n, total = len(vectors_ND), 0.0
     if n < 2:
-        return float("nan")
+        return math.nan
     for start in range(0, n, BLOCK):
         part = vectors_ND[start : start + BLOCK]
         kernel = exp(-t * (2 - 2 * (part @ vectors_ND[start:].T)).clip(min=0))
@@ -45,7 +45,7 @@ def alignment(vectors_ND: np.ndarray, classes_N: np.ndarray) -> float:
     sums, sizes = _sums(vectors_ND, classes_N)
     pairs = (sizes * (sizes - 1)).sum() / 2
     lengths = np.bincount(classes_N, (vectors_ND.astype(np.float64) ** 2).sum(1), len(sizes))
-    return float((sizes * lengths - (sums**2).sum(1)).sum() / pairs) if pairs else float("nan")
+    return float((sizes * lengths - (sums**2).sum(1)).sum() / pairs) if pairs else math.nan
 
 
 def cosines(
@@ -58,7 +58,7 @@ def cosines(
     squares = float((vectors_ND.astype(np.float64) ** 2).sum())
     total = float((vectors_ND.sum(0, dtype=np.float64) ** 2).sum()) - squares
     if classes_N is None:
-        return _ratio(total, pairs), float("nan"), float("nan")
+        return _ratio(total, pairs), math.nan, math.nan
     sums, sizes = _sums(vectors_ND, classes_N)
     inside = float((sums**2).sum()) - squares
     pairs_inside = float((sizes * (sizes - 1)).sum())
@@ -70,7 +70,7 @@ def cosines(
 
 
 def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole else float("nan")
+    return part / whole if whole else math.nan
 
 
 def effective_rank(vectors_ND: np.ndarray) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from oracles.evaluation import auroc, false_positive_rate, four_metrics, out_of_
 from score_files import Evaluate, Toy, halves, score, unit, write
 from sklearn.metrics import average_precision_score
 
-from dialtools.eval.tasks.oos import Verdict, at_threshold, chosen_threshold
+from dialtools.eval.tasks.oos import Verdict, _value, at_threshold, chosen_threshold
 from dialtools.metrics.classify import precisions
 
 THRESHOLDS = {"mean-std": -1, "mean": 0, "mean+std": 1}
@@ -151,6 +152,7 @@ def test_a_score_at_the_threshold_is_out_of_scope():
     assert found["oos-accuracy"].tolist() == [0, 1, 1, 0]
     np.testing.assert_array_equal(found["in-accuracy"], [0, 1, np.nan, np.nan])
     np.testing.assert_array_equal(found["oos-recall"], [np.nan, np.nan, 1, 0])
+    assert _value(found["oos-recall"]) == 0.5 and math.isnan(_value(found["oos-recall"][:2]))
 
 
 def test_the_area_under_precision_and_recall_is_that_of_scikit_learn():

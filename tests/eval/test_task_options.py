@@ -62,6 +62,12 @@ MTEB = "--protocol mteb is of k-means, with as many clusters as labels"
         ),
         (
             ClusterOptions,
+            [ONE | {"method": "agglomerative", "linkage": "single", "distance": 0.3}],
+            [ONE | {"linkage": "single"}, ONE | {"method": "hdbscan", "linkage": "average"}],
+            "--linkage goes with --method agglomerative",
+        ),
+        (
+            ClusterOptions,
             [ONE | {"protocol": "induce"}, TWO | {"protocol": "induce"}],
             [TWO | {"protocol": "rows"}, TWO | {"protocol": "mteb"}],
             "--train and --test go with --protocol induce",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -30,10 +31,10 @@ class Difference:
 
     points: float
     gap: float
-    low: float = float("nan")
-    high: float = float("nan")
-    p: float = float("nan")
-    adjusted: float = float("nan")
+    low: float = math.nan
+    high: float = math.nan
+    p: float = math.nan
+    adjusted: float = math.nan
     test: str = ""
 
     @property
@@ -79,7 +80,7 @@ class Comparison:
         values = [seed.record["value"] for seed in self.columns[name].get(row, ())]
         if not values:
             return None
-        std = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+        std = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
         return Value(float(np.mean(values)), std, len(values))
 
     def set_aside(self, row: Row, name: str, why: str) -> None:

@@ -14,6 +14,7 @@ N rows, A acts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -83,7 +84,7 @@ def _f1_scores(truth_NA: np.ndarray, guess_NA: np.ndarray, facts: dict[str, Any]
                 value=100 * value,
                 low=100 * low,
                 high=100 * high,
-                std=float("nan"),
+                std=math.nan,
                 runs=1,
                 n=len(counts_N3A),
                 each=each,

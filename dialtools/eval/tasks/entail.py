@@ -5,6 +5,7 @@ N triplets, A anchors, R rows (METHODS 3.6).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -74,7 +75,7 @@ def _score(part: Embeddings, setting: str, options: EntailOptions) -> Score:
         value=100 * value,
         low=100 * low,
         high=100 * high,
-        std=float("nan"),
+        std=math.nan,
         runs=1,
         n=len(right_N),
         seed=options.seed,

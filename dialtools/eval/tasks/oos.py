@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -178,11 +179,11 @@ def at_threshold(verdict: Verdict, threshold: float) -> dict[str, Shares]:
 def _value(metric: Shares) -> float:
     """Return the share that a metric of one run is; NaN where no row counts."""
     if isinstance(metric, np.ndarray):
-        return float(np.nanmean(metric)) if not np.isnan(metric).all() else float("nan")
+        return float(np.nanmean(metric)) if not np.isnan(metric).all() else math.nan
     out_N = metric["out"].astype(bool)
     if "placement" in metric:
         both = out_N.any() and not out_N.all()
-        return float(metric["placement"][out_N].mean()) if both else float("nan")
+        return float(metric["placement"][out_N].mean()) if both else math.nan
     right_N, binary_N = metric["right"], metric["binary"]
     means = [right_N.mean(), right_N[~out_N].mean(), binary_N.mean(), right_N[out_N].mean()]
     return float(np.mean(means))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dialtools.chance import sample_of_rows
@@ -47,9 +49,9 @@ def _scores(part: Embeddings, setting: str, options: SpaceOptions) -> list[Score
             setting=setting,
             metric=metric,
             value=value,
-            low=float("nan"),
-            high=float("nan"),
-            std=float("nan"),
+            low=math.nan,
+            high=math.nan,
+            std=math.nan,
             runs=1,
             n=len(rows),
             seed=options.seed,

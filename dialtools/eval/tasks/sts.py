@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def _scores(part: Embeddings, setting: str, options: StsOptions) -> list[Score]:
         "task": "sts",
         "dataset": options.name or part.name,
         "setting": setting,
-        "std": float("nan"),
+        "std": math.nan,
         "runs": 1,
         "n": len(part),
         "seed": options.seed,
