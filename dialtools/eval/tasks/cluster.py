@@ -173,7 +173,7 @@ def _scores(
     """Return all measures over the runs."""
     tables = [contingency(labels, truth.labels) for labels in found]
     facts = _facts(truth, setting, options)
-    counts = [len(np.unique(labels[labels >= 0])) for labels in found]
+    counts = [_clusters(labels) for labels in found]
     facts["data"] = {"clusters": float(np.mean(counts)), "labels": truth.kinds}
     if noise := float(np.mean([(labels < 0).mean() for labels in found])):
         facts["data"]["noise"] = round(noise, 6)
@@ -209,9 +209,14 @@ def _facts(truth: Truth, setting: str, options: ClusterOptions) -> dict[str, Any
     }
 
 
+def _clusters(labels_N: np.ndarray) -> int:
+    """Return how many clusters there are; noise, below 0, is none."""
+    return len(np.unique(labels_N[labels_N >= 0]))
+
+
 def _note(setting: str, found: list[np.ndarray], truth: Truth) -> str:
     """Say how many clusters there were."""
-    counts = [int(labels.max(initial=-1)) + 1 for labels in found]
+    counts = [_clusters(labels) for labels in found]
     number = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
     noise = np.mean([(labels < 0).mean() for labels in found])
     said = f"; {noise:.1%} noise" if noise else ""
