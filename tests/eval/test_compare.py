@@ -134,7 +134,9 @@ def test_rows_of_one_dialogue_are_drawn_and_swapped_together(compare, tmp_path: 
     assert "p" not in compare(many["yes"][0], other)[0]
 
 
-@pytest.mark.parametrize("groups", [[0] * 5, [0, 2] * 200, ["0"] * 400, [-1] * 400])
+@pytest.mark.parametrize(
+    "groups", [[0] * 5, [0, 2] * 200, ["0"] * 400, [-1] * 400, [0, True] * 200]
+)
 def test_groups_that_are_none_are_refused(command: Command, tmp_path: Path, groups: list[object]):
     files = [
         scores(tmp_path / "a.jsonl", record(BAD)),

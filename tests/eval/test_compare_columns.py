@@ -65,6 +65,12 @@ def test_a_file_a_folder_a_glob_or_a_list_is_a_column_and_files_of_one_are_seeds
             columns(none, "b.jsonl")
 
 
+def test_files_of_one_column_are_parted_by_model_where_any_of_them_holds_several(folder: Path):
+    write("m/1.jsonl", record("a"), record("b"))
+    write("m/2.jsonl", record("c", model="models/a"))
+    assert columns("m") == {"a": [75, 0], "b": [25]}
+
+
 def test_a_file_of_several_models_is_a_column_for_each_and_published_numbers_are_left_out(
     folder: Path,
 ):

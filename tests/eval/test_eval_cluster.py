@@ -65,8 +65,9 @@ def test_each_run_is_scikit_learns_k_means_of_unit_vectors(evaluate: Evaluate, p
 
 
 def test_parts_are_scored_apart_and_a_label_may_be_left_out(evaluate: Evaluate, path: Path):
-    records = evaluate("cluster", "--runs", 2, "--without", "d", path)
+    records = evaluate("cluster", "--runs", 2, "--without", "d", "--name", "mine", path)
     assert {r["setting"] for r in records} == {"test kmeans", "train kmeans"}
+    assert {r["dataset"] for r in records} == {"mine"}
     assert all(r["data"]["labels"] == 3 for r in records)
 
 

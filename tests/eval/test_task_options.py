@@ -11,6 +11,7 @@ from dialtools.eval.options.act import ActOptions
 from dialtools.eval.options.base import FileOptions, ThreePartOptions
 from dialtools.eval.options.cluster import ClusterOptions
 from dialtools.eval.options.curve import CurveOptions
+from dialtools.eval.options.infer import InferOptions
 from dialtools.eval.options.intent import IntentOptions
 from dialtools.eval.options.mteb import MtebOptions
 from dialtools.eval.options.oos import OosOptions
@@ -28,7 +29,10 @@ MTEB = "--protocol mteb is of k-means, with as many clusters as labels"
 @pytest.mark.parametrize(
     ("kind", "fine", "wrong", "says"),
     [
-        (ThreePartOptions, [{}, ONE, TWO], [ONE | TWO, {"train": "a"}, ONE | {"test": "b"}], SPLIT),
+        *(
+            (kind, [{}, ONE, TWO], [ONE | TWO, {"train": "a"}, ONE | {"test": "b"}], SPLIT)
+            for kind in (ThreePartOptions, IntentOptions, OosOptions, ActOptions, InferOptions)
+        ),
         (
             OosOptions,
             [ONE | {"test_share": 0.1}, TWO],
