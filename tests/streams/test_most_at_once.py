@@ -216,3 +216,12 @@ def test_what_can_be_read_and_written_follows_from_the_table_of_formats():
     for entry in FORMATS.values():
         for target in (entry.reader, entry.writer, entry.vectors, entry.metadata):
             assert not target or callable(load(target))
+
+
+def test_bounds_hold_as_chosen_and_those_not_named_as_by_default(monkeypatch):
+    monkeypatch.setattr(bounds, "_chosen", {})
+    bounds.use(bounds.parse_bounds("members=1,line=2KB"))
+    assert (bounds.most("members"), bounds.most("line")) == (1, 2048)
+    assert bounds.most("nesting") == bounds.BOUNDS["nesting"].most
+    bounds.use(bounds.parse_bounds("nesting=1"))
+    assert bounds.most("nesting") == 1 and bounds.most("members") == bounds.BOUNDS["members"].most
