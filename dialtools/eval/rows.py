@@ -45,8 +45,7 @@ def read_parts(options: ThreePartOptions) -> Parts[Embeddings]:
     Raises:
         DataError: if there are no training or no test rows, or vectors differ in their dimensions.
     """
-    of_files = bool(options.train and options.test)
-    parts = _parts_of_files(options) if of_files else _parts_of_splits(options)
+    parts = _parts_of_files(options) if options.train else _parts_of_splits(options)
     for part in parts:
         if _dimensions(part) != _dimensions(parts.train):
             raise DataError(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +13,10 @@ import numpy as np
 import pytest
 
 from dialtools.errors import ConfigError, DataError, GateError
-from dialtools.eval.compare.columns import columns_of
+from dialtools.eval.compare.columns import _row, columns_of
 from dialtools.eval.compare.compare import evaluate
 from dialtools.eval.compare.comparison import Comparison, Difference, Value
-from dialtools.eval.compare.names import Seed
+from dialtools.eval.compare.names import Column, Seed, with_names_of_the_first
 from dialtools.eval.compare.outcome import check_gate, records, refuse_nothing, untested_notes
 from dialtools.eval.options.compare import CompareOptions
 from dialtools.eval.score import of_queries
@@ -204,3 +207,136 @@ def test_items_make_the_score_to_a_hundredth_of_a_point(folder: Path):
         else:
             with pytest.raises(DataError, match=r"its items make 75\.000"):
                 evaluate(options)
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, *records: dict[str, Any]) -> None:
+    """Let stdin hold these records."""
+    lines = "".join(f"{json.dumps(made)}\n" for made in records).encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(lines)))
+
+
+def test_stdin_is_read_where_no_file_is_named_and_where_the_baseline_is_a_dash(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (folder / "-").mkdir()
+    typed(monkeypatch, record("a"), record("b"))
+    assert columns() == {"a": [75], "b": [25]}
+    typed(monkeypatch, record("a"))
+    assert columns("b.jsonl", "c.jsonl", baseline="-") == {"-": [75], "b": [25], "c": [0]}
+
+
+def test_a_baseline_is_a_column_before_it_is_a_file_and_a_file_is_read_whole(folder: Path):
+    write("b/x.jsonl", record("c"))
+    assert columns("a.jsonl", "b.jsonl", baseline="b") == {"b": [25], "a": [75]}
+    named = {"names": ("x", "c.jsonl"), "baseline": "c.jsonl"}
+    assert columns("a.jsonl", "b.jsonl", **named) == {"c.jsonl": [25], "x": [75]}
+    write("c[1].jsonl", record("c"))
+    assert list(columns("a.jsonl", baseline="c[1].jsonl")) == ["c[1]", "a"]
+    with pytest.raises(ConfigError, match="two columns are named b"):
+        columns("a.jsonl", "b.jsonl", baseline="b/../b.jsonl")
+    write("d.jsonl", record("b"), record("a", published=True))
+    assert columns_of(CompareOptions(inputs=("a.jsonl",), baseline="d.jsonl"))[1] == 1
+
+
+def test_models_of_several_files_are_called_by_folder_then_by_path_and_no_third_time(folder: Path):
+    for number in (1, 2, 3):
+        write(f"{number}.jsonl", record("a"), record("b"))
+    assert list(columns("1.jsonl", "2.jsonl")) == ["a", "b", "models/a", "models/b"]
+    with pytest.raises(ConfigError, match="two columns are named models/a"):
+        columns("1.jsonl", "2.jsonl", "3.jsonl")
+
+
+def test_a_record_says_what_it_is_of_in_texts_and_groups_are_whole_numbers(folder: Path):
+    for more, says in (
+        ({"metric": 3}, "metric: expected a text"),
+        ({"value": True}, "value: expected a number"),
+        ({"value": "25"}, "value: expected a number"),
+        ({"groups": [0, 0, 1, 1.0]}, "groups: expected a number from 0 on for each item"),
+    ):
+        write("b.jsonl", record("b", **more))
+        with pytest.raises(DataError, match=says):
+            columns("a.jsonl", "b.jsonl")
+
+
+def test_a_data_set_is_called_as_its_file_without_what_score_and_embedding_files_end_in():
+    names = {"d.jsonl": "d", "x/d.jsonl.gz": "d", "d.parquet": "d", "d.csv": "d.csv", "d": "d"}
+    rows = {name: _row(record("a", dataset=name)) for name in (*names, ".jsonl")}
+    assert {name: row.dataset for name, row in rows.items()} == {**names, ".jsonl": ".jsonl"}
+
+
+def test_a_data_set_has_the_name_of_the_first_column_if_all_scores_of_both_are_of_its_items():
+    def column(dataset: str, *, task: str = "act", **items: str) -> Column:
+        rows = {metric: Row(task, dataset, "", metric) for metric in items}
+        return {
+            row: [Seed("w", row, {"items": {"text": items[metric]}})]
+            for metric, row in rows.items()
+        }
+
+    def named(own: Column) -> set[str]:
+        first = column("d", f1="x", recall="y")
+        return {row.dataset for row in with_names_of_the_first({"a": first, "b": own})["b"]}
+
+    for same in (column("e", f1="x"), column("e", f1="x", recall="y"), column("e", f1="x", n="z")):
+        assert named(same) == {"d"}
+    for other in (
+        *(column("e", f1="x", recall="z"), column("e", f1="z", recall="y")),
+        *(column("e", n="x"), column("e", task="infer", f1="x"), column("e")),
+    ):
+        assert named(other) <= {"e"}
+
+
+def test_a_score_may_miss_its_items_by_a_hundredth_and_seeds_of_one_kind_are_swapped(
+    folder: Path,
+):
+    def found(*inputs: str) -> Difference:
+        every = evaluate(CompareOptions(inputs=inputs, resamples=50)).differences
+        return next(iter(every.values()))
+
+    write("c.jsonl", record("c", value=0.01))
+    assert found("a.jsonl", "c.jsonl").test == "permutation"
+    write("s/1.jsonl", record("a"))
+    write("s/2.jsonl", record("a"))
+    assert found("s", "b.jsonl").p == found("a.jsonl", "b.jsonl").p > 0, "of the mean of seeds"
+    area = {"placement": [0.75] * 4, "out": [0, 0, 1, 1]}
+    write("s/2.jsonl", record("a", each=area))
+    assert found("s", "b.jsonl").test == found("b.jsonl", "s").test == "bootstrap"
+
+
+def test_a_score_without_a_value_is_left_out_and_a_file_that_is_not_there_is_named(folder: Path):
+    unknown = record("b", metric="auroc")
+    del unknown["value"]
+    write("b.jsonl", record("b"), unknown)
+    assert columns("a.jsonl", "b.jsonl") == {"a": [75], "b": [25]}
+    with pytest.raises(DataError, match=r"^none\.jsonl: no such file or directory$"):
+        columns("a.jsonl", "none.jsonl")
+
+
+def test_one_seed_has_a_mean_and_no_spread_without_a_warning_and_two_have_some():
+    row = Row("intent", "d", "", "accuracy")
+    seeds = [Seed("w", row, {"value": value}) for value in (1, 3)]
+    comparison = Comparison({"a": {row: seeds[:1]}, "b": {row: seeds}}, [row], "holm")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        one, two = (comparison.value(row, name) for name in "ab")
+    assert one is not None and type(one.mean) is float and one.std != one.std
+    assert two == Value(2, 2**0.5, 2) and type(two.std) is float
+
+
+def test_two_dialogues_are_enough_and_what_is_set_aside_is_named(folder: Path):
+    def compared(**more: Any) -> Comparison:
+        for name in ("a", "b"):
+            write(f"{name}.jsonl", record(name, **more))
+        return evaluate(CompareOptions(inputs=("a.jsonl", "b.jsonl"), resamples=50))
+
+    assert compared(groups=[0, 0, 1, 1]).tests == 1
+    [((name, _), rows)] = compared(groups=[0] * 4).untested.items()
+    assert (name, rows) == ("b", [Row("intent", "d", "", "accuracy")])
+
+
+def test_an_interval_is_in_points_and_items_that_do_not_count_tell_nothing(folder: Path):
+    write("a.jsonl", record("a", each=[1, 1, 1, None], value=100))
+    write("b.jsonl", record("b", each=[0, 0, 0, None], value=0))
+    found = evaluate(CompareOptions(inputs=("a.jsonl", "b.jsonl"), resamples=50))
+    [difference] = found.differences.values()
+    assert (difference.low, difference.high) == (-100, -100)
+    assert difference.test == "permutation" and 0 < difference.p <= 1

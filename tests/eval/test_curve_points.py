@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from dialtools.corpora.turns import Record
 from dialtools.eval.options.curve import CurveOptions
@@ -53,6 +54,7 @@ def test_the_same_weights_at_the_same_step_are_scored_once_and_told_for_every_ru
         "snapshots": ["step 1000 w", "step 2000 w", "step 1000 w"],
     }
     assert list(job.pieces) == ["snapshots"]
+    assert (job.command, job.options) == ("dial-eval curve", options)
     with Work("-", job, resume=False, overwrite=False) as work:
         line = curve.Curve(points, prepare(options))
         pieces = list(line.take(work, open_model))
@@ -76,3 +78,20 @@ def test_a_curve_is_read_as_it_was_written(tmp_path: Path):
     rows = [{"run": "x", "step": 1}, {"run": "y", "step": 2}]
     (tmp_path / "c.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert curve.read_rows(str(tmp_path / "c.jsonl")) == rows
+
+
+def test_a_run_is_called_as_its_folder_and_is_its_snapshots_before_it_is_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    snapshot(tmp_path / "x", 3, "w")
+    (tmp_path / "x" / "modules.json").write_text("[]")
+    monkeypatch.chdir(tmp_path / "x")
+    [point] = curve.find_points(["."])
+    assert (point.run, point.step, point.weights) == ("x", 3, "w")
+
+
+@pytest.mark.parametrize("counts", [None, {}, [], {"steps": "7"}, {"steps": True}])
+def test_a_model_that_tells_no_steps_is_a_point_at_none(tmp_path: Path, counts: object):
+    (tmp_path / "modules.json").write_text("[]")
+    (tmp_path / "dialtools.json").write_text(json.dumps({"weights": "w", "counts": counts}))
+    assert [point.step for point in curve.find_points([str(tmp_path)])] == [0]

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
 import subprocess
+import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+import threadpoolctl
 from score_files import Evaluate, Record, Toy, halves, score
 from written import json_value
+
+from dialtools.errors import ConfigError, DataError, OutputError
+from dialtools.eval.compare import mteb
+from dialtools.eval.labelled import Labelled
+from dialtools.eval.options.intent import IntentOptions
+from dialtools.eval.options.mteb import MtebOptions
+from dialtools.eval.tasks import logreg
 
 Command = Callable[..., subprocess.CompletedProcess]
 # all-MiniLM-L6-v2 on Banking77Classification, run by run, as MTEB 1.12.75 published them
@@ -191,6 +202,91 @@ def test_a_data_set_of_another_name_can_be_said_to_be_a_task(command: Command, t
         tmp_path / "two.jsonl", banking() + [{**r, "model": "other"} for r in similarity(1379)]
     )
     assert "several models" in command("mteb", two, "-o", tmp_path / "r", code=1).stderr
+
+
+def test_no_file_is_written_where_one_of_them_exists_and_they_are_for_people_too(tmp_path: Path):
+    export = mteb.Export({"a.json": {"x": 1}, "b.json": {}})
+    (tmp_path / "b.json").write_text("mine")
+    with pytest.raises(OutputError, match=r"b\.json"):
+        mteb.write_results(export, str(tmp_path), overwrite=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["b.json"]
+    mteb.write_results(export, str(tmp_path / "x" / "y"), overwrite=False)
+    assert (tmp_path / "x" / "y" / "a.json").read_text() == '{\n  "x": 1\n}\n'
+
+
+def test_a_data_set_has_mtebs_name_in_any_letters_or_the_one_that_it_is_known_by():
+    for dataset in ("Banking77Classification", "banking77CLASSIFICATION", "BANKING77"):
+        assert mteb._mteb_name("intent", dataset, {}) == "Banking77Classification"
+
+
+def test_training_rows_are_those_of_mteb_where_it_has_some():
+    with pytest.raises(ValueError, match=r"^0 training rows, those of Banking77"):
+        mteb.result_file("Banking77Classification", banking(data=None))
+    learnt = [{**record, "data": {"train": {"rows": 5}}} for record in similarity(1379)]
+    assert mteb.result_file("STSBenchmark", learnt)["task_name"] == "STSBenchmark"
+
+
+def test_scores_of_several_models_are_of_one_that_is_named(tmp_path: Path):
+    records = [{**r, "model": m} for r, m in zip(similarity(1379), "ab", strict=True)]
+    path = str(file(tmp_path / "s.jsonl", records))
+    export = mteb.evaluate(MtebOptions(inputs=(path,), output="d", model_name="me/mine"))
+    assert export.files["model_meta.json"]["name"] == "me/mine"
+    with pytest.raises(ConfigError) as error:
+        mteb.evaluate(MtebOptions(inputs=(path,), output="d", task=("qqqqqqqq=STSBenchmark",)))
+    assert error.value.hint == "there are stsb"
+
+
+def test_the_part_of_similarities_is_the_one_with_mtebs_rows():
+    for parts, chosen in (
+        ({"test": 500, "": 1379, "all": 1379}, ""),
+        ({"test": 500, "all": 1379}, "all"),
+        ({"": 1379, "test": 1379}, "test"),
+        ({"dev": 1379, "all": 500}, "test"),
+    ):
+        records = [{"setting": setting, "n": n} for setting, n in parts.items()]
+        assert mteb._sts_setting("STSBenchmark", records) == chosen
+
+
+def test_a_refusal_names_the_files_and_the_task_that_scores_a_data_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = file(tmp_path / "s.jsonl", similarity(1379))
+    wrong = MtebOptions(inputs=(str(path),), output="d", task=("stsb=Banking77Classification",))
+    says = r"s\.jsonl: sts stsb: Banking77Classification is scored by dial-eval intent"
+    with pytest.raises(DataError, match=says):
+        mteb.evaluate(wrong)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    with pytest.raises(DataError, match=r"^<stdin>: sts stsb: Banking77"):
+        mteb.evaluate(MtebOptions(output="d", task=wrong.task))
+
+
+def test_classes_of_a_regression_are_numbered_by_name():
+    names = list("fbdaecgh")
+    rows = Labelled(np.eye(8), names)
+    options = IntentOptions(inputs=("x",), method="logreg", shots=(1,), runs=2)
+    facts = {"task": "intent", "dataset": "d", "seed": 0}
+    found = logreg.scores(rows, rows, options, "", facts)
+    assert found[1].each["truth"] == [sorted(names).index(name) for name in names]
+    assert len(found[0].each) == 8, "a share of each row, not of each run"
+
+
+def test_a_regression_is_fitted_by_one_thread_and_its_end_is_no_warning(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    asked: list[int] = []
+    limits = threadpoolctl.threadpool_limits
+
+    def noted(threads: int) -> threadpoolctl.threadpool_limits:
+        asked.append(threads)
+        return limits(threads)
+
+    assert logreg.ITERATIONS == 100, "MTEB's"
+    monkeypatch.setattr(threadpoolctl, "threadpool_limits", noted)
+    monkeypatch.setattr(logreg, "ITERATIONS", 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        logreg.predict(np.eye(4), np.arange(4), np.eye(4), seed=0)
+    assert asked == [1]
 
 
 @pytest.mark.shared

@@ -167,3 +167,10 @@ def test_shots_are_those_of_the_method_and_metrics_of_a_curve_those_of_its_tasks
     assert len(scope) % 2 == 0 and [name[:7] for name in scope[:2]] == ["1-shot ", "2-shot "]
     assert CurveOptions(**ONE, oos="o", shots=(1, 2)).metrics == scope
     assert ActOptions(**ONE, hidden=(0, 1), rates=(1, 2, 3), decays=(0, 1, 2, 3, 4)).points == 30
+
+
+def test_a_metric_that_is_nearly_one_of_a_curve_is_told():
+    for name, says in (("2-shot acuracy", "did you mean 2-shot accuracy?"), ("f1", "choose from")):
+        with pytest.raises(ConfigError) as error:
+            CurveOptions(**ONE, intent="i", shots=(2,), metric=(name,))
+        assert says in str(error.value.hint)

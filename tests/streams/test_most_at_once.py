@@ -73,8 +73,8 @@ def test_bounds_hold_until_others_do_and_a_hint_is_given_where_more_may_be_had()
     assert beyond("line", "longer than", where=at).hint == "--bounds line=SIZE allows more"
     deep = beyond("nesting", "deeper than", where=at, of="levels")
     assert str(deep) == "x:3: deeper than 250 levels" and deep.hint is None
-    use(("cell=2",))
-    assert (most("line"), most("cell")) == (64 << 20, 2)
+    use(("cell=1",))
+    assert (most("line"), most("cell")) == (64 << 20, 1)
 
 
 def test_levels_are_counted_from_the_record_on(monkeypatch: pytest.MonkeyPatch):
@@ -216,12 +216,3 @@ def test_what_can_be_read_and_written_follows_from_the_table_of_formats():
     for entry in FORMATS.values():
         for target in (entry.reader, entry.writer, entry.vectors, entry.metadata):
             assert not target or callable(load(target))
-
-
-def test_bounds_hold_as_chosen_and_those_not_named_as_by_default(monkeypatch):
-    monkeypatch.setattr(bounds, "_chosen", {})
-    bounds.use(bounds.parse_bounds("members=1,line=2KB"))
-    assert (bounds.most("members"), bounds.most("line")) == (1, 2048)
-    assert bounds.most("nesting") == bounds.BOUNDS["nesting"].most
-    bounds.use(bounds.parse_bounds("nesting=1"))
-    assert bounds.most("nesting") == 1 and bounds.most("members") == bounds.BOUNDS["members"].most

@@ -46,18 +46,13 @@ def _renamed(own: Column, known: Column) -> Column:
 
 def _name(dataset: Dataset, own: Column, known: Column) -> str:
     """Return the only name that a data set with these items has; its own if there is none."""
-    task, name = dataset
     mine = _by_dataset(own)[dataset]
-    alike = [
-        other_name
-        for (other_task, other_name), items in _by_dataset(known).items()
-        if other_task == task and _same(mine, items)
-    ]
-    return alike[0] if len(alike) == 1 else name
+    alike = [name for (_, name), items in _by_dataset(known).items() if _same(mine, items)]
+    return alike[0] if len(alike) == 1 else dataset[1]
 
 
 def _same(mine: Mapping[Row, Any], known: Mapping[Row, Any]) -> bool:
-    """Tell whether all scores that both have are known to be of the same items."""
+    """Tell whether all scores that both have, of one task, are known to be of the same items."""
     shared = mine.keys() & known.keys()
     return bool(shared) and all(differing(mine[row], known[row]) == [] for row in shared)
 

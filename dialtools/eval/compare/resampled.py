@@ -133,8 +133,8 @@ def _gaps(ours: Sequence[each.Statistic], base: Sequence[each.Statistic]) -> np.
     """
     means = []
     for side in (ours, base):
-        values = [statistic.values for statistic in side]
-        if any(value is None for value in values):
+        values = [statistic.values for statistic in side if statistic.values is not None]
+        if len(values) < len(side):
             return None
-        means.append(np.mean([value for value in values if value is not None], axis=0))
+        means.append(np.mean(values, axis=0))
     return means[0] - means[1]

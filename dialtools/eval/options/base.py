@@ -101,7 +101,7 @@ class SplitOptions(RowLimitOptions, ReportOptions):
 
     def __post_init__(self) -> None:
         files = (self.train, self.test)
-        if (self.inputs and any(files)) or any(files) != all(files):
+        if any(files) and (self.inputs or not all(files)):
             raise ConfigError("name --train FILE and --test FILE, or one file with a split column")
         self.refuse_stdin_twice()
 

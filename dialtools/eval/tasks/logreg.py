@@ -58,7 +58,7 @@ def _scores_of_runs(
     everyone = np.ones((1, len(truth_N)))
     for average in AVERAGES:
         statistics = [counts.class_f1(truth_N, guess_N[None], average) for guess_N in guess_RN]
-        values = [100 * float(statistic(everyone)[0]) for statistic in statistics]
+        values = [100 * statistic(everyone)[0] for statistic in statistics]
         measured.append(of_runs(values, metric=f"{average}-f1", each=each, **facts))
     return measured
 
