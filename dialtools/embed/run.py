@@ -103,6 +103,10 @@ class Embedding:
         self.transform = Transform(self.options, self.space, overwrite=overwrite)
         self.compression = Compression(self.options, model.encoder, model.settings)
 
+    @property
+    def _inputs(self) -> tuple[str, ...]:
+        return self.options.inputs or ("-",)
+
     def stream(self, provenance: dict[str, Any]) -> None:
         """Write each shard to the output as soon as it is embedded."""
         self._prepare(overwrite=self.options.overwrite)
@@ -119,8 +123,7 @@ class Embedding:
 
         Not of a pipe: what it has yet to bring, a signal would have to wait for.
         """
-        inputs = self.options.inputs or ("-",)
-        of_files = all(name != "-" and Path(name).is_file() for name in inputs)
+        of_files = all(name != "-" and Path(name).is_file() for name in self._inputs)
         return ahead(ready) if of_files and self.embedder.model.on_gpu else ready
 
     def shards(self, work: Work) -> Generator[int]:
@@ -156,7 +159,7 @@ class Embedding:
 
         Not if it begins with what only the end tells: a transform fitted to all, or what stdin was.
         """
-        if self.transform.waits or "-" in (self.options.inputs or ("-",)):
+        if self.transform.waits or "-" in self._inputs:
             yield lambda name: None
             return
         with behind(partial(self._write_parts, work)) as written:
@@ -170,7 +173,7 @@ class Embedding:
             DataError: naming the input.
         """
         if not self.embedder.counts.rows and not self.options.shard:
-            where = ", ".join(map(display_name, self.options.inputs or ("-",)))
+            where = ", ".join(map(display_name, self._inputs))
             raise DataError("no records to embed", where=where)
 
     def _shard(

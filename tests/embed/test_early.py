@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -32,9 +33,16 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
     Path("in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
 
-    def embed(out: str, *, gpu: bool, resume: bool = False, stop_after: int = 0) -> list[bool]:
+    def embed(
+        out: str,
+        *,
+        gpu: bool,
+        resume: bool = False,
+        stop_after: int = 0,
+        inputs: tuple[str, ...] = ("in.jsonl",),
+    ) -> list[bool]:
         monkeypatch.setattr(Model, "on_gpu", gpu)
-        options = EmbedOptions(model="m", inputs=("in.jsonl",), output=out, shard_rows=2)
+        options = EmbedOptions(model="m", inputs=inputs, output=out, shard_rows=2, from_="jsonl")
         embedding = Embedding(options, Model(letters_encoder(), SETTINGS), Policy(), lambda n: None)
         apart: list[bool] = []
         tokenised = embedding.embedder.tokenised
@@ -59,6 +67,16 @@ def test_a_thread_makes_shards_for_a_gpu_and_none_changes(run: Run):
     assert run("cpu.npy", gpu=False) == [False] * 5
     assert run("gpu.npy", gpu=True) == [True] * 5
     assert Path("gpu.npy").read_bytes() == Path("cpu.npy").read_bytes()
+
+
+@pytest.mark.parametrize("inputs", [(), ("-",)])
+def test_of_a_pipe_no_shard_is_made_ahead(
+    run: Run, inputs: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+):
+    """A signal would have to wait for what the pipe has yet to bring."""
+    content = io.BytesIO(Path("in.jsonl").read_bytes())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(content)))
+    assert run("piped.npy", gpu=True, inputs=inputs) == [False] * 5
 
 
 def test_a_run_that_was_stopped_goes_on_and_tokenises_no_shard_again_that_is_finished(run: Run):
