@@ -178,7 +178,7 @@ class Embedder:
         float16 = self.options.dtype == "float16"
         vectors = self._by_field(encoded.vectors)
         batch = embedding_batch(columns, vectors, float16=float16, schema=self.schema)
-        self.schema = self.schema or batch.schema
+        self.schema = batch.schema
         added = Counts(rows=len(shard), distinct=encoded.distinct, cut=int(encoded.cut.sum()))
         self.counts.add(added)
         return batch, added
