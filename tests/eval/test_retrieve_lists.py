@@ -88,6 +88,14 @@ def test_bm25_finds_as_many_as_are_wanted_beside_the_copies_of_a_query():
     assert retrieve.bm25_lists(part, options).queries.tolist() == [2, 4]
 
 
+def test_bm25_looks_past_copies_that_are_more_than_the_other_texts():
+    texts = ["red car", "Red car", "RED car", "red CAR", "red bus", "red van"]
+    part = Embeddings({"embedding": np.zeros((6, 2))}, {"text": texts, "label": list("xxxxxy")})
+    lists = retrieve.bm25_lists(part, RetrieveOptions(inputs=("x",), candidates=2))
+    assert lists.queries.tolist()[:4] == [0, 1, 2, 3]
+    assert lists.candidate.tolist()[:2] == [4, 5] and lists.sizes.tolist()[:4] == [2] * 4
+
+
 def test_lists_are_given_where_both_columns_are_there_else_made_by_bm25(tmp_path: Path):
     rows = [{"text": text, "label": "ab"[i % 2]} for i, text in enumerate(["x y", "x z", "x w"])]
     made = scored(tmp_path, [row | {"positives": [1]} for row in rows])

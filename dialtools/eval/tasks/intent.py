@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def evaluate(options: IntentOptions) -> Scored:
 
         def accuracy(weight: float) -> float:
             scores = _scores(learn, choose, options, weight, episodes, name)
-            return float(np.mean([s.value for s in scores if s.metric == "accuracy"]))
+            return fmean(score.value for score in scores if score.metric == "accuracy")
 
         weight, accuracies = mixed.best(options.sweep_compress, accuracy)
         tried = {f"{weight:g}": value for weight, value in accuracies.items()}
