@@ -244,7 +244,7 @@ class Embedder:
         """Return what is to be said of texts that were cut, or nothing."""
         if not self.counts.cut or self.options.on_truncate != "warn":
             return ""
-        texts = self.counts.rows * max(1, len(self.fields))
+        texts = self.counts.rows * len(self.fields)
         longest = self.model.settings.max_length
         return f"{self.counts.cut:,} of {counted(texts, 'text')} cut at {longest} tokens"
 

@@ -302,3 +302,13 @@ def test_validation_rows_are_found_by_their_usual_names(
     assert evaluate(*ask, *named, path)[0]["chosen"] == expected
     held_out = evaluate(*ask, "--validation-split", "none", path)[0]["chosen"]
     assert held_out != expected
+
+
+def test_where_every_test_row_is_left_out_there_is_nothing_to_score(
+    command: Command, tmp_path: Path
+):
+    rows = [{"split": "train", "label": label} for label in "aabb"]
+    rows += [{"split": "test", "label": "oos"}] * 2
+    path = write(tmp_path / "v.jsonl", rows, embedding=np.eye(6))
+    told = command("intent", path, "--shots", "1", "--without", "oos", code=1).stderr
+    assert "holds no rows" in told

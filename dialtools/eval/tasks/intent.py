@@ -101,11 +101,8 @@ def _scores(
             "items": item_digests(test.columns, also=(options.label,)),
         },
     )
-    if len(trial.names) < 2 or not asked.labels:
-        raise DataError(
-            f"{counted(len(trial.names), 'class')} to learn, "
-            f"{counted(len(asked.labels), 'row')} to test: nothing to tell apart"
-        )
+    if len(trial.names) < 2:
+        raise DataError(f"{counted(len(trial.names), 'class')} to learn: nothing to tell apart")
     scores = METHODS[options.method].load()(trial)
     sanity.check(scores, train, test, known.labels[: len(train)], asked.labels)
     return scores
