@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -109,7 +109,8 @@ class Trainer:
 
     def agree(self) -> None:
         """Cut batches as the process that leads does: its GPU may have another memory."""
-        self.objective.cut(self.ranks.shared(self.setting.max_tokens))
+        tokens = self.ranks.shared(self.setting.max_tokens)
+        self.objective.setting = replace(self.setting, max_tokens=tokens)
 
     def steps(self) -> Iterator[Step]:
         """Yield each step after it was taken, until the last.

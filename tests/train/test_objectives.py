@@ -28,7 +28,6 @@ from dialtools.train.objectives.catalog import (
     JointOptions,
     MaskedWordsOptions,
     MatchingOptions,
-    SeveralOptions,
     SiameseOptions,
     TemplateOptions,
 )
@@ -109,22 +108,17 @@ def test_processes_that_share_a_batch_each_have_some_of_it(encoder: Encoder, tmp
 def test_what_an_objective_adds_is_drawn_from_the_seed_alone(
     name: str, encoder: Encoder, tmp_path: Path
 ):
-    rows = [
-        pair("a", "b", similar=i % 2 == 0, follow=["c"] * (name == "several")) for i in range(2)
-    ]
-    rows += [pair("a", "b")] * (name == "several")
+    rows = [pair("a", "b", similar=i % 2 == 0) for i in range(2)]
     store = stored([rows], tmp_path, encoder)
-    matched = {"context_turns": 1, "negatives": 0, "aggregation": "attention"}
     options = {
         "contrast": contrast_options(head="linear", classify=1.0),
-        "matching": MatchingOptions(temperature=1.0, **matched),
+        "matching": MatchingOptions(
+            temperature=1.0, context_turns=1, negatives=0, aggregation="attention"
+        ),
         "siamese": SiameseOptions(negatives=0, context_turns=1),
         "template": template_options(head="window-linear", align=True),
         "mlm": MaskedWordsOptions(mask_share=0.5, mask_most=9),
         "joint": JointOptions(**vars(contrast_options(head="tanh")), mask_share=0.5, mask_most=9),
-        "several": SeveralOptions(
-            **vars(contrast_options(head="linear")) | matched, match_temperature=1.0
-        ),
     }[name]
 
     def drawn(seed: int) -> list[torch.Tensor]:
@@ -752,7 +746,6 @@ def test_an_objective_says_its_recipe_and_what_its_options_are_where_no_recipe_d
         "template": ("tadse", True),
         "mlm": ("mlm", False),
         "joint": ("todbert-joint", False),
-        "several": ("turns-and-answers", False),
     }
     defaults = {
         name: {f.name: f.default for f in fields(entry.options) if f.default is not MISSING}
@@ -774,7 +767,6 @@ def test_an_objective_says_its_recipe_and_what_its_options_are_where_no_recipe_d
     assert defaults == {
         "contrast": contrast,
         "joint": contrast,
-        "several": contrast | {"negatives_from": "same-role"},
         "matching": {"negatives_from": "same-role", "matryoshka": ()},
         "siamese": {"negatives_from": "same-role", "matryoshka": ()},
         "template": {"align": False, "keep_head": False, "matryoshka": ()},
@@ -791,7 +783,6 @@ def test_an_objective_says_which_pairs_serve_it():
         "template": [],
         "mlm": ["contextual"],
         "joint": ["contextual", "named_negatives", "dissimilar"],
-        "several": ["named_negatives", "dissimilar"],
     }
 
 
@@ -803,12 +794,11 @@ def test_what_an_option_chooses_among_is_what_its_objective_knows():
         if f.metadata["choices"] and f.name not in ("head", "loss")
     }
     drawn = {"same-role", "any", "other-domain"}
-    contrasts = ("contrast", "joint", "several")
     assert choices == {
-        **{(name, "weights"): {"none", "given", "irf"} for name in contrasts},
-        **{(name, "batches"): {"mixed", "by-window", "by-kind"} for name in contrasts},
-        **{(name, "negatives_from"): drawn for name in ("matching", "siamese", "several")},
-        **{(name, "aggregation"): {"mean", "attention"} for name in ("matching", "several")},
+        **{(name, "weights"): {"none", "given", "irf"} for name in ("contrast", "joint")},
+        **{(name, "batches"): {"mixed", "by-window", "by-kind"} for name in ("contrast", "joint")},
+        **{(name, "negatives_from"): drawn for name in ("matching", "siamese")},
+        ("matching", "aggregation"): {"mean", "attention"},
         ("template", "pair_negatives"): {"utterances", "templates", "both"},
     }
 
@@ -822,7 +812,6 @@ def test_what_an_option_chooses_among_is_what_its_objective_knows():
         ("template", "template_temperature", {"0.01": 0.01}, ["0"]),
         ("template", "pair_temperature", {"0.01": 0.01}, ["0"]),
         ("template", "align_epochs", {"0": 0.0}, ["-1"]),
-        ("several", "match_temperature", {"0.01": 0.01}, ["0", "-1"]),
         ("mlm", "mask_share", {"0": 0.0, "1": 1.0}, ["1.1", "-0.1"]),
         ("mlm", "mask_most", {"1": 1}, ["0"]),
     ],

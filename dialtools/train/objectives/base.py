@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -99,10 +99,6 @@ class Objective(nn.Module, Generic[OptionsT]):
         self.setting = setting
         lengths = getattr(setting.options, "matryoshka", ())  # masked words have none
         self.prefixes = sorted({*lengths} - {setting.encoder.dimension})
-
-    def cut(self, max_tokens: int) -> None:
-        """Make micro-batches of so many padded tokens at most from now on."""
-        self.setting = replace(self.setting, max_tokens=max_tokens)
 
     def sampler(self, batch_size: int) -> Sampler | Grouped:
         """Return which pairs each step sees."""

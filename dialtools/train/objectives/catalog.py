@@ -7,7 +7,7 @@ have them. What several share is a small base. This module loads no torch: help 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from dialtools.catalog import Entry
@@ -187,30 +187,13 @@ class ContrastOptions(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class MatchingOptions(TemperatureOptions, CandidateOptions):
+class MatchingOptions(CandidateOptions, TemperatureOptions):
     """Options of --objective matching."""
 
     aggregation: str = by_recipe(
         choices=("mean", "attention"),
         help="turns of a context weigh alike (I2), or as a small net says (I1)",
     )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class SeveralOptions(ContrastOptions, MatchingOptions):
-    """Options of --objective several."""
-
-    match_temperature: float = by_recipe(
-        metavar="X",
-        parse=positive,
-        help="temperature of the matching; --temperature is that of the contrast",
-    )
-
-    @property
-    def of_matching(self) -> MatchingOptions:
-        """Return the options of the batches that are matched."""
-        values = {each.name: getattr(self, each.name) for each in fields(MatchingOptions)}
-        return MatchingOptions(**values | {"temperature": self.match_temperature})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -316,14 +299,6 @@ OBJECTIVES = {
         options=TemplateOptions,
         recipe="tadse",
         templates=True,
-    ),
-    "several": ObjectiveEntry(
-        f"{_HOME}.several:Several",
-        "pairs that are contrasted and pairs that are matched, a batch of one kind",
-        options=SeveralOptions,
-        recipe="turns-and-answers",
-        named_negatives=True,
-        dissimilar=True,
     ),
     "mlm": ObjectiveEntry(
         f"{_HOME}.mlm:MaskedWords",

@@ -70,7 +70,8 @@ class Contrast(Objective[ContrastOptions]):
         s = self.setting
         if s.options.batches == "mixed":
             return super().sampler(batch_size)
-        return Grouped(s.pairs, groups(s), batch_size=batch_size, seed=s.seed)
+        of = s.store.window if s.options.batches == "by-window" else s.store.kind
+        return Grouped(s.pairs, of[s.pairs], batch_size=batch_size, seed=s.seed)
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Within a side each distinct sequence is encoded once.
@@ -181,15 +182,6 @@ class Contrast(Objective[ContrastOptions]):
         strayed = torch.stack(kept).mean()
         figures["strayed"] = float(strayed.detach())
         return strayed
-
-
-def groups(setting: Setting[ContrastOptions]) -> np.ndarray:
-    """Return (P,) integers, alike for pairs that may share a batch, as --batches has it."""
-    store, batches = setting.store, setting.options.batches
-    if batches == "mixed":
-        return np.zeros(len(setting.pairs), np.int64)
-    of = store.window if batches == "by-window" else store.kind
-    return of[setting.pairs].astype(np.int64)
 
 
 def similarity_layer(setting: Setting[Any]) -> nn.Module:
