@@ -14,7 +14,6 @@ pairs windows --window 1,2,3
 pairs self --kind self --min-words 4
 pairs few-windows --window 1,2,3 --sample 0.02
 pairs same --kind same-answer --speaker system --min-words 4
-pairs few-sides --window 3 --follow 3 --merge-speaker --min-turns 4 --sample 0.06
 pairs history --window all --speaker system
 pairs sides --window 3 --follow 3 --merge-speaker --min-turns 4
 augmented() { grep '"split": "train"' data/snips.jsonl | dial-augment -q --from jsonl; }
@@ -46,9 +45,6 @@ for seed in $seeds; do
   train "todbert-$seed" --method todbert --pooling mean --lr 3e-5 history.train.arrow
   # one run of two kinds of pairs, at the steps of two runs
   steps=$((2 * steps)) train "same-answer-$seed" --method same-answer few-windows.train.arrow same.train.arrow
-  # and of three, at the steps of that run and DialogueCSE's
-  three=(few-windows.train.arrow same.train.arrow few-sides.train.arrow)
-  steps=$((3 * steps)) train "turns-and-answers-$seed" --method turns-and-answers "${three[@]}"
   merged "same-answer+dialoguecse-$seed" "same-answer-$seed" "dialoguecse-$seed"
   merged "dse-123-1+dialoguecse-$seed" "dse-123-1-$seed" "dialoguecse-$seed"
 done
