@@ -45,6 +45,7 @@ from dialtools.encoder.static import fresh_static
 from dialtools.encoder.token_vectors import TokenVectors
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, DataError, DialError, ModelError, OutputError
+from dialtools.streams.carried import Carried
 from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.provenance import Inputs
 from dialtools.streams.resume import Work, claim
@@ -98,6 +99,13 @@ def test_each_field_has_its_vectors_and_the_rest_is_carried_along(embedder):
     # within a shard a text is encoded once: a b, b, c; then c, x c
     assert made.counts == Counts(rows=3, distinct=3 + 2, cut=0)
     assert made.dimensions() == 2
+
+
+def test_values_that_python_has_none_for_are_carried_as_they_came(embedder):
+    time = pa.scalar(1_700_000_000_123_456_789, pa.timestamp("ns"))
+    made = embedder()
+    (shard,) = made.shards(iter(records({"text": "a", "at": Carried(time)}, {"text": "b"})))
+    assert made.batch(shard)[0].column("at").equals(pa.array([time, None], time.type))
 
 
 def test_who_speaks_makes_no_text_another_where_no_token_tells(embedder):
@@ -226,7 +234,9 @@ def test_a_transform_is_fitted_applied_saved_and_refused_to_other_vectors(
         return EmbedOptions(model=glove, output="x.parquet", **options)
 
     file = str(tmp_path / "t.safetensors")
-    space = load_model(chosen()).space()
+    words = load_model(chosen())
+    space = words.space()
+    assert "head" not in space and replace(words, head="3").space() == space | {"head": "3"}
     made = Transform(chosen(transform="center", save_transform=file), space, overwrite=False)
     batch = embedding_batch({"text": ["a", "b"]}, {"embedding": np.array([[1.0, 2], [3, 6]])})
     assert made.waits and made(batch) is batch
