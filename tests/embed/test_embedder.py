@@ -723,13 +723,7 @@ def test_a_model_has_the_settings_of_the_options_and_else_its_own(
         return load_model(EmbedOptions(**{"model": glove, "output": "x"} | options)).settings
 
     plain = settings()
-    assert plain == Settings(
-        max_length=WordVectors.load(glove).max_length,
-        normalize=False,
-        batch_tokens=0,
-        precision="float32",
-        float16_round=False,
-    )
+    assert plain == Settings(WordVectors.load(glove).max_length, False, 0, "float32", False)
     changed = {"normalize": True, "batch_tokens": 7, "float16_round": True}
     assert settings(**changed) == replace(plain, **changed)
 
@@ -745,8 +739,8 @@ def test_a_model_has_the_settings_of_the_options_and_else_its_own(
     for module in (in_memory, placement):
         monkeypatch.setattr(module, "placed", lambda encoder, *_: encoder)
     folder = str(tmp_path)
-    assert settings(model=folder).normalize
-    assert settings(model=folder).batch_tokens == 8  # the model's own
+    own = settings(model=folder)
+    assert own.normalize and own.batch_tokens == 8
     assert not settings(model=folder, normalize=False, pooling="cls", max_length=9).normalize
     asked = {"pooling": None, "max_length": None, "trust_remote_code": False}
     assert told == [(folder, asked), (folder, asked | {"pooling": "cls", "max_length": 9})]
@@ -849,6 +843,7 @@ def test_options_that_only_look_alike_are_taken():
     assert chosen(whiten=True, dimensions=3).transform == "whiten"
     assert chosen(whiten=True, transform="whiten", save_transform="s").transform == "whiten"
     assert chosen(transform="top", fit_on="f", output="-").transform == "top"
+    assert chosen(transform="top", fit_on="f", inputs=("a",), shard="1/2").shard == "1/2"
     assert chosen(own_templates=True).field == ("text", "template")
     assert chosen(own_templates=True, field=("a", "b"), compress=0.0).field == ("a", "b")
     assert chosen(templates="t", field=("a",), align=False).field == ("a",)

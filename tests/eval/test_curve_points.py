@@ -24,14 +24,16 @@ def snapshot(run: Path, step: int, weights: str) -> None:
     (folder / "dialtools.json").write_text(json.dumps({"weights": weights}))
 
 
+def intents(path: Path) -> Path:
+    """Two texts to learn from, and the same two to be asked."""
+    pairs = [(split, label) for split in ("train", "test") for label in "ab"]
+    rows = [{"text": label, "label": label, "split": split} for split, label in pairs]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
 def test_the_same_weights_at_the_same_step_are_scored_once_and_told_for_every_run(tmp_path: Path):
-    rows = [
-        {"text": label, "label": label, "split": split}
-        for split in ("train", "test")
-        for label in "ab"
-    ]
-    file = tmp_path / "i.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    file = intents(tmp_path / "i.jsonl")
     for run, step, weights in (("x", 1000, "w"), ("x", 2000, "w"), ("y", 1000, "w")):
         snapshot(tmp_path / run, step, weights)
     folders = tuple(str(tmp_path / run) for run in "xy")
@@ -49,12 +51,10 @@ def test_the_same_weights_at_the_same_step_are_scored_once_and_told_for_every_ru
         return embed
 
     job = curve.job_of("dial-eval curve", options, points, "fp32")
-    assert job.facts == {
-        "precision": "fp32",
-        "snapshots": ["step 1000 w", "step 2000 w", "step 1000 w"],
-    }
-    assert list(job.pieces) == ["snapshots"]
-    assert (job.command, job.options) == ("dial-eval curve", options)
+    snapshots = ["step 1000 w", "step 2000 w", "step 1000 w"]
+    assert job.facts == {"precision": "fp32", "snapshots": snapshots}
+    assert (*job.pieces, job.command) == ("snapshots", "dial-eval curve")
+    assert job.options is options
     with Work("-", job, resume=False, overwrite=False) as work:
         line = curve.Curve(points, prepare(options))
         pieces = list(line.take(work, open_model))
@@ -63,15 +63,14 @@ def test_the_same_weights_at_the_same_step_are_scored_once_and_told_for_every_ru
     assert [piece.fresh for piece in pieces] == [True, True, False]
     assert [piece.facts["step"] for piece in pieces] == ["1,000", "2,000", "1,000"]
     told = [(row["run"], row["step"], row["model"], row["value"]) for row in found]
-    right, half = 100, 50  # of vectors that are all alike the first class is told
+    right, half = 100, 50  # of equal vectors the first class is told
     assert told == [
         ("x", 1000, f"{folders[0]}/snapshots/step-1000", right),
         ("x", 2000, f"{folders[0]}/snapshots/step-2000", half),
         ("y", 1000, f"{folders[1]}/snapshots/step-1000", right),
     ]
-    for row in found:
-        assert (row["metric"], row["runs"], row["n"]) == ("accuracy", 2, 2)
-        assert [given["name"] for given in row["inputs"]] == [str(file)]
+    assert {(row["metric"], row["runs"], row["n"]) for row in found} == {("accuracy", 2, 2)}
+    assert all([given["name"] for given in row["inputs"]] == [str(file)] for row in found)
 
 
 def test_a_curve_is_read_as_it_was_written(tmp_path: Path):

@@ -197,6 +197,15 @@ options = { runs = 1000, shots = [1, 2, 3, 4, 5] }
 """
 
 
+def await_content(path: Path, writer: subprocess.Popen) -> None:
+    """Wait until something stands in a file, or its writer has ended, for two minutes at most."""
+    end = time.monotonic() + 120
+    while writer.poll() is None and time.monotonic() < end:
+        if path.exists() and path.stat().st_size:
+            return
+        time.sleep(0.002)
+
+
 def test_a_stopped_suite_scores_no_finished_data_set_again(
     command: Command,
     process: Command,
@@ -212,13 +221,7 @@ def test_a_stopped_suite_scores_no_finished_data_set_again(
     stopped = subprocess.Popen(
         [str(scripts / "dial-eval"), *map(str, line)], stderr=subprocess.PIPE, text=True
     )
-    end = time.monotonic() + 120
-    while (
-        not (pieces.exists() and pieces.stat().st_size)
-        and stopped.poll() is None
-        and time.monotonic() < end
-    ):
-        time.sleep(0.002)
+    await_content(pieces, stopped)
     second = process(*line, "--resume", code=1).stderr
     assert "another run is at work here" in second and len(second.splitlines()) == 1
     stopped.send_signal(signal.SIGTERM)
