@@ -72,8 +72,8 @@ def test_what_a_set_lacks_or_has_too_much_is_named(tmp_path: Path):
         with pytest.raises(ConfigError, match=rf"\[\[set\]\] 2: no '{key}'"):
             load(tmp_path, suite(first=kept))
     for text, says in (
-        (suite(more="flie = 3"), r"\[\[set\]\] 2: unknown key 'flie'"),
-        (suite("titel = 3"), r"s\.toml: unknown key 'titel'"),
+        (suite(more="filee = 3"), r"\[\[set\]\] 2: unknown key 'filee'"),
+        (suite("titlee = 3"), r"s\.toml: unknown key 'titlee'"),
         (suite(more="published = {A = [1, 2]}"), "a: A has 2 numbers, settings x metrics are 1"),
         ('title = "t"', r"has no \[\[set\]\]"),
         ("set = 3", r"has no \[\[set\]\]"),
