@@ -77,8 +77,8 @@ def end(number: int) -> NoReturn:
 
 
 def asked() -> int | None:
-    """Return the signal that is ending this command, also where something swallowed `Ended`."""
-    return _asked[0] if _asked else None
+    """Return the signal that ends this command, also if `Ended` was swallowed or is yet to come."""
+    return next(iter(_asked or _put_off), None)
 
 
 def die_of(number: int) -> NoReturn:

@@ -144,6 +144,21 @@ def test_a_signal_during_imports_ends_the_command_by_it_in_silence(
     process.stderr.close()
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_what_ended_a_command_that_fails_right_after_it(installed, tmp_path, number):
+    """As at a Ctrl-C on `x | dial-pairs`: the input ends too, while imports put the signal off."""
+    sends = f"import os; os.kill(os.getpid(), {int(number)})"
+    (tmp_path / "duckdb.py").write_text(f"{sends}; raise ImportError('fails within the 50 ms')")
+    done = subprocess.run(
+        [installed / "dial-freq"],
+        input=b'{"text":"hello"}\n',
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (-number, b"", b"")
+
+
 def test_a_signal_that_the_caller_ignores_stays_ignored(scripts, installed):
     process = subprocess.Popen(
         [installed / "dial-pairs", "-q"],
