@@ -177,6 +177,11 @@ def test_what_is_no_turn_is_told_at_the_end_and_pauses_cut_and_names_are_mapped(
             "day is out of",
         ),
         (
+            "tracker.json",
+            {"sender_id": "kim", "events": [{"event": {}}, {"event": "session_started"}]},
+            "tracker.json:1: event: expected a string, found an object",
+        ),
+        (
             "runs.json",
             [exports.run("t", None, [{"role": "user", "content": 5}])],
             "runs.json:1: content: expected a text or parts of one",

@@ -6,7 +6,7 @@ with a button (/affirm) are no turns; entities are the slots of a text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files
@@ -37,13 +37,17 @@ def _sessions(group: list[Raw]) -> Iterator[tuple[Any, list[Any]]]:
         at = at or raw.where
         whole = isinstance(raw.value, dict) and isinstance(raw.value.get("events"), list)
         for event in raw.value["events"] if whole else [raw.value]:
-            begins = isinstance(event, dict) and event.get("event") in BEGINS
-            if begins and any(isinstance(e, dict) and e.get("event") in SPEAKERS for e in held):
+            if _is(event, BEGINS) and any(_is(earlier, SPEAKERS) for earlier in held):
                 yield at, held
                 held, at = [], raw.where
             held.append(event)
     if held:
         yield at, held
+
+
+def _is(event: Any, kinds: Collection[str]) -> bool:
+    kind = event.get("event") if isinstance(event, dict) else None
+    return isinstance(kind, str) and kind in kinds
 
 
 def record(raw: Raw) -> dict[str, Any]:
