@@ -6,8 +6,8 @@ tell a signal from a status. In three times:
 - while Python imports the doorway, before there is anything to clean up, at once and in silence
   (said by `dialtools.cli` itself, as early as it can be said);
 - at work the first signal is raised as `Ended` in the main thread, so that temporary files go;
-- a second one ends the command at once, as a kill -9 does: what that leaves is cleared by later
-  runs (`streams.scraps`).
+- a second one ends the command at once: no block ends, half-written files and folders go all the
+  same, and what a kill -9 leaves is cleared by later runs (`streams.scraps`).
 
 A signal that the caller ignores (`nohup`, a background job of a script) stays ignored.
 """
@@ -82,8 +82,10 @@ def asked() -> int | None:
 
 
 def die_of(number: int) -> NoReturn:
-    """End this process by a signal."""
+    """End this process by a signal; what it has half-written goes first."""
     signal.signal(number, signal.SIG_DFL)
+    if scraps := sys.modules.get("dialtools.streams.scraps"):
+        scraps.remove_own()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
     os.kill(os.getpid(), number)
     os._exit(128 + number)  # not reached, but where the signal cannot be delivered
@@ -96,9 +98,7 @@ def _heard(number: int, frame: FrameType | None) -> None:
         _send_later(number)
     elif _asked:
         die_of(number)
-    elif _importing(frame):  # a long one: no block ends, and what is half-written goes here
-        if scraps := sys.modules.get("dialtools.streams.scraps"):
-            scraps.remove_own()
+    elif _importing(frame):  # a long one: no block ends
         die_of(number)
     else:
         end(number)

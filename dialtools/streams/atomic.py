@@ -107,9 +107,9 @@ def atomic_directory(path: str | Path, *, overwrite: bool) -> Generator[Path]:
     clear_scraps(final)
     temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")
     old = final.with_name(f".{final.name}.{os.getpid()}.old")
-    temporary.mkdir()
     try:
         with removed_at_the_end(temporary):
+            temporary.mkdir()
             with naming(final):
                 mode = _usual_mode(temporary / ".mode")
                 yield temporary

@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import secrets
 import shutil
 import tempfile
 from collections.abc import Generator
@@ -30,7 +31,10 @@ def removed_at_the_end(path: Path) -> Generator[Path]:
 
 
 def remove_own() -> None:
-    """Remove what this process has half-written: for one that ends where no block can."""
+    """Remove what this process has half-written: for one that ends where blocks do not, or not all.
+
+    A signal may come between a block's first lines, or break off its last ones.
+    """
     for path, process in list(_own.items()):
         if process == os.getpid():
             _remove(path)
@@ -50,9 +54,10 @@ def temporary_folder() -> Generator[Path]:
     """
     parent = Path(tempfile.gettempdir())
     _clear(parent, r"dialtools-(\d+)-.*")
-    folder = Path(tempfile.mkdtemp(prefix=f"dialtools-{os.getpid()}-", dir=parent))
-    lock = os.open(folder, os.O_RDONLY)
-    with removed_at_the_end(folder):
+    folder = parent / f"dialtools-{os.getpid()}-{secrets.token_hex(8)}"
+    with removed_at_the_end(folder):  # said before it is there: a signal may come between the two
+        folder.mkdir(mode=0o700)
+        lock = os.open(folder, os.O_RDONLY)
         try:
             _take(lock)
             yield folder

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -157,6 +158,49 @@ def test_a_signal_is_what_ended_a_command_that_fails_right_after_it(installed, t
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert (done.returncode, done.stdout, done.stderr) == (-number, b"", b"")
+
+
+STOPPED_WITHIN = """
+import os, signal, sys, tempfile
+from dialtools.cli._exit import finish
+from dialtools.streams.atomic import atomic_directory, atomic_file
+from dialtools.streams.scraps import temporary_folder
+
+def stop(frame, event, function):
+    if event == sys.argv[1] and function.__name__ == sys.argv[2] and not stopped:
+        stopped.append(event)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+def body():
+    tempfile.gettempdir()  # tries on a file of its own whether it may write there
+    sys.setprofile(stop)
+    with temporary_folder() as folder, atomic_file("file", overwrite=False) as file:
+        (folder / "spilt").touch()
+        file.write_text("half")
+        with atomic_directory("folder", overwrite=False) as folder:
+            (folder / "part").touch()
+    return 0
+
+stopped = []
+finish("x", body, debug=False)
+"""
+
+
+@pytest.mark.parametrize("event", ["c_call", "c_return"])
+@pytest.mark.parametrize("function", ["mkdir", "open", "flock", "close", "unlink", "rmdir"])
+def test_nothing_half_written_is_left_by_a_signal_as_files_come_and_go(tmp_path, event, function):
+    """Just before or after Python makes or removes one: a block may not have begun, or be over."""
+    here, spills = tmp_path / "here", tmp_path / "spills"
+    here.mkdir(), spills.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", STOPPED_WITHIN, event, function],
+        cwd=here,
+        capture_output=True,
+        env={**os.environ, "TMPDIR": str(spills), "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    assert (done.returncode, done.stderr) == (-signal.SIGTERM, b"")
+    assert [path.name for path in here.iterdir() if path.name.startswith(".")] == []
+    assert list(spills.iterdir()) == []
 
 
 def test_a_signal_that_the_caller_ignores_stays_ignored(scripts, installed):
