@@ -96,9 +96,7 @@ def _heard(number: int, frame: FrameType | None) -> None:
     if _importing(frame) and len(_put_off) < PUT_OFF_AT_MOST:
         _put_off.append(number)
         _send_later(number)
-    elif _asked:
-        die_of(number)
-    elif _importing(frame):  # a long one: no block ends
+    elif _asked or _importing(frame):  # in a long import no block ends
         die_of(number)
     else:
         end(number)

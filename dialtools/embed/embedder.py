@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,8 @@ Row = tuple[Where, dict[str, Any], list[Turns]]
 """A record, or what is made of it, with its place and the turns of each field."""
 FIRST_ROWS = 256
 """Of a stream that somebody reads: a second's work, and enough to tell the columns by."""
+PLAIN = {str, int, float}
+"""What lists hold that are no nested values."""
 NO_COLUMN = (pa.ArrowException, OverflowError, TypeError, ValueError)
 """What pyarrow raises of values that are not of one type."""
 
@@ -206,13 +208,13 @@ class Embedder:
             DataError: if they are not of one type.
         """
         values = [row.get(name) for row in shard.rows]
-        kinds = set(map(type, values))  # by far the most columns are of plain values
+        kinds = _kinds(values)  # by far the most columns are of plain values
         if Carried in kinds:
             values = [value.scalar if isinstance(value, Carried) else value for value in values]
         known = self.schema is not None and name in self.schema.names
         kind = self.schema.field(name).type if self.schema and known else None
         nests = not kinds.isdisjoint((dict, list))
-        if nests and (kind == pa.string() or any(map(_nested, values))):
+        if nests and (kind == pa.string() or _nested(values)):
             values = [_as_text(value) for value in values]
         try:
             return pa.array(values, kind)
@@ -270,9 +272,15 @@ def _as_text(value: Any) -> Any:
     return orjson.dumps(value, default=str).decode() if isinstance(value, dict | list) else value
 
 
-def _nested(value: Any) -> bool:
-    """Tell whether a value is more than a text, a number or a list of either."""
-    if isinstance(value, list):
-        texts = all(isinstance(part, str) for part in value)
-        return not texts and not all(type(part) in (int, float) for part in value)
-    return isinstance(value, dict)
+def _nested(values: Sequence[Any]) -> bool:
+    """Tell whether there is more among values than texts, numbers and lists of either."""
+    lists = [value for value in values if type(value) is list]
+    of_lists = _kinds(chain.from_iterable(lists))  # of all at once: most are of one type
+    if dict in _kinds(values) or not of_lists <= PLAIN:
+        return True
+    mixed = str in of_lists and len(of_lists) > 1
+    return mixed and any(str in kinds and len(kinds) > 1 for kinds in map(_kinds, lists))
+
+
+def _kinds(values: Iterable[Any]) -> set[type]:
+    return set(map(type, values))

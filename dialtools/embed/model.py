@@ -44,11 +44,14 @@ class Model:
         return self.settings.head(np.zeros((1, whole), np.float32)).shape[1]
 
     @property
-    def on_gpu(self) -> bool:
-        """Whether a GPU encodes, beside which the CPU can do other things."""
+    def overlaps(self) -> bool:
+        """Whether Python can read the next texts meanwhile: a GPU encodes, or NumPy adds vectors.
+
+        A transformer on the CPU keeps all of it, and reading is a hundredth of its work.
+        """
         if isinstance(self.encoder, WordVectors):
             return False
-        return str(self.encoder.device) != "cpu"
+        return isinstance(self.encoder, TokenVectors) or str(self.encoder.device) != "cpu"
 
     def space(self) -> dict[str, Any]:
         """Return what two files of vectors must share to be compared."""

@@ -119,12 +119,12 @@ class Embedding:
             self._refuse_nothing()
 
     def _early(self, ready: Iterator[Ready]) -> Iterator[Ready]:
-        """Yield what is ready; while a GPU embeds it, a thread makes the next.
+        """Yield what is ready; while it is embedded, a thread makes the next, where that pays.
 
         Not of a pipe: what it has yet to bring, a signal would have to wait for.
         """
         of_files = all(name != "-" and Path(name).is_file() for name in self._inputs)
-        return ahead(ready) if of_files and self.embedder.model.on_gpu else ready
+        return ahead(ready) if of_files and self.embedder.model.overlaps else ready
 
     def shards(self, work: Work) -> Generator[int]:
         """Embed shard after shard, those excepted that an earlier run finished; yield their count.

@@ -1,4 +1,4 @@
-"""What a GPU is to embed next is read and tokenised while it computes; tried without one."""
+"""What is to be embedded next is read and tokenised meanwhile, where that pays; without a GPU."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         stop_after: int = 0,
         inputs: tuple[str, ...] = ("in.jsonl",),
     ) -> list[bool]:
-        monkeypatch.setattr(Model, "on_gpu", gpu)
+        monkeypatch.setattr(Model, "overlaps", gpu)
         options = EmbedOptions(model="m", inputs=inputs, output=out, shard_rows=2, from_="jsonl")
         embedding = Embedding(options, Model(letters_encoder(), SETTINGS), Policy(), lambda n: None)
         apart: list[bool] = []
