@@ -18,13 +18,13 @@ from dialtools.streams.atomic import atomic_file, sync
 from dialtools.streams.bytesio import as_text
 from dialtools.streams.job import Description, Job
 from dialtools.streams.provenance import describe, digest, read_provenance
-from dialtools.streams.scraps import remove_folder
+from dialtools.streams.scraps import removed_at_the_end
 
 MANIFEST = "job.json"
 LOCK = "lock"
 PIECES = "pieces.jsonl"
-SCRAPS = (".*.tmp", ".*.old")
-"""What `atomic_file` and `atomic_directory` leave when they are killed."""
+SCRAPS = (".*.tmp", ".*.old", ".tmp??????")
+"""What `atomic_file`, `atomic_directory` and safetensors leave when they are killed."""
 SCHEMA = "dialtools.job/1"
 BESIDE = ".job.json"
 """After the name of an output that cannot carry its job itself."""
@@ -122,7 +122,7 @@ def remove(path: Path) -> None:
     """Remove a folder so that none ever sees half of it; or a file."""
     if path.is_dir():
         aside = path.with_name(f".{path.name.lstrip('.')}.{os.getpid()}.old")
-        path.rename(aside)
-        remove_folder(aside)
+        with removed_at_the_end(aside):
+            path.rename(aside)
     else:
         path.unlink(missing_ok=True)

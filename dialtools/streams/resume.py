@@ -59,7 +59,6 @@ pieces to what they were made of, and asks `work.expect`.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -90,7 +89,7 @@ from dialtools.streams.job_files import (
 )
 from dialtools.streams.locks import Lock
 from dialtools.streams.provenance import provenance, read_provenance
-from dialtools.streams.scraps import clear_scraps, temporary_folder
+from dialtools.streams.scraps import clear_scraps, removed_at_the_end, temporary_folder
 
 
 class Piece(NamedTuple):
@@ -275,21 +274,18 @@ class Work:
     def _make(self) -> bool:
         """Make the folder, locked and with its manifest, in one rename; false if it is there."""
         fresh = self.folder.with_name(f".{self.folder.name}.{os.getpid()}.tmp")
-        shutil.rmtree(fresh, ignore_errors=True)
-        fresh.mkdir()
-        try:
+        with removed_at_the_end(fresh):
+            remove(fresh)
+            fresh.mkdir()
             write_manifest(fresh, self.job, overwrite=self.overwrite)
             self._lock = Lock(fresh / LOCK)
-            fresh.rename(self.folder)
-        except OSError:
-            self._release()
-            shutil.rmtree(fresh, ignore_errors=True)
-            if not self.folder.exists():
-                raise
-            return False
-        except BaseException:
-            shutil.rmtree(fresh, ignore_errors=True)
-            raise
+            try:
+                fresh.rename(self.folder)
+            except OSError:
+                self._release()
+                if not self.folder.exists():
+                    raise
+                return False
         return True
 
     def _differs_from_output(self) -> str:

@@ -27,7 +27,7 @@ def removed_at_the_end(path: Path) -> Generator[Path]:
         yield path
     finally:
         _remove(path)
-        del _own[path]
+        _own.pop(path, None)
 
 
 def remove_own() -> None:

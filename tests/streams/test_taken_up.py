@@ -16,7 +16,7 @@ import pytest
 
 from dialtools.errors import OutputError
 from dialtools.options import RunOptions, argument, option
-from dialtools.streams import job_files, resume
+from dialtools.streams import resume, scraps
 from dialtools.streams.atomic import atomic_file
 from dialtools.streams.job import Job
 from dialtools.streams.job_files import (
@@ -87,6 +87,7 @@ def test_a_claim_clears_what_a_killed_one_left_beside_the_folder_and_in_it(outpu
     folder = interrupt(work_on(output))
     (output.parent / f".{folder.name}.{GONE}.tmp").mkdir()
     (folder / ".part.tmp").write_text("half")
+    (folder / ".tmp9QVy8W").write_text("half, of safetensors")
     (folder / ".part.old").mkdir()
     (folder / "part").write_text("whole")
     with work_on(output, resume=True) as work:
@@ -344,7 +345,7 @@ def test_what_is_told_beside_an_output_is_of_its_content(tmp_path: Path):
 
 def test_a_folder_is_out_of_the_way_before_any_of_it_goes(tmp_path: Path, monkeypatch):
     seen: list[Path] = []
-    monkeypatch.setattr(job_files, "remove_folder", seen.append)
+    monkeypatch.setattr(scraps, "remove_folder", seen.append)
     for name in ("store", ".store"):
         (tmp_path / name).mkdir()
         remove(tmp_path / name)
