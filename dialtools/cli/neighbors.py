@@ -9,8 +9,8 @@
 Each row of QUERIES is compared with each row of INDEX, or, without INDEX,
 with all other rows of QUERIES. Out comes a record for each pair of a row and
 one of its nearest, in the order of QUERIES, the nearest first: the numbers of
-both rows (`row`, `near`, from 0), their cosine, and `id` and `text` of both
-as far as there are such (`near_id`, `near_text`; --keep names other fields).
+both rows (`row`, `near`, from 0), their cosine, and `id` and what was embedded
+of both, as far as there are such (`near_id`, `near_text`; --keep names others).
 Of equal cosines the lower row is nearer. A pair is a record, not a row with a
 list, because sort, join, jq and SQL take it as it is; a row that nothing is
 near to has none.

@@ -8,7 +8,7 @@ The text is embedded with the model that made FILE, and the options that it
 was made with: Parquet and Arrow tell both; --model names another place of the
 model, or that of a file that tells none. On a terminal a table, elsewhere a
 JSON line a row: `query`, `rank`, `cosine`, the number of the row (from 0), and
-`id` and `text` (--keep names other fields).
+`id` and what was embedded (--keep names other fields).
 
 Each time the model is loaded and FILE is read. Of many texts make a file, and
 use `dialtools neighbors`.

@@ -13,7 +13,7 @@ from dialtools.errors import DataError
 from dialtools.metrics.classify import threshold_at_precision, threshold_at_recall
 from dialtools.near.assign_options import RECALL, AssignOptions
 from dialtools.near.router import ALWAYS, NEVER, Router
-from dialtools.near.rows import USUAL, one_space, scalars
+from dialtools.near.rows import one_space, scalars, usual
 from dialtools.streams.tally import counted
 from dialtools.streams.vectors import Embeddings, embedding_parts, read_embeddings
 
@@ -143,7 +143,7 @@ class Assigning:
         order_NK = np.argsort(-scores_NC, axis=1, kind="stable")[:, :told]
         score_NK = np.take_along_axis(scores_NC, order_NK, axis=1)
         near_N = score_NK[:, 0] >= router.thresholds[order_NK[:, 0]]
-        kept = {name: part.columns[name] for name in part.kept(self.options.keep, USUAL)}
+        kept = {name: part.columns[name] for name in part.kept(self.options.keep, usual(part))}
         if not lines:
             kept = {name: scalars(values) for name, values in kept.items()}
         for i in range(len(part)):

@@ -42,7 +42,7 @@ class NearOptions(OutputOptions, RunOptions):
         parse=name_list,
         group="Output",
         help="fields of the rows to tell beside their numbers",
-        shown="id and text, where there are such",
+        shown="id and what was embedded, where there are such",
     )
     limit: int | None = restated(
         InputOptions, "limit", help="tell what is near to the first N rows only"

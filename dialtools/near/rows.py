@@ -26,8 +26,6 @@ from dialtools.streams.vectors import (
 )
 
 ROW = "row"
-USUAL = ("id", TEXT)
-"""The fields that are told where none are named."""
 SPACE = ("weights", "pooling", "head")
 """What files tell of the model, and must share for their cosines to mean something."""
 
@@ -121,12 +119,17 @@ def told(part: Embeddings, keep: Sequence[str], *, first: int) -> pa.Table:
     Raises:
         DataError: if a field is not there, or of several types.
     """
-    names = part.kept(keep, USUAL)
+    names = part.kept(keep, usual(part))
     try:
         columns = {name: pa.array(scalars(part.columns[name])) for name in names}
     except (pa.ArrowException, OverflowError) as error:
         raise DataError(f"--keep: {first_line(error)}", where=part.name) from None
     return pa.table({ROW: np.arange(first, first + len(part))} | without(columns, ROW))
+
+
+def usual(part: Embeddings) -> list[str]:
+    """Return the fields that are told where none are named: the id, and what the vectors are of."""
+    return ["id", *(name for field in part.fields or [TEXT] for name in field.split("+"))]
 
 
 def columns_of(fields: pa.Table, places: np.ndarray) -> dict[str, pa.Array]:

@@ -42,6 +42,19 @@ def test_a_text_of_the_file_is_nearest_to_itself_however_it_was_embedded(
     assert all(row["cosine"] > 0.9999 for row in rows(done))
 
 
+def test_what_was_embedded_is_told_whatever_its_field_is_called(
+    near: Near, scripts: Path, environment: dict[str, str], model: Path, tmp_path: Path
+):
+    records = [{"ticket": 7, "Message": text} for text in TEXTS]
+    (tmp_path / "log.jsonl").write_bytes(as_lines(records))
+    embed = [scripts / "dial-embed", "-q", "--model", model, "--field", "Message", "log.jsonl"]
+    line = [*map(str, embed), "-o", "e.parquet"]
+    subprocess.run(line, check=True, cwd=tmp_path, env=environment)
+    found = rows(near("search", "e.parquet", TEXTS[0], "-k", 1))[0]
+    assert found.keys() == {"query", "rank", "cosine", "row", "Message"}
+    assert found["Message"] == TEXTS[0]
+
+
 def test_equal_texts_are_one_row_if_asked_and_far_ones_none(near: Near, embed):
     name = embed("t.parquet")
     ask = ("search", name, "thanks", "--min-cosine", 0.999)
