@@ -10,6 +10,7 @@ import numpy as np
 from dialtools.embed.embedder import Embedder, Shard
 from dialtools.embed.fields import vector_name
 from dialtools.encoder.sequences import flat_sequences
+from dialtools.encoder.token_vectors import UNBOUNDED
 from dialtools.encoder.word_vectors import WordVectors
 
 
@@ -33,11 +34,12 @@ def plan(embedder: Embedder, shards: Iterable[Shard]) -> dict[str, str]:
     number_bytes = np.dtype(options.dtype).itemsize
     size = extent.rows * len(embedder.fields) * dimensions * number_bytes
     longest = embedder.model.settings.max_length
+    cut = "none is cut" if longest >= UNBOUNDED else f"{extent.cut:,} texts cut at {longest}"
     lines = {
         "rows": f"{extent.rows:,}, in shards of {options.shard_rows:,}: {extent.shards:,}",
         "texts": (
             f"{extent.distinct:,} to encode (distinct within a shard), {extent.tokens:,} tokens, "
-            f"{extent.cut:,} texts cut at {longest}"
+            f"{cut}"
         ),
         "vectors": f"{vectors}: {dimensions} dimensions, {options.dtype}, {size / 2**20:,.1f} MiB",
         "carried": ", ".join(embedder.columns) or "nothing",

@@ -11,6 +11,7 @@ from hashlib import blake2b
 
 import numpy as np
 
+from dialtools.encoder.token_vectors import UNBOUNDED
 from dialtools.errors import ModelError
 from dialtools.streams.bytesio import open_input
 
@@ -25,7 +26,7 @@ class WordVectors:
         max_length, pooling, normalize, role_tokens, batch_tokens: as `Encoder` has them.
     """
 
-    max_length = 1 << 30  # an average has no end
+    max_length = UNBOUNDED
     pooling = "mean"
     normalize = False
     role_tokens = None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.token_vectors import UNBOUNDED
 from dialtools.streams.tally import counted
 from dialtools.train.options import TrainOptions, hyperparameters, objective_options
 from dialtools.train.recipe import replaced
@@ -32,7 +33,7 @@ model = SentenceTransformer("path/to/this/directory")
 vectors = model.encode(["i need a table for two", "book a restaurant"])
 ```
 
-{dimension} dimensions, {pooling} pooling, {max_length} tokens at most, {normalised}.{nested}
+{dimension} dimensions, {pooling} pooling, {lengths}, {normalised}.{nested}
 
 | | |
 | --- | --- |
@@ -72,7 +73,7 @@ def card(
         validated=_validated(validation) if validation else "",
         dimension=encoder.dimension,
         pooling=encoder.pooling,
-        max_length=encoder.max_length,
+        lengths=_lengths(encoder.max_length),
         normalised="unit length" if encoder.normalize else "not normalised",
         nested=_nested(options),
     )
@@ -98,6 +99,10 @@ def _validated(validation: Mapping[str, Any]) -> str:
         f"contexts whose response is among the k nearest of {validation['candidates']}:"
     )
     return "\n".join(["", head, "", "| | start | this model |", "| --- | --- | --- |", *rows, ""])
+
+
+def _lengths(most: int) -> str:
+    return "texts of any length" if most >= UNBOUNDED else f"{most} tokens at most"
 
 
 def _nested(options: TrainOptions) -> str:

@@ -444,7 +444,7 @@ def test_the_plan_counts_what_would_be_done(embedder):
     rows = [{"text1": "a", "text2": t, "n": 1} for t in ("a", "b", "b")]
     assert plan(made, made.shards(records(*rows))) == {
         "rows": "3, in shards of 2: 2",
-        "texts": "4 to encode (distinct within a shard), 0 tokens, 0 texts cut at 1073741824",
+        "texts": "4 to encode (distinct within a shard), 0 tokens, none is cut",
         "vectors": "text1_embedding, text2_embedding: 2 dimensions, float16, 0.0 MiB",
         "carried": "text1, text2, n",
     }
@@ -464,9 +464,14 @@ def test_the_plan_counts_tokens_and_cuts_of_an_encoder(embedder, monkeypatch: py
         ids = [1 for (words,), _ in texts for _ in words]
         return (ids, None), None, np.array([True, False, True])
 
+    monkeypatch.setattr(WordVectors, "max_length", 9)
     asked: list[Any] = []
     made = embedder(
-        shard_rows=2000, dtype="float32", dimensions=1, transform="whiten", keep=("none",)
+        shard_rows=2000,
+        dtype="float32",
+        dimensions=1,
+        transform="whiten",
+        keep=("none",),
     )
     monkeypatch.setattr("dialtools.embed.plan.WordVectors", TokenVectors)  # others have tokens
     monkeypatch.setattr("dialtools.embed.plan.flat_sequences", sequences)
@@ -475,12 +480,10 @@ def test_the_plan_counts_tokens_and_cuts_of_an_encoder(embedder, monkeypatch: py
     rows = [{"text": "ab"}, {"text": "c"}, {"text": "ab"}, {"text": "defg"}] * 300
     lines = plan(made, made.shards(records(*rows)))
     assert lines["rows"] == "1,200, in shards of 2,000: 1"
-    assert lines["texts"] == (
-        "3 to encode (distinct within a shard), 7 tokens, 2 texts cut at 1073741824"
-    )
+    assert lines["texts"] == "3 to encode (distinct within a shard), 7 tokens, 2 texts cut at 9"
     assert lines["vectors"] == "embedding: 1 dimensions, float32, 0.0 MiB"
     assert lines["carried"] == "nothing" and advanced == [3]
-    assert asked == [(1 << 30, ["ab", "c", "defg"])]
+    assert asked == [(9, ["ab", "c", "defg"])]
 
 
 @pytest.mark.parametrize(
