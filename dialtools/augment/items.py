@@ -10,7 +10,7 @@ import orjson
 
 from dialtools.augment.options import AugmentOptions
 from dialtools.augment.tagger import BATCH, Tagger
-from dialtools.corpora.dialogues import TURN_KEYS, dialogue, field_of_turns
+from dialtools.corpora.dialogues import dialogue, field_of_turns, key_of_turns
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord
 from dialtools.corpora.read import record_chunks
 from dialtools.corpora.utterances import Span, apart, slots, utterance
@@ -97,7 +97,7 @@ def _items(
 def _item(
     where: Where, record: dict[str, Any], marked: dict[str, list[dict[str, Any]]] | None
 ) -> Item:
-    key = next((name for name in TURN_KEYS if name in record), None)
+    key = key_of_turns(record)
     if key is not None:
         texts = dialogue(record).texts  # checks the turns
         pairs = zip(field_of_turns(record)[1], texts, strict=True)

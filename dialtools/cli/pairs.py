@@ -47,12 +47,12 @@ Records stand one a line, or in a JSON array, which is read as it comes, or in
 Parquet and Arrow; a folder of such parts (of DuckDB, Spark, `datasets`) is
 one table.
 
-A list `messages` or `conversations` with an assistant, or with a system at
-its start only, is a chat with a language model: roles as OpenAI, LangChain
-(`type`: human, ai) and ShareGPT (`from`: human, gpt) have them. The assistant
-is the speaker `system`. Instructions (system, developer) and tools are left out
-and told at the end; texts in parts are joined. A role that --speaker-map names
-(system=prompt) is a speaker like any other.
+A list `messages`, `conversations` or `conversation` with an assistant, or with
+a system at its start only, is a chat with a language model: roles as OpenAI,
+LangChain (`type`: human, ai) and ShareGPT (`from`: human, gpt) have them. The
+assistant is the speaker `system`. Instructions (system, developer) and tools
+are left out and told at the end; texts in parts are joined. A role that
+--speaker-map names (system=prompt) is a speaker like any other.
 
 A turn without text is no turn, wherever it comes from: those before and after
 it follow each other, and the last line tells how many there were.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-CHATS = ("messages", "conversations")
+CHATS = ("messages", "conversations", "conversation")
 """Fields that hold a chat."""
 SYSTEM, ASSISTANT, USER = "system", "assistant", "user"
 ROLES = {

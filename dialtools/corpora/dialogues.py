@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 from dialtools.corpora.chat import CHATS, messages
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord, are_names, json_kind, name
 from dialtools.shown import listed
 
-TURN_KEYS = ("turns", "dialogue", *CHATS)
 HISTORY, RESPONSE = "history", "response"
+TURN_KEYS = ("turns", "dialogue", "messages", "conversations")
+NAMED_LIKE_IDS = ("dialog", "conversation")
+"""Fields of turns where no text stands beside them; beside one they tell whose it is."""
 WITHOUT_TEXT = "turns without text"
 """Why a turn is left out: one of blanks alone is none, and its neighbours follow each other."""
 DOMAIN = "domain"
@@ -57,6 +59,14 @@ def dialogue(record: Mapping[str, Any]) -> Dialogue:
     return Dialogue(identity_of(identity, "id"), texts, speakers, domain)
 
 
+def key_of_turns(fields: Container[str]) -> str | None:
+    """Return which of a record's fields holds turns, if one does."""
+    key = next((key for key in TURN_KEYS if key in fields), None)
+    if key is None and not any(key in fields for key in (*TEXT_KEYS, RESPONSE)):
+        key = next((key for key in NAMED_LIKE_IDS if key in fields), None)
+    return key
+
+
 def field_of_turns(record: Mapping[str, Any]) -> tuple[str, list[Any]]:
     """Return the name of the field that holds the turns of a record, and the turns.
 
@@ -65,7 +75,7 @@ def field_of_turns(record: Mapping[str, Any]) -> tuple[str, list[Any]]:
     Raises:
         BadRecord: if it has none, or something else than a list.
     """
-    key = next((key for key in TURN_KEYS if key in record), None)
+    key = key_of_turns(record)
     if key is None and HISTORY in record and RESPONSE in record:
         key = HISTORY
     if key is None:

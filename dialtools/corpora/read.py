@@ -11,11 +11,13 @@ from dialtools.corpora.delimited import row_chunks
 from dialtools.corpora.dialogues import (
     DOMAIN,
     HISTORY,
+    NAMED_LIKE_IDS,
     RESPONSE,
     TURN_KEYS,
     WITHOUT_TEXT,
     Dialogue,
     dialogue,
+    key_of_turns,
 )
 from dialtools.corpora.fields import FIRST, SECOND, TEXT_KEYS, BadRecord
 from dialtools.corpora.options import LogOptions
@@ -34,6 +36,7 @@ from dialtools.streams.tally import Tally
 
 DIALOGUE_FIELDS = (
     *TURN_KEYS,
+    *NAMED_LIKE_IDS,
     *TEXT_KEYS,
     HISTORY,
     RESPONSE,
@@ -188,7 +191,7 @@ def dialogue_records(
 
 
 def _is_utterance(names: Collection[str]) -> bool:
-    return any(key in names for key in TEXT_KEYS) and not any(key in names for key in TURN_KEYS)
+    return any(key in names for key in TEXT_KEYS) and not key_of_turns(names)
 
 
 def _reject(
@@ -206,6 +209,6 @@ def _hint(names: Collection[str]) -> str | None:
         return HINT_OF_UTTERANCES
     if {"context", RESPONSE} <= set(names):
         return HINT_OF_PAIRS
-    if {*TURN_KEYS, HISTORY}.isdisjoint(names):
+    if not key_of_turns(names) and HISTORY not in names:
         return HINT_OF_NAMES.format(listed(names) or "no fields")
     return None

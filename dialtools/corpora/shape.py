@@ -36,9 +36,10 @@ NO_TURNS = {
 class Shaper:
     """Turns any dialogue record into those of one shape.
 
-    A list `messages` or `conversations` with an assistant, or in which system speaks at most at the
-    start, is a chat as language models have it: messages of system, developer, tool and function
-    are no turns, and the assistant is the system. A role that --speaker-map names is as it says.
+    A list `messages`, `conversations` or `conversation` with an assistant, or in which system
+    speaks at most at the start, is a chat as language models have it: messages of system,
+    developer, tool and function are no turns, and the assistant is the system. A role that
+    --speaker-map names is as it says.
     """
 
     def __init__(self, logs: LogOptions, tally: Tally) -> None:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dialtools.corpora.by_turn import Row, turns
-from dialtools.corpora.dialogues import HISTORY, TURN_KEYS
+from dialtools.corpora.dialogues import HISTORY, key_of_turns
 from dialtools.corpora.fields import texts
 from dialtools.corpora.turns import Record, Turns, column_of_turns, field_of
 from dialtools.errors import DataError
@@ -135,7 +135,7 @@ class Act(Task[ActProtocol]):
         """Return the record, if it has acts and turns; of a dialogue its turns that have acts."""
         where, fields = record
         found = [record]
-        if self.options.label not in fields and any(key in fields for key in TURN_KEYS):
+        if self.options.label not in fields and key_of_turns(fields):
             try:
                 rows = list(turns(where, fields))
             except ValueError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dialtools.corpora.dialogues import TURN_KEYS, dialogue
+from dialtools.corpora.dialogues import dialogue, key_of_turns
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord, json_kind
 from dialtools.shown import listed, quoted
 
@@ -26,7 +26,7 @@ def field_texts(record: dict[str, Any], name: str | None) -> list[str]:
     if name is None:
         if RESPONSE in record:
             name = RESPONSE
-        elif any(key in record for key in TURN_KEYS):
+        elif key_of_turns(record):
             return dialogue(record).texts
         elif TEXT in record:
             name = TEXT

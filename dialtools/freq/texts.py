@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dialtools.corpora.block import read_block
-from dialtools.corpora.dialogues import TURN_KEYS
+from dialtools.corpora.dialogues import key_of_turns
 from dialtools.corpora.fields import BadRecord, text
 from dialtools.errors import nearest
 from dialtools.freq.columns import integers, is_utf8, strings
@@ -133,7 +133,7 @@ class Extractor:
             return TEXT
         if self.field:
             return self.field
-        if names & set(TURN_KEYS):
+        if key_of_turns(names):
             return ""
         return next((name for name in (RESPONSE, TEXT) if name in names), "")
 
@@ -195,7 +195,7 @@ class Extractor:
             return NO_FREQUENCY
         if self.field:
             return None if self.field in record else nearest(self.field, list(record))
-        is_known = not {RESPONSE, TEXT, *TURN_KEYS}.isdisjoint(record)
+        is_known = bool(key_of_turns(record)) or RESPONSE in record or TEXT in record
         return None if is_known else "--field NAME counts another field"
 
 

@@ -9,7 +9,7 @@ import orjson
 
 from dialtools.chance import share, split_of
 from dialtools.corpora import fields
-from dialtools.corpora.dialogues import HISTORY, RESPONSE, TURN_KEYS, field_of_turns
+from dialtools.corpora.dialogues import HISTORY, RESPONSE, field_of_turns, key_of_turns
 from dialtools.corpora.fields import FIRST, SECOND, BadRecord
 from dialtools.corpora.read import dialogue_records
 from dialtools.corpora.utterances import utterance
@@ -78,7 +78,7 @@ def _utterances(
         yield from _turns(chunk, options, policy, tally)
         return
     for number, record in records(chunk, policy):
-        if any(key in record for key in TURN_KEYS):
+        if key_of_turns(record):
             alone = Chunk(chunk.name, number, ROWS, [record])
             yield from _turns(alone, options, policy, tally)
             continue

@@ -56,8 +56,9 @@ TRACED = [
         {"messages": STORED},
         {"messages": TRACED},
         {"conversations": SHAREGPT},
+        {"conversation": OPENAI},
     ],
-    ids=["openai", "langchain", "stored by langchain", "traced by langchain", "sharegpt"],
+    ids=["openai", "langchain", "stored by langchain", "traced by langchain", "sharegpt", "one"],
 )
 def test_a_chat_reads_alike_in_every_dialect_and_prompts_and_tools_are_no_turns(
     scripts: Path, tmp_path: Path, record
@@ -70,6 +71,19 @@ def test_a_chat_reads_alike_in_every_dialect_and_prompts_and_tools_are_no_turns(
     turns = json.loads(run.stdout)["turns"]
     assert [(turn["speaker"], turn["text"]) for turn in turns] == TALK
     assert "dropped 3" in run.stderr and "1 instruction" in run.stderr, run.stderr
+
+
+def test_a_conversation_beside_a_text_is_whose_text_it_is(scripts: Path, tmp_path: Path):
+    path = tmp_path / "log.jsonl"
+    for name in ("conversation", "dialog"):
+        path.write_text(json.dumps({name: 7, "text": "is it open?"}) + "\n")
+        for line in ("dial-freq", "dial-augment", "dial-pairs --kind utterance"):
+            command, *flags = line.split()
+            run = subprocess.run([scripts / command, "-q", *flags, path], capture_output=True)
+            assert (run.returncode, json.loads(run.stdout)["text"]) == (0, "is it open?"), line
+    path.write_text('{"dialog": ["is it open?", "until six"]}\n')
+    run = subprocess.run([scripts / "dial-pairs", "-q", path], capture_output=True)
+    assert json.loads(run.stdout)["response"] == "until six"
 
 
 def test_what_is_of_no_dialect_stays_as_it_is():
