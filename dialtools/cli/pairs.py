@@ -5,6 +5,7 @@
   dial-pairs --split train=0.98,dev=0.02 -o 'pairs.{split}.jsonl' chats.jsonl
   dial-pairs --dry-run --split dev=0.02 -o '{split}.jsonl' chats.jsonl
   dial-pairs --kind self --to arrow chats.jsonl -o utterances.arrow
+  dial-pairs --kind texts --texts title,body faq.csv -o pairs.arrow
   dial-pairs --kind entailment --from snli snli_1.0/ -o entailment.jsonl
   dial-pairs --summary --min-words 4 chats.jsonl
   dial-pairs --dialogue-column ticket --text-column message log.csv
@@ -19,11 +20,12 @@ same thing, and so do turns that are plain strings. A `history` of turns with
 its `response` is a dialogue, too. Plain text has one utterance a line and a
 blank line between dialogues. Published corpora are read as they come, a
 folder, an archive or a file: `dialtools formats` lists them. --kind self and
---kind utterance also read utterances ({"text"}), --kind entailment two texts
-with a label. Two texts, and responses with their history, are written by
---kind utterance as they are. --kind triple reads three texts (anchor, positive,
-negative; SimCSE's sent0, sent1, hard_neg), or brings together the entailments
-and contradictions of a premise.
+--kind utterance also read utterances ({"text"}). --kind texts reads a question
+and its answer, or two other texts that belong together, a record or a row;
+--kind entailment two texts with a label. Two texts, and responses with their
+history, are written by --kind utterance as they are. --kind triple reads three
+texts (anchor, positive, negative; SimCSE's sent0, sent1, hard_neg), or brings
+together the entailments and contradictions of a premise.
 
 Exports of chats are read as they come, too: of ChatGPT, Slack, Discord,
 Telegram, WhatsApp, IRC, Zendesk, Intercom, Rasa and LangSmith. A chat is a

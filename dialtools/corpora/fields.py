@@ -19,6 +19,9 @@ TEXT_KEYS = ("text", "utterance", "content")
 FIRST = ("premise", "text1", "sentence1")
 SECOND = ("hypothesis", "text2", "sentence2")
 """What two texts are called that are compared."""
+ASKED = ("anchor", "question", "query", "prompt", "instruction", "sent0", *FIRST)
+ANSWERED = ("positive", "answer", "response", "completion", "output", "sent1", *SECOND)
+"""What two texts are called that belong together."""
 MOST_TURNS = 1 << 31
 """Places in a dialogue are 32-bit numbers, in stores and in tables."""
 HEAVIEST = 1e30

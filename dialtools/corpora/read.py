@@ -19,7 +19,7 @@ from dialtools.corpora.dialogues import (
     dialogue,
     key_of_turns,
 )
-from dialtools.corpora.fields import FIRST, SECOND, TEXT_KEYS, BadRecord
+from dialtools.corpora.fields import ANSWERED, ASKED, TEXT_KEYS, BadRecord
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import plain_dialogues
 from dialtools.corpora.published import corpus_chunks, corpus_of
@@ -50,7 +50,9 @@ OF_CHATS = frozenset(CHATS)
 HINT_OF_UTTERANCES = (
     "--kind self makes pairs of utterances; --dialogue-column dialogue_id reads a turn a row"
 )
-HINT_OF_TEXTS = "two texts are no dialogue: --kind utterance writes them as they are"
+HINT_OF_TEXTS = (
+    "two texts are no dialogue: --kind texts pairs them, --kind utterance writes them as they are"
+)
 HINT_OF_PAIRS = "these are pairs already, which dial-train reads"
 HINT_OF_NAMES = (
     "there are {}; --dialogue-column and --text-column name those of a turn a row, --from names a "
@@ -203,7 +205,7 @@ def _reject(
 
 def _hint(names: Collection[str]) -> str | None:
     """Return what may be done about a record of these fields that is no dialogue."""
-    if all(any(key in names for key in keys) for keys in (FIRST, SECOND)):
+    if all(any(key in names for key in keys) for keys in (ASKED, ANSWERED)):
         return HINT_OF_TEXTS
     if _is_utterance(names):
         return HINT_OF_UTTERANCES

@@ -24,7 +24,10 @@ from dialtools.streams.tally import Tally
 DIALOGUES_A_CHUNK = 512
 TURNS_A_CHUNK = 16384
 """A chunk ends with either: a help desk's log has few dialogues of many turns."""
-NAME_COLUMNS = "name it with --dialogue-column, --text-column, --speaker-column, --order-column"
+NAME_COLUMNS = (
+    "name it with --dialogue-column, --text-column, --speaker-column, --order-column; "
+    "--kind texts pairs two texts a row"
+)
 NO_COLUMNS = "--from tsv reads it as a table, as Excel's Unicode text is one"
 
 

@@ -180,6 +180,7 @@ _PAIRS = {
     "consecutive": consecutive,
     "self": consecutive,
     "random-split": _split_at_random,
+    "texts": labelled.coupled,
     "entailment": labelled.entailed,
     "nli": labelled.flagged,
     "triple": labelled.triples,

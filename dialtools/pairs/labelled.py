@@ -1,4 +1,4 @@
-"""Pairs of records of two or three texts: what entails what, and what contradicts it."""
+"""Pairs of records of two or three texts: what goes with what, entails it, contradicts it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from dialtools.corpora import fields
 from dialtools.corpora.dialogues import Dialogue, identity_of
-from dialtools.corpora.fields import FIRST, SECOND, BadRecord
+from dialtools.corpora.fields import ANSWERED, ASKED, FIRST, SECOND, BadRecord
 from dialtools.corpora.flat import FlatTurns
 from dialtools.corpora.gather import Row, gathered
 from dialtools.corpora.read import record_chunks
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.windows import Pairs, windowed
-from dialtools.shown import cut
+from dialtools.shown import cut, listed
 from dialtools.streams.chunks import ROWS, Chunk, records
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
@@ -36,6 +36,26 @@ TRIPLES_A_CHUNK = 4096
 SIMILAR = "similar"
 Talks = Iterator[tuple[int, Dialogue]]
 """Texts of a record as the turns of a dialogue, with its line."""
+
+
+def coupled(
+    chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally
+) -> tuple[FlatTurns, Pairs]:
+    """Return the two texts of each record, as two turns: a question and its answer, ..."""
+    names = [(name,) for name in options.texts] or [ASKED, ANSWERED]
+
+    def talks() -> Talks:
+        for line, record in records(chunk, policy, (*chain(*names), "id")):
+            try:
+                texts = [_text(record, called, "a couple") for called in names]
+                name = identity_of(record.get("id"), "id")
+            except BadRecord as error:
+                policy.reject(Where(chunk.name, line), str(error), record)
+            else:
+                yield line, _talk(name, texts, options)
+
+    turns = FlatTurns.of(talks())
+    return turns, windowed(turns, (1,))
 
 
 def entailed(
@@ -160,6 +180,7 @@ def _talk(name: str | None, texts: list[str], options: PairOptions) -> Dialogue:
 
 
 EXPECTED = {
+    "a couple": "two texts that belong together, which --texts names",
     "two texts": "premise, hypothesis and label",
     "three texts": "anchor, positive and negative",
 }
@@ -173,6 +194,7 @@ def _text(record: Mapping[str, Any], names: tuple[str, ...], what: str) -> str:
     """
     name = next((name for name in names if name in record), None)
     if name is None:
-        raise BadRecord(f'no "{names[0]}": expected {EXPECTED[what]}')
+        there = f"there are {listed(record) or 'no fields'}"
+        raise BadRecord(f'no "{names[0]}": expected {EXPECTED[what]}; {there}')
     fields.text(record[name], name)
     return record[name]

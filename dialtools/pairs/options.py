@@ -10,7 +10,7 @@ from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, option
 from dialtools.pairs.reader import READERS
 from dialtools.streams.options import OF_ALL_PARTS, EngineOptions, OutputOptions
-from dialtools.values import at_least, fraction, split_shares, window_sizes
+from dialtools.values import at_least, fraction, split_shares, two_names, window_sizes
 from dialtools.words import WORDS_BY
 
 
@@ -33,6 +33,7 @@ KINDS = {
     "self": Kind("pair", "record"),
     "random-split": Kind("pair", "dialogue", tells_speakers=True),
     "same-answer": Kind("pair", "dialogue"),
+    "texts": Kind("pair", "record"),
     "entailment": Kind("pair", "record"),
     "nli": Kind("pair", "record"),
     "triple": Kind("pair", "record", names_negative=True),
@@ -40,7 +41,7 @@ KINDS = {
     "utterance": Kind("utterance", "record"),
 }
 OF_ALL_RECORDS = "a table of records has its columns from all of them"
-OF_TEXTS = ("entailment", "nli", "triple")
+OF_TEXTS = ("texts", "entailment", "nli", "triple")
 """Kinds made of records of two or three texts."""
 RECORDS = ("dialogue", "utterance")
 """Kinds that are records of the corpus itself."""
@@ -78,11 +79,19 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         "(TOD-BERT); "
         "same-answer: two utterances of different dialogues that the same answer followed, names "
         "and numbers apart; "
+        "texts: the two texts of a record, as a question and its answer; "
         "entailment: premise and hypothesis of records labelled so; "
         "nli: those of contradictions, too, `similar` 1 and 0 (PairSupCon); "
         "triple: what a text entails, and what contradicts it as a negative (SimCSE); "
         "dialogue, utterance: no pairs, but the dialogues, or their turns, "
         "as records with all their fields",
+    )
+    texts: tuple[str, ...] = option(
+        (),
+        metavar="NAME,NAME",
+        parse=two_names,
+        help="--kind texts: the fields of the two",
+        shown="anchor, question, query, prompt, ...; positive, answer, response, ...",
     )
     window: tuple[int, ...] = option(
         (1,),
@@ -207,6 +216,8 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
 
     def _check_kind(self) -> None:
         """Refuse options that have no meaning for the kind."""
+        if self.texts and self.kind != "texts":
+            raise ConfigError("--texts goes with --kind texts")
         if self.per_answer != PER_ANSWER and self.kind != "same-answer":
             raise ConfigError("--per-answer goes with --kind same-answer")
         if self.kind in RECORDS:

@@ -173,6 +173,7 @@ def write_tables(home: Path) -> None:
         "1,1,agent,hello you,hello you,1\n"
         "1,1,kim,hi there,hi there,2\n"
     )
+    (home / "faq.csv").write_text("title,body\nit does not start,is it plugged in?\n")
     chats = [
         {"chat": i % 2, "author": author, "text": f"row {i}", "sent": f"2024-01-01 10:{i:02}"}
         for i, author in enumerate("aabaabaab")
