@@ -106,6 +106,7 @@ USES = (
     Use("dial-pairs --kind dialogue", "dialogues chats", PAIRS, weight=2),
     Use("dial-pairs --kind utterance", "dialogues utterances", PAIRS, weight=2),
     Use("dial-pairs --kind entailment", "two_texts", PAIRS, weight=2),
+    Use("dial-pairs --kind texts", "two_texts", PAIRS),
     Use("dial-freq", "dialogues pairs utterances", FREQ, weight=5),
     Use(
         "dial-freq --merge", "frequencies", "--no-rank|--top 3|--to arrow -o out/o.arrow", weight=2
