@@ -12,6 +12,7 @@ from dialtools.embed.fields import vector_name
 from dialtools.encoder.sequences import flat_sequences
 from dialtools.encoder.token_vectors import UNBOUNDED
 from dialtools.encoder.word_vectors import WordVectors
+from dialtools.streams.tally import counted
 
 
 @dataclass
@@ -41,7 +42,10 @@ def plan(embedder: Embedder, shards: Iterable[Shard]) -> dict[str, str]:
             f"{extent.distinct:,} to encode (distinct within a shard), {extent.tokens:,} tokens, "
             f"{cut}"
         ),
-        "vectors": f"{vectors}: {dimensions} dimensions, {options.dtype}, {size / 2**20:,.1f} MiB",
+        "vectors": (
+            f"{vectors}: {counted(dimensions, 'dimension')}, {options.dtype}, "
+            f"{size / 2**20:,.1f} MiB"
+        ),
         "carried": ", ".join(embedder.columns) or "nothing",
     }
     device = embedder.device_note()

@@ -15,6 +15,7 @@ from dialtools.encoder.device import DTYPES, moved
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.tokens import SPEAKER_TOKENS, SpecialTokens, lower_cased
 from dialtools.errors import ConfigError, ModelError
+from dialtools.streams.tally import counted
 
 LONGEST = 512
 """Tokens of a text at most where neither model nor tokenizer states fewer: BERT's positions."""
@@ -81,8 +82,8 @@ class Encoder(nn.Module):
     @property
     def shape(self) -> str:
         """How deep and wide it is, in words."""
-        layers = getattr(self.backbone.config, "num_hidden_layers", "?")
-        return f"{layers} layers x {self.dimension}"
+        layers = getattr(self.backbone.config, "num_hidden_layers", None)
+        return f"{'? layers' if layers is None else counted(layers, 'layer')} x {self.dimension}"
 
     def batch_tokens(self, precision: str) -> int:
         """Return the padded tokens of a batch, to learn from if the encoder is in training."""

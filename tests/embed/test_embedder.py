@@ -49,6 +49,7 @@ from dialtools.streams.carried import Carried
 from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.provenance import Inputs
 from dialtools.streams.resume import Work, claim
+from dialtools.streams.tally import counted
 from dialtools.streams.vectors import embedding_batch, read_embeddings
 
 WORDS = {"a": [3, 0], "b": [0, 4], "c": [1, 1]}
@@ -454,7 +455,7 @@ def test_the_plan_tells_the_size_of_all_vectors(embedder):
     for dimensions, written in ((1, 1), (2, 2), (1 << 20, 2)):  # no transform makes more
         made = embedder(dimensions=dimensions, transform="whiten")
         lines = plan(made, made.shards(records(*[{"text1": "a", "text2": "b"}] * 32_768)))
-        told = f"{written} dimensions, float32, {written / 4:.1f} MiB"
+        told = f"{counted(written, 'dimension')}, float32, {written / 4:.1f} MiB"
         assert lines["vectors"] == f"text1_embedding, text2_embedding: {told}"
 
 
@@ -481,7 +482,7 @@ def test_the_plan_counts_tokens_and_cuts_of_an_encoder(embedder, monkeypatch: py
     lines = plan(made, made.shards(records(*rows)))
     assert lines["rows"] == "1,200, in shards of 2,000: 1"
     assert lines["texts"] == "3 to encode (distinct within a shard), 7 tokens, 2 texts cut at 9"
-    assert lines["vectors"] == "embedding: 1 dimensions, float32, 0.0 MiB"
+    assert lines["vectors"] == "embedding: 1 dimension, float32, 0.0 MiB"
     assert lines["carried"] == "nothing" and advanced == [3]
     assert asked == [(9, ["ab", "c", "defg"])]
 

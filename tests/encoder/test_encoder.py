@@ -453,7 +453,7 @@ def test_a_fresh_encoder_is_that_of_seed_0_and_tells_texts_apart_by_their_words(
     assert of_positions == pytest.approx(of_words / 10, rel=0.1)
     assert (config.num_attention_heads, config.intermediate_size) == (2, 512)
     assert (first.shape, first.positions, first.batch_tokens("float32")) == (
-        "1 layers x 128",
+        "1 layer x 128",
         512,
         1024,
     )

@@ -295,6 +295,6 @@ def test_a_dry_run_tells_what_a_run_then_does_and_writes_nothing(
     assert plan["pairs"] == f"{trained} to train on, {facts['counts']['pairs'] - trained} held out"
     assert plan["texts"].startswith(f"{texts} distinct, ")
     assert plan["batch"].startswith(f"32 pairs, {log[0]['tokens']:,} tokens in the first")
-    assert plan["encoder"].startswith("fresh: 1 layers x 64") and plan["writes"].startswith(
+    assert plan["encoder"].startswith("fresh: 1 layer x 64") and plan["writes"].startswith(
         f"{tmp_path}/model, "
     )
