@@ -26,6 +26,8 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ASK_AGAIN_SECONDS = 0.05
 PUT_OFF_AT_MOST = 10
 NUDGES_SECONDS = (0.05, 0.2, 1.0, 5.0)
+PATIENCE_SECONDS = 5.0
+"""From the last nudge to the end of a command that is still cleaning up."""
 
 _asked: list[int] = []
 """The signal that is ending this command, once there is one."""
@@ -106,13 +108,19 @@ def _nudge(heard: int) -> None:
     """After a signal, wake the main thread from the call that blocks it.
 
     Python does not look for signals between the reads of one `BufferedReader.read`, nor is the main
-    thread woken by a signal that another thread has got.
+    thread woken by a signal that another thread has got. And an `Ended` may leave a lock taken, for
+    which the cleaning up would wait for ever: the signal comes a second time then.
     """
     main = threading.main_thread().ident or 0
     while number := os.read(heard, 1):
-        for pause in NUDGES_SECONDS if number[0] in ENDING else ():
+        if number[0] not in ENDING:
+            continue
+        for pause in NUDGES_SECONDS:
             time.sleep(pause)
             signal.pthread_kill(main, signal.SIGURG)
+        time.sleep(PATIENCE_SECONDS)
+        if _asked:
+            signal.pthread_kill(main, number[0])
 
 
 def _importing(frame: FrameType | None) -> bool:

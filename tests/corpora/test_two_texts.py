@@ -223,7 +223,7 @@ def test_entailment_is_read_from_tables(scripts: Path, put):
     assert (run.returncode, run.stderr) == (
         1,
         f'dial-pairs: {folder}/bad.tsv:2: no "hypothesis": '
-        "expected premise, hypothesis and label\n",
+        "expected premise, hypothesis and label; there are premise, label\n",
     )
 
 

@@ -203,6 +203,39 @@ def test_nothing_half_written_is_left_by_a_signal_as_files_come_and_go(tmp_path,
     assert list(spills.iterdir()) == []
 
 
+STUCK = """
+import os, signal, sys, threading
+from dialtools.cli import _signals
+from dialtools.cli._exit import finish
+from dialtools.streams.atomic import atomic_file
+
+_signals.NUDGES_SECONDS, _signals.PATIENCE_SECONDS = (0.05,), 0.2
+
+def body():
+    lock = threading.Lock()
+    with atomic_file("file", overwrite=False) as file:
+        file.write_text("half")
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            signal.pause()
+        finally:  # as where a signal comes between a lock and the block that gives it back
+            lock.acquire(), lock.acquire()
+
+finish("x", body, debug=False)
+"""
+
+
+def test_a_command_that_its_cleaning_up_holds_for_ever_ends_by_its_signal(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", STUCK],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    assert (done.returncode, done.stderr, list(tmp_path.iterdir())) == (-signal.SIGTERM, b"", [])
+
+
 def test_a_signal_that_the_caller_ignores_stays_ignored(scripts, installed):
     process = subprocess.Popen(
         [installed / "dial-pairs", "-q"],
