@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from dialtools.corpora.chat import messages
+from dialtools.corpora.dialogues import identity_of, key_of_turns
+from dialtools.corpora.fields import BadRecord
 
 TALK = [("user", "is it open today?"), ("system", "until six"), ("user", "thanks")]
 OPENAI = [
@@ -84,6 +86,31 @@ def test_a_conversation_beside_a_text_is_whose_text_it_is(scripts: Path, tmp_pat
     path.write_text('{"dialog": ["is it open?", "until six"]}\n')
     run = subprocess.run([scripts / "dial-pairs", "-q", path], capture_output=True)
     assert json.loads(run.stdout)["response"] == "until six"
+
+
+@pytest.mark.parametrize(
+    ("fields", "key"),
+    [
+        ({"conversation", "dialog", "turns"}, "turns"),
+        ({"conversation", "model"}, "conversation"),
+        ({"dialog", "act"}, "dialog"),
+        ({"dialog", "utterance"}, None),
+        ({"conversation", "response"}, None),
+        ({"context"}, None),
+    ],
+)
+def test_the_field_of_turns_is_told_by_the_names_beside_it(fields: set[str], key: str | None):
+    assert key_of_turns(fields) == key
+
+
+def test_a_dialogue_is_called_by_a_text_or_a_number():
+    assert (identity_of(7, "id"), identity_of("a", "id"), identity_of(None, "id")) == (
+        "7",
+        "a",
+        None,
+    )
+    with pytest.raises(BadRecord, match="id: expected"):
+        identity_of(["a"], "id")
 
 
 def test_what_is_of_no_dialect_stays_as_it_is():

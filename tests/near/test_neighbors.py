@@ -19,9 +19,12 @@ from hypothesis import strategies as st
 from near.conftest import Near, at, rows
 from pair_corpus import as_lines
 
+from dialtools.errors import DataError
 from dialtools.near import find, groups, neighbors
 from dialtools.near.neighbors import Join
 from dialtools.near.options import NeighborOptions
+from dialtools.near.rows import Rows, one_space
+from dialtools.streams.vectors import Embeddings
 
 PLACES = {"a": 0, "b": 0, "c": 10, "d": 30, "e": 180}
 """Degrees on a circle; the texts of a and b are equal, too."""
@@ -50,6 +53,22 @@ def test_a_record_is_a_row_and_one_of_its_nearest_the_nearest_first(near: Near):
         "near_id": "c",
         "near_text": "hallo",
     }
+
+
+def test_a_row_that_is_no_longer_there_has_no_place(tmp_path: Path):
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(as_lines(ROWS))
+    kept = Rows(distinct=True).read(str(path))
+    assert kept.number.tolist() == [0, 2, 3, 4]
+    assert kept.place_of(np.array([0, 1, 2, 4, 9])).tolist() == [0, -1, 1, 3, -1]
+
+
+def test_a_file_that_tells_nothing_of_its_model_is_of_any():
+    plain, headed = Embeddings({}), {"weights": "w", "pooling": "mean", "head": "h"}
+    assert one_space(headed, plain) == headed
+    told = json.dumps({"weights": "w", "pooling": "mean"})
+    with pytest.raises(DataError, match="of another model, pooling or head"):
+        one_space(headed, Embeddings({}, metadata={"dialtools": told}))
 
 
 def test_a_limit_asks_for_the_first_rows_among_all(near: Near):

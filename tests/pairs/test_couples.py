@@ -113,6 +113,16 @@ def test_two_texts_are_named_for_their_kind_alone_and_are_no_dialogue(
         assert pairs(*flags.split(), "faq.jsonl").returncode == 2, flags
 
 
+@pytest.mark.parametrize("kind", ["texts", "triple"])
+def test_without_a_file_texts_come_from_stdin(scripts: Path, kind: str):
+    record = {"anchor": "a", "positive": "b", "negative": "c"}
+    line = [scripts / "dial-pairs", "-q", "--kind", kind]
+    run = subprocess.run(line, input=json.dumps(record), capture_output=True, text=True)
+    pair = json.loads(run.stdout)
+    assert (pair["context"], pair["response"]) == (["a"], "b")
+    assert pair.get("negatives") == (["c"] if kind == "triple" else None)
+
+
 def test_pairs_of_two_texts_are_trained_on(pairs: Pairs, scripts: Path, tmp_path: Path):
     (tmp_path / "faq.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
     assert pairs("-q", "faq.jsonl", "-o", "pairs.arrow").returncode == 0
