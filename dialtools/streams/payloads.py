@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
+import numpy as np
 import orjson
 import pyarrow as pa
 
@@ -59,7 +60,16 @@ class Kept:
         batch = self.chunk.data
         if len(self.rows) == batch.num_rows:
             return batch
-        return batch.take(pa.array(self.rows, pa.int64()))
+        return _of_rows(batch, np.array(self.rows, np.int64))
+
+
+def _of_rows(batch: pa.RecordBatch, rows: np.ndarray) -> pa.RecordBatch:
+    """Return some rows of a batch: run by run, as Arrow takes no rows of views and run-ends."""
+    starts = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
+    lengths = np.diff(starts, append=len(rows))
+    runs = zip(rows[starts].tolist(), lengths.tolist(), strict=True)
+    parts = [batch.slice(first, length) for first, length in runs]
+    return pa.concat_batches(parts) if parts else batch.slice(0, 0)
 
 
 def json_line(record: dict[str, Any]) -> bytes:

@@ -334,10 +334,11 @@ class Work:
                 remove(path)
 
     def _drop_if_empty(self) -> None:
-        """Remove the folder of a failed run if this run made it and only scraps are in it."""
+        """Remove the folder of a failed run if this run made it, and nothing else in it."""
         if self.resumed or self._lock is None or not self.folder.is_dir():
             return
-        names = {path.name for path in self.folder.iterdir() if not path.name.startswith(".")}
+        made = (path for path in self.folder.iterdir() if not path.name.startswith("."))
+        names = {path.name for path in made if path.is_dir() or path.stat().st_size}
         if names <= {MANIFEST, LOCK}:
             remove(self.folder)
 

@@ -109,7 +109,7 @@ def _leavings(case: Case, outcome: Outcome) -> Iterator[str]:
     keeps = case.title.startswith(PARTIAL)
     for name in outcome.made if failed else ():
         aside = name in ("out/q.jsonl", "out/q") or (keeps and ".partial/" in name)
-        if not aside and "quarantine" not in " ".join(case.argv):
+        if not aside and not any(flag in " ".join(case.argv) for flag in ("quarantine", "--cache")):
             yield "fails, and leaves an output"
             return
 

@@ -50,6 +50,23 @@ def test_rows_that_are_kept_are_those_of_their_batch():
         assert payload.schema == BATCH.schema and (payload is BATCH) is (len(rows) == 3)
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["a", "b", "c"], pa.string_view()),
+        pa.array([b"a", b"b", b"c"], pa.binary_view()),
+        pa.RunEndEncodedArray.from_arrays([2, 3], ["a", "c"]),
+    ],
+    ids=["texts by view", "bytes by view", "run ends"],
+)
+def test_rows_are_kept_of_columns_that_arrow_takes_no_rows_of(column: pa.Array):
+    kept = Kept(Chunk("x", 1, "arrow", pa.RecordBatch.from_arrays([column], ["a"])))
+    kept.keep(1, {})
+    kept.keep(3, {})
+    payload: Any = kept.payload()
+    assert payload["a"].to_pylist() == [column[0].as_py(), column[2].as_py()]
+
+
 def test_what_is_put_aside_comes_back_in_its_order_as_often_as_wanted():
     with PayloadSpool() as spool:
         assert not spool.columnar and list(spool) == []

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dialtools.errors import OutputError
+from dialtools.errors import DataError, OutputError
 from dialtools.options import RunOptions, argument, option
 from dialtools.streams import resume, scraps
 from dialtools.streams.atomic import atomic_file
@@ -198,6 +198,14 @@ def test_a_folder_of_which_all_is_ours_goes_as_a_whole(output: Path):
         assert names(folder) == {"job.json", "lock"} and work.pieces == {}
         work.finish()
     assert names(output.parent) == {"in.jsonl"}
+
+
+@pytest.mark.parametrize("content", [b"", b"a step"])
+def test_a_run_that_fails_before_it_made_anything_leaves_no_folder(output: Path, content: bytes):
+    with pytest.raises(DataError), work_on(output) as work:
+        (work.folder / "log").write_bytes(content)
+        raise DataError("too few responses")
+    assert work.folder.exists() == bool(content)
 
 
 def test_a_run_that_fails_after_it_was_told_finished_touches_nothing(output: Path):
