@@ -29,6 +29,7 @@ from dialtools.errors import DataError
 from dialtools.shown import quoted
 from dialtools.streams.carried import Carried
 from dialtools.streams.policy import Policy, Where
+from dialtools.streams.sinks import column_of
 from dialtools.streams.tally import counted
 from dialtools.streams.vectors import embedding_batch
 
@@ -217,7 +218,7 @@ class Embedder:
         if nests and (kind == pa.string() or _nested(values)):
             values = [_as_text(value) for value in values]
         try:
-            return pa.array(values, kind)
+            return _column(values, kind)
         except NO_COLUMN:
             raise self._misfit(name, values, kind, shard) from None
 
@@ -229,8 +230,8 @@ class Embedder:
             range(len(values)), True, key=lambda i: not _fits(values[: i + 1], kind)
         )
         first = next(value for value in values if value is not None)
-        has = json_kind(shard.rows[place].get(name))
-        had = f"those before are {kind}" if kind else f"the first is {json_kind(first)}"
+        has = _kind_or_number(shard.rows[place].get(name))
+        had = f"those before are {kind}" if kind else f"the first is {_kind_or_number(first)}"
         return DataError(
             f"--keep: {quoted(name)} is not of one type: {has} here, {had}",
             where=shard.places[place],
@@ -261,10 +262,20 @@ class Embedder:
 def _fits(values: list[Any], kind: pa.DataType | None) -> bool:
     """Tell whether values make a column of a type; without one, of any."""
     try:
-        pa.array(values, kind)
+        _column(values, kind)
     except NO_COLUMN:
         return False
     return True
+
+
+def _column(values: list[Any], kind: pa.DataType | None) -> pa.Array:
+    return pa.array(values, kind) if kind else column_of(values)
+
+
+def _kind_or_number(value: Any) -> str:
+    """Return what a message says of a value: numbers differ in size, too."""
+    kind = json_kind(value)
+    return str(value) if kind == "a number" else kind
 
 
 def _as_text(value: Any) -> Any:

@@ -412,13 +412,18 @@ def schema_of(rows: Sequence[Mapping[str, Any]]) -> pa.Schema:
     import pyarrow as pa
 
     names = dict.fromkeys(name for row in rows for name in row)
-    return pa.schema([(name, _type_of([row.get(name) for row in rows])) for name in names])
+    return pa.schema([(name, column_of([row.get(name) for row in rows]).type) for name in names])
 
 
-def _type_of(values: Sequence[Any]) -> pa.DataType:
+def column_of(values: Sequence[Any]) -> pa.Array:
+    """Return values of one type as a column: whole numbers of 64 bits with a sign or without.
+
+    Raises:
+        ArrowException, OverflowError, TypeError, ValueError: if they are not of one type.
+    """
     import pyarrow as pa
 
     try:
-        return pa.array(values).type
-    except OverflowError:  # whole numbers that have 64 bits, but no sign
-        return pa.array(values, pa.uint64()).type
+        return pa.array(values)
+    except OverflowError:
+        return pa.array(values, pa.uint64())

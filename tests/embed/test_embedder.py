@@ -143,11 +143,22 @@ def test_nested_fields_are_json_text_and_a_column_is_of_one_type(embedder):
         batches(embedder(shard_rows=1), {"text": "a", "n": 1}, {"text": "b", "n": "x"})
     assert (told.value.hint or "").startswith("--keep names the fields to carry")
     mixed = [{"text": "a"}, {"text": "b", "n": 1}, {"text": "c", "n": 2.5}, {"text": "d", "n": "x"}]
-    with pytest.raises(DataError, match=r"x:4: .* a string here, the first is a number"):
+    with pytest.raises(DataError, match=r"x:4: .* a string here, the first is 1$"):
         batches(embedder(), *mixed)
     lists = [{"text": "a", "n": n} for n in ([], ["x"], [1])]
     with pytest.raises(DataError, match=r"x:3: .* a list here, the first is a list"):
         batches(embedder(), *lists)
+
+
+def test_whole_numbers_keep_64_bits_with_a_sign_or_without(embedder):
+    hashes = [{"text": "a", "n": 2**64 - 1}, {"text": "b", "n": 1}]
+    for order in (hashes, hashes[::-1]):
+        (batch,) = batches(embedder(), *order)
+        assert batch["n"] == [row["n"] for row in order]
+    with pytest.raises(DataError, match=f"x:2: .* {2**64 - 1} here, those before are int64"):
+        batches(embedder(shard_rows=1), *hashes[::-1])
+    with pytest.raises(DataError, match=f"x:2: .* -1 here, the first is {2**64 - 1}"):
+        batches(embedder(), hashes[0], {"text": "b", "n": -1})
 
 
 def test_texts_that_were_cut_are_told_refused_or_neither(embedder):
