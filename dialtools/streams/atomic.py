@@ -73,7 +73,8 @@ def atomic_file(path: str | Path, *, overwrite: bool) -> Generator[Path]:
     refuse_existing(final, overwrite=overwrite)
     check_kind(final, directory=False)
     if is_special(final):
-        yield final
+        with naming(final):
+            yield final
         return
     final = final.resolve() if final.is_symlink() else final
     check_parent(final)

@@ -33,6 +33,10 @@ def test_a_stdout_without_room_is_named(scripts, talk, command, to):
         )
     assert done.returncode == 1
     assert done.stderr.decode() == f"{command}: stdout: No space left on device\n"
+    named = [scripts / command, "-q", "--to", to, talk, "-o", "/dev/full"]
+    done = subprocess.run(named, capture_output=True, text=True)
+    told = f"{command}: /dev/full: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, told)
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.zst", "out.arrow", "out.parquet"])
