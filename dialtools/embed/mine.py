@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dialtools.corpora.read import read_records
+from dialtools.embed.carry import Columns
 from dialtools.embed.embedder import Embedder, Record, Shard
 from dialtools.embed.model import Model
 from dialtools.embed.options import EmbedOptions
@@ -24,6 +25,7 @@ class Mine:
 
     Attributes:
         embedder: embeds it.
+        every: the columns of all shards, of which a part has some.
     """
 
     def __init__(
@@ -33,6 +35,7 @@ class Mine:
         self.elsewhere = Elsewhere(policy)
         self.policy = self.elsewhere if options.part else policy
         self.embedder = Embedder(model, options, self.policy, advance)
+        self.every: Columns | None = None
 
     def shards(self, seen: Seen = iter, *, soon: bool = False) -> Iterator[Shard]:
         """Yield the shards.
@@ -51,7 +54,7 @@ class Mine:
         return read_records(inputs, format=kind, policy=policy, prompt=prompt)
 
     def _of_part(self, every: Iterator[Shard]) -> Iterator[Shard]:
-        """Yield the part's shards; the first of all fixes the columns of all."""
+        """Yield the part's shards, whose columns are those that one run would give them."""
         assert self.options.part is not None
         total = self._count()
         mine = self.options.part.cut(total)
@@ -60,14 +63,20 @@ class Mine:
             shard = next(every)
             if number in mine:
                 yield shard
-            elif number == 0:
-                self.embedder.settle_types(shard)
+            elif number == 0 or not self.embedder.columns.settled:
+                self.embedder.columns.of(shard.rows, shard.places)
         if mine.stop == total:  # bad records may follow the last good one
             self.elsewhere.begun = True
             next(every, None)
 
     def _count(self) -> int:
-        """Return how many shards there are."""
+        """Return how many shards there are; see the columns of all, if one file is to hold them."""
         nobody = Elsewhere(self.policy)
         embedder = Embedder(self.model, self.options, nobody, lambda texts: None)
-        return sum(1 for _ in embedder.shards(self._records(nobody)))
+        count = 0
+        for shard in embedder.shards(self._records(nobody)):
+            count += 1
+            if not self.embedder.columns.settled:
+                embedder.columns.of(shard.rows, shard.places)
+                self.every = embedder.columns
+        return count

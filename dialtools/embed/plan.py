@@ -46,7 +46,7 @@ def plan(embedder: Embedder, shards: Iterable[Shard]) -> dict[str, str]:
             f"{vectors}: {counted(dimensions, 'dimension')}, {options.dtype}, "
             f"{size / 2**20:,.1f} MiB"
         ),
-        "carried": ", ".join(embedder.columns) or "nothing",
+        "carried": ", ".join(embedder.columns.names) or "nothing",
     }
     device = embedder.device_note()
     return {**lines, "device": device} if device else lines

@@ -12,7 +12,7 @@ In the working folder: `part-000001.arrow`, ..., each bound to the records it wa
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from dialtools.embed.carry import Columns
 from dialtools.embed.compress import Compression
 from dialtools.embed.embedder import Counts, Shard
 from dialtools.embed.mine import Mine
@@ -29,6 +30,7 @@ from dialtools.embed.plan import plan
 from dialtools.embed.shard import Encoding
 from dialtools.embed.transformed import Transform
 from dialtools.errors import DataError
+from dialtools.shown import first_line
 from dialtools.streams.ahead import ahead, behind
 from dialtools.streams.atomic import atomic_file, refuse_existing
 from dialtools.streams.bytesio import display_name
@@ -39,6 +41,7 @@ from dialtools.streams.job_files import damaged
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import Inputs, as_metadata
 from dialtools.streams.resume import Work
+from dialtools.streams.schemas import NO_COLUMN, fitted
 from dialtools.streams.sinks import output_format, writer
 from dialtools.streams.tally import counted
 from dialtools.streams.vectors import embedding_lines
@@ -111,7 +114,9 @@ class Embedding:
         """Write each shard to the output as soon as it is embedded."""
         self._prepare(overwrite=self.options.overwrite)
         metadata = as_metadata(provenance | self.space)
-        shards = self.mine.shards(soon=FORMATS[self.format].lines)
+        lines = FORMATS[self.format].lines
+        self.embedder.columns.settled |= not lines
+        shards = self.mine.shards(soon=lines)
         ready = ((shard, self.embedder.tokenised(shard)) for shard in shards)
         with self._sink(metadata, overwrite=self.options.overwrite) as write:
             for shard, encoding in self._early(ready):
@@ -162,9 +167,8 @@ class Embedding:
         if self.transform.waits or "-" in self._inputs:
             yield lambda name: None
             return
-        with behind(partial(self._write_parts, work)) as written:
+        with behind(partial(self._write_as_they_come, work)) as written:
             yield written
-        self.written = True
 
     def _refuse_nothing(self) -> None:
         """Refuse to end without a row: a file without vectors can be used by nobody, but a part.
@@ -187,7 +191,7 @@ class Embedding:
             except (KeyError, TypeError):
                 raise damaged(path) from None
             work.expect(name, made_of, records)
-            self.embedder.take_over(_read_part(path).schema, counts)
+            self.embedder.take_over(shard, _read_part(path).schema, counts)
             return
         batch, counts = self.embedder.batch(shard, encoding)
         with (
@@ -200,17 +204,38 @@ class Embedding:
     def write(self, work: Work) -> None:
         """Transform the shards and write the output, if it is not; the working folder goes."""
         if not self.written:
-            names = [_part_name(number) for number in range(1, len(work.pieces) + 1)]
+            parts = [work.folder / _part_name(number + 1) for number in range(len(work.pieces))]
             if self.transform.waits:
-                self.transform.fit(_read_part(work.folder / name) for name in names)
-            self._write_parts(work, names)
+                self.transform.fit(map(_read_part, parts))
+            self._write_parts(work, parts, self.embedder.columns)
         work.finish()
 
-    def _write_parts(self, work: Work, names: Iterable[str]) -> None:
+    def _write_as_they_come(self, work: Work, names: Iterator[str]) -> None:
+        """Write the parts under the schema of the first; if one does not fit, the end has to."""
+        parts = (work.folder / name for name in names)
+        with suppress(_Misfit):
+            self._write_parts(work, parts)
+            self.written = True
+
+    def _write_parts(
+        self, work: Work, parts: Iterable[Path], columns: Columns | None = None
+    ) -> None:
+        """Write the output.
+
+        Args:
+            columns: of all shards, if they are known; else those of the first part.
+
+        Raises:
+            _Misfit: if a part does not fit.
+        """
+        kind = FORMATS[self.format]
         metadata = as_metadata(work.provenance())
         with self._sink(metadata, overwrite=work.overwrite) as write:
-            for name in names:
-                write(_read_part(work.folder / name))
+            schema: pa.Schema | None = None
+            for batch in map(_read_part, parts):
+                columns = self.mine.every or columns
+                schema = schema or (columns.under(batch.schema) if columns else batch.schema)
+                write(batch if kind.lines or kind.beside else _under(schema, batch))
 
     @contextmanager
     def _sink(
@@ -239,11 +264,25 @@ class Embedding:
             f"{counted(counts.rows, 'row')}, {counted(counts.distinct, 'text')} encoded, "
             f"{counted(self.embedder.dimensions(), 'dimension')}"
         )
+        yield self.embedder.columns.note()
         yield self.compression.note()
 
 
 def _part_name(number: int) -> str:
     return f"part-{number:06d}.arrow"
+
+
+class _Misfit(DataError):
+    """A part whose columns have no place under the schema of the output."""
+
+
+def _under(schema: pa.Schema, batch: pa.RecordBatch) -> pa.RecordBatch:
+    try:
+        return fitted(batch, schema)
+    except NO_COLUMN as error:
+        message = f"records do not fit one table: {first_line(error)}"
+        hint = "--keep names the fields to carry along, --to jsonl takes all"
+        raise _Misfit(message, hint=hint) from None
 
 
 def _read_part(path: Path) -> pa.RecordBatch:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from dialtools.freq.texts import Texts
 from dialtools.streams.payloads import Payload, batch_with, lines_with, records_of
-from dialtools.streams.sinks import record_batches
+from dialtools.streams.record_tables import record_batches
 
 WEIGHT = "weight"
 
@@ -71,18 +71,22 @@ def _weighed(held: list[Texts], weigh: Callable[[pa.Array], np.ndarray]) -> Iter
         at += len(part.texts)
 
 
-def rendered(parts: Iterable[Weighed], *, lines: bool, columns: bool) -> Iterator[Any]:
+def rendered(
+    parts: Iterable[Weighed], *, lines: bool, columns: bool, at_once: bool = True
+) -> Iterator[Any]:
     """Yield what a writer takes.
 
     Args:
         lines: it writes JSON lines.
         columns: the parts are batches.
+        at_once: somebody reads while it is written.
     """
     if lines:
         return (as_lines(part) for part in parts)
     if columns:
         return (as_batch(part) for part in parts)
-    return record_batches(record for part in parts for record in as_records(part))
+    records = (record for part in parts for record in as_records(part))
+    return record_batches(records, at_once=at_once)
 
 
 def as_lines(part: Weighed) -> bytes:

@@ -16,7 +16,7 @@ from dialtools.streams.formats import FORMATS
 from dialtools.streams.parts import telling_beside
 from dialtools.streams.payloads import passed_on_format
 from dialtools.streams.provenance import as_metadata
-from dialtools.streams.sinks import output_format, writer
+from dialtools.streams.sinks import is_stream, output_format, writer
 
 Provenance = Callable[..., dict[str, Any]]
 """Returns what made the output, with the counts that it is given."""
@@ -53,7 +53,8 @@ def write_annotated(freq: Freq, provenance: Provenance) -> None:
         kind = passed_on_format(options.output, options.to, columnar=columns)
         made = "" if columns else "records become rows of a table thousands at a time"
         options.check_part_output(options.output, lines=FORMATS[kind].lines, table=made)
-        payloads = rendered(chain(head, parts), lines=FORMATS[kind].lines, columns=columns)
+        how = {"lines": FORMATS[kind].lines, "columns": columns}
+        payloads = rendered(chain(head, parts), **how, at_once=is_stream(options.output))
         _write(payloads, options, kind, provenance)
 
 

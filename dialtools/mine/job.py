@@ -23,7 +23,8 @@ from dialtools.mine.vectors import Vectors
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.payloads import Payload, batch_with, lines_with, records_of
 from dialtools.streams.policy import Policy
-from dialtools.streams.sinks import record_batches
+from dialtools.streams.record_tables import record_batches
+from dialtools.streams.sinks import is_stream
 from dialtools.streams.tally import counted
 
 NEGATIVES = "negatives"
@@ -84,11 +85,12 @@ class Mining:
             return (self._as_lines(*part) for part in self._parts())
         if self.pairs.spool.columnar:
             return (self._as_batch(*part) for part in self._parts())
-        return record_batches(
+        records = (
             record | {NEGATIVES: named}
             for payload, found in self._parts()
             for record, named in zip(records_of(payload), self._texts(found), strict=True)
         )
+        return record_batches(records, at_once=is_stream(self.options.output))
 
     def _parts(self) -> Iterator[tuple[Payload, np.ndarray]]:
         ends = np.cumsum(self.pairs.sizes)

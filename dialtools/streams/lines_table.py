@@ -15,10 +15,10 @@ from typing import Any, BinaryIO
 import orjson
 import pyarrow as pa
 
-from dialtools.errors import DataError
-from dialtools.shown import first_line
 from dialtools.streams.full import scratch_file
-from dialtools.streams.sinks import BATCH_ROWS, schema_of, writer
+from dialtools.streams.record_tables import BATCH_ROWS, misfits
+from dialtools.streams.schemas import schema_of, united
+from dialtools.streams.sinks import writer
 
 
 @contextmanager
@@ -39,12 +39,12 @@ def table_of_lines(
         def add(blob: bytes) -> None:
             nonlocal schema
             spool.write(blob)
-            with _misfits():
+            with misfits():
                 schema = _widened(schema, [orjson.loads(line) for line in blob.splitlines()])
 
         yield add
         spool.seek(0)
-        with _misfits():
+        with misfits():
             for batch in _batches(spool, schema):
                 write(batch)
 
@@ -52,26 +52,9 @@ def table_of_lines(
 def _widened(schema: pa.Schema | None, rows: Sequence[dict[str, Any]]) -> pa.Schema:
     """Return the schema of all records so far, those new ones included."""
     fresh = schema_of(rows)
-    if schema is None:
-        return fresh
-    return pa.unify_schemas([schema, fresh], promote_options="permissive")
+    return united([schema, fresh]) if schema else fresh
 
 
 def _batches(spool: BinaryIO, schema: pa.Schema | None) -> Iterator[pa.RecordBatch]:
     while lines := list(islice(spool, BATCH_ROWS)):
         yield pa.RecordBatch.from_pylist([orjson.loads(line) for line in lines], schema=schema)
-
-
-@contextmanager
-def _misfits() -> Generator[None]:
-    """Turn what pyarrow says of records that no table holds into an error with the way out."""
-    try:
-        yield
-    except (
-        pa.ArrowInvalid,
-        pa.ArrowTypeError,
-        pa.ArrowNotImplementedError,
-        OverflowError,
-    ) as error:
-        message = f"records do not fit one table: {first_line(error)}"
-        raise DataError(message, hint="--to jsonl takes any record") from None

@@ -16,7 +16,6 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import orjson
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FLUSH_SECONDS = 0.1  # so that whoever watches a pipe sees records as they come
-BATCH_ROWS = 4096
 
 Write = Callable[[Any], None]
 
@@ -96,6 +94,11 @@ def writer(
         yield write
 
 
+def is_stream(output: str) -> bool:
+    """Tell whether somebody may read the output while it is written: stdout, or a FIFO."""
+    return output == "-" or is_special(output)
+
+
 @contextmanager
 def open_output(path: str, *, overwrite: bool) -> Generator[BinaryIO]:
     """Open stdout for `-`, or a file that appears whole or not at all, compressed by suffix."""
@@ -142,10 +145,9 @@ def line_writer(
 ) -> Generator[Write]:
     """Open an output for blobs of whole JSON lines, which carry no metadata."""
     del metadata, floats
-    streams = output == "-" or is_special(output)
     with (
         open_output(output, overwrite=overwrite) as file,
-        telling(file) if streams else nullcontext(),
+        telling(file) if is_stream(output) else nullcontext(),
     ):
         last = 0.0
 
@@ -278,11 +280,11 @@ def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     Raises:
         DataError: if it has others.
     """
-    import pyarrow as pa
+    from dialtools.streams.schemas import NO_COLUMN
 
     try:
         return _plain_batch(batch).cast(schema)
-    except pa.ArrowException as error:
+    except NO_COLUMN as error:
         message = f"records do not fit one table: {first_line(error)}"
         raise DataError(message, hint="--to jsonl takes any record") from None
 
@@ -360,9 +362,18 @@ def write_records(
     overwrite: bool = False,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Write dicts in the format of --to or of the file's suffix; holds one batch."""
+    """Write dicts in the format of --to or of the file's suffix; holds one batch.
+
+    Raises:
+        DataError: if no table holds them, as which they are to be written.
+    """
     kind = output_format(output, to)
-    payloads = json_lines(records) if FORMATS[kind].lines else record_batches(records)
+    if FORMATS[kind].lines:
+        payloads = json_lines(records)
+    else:
+        from dialtools.streams.record_tables import record_batches
+
+        payloads = record_batches(records, at_once=is_stream(output))
     with writer(output, format=kind, overwrite=overwrite, metadata=metadata) as write:
         for payload in payloads:
             write(payload)
@@ -389,41 +400,3 @@ def json_lines(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     """Yield each record as a line."""
     option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
     return (orjson.dumps(record, default=str, option=option) for record in records)
-
-
-def record_batches(records: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
-    """Batch dicts under the schema that the first batch shows."""
-    import pyarrow as pa
-
-    rows = iter(records)
-    schema = None
-    while part := list(islice(rows, BATCH_ROWS)):
-        try:
-            batch = pa.RecordBatch.from_pylist(part, schema=schema or schema_of(part))
-        except (pa.ArrowException, OverflowError) as error:
-            message = f"records do not fit one table: {first_line(error)}"
-            raise DataError(message, hint="--to jsonl takes any record") from None
-        schema = batch.schema
-        yield batch
-
-
-def schema_of(rows: Sequence[Mapping[str, Any]]) -> pa.Schema:
-    """Return the schema that records show, their fields in the order in which they occur first."""
-    import pyarrow as pa
-
-    names = dict.fromkeys(name for row in rows for name in row)
-    return pa.schema([(name, column_of([row.get(name) for row in rows]).type) for name in names])
-
-
-def column_of(values: Sequence[Any]) -> pa.Array:
-    """Return values of one type as a column: whole numbers of 64 bits with a sign or without.
-
-    Raises:
-        ArrowException, OverflowError, TypeError, ValueError: if they are not of one type.
-    """
-    import pyarrow as pa
-
-    try:
-        return pa.array(values)
-    except OverflowError:
-        return pa.array(values, pa.uint64())

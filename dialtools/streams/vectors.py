@@ -180,11 +180,9 @@ def embedding_batch(
     vectors: Mapping[str, np.ndarray],
     *,
     float16: bool = False,
-    schema: pa.Schema | None = None,
 ) -> pa.RecordBatch:
     """Return an Arrow batch of columns and FixedSizeList vectors, each vector (N, D)."""
-    kinds = {f.name: f.type for f in schema} if schema else {}
-    arrays = {name: pa.array(values, kinds.get(name)) for name, values in columns.items()}
+    arrays = {name: pa.array(values) for name, values in columns.items()}
     for name, matrix_ND in vectors.items():
         flat = np.ascontiguousarray(matrix_ND, np.float16 if float16 else np.float32).ravel()
         arrays[name] = pa.FixedSizeListArray.from_arrays(pa.array(flat), matrix_ND.shape[1])

@@ -27,8 +27,9 @@ from train_parts import letters_encoder
 from dialtools.chance import share
 from dialtools.corpora.by_turn import turns
 from dialtools.embed import compress, in_memory, model
+from dialtools.embed.carry import _nested
 from dialtools.embed.compress import Compression
-from dialtools.embed.embedder import Counts, Embedder, Record, Shard, _nested
+from dialtools.embed.embedder import Counts, Embedder, Record, Shard
 from dialtools.embed.fields import carried, choose_fields, vector_name
 from dialtools.embed.model import load_model
 from dialtools.embed.options import EmbedOptions
@@ -138,7 +139,7 @@ def test_nested_fields_are_json_text_and_a_column_is_of_one_type(embedder):
         {"text": "b", "acts": ["y", "z"], "n": 2, "slots": [], "of": [3], "new": 1},
     )
     assert (first["acts"], first["of"], first["slots"]) == ([["x"]], [[1, 2.5]], ['[{"start":0}]'])
-    assert (second["slots"], second["n"]) == (["[]"], [2]) and "new" not in second
+    assert (second["slots"], second["n"], second["new"]) == (["[]"], [2], [1])
     with pytest.raises(DataError, match="x:2: --keep: 'n' is not of one type: a string") as told:
         batches(embedder(shard_rows=1), {"text": "a", "n": 1}, {"text": "b", "n": "x"})
     assert (told.value.hint or "").startswith("--keep names the fields to carry")
@@ -150,15 +151,62 @@ def test_nested_fields_are_json_text_and_a_column_is_of_one_type(embedder):
         batches(embedder(), *lists)
 
 
+def test_a_later_shard_may_bring_fields_and_wider_types_but_not_to_a_stream(embedder):
+    rows = [
+        {"text": "a", "n": 5, "note": None, "half": 0.5},
+        {"text": "b", "n": 4.5, "note": "x", "half": 1, "new": [1]},
+        {"text": "c", "n": 4},
+    ]
+    shards = batches(embedder(shard_rows=1), *rows)
+    assert [shard["n"] for shard in shards] == [[5], [4.5], [4.0]]
+    assert [shard.get("new") for shard in shards] == [None, [[1]], [None]]
+    assert [(shard["note"], shard["half"]) for shard in shards[1:]] == [
+        (["x"], [1.0]),
+        ([None],) * 2,
+    ]
+    for name, told in (
+        ("n", "4.5 here, those before are int64"),
+        ("note", "a string here, .* null"),
+    ):
+        settled = embedder(shard_rows=1, keep=(name,))
+        settled.columns.settled = True
+        with pytest.raises(DataError, match=f"x:2: .*{told}"):
+            batches(settled, *rows)
+    settled = embedder(shard_rows=1)
+    settled.columns.settled = True
+    first, second = batches(settled, {"text": "a", "n": 1}, {"text": "b", "n": 2.0, "new": 1})
+    assert (first["n"], second["n"]) == ([1], [2]) and "new" not in second
+    assert settled.columns.note() == "1 field left out: new, not in the first rows"
+
+
+@pytest.mark.parametrize("to", ["parquet", "arrow", "jsonl", "npy"])
+def test_a_file_holds_what_no_shard_before_had_a_place_for(embedding, tmp_path, to):
+    rows = [{"text": "a", "n": 5}, {"text": "b", "n": 4.5}, {"text": "c", "new": "x"}]
+    path = tmp_path / f"o.{to}"
+    run = embedding(*rows, shard_rows=1, output=str(path))
+    with claimed(run) as work:
+        assert list(run.shards(work)) == [1, 2, 3]
+        assert run.written == (to in ("jsonl", "npy"))  # a table was begun under the first schema
+        run.write(work)
+    whole = read_embeddings([str(path)])
+    assert {name: list(values) for name, values in whole.columns.items()} == {
+        "text": ["a", "b", "c"],
+        "n": [5, 4.5, None],
+        "new": [None, None, "x"],
+    }
+
+
 def test_whole_numbers_keep_64_bits_with_a_sign_or_without(embedder):
     hashes = [{"text": "a", "n": 2**64 - 1}, {"text": "b", "n": 1}]
-    for order in (hashes, hashes[::-1]):
-        (batch,) = batches(embedder(), *order)
-        assert batch["n"] == [row["n"] for row in order]
+    for order, size in ((hashes, 2), (hashes[::-1], 2), (hashes, 1)):
+        made = [n for batch in batches(embedder(shard_rows=size), *order) for n in batch["n"]]
+        assert made == [row["n"] for row in order]
     with pytest.raises(DataError, match=f"x:2: .* {2**64 - 1} here, those before are int64"):
         batches(embedder(shard_rows=1), *hashes[::-1])
     with pytest.raises(DataError, match=f"x:2: .* -1 here, the first is {2**64 - 1}"):
         batches(embedder(), hashes[0], {"text": "b", "n": -1})
+    with pytest.raises(DataError, match=f"x:2: .* {2**53 + 1} here, those before are double"):
+        batches(embedder(shard_rows=1), {"text": "a", "n": 0.5}, {"text": "b", "n": 2**53 + 1})
 
 
 def test_texts_that_were_cut_are_told_refused_or_neither(embedder):
@@ -232,9 +280,11 @@ def test_shards_of_an_earlier_run_are_counted_and_give_the_schema(embedder):
     (shard,) = earlier.shards(iter(records({"text": "a", "n": 1})))
     batch, counts = earlier.batch(shard)
     assert counts == Counts(rows=1, distinct=1, cut=0)
-    made.take_over(batch.schema, Counts(5, 4, 3))
-    made.take_over(batch.schema, counts)
-    assert made.counts == Counts(rows=6, distinct=5, cut=3) and made.schema == batch.schema
+    for had in (Counts(5, 4, 3), counts):
+        made.columns.see(shard.rows)
+        made.take_over(shard, batch.schema, had)
+    assert made.counts == Counts(rows=6, distinct=5, cut=3)
+    assert made.columns.kinds == {"text": pa.string(), "n": pa.int64()}
     with pytest.raises(DataError, match="not of one type"):
         batches(made, {"text": "a", "n": "x"})
 
@@ -521,7 +571,7 @@ def test_a_run_streams_its_shards_with_what_made_them(glove: str, tmp_path: Path
     np.testing.assert_allclose(found.matrix, [A / 3, B / 4, C / 2**0.5], rtol=1e-6)
     made = orjson.loads(found.metadata["dialtools"])
     assert (made["command"], made["normalize"], made["pooling"]) == ("dial-embed", True, "mean")
-    assert list(run.closing_notes()) == ["3 rows, 3 texts encoded, 2 dimensions", ""]
+    assert list(run.closing_notes()) == ["3 rows, 3 texts encoded, 2 dimensions", "", ""]
     assert sum(told) == 3
 
 
@@ -529,8 +579,9 @@ def test_a_run_streams_its_shards_with_what_made_them(glove: str, tmp_path: Path
 def embedding(glove: str, tmp_path: Path) -> Callable[..., Embedding]:
     """A run over a, b, c, two rows a shard; `told` of it is each count that progress is told."""
 
-    def made(*rows: str, **options: Any) -> Embedding:
-        (tmp_path / "in.jsonl").write_text("".join(f'{{"text":"{t}"}}\n' for t in rows or "abc"))
+    def made(*rows: str | dict[str, Any], **options: Any) -> Embedding:
+        rows = [{"text": row} if isinstance(row, str) else row for row in rows or "abc"]
+        (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
         inputs = (str(tmp_path / "in.jsonl"),)
         output = str(tmp_path / "o.parquet")
         settled = {"model": glove, "inputs": inputs, "output": output, "shard_rows": 2} | options
@@ -805,14 +856,6 @@ def test_what_is_nested_is_no_text_no_number_and_no_list_of_either():
     assert not _nested(plain)
     for value in ({}, {"a": 1}, [{}], [[1]], ["a", 1], [1, None], [True], ["a", None]):
         assert _nested([*plain, value]), value
-
-
-def test_the_first_schema_stays_without_its_metadata(embedder):
-    made = embedder()
-    first = pa.schema([("n", pa.int64())], {"k": "v"})
-    made.take_over(first, Counts())
-    made.take_over(pa.schema([("n", pa.string())]), Counts())
-    assert made.schema == first and made.schema.metadata is None
 
 
 def test_numbers_have_least_values_and_some_options_only_change_how_a_run_goes():

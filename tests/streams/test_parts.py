@@ -183,14 +183,16 @@ def test_embeddings_in_parts_are_those_of_one_run(run: Run, corpus: Path, model:
     assert (corpus / f"all.{suffix}").read_bytes() == (corpus / f"one.{suffix}").read_bytes()
 
 
-def test_a_first_shard_fixes_the_columns_of_every_part(run: Run, tmp_path: Path, model: Path):
-    rows = [{"text": f"text {n}", **({"n": n} if n < 4 else {"m": "x"})} for n in range(12)]
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+def test_the_parts_have_the_columns_of_all_shards(run: Run, tmp_path: Path, model: Path, suffix):
+    late = [{"n": n} if n < 4 else {"m": "x"} if n < 8 else {"n": 0.5 + n} for n in range(12)]
+    rows = [{"text": f"text {n}", **more} for n, more in enumerate([*late, {"n": 4}])]
     (tmp_path / "in.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
     words = ["--model", str(model), "--shard-rows", "4", "--tokens", "in.jsonl"]
-    run("dial-embed", *words, "-o", "one.parquet")
-    names = parts(run, 5, "parquet", "dial-embed", *words)
-    run("dialtools", "gather", *names, "-o", "all.parquet")
-    assert (tmp_path / "all.parquet").read_bytes() == (tmp_path / "one.parquet").read_bytes()
+    run("dial-embed", *words, "-o", f"one.{suffix}")
+    names = parts(run, 5, suffix, "dial-embed", *words)
+    run("dialtools", "gather", *names, "-o", f"all.{suffix}")
+    assert (tmp_path / f"all.{suffix}").read_bytes() == (tmp_path / f"one.{suffix}").read_bytes()
 
 
 def test_arrow_parts_make_every_table_of_one_run(run: Run, corpus: Path, model: Path):

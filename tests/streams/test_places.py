@@ -28,10 +28,10 @@ from dialtools.streams.formats import FORMATS, by_magic, by_suffix
 from dialtools.streams.lines_table import table_of_lines
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import describe, digest
+from dialtools.streams.record_tables import record_batches
 from dialtools.streams.sinks import (
     _sink,
     output_format,
-    record_batches,
     write_records,
     write_whole,
     writer,
@@ -116,18 +116,19 @@ def test_a_compressed_file_is_the_same_bytes_at_any_time_under_any_name(
 
 def test_a_table_has_the_fields_of_all_records_of_its_first_batch():
     rows = [{"a": None}, {"a": 1, "b": "x"}, {"c": [1.5]}]
-    (batch,) = record_batches(rows)
+    (batch,) = record_batches(rows, at_once=True)
     assert batch.schema.names == ["a", "b", "c"]
     assert batch.to_pylist() == [{"a": None, "b": None, "c": None} | row for row in rows]
 
 
 def test_records_of_later_batches_that_do_not_fit_are_an_error(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("dialtools.streams.sinks.BATCH_ROWS", 2)
-    batches = list(record_batches([{"a": 1}, {"a": 2}, {"a": None}]))
-    assert [batch.num_rows for batch in batches] == [2, 1]
-    assert batches[1].schema == batches[0].schema
-    with pytest.raises(DataError, match="records do not fit one table"):
-        list(record_batches([{"a": 1}, {"a": 2}, {"a": "x"}]))
+    monkeypatch.setattr("dialtools.streams.record_tables.BATCH_ROWS", 2)
+    for at_once in (True, False):
+        batches = list(record_batches([{"a": 1}, {"a": 2}, {"a": None}], at_once=at_once))
+        assert [batch.num_rows for batch in batches] == [2, 1]
+        assert batches[1].schema == batches[0].schema
+        with pytest.raises(DataError, match="records do not fit one table"):
+            list(record_batches([{"a": 1}, {"a": 2}, {"a": "x"}], at_once=at_once))
 
 
 def test_the_metadata_of_an_output_takes_the_place_of_its_inputs(tmp_path: Path):

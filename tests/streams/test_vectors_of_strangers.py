@@ -191,9 +191,6 @@ def test_a_batch_holds_vectors_flat_in_the_width_that_is_wanted():
         assert batch_matrix(batch, name).tolist() == matrix.tolist()
         assert batch_matrix(batch, name).dtype == np.float32
     assert batch_matrix(wide.slice(1), "a_embedding").tolist() == matrix[1:].tolist()
-    schema = pa.schema([("n", pa.int8()), ("embedding", pa.list_(pa.float32(), 2))])
-    typed = embedding_batch({"n": [1]}, {"embedding": matrix[:1]}, schema=schema)
-    assert typed["n"].type == pa.int8()
     told = embedding_lines(wide).splitlines()
     assert orjson.loads(told[2]) == {"n": 3, "a_embedding": [5, 6], "embedding": [5]}
     gaps = embedding_batch({"n": [None]}, {"embedding": np.array(TWO[:1])})

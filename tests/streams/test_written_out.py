@@ -18,14 +18,14 @@ import pytest
 import zstandard
 
 from dialtools.errors import ConfigError, DataError, OutputError
-from dialtools.streams import sinks
+from dialtools.streams import record_tables
 from dialtools.streams.failure import MARK
+from dialtools.streams.record_tables import record_batches
+from dialtools.streams.schemas import schema_of
 from dialtools.streams.sinks import (
     json_lines,
     open_output,
     output_format,
-    record_batches,
-    schema_of,
     write_batches,
     write_records,
     write_whole,
@@ -177,16 +177,23 @@ def test_batches_of_other_columns_do_not_fit(tmp_path: Path, kind: str):
     assert told.value.hint == "--to jsonl takes any record" and not [*tmp_path.iterdir()]
 
 
-def test_rows_are_batches_of_a_few_thousand_under_the_columns_of_the_first(monkeypatch):
-    monkeypatch.setattr(sinks, "BATCH_ROWS", 2)
-    rows = [{"a": 1}, {"b": 4}, {"b": 5, "c": 6}, {"a": 2}, {"a": 3}]
-    batches = list(record_batches(rows))
+def test_rows_are_batches_of_a_few_thousand_in_which_nothing_is_lost(monkeypatch):
+    monkeypatch.setattr(record_tables, "BATCH_ROWS", 2)
+    rows = [{"a": 1}, {"b": 4}, {"b": 5, "c": 6}, {"a": 2}, {"a": 3.5, "d": ["x"]}]
+    batches = list(record_batches(rows, at_once=False))
     assert [batch.num_rows for batch in batches] == [2, 2, 1]
-    assert all(batch.schema.names == ["a", "b"] for batch in batches)
-    assert list(record_batches([])) == []
-    with pytest.raises(DataError, match="records do not fit one table") as told:
-        list(record_batches([{"a": 1}, {"a": 1}, {"a": 2**70}]))
-    assert told.value.hint == "--to jsonl takes any record"
+    assert all(batch.schema.names == ["a", "b", "c", "d"] for batch in batches)
+    made = [row for batch in batches for row in batch.to_pylist()]
+    assert made == [{name: row.get(name) for name in "abcd"} for row in rows]
+    assert [batch.num_rows for batch in record_batches(rows[:2] * 2, at_once=True)] == [2, 2]
+    for later in ({"c": 6}, {"a": 3.5}, {"a": 2**70}, {"a": "x"}, {"a": True}):
+        stream = record_batches([*rows[:2], later], at_once=True)
+        assert next(stream).to_pylist() == [{"a": 1, "b": None}, {"a": None, "b": 4}]
+        with pytest.raises(DataError, match="records do not fit one table") as told:
+            next(stream)
+        assert told.value.hint == "--to jsonl takes any record"
+    for at_once in (True, False):
+        assert list(record_batches([], at_once=at_once)) == []
     schema = schema_of([{"b": 2**64 - 1}, {"a": [1], "b": 1}, {}])
     assert schema == pa.schema([("b", pa.uint64()), ("a", pa.list_(pa.int64()))])
 
