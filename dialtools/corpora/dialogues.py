@@ -13,6 +13,7 @@ HISTORY, RESPONSE = "history", "response"
 TURN_KEYS = ("turns", "dialogue", "messages", "conversations")
 NAMED_LIKE_IDS = ("dialog", "conversation")
 """Fields of turns where no text stands beside them; beside one they tell whose it is."""
+NO_TURNS = 'no "turns"'
 WITHOUT_TEXT = "turns without text"
 """Why a turn is left out: one of blanks alone is none, and its neighbours follow each other."""
 DOMAIN = "domain"
@@ -78,8 +79,8 @@ def field_of_turns(record: Mapping[str, Any]) -> tuple[str, list[Any]]:
     key = key_of_turns(record)
     if key is None and HISTORY in record and RESPONSE in record:
         key = HISTORY
-    if key is None:
-        raise BadRecord('no "turns"')
+    if key is None or (key in NAMED_LIKE_IDS and type(record[key]) is not list):
+        raise BadRecord(NO_TURNS)
     turns = record[key]
     if type(turns) is not list:
         raise BadRecord(f'"{key}" must be a list')

@@ -12,6 +12,7 @@ from dialtools.corpora.dialogues import (
     DOMAIN,
     HISTORY,
     NAMED_LIKE_IDS,
+    NO_TURNS,
     RESPONSE,
     TURN_KEYS,
     WITHOUT_TEXT,
@@ -200,10 +201,11 @@ def _reject(
     policy: Policy, chunk: Chunk, number: int, error: BadRecord, record: Mapping[str, Any]
 ) -> None:
     names = chunk.data.schema.names if chunk.columnar else list(record)
-    policy.reject(Where(chunk.name, number), str(error), record, _hint(names))
+    hint = _hint(names, str(error))
+    policy.reject(Where(chunk.name, number), str(error), record, hint)
 
 
-def _hint(names: Collection[str]) -> str | None:
+def _hint(names: Collection[str], error: str) -> str | None:
     """Return what may be done about a record of these fields that is no dialogue."""
     if all(any(key in names for key in keys) for keys in (ASKED, ANSWERED)):
         return HINT_OF_TEXTS
@@ -211,6 +213,6 @@ def _hint(names: Collection[str]) -> str | None:
         return HINT_OF_UTTERANCES
     if {"context", RESPONSE} <= set(names):
         return HINT_OF_PAIRS
-    if not key_of_turns(names) and HISTORY not in names:
+    if error == NO_TURNS:
         return HINT_OF_NAMES.format(listed(names) or "no fields")
     return None
