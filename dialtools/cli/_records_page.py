@@ -32,6 +32,11 @@ there with exit status 1 and its message, whatever \\fB\\-\\-on\\-error\\fR says
 of joined streams too. An Arrow stream of a command that failed has no end mark, and is
 refused. A writer of JSON lines that was killed (kill \\-9) leaves neither: only
 \\fBset \\-o pipefail\\fR tells of it.
+.SH COLUMNS OF RECORDS
+A table that is a file has the fields of all records, null where one has none, and of
+numbers the type that holds all of them. The columns of an Arrow stream are those of the
+first thousands of records: \\fBdial\\-embed\\fR leaves fields out that begin later, and says
+so; other commands end, as all do at a value of another type. JSON lines take any record.
 .SH FILES OF VECTORS
 In Parquet and Arrow a vector is a FixedSizeList of 32 or 16 bit floats, and the
 key \\fBdialtools\\fR of the file's metadata is JSON: version, command, options,
