@@ -31,7 +31,8 @@ TRUTH = {
     "no": False,
     "off": False,
 }
-LARGEST = 10**18
+GREATEST, LARGEST = 1e30, 10**18
+"""Of the numbers that are read, and of the whole ones: with room to 32 and 64 bits."""
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 """Seconds of each unit of a time span."""
 BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -67,13 +68,15 @@ def whole_number(text: str) -> int:
 
 
 def number(text: str) -> float:
-    """Parse a number that is finite."""
+    """Parse a number that is finite, in 32 bits too."""
     try:
         value = float(text)
     except ValueError:
         raise ValueError("expected a number") from None
     if not math.isfinite(value):
         raise ValueError("expected a number that is finite")
+    if abs(value) > GREATEST:
+        raise ValueError(f"expected a number of at most {GREATEST:g}")
     return value
 
 

@@ -40,6 +40,7 @@ READ = [
 REFUSED = [
     (values.boolean, "maybe", "expected true or false"),
     (values.number, "nan", "expected a number that is finite"),
+    (values.number, "-1e31", "expected a number of at most 1e+30"),
     (at_least(2), "1", "must be 2 or more"),
     (at_least(2), "2.0", "expected a whole number"),
     (bounded(above=0, high=1), "0", "must be above 0"),

@@ -61,8 +61,14 @@ MTEB = "--protocol mteb is of k-means, with as many clusters as labels"
         (
             ActOptions,
             [ONE | {"rates": (0.1, 1)}],
-            [ONE | {"rates": (0.1, 0)}],
-            "--rates: a learning rate is above 0",
+            [ONE | {"rates": (0.1, 0)}, ONE | {"rates": (1.1,)}],
+            "--rates: a learning rate is above 0, and 1 at most",
+        ),
+        (
+            ActOptions,
+            [ONE | {"decays": (0, 1000.0)}],
+            [ONE | {"decays": (0, 1001.0)}],
+            "--decays: an L2 penalty is 1,000 at most",
         ),
         (
             ClusterOptions,

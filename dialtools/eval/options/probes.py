@@ -9,6 +9,8 @@ from dialtools.eval.options.base import ThreePartOptions
 from dialtools.options import option
 from dialtools.values import at_least, not_negative, numbers, whole_numbers
 
+MOST_DECAY = 1000
+
 
 @dataclass
 class ProbeOptions(ThreePartOptions):
@@ -82,5 +84,7 @@ class ProbeOptions(ThreePartOptions):
             )
         if self.hold_out >= 1:
             raise ConfigError("--hold-out: a share is below 1")
-        if 0 in self.rates:
-            raise ConfigError("--rates: a learning rate is above 0")
+        if not all(0 < rate <= 1 for rate in self.rates):
+            raise ConfigError("--rates: a learning rate is above 0, and 1 at most")
+        if max(self.decays) > MOST_DECAY:
+            raise ConfigError(f"--decays: an L2 penalty is {MOST_DECAY:,} at most")
