@@ -172,7 +172,9 @@ def test_shots_are_those_of_the_method_and_metrics_of_a_curve_those_of_its_tasks
     assert every[-5:] == ["top-1", "top-3", "top-5", "top-10", "mrr"]
     assert len(scope) % 2 == 0 and [name[:7] for name in scope[:2]] == ["1-shot ", "2-shot "]
     assert CurveOptions(**ONE, oos="o", shots=(1, 2)).metrics == scope
-    assert ActOptions(**ONE, hidden=(0, 1), rates=(0.1, 0.2, 0.3), decays=(0, 1, 2, 3, 4)).points == 30
+    assert (
+        ActOptions(**ONE, hidden=(0, 1), rates=(0.1, 0.2, 0.3), decays=(0, 1, 2, 3, 4)).points == 30
+    )
 
 
 def test_a_metric_that_is_nearly_one_of_a_curve_is_told():
