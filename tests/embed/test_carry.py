@@ -13,7 +13,7 @@ from dialtools.embed.carry import Columns
 from dialtools.errors import DataError
 from dialtools.streams.policy import Where
 from dialtools.streams.record_tables import record_batches
-from dialtools.streams.schemas import fitted, united, wider
+from dialtools.streams.schemas import NO_COLUMN, column_of, fitted, united, wider
 
 NUMBERS = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
@@ -100,3 +100,26 @@ def test_a_type_holds_two_where_nothing_is_lost():
             wider(known, fresh)
     first, second = pa.schema([("a", whole)]), pa.schema([("b", text), ("a", real)])
     assert united([first, second]) == pa.schema([("a", real), ("b", text)])
+
+
+def test_a_column_of_a_type_is_whole_or_refused():
+    assert column_of([1.0, None], pa.int64()).to_pylist() == [1, None]
+    assert column_of([1, None], pa.float64()).to_pylist() == [1.0, None]
+    for values, kind in (
+        ([4.5], pa.int64()),
+        ([4.5], pa.string()),
+        ([2**53 + 1], pa.float64()),
+        ([-1], pa.uint64()),
+        (["1"], pa.int64()),
+        ([True], pa.int64()),
+    ):
+        with pytest.raises(NO_COLUMN):
+            column_of(values, kind)
+
+
+def test_what_is_never_carried_along_is_not_even_when_it_comes_late():
+    columns = Columns(("all",), without=frozenset({"history"}))
+    for row in ({"text": "a", "history": ["b"]}, {"text": "a", "history": ["b"], "new": 1}):
+        columns.see([row])
+        assert "history" not in columns.of([row], [Where("x", 1)])
+    assert columns.names == ["text", "new"]
