@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
@@ -195,6 +196,8 @@ def kill(folder: Path, environment: dict[str, str], model: Path, *arguments: obj
             break
         time.sleep(0.01)
     assert process.wait(300) == -signal.SIGKILL
+    with (log.parent / "lock").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a server's fork of it dies a moment later
 
 
 LONG = shlex.split(
