@@ -126,7 +126,7 @@ def test_configuration_comes_from_flag_environment_and_file_in_that_order(script
         (b'{"turns": "x"}\n', '<stdin>:1: "turns" must be a list'),
         (b'{"turns":["a\x00b","c"]}\n', "<stdin>:1: NUL at byte 13"),
         (b'\n{"turns":["a\xff","c"]}\n', "<stdin>:2: invalid UTF-8 at byte 13"),
-        (gzip.compress(corpus(3000))[:-30], "truncated gzip"),
+        (gzip.compress(corpus(3000), mtime=0)[:-30], "truncated gzip"),
         (
             b'{"turns":[{"text":"a"},{"text":null}]}\n',
             "<stdin>:1: turns[1].text: expected a string, got null",

@@ -49,8 +49,10 @@ PACKED = {
     "plain": b"abcdefgh",
     "short": b"ab",
     "empty": b"",
-    "gzip": gzip.compress(b"abcdefgh"),
-    "gzips": gzip.compress(b"abc") + gzip.compress(b"") + gzip.compress(b"defgh"),
+    "gzip": gzip.compress(b"abcdefgh", mtime=0),
+    "gzips": gzip.compress(b"abc", mtime=0)
+    + gzip.compress(b"", mtime=0)
+    + gzip.compress(b"defgh", mtime=0),
     "zstd": zstandard.compress(b"abcdefgh"),
     "zstds": zstandard.compress(b"abc") + zstandard.compress(b"") + zstandard.compress(b"defgh"),
     "nearly zstd": b"\x28\xb5\x2f\xfc",
@@ -58,7 +60,7 @@ PACKED = {
     "mark": BOM + b"abcdefgh",
     "mark alone": BOM,
     "part of a mark": BOM[:2],
-    "mark, packed": gzip.compress(BOM + b"abc"),
+    "mark, packed": gzip.compress(BOM + b"abc", mtime=0),
 }
 HELD = {
     **dict.fromkeys(("gzip", "gzips", "zstd", "zstds", "mark"), b"abcdefgh"),
