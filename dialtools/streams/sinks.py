@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import orjson
 
-from dialtools.errors import ConfigError, DataError
-from dialtools.shown import first_line
+from dialtools.errors import ConfigError
 from dialtools.streams.atomic import atomic_file, is_special
 from dialtools.streams.failure import telling
 from dialtools.streams.formats import (
@@ -280,13 +279,10 @@ def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     Raises:
         DataError: if it has others.
     """
-    from dialtools.streams.schemas import NO_COLUMN
+    from dialtools.streams.record_tables import misfits
 
-    try:
+    with misfits():
         return _plain_batch(batch).cast(schema)
-    except NO_COLUMN as error:
-        message = f"records do not fit one table: {first_line(error)}"
-        raise DataError(message, hint="--to jsonl takes any record") from None
 
 
 def _plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
