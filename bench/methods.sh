@@ -13,6 +13,7 @@ pairs consecutive --min-words 4
 pairs windows --window 1,2,3
 pairs self --kind self --min-words 4
 pairs few-windows --window 1,2,3 --sample 0.02
+pairs utterances --kind utterance --sample 0.04
 pairs same --kind same-answer --speaker system --min-words 4
 pairs history --window all --speaker system
 pairs sides --window 3 --follow 3 --merge-speaker --min-turns 4
@@ -31,7 +32,16 @@ merged() {
   embed "$1" "$1"
 }
 
+# centred NAME MODEL: its vectors, less the mean of those of utterances that methods learn from
+mkdir -p means
+centred() {
+  unless "means/$1.parquet" dial-embed -q --model "$2" --precision "$precision" --max-length 64 \
+    utterances.train.arrow -o "means/$1.parquet"
+  embed "$1" "$2" --transform center --fit-on "means/$1.parquet"
+}
+
 embed start "$start"
+centred start-centred "$start"
 short=(--lr 3e-5 --batch-size 64 --max-length 64)
 for seed in $seeds; do
   train "dse-$seed" --method dse "${short[@]}" consecutive.train.arrow
@@ -47,6 +57,8 @@ for seed in $seeds; do
   steps=$((2 * steps)) train "same-answer-$seed" --method same-answer few-windows.train.arrow same.train.arrow
   merged "same-answer+dialoguecse-$seed" "same-answer-$seed" "dialoguecse-$seed"
   merged "dse-123-1+dialoguecse-$seed" "dse-123-1-$seed" "dialoguecse-$seed"
+  centred "dse-123-1-centred-$seed" "dse-123-1-$seed"
+  centred "same-answer+dialoguecse-centred-$seed" "same-answer+dialoguecse-$seed"
 done
 
 scored_all
@@ -54,4 +66,5 @@ others=()
 for scores in scores/*-0.jsonl; do
   others+=("$(seeds_of "$(basename "$scores" -0.jsonl)")")
 done
-dial-eval compare --to markdown start=scores/start.jsonl "${others[@]}"
+dial-eval compare --to markdown start=scores/start.jsonl start-centred=scores/start-centred.jsonl \
+  "${others[@]}"
