@@ -1,6 +1,7 @@
 """dialtools - parts joined, models added up, negatives, near rows, clusters and classes found
 
   dialtools assign new.parquet --examples train.parquet --min-cosine 0.5
+  dialtools center --model minilm utterances.jsonl -o centred/
   dialtools formats --kind dialogues
   dialtools gather parts/ -o pairs.arrow
   dialtools merge minilm dse*0.7 simcse*0.7 -o merged/
@@ -100,6 +101,7 @@ def format_records() -> list[dict[str, Any]]:
 
 COMMANDS = {
     "assign": Entry("dialtools.cli.assign:main", "the nearest class of rows, or none"),
+    "center": Entry("dialtools.cli.center:main", "take the mean of a log's vectors off a model's"),
     "formats": Entry(
         "dialtools.cli.dialtools:formats", "the formats and published corpora that can be read"
     ),

@@ -41,6 +41,7 @@ def open_model(
         float16_round=False,
         batch_tokens=options.batch_tokens or encoder.batch_tokens(precision),
         precision=precision,
+        center=encoder.center,
     )
     return partial(_field_vectors, encoder, settings)
 

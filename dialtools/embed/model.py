@@ -85,6 +85,7 @@ def load_model(options: EmbedOptions) -> Model:
         dimensions=dimensions,
         newest={"left": True, "right": False}.get(options.truncate_side),
         head=_head(options) if options.head else None,
+        center=None if options.head else encoder.center,
     )
     model = Model(encoder, settings, options.head)
     if dimensions and dimensions > model.dimension:

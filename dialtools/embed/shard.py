@@ -28,6 +28,7 @@ class Settings:
     Attributes:
         newest: of `sequences_of`.
         head: what vectors go through.
+        center: (D,) what is taken off vectors of length 1.
     """
 
     max_length: int
@@ -38,6 +39,7 @@ class Settings:
     dimensions: int | None = None
     newest: bool | None = None
     head: Callable[[np.ndarray], np.ndarray] | None = None
+    center: np.ndarray | None = None
 
 
 @dataclass
@@ -137,11 +139,13 @@ def _vectors(
 
 
 def _finished(vectors: np.ndarray, settings: Settings) -> np.ndarray:
-    """Return vectors cut, rounded and scaled as the settings say.
+    """Return vectors centred, cut, rounded and scaled as the settings say.
 
     Raises:
         ModelError: if they are not finite.
     """
+    if settings.center is not None:
+        vectors = unit(vectors) - settings.center
     vectors = vectors[:, : settings.dimensions]
     if settings.float16_round:
         with np.errstate(over="ignore"):  # told below

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -31,7 +32,10 @@ class Encoder(nn.Module):
         role_tokens: of a model trained with speaker tokens, their ids for unknown, user, system.
         normalize: whether `dial-embed` scales vectors to length 1 unless told otherwise.
         lower_case: whether texts are lower-cased, as sentence-transformers' do_lower_case says.
+        center: (D,) what `dial-embed` takes off vectors of length 1; `forward` does not.
     """
+
+    center: np.ndarray | None = None
 
     def __init__(
         self,
@@ -178,6 +182,8 @@ class Encoder(nn.Module):
         for name, value in sorted(self.backbone.state_dict().items()):
             total.update(name.encode())
             total.update(value.cpu().contiguous().view(torch.uint8).numpy())
+        if self.center is not None:
+            total.update(self.center.data)
         return total.hexdigest()
 
     def add_tokens(self, tokens: list[str]) -> None:

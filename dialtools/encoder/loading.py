@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dialtools.encoder.catalog import USUAL_POOLING
+from dialtools.encoder.center import read_center
 from dialtools.encoder.encoder import LONGEST, Encoder, positions
 from dialtools.encoder.folder import model_folder
 from dialtools.encoder.layered import check_beside
@@ -35,6 +36,8 @@ def load_encoder(
         encoder = _transformer(
             stated, pooling=pooling, max_length=max_length, trust_remote_code=trust_remote_code
         )
+        if stated.center:
+            encoder.center = read_center(stated.center, encoder.dimension)
     check_stated(encoder, stated, folder)
     check_beside(encoder, folder, stated.modules)
     if stated.speaker_tokens:

@@ -8,9 +8,11 @@ from typing import Any
 
 from dialtools import __version__
 from dialtools.encoder.catalog import POOLINGS
+from dialtools.encoder.center import write_center
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.layered import WEIGHTS, beside_pooling
 from dialtools.encoder.stated import (
+    CENTRED,
     LAYERS,
     OLD_POOLING_KEYS,
     POOLER,
@@ -37,9 +39,15 @@ def save(encoder: Encoder, directory: Path, *, provenance: dict[str, Any], card:
         save_static(encoder, directory)
     else:
         _save_transformer(encoder, directory, modules)
-    _write(directory / "modules.json", _listed(modules))
+    listed = list(modules.items())
+    if encoder.center is not None:
+        listed += [(kind, f"{len(listed) + n}_{kind}") for n, kind in enumerate(CENTRED[1:])]
+        for _, folder in listed[-2:]:
+            (directory / folder).mkdir()
+        write_center(encoder.center, directory / listed[-2][1])
+    _write(directory / "modules.json", _listed(listed))
     _write(directory / "config_sentence_transformers.json", usage)
-    if encoder.normalize:
+    if "Normalize" in modules:
         (directory / modules["Normalize"]).mkdir()
     facts = {"version": __version__, "pooling": encoder.pooling, **provenance}
     _write(directory / "dialtools.json", facts)
@@ -65,22 +73,23 @@ def _save_transformer(encoder: Encoder, directory: Path, modules: dict[str, str]
 
 def _modules(encoder: Encoder) -> dict[str, str]:
     """Return the steps from a text to its vector and the folder of each."""
+    normalize = encoder.normalize or encoder.center is not None
     if isinstance(encoder, StaticEncoder):
-        return {STATIC: "", **({"Normalize": NORMALIZE} if encoder.normalize else {})}
+        return {STATIC: "", **({"Normalize": NORMALIZE} if normalize else {})}
     pooling = POOLINGS[encoder.pooling]
     steps = {
         "Transformer": True,
         LAYERS: bool(pooling.layers),
         "Pooling": True,
         POOLER: pooling.pooler,
-        "Normalize": encoder.normalize,
+        "Normalize": normalize,
     }
     kinds = [kind for kind, taken in steps.items() if taken]
     # readers that know of a 1_Pooling alone find none where layers are averaged first
     return {kind: f"{number}_{kind}" if number else "" for number, kind in enumerate(kinds)}
 
 
-def _listed(modules: dict[str, str]) -> list[dict[str, Any]]:
+def _listed(modules: list[tuple[str, str]]) -> list[dict[str, Any]]:
     """Return the steps as sentence-transformers lists them."""
     return [
         {
@@ -89,7 +98,7 @@ def _listed(modules: dict[str, str]) -> list[dict[str, Any]]:
             "path": path,
             "type": f"sentence_transformers.models.{kind}",
         }
-        for number, (kind, path) in enumerate(modules.items())
+        for number, (kind, path) in enumerate(modules)
     ]
 
 

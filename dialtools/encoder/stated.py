@@ -33,6 +33,8 @@ KNOWN_MODULES = ("Transformer", "Pooling", "Normalize", "Dropout", STATIC)
 """What may stand in modules.json; dropout does nothing after training."""
 LAYERS, POOLER = "WeightedLayerPooling", "Dense"
 """What may besides, where `dialtools.json` names the pooling that they are part of."""
+CENTRED = ["Normalize", "Dense", "Normalize"]
+"""How a model ends that takes a centre off its vectors (`center`)."""
 MOST_MODULES = 64
 BY_HAND = "--pooling NAME takes the encoder with a pooling of your own, and nothing behind it"
 
@@ -50,6 +52,7 @@ class Stated:
         modules: folders by kind, where the user names no pooling.
         speaker_tokens: turns open with the token of their speaker.
         lower_case: texts are lower-cased, whatever the tokenizer does.
+        center: the folder of what is taken off vectors, if anything is.
     """
 
     transformer: Path
@@ -62,6 +65,7 @@ class Stated:
     speaker_tokens: bool
     lower_case: bool
     modules: dict[str, str]
+    center: Path | None = None
 
 
 def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
@@ -71,7 +75,9 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
         ModelError: naming file and field, if one holds something else than it should, or if the
             model has a part that is not known here.
     """
-    modules = read_modules(folder / "modules.json")
+    listed = listed_modules(folder / "modules.json")
+    centred = _ends_in_center(listed)
+    modules = dict(listed[:-2] if centred else listed)
     static = STATIC in modules or (not modules and _is_model2vec(folder))
     transformer = folder / modules.get(STATIC if static else "Transformer", "")
     stated_pooling = dimension = None
@@ -99,6 +105,7 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
         speaker_tokens=training.flag("speaker-tokens"),
         lower_case=length.flag("do_lower_case") if length else False,
         modules=modules if pooling is None else {},
+        center=folder / listed[-2][1] if centred and pooling is None else None,
     )
 
 
@@ -151,6 +158,19 @@ def is_static(folder: Path) -> bool:
         return False
 
 
+def is_centred(folder: Path) -> bool:
+    """Tell whether a folder states a model that takes a centre off its vectors.
+
+    Raises:
+        ModelError: if it is damaged.
+    """
+    return _ends_in_center(listed_modules(folder / "modules.json"))
+
+
+def _ends_in_center(listed: list[tuple[str, str]]) -> bool:
+    return [kind for kind, _ in listed[-3:]] == CENTRED
+
+
 def _is_model2vec(folder: Path) -> bool:
     return SideFile.read(folder / "config.json").table.get("model_type") == "model2vec"
 
@@ -161,13 +181,22 @@ def read_modules(path: Path) -> dict[str, str]:
     Raises:
         ModelError: if it is no list of modules.
     """
+    return dict(listed_modules(path))
+
+
+def listed_modules(path: Path) -> list[tuple[str, str]]:
+    """Return the modules in their order, each with its kind and folder; none without the file.
+
+    Raises:
+        ModelError: if it is no list of modules.
+    """
     value = read_json(path)
     if value is None:
-        return {}
+        return []
     if not isinstance(value, list) or not value or len(value) > MOST_MODULES:
         message = f"expected a list of 1 to {MOST_MODULES} modules, got {as_json(value)}"
         raise ModelError(message, where=path)
-    modules: dict[str, str] = {}
+    modules = []
     for number, entry in enumerate(value):
         if not isinstance(entry, dict):
             raise ModelError(f"[{number}]: expected an object, got {as_json(entry)}", where=path)
@@ -175,7 +204,7 @@ def read_modules(path: Path) -> dict[str, str]:
         kind = module.text("type")
         if kind is None:
             raise module.wrong("type", "a text", None)
-        modules[kind.rsplit(".", 1)[-1]] = module.path_within("path")
+        modules.append((kind.rsplit(".", 1)[-1], module.path_within("path")))
     return modules
 
 

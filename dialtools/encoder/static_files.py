@@ -39,6 +39,7 @@ def trainable(encoder: TokenVectors) -> StaticEncoder:
         normalize=encoder.normalize,
     )
     static.max_length = encoder.max_length
+    static.center = encoder.center
     return static
 
 

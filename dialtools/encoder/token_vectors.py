@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from dialtools.encoder.catalog import USUAL_POOLING
+from dialtools.encoder.center import read_center
 from dialtools.encoder.stated import Stated
 from dialtools.encoder.tokens import Flat, SpecialTokens, check_ids
 from dialtools.errors import ConfigError, ModelError
@@ -41,13 +42,14 @@ class TokenVectors:
     Attributes:
         vectors, earlier: (V, D) float32; of tokens in turns before the newest, if they are apart.
         tokenizer: of the tokenizers library.
-        max_length, normalize, pooling, role_tokens, special, batch_tokens, device: as `Encoder`
-            has them.
+        max_length, normalize, center, pooling, role_tokens, special, batch_tokens, device: as
+            `Encoder` has them.
     """
 
     pooling = USUAL_POOLING
     role_tokens = None
     device = "cpu"
+    center: np.ndarray | None = None
 
     def __init__(
         self, vectors_VD: np.ndarray, tokenizer: Any, *, earlier_VD: np.ndarray | None = None
@@ -74,6 +76,8 @@ class TokenVectors:
             if table_VD is not None:
                 total.update(f"{name}.weight".encode())
                 total.update(np.ascontiguousarray(table_VD).data)
+        if self.center is not None:
+            total.update(self.center.data)
         return total.hexdigest()
 
     def encode(self, flat: Flat) -> np.ndarray:
@@ -127,6 +131,8 @@ def load_token_vectors(
         raise ConfigError(f"--pooling {pooling}: a static encoder averages")
     encoder = read_token_vectors(stated.transformer)
     encoder.normalize = stated.normalize
+    if stated.center:
+        encoder.center = read_center(stated.center, encoder.dimension)
     encoder.max_length = max_length or UNBOUNDED
     return encoder
 

@@ -30,6 +30,7 @@ class WordVectors:
     pooling = "mean"
     normalize = False
     role_tokens = None
+    center = None
 
     def __init__(self, words: dict[str, int], matrix_VD: np.ndarray) -> None:
         self.words = words

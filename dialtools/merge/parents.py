@@ -51,7 +51,11 @@ class Parent:
         """
         folder = model_folder(name)
         inner = next(iter(read_modules(folder / "modules.json").values()), "")
-        return cls(name, folder, inner, Tensors(folder / inner), read_stated(folder))
+        stated = read_stated(folder)
+        if stated.center:
+            hint = "merge models as they were before, then center what comes out"
+            raise ModelError("has a centre, which is not its weights'", where=name, hint=hint)
+        return cls(name, folder, inner, Tensors(folder / inner), stated)
 
     @cached_property
     def content(self) -> str:

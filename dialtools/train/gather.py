@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.folder import model_folder
 from dialtools.encoder.loading import look_over_model
-from dialtools.encoder.stated import read_stated
+from dialtools.encoder.stated import is_centred, read_stated
 from dialtools.errors import DataError
 from dialtools.streams.atomic import atomic_directory
 from dialtools.streams.chunks import read_chunks
@@ -95,8 +96,8 @@ def gather(
             encoder = ready_encoder(start, place, options)
             store = _tokenised(place, encoder)
         encoder = as_wished(encoder, store, options)
-        lines = (describe_start(encoder, options), preset_note(options), _unread(store, options))
-        for line in filter(None, lines):
+        lines = [describe_start(encoder, options), _center_note(options), preset_note(options)]
+        for line in filter(None, [*lines, _unread(store, options)]):
             tell(line)
         validation = _validation(folder / VALIDATION, options, encoder, policy)
     train, held = divide(store, options)
@@ -198,6 +199,14 @@ def _tokenised(place: Path, encoder: Encoder) -> Store:
     if not is_finished(place):
         tokenise_store(place, encoder.tokenizer)
     return Store(place)
+
+
+def _center_note(options: TrainOptions) -> str:
+    """Return what to tell of a centre that the start has; nothing of others."""
+    name = options.model
+    if not name or Path(name).is_file() or not is_centred(model_folder(name)):
+        return ""
+    return f"{name}: trained without its centre; dialtools center gives what is learnt a new one"
 
 
 def _unread(store: Store, options: TrainOptions) -> str:

@@ -53,6 +53,7 @@ def load_start(options: TrainOptions) -> Encoder | None:
     )
     if options.encoder == TRANSFORMER and isinstance(encoder, StaticEncoder):
         raise ConfigError(f"--encoder transformer: {options.model} is a static encoder")
+    encoder.center = None  # that of vectors which will be others
     return encoder
 
 

@@ -14,7 +14,7 @@ from fuzz.zygote import Ended, Zygote
 ROOT = Path(__file__).resolve().parents[2]
 NEEDS_TORCH = (
     *("dial-train", "dial-embed", "dial-eval finetune", "dial-eval curve"),
-    "dialtools merge",
+    *("dialtools merge", "dialtools center"),
 )
 MODELS = {
     "model": "--max-steps 0 --hidden 64 --layers 1 --vocab-size 300",

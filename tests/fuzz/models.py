@@ -19,7 +19,9 @@ TRAIN_STATIC = f"{TRAIN} --encoder static"
 OF_A_FOLDER = (
     *("dial-embed --model model --to jsonl", "dial-embed --model model -o out/e.parquet"),
     *(TRAIN_STATIC, f"{TRAIN_STATIC} --method wmdc", TRAIN),
+    "dialtools center --model model -o out/m",
 )
+OF_MODELS = ("dial-embed --", "dialtools center")
 OF_A_FILE = tuple(line.replace("--model model", "--model words.txt") for line in OF_A_FOLDER)
 MERGED = ("start", "a", "b")
 WEIGHTS = ("", "*0.7", "*0.5", "*0", "*-1", "*0.5*0.5", "*1e300")
@@ -103,7 +105,7 @@ def merges(draw: Random, folder: str) -> Case:
 def models(draw: Random, folder: str) -> Case:
     """A model of which a side file or the weights are changed."""
     use = cases.drawn_use(
-        draw, only=lambda use: use.command.startswith("dial-embed --") and not use.sides
+        draw, only=lambda use: use.command.startswith(OF_MODELS) and not use.sides
     )
     if draw.random() < 0.2:
         use = Use(TRAIN, "pairs")

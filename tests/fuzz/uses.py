@@ -88,6 +88,7 @@ EMBED = (
     "|--sample 0.5|--dtype float16|--max-length 8|--pooling max|--transform center|--shard-rows 5"
     "|--whiten --dimensions 2 -o out/w.parquet|--on-truncate ignore|--dry-run -o out/o.parquet"
 )
+CENTER = "--sample 0.5|-n 3|--field text|--dry-run|--seed 3|--batch-tokens 8|--overwrite"
 TRAIN = (
     "--method wmdc|--method simcse|--method dialoguecse|--method siamese-s|--method todbert"
     "|--method mlm|--method tadse|--validation-share 0.3|--dry-run|--weights given|--window 1"
@@ -117,6 +118,7 @@ USES = (
     Use("dial-augment --spans {side}", "utterances", AUGMENT, sides="spans"),
     Use("dial-augment --ner rules --book {side}", "utterances", AUGMENT, sides="book"),
     Use(f"dial-embed {MODEL}", "utterances pairs responses two_texts", EMBED, weight=1.5),
+    Use(f"dialtools center {MODEL} -o out/m", "utterances pairs", CENTER, weight=0.5),
     Use(f"dial-embed --per turn {MODEL}", "dialogues", EMBED, weight=0.5),
     Use(f"dial-embed --templates {{side}} {MODEL}", "utterances", EMBED, "utterances", weight=0.3),
     Use(

@@ -1,0 +1,100 @@
+"""A model that takes the mean of a log's vectors off its own: measured, and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dialtools import __version__
+from dialtools.embed.center_options import CenterOptions
+from dialtools.embed.mine import Mine
+from dialtools.embed.model import Model
+from dialtools.encoder import modeldir
+from dialtools.encoder.descent import content
+from dialtools.encoder.folder import model_folder
+from dialtools.encoder.loading import load_encoder
+from dialtools.errors import DataError
+from dialtools.streams.policy import Policy
+from dialtools.streams.provenance import read_provenance
+
+EQUAL = 1e-6
+"""By which the mean of unit vectors is shorter than 1 at least, if they are not all the same."""
+CARD = """---
+library_name: sentence-transformers
+pipeline_tag: sentence-similarity
+tags: [sentence-transformers, feature-extraction, dialogue, dialtools]
+---
+
+# A centred dialogue encoder
+
+Made by dialtools {version}: `{model}`, whose unit vectors have the mean of {texts:,} vectors of
+texts taken off (length {length:.2f}), and are scaled to length 1 again. Its weights are unchanged.
+
+```sh
+dial-embed --model . texts.jsonl -o embeddings.parquet
+```
+
+`dialtools.json` holds the provenance, that of the model included.
+"""
+
+
+def mean_vector(
+    model: Model, options: CenterOptions, policy: Policy, advance: Callable[[int], None]
+) -> tuple[np.ndarray, int]:
+    """Return the (D,) float32 mean of the unit vectors of texts, and how many they are.
+
+    A centre that the model has is left out: its new one takes the place of it.
+
+    Raises:
+        DataError: if there are no two texts whose vectors differ.
+    """
+    bare = replace(model, settings=replace(model.settings, center=None))
+    mine = Mine(bare, options.embedding(), policy, advance)
+    total_D, texts = np.zeros(model.dimension), 0
+    for shard in mine.shards():
+        vectors_ND = mine.embedder.tokenised(shard)(advance).vectors
+        total_D += vectors_ND.sum(0, dtype=np.float64)
+        texts += len(vectors_ND)
+    if not texts:
+        raise DataError("no texts to take the mean of")
+    center_D = total_D / texts
+    if np.linalg.norm(center_D) > 1 - EQUAL:
+        raise DataError(f"{texts:,} vectors, all equal: nothing is left without their mean")
+    return center_D.astype(np.float32), texts
+
+
+def write_centered(
+    directory: Path,
+    options: CenterOptions,
+    center_D: np.ndarray,
+    texts: int,
+    provenance: Mapping[str, Any],
+) -> None:
+    """Write the model with a centre.
+
+    Args:
+        directory: exists and is empty.
+        texts: of whose vectors the centre is the mean.
+    """
+    folder = model_folder(options.model)
+    encoder = load_encoder(options.model, trust_remote_code=options.trust_remote_code)
+    encoder.center = center_D
+    own = read_provenance(folder)
+    files = content(folder)
+    parent = {"name": options.model, "files": files, **({"provenance": own} if own else {})}
+    # of a model, this is where it is looked for
+    spoken = {"speaker-tokens": True} if encoder.role_tokens else {}
+    facts = {
+        **provenance,
+        "options": {**provenance["options"], **spoken},
+        "start": files,
+        "parents": [parent],
+        "weights": encoder.digest(),
+    }
+    length = float(np.linalg.norm(center_D))
+    card = CARD.format(version=__version__, model=options.model, texts=texts, length=length)
+    modeldir.save(encoder, directory, provenance=facts, card=card)

@@ -1,0 +1,69 @@
+"""The centre of a model: a vector that is taken off its unit vectors, which are scaled again then.
+
+In the model's folder it is sentence-transformers' module `Dense` between two of `Normalize`, whose
+matrix is the identity and whose bias is minus the centre, so that others embed alike. D dimensions.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dialtools.encoder.sidefile import SideFile
+from dialtools.errors import ModelError
+from dialtools.shown import first_line
+
+WEIGHTS = "model.safetensors"
+MATRIX, BIAS = "linear.weight", "linear.bias"
+IDENTITY = "torch.nn.modules.linear.Identity"
+
+
+def read_center(folder: Path, dimension: int) -> np.ndarray:
+    """Return the (D,) float32 centre of a model from the folder of its module.
+
+    Raises:
+        ModelError: if the module is damaged, or does something else.
+    """
+    activation = SideFile.read(folder / "config.json").text("activation_function")
+    tensors = _tensors(folder / WEIGHTS)
+    if (
+        activation != IDENTITY
+        or tensors.keys() != {MATRIX, BIAS}
+        or not np.array_equal(tensors[MATRIX], np.eye(dimension))
+        or tensors[BIAS].shape != (dimension,)
+        or not np.isfinite(tensors[BIAS]).all()
+    ):
+        message = f"does more to vectors of {dimension} dimensions than to take a centre off"
+        hint = "--pooling NAME takes the encoder with a pooling of your own, and nothing behind it"
+        raise ModelError(message, where=folder, hint=hint)
+    return -tensors[BIAS].astype(np.float32)
+
+
+def write_center(center_D: np.ndarray, folder: Path) -> None:
+    """Write the module of a centre into a folder that exists."""
+    from safetensors.numpy import save_file
+
+    dimension = len(center_D)
+    config: dict[str, Any] = {
+        "in_features": dimension,
+        "out_features": dimension,
+        "bias": True,
+        "activation_function": IDENTITY,
+    }
+    (folder / "config.json").write_text(f"{json.dumps(config, indent=2)}\n", encoding="utf-8")
+    tensors = {MATRIX: np.eye(dimension, dtype=np.float32), BIAS: -center_D.astype(np.float32)}
+    save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
+
+
+def _tensors(path: Path) -> dict[str, np.ndarray]:
+    """Read the module's weights; they may be of any type that NumPy has."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(f"damaged weights: {first_line(error)}", where=path) from None
