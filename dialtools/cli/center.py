@@ -39,7 +39,7 @@ def main(options: CenterOptions, run: Run) -> None:
     refuse_existing(options.output, overwrite=options.overwrite)
     check_kind(options.output, directory=True)
     start_torch(options.threads)
-    from dialtools.embed.center import mean_vector, write_centered
+    from dialtools.embed.center import mean_vector, write_centred
 
     model = load_model(options.embedding())
     if note := slower_precision(model, options.embedding()):
@@ -48,7 +48,7 @@ def main(options: CenterOptions, run: Run) -> None:
         center_D, texts = mean_vector(model, options, policy, progress.advance)
     provenance = run.provenance({"texts": texts})
     with atomic_directory(Path(options.output), overwrite=options.overwrite) as folder:
-        write_centered(folder, options, center_D, texts, provenance)
+        write_centred(folder, options, center_D, texts, provenance)
     print(options.output)
     length = float(sum(float(x) ** 2 for x in center_D)) ** 0.5
     run.close(f"{options.output}: {counted(texts, 'text')}, whose mean had length {length:.2f}")

@@ -67,7 +67,7 @@ def mean_vector(
     return center_D.astype(np.float32), texts
 
 
-def write_centered(
+def write_centred(
     directory: Path,
     options: CenterOptions,
     center_D: np.ndarray,

@@ -17,8 +17,9 @@ NEEDS_TORCH = (
     *("dialtools merge", "dialtools center"),
 )
 MODELS = {
-    "model": "--max-steps 0 --hidden 64 --layers 1 --vocab-size 300",
-    "static": "--max-steps 0 --hidden 64 --encoder static --vocab-size 300",
+    "model": "dial-train --max-steps 0 --hidden 64 --layers 1 --vocab-size 300",
+    "static": "dial-train --max-steps 0 --hidden 64 --encoder static --vocab-size 300",
+    "centred": "dialtools center --model model",
 }
 """How the tiny models are made, which differ in what their folders hold."""
 NEEDS_SKLEARN = ("dial-eval",)
@@ -99,14 +100,14 @@ class Bench:
         return self.zygotes[kind]
 
     def make_model(self, name: str = "model") -> Path:
-        """Return the folder of a tiny model; the first call trains it, no step long."""
+        """Return the folder of a tiny model; the first call makes it."""
         model = self.folder / name
         if not model.is_dir():
             pairs = "".join(f'{{"context": ["a {n}"], "response": "b {n}"}}\n' for n in range(40))
-            options = f"{MODELS[name]} --device cpu --threads 1".split()
-            words = [["dial-train"], options, ["-o", "m"], ["in.jsonl"]]
+            words = [f"{MODELS[name]} --device cpu --threads 1 -o m in.jsonl".split()]
             self.folder.mkdir(parents=True, exist_ok=True)
-            outcome = self.run(Case("model", words, {"in.jsonl": pairs.encode()}))
+            files = {"in.jsonl": pairs.encode()}
+            outcome = self.run(Case("model", words, files, model=name == "centred"))
             if outcome.ended.status:
                 raise RuntimeError(outcome.stderr)
             shutil.copytree(self.work / "m", model)

@@ -111,10 +111,9 @@ def models(draw: Random, folder: str) -> Case:
         use = Use(TRAIN, "pairs")
     records = cases.drawn(draw, draw.choice(use.kinds.split()), 8)
     case = cases.called(draw, "models", use, "in.jsonl", cases.lines(draw, records, 0)[0])
-    held = tiny_model(folder)
+    case.files |= (held := tiny_model(folder))
     chosen = draw.sample(sorted(held), draw.choice((1, 1, 1, 2)))
-    for name in chosen:
-        case.files[name] = changed_side(draw, name, held[name])
+    case.files |= {name: changed_side(draw, name, held[name]) for name in chosen}
     case.inputs = len(chosen)
     return case
 
