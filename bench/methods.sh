@@ -32,12 +32,10 @@ merged() {
   embed "$1" "$1"
 }
 
-# centred NAME MODEL: its vectors, less the mean of those of utterances that methods learn from
-mkdir -p means
+# centred NAME MODEL: less the mean of utterances that methods learn from
 centred() {
-  unless "means/$1.parquet" dial-embed -q --model "$2" --precision "$precision" --max-length 64 \
-    utterances.train.arrow -o "means/$1.parquet"
-  embed "$1" "$2" --transform center --fit-on "means/$1.parquet"
+  unless "$1" dialtools center -q --model "$2" --precision "$precision" utterances.train.arrow -o "$1" > /dev/null
+  embed "$1" "$1"
 }
 
 embed start "$start"
