@@ -34,7 +34,8 @@ merged() {
 
 # centred NAME MODEL: less the mean of utterances that methods learn from
 centred() {
-  unless "$1" dialtools center -q --model "$2" --precision "$precision" utterances.train.arrow -o "$1" > /dev/null
+  unless "$1" dialtools center -q --model "$2" --precision "$precision" -o "$1" \
+    utterances.train.arrow > /dev/null
   embed "$1" "$1"
 }
 

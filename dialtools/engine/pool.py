@@ -96,7 +96,7 @@ class Pool:
                 include_dashboard=None if self.address else False,
                 log_to_driver=self.debug,
             )
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except Exception as error:  # of one that does not start in time, Ray's is of no other kind
             hint = "`ray start --head` begins one; without --address one is begun here"
             raise DialError(f"no Ray cluster: {first_line(error)}", hint=hint) from error
         finally:

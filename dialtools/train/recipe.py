@@ -61,10 +61,10 @@ def recipe_layers(name: str) -> list[Layer]:
 
 def _read_recipe(name: str, source: str) -> dict[str, Any]:
     """Return a recipe as it is written; `source` is what names it in an error."""
-    if name not in names():
+    if name not in names():  # a file of options may name a number
         raise ConfigError(
             f"{source}: unknown recipe {name!r}",
-            hint=nearest(name, names()) or f"choose from {', '.join(names())}",
+            hint=nearest(str(name), names()) or f"choose from {', '.join(names())}",
         )
     return _read(HOME / f"{name}.toml")
 

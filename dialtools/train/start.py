@@ -21,9 +21,9 @@ def encoder_kind(chosen: Mapping[str, Any], *, contextual: bool) -> str:
         chosen: values of options by TOML key.
         contextual: words are learnt in their context, which a static encoder does not see.
     """
-    if chosen.get("encoder"):
+    if chosen.get("encoder") in KINDS:  # what is none is told where options are read
         return chosen["encoder"]
-    if chosen.get("model"):
+    if isinstance(chosen.get("model"), str) and chosen["model"]:
         return STATIC if is_table(chosen["model"]) else TRANSFORMER
     if contextual or chosen.get("layers") or _has_gpu(chosen.get("device") or "auto"):
         return TRANSFORMER
