@@ -798,7 +798,7 @@ def test_a_model_has_the_settings_of_the_options_and_else_its_own(
         return replaced
 
     told: list[Any] = []
-    usual = {"max_length": 5, "normalize": True, "batch_tokens": lambda _: 8}
+    usual = {"max_length": 5, "normalize": True, "batch_tokens": lambda _: 8, "center": A}
     replaced = SimpleNamespace(**usual, eval=lambda: replaced)
     monkeypatch.setattr("dialtools.encoder.loading.load_encoder", load)
     monkeypatch.setattr(in_memory, "load_encoder", load)
@@ -806,14 +806,14 @@ def test_a_model_has_the_settings_of_the_options_and_else_its_own(
         monkeypatch.setattr(module, "placed", lambda encoder, *_: encoder)
     folder = str(tmp_path)
     own = settings(model=folder)
-    assert own.normalize and own.batch_tokens == 8
+    assert own.normalize and own.batch_tokens == 8 and own.center is A
     assert not settings(model=folder, normalize=False, pooling="cls", max_length=9).normalize
     asked = {"pooling": None, "max_length": None, "trust_remote_code": False}
     assert told == [(folder, asked), (folder, asked | {"pooling": "cls", "max_length": 9})]
     told.clear()
     pieces = SimpleNamespace(device="auto", precision="float32", batch_tokens=7)
     opened = in_memory.open_model(tmp_path, pieces, max_length=3)
-    assert opened.args == (replaced, Settings(5, False, 7, "float32", False))
+    assert opened.args == (replaced, Settings(5, False, 7, "float32", False, center=A))
     assert told.pop() == (folder, {"max_length": 3})
     pieces.batch_tokens = None
     assert in_memory.open_model(tmp_path, pieces, max_length=3).args[1].batch_tokens == 8
