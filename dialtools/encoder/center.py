@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dialtools.encoder.sidefile import SideFile
+from dialtools.encoder.stated import BY_HAND
 from dialtools.errors import ModelError
 from dialtools.shown import first_line
 
@@ -37,8 +38,7 @@ def read_center(folder: Path, dimension: int) -> np.ndarray:
         or not np.isfinite(tensors[BIAS]).all()
     ):
         message = f"does more to vectors of {dimension} dimensions than to take a centre off"
-        hint = "--pooling NAME takes the encoder with a pooling of your own, and nothing behind it"
-        raise ModelError(message, where=folder, hint=hint)
+        raise ModelError(message, where=folder, hint=BY_HAND)
     return -tensors[BIAS].astype(np.float32)
 
 
