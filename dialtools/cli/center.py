@@ -50,5 +50,5 @@ def main(options: CenterOptions, run: Run) -> None:
     with atomic_directory(Path(options.output), overwrite=options.overwrite) as folder:
         write_centred(folder, options, center_D, texts, provenance)
     print(options.output)
-    length = float(sum(float(x) ** 2 for x in center_D)) ** 0.5
+    length = (center_D @ center_D) ** 0.5
     run.close(f"{options.output}: {counted(texts, 'text')}, whose mean had length {length:.2f}")
