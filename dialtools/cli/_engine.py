@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from dialtools.engine.folder import Folder
     from dialtools.streams.parts import Part
 
+LOST = """ended from outside; Ray does so where the cluster is gone, or its part on this machine
+  what is done stays: the same line does the rest"""
+
 
 @dataclass(frozen=True)
 class Job:
@@ -110,6 +113,7 @@ def _mine(options: Any, run: Run, of: int) -> Part:
 def _results(
     command: Command, options: Any, run: Run, folder: Folder, missing: list[int]
 ) -> Generator[dict[str, Any]]:
+    from dialtools.engine.last_words import last_words
     from dialtools.engine.pool import Pool
 
     if not missing:
@@ -123,14 +127,15 @@ def _results(
     )
     name = f"{command.function.__module__}:main"
     job = Job(name, options, folder.of, sys.argv, str(Path.cwd()))
-    for told in pool.results(Parts, job, missing):
-        if failed := told.get("failed"):
-            if options.debug:
-                run.caution(failed.pop("traceback"))
-            raise getattr(errors, failed["kind"])(
-                failed["message"], where=failed["where"], hint=failed["hint"]
-            )
-        yield told
+    with last_words(f"{run.name}: {LOST}"):
+        for told in pool.results(Parts, job, missing):
+            if failed := told.get("failed"):
+                if options.debug:
+                    run.caution(failed.pop("traceback"))
+                raise getattr(errors, failed["kind"])(
+                    failed["message"], where=failed["where"], hint=failed["hint"]
+                )
+            yield told
 
 
 class Parts:

@@ -23,6 +23,8 @@ Actor = Callable[[Any], Callable[[int], dict[str, Any]]]
 TRIES = 5
 """How often a part is begun: one whose actors all die must end. Ray counts what it tries itself,
 which is many times a second while a machine that died is not yet known to be dead."""
+NO_CLUSTER = "`ray start --head` begins one, where none can be begun for the job alone"
+NOT_REACHED = "does it run, and does it ask for a token (then RAY_AUTH_MODE=token is to be set)?"
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class Pool:
                 log_to_driver=self.debug,
             )
         except Exception as error:  # of one that does not start in time, Ray's is of no other kind
-            hint = "`ray start --head` begins one; without --address one is begun here"
+            hint = NO_CLUSTER if self.address is None else NOT_REACHED
             raise DialError(f"no Ray cluster: {first_line(error)}", hint=hint) from error
         finally:
             signal.signal(signal.SIGTERM, before)

@@ -117,7 +117,10 @@ def test_a_job_that_was_killed_does_what_is_missing_when_it_is_run_again(
     job = started(folder, installed, *words)
     until(lambda: len(list(folder.glob("again/part-*"))) >= 2)
     job.kill()
-    job.communicate()
+    _, stderr = job.communicate()
+    lost, hint = ended(stderr)
+    assert lost.startswith("dial-pairs: ended from outside; Ray does so")
+    assert hint == "  what is done stays: the same line does the rest"
     there = {file: file.stat().st_mtime_ns for file in folder.glob("again/part-*")}
     closing = run(*words).stderr.splitlines()[-1]
     assert "6 parts; " in closing

@@ -19,6 +19,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import traceback
 from dataclasses import dataclass
 from importlib import import_module
@@ -169,10 +170,31 @@ def wait(process: int) -> tuple[int, resource.struct_rusage]:
 
 
 def end_group(process: int) -> bool:
-    """End what is left of a command's processes, and tell whether there was any."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process, signal.SIGKILL)
-        return True
+    """End what is left of a command's processes, and tell whether any lived on for a second.
+
+    Those that the system ends with their parent take a moment to die.
+    """
+    deadline = time.monotonic() + 1
+    while alive := living(process):
+        if time.monotonic() > deadline:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process, signal.SIGKILL)
+            break
+        time.sleep(0.01)
+    return alive
+
+
+def living(group: int) -> bool:
+    """Tell whether a process of a group runs: one that is dead may still wait to be reaped."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, its_group = stat.read_text().rpartition(")")[2].split()[:3]
+            if int(its_group) == group and state not in "ZX":
+                return True
     return False
 
 
