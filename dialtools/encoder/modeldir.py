@@ -18,6 +18,7 @@ from dialtools.encoder.stated import (
     POOLER,
     STATIC,
     THEIR_NAMES,
+    USAGE,
     plain,
 )
 from dialtools.encoder.static import StaticEncoder
@@ -46,7 +47,7 @@ def save(encoder: Encoder, directory: Path, *, provenance: dict[str, Any], card:
             (directory / folder).mkdir()
         write_center(encoder.center, directory / listed[-2][1])
     _write(directory / "modules.json", _listed(listed))
-    _write(directory / "config_sentence_transformers.json", usage)
+    _write(directory / USAGE, usage)
     if "Normalize" in modules:
         (directory / modules["Normalize"]).mkdir()
     facts = {"version": __version__, "pooling": encoder.pooling, **provenance}

@@ -296,3 +296,7 @@ def check_tokenizer(tokenizer: Any, rows: int, folder: Path) -> None:
         pad=getattr(tokenizer, "pad_token_id", None) or 0,
         where=folder,
     )
+    # what transformers makes of a folder without the tokenizer's own file
+    if set(tokenizer.get_vocab()) <= set(getattr(tokenizer, "all_special_tokens", ())):
+        hint = "is the copy whole? tokenizer.json, or a vocabulary, belongs to it"
+        raise ModelError("its tokenizer knows special tokens alone", where=folder, hint=hint)

@@ -27,6 +27,8 @@ LENGTH_FILES = tuple(
     for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
 """Where sentence-transformers states max_seq_length, beside the weights."""
+USAGE = "config_sentence_transformers.json"
+"""What sentence-transformers writes beside modules.json."""
 STATIC = "StaticEmbedding"
 """What sentence-transformers calls a static encoder."""
 KNOWN_MODULES = ("Transformer", "Pooling", "Normalize", "Dropout", STATIC)
@@ -83,10 +85,12 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
     stated_pooling = dimension = None
     ours = SideFile.read(folder / "dialtools.json")
     if pooling is None:
+        if not (modules or static):
+            _refuse_lost_modules(folder)
         named = _named(ours, modules)
         _refuse_unknown(modules, folder / "modules.json", named=named)
         if "Pooling" in modules:
-            config = SideFile.read(folder / modules["Pooling"] / "config.json")
+            config = _pooling_file(folder, modules["Pooling"])
             stated_pooling = _pooling(config)
             dimension = config.count("word_embedding_dimension")
         if named and stated_pooling == plain(named):
@@ -218,6 +222,27 @@ def _refuse_unknown(modules: dict[str, str], path: Path, *, named: str | None) -
                 where=path,
                 hint=BY_HAND,
             )
+
+
+def _refuse_lost_modules(folder: Path) -> None:
+    """Refuse what is left of a model of sentence-transformers whose list of modules was lost."""
+    if (folder / USAGE).is_file():
+        message = f"no modules.json, which tells its pooling, beside {USAGE}"
+        raise ModelError(message, where=folder, hint=f"is the copy whole? {BY_HAND}")
+
+
+def _pooling_file(folder: Path, module: str) -> SideFile:
+    """Return what a model states of its pooling.
+
+    Raises:
+        ModelError: without the file: a copy that lost it would be pooled by our own choice.
+    """
+    path = folder / module / "config.json"
+    if not module or not path.is_file():
+        message = f"Pooling: no config.json in its folder {as_json(module)}"
+        hint = f"is the copy whole? {BY_HAND}"
+        raise ModelError(message, where=folder / "modules.json", hint=hint)
+    return SideFile.read(path)
 
 
 def _pooling(config: SideFile) -> str | None:

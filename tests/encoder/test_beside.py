@@ -173,6 +173,23 @@ def test_a_pooling_goes_by_its_old_and_its_new_name(folder: Path, stated: dict, 
     assert read_stated(folder, pooling="cls").pooling is None
 
 
+def test_a_pooling_that_modules_name_and_a_copy_has_lost_is_not_chosen_for_it(folder: Path):
+    (folder / "1_Pooling" / "config.json").unlink()
+    with pytest.raises(ModelError, match=r'no config\.json in its folder "1_Pooling"'):
+        read_stated(folder)
+    assert read_stated(folder, pooling="cls").transformer == folder / "0"
+    written(folder / "config.json", {})  # of the transformer, which a pooling without path is not
+    written(folder / "modules.json", [TRANSFORMER, {"type": "Pooling"}])
+    with pytest.raises(ModelError, match=r'no config\.json in its folder ""'):
+        read_stated(folder)
+    (folder / "modules.json").unlink()
+    assert read_stated(folder).pooling is None  # a plain model of transformers
+    written(folder / "config_sentence_transformers.json", {})
+    with pytest.raises(ModelError, match=r"no modules\.json, which tells its pooling, beside"):
+        read_stated(folder)
+    assert read_stated(folder, pooling="cls").transformer == folder
+
+
 def test_a_pooling_of_layers_is_named_by_us_and_needs_its_modules(folder: Path):
     assert [plain(name) for name in ("cls-pooler", "last2-avg", "last")] == ["cls", "mean", "last"]
     written(folder / "1_Pooling" / "config.json", {"pooling_mode": "mean"})

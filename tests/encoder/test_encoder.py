@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -494,6 +495,25 @@ def test_a_tokenizer_fits_whose_every_id_has_a_row(tmp_path: Path):
     ):
         with pytest.raises(ModelError, match=says):
             check_tokenizer(wrong, 9, tmp_path)
+
+
+def test_a_copy_that_lost_a_file_says_so_or_gives_the_same_vectors(model: Path, tmp_path: Path):
+    said, whole = {}, vectors(load_encoder(str(model)), TEXTS)
+    for lost in sorted(path.name for path in model.iterdir()):
+        copy = tmp_path / lost
+        shutil.copytree(model, copy, ignore=shutil.ignore_patterns(lost))
+        try:
+            found = vectors(load_encoder(str(copy)), TEXTS)
+        except ModelError as error:
+            said[lost] = str(error)
+        else:
+            assert np.array_equal(found, whole), lost
+    assert said.keys() == {
+        *("1_Pooling", "config.json", "model.safetensors", "modules.json", "tokenizer.json")
+    }
+    assert "its tokenizer knows special tokens alone" in said["tokenizer.json"]
+    assert "no modules.json, which tells its pooling" in said["modules.json"]
+    assert 'no config.json in its folder "1_Pooling"' in said["1_Pooling"]
 
 
 @pytest.mark.parametrize(
