@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def report(scored: Scored, options: ReportOptions, run: Run) -> None:
     """Print a table for a person or JSONL for a machine, then the notes; then check the gates."""
     from dialtools.eval.score import check_gates, gated
-    from dialtools.streams.vectors import model_named
+    from dialtools.streams.making import model_named
 
     scores = scored.scores
     gates = gated(scores, options.fail_under)

@@ -18,8 +18,8 @@ from dialtools.cluster.summary import DIGITS, cluster_facts
 from dialtools.errors import DataError
 from dialtools.metrics import CORRECTIONS
 from dialtools.metrics.two_samples import Energy, difference, energy_test, exact_p
+from dialtools.streams.making import model_named
 from dialtools.streams.tally import counted
-from dialtools.streams.vectors import model_named
 
 SCHEMA = "dialtools.drift/1"
 GROUP = "dialogue_id"

@@ -14,7 +14,7 @@ from dialtools.embed.shard import encode_turns
 from dialtools.encoder.options import PieceOptions
 from dialtools.errors import ConfigError
 from dialtools.options import Layer, resolve
-from dialtools.streams.vectors import options_of
+from dialtools.streams.making import options_of
 
 ALIKE = (
     *("pooling", "head", "max-length", "truncate-side", "normalize", "dimensions"),

@@ -13,12 +13,11 @@ from dialtools.embed.options import KINDS, EmbedOptions
 from dialtools.errors import ConfigError, DataError
 from dialtools.metrics.space import unit
 from dialtools.streams.atomic import refuse_existing
+from dialtools.streams.making import making, options_of
 from dialtools.streams.vectors import (
     SUFFIX,
     batch_matrix,
     embedding_batch,
-    making,
-    options_of,
     read_embeddings,
 )
 

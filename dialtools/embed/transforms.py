@@ -17,7 +17,7 @@ import orjson
 from dialtools.embed.options import KINDS
 from dialtools.errors import ConfigError, DataError
 from dialtools.streams.atomic import atomic_file
-from dialtools.streams.vectors import options_of
+from dialtools.streams.making import options_of
 
 SCHEMA = "dialtools.transform/1"
 SMALLEST = 1e-6

@@ -12,7 +12,7 @@ from dialtools.errors import DataError
 from dialtools.eval.options.base import ThreePartOptions
 from dialtools.eval.options.labelled import LabelledOptions
 from dialtools.streams.tally import counted
-from dialtools.streams.vectors import Embeddings, read_embeddings
+from dialtools.streams.vectors import Embeddings, check_one_space, read_embeddings
 
 HINT_OF_SPLIT = "--split names it; or --train FILE and --test FILE"
 
@@ -43,9 +43,11 @@ def read_parts(options: ThreePartOptions) -> Parts[Embeddings]:
     """Return the parts, of files or of the splits of one; validation has no rows if none are known.
 
     Raises:
-        DataError: if there are no training or no test rows, or vectors differ in their dimensions.
+        DataError: if there are no training or no test rows, or vectors differ in their dimensions
+            or models.
     """
     parts = _parts_of_files(options) if options.train else _parts_of_splits(options)
+    check_one_space(parts)
     for part in parts:
         if _dimensions(part) != _dimensions(parts.train):
             raise DataError(

@@ -13,7 +13,8 @@ from dialtools.errors import DataError
 from dialtools.metrics.classify import threshold_at_precision, threshold_at_recall
 from dialtools.near.assign_options import RECALL, AssignOptions
 from dialtools.near.router import ALWAYS, NEVER, Router
-from dialtools.near.rows import one_space, scalars, usual
+from dialtools.near.rows import scalars, usual
+from dialtools.streams.making import one_space
 from dialtools.streams.tally import counted
 from dialtools.streams.vectors import Embeddings, embedding_parts, read_embeddings
 
@@ -50,7 +51,7 @@ class Assigning:
             nearest=options.nearest,
             none=options.none,
         )
-        router.space = one_space({}, examples)
+        router.space = one_space({}, examples.metadata, where=examples.name)
         least = ALWAYS if options.min_cosine is None else options.min_cosine
         router.thresholds = np.full(len(router.labels), least)
         if options.validation:
@@ -63,7 +64,7 @@ class Assigning:
         """Return (C,) thresholds of validation rows."""
         options = self.options
         rows = read_embeddings([options.validation or "-"])
-        router.space = one_space(router.space, rows)
+        router.space = one_space(router.space, rows.metadata, where=rows.name)
         labels, truth_N = np.array(router.labels), np.array(labels_of(rows, options.label))
         scores_NC = self._scores(router, rows)
         best_N, score_N = labels[scores_NC.argmax(1)], scores_NC.max(1)
@@ -137,7 +138,7 @@ class Assigning:
 
     def _of(self, part: Embeddings, *, lines: bool) -> Iterator[dict[str, Any]]:
         router = self.router
-        one_space(router.space, part)
+        one_space(router.space, part.metadata, where=part.name)
         scores_NC = self._scores(router, part)
         told = 1 + self.options.runners_up
         order_NK = np.argsort(-scores_NC, axis=1, kind="stable")[:, :told]

@@ -16,10 +16,10 @@ from dialtools.errors import DataError
 from dialtools.metrics.classify import prototypes
 from dialtools.metrics.space import unit
 from dialtools.near.find import DIGITS
-from dialtools.near.rows import one_space
+from dialtools.streams.making import making, one_space
 from dialtools.streams.sinks import writer
 from dialtools.streams.tally import counted
-from dialtools.streams.vectors import SUFFIX, Embeddings, embedding_batch, making, read_embeddings
+from dialtools.streams.vectors import SUFFIX, Embeddings, embedding_batch, read_embeddings
 
 LABEL, THRESHOLD = "label", "threshold"
 FACTS = "router"
@@ -133,7 +133,7 @@ class Router:
             own["nearest"],
             np.asarray(source.columns[THRESHOLD], np.float64)[starts],
             own["none"],
-            one_space({}, source),
+            one_space({}, source.metadata, where=source.name),
         )
 
 

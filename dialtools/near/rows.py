@@ -13,21 +13,18 @@ import pyarrow as pa
 
 from dialtools.errors import DataError
 from dialtools.metrics.unit_vectors import UnitVectors
-from dialtools.shown import first_line, quoted
+from dialtools.shown import first_line
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.carried import Carried
 from dialtools.streams.hash_index import HashIndex
+from dialtools.streams.making import making, one_space
 from dialtools.streams.vectors import (
     TEXT,
     Embeddings,
     embedding_parts,
-    making,
-    model_named,
 )
 
 ROW = "row"
-SPACE = ("weights", "pooling", "head")
-"""What files tell of the model, and must share for their cosines to mean something."""
 
 
 class Rows:
@@ -74,7 +71,7 @@ class Rows:
 
     def _add(self, part: Embeddings) -> None:
         name, matrix_ND = part.chosen(self._name)
-        self.space = one_space(self.space, part)
+        self.space = one_space(self.space, part.metadata, where=part.name)
         self.made = self.made or making(part.metadata)
         fields = told(part, self._keep, first=self._seen)
         self._seen += len(part)
@@ -95,22 +92,6 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.vector)
-
-
-def one_space(known: dict[str, Any], part: Embeddings) -> dict[str, Any]:
-    """Return what is known of the model of some vectors, and of those of a part.
-
-    Raises:
-        DataError: if both tell, and not the same.
-    """
-    facts = {key: value for key, value in making(part.metadata).items() if key in SPACE}
-    if facts:
-        facts.setdefault("head", None)
-    if any(known.get(key, value) != value for key, value in facts.items()):
-        model = quoted(model_named(part.metadata) or "no name")
-        message = f"its vectors are of another model, pooling or head ({model})"
-        raise DataError(message, where=part.name, hint="cosines are of vectors of one space")
-    return {**facts, **known}
 
 
 def told(part: Embeddings, keep: Sequence[str], *, first: int) -> pa.Table:

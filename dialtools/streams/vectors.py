@@ -33,6 +33,7 @@ from dialtools.streams.chunks import (
     records,
 )
 from dialtools.streams.formats import FORMATS, input_format, load
+from dialtools.streams.making import making, one_space, options_of
 from dialtools.streams.parts import unfolded
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.rows import values
@@ -211,27 +212,6 @@ def embedding_lines(batch: pa.RecordBatch) -> bytes:
     return b"".join(lines)
 
 
-def making(metadata: Mapping[str, str]) -> dict[str, Any]:
-    """Return what an embedding file tells of its making; of a stranger's rubbish nothing."""
-    try:
-        facts = orjson.loads(metadata.get("dialtools", "{}"))
-    except ValueError:
-        return {}
-    return facts if isinstance(facts, dict) else {}
-
-
-def options_of(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that `making` tells; of a stranger's rubbish none."""
-    options = facts.get("options")
-    return options if isinstance(options, dict) else {}
-
-
-def model_named(metadata: Mapping[str, str]) -> str | None:
-    """Return the model whose vectors an embedding file holds, if it tells."""
-    model = options_of(making(metadata)).get("model")
-    return model if isinstance(model, str) else None
-
-
 def read_embeddings(paths: Sequence[str], *, limit: int | None = None) -> Embeddings:
     """Read one or several embedding files (Parquet, Arrow, JSONL, .npy, .fbin) as one.
 
@@ -240,15 +220,28 @@ def read_embeddings(paths: Sequence[str], *, limit: int | None = None) -> Embedd
         limit: the first so many rows alone.
 
     Raises:
-        DataError: if a file has no vectors, files differ in their vectors, or there are no rows.
+        DataError: if a file has no vectors, files differ in their vectors or models, or there are
+            no rows.
     """
     parts = [_read_file(path) for path in paths or ("-",)]
+    check_one_space(parts)
     whole = parts[0] if len(parts) == 1 else _joined(parts)
     if limit is not None and limit < len(whole):
         whole = whole.select(np.arange(limit))
     if not len(whole):
         raise DataError("holds no rows", where=whole.name)
     return whole
+
+
+def check_one_space(parts: Iterable[Embeddings]) -> None:
+    """Refuse vectors of several models: between them neither cosines nor classes mean anything.
+
+    Raises:
+        DataError: naming the first file of another model than those before, as far as they tell.
+    """
+    space: dict[str, Any] = {}
+    for part in parts:
+        space = one_space(space, part.metadata, where=part.name)
 
 
 def embedding_parts(paths: Sequence[str]) -> Iterator[Embeddings]:

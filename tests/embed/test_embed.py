@@ -14,7 +14,8 @@ import numpy as np
 import orjson
 import pytest
 
-from dialtools.streams.vectors import making, read_embeddings
+from dialtools.streams.making import making
+from dialtools.streams.vectors import read_embeddings
 
 ENV = {**os.environ, "OMP_NUM_THREADS": "1"}
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 from score_files import write_npy
@@ -39,7 +41,7 @@ from dialtools.eval.tasks.sts import annotated, cosines, ordering
 from dialtools.metrics import f1
 from dialtools.metrics.episodes import sample
 from dialtools.metrics.resample import bootstrap_sums
-from dialtools.streams.vectors import Embeddings
+from dialtools.streams.vectors import Embeddings, embedding_batch
 
 
 def part(count: int = 4, **columns: list[Any]) -> Embeddings:
@@ -591,6 +593,24 @@ def test_parts_of_files_have_one_number_of_dimensions(tmp_path: Path):
     assert [len(part) for part in parts] == [2, 0, 2]
     with pytest.raises(DataError, match="vectors have 4 dimensions, training vectors 3"):
         read_parts(IntentOptions(train=few, test=wide))
+
+
+def test_parts_of_two_models_are_refused_and_of_one_are_not(tmp_path: Path):
+    def written(name: str, weights: str, split: str) -> str:
+        columns = {"label": ["a", "b"], "split": [split] * 2}
+        batch = embedding_batch(columns, {"embedding": np.eye(2)})
+        facts = {"dialtools": json.dumps({"weights": weights, "options": {"model": weights}})}
+        table = pa.Table.from_batches([batch]).replace_schema_metadata(facts)
+        pq.write_table(table, tmp_path / name)
+        return str(tmp_path / name)
+
+    train, test = written("train.parquet", "one", "train"), written("test.parquet", "one", "test")
+    other = written("other.parquet", "two", "test")
+    assert len(read_parts(IntentOptions(train=train, test=test)).test) == 2
+    assert len(read_parts(IntentOptions(inputs=(train, test))).test) == 2
+    for options in (IntentOptions(train=train, test=other), IntentOptions(inputs=(train, other))):
+        with pytest.raises(DataError, match=r"other\.parquet: its vectors are of another model"):
+            read_parts(options)
 
 
 def test_acts_are_ones_in_the_columns_of_their_names():

@@ -23,8 +23,8 @@ from dialtools.errors import DataError
 from dialtools.near import find, groups, neighbors
 from dialtools.near.neighbors import Join
 from dialtools.near.options import NeighborOptions
-from dialtools.near.rows import Rows, one_space
-from dialtools.streams.vectors import Embeddings
+from dialtools.near.rows import Rows
+from dialtools.streams.making import one_space
 
 PLACES = {"a": 0, "b": 0, "c": 10, "d": 30, "e": 180}
 """Degrees on a circle; the texts of a and b are equal, too."""
@@ -64,11 +64,11 @@ def test_a_row_that_is_no_longer_there_has_no_place(tmp_path: Path):
 
 
 def test_a_file_that_tells_nothing_of_its_model_is_of_any():
-    plain, headed = Embeddings({}), {"weights": "w", "pooling": "mean", "head": "h"}
-    assert one_space(headed, plain) == headed
+    headed = {"weights": "w", "pooling": "mean", "head": "h"}
+    assert one_space(headed, {}, where="plain") == headed
     told = json.dumps({"weights": "w", "pooling": "mean"})
-    with pytest.raises(DataError, match="of another model, pooling or head"):
-        one_space(headed, Embeddings({}, metadata={"dialtools": told}))
+    with pytest.raises(DataError, match=r"told: .* of another model, pooling or head"):
+        one_space(headed, {"dialtools": told}, where="told")
 
 
 def test_a_limit_asks_for_the_first_rows_among_all(near: Near):

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from dialtools.errors import DataError, OutputError
 from dialtools.streams.formats import EMBEDDING_FORMATS, FORMATS
+from dialtools.streams.making import model_named
 from dialtools.streams.sinks import writer
 from dialtools.streams.vectors import (
     Embeddings,
@@ -23,7 +24,6 @@ from dialtools.streams.vectors import (
     embedding_lines,
     embedding_parts,
     holds_vectors,
-    model_named,
     read_embeddings,
 )
 

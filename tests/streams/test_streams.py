@@ -17,10 +17,11 @@ from dialtools.errors import ConfigError, DataError, OutputError
 from dialtools.streams import bounds
 from dialtools.streams.atomic import atomic_directory, atomic_file
 from dialtools.streams.chunks import decode, read_chunks, read_records
+from dialtools.streams.making import making
 from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.sinks import output_format, write_records, writer
 from dialtools.streams.tables import _damage
-from dialtools.streams.vectors import Embeddings, embedding_batch, making, read_embeddings
+from dialtools.streams.vectors import Embeddings, embedding_batch, read_embeddings
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 ROWS = st.lists(

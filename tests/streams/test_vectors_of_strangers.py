@@ -17,6 +17,7 @@ import pytest
 from dialtools.errors import ConfigError, DataError, OutputError
 from dialtools.streams import fbin, npy
 from dialtools.streams.fbin import read_fbin
+from dialtools.streams.making import making, options_of
 from dialtools.streams.npy import read_matrix, read_numbers
 from dialtools.streams.sinks import writer
 from dialtools.streams.vectors import (
@@ -27,8 +28,6 @@ from dialtools.streams.vectors import (
     embedding_lines,
     embedding_parts,
     holds_vectors,
-    making,
-    options_of,
     read_embeddings,
 )
 

@@ -25,7 +25,7 @@ from dialtools.eval.score import Score, Scored, of_runs, shares
 from dialtools.eval.tasks.logreg import predict
 from dialtools.metrics.clusterings import MEASURES, contingency, nmi, one_to_one
 from dialtools.metrics.resample import over_tables
-from dialtools.streams.vectors import Embeddings, read_embeddings
+from dialtools.streams.vectors import Embeddings, check_one_space, read_embeddings
 
 MTEB_SEED = 42
 DRAWN, BATCH = 16_384, 512
@@ -125,6 +125,7 @@ def _both(options: ClusterOptions) -> tuple[Embeddings, Embeddings]:
     limit = options.limit
     if options.train and options.test:
         train, test = (read_embeddings([f], limit=limit) for f in (options.train, options.test))
+        check_one_space([train, test])
         return train, test
     source = read_embeddings(options.files, limit=limit)
     names = (options.train_split, options.test_split)

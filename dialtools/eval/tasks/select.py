@@ -14,7 +14,7 @@ from dialtools.metrics.nearest import exact_scores
 from dialtools.metrics.ranking import block_ranks, ranks, reciprocal_rank, top_k
 from dialtools.metrics.space import unit
 from dialtools.streams.tally import counted
-from dialtools.streams.vectors import Embeddings, read_embeddings
+from dialtools.streams.vectors import Embeddings, check_one_space, read_embeddings
 
 TOP = (1, 3, 5, 10)
 QUERY = ("context_embedding", "history_embedding", "query_embedding")
@@ -24,7 +24,9 @@ def evaluate(options: SelectOptions) -> Scored:
     """Return top-1/3/5/10 and MRR in percent."""
     source = read_embeddings(options.files, limit=options.limit)
     if options.pool:
-        ranks_Q2 = given_lists(source, read_embeddings([options.pool]), options)
+        pool = read_embeddings([options.pool])
+        check_one_space([source, pool])
+        ranks_Q2 = given_lists(source, pool, options)
         setting = "given candidates"
     else:
         ranks_Q2 = among_rows(source, options)
