@@ -11,6 +11,7 @@ import numpy as np
 from dialtools.eval import each
 from dialtools.eval.identity import item_digests
 from dialtools.eval.score import Score
+from dialtools.shown import listed
 from dialtools.streams.tally import counted
 from dialtools.streams.vectors import Embeddings
 from dialtools.words import index_terms
@@ -70,6 +71,18 @@ def balance(part: Embeddings, labels: Sequence[Any]) -> dict[str, Any]:
         "majority": round(100 * largest / max(len(labels), 1), 2),
         "items": item_digests(part.columns),
     }
+
+
+def unlearnt(train_labels: Sequence[str], test_labels: Sequence[str]) -> Counter[str]:
+    """Return the classes of test rows that no training row has, and how many rows each."""
+    known = set(train_labels)
+    return Counter(label for label in test_labels if label not in known)
+
+
+def note_on_unlearnt(classes: Mapping[str, int], rows: int) -> str:
+    """Return what a user should know of test rows that no classifier can get right."""
+    lost = f"{sum(classes.values()):,} of {counted(rows, 'test row')}"
+    return f"{lost} are of classes without training rows ({listed(classes)}): they count as wrong"
 
 
 def embedded(part: Embeddings) -> list[str]:

@@ -196,6 +196,15 @@ def test_leakage_is_counted_letter_by_letter_and_folded_and_scored_without():
     )
 
 
+def test_test_rows_of_classes_that_training_lacks_are_told():
+    lost = sanity.unlearnt(["a", "b", "a"], ["a", "c", "d", "c"])
+    assert lost == {"c": 2, "d": 1}
+    assert sanity.note_on_unlearnt(lost, 4) == (
+        "3 of 4 test rows are of classes without training rows (c, d): they count as wrong"
+    )
+    assert not sanity.unlearnt(["a", "b"], ["b"])
+
+
 def test_the_text_of_a_row_is_what_was_embedded_of_it():
     turns = [[{"text": "a"}, "b"], ["c"]]
     rows = part(2, history=turns, response=["r", "s"], text=["t", "u"])

@@ -70,7 +70,13 @@ def evaluate(options: IntentOptions) -> Scored:
     episodes.export()
     for score in scores:
         score.chosen = chosen
-    return Scored(scores, parts.train.metadata, [sanity.note_on_rows(scores[0].data)])
+    return Scored(scores, parts.train.metadata, _notes(scores[0].data))
+
+
+def _notes(data: dict[str, Any]) -> list[str]:
+    rows, lost = data["test"]["rows"], data["unlearnt"]
+    told = [sanity.note_on_rows(data)]
+    return [*told, sanity.note_on_unlearnt(lost, rows)] if lost else told
 
 
 def _scores(
@@ -105,6 +111,7 @@ def _scores(
         raise DataError(f"{counted(len(trial.names), 'class')} to learn: nothing to tell apart")
     scores = METHODS[options.method].load()(trial)
     sanity.check(scores, train, test, known.labels[: len(train)], asked.labels)
+    scores[0].data["unlearnt"] = dict(sanity.unlearnt(known.labels, asked.labels))
     return scores
 
 
