@@ -83,7 +83,7 @@ def main(options: EmbedOptions, run: Run) -> None:
 
     if plan:
         return run.tell_plan(plan)
-    if note := embedding.embedder.truncation_note():
+    for note in embedding.embedder.notes():
         run.warn(note)
     run.close(*embedding.closing_notes())
 

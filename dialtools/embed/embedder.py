@@ -37,16 +37,20 @@ FIRST_ROWS = 256
 
 @dataclass
 class Counts:
-    """Rows embedded, distinct texts encoded, and texts cut at the maximal length."""
+    """Rows embedded, distinct texts encoded, texts cut at the maximal length, and texts of which
+    the model knows no word.
+    """
 
     rows: int = 0
     distinct: int = 0
     cut: int = 0
+    unknown: int = 0
 
     def add(self, other: Counts) -> None:
         self.rows += other.rows
         self.distinct += other.distinct
         self.cut += other.cut
+        self.unknown += other.unknown
 
 
 @dataclass(frozen=True)
@@ -160,7 +164,12 @@ class Embedder:
         float16 = self.options.dtype == "float16"
         vectors = self._by_field(encoded.vectors)
         batch = embedding_batch(columns, vectors, float16=float16)
-        added = Counts(rows=len(shard), distinct=encoded.distinct, cut=int(encoded.cut.sum()))
+        added = Counts(
+            rows=len(shard),
+            distinct=encoded.distinct,
+            cut=int(encoded.cut.sum()),
+            unknown=_zero_vectors(encoded.vectors),
+        )
         self.counts.add(added)
         return batch, added
 
@@ -185,13 +194,14 @@ class Embedder:
         whole = self.model.dimension
         return min(whole, self.options.dimensions or whole)
 
-    def truncation_note(self) -> str:
-        """Return what is to be said of texts that were cut, or nothing."""
-        if not self.counts.cut or self.options.on_truncate != "warn":
-            return ""
-        texts = self.counts.rows * len(self.fields)
-        longest = self.model.settings.max_length
-        return f"{self.counts.cut:,} of {counted(texts, 'text')} cut at {longest} tokens"
+    def notes(self) -> Iterator[str]:
+        """Yield what is to be said of texts that were cut, and of those that have no vector."""
+        texts = counted(self.counts.rows * len(self.fields), "text")
+        if self.counts.cut and self.options.on_truncate == "warn":
+            longest = self.model.settings.max_length
+            yield f"{self.counts.cut:,} of {texts} cut at {longest} tokens"
+        if self.counts.unknown:
+            yield f"{self.counts.unknown:,} of {texts} without a known word: zero vectors"
 
     def device_note(self) -> str:
         """Return the device and its precision, of an encoder; word vectors need none."""
@@ -199,3 +209,8 @@ class Embedder:
         if isinstance(encoder, WordVectors):
             return ""
         return f"{encoder.device}, {self.model.settings.precision}"
+
+
+def _zero_vectors(vectors_ND: np.ndarray) -> int:
+    """Return how many rows are zero throughout; few begin so, and only they are looked at."""
+    return int((~vectors_ND[vectors_ND[:, 0] == 0].any(1)).sum())

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -215,11 +215,11 @@ def test_texts_that_were_cut_are_told_refused_or_neither(embedder):
     )
     shard = Shard(places, rows, [])
     cut = np.array([False, False, False, True])  # field by field
-    for says, notes in (("warn", "3 of 20 texts cut at 7 tokens"), ("ignore", ""), ("error", "")):
+    for says, notes in (("warn", ["3 of 20 texts cut at 7 tokens"]), ("ignore", []), ("error", [])):
         made = embedder(on_truncate=says, field=("text1", "text2"))
         made.model = replace(made.model, settings=replace(made.model.settings, max_length=7))
         made.counts, made.fields = Counts(rows=10, distinct=5, cut=3), ("text1", "text2")
-        assert made.truncation_note() == notes
+        assert list(made.notes()) == notes
         encoded = Encoded(np.zeros((4, 2)), np.ones(4), cut, 3)
         if says == "error":
             with pytest.raises(DataError, match="x:2: longer than 7 tokens"):
@@ -233,7 +233,17 @@ def test_texts_that_were_cut_are_told_refused_or_neither(embedder):
         encoded.cut = np.zeros(4, bool)
         made._refuse_cut(encoded, shard)
         made.counts.cut = 0
-        assert made.truncation_note() == ""
+        assert list(made.notes()) == []
+
+
+def test_texts_without_a_known_word_are_counted_and_told(embedder):
+    made = embedder()
+    vectors = np.array([[0, 0], [0, 1], [1, 0], [0, 0]], np.float32)
+    encoded = Encoded(vectors, np.ones(4), np.zeros(4, bool), 4)
+    made.tokenised = lambda shard: lambda advance: encoded
+    (shard,) = made.shards(records(*({"text": text} for text in "abcd")))
+    assert made.batch(shard)[1].unknown == 2
+    assert list(made.notes()) == ["2 of 4 texts without a known word: zero vectors"]
 
 
 @pytest.fixture(scope="module")
@@ -683,7 +693,7 @@ def test_a_run_goes_on_after_the_shards_that_are_finished(embedding, tmp_path: P
         assert run.told == [1], "of the second shard alone"
         names = sorted(path.name for path in work.folder.glob("part-*"))
         assert names == ["part-000001.arrow", "part-000002.arrow"]
-        assert work.pieces["part-000002.arrow"]["counts"] == {"rows": 1, "distinct": 1, "cut": 0}
+        assert work.pieces["part-000002.arrow"]["counts"] == asdict(Counts(1, 1))
         run.write(work)
     assert run.embedder.counts == Counts(rows=3, distinct=3, cut=0)
     found = read_embeddings([run.options.output])
