@@ -13,6 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from dialtools.errors import DataError
+
 COMPRESSED = (".gz", ".zst")
 """What may stand behind a suffix."""
 ARROW_FILES = (".arrow", ".feather")
@@ -136,6 +138,12 @@ FORMATS = {
     ),
 }
 DEFAULT = "jsonl"
+FOREIGN = {
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as CSV (UTF-8)"),
+    **dict.fromkeys((".db", ".sqlite", ".sqlite3"), "export the table as CSV"),
+    **dict.fromkeys((".pkl", ".pickle", ".pt"), "they may run code; make JSONL or Parquet of it"),
+}
+"""Suffixes of files that people have, and what to do with them."""
 
 RECORD_FORMATS = tuple(name for name, f in FORMATS.items() if f.reader or f.columns)
 """What records are read from."""
@@ -172,5 +180,12 @@ def by_magic(head: bytes) -> str | None:
 
 
 def input_format(path: str, chosen: str | None, head: bytes = b"") -> str:
-    """Return the format by --from, else by suffix, else by magic bytes, else JSONL."""
+    """Return the format by --from, else by suffix, else by magic bytes, else JSONL.
+
+    Raises:
+        DataError: of a file whose suffix tells that it is none of these.
+    """
+    suffix = last_suffix(path)
+    if not chosen and (hint := FOREIGN.get(suffix or "")):
+        raise DataError(f"{suffix} files are not read", where=path, hint=hint)
     return chosen or by_suffix(path) or by_magic(head) or DEFAULT

@@ -197,6 +197,9 @@ def test_a_format_is_the_chosen_one_else_of_the_name_else_of_the_content():
     assert input_format("x.csv", None, b"PAR1") == "csv"
     assert input_format("x", None, b"PAR1") == "parquet"
     assert input_format("x", None) == input_format("x", None, b"{") == "jsonl"
+    assert input_format("x.xlsx", "jsonl") == "jsonl"
+    with pytest.raises(DataError, match=r"x\.xlsx\.gz: \.xlsx files are not read"):
+        input_format("x.xlsx.gz", None)
 
 
 def test_what_can_be_read_and_written_follows_from_the_table_of_formats():
