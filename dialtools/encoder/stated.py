@@ -85,8 +85,7 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
     stated_pooling = dimension = None
     ours = SideFile.read(folder / "dialtools.json")
     if pooling is None:
-        if not (modules or static):
-            _refuse_lost_modules(folder)
+        _refuse_lost_modules(folder, there=bool(modules) or static)
         named = _named(ours, modules)
         _refuse_unknown(modules, folder / "modules.json", named=named)
         if "Pooling" in modules:
@@ -224,9 +223,9 @@ def _refuse_unknown(modules: dict[str, str], path: Path, *, named: str | None) -
             )
 
 
-def _refuse_lost_modules(folder: Path) -> None:
+def _refuse_lost_modules(folder: Path, *, there: bool) -> None:
     """Refuse what is left of a model of sentence-transformers whose list of modules was lost."""
-    if (folder / USAGE).is_file():
+    if not there and (folder / USAGE).is_file():
         message = f"no modules.json, which tells its pooling, beside {USAGE}"
         raise ModelError(message, where=folder, hint=f"is the copy whole? {BY_HAND}")
 
