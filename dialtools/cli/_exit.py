@@ -14,10 +14,12 @@ from typing import Any, NoReturn
 
 from dialtools.cli import _signals
 from dialtools.errors import DialError, ExitCode
-from dialtools.shown import LONGEST, printable
+from dialtools.shown import LONGEST, first_line, printable
 
 UNWRITABLE = (errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What the system says of a stdout that cannot be written."""
+SHORT_OF_MEMORY = ("failed to map segment", "allocate memory", "not enough memory", "out of memory")
+"""What libraries say of it that raise no `MemoryError`: the loader of shared objects, torch."""
 
 
 def finish(name: str, body: Callable[[], int], *, debug: bool) -> NoReturn:
@@ -83,8 +85,16 @@ def as_dial_error(error: Exception) -> DialError:
         # files are named where they are written (`streams.atomic.naming`); stdout has no such place
         where = error.filename or ("stdout" if error.errno in UNWRITABLE else None)
         return DialError(error.strerror or str(error), where=where)
-    first_line = f"{type(error).__name__}: {error}".splitlines()[0]
-    return DialError(first_line, hint="this looks like a defect; --debug shows where")
+    if _is_short_of_memory(error):
+        return DialError(f"out of memory: {first_line(error)}")
+    what = f"{type(error).__name__}: {error}".splitlines()[0]
+    return DialError(what, hint="this looks like a defect; --debug shows where")
+
+
+def _is_short_of_memory(error: Exception) -> bool:
+    if isinstance(error, ImportError | RuntimeError):
+        return any(words in str(error).lower() for words in SHORT_OF_MEMORY)
+    return isinstance(error, MemoryError)
 
 
 def _report(name: str, error: DialError, *, debug: bool) -> int:

@@ -271,3 +271,28 @@ def test_a_closed_stdin_is_no_input(installed):
     done = subprocess.run(["bash", "-c", f"{installed}/dial-pairs <&-"], capture_output=True)
     assert done.returncode == 1
     assert done.stderr.startswith(b"dial-pairs: <stdin>: no input")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError("Unable to allocate 156. MiB for an array"),
+        ImportError("libtorch_cpu.so: failed to map segment from shared object"),
+        RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried 9"),
+    ],
+)
+def test_want_of_memory_is_no_defect(error):
+    from dialtools.cli._exit import as_dial_error
+
+    told = as_dial_error(error)
+    assert (str(told), told.hint) == (f"out of memory: {error}", None)
+    assert (
+        as_dial_error(RuntimeError("odd")).hint == "this looks like a defect; --debug shows where"
+    )
+
+
+def test_a_bound_on_memory_is_told_in_a_line(installed, tmp_path):
+    words = f"ulimit -v 400000; {installed / 'dial-train'} -o m pairs.jsonl"
+    done = subprocess.run(["bash", "-c", words], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith("dial-train: out of memory: ")
