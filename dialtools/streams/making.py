@@ -12,6 +12,8 @@ from dialtools.shown import quoted
 
 SPACE = ("weights", "pooling", "head")
 """What files tell of the model, and must share for their cosines to mean something."""
+FITTED = "fitted"
+"""Beside these: by what vectors were transformed."""
 
 
 def making(metadata: Mapping[str, str]) -> dict[str, Any]:
@@ -45,11 +47,43 @@ def one_space(known: dict[str, Any], metadata: Mapping[str, str], *, where: str)
     Raises:
         DataError: if both tell, and not the same.
     """
-    facts = {key: value for key, value in making(metadata).items() if key in SPACE}
-    if facts:
-        facts.setdefault("head", None)
-    if any(known.get(key, value) != value for key, value in facts.items()):
+    told = making(metadata)
+    facts = {key: value for key, value in told.items() if key in SPACE}
+    if not facts:
+        return known
+    facts = {**facts, "head": facts.get("head"), FITTED: _fitted(told)}
+    if any(known.get(key, facts[key]) != facts[key] for key in facts.keys() - {FITTED}):
         model = quoted(model_named(metadata) or "no name")
         message = f"its vectors are of another model, pooling or head ({model})"
         raise DataError(message, where=where, hint="vectors are compared within one space")
+    if _differ(known.get(FITTED, facts[FITTED]), facts[FITTED]):
+        hint = "--save-transform keeps what was fitted to some, --transform FILE does it to others"
+        raise DataError("its vectors were transformed otherwise", where=where, hint=hint)
     return {**facts, **known}
+
+
+def _fitted(facts: Mapping[str, Any]) -> list[str] | None:
+    """Return what vectors were transformed by: kind, where that comes from, and its digest.
+
+    None if they are as the model made them.
+    """
+    kept: Any = facts.get(FITTED)  # of examples, in a router
+    if isinstance(kept, list) and len(cast(list[Any], kept)) == 3:
+        return [str(part) for part in cast(list[Any], kept)]
+    kind = options_of(facts).get("transform")
+    if not kind:
+        return None
+    files: Any = facts.get("files")
+    files = cast(dict[str, Any], files) if isinstance(files, dict) else {}
+    if "transform" in files:
+        return ["", "transform", str(files["transform"])]
+    source = "fit-on" if "fit-on" in files else "input"
+    return [str(kind), source, str(files.get("fit-on", facts.get("inputs")))]
+
+
+def _differ(one: list[str] | None, other: list[str] | None) -> bool:
+    """Tell whether two transforms are known to differ: files of two kinds may hold the same."""
+    if one is None or other is None:
+        return one is not other
+    kinds = {one[0], other[0]} - {""}
+    return len(kinds) > 1 or (one[1] == other[1] and one[2] != other[2])

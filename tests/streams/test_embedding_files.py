@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from dialtools.errors import DataError, OutputError
 from dialtools.streams.formats import EMBEDDING_FORMATS, FORMATS
-from dialtools.streams.making import model_named
+from dialtools.streams.making import model_named, one_space
 from dialtools.streams.sinks import writer
 from dialtools.streams.vectors import (
     Embeddings,
@@ -198,3 +199,36 @@ def test_rows_are_selected_with_what_is_beside_them():
     some = whole.select(np.array([2, 0]))
     assert some.matrix.tolist() == [[4, 5], [0, 1]] and some.columns == {"id": ["c", "a"]}
     assert (some.metadata, some.name, len(some)) == ({"m": "1"}, "x", 2)
+
+
+def transformed(kind: str | None = None, *, inputs: str = "a", **files: str) -> dict[str, str]:
+    """Return the metadata of vectors of one model, as dial-embed writes it."""
+    facts = {"weights": "w", "pooling": "mean", "inputs": inputs, "files": files}
+    return {"dialtools": json.dumps({**facts, "options": {"transform": kind}})}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (transformed(), transformed(inputs="b"), True),
+        (transformed(), transformed("center"), False),
+        (transformed("center"), transformed("center"), True),
+        (transformed("center"), transformed("center", inputs="b"), False),
+        (transformed("center"), transformed("whiten"), False),
+        (transformed("c", transform="1"), transformed("d", transform="1", inputs="b"), True),
+        (transformed("c", transform="1"), transformed("c", transform="2"), False),
+        # it may have been fitted to that input, and saved
+        (transformed("c", transform="1"), transformed("center"), True),
+        (transformed("center", **{"fit-on": "1"}), transformed("center", **{"fit-on": "2"}), False),
+        (transformed("center"), {}, True),
+    ],
+)
+def test_vectors_that_are_known_to_be_transformed_otherwise_are_of_another_space(
+    one: dict[str, str], other: dict[str, str], same: bool
+):
+    for first, second in ((one, other), (other, one)):
+        known = one_space({}, first, where="one")
+        kept = {"dialtools": json.dumps(known)}  # in a router
+        for space in (known, one_space({}, kept, where="router")):
+            with nullcontext() if same else pytest.raises(DataError, match="otherwise"):
+                one_space(space, second, where="other")
