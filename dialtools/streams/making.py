@@ -76,9 +76,16 @@ def _fitted(facts: Mapping[str, Any]) -> list[str] | None:
     files: Any = facts.get("files")
     files = cast(dict[str, Any], files) if isinstance(files, dict) else {}
     if "transform" in files:
-        return ["", "transform", str(files["transform"])]
+        return ["", "transform", _digests(files["transform"])]
     source = "fit-on" if "fit-on" in files else "input"
-    return [str(kind), source, str(files.get("fit-on", facts.get("inputs")))]
+    return [str(kind), source, _digests(files.get("fit-on", facts.get("inputs")))]
+
+
+def _digests(told: Any) -> str:
+    """Return the digests of a file, or of several, whatever they are called."""
+    files = cast(list[Any], told) if isinstance(told, list) else [told]
+    known = (cast(dict[str, Any], file) for file in files if isinstance(file, dict))
+    return " ".join(str(file.get("blake2b")) for file in known)
 
 
 def _differ(one: list[str] | None, other: list[str] | None) -> bool:

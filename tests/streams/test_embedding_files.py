@@ -6,6 +6,7 @@ import json
 import tempfile
 from collections.abc import Iterable
 from contextlib import nullcontext
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -201,9 +202,15 @@ def test_rows_are_selected_with_what_is_beside_them():
     assert (some.metadata, some.name, len(some)) == ({"m": "1"}, "x", 2)
 
 
+NAMES = map(str, count())
+"""Of files: another each time, as what counts is what they hold."""
+
+
 def transformed(kind: str | None = None, *, inputs: str = "a", **files: str) -> dict[str, str]:
     """Return the metadata of vectors of one model, as dial-embed writes it."""
-    facts = {"weights": "w", "pooling": "mean", "inputs": inputs, "files": files}
+    digests = {source: {"blake2b": file, "name": next(NAMES)} for source, file in files.items()}
+    made_of = [{"blake2b": inputs, "name": next(NAMES)}]
+    facts = {"weights": "w", "pooling": "mean", "inputs": made_of, "files": digests}
     return {"dialtools": json.dumps({**facts, "options": {"transform": kind}})}
 
 
