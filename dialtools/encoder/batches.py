@@ -11,25 +11,37 @@ from torch import Tensor
 from dialtools.encoder.device import moved
 from dialtools.encoder.tokens import SpecialTokens
 
+SPREAD = 4
+"""Times the tokens of a batch that it may have when its vectors are padded after all."""
 
-def token_batches(lengths: np.ndarray, *, max_tokens: int) -> list[np.ndarray]:
+
+def token_batches(
+    lengths: np.ndarray, *, max_tokens: int, packed: bool = False
+) -> list[np.ndarray]:
     """Cut the rows, sorted by length, into batches of at most `max_tokens` padded tokens.
 
     A row that is longer alone is a batch alone.
 
     Args:
         lengths: (N,) tokens of each sequence.
+        packed: leave out padding: so many real tokens, and SPREAD times as many padded.
 
     Returns:
         index arrays, longest first, that together hold each row once.
     """
     order = np.argsort(-lengths, kind="stable")
+    ends = lengths[order].cumsum()
     batches: list[np.ndarray] = []
     start = 0
     while start < len(order):
-        rows = max(1, max_tokens // max(1, int(lengths[order[start]])))
-        batches.append(order[start : start + rows])
-        start += rows
+        longest = max(1, int(lengths[order[start]]))
+        end = start + (SPREAD if packed else 1) * max_tokens // longest
+        if packed:
+            before = ends[start] - lengths[order[start]]
+            end = min(end, int(np.searchsorted(ends, before + max_tokens, side="right")))
+        end = max(start + 1, end)
+        batches.append(order[start:end])
+        start = end
     return batches
 
 

@@ -90,13 +90,22 @@ class Encoder(nn.Module):
         return f"{'? layers' if layers is None else counted(layers, 'layer')} x {self.dimension}"
 
     def batch_tokens(self, precision: str) -> int:
-        """Return the padded tokens of a batch, to learn from if the encoder is in training."""
+        """Return the tokens of a batch, to learn from if the encoder is in training.
+
+        Padded ones count, but where it learns without padding.
+        """
         float_bytes = DTYPES[precision].itemsize
         if self.training:
-            return budget.to_train(self.device, self.floats_a_token, float_bytes)
+            floats = self.floats_a_token
+            return budget.to_train(self.device, floats, float_bytes, packed=self.is_packed)
         states = self._layers if POOLINGS[self.pooling].layers else 0
         floats = self.dimension * (budget.LIVE_FLOATS + states)
         return budget.to_embed(self.device, floats, float_bytes)
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether it leaves out padding."""
+        return packed.is_packed(self.backbone)
 
     @property
     def _layers(self) -> int:
@@ -134,7 +143,7 @@ class Encoder(nn.Module):
         return tokens_NTD, pooled_ND
 
     def _states(self, ids_NT: Tensor, mask_NT: Tensor, **options: bool) -> Any:
-        if packed.is_packed(self.backbone):
+        if self.is_packed:
             first = first_position(self.backbone.config)
             return packed.states_of(self.backbone, ids_NT, mask_NT, first=first, **options)
         # Attention without a mask is faster; a GPU would have to be waited for to know of it.

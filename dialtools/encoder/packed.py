@@ -1,4 +1,4 @@
-"""Texts laid end to end, without padding: the same vectors of fewer tokens, on a GPU.
+"""Texts laid end to end, without padding: the same vectors of fewer tokens.
 
 Whether a model's layers allow it is found by trying: positions, windows and biases differ, and no
 list of models would be complete. N texts of W tokens at most, T tokens in all, D dimensions.
@@ -68,7 +68,8 @@ def pack(encoder: Any, precision: str) -> bool:
 
 def is_packed(backbone: Any) -> bool:
     """Tell whether a backbone leaves out padding."""
-    return getattr(backbone.config, "_attn_implementation", None) == NAME
+    config = getattr(backbone, "config", None)  # a static encoder has none
+    return getattr(config, "_attn_implementation", None) == NAME
 
 
 def _same(encoder: Any, trial: tuple[Tensor, Tensor], precision: str) -> bool:

@@ -1,7 +1,8 @@
 """Attention of texts that are laid end to end, within each of them; as transformers asks for it.
 
 torch's kernel for texts of many lengths sees to that on a GPU, or flash-attn's where it is
-installed, which alone knows dropout. N texts, T tokens in all, H heads of D dimensions.
+installed, which alone knows dropout; on a CPU texts of like length are padded for attention alone,
+which has a hundredth of the arithmetic. N texts, T tokens in all, H heads of D dimensions.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -24,9 +26,38 @@ WHOLE = (-1, -1)
 """The window of tokens on the left and on the right that see no end but the text's."""
 UNKNOWN = ("position_bias", "softcap", "s_aux", "cache")
 """What attention may be asked for besides, and ours cannot."""
+LIKE = 0.8
+"""Of the longest text the shortest that is padded beside it, in tokens."""
 
 
-class Layout(NamedTuple):
+class Run(NamedTuple):
+    """Texts of like length, one behind the other.
+
+    Attributes:
+        begin: the first of their T tokens among those of all texts.
+        end: behind the last.
+        sizes: (n,) tokens of each text.
+        width: tokens of the longest.
+    """
+
+    begin: int
+    end: int
+    sizes: Tensor
+    width: int
+
+    @property
+    def is_even(self) -> bool:
+        """Whether all texts have the same length."""
+        return len(self.sizes) * self.width == self.end - self.begin
+
+    @property
+    def real(self) -> Tensor:
+        """(n, W) True where a token of the padded texts is real."""
+        return torch.arange(self.width) < self.sizes[:, None]
+
+
+@dataclass(frozen=True)
+class Layout:
     """Where tokens stand in a padded batch, and without its padding.
 
     Attributes:
@@ -54,8 +85,22 @@ class Layout(NamedTuple):
 
     def to(self, device: torch.device) -> Layout:
         """Return it on a device; from pinned memory nothing waits for the copy."""
-        tensors = (moved(tensor, device) for tensor in self[1:])
+        tensors = (moved(tensor, device) for tensor in (self.place, self.position, self.ends))
         return Layout(self.shape, *tensors)
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """The texts, as they come, in runs of like length; those of no tokens are in none."""
+        ends = self.ends.tolist()
+        runs, first, sizes = [], 0, self.ends.diff()
+        known = sizes.tolist()
+        for text, size in enumerate([*known, -1]):
+            least, most = min(known[first:text], default=size), max(known[first:text], default=size)
+            if first < text and min(least, size) < LIKE * max(most, size):
+                if most:
+                    runs.append(Run(ends[first], ends[text], sizes[first:text], most))
+                first = text
+        return runs
 
     def padded(self, states_1TD: Tensor) -> Tensor:
         """Return (N, W, D) states of tokens at their places in the batch, zeros at the others."""
@@ -124,13 +169,13 @@ def attention(
 
 
 def _kernel(value: Tensor, dropout: float) -> Any:
-    """Return what computes attention: a GPU's kernel, which is for 16 bits, or the slow way.
+    """Return what computes attention: a CPU's way, or a GPU's kernel, which is for 16 bits.
 
     Raises:
         NotImplementedError: if the GPU has none for this.
     """
     if value.device.type != "cuda" or value.dtype not in HALF:
-        return one_by_one
+        return side_by_side
     if _flash_attn():
         return _by_flash_attn
     if dropout:
@@ -193,32 +238,49 @@ def _by_flash_attn(
     )
 
 
-def one_by_one(
+def side_by_side(
     query: Tensor,
     key: Tensor,
     value: Tensor,
     ask: Ask,
 ) -> Tensor:
-    """Return (T, H, D) attention, text after text: the slow twin of the kernels."""
-    attended = []
-    for start, end in ask.layout.ends.unfold(0, 2, 1).tolist():
-        texts = (x[start:end].transpose(0, 1)[None] for x in (query, key, value))
+    """Return (T, H, D) attention, texts of like length side by side: a CPU's kernel."""
+    attended = [query.new_empty(0, *query.shape[1:])]
+    for run in ask.layout.runs:
+        place = None if run.is_even else run.real.flatten().nonzero()[:, 0]
+        texts = (_padded(x, run, place) for x in (query, key, value))
         out = nn.functional.scaled_dot_product_attention(
             *texts,
-            attn_mask=_within(ask.window, end - start, query.device),
+            attn_mask=_seen(run, ask.window),
             dropout_p=ask.dropout,
             scale=ask.scale,
             enable_gqa=query.shape[1] != key.shape[1],
         )
-        attended.append(out[0].transpose(0, 1))
+        tokens = out.transpose(1, 2).flatten(0, 1)
+        attended.append(tokens if place is None else tokens[place])
     return torch.cat(attended)
 
 
-def _within(window: tuple[int, int], tokens: int, device: torch.device) -> Tensor | None:
-    """Return (W, W) True where a token sees another; None where each sees all."""
+def _padded(tokens_THD: Tensor, run: Run, place: Tensor | None) -> Tensor:
+    """Return (n, H, W, D) the texts of a run, zeros where one is shorter than the longest."""
+    tokens = tokens_THD[run.begin : run.end]
+    shape = len(run.sizes), run.width, *tokens.shape[1:]
+    if place is not None:
+        room = tokens.new_zeros(shape[0] * shape[1], *shape[2:])
+        tokens = room.index_copy(0, place, tokens)
+    return tokens.view(shape).transpose(1, 2)
+
+
+def _seen(run: Run, window: tuple[int, int]) -> Tensor | None:
+    """Return (n or 1, 1, 1 or W, W) True where a token sees another; None where each sees all.
+
+    A token of padding, which nobody looks at, sees all: one that sees nothing has no number.
+    """
     if window == WHOLE:
-        return None
-    left, right = (tokens if reach < 0 else reach for reach in window)
-    place = torch.arange(tokens, device=device)
+        return None if run.is_even else run.real[:, None, None]
+    left, right = (run.width if reach < 0 else reach for reach in window)
+    place = torch.arange(run.width)
     ahead = place[None] - place[:, None]
-    return (-left <= ahead) & (ahead <= right)
+    within = (-left <= ahead) & (ahead <= right)
+    real = run.real
+    return (within & real[:, None] | ~real[..., None])[:, None]

@@ -10,7 +10,10 @@ from dialtools.encoder.static import StaticEncoder
 
 
 def placed(encoder: Encoder, device: torch.device, precision: str) -> Encoder:
-    """Move an encoder to its device; on a GPU it leaves out padding, where it can.
+    """Move an encoder to its device; on a GPU and in training it leaves out padding, if it can.
+
+    A CPU embeds thousands of texts in batches of one length, which have next to no padding; of the
+    few of a step a third is padding.
 
     Args:
         precision: in which it will compute. One that will not be trained, as its mode tells, keeps
@@ -19,7 +22,7 @@ def placed(encoder: Encoder, device: torch.device, precision: str) -> Encoder:
     encoder.to(device)
     if isinstance(encoder, StaticEncoder):
         return encoder
-    if device.type == "cuda":
+    if device.type == "cuda" or (device.type == "cpu" and encoder.training):
         pack(encoder, precision)
     if precision == "bfloat16" and not encoder.training:
         encoder.lower()

@@ -222,7 +222,8 @@ class Tuner:
     def _vectors(self, sequences: Sequence[np.ndarray]) -> Tensor:
         """Return (n, D) vectors with their graph, encoded in batches of like length."""
         lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
-        parts = token_batches(lengths, max_tokens=self.batch_tokens)
+        packed = self.encoder.is_packed
+        parts = token_batches(lengths, max_tokens=self.batch_tokens, packed=packed)
         vectors = []
         with autocast(self.device, self.precision):
             for rows in parts:

@@ -110,7 +110,8 @@ class Trainer:
     def agree(self) -> None:
         """Cut batches as the process that leads does: its GPU may have another memory."""
         tokens = self.ranks.shared(self.setting.max_tokens)
-        self.objective.setting = replace(self.setting, max_tokens=tokens)
+        packed = bool(self.ranks.shared(self.setting.packed))
+        self.objective.setting = replace(self.setting, max_tokens=tokens, packed=packed)
 
     def steps(self) -> Iterator[Step]:
         """Yield each step after it was taken, until the last.
@@ -211,7 +212,7 @@ class Trainer:
         """Tell whether a batch is encoded twice, one micro-batch in memory at a time."""
         if self.grad_cache != "auto":
             return self.grad_cache == "on"
-        floats = batch.padded * self.encoder.floats_a_token
+        floats = batch.computed * self.encoder.floats_a_token
         needed = floats * DTYPES[self.precision].itemsize / self.ranks.size
         return needed > activation_bytes(self.encoder.device)
 

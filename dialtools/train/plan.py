@@ -116,9 +116,10 @@ def _method(trainer: Trainer, options: TrainOptions) -> str:
 def _batch(trainer: Trainer) -> str:
     batch = trainer.objective.collate(trainer.sampler.batch(0), 0)
     cached = ", encoded twice to save memory" if trainer.cached(batch) else ""
+    padding = "" if batch.packed else f", {batch.computed:,} with padding"
     return (
-        f"{len(batch.pairs):,} pairs, {batch.tokens:,} tokens in the first, "
-        f"{batch.padded:,} with padding, in {counted(len(batch.parts), 'micro-batch')}{cached}"
+        f"{len(batch.pairs):,} pairs, {batch.tokens:,} tokens in the first{padding}, "
+        f"in {counted(len(batch.parts), 'micro-batch')}{cached}"
     )
 
 

@@ -146,11 +146,14 @@ def build_trainer(
 
 def _micro_batches(
     encoder: Encoder, precision: str, options: TrainOptions, ranks: Ranks
-) -> dict[str, int]:
-    """Return how large a micro-batch is: as large as is said, whoever encodes it."""
+) -> dict[str, Any]:
+    """Return how micro-batches are cut: as large as is said, whoever encodes them."""
     said = options.micro_batch_tokens
-    tokens = said or encoder.batch_tokens(precision)
-    return {"max_tokens": tokens, "processes": 1 if said else ranks.size}
+    return {
+        "max_tokens": said or encoder.batch_tokens(precision),
+        "packed": encoder.is_packed,
+        "processes": 1 if said else ranks.size,
+    }
 
 
 def _ready_to_join(

@@ -51,6 +51,23 @@ def test_batches_hold_each_row_once_within_the_budget(lengths, budget):
     assert all(len(g) == 1 or len(g) * lengths[g].max() <= budget for g in groups)
 
 
+@given(st.lists(st.integers(0, 60), max_size=80), st.integers(1, 200))
+def test_batches_without_padding_hold_each_row_once_within_the_budget(lengths, budget):
+    lengths = np.array(lengths, np.int64)
+    groups = token_batches(lengths, max_tokens=budget, packed=True)
+    assert sorted(np.concatenate(groups).tolist() if groups else []) == list(range(len(lengths)))
+    for g in groups:
+        assert len(g) == 1 or lengths[g].sum() <= budget
+        assert len(g) == 1 or len(g) * lengths[g].max() <= 4 * budget
+
+
+def test_batches_without_padding_are_full_of_real_tokens():
+    groups = token_batches(np.array([3, 5, 3, 1, 5, 9]), max_tokens=10, packed=True)
+    assert [group.tolist() for group in groups] == [[5], [1, 4], [0, 2, 3]]
+    groups = token_batches(np.array([8, 3, 3, 3, 3]), max_tokens=20, packed=True)
+    assert [group.tolist() for group in groups] == [[0, 1, 2, 3, 4]]
+
+
 def test_pooling_ignores_padding_on_either_side():
     hidden = torch.tensor([[[1.0], [3.0], [100.0]], [[100.0], [2.0], [6.0]]])
     mask = torch.tensor([[1, 1, 0], [0, 1, 1]])
@@ -432,7 +449,7 @@ def test_attention_is_told_of_padding_alone():
         return SimpleNamespace(last_hidden_state=input_ids + 1)
 
     backbone.config = SimpleNamespace()
-    backed: Any = SimpleNamespace(backbone=backbone, device=torch.device("cpu"))
+    backed: Any = SimpleNamespace(backbone=backbone, device=torch.device("cpu"), is_packed=False)
     ids, some = torch.tensor([[4, 5], [6, 0]]), torch.tensor([[1, 1], [1, 0]])
     for mask in (some, torch.ones_like(some)):
         states = Encoder._states(backed, ids, mask)

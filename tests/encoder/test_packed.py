@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.fresh import train_tokenizer
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.packed import NAME, is_packed, pack
-from dialtools.encoder.packed_attention import Layout, one_by_one
+from dialtools.encoder.packed_attention import Ask, Layout, side_by_side
 from dialtools.encoder.placed import placed
 from dialtools.errors import ModelError
 
@@ -112,10 +113,10 @@ def test_layers_with_biases_of_their_own_go_on_with_padding(build, family):
 
 def test_attention_that_reaches_into_the_next_text_is_found_out(build, monkeypatch):
     def leaking(query, key, value, ask):
-        whole = ask.layout._replace(ends=ask.layout.ends[[0, -1]])
-        return one_by_one(query, key, value, ask._replace(layout=whole))
+        whole = replace(ask.layout, ends=ask.layout.ends[[0, -1]])
+        return side_by_side(query, key, value, ask._replace(layout=whole))
 
-    monkeypatch.setattr(packed_attention, "one_by_one", leaking)
+    monkeypatch.setattr(packed_attention, "side_by_side", leaking)
     assert not pack(build("bert"), "float32")
 
 
@@ -123,7 +124,7 @@ def test_a_kernel_without_dropout_is_used_where_there_is_none(build, monkeypatch
     def kernel(query, dropout):
         if dropout:
             raise NotImplementedError
-        return one_by_one
+        return side_by_side
 
     monkeypatch.setattr(packed_attention, "_kernel", kernel)
     encoder = build("bert")
@@ -142,6 +143,44 @@ def test_the_tokens_of_padding_are_computed_by_nobody(build):
     )
     encode(encoder, sequences(3, 50, 20), batch_tokens=1000)
     assert seen == [(1, 73, 32)]
+
+
+def attended_one_by_one(tokens: list[torch.Tensor], ask: Ask) -> torch.Tensor:
+    """Return attention by its definition, a text and a token at a time."""
+    queries, keys, values = (x.double() for x in tokens)
+    rows = torch.zeros_like(queries)
+    for start, end in ask.layout.ends.unfold(0, 2, 1).tolist():
+        for token in range(start, end):
+            left, right = (end if reach < 0 else reach for reach in ask.window)
+            seen = slice(max(start, token - left), min(end, token + right + 1))
+            scores_HS = torch.einsum("hd,shd->hs", queries[token], keys[seen]) / 8**0.5
+            rows[token] = torch.einsum("hs,shd->hd", scores_HS.softmax(1), values[seen])
+    return rows
+
+
+@pytest.mark.parametrize("window", [(-1, -1), (-1, 0), (2, 2), (3, 0)])
+@pytest.mark.parametrize(
+    "sizes", [(9, 9, 9), (9, 8, 8, 7, 2, 1), (1, 50, 0, 49, 3, 3), (0, 0), (40, 33, 32, 31, 25)]
+)
+def test_texts_side_by_side_attend_each_to_itself(sizes, window):
+    torch.manual_seed(0)
+    mask_NT = torch.arange(max(sizes)) < torch.tensor(sizes)[:, None]
+    ask = Ask(Layout.of(mask_NT.long()), window, None, 0.0)
+    tokens = [torch.randn(sum(sizes), 2, 8, requires_grad=True) for _ in range(3)]
+    found, expected = side_by_side(*tokens, ask), attended_one_by_one(tokens, ask)
+    torch.testing.assert_close(found.double(), expected, atol=1e-6, rtol=1e-5)
+    if sum(sizes):
+        got, wanted = (torch.autograd.grad(x.square().sum(), tokens) for x in (found, expected))
+        torch.testing.assert_close(got, wanted, atol=1e-5, rtol=1e-4)
+
+
+def test_texts_of_like_length_stand_side_by_side():
+    sizes = [40, 33, 32, 31, 5, 5, 0, 4]
+    mask_NT = torch.arange(40) < torch.tensor(sizes)[:, None]
+    runs = Layout.of(mask_NT.long()).runs
+    assert [run.sizes.tolist() for run in runs] == [[40, 33, 32], [31], [5, 5], [4]]
+    assert [(run.begin, run.end) for run in runs] == [(0, 105), (105, 136), (136, 146), (146, 150)]
+    assert [run.is_even for run in runs] == [False, True, True, True]
 
 
 def test_a_layout_is_undone():
@@ -226,6 +265,13 @@ def test_weights_in_16_bits_embed_as_those_in_32_and_stay_who_they_are(minilm):
     norms_N = np.linalg.norm(expected_ND, axis=1) * np.linalg.norm(found_ND, axis=1)
     assert (dots_N / norms_N).min() > 0.9995 and found_ND.dtype == np.float32
     assert encoder.digest() == digest
+
+
+def test_on_a_cpu_what_learns_leaves_out_padding_and_what_embeds_does_not(build):
+    cpu = torch.device("cpu")
+    assert placed(build("bert").train(), cpu, "float32").is_packed
+    assert not placed(build("bert").eval(), cpu, "float32").is_packed
+    assert not placed(build("mpnet").train(), cpu, "float32").is_packed
 
 
 def test_an_encoder_that_will_be_trained_keeps_its_weights_whole(build):

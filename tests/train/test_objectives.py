@@ -92,7 +92,7 @@ def test_a_batch_counts_its_tokens_with_and_without_padding(encoder: Encoder, tm
     for most, padded in ((4000, 4 * 5), (6, 5 + 2 * 3 + 3)):
         objective = Contrast(setting(store, encoder, contrast_options(), max_tokens=most))
         batch = objective.collate(np.arange(2), step=0)
-        assert (batch.tokens, batch.padded) == (5 + 3 + 3 + 3, padded)
+        assert (batch.tokens, batch.computed) == (5 + 3 + 3 + 3, padded)
         assert batch.sizes.tolist() == [5, 3, 3, 3] and batch.pairs.tolist() == [0, 1]
 
 

@@ -30,7 +30,9 @@ class Setting(Generic[OptionsT]):
         pairs: those of the store to train on.
         options: the objective's own, settled.
         seed: of heads, of what is drawn.
-        max_tokens: padded tokens of a micro-batch at most.
+        max_tokens: tokens of a micro-batch at most.
+        packed: whether micro-batches are cut as those of an encoder that leaves out padding; else
+            padded tokens count.
         role_tokens: with speaker tokens, the id for an unknown, a user's and a system's turn.
         model: where the encoder was loaded from; None for a fresh one.
         precision: in which the encoder computes.
@@ -44,6 +46,7 @@ class Setting(Generic[OptionsT]):
     seed: int
     lengths: Lengths
     max_tokens: int
+    packed: bool = False
     role_tokens: tuple[int, int, int] | None = None
     model: str | None = None
     precision: str = "float32"
@@ -72,6 +75,7 @@ class Batch:
         place: where each sequence of the plan stands among the rows of all parts.
         sizes: tokens of each sequence of the plan.
         extra: what the objective's loss wants to know besides.
+        packed: whether padding is left out.
     """
 
     parts: list[Part]
@@ -79,6 +83,7 @@ class Batch:
     sizes: np.ndarray
     pairs: np.ndarray
     extra: Any
+    packed: bool = False
 
     @property
     def tokens(self) -> int:
@@ -86,9 +91,9 @@ class Batch:
         return int(self.sizes.sum())
 
     @property
-    def padded(self) -> int:
-        """Tokens of all micro-batches, with padding."""
-        return sum(part[0].numel() for part in self.parts)
+    def computed(self) -> int:
+        """Tokens of all micro-batches, with padding unless that is left out."""
+        return self.tokens if self.packed else sum(part[0].numel() for part in self.parts)
 
 
 class Objective(nn.Module, Generic[OptionsT]):
@@ -140,14 +145,15 @@ class Objective(nn.Module, Generic[OptionsT]):
     def batches(self, sequences: Sequence[np.ndarray], pairs: np.ndarray, extra: Any) -> Batch:
         """Return a batch of token sequences, cut into micro-batches of like length."""
         sizes = np.fromiter((len(s) for s in sequences), np.int64, len(sequences))
-        most, processes = self.setting.max_tokens, self.setting.processes
-        if processes > 1:
-            most = min(most, -(-int(sizes.sum()) // processes))
-        groups = token_batches(sizes, max_tokens=most)
+        setting = self.setting
+        most = setting.max_tokens
+        if setting.processes > 1:
+            most = min(most, -(-int(sizes.sum()) // setting.processes))
+        groups = token_batches(sizes, max_tokens=most, packed=setting.packed)
         place = np.empty(len(sequences), np.int64)
         place[np.concatenate(groups)] = np.arange(len(sequences))
-        parts = [pad([sequences[i] for i in group], self.setting.special) for group in groups]
-        return Batch(parts, place, sizes, pairs, extra)
+        parts = [pad([sequences[i] for i in group], setting.special) for group in groups]
+        return Batch(parts, place, sizes, pairs, extra, setting.packed)
 
     def tensor(self, values: np.ndarray) -> Tensor:
         """Return an array as a tensor on the encoder's device."""
