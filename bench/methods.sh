@@ -32,15 +32,19 @@ merged() {
   embed "$1" "$1"
 }
 
-# centred NAME MODEL: less the mean of utterances that methods learn from
+# centred NAME MODEL: less the mean of utterances that methods learn from, as NAME-centred, and of the
+# training texts of each intent set, as NAME-own; the seed stays at the end
 centred() {
-  unless "$1" dialtools center -q --model "$2" --precision "$precision" -o "$1" \
+  local name=${1%-[0-9]} seed centred own
+  seed=${1#"$name"} centred=$name-centred$seed own=vectors/$name-own$seed
+  unless "$centred" dialtools center -q --model "$2" --precision "$precision" -o "$centred" \
     utterances.train.arrow > /dev/null
-  embed "$1" "$1"
+  embed "$centred" "$centred"
+  unless "$own" python "$bench/own_mean.py" "vectors/$1" "vectors/$centred" "$own"
 }
 
 embed start "$start"
-centred start-centred "$start"
+centred start "$start"
 short=(--lr 3e-5 --batch-size 64 --max-length 64)
 for seed in $seeds; do
   train "dse-$seed" --method dse "${short[@]}" consecutive.train.arrow
@@ -56,14 +60,17 @@ for seed in $seeds; do
   steps=$((2 * steps)) train "same-answer-$seed" --method same-answer few-windows.train.arrow same.train.arrow
   merged "same-answer+dialoguecse-$seed" "same-answer-$seed" "dialoguecse-$seed"
   merged "dse-123-1+dialoguecse-$seed" "dse-123-1-$seed" "dialoguecse-$seed"
-  centred "dse-123-1-centred-$seed" "dse-123-1-$seed"
-  centred "same-answer+dialoguecse-centred-$seed" "same-answer+dialoguecse-$seed"
+  for learnt in dse-123-1 same-answer same-answer+dialoguecse; do
+    centred "$learnt-$seed" "$learnt-$seed"
+  done
 done
 
 scored_all
-others=()
+starts=() others=()
 for scores in scores/*-0.jsonl; do
   others+=("$(seeds_of "$(basename "$scores" -0.jsonl)")")
 done
-dial-eval compare --to markdown start=scores/start.jsonl start-centred=scores/start-centred.jsonl \
-  "${others[@]}"
+for name in start start-centred start-own; do
+  starts+=("$name=scores/$name.jsonl")
+done
+dial-eval compare --to markdown "${starts[@]}" "${others[@]}"
