@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.linear import quicken
 from dialtools.encoder.packed import pack
 from dialtools.encoder.static import StaticEncoder
 
@@ -22,6 +23,7 @@ def placed(encoder: Encoder, device: torch.device, precision: str) -> Encoder:
     encoder.to(device)
     if isinstance(encoder, StaticEncoder):
         return encoder
+    quicken(encoder)
     if device.type == "cuda" or (device.type == "cpu" and encoder.training):
         pack(encoder, precision)
     if precision == "bfloat16" and not encoder.training:

@@ -11,6 +11,7 @@ import numpy as np
 from dialtools.encoder.device import choose_device, choose_precision
 from dialtools.encoder.encoder import LONGEST, Encoder
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
+from dialtools.encoder.linear import quicken
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.placed import placed
 from dialtools.encoder.static import StaticEncoder, fresh_static
@@ -134,6 +135,7 @@ def build_trainer(
         **_micro_batches(encoder, precision, options, ranks),
     )
     objective = objective_entry(options).load()(setting).to(device)
+    quicken(objective)
     return Trainer(
         objective,
         values,

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.batches import where
+from dialtools.encoder.linear import linear
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.weights import fill
 from dialtools.errors import ModelError
@@ -35,7 +36,7 @@ class WordHead(nn.Module):
 
     def forward(self, hidden_MD: Tensor, words_VD: Tensor) -> Tensor:
         """Return (M, V) logits."""
-        return nn.functional.linear(self.transform(hidden_MD), words_VD, self.bias)
+        return linear(self.transform(hidden_MD), words_VD, self.bias)
 
 
 class MaskedWords(Objective[MaskedWordsOptions]):
