@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from embed import embedded
+from embed import embedded, opened
 from inputs import EXAMPLES, default_model, read_records
 from sentence_transformers import SentenceTransformer
 from side_by_side import compare
@@ -50,8 +50,9 @@ def read_part(path: Path, split: str) -> Part:
     return Part([row["text"] for row in rows], [row["label"] for row in rows])
 
 
-def ours(train: Part, test: Part, encoder: Encoder, precision: str, episodes: int) -> None:
-    """Embed both parts once, then score all episodes."""
+def ours(train: Part, test: Part, options: argparse.Namespace, precision: str) -> None:
+    """Load the model and embed both parts once, then score all episodes."""
+    encoder = opened(options, precision)
     names = sorted(set(train.labels))
     known, asked = (
         Labelled(embedded(encoder, part.texts, precision, MAX_LENGTH), part.labels)
@@ -59,7 +60,7 @@ def ours(train: Part, test: Part, encoder: Encoder, precision: str, episodes: in
     )
     truth = asked.classes(names)
     for shots in SHOTS:
-        for seed in range(episodes):
+        for seed in range(options.episodes):
             support = sample(train.labels, shots, seed=seed).train
             prototype_hits(known, asked, names, support, truth)
 
@@ -109,23 +110,22 @@ def main() -> None:
     few = "timed episodes of the reference, scaled up"
     parser.add_argument("--reference-episodes", type=int, default=2, help=few)
     parser.add_argument("--runs", type=int, default=1)
-    options = parser.parse_args()
+    options = parser.parse_args(namespace=argparse.Namespace(device="cpu"))
     torch.set_num_threads(1)
     parts = [read_part(options.labelled, split) for split in ("train", "test")]
     encoder = load_encoder(options.model)
     peer = SentenceTransformer(options.model, device="cpu")
 
+    drawn = used(parts[0], options.episodes), parts[1]
     timed = options.reference_episodes
     as_published = partial(encode_as_published, encoder)
     sorted_by_length = partial(peer.encode, batch_size=BATCH)
     rows = {
         PEER: partial(reference, *parts, as_published, timed),
         "the same, sentence-transformers": partial(reference, *parts, sorted_by_length, timed),
-        "dial-embed + dial-eval": partial(ours, *parts, encoder, "float32", options.episodes),
-        "the same, bfloat16": partial(ours, *parts, encoder, "bfloat16", options.episodes),
-        "float32, rows of the episodes alone": partial(
-            ours, used(parts[0], options.episodes), parts[1], encoder, "float32", options.episodes
-        ),
+        "dial-embed + dial-eval": partial(ours, *parts, options, "float32"),
+        "the same, bfloat16": partial(ours, *parts, options, "bfloat16"),
+        "float32, rows of the episodes alone": partial(ours, *drawn, options, "float32"),
     }
     print(f"times of the first two rows are of {timed} episodes:", end=" ")
     print(f"multiply their ratio to ours by {options.episodes / timed:g}")
