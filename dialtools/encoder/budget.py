@@ -11,8 +11,6 @@ from __future__ import annotations
 import torch
 
 OF_CPU = 1024
-OF_CPU_PACKED = 2048
-"""Without padding; each micro-batch costs a gradient of all word embeddings."""
 LEAST = 1024
 TO_EMBED, TO_TRAIN = 1 << 16, 1 << 15
 """More tokens keep a GPU no busier."""
@@ -42,17 +40,13 @@ def to_embed(device: torch.device, token_floats: int, float_bytes: int) -> int:
     return tokens_that_fit(free, token_floats * float_bytes, most=TO_EMBED)
 
 
-def to_train(
-    device: torch.device, token_floats: int, float_bytes: int, *, packed: bool = False
-) -> int:
-    """Return the tokens of a micro-batch that is learnt from, padded ones too unless it is packed.
+def to_train(device: torch.device, token_floats: int, float_bytes: int) -> int:
+    """Return the tokens of a micro-batch that is learnt from.
 
     On a GPU by all memory, not by what is free: a resumed run has to decide the same.
     """
-    if device.type == "cpu":
-        return OF_CPU_PACKED if packed else OF_CPU
     if device.type != "cuda":
-        return TO_TRAIN
+        return OF_CPU if device.type == "cpu" else TO_TRAIN
     memory = torch.cuda.get_device_properties(device).total_memory
     return tokens_that_fit(memory, token_floats * float_bytes, most=TO_TRAIN)
 

@@ -90,14 +90,10 @@ class Encoder(nn.Module):
         return f"{'? layers' if layers is None else counted(layers, 'layer')} x {self.dimension}"
 
     def batch_tokens(self, precision: str) -> int:
-        """Return the tokens of a batch, to learn from if the encoder is in training.
-
-        Padded ones count, but where it learns without padding.
-        """
+        """Return the tokens of a batch, to learn from if the encoder is in training."""
         float_bytes = DTYPES[precision].itemsize
         if self.training:
-            floats = self.floats_a_token
-            return budget.to_train(self.device, floats, float_bytes, packed=self.is_packed)
+            return budget.to_train(self.device, self.floats_a_token, float_bytes)
         states = self._layers if POOLINGS[self.pooling].layers else 0
         floats = self.dimension * (budget.LIVE_FLOATS + states)
         return budget.to_embed(self.device, floats, float_bytes)

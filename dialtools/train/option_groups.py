@@ -168,7 +168,7 @@ class MemoryOptions:
         parse=at_least(0),
         group="Engine",
         help="tokens encoded at once; padded ones count where a model cannot do without padding",
-        shown="2048 on CPU (1024 padded); on CUDA what fits into half of its memory, up to 32768",
+        shown="1024 on CPU; on CUDA what fits into half of its memory, up to 32768",
     )
     grad_cache: str = option(
         "auto",

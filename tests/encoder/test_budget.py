@@ -36,16 +36,11 @@ def test_what_is_free_counts_to_embed_and_all_memory_to_train(monkeypatch: pytes
     )
 
 
-def test_a_cpu_learns_from_more_real_tokens_than_padded_ones():
-    cpu = torch.device("cpu")
-    assert [budget.to_train(cpu, 512, 4, packed=packed) for packed in (False, True)] == [1024, 2048]
-
-
 def test_an_encoder_knows_what_a_token_takes(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(budget, "to_embed", lambda device, floats, size: ("embed", floats, size))
-    monkeypatch.setattr(budget, "to_train", lambda device, *of, packed: ("train", *of, packed))
+    monkeypatch.setattr(budget, "to_train", lambda device, floats, size: ("train", floats, size))
     encoder = letters_encoder()  # 64 wide, one layer
-    assert encoder.train().batch_tokens("bfloat16") == ("train", 64 * 34, 2, False)
+    assert encoder.train().batch_tokens("bfloat16") == ("train", 64 * 34, 2)
     assert encoder.eval().batch_tokens("float32") == ("embed", 64 * 16, 4)
     encoder.pooling = "first-last-avg"
     assert encoder.batch_tokens("float32") == ("embed", 64 * 17, 4)
