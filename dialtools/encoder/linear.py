@@ -17,16 +17,6 @@ CPUINFO = Path("/proc/cpuinfo")
 VENDOR = "AuthenticAMD"
 
 
-def quicken(module: nn.Module) -> None:
-    """Let the linear layers in a module take the faster way from now on.
-
-    Their parameters, and what is saved of them, stay as they are.
-    """
-    for layer in module.modules():
-        if type(layer) is nn.Linear:
-            layer.__class__ = Linear
-
-
 class Linear(nn.Linear):
     """A linear layer that takes the faster way."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 from dialtools.encoder.encoder import Encoder
-from dialtools.encoder.linear import quicken
 from dialtools.encoder.packed import pack
+from dialtools.encoder.quick import quicken
 from dialtools.encoder.static import StaticEncoder
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from dialtools.encoder.device import choose_device, choose_precision
 from dialtools.encoder.encoder import LONGEST, Encoder
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
-from dialtools.encoder.linear import quicken
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.placed import placed
+from dialtools.encoder.quick import quicken
 from dialtools.encoder.static import StaticEncoder, fresh_static
 from dialtools.encoder.static_start import of_transformer, of_words
 from dialtools.encoder.word_vectors import WordVectors
