@@ -91,15 +91,15 @@ class Layout:
     @cached_property
     def runs(self) -> list[Run]:
         """The texts, as they come, in runs of like length; those of no tokens are in none."""
-        ends = self.ends.tolist()
-        runs, first, sizes = [], 0, self.ends.diff()
-        known = sizes.tolist()
-        for text, size in enumerate([*known, -1]):
-            least, most = min(known[first:text], default=size), max(known[first:text], default=size)
-            if first < text and min(least, size) < LIKE * max(most, size):
+        ends, sizes = self.ends.tolist(), self.ends.diff()
+        runs: list[Run] = []
+        first = least = most = 0
+        for text, size in enumerate([*sizes.tolist(), -1]):  # the last, no text, ends the last run
+            if text > first and min(least, size) < LIKE * max(most, size):
                 if most:
                     runs.append(Run(ends[first], ends[text], sizes[first:text], most))
                 first = text
+            least, most = (size, size) if text == first else (min(least, size), max(most, size))
         return runs
 
     def padded(self, states_1TD: Tensor) -> Tensor:
