@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +132,7 @@ class Freq:
         spectrum = counting.spectrum()
         return plain.with_mean_one(spectrum.counts, spectrum.texts)
 
-    def frequencies(self, counting: Counting, *, lines: bool) -> Iterator[Any]:
+    def frequencies(self, counting: Counting, *, lines: bool) -> Generator[Any]:
         """Yield frequency records, as JSON lines or Arrow batches.
 
         The most frequent come first, unless --no-rank.
@@ -146,10 +146,11 @@ class Freq:
         bounds = [n for n in (self.options.top, self.options.limit) if n is not None]
         bounds = [] if self.options.part else bounds  # the most frequent of all parts may be rare
         rows = counting.ranked if self.options.rank else counting.unordered
-        for texts, counts in ahead(rows(min(bounds, default=None))):
-            if len(counts):
-                yield draw(texts, counts, first=rank, **shared)
-                rank = rank and rank + len(counts)
+        with closing(ahead(rows(min(bounds, default=None)))) as read:
+            for texts, counts in read:
+                if len(counts):
+                    yield draw(texts, counts, first=rank, **shared)
+                    rank = rank and rank + len(counts)
 
     def annotated(self) -> Generator[Weighed]:
         """Yield the records of the inputs in turn, with their weights.

@@ -35,8 +35,11 @@ def write_frequencies(freq: Freq, provenance: Provenance) -> None:
     """Count, and write the frequency records."""
     kind = output_format(freq.options.output, freq.options.to)
     freq.options.check_part_output(freq.options.output, lines=FORMATS[kind].lines)
-    with freq.counted() as counting:
-        payloads = freq.frequencies(counting, lines=FORMATS[kind].lines)
+    with (
+        freq.counted() as counting,
+        # a thread reads the counts: it ends before they go, whatever becomes of the output
+        closing(freq.frequencies(counting, lines=FORMATS[kind].lines)) as payloads,
+    ):
         counts = {"total": counting.total, "distinct": counting.distinct}
         _write(payloads, freq.options, kind, lambda: provenance(counts))
 

@@ -11,8 +11,11 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def ahead(items: Iterable[T]) -> Iterator[T]:
-    """Yield the items; a thread fetches one ahead, and what it raises is raised here."""
+def ahead(items: Iterable[T]) -> Generator[T]:
+    """Yield the items; a thread fetches one ahead, and what it raises is raised here.
+
+    To close it is to wait for that thread.
+    """
     end = object()
     source = iter(items)
     with ThreadPoolExecutor(1) as pool:

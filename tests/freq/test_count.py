@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import queue
 import threading
+import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import duckdb
+import numpy as np
 import orjson
 import pyarrow as pa
 import pytest
@@ -18,7 +23,7 @@ from hypothesis import strategies as st
 
 from dialtools.corpora.fields import BadRecord
 from dialtools.errors import DataError, DialError
-from dialtools.freq import count
+from dialtools.freq import count, output
 from dialtools.freq.count import Counting
 from dialtools.freq.job import Freq
 from dialtools.freq.options import FreqOptions
@@ -261,3 +266,37 @@ def test_ranks_go_on_from_batch_to_batch(monkeypatch: pytest.MonkeyPatch, tmp_pa
     rows = [orjson.loads(line) for line in lines]
     assert [row["rank"] for row in rows] == list(range(1, 5001))
     assert [row["text"] for row in rows[:3]] == ["04000", "00000", "00001"]
+
+
+def test_nothing_reads_the_counts_any_more_when_they_go(monkeypatch, tmp_path: Path):
+    (tmp_path / "a.txt").write_text("yes\nno\n")
+    reading = threading.Event()
+    at_the_end: list[bool] = []
+    close = Counting.__exit__
+
+    def slowly(counting: Counting, limit: int | None = None) -> Iterator[Any]:
+        for _ in range(3):
+            reading.set()
+            time.sleep(0.2)
+            reading.clear()
+            yield pa.array(["yes"]), np.array([1])
+
+    def closed(counting: Counting, *error: Any) -> None:
+        at_the_end.append(reading.is_set())
+        close(counting, *error)
+
+    @contextmanager
+    def full(*_: Any, **__: Any) -> Iterator[Any]:
+        def write(payload: bytes) -> None:
+            assert reading.wait(5)
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        yield write
+
+    monkeypatch.setattr(Counting, "ranked", slowly)
+    monkeypatch.setattr(Counting, "__exit__", closed)
+    monkeypatch.setattr(output, "writer", full)
+    with pytest.raises(OSError, match="No space left") as kept:  # it holds the frames
+        freq = Freq(FreqOptions(inputs=(str(tmp_path / "a.txt"),)), Policy())
+        output.write_frequencies(freq, lambda *counts: {})
+    assert kept and at_the_end == [False]
