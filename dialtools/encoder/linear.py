@@ -26,9 +26,8 @@ class Linear(nn.Linear):
 
 def linear(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """Return x W' + b: of 32 bits on a CPU by oneDNN, where that is faster, else as torch does."""
-    plain = (
-        rows.device.type == "cpu" and rows.dtype is weight.dtype is torch.float32 and rows.numel()
-    )
+    whole = rows.dtype is weight.dtype is torch.float32
+    plain = whole and rows.device.type == "cpu" and rows.ndim > 1 and rows.numel() > 0
     if not plain or torch.is_autocast_enabled("cpu") or not is_faster():
         return nn.functional.linear(rows, weight, bias)
     if not torch.is_grad_enabled():
@@ -77,8 +76,8 @@ def is_faster() -> bool:
 def _vendor() -> str:
     """Return who made the processor, as Linux tells; nothing where it does not."""
     try:
-        lines = CPUINFO.read_text().splitlines()
+        with CPUINFO.open() as lines:
+            told = (line.partition(":") for line in lines)
+            return next((value.strip() for key, _, value in told if key.strip() == "vendor_id"), "")
     except OSError:
         return ""
-    told = (line.partition(":") for line in lines)
-    return next((value.strip() for key, _, value in told if key.strip() == "vendor_id"), "")

@@ -26,6 +26,7 @@ ROWS: dict[str, Tensor] = {
     "turned": WHOLE[0].t().contiguous().t(),
     "one": WHOLE[:1, 0],
     "none": WHOLE[:0, 0],
+    "a vector": WHOLE[0, 0],
 }
 
 
