@@ -95,7 +95,7 @@ class Layout:
         runs: list[Run] = []
         first = least = most = 0
         for text, size in enumerate([*sizes.tolist(), -1]):  # the last, no text, ends the last run
-            if text > first and min(least, size) < LIKE * max(most, size):
+            if min(least, size) < LIKE * max(most, size):
                 if most:
                     runs.append(Run(ends[first], ends[text], sizes[first:text], most))
                 first = text
