@@ -3,10 +3,10 @@
 #   DATA=... bash bench/claims.sh OUT MODEL      from a transformer, in batches of 64 pairs
 #   DATA=... bash bench/claims.sh OUT static     from nothing, a static encoder, in batches of 1,024
 # DATA is that of methods.sh. RUNS="dse dse-plain" trains these rows alone; what is there is kept. A claim is
-# told of the seeds that both of its rows have. RATE is the learning rate of contrast from a transformer.
+# told of the seeds that both of its rows have. RATE is a learning rate for every row from a transformer.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
-start=$2 steps=${STEPS:-150} seeds=${SEEDS:-0 1 2}
+start=$2 steps=${STEPS:-150} seeds=${SEEDS:-0 1 2} rate=(${RATE:+--lr "$RATE"})
 if [[ $start == static ]]; then
   budget=(--encoder static --cache store --max-steps "$steps") precision=float32
 else
@@ -27,7 +27,7 @@ into augmented.jsonl augmented
 # run NAME FLAGS... FILE: train with the seed at hand and embed, if NAME is among RUNS
 run() {
   [[ " ${RUNS:-$1} " == *" $1 "* ]] || return 0
-  trained "$1-$seed" "${budget[@]}" --seed "$seed" "${@:2}"
+  trained "$1-$seed" "${budget[@]}" --seed "$seed" "${@:2}" "${rate[@]}"
   embed "$1-$seed" "$1-$seed"
 }
 
@@ -36,7 +36,7 @@ contrast() {
   if [[ $start == static ]]; then
     run "$@"
   else
-    run "$1" --lr "${RATE:-3e-5}" --batch-size 64 --max-length 64 "${@:2}"
+    run "$1" --lr 3e-5 --batch-size 64 --max-length 64 "${@:2}"
   fi
 }
 

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from dialtools.cli._command import command
 from dialtools.cli._run import Run
-from dialtools.embed.center_options import CenterOptions
+from dialtools.embed.log_options import CenterOptions
 from dialtools.streams.tally import counted
 
 

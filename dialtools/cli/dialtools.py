@@ -10,6 +10,7 @@
   dialtools search tickets.parquet "text about a"
   dialtools cluster --table tickets.parquet
   dialtools drift before.parquet after.parquet
+  dialtools weigh --model minilm utterances.jsonl -o weighed/
 
 The commands are dial-pairs, dial-augment, dial-freq, dial-train, dial-embed
 and dial-eval; each tells more with --help.
@@ -112,5 +113,6 @@ COMMANDS = {
     "search": Entry("dialtools.cli.search:main", "the rows that are nearest to a text"),
     "cluster": Entry("dialtools.cli.cluster:main", "find the intents that nobody has labelled"),
     "drift": Entry("dialtools.cli.drift:main", "what is new, gone or grown between two files"),
+    "weigh": Entry("dialtools.cli.weigh:main", "let a model's rare tokens count more"),
 }
 main = group(__doc__ or "", COMMANDS)

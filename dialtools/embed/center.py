@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 
 from dialtools import __version__
-from dialtools.embed.center_options import CenterOptions
+from dialtools.embed.derived import facts_of
+from dialtools.embed.log_options import CenterOptions
 from dialtools.embed.mine import Mine
 from dialtools.embed.model import Model
 from dialtools.encoder import modeldir
-from dialtools.encoder.descent import content
-from dialtools.encoder.folder import model_folder
 from dialtools.encoder.loading import load_encoder
 from dialtools.errors import DataError
 from dialtools.streams.policy import Policy
-from dialtools.streams.provenance import read_provenance
 
 EQUAL = 1e-6
 """By which the mean of unit vectors is shorter than 1 at least, if they are not all the same."""
@@ -80,21 +78,9 @@ def write_centred(
         directory: exists and is empty.
         texts: of whose vectors the centre is the mean.
     """
-    folder = model_folder(options.model)
     encoder = load_encoder(options.model, trust_remote_code=options.trust_remote_code)
     encoder.center = center_D
-    own = read_provenance(folder)
-    files = content(folder)
-    parent = {"name": options.model, "files": files, **({"provenance": own} if own else {})}
-    # of a model, this is where it is looked for
-    spoken = {"speaker-tokens": True} if encoder.role_tokens else {}
-    facts = {
-        **provenance,
-        "options": {**provenance["options"], **spoken},
-        "start": files,
-        "parents": [parent],
-        "weights": encoder.digest(),
-    }
+    facts = facts_of(encoder, options.model, provenance)
     length = float(np.linalg.norm(center_D))
     card = CARD.format(version=__version__, model=options.model, texts=texts, length=length)
     modeldir.save(encoder, directory, provenance=facts, card=card)

@@ -33,9 +33,11 @@ class Encoder(nn.Module):
         normalize: whether `dial-embed` scales vectors to length 1 unless told otherwise.
         lower_case: whether texts are lower-cased, as sentence-transformers' do_lower_case says.
         center: (D,) what `dial-embed` takes off vectors of length 1; `forward` does not.
+        token_weights: (V,) how much each token counts in an average; None where all count alike.
     """
 
     center: np.ndarray | None = None
+    token_weights: Tensor | None
 
     def __init__(
         self,
@@ -54,6 +56,7 @@ class Encoder(nn.Module):
                 f"--pooling {pooling}: the model has no pooler", hint="--pooling cls does without"
             )
         self.backbone = backbone
+        self.register_buffer("token_weights", None, persistent=False)
         self.tokenizer = tokenizer
         self.pooling = pooling
         self.max_length = max_length
@@ -133,10 +136,17 @@ class Encoder(nn.Module):
         if pooling.layers:
             layers = [states.hidden_states[layer].float() for layer in pooling.layers]
             pooled_NTD = torch.stack(layers).mean(0)
-        pooled_ND = pooling.load()(pooled_NTD, moved(mask_NT, pooled_NTD.device))
+        pooled_ND = pooling.load()(pooled_NTD, self.weights_of(ids_NT, mask_NT))
         if pooling.pooler:
             pooled_ND = torch.tanh(self.backbone.pooler.dense(pooled_ND)).float()
         return tokens_NTD, pooled_ND
+
+    def weights_of(self, ids_NT: Tensor, mask_NT: Tensor) -> Tensor:
+        """Return (N, T) what each token counts, on the encoder's device; 0 is padding."""
+        mask_NT = moved(mask_NT, self.device)
+        if self.token_weights is None:
+            return mask_NT
+        return self.token_weights[moved(ids_NT, self.device)] * mask_NT
 
     def _states(self, ids_NT: Tensor, mask_NT: Tensor, **options: bool) -> Any:
         if self.is_packed:
@@ -189,6 +199,8 @@ class Encoder(nn.Module):
             total.update(value.cpu().contiguous().view(torch.uint8).numpy())
         if self.center is not None:
             total.update(self.center.data)
+        if self.token_weights is not None:
+            total.update(self.token_weights.cpu().numpy().data)
         return total.hexdigest()
 
     def add_tokens(self, tokens: list[str]) -> None:
@@ -207,6 +219,7 @@ class Encoder(nn.Module):
         weight = self.backbone.get_input_embeddings().weight
         with torch.no_grad():
             weight[known : len(self.tokenizer)] = weight[:known].mean(0)
+        self._weigh_new_tokens(known)
 
     def use_speaker_tokens(self, *, seed: int = 0) -> None:
         """Make sure that [USR] and [SYS] are single tokens, and put them before turns from now on.
@@ -223,10 +236,18 @@ class Encoder(nn.Module):
         if added:
             with seeded(seed):
                 self.backbone.resize_token_embeddings(len(self.tokenizer), mean_resizing=False)
+            self._weigh_new_tokens(len(self.tokenizer) - added)
         user, system = (
             self.tokenizer.convert_tokens_to_ids(token) for token in SPEAKER_TOKENS.values()
         )
         self.role_tokens = (system, user, system)  # who is unknown speaks as the system does
+
+    def _weigh_new_tokens(self, known: int) -> None:
+        """Let tokens from `known` on count as little as any: they stand in text after text."""
+        if self.token_weights is not None:
+            rows = self.backbone.get_input_embeddings().num_embeddings
+            least = self.token_weights.min().expand(rows - known)
+            self.token_weights = torch.cat([self.token_weights[:known], least])
 
 
 def positions(config: Any) -> int:

@@ -11,6 +11,7 @@ from dialtools.encoder.pretrained import load_pretrained, look_over
 from dialtools.encoder.stated import Stated, check_stated, read_stated
 from dialtools.encoder.static_files import trainable
 from dialtools.encoder.token_vectors import load_token_vectors, read_token_vectors
+from dialtools.encoder.token_weights import read_token_weights
 
 
 def load_encoder(
@@ -38,6 +39,9 @@ def load_encoder(
         )
         if stated.center:
             encoder.center = read_center(stated.center, encoder.dimension)
+        if stated.token_weights:
+            tokens = len(encoder.tokenizer)
+            encoder.token_weights = read_token_weights(stated.token_weights, tokens=tokens)
     check_stated(encoder, stated, folder)
     check_beside(encoder, folder, stated.modules)
     if stated.speaker_tokens:

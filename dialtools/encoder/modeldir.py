@@ -19,10 +19,12 @@ from dialtools.encoder.stated import (
     STATIC,
     THEIR_NAMES,
     USAGE,
+    WORD_WEIGHTS,
     plain,
 )
 from dialtools.encoder.static import StaticEncoder
 from dialtools.encoder.static_files import save_static
+from dialtools.encoder.token_weights import write_token_weights
 
 NORMALIZE = "2_Normalize"
 """Folder of a static encoder's step; it holds nothing."""
@@ -70,6 +72,10 @@ def _save_transformer(encoder: Encoder, directory: Path, modules: dict[str, str]
         (directory / modules[kind]).mkdir()
         _write(directory / modules[kind] / "config.json", config)
         save_file(tensors, directory / modules[kind] / WEIGHTS)
+    if encoder.token_weights is not None:
+        (directory / modules[WORD_WEIGHTS]).mkdir()
+        weights_V = encoder.token_weights
+        write_token_weights(weights_V, encoder.tokenizer, directory / modules[WORD_WEIGHTS])
 
 
 def _modules(encoder: Encoder) -> dict[str, str]:
@@ -81,6 +87,7 @@ def _modules(encoder: Encoder) -> dict[str, str]:
     steps = {
         "Transformer": True,
         LAYERS: bool(pooling.layers),
+        WORD_WEIGHTS: encoder.token_weights is not None,
         "Pooling": True,
         POOLER: pooling.pooler,
         "Normalize": normalize,

@@ -7,9 +7,12 @@ from torch import Tensor
 
 
 def mean(hidden_NTD: Tensor, mask_NT: Tensor) -> Tensor:
-    """Average over real tokens, special tokens included (METHODS 1.2)."""
+    """Average over real tokens, special tokens included (METHODS 1.2).
+
+    Where the mask holds weights of tokens (0 on padding) it is the weighted average.
+    """
     weight_NT1 = mask_NT.unsqueeze(-1).to(hidden_NTD.dtype)
-    return (hidden_NTD * weight_NT1).sum(1) / weight_NT1.sum(1).clamp(min=1)
+    return (hidden_NTD * weight_NT1).sum(1) / weight_NT1.sum(1).clamp(min=1e-9)
 
 
 def first(hidden_NTD: Tensor, mask_NT: Tensor) -> Tensor:

@@ -31,10 +31,12 @@ USAGE = "config_sentence_transformers.json"
 """What sentence-transformers writes beside modules.json."""
 STATIC = "StaticEmbedding"
 """What sentence-transformers calls a static encoder."""
-KNOWN_MODULES = ("Transformer", "Pooling", "Normalize", "Dropout", STATIC)
+KNOWN_MODULES = ("Transformer", "WordWeights", "Pooling", "Normalize", "Dropout", STATIC)
 """What may stand in modules.json; dropout does nothing after training."""
 LAYERS, POOLER = "WeightedLayerPooling", "Dense"
 """What may besides, where `dialtools.json` names the pooling that they are part of."""
+WORD_WEIGHTS = "WordWeights"
+"""And before a mean: what each token counts in it (`token_weights`)."""
 CENTRED = ["Normalize", "Dense", "Normalize"]
 """How a model ends that takes a centre off its vectors (`center`)."""
 MOST_MODULES = 64
@@ -55,6 +57,7 @@ class Stated:
         speaker_tokens: turns open with the token of their speaker.
         lower_case: texts are lower-cased, whatever the tokenizer does.
         center: the folder of what is taken off vectors, if anything is.
+        token_weights: the folder of what each token counts in a mean, the user's own too.
     """
 
     transformer: Path
@@ -68,6 +71,7 @@ class Stated:
     lower_case: bool
     modules: dict[str, str]
     center: Path | None = None
+    token_weights: Path | None = None
 
 
 def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
@@ -82,18 +86,15 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
     modules = dict(listed[:-2] if centred else listed)
     static = STATIC in modules or (not modules and _is_model2vec(folder))
     transformer = folder / modules.get(STATIC if static else "Transformer", "")
-    stated_pooling = dimension = None
     ours = SideFile.read(folder / "dialtools.json")
+    stated_pooling, dimension = None, None
     if pooling is None:
         _refuse_lost_modules(folder, there=bool(modules) or static)
-        named = _named(ours, modules)
-        _refuse_unknown(modules, folder / "modules.json", named=named)
-        if "Pooling" in modules:
-            config = _pooling_file(folder, modules["Pooling"])
-            stated_pooling = _pooling(config)
-            dimension = config.count("word_embedding_dimension")
-        if named and stated_pooling == plain(named):
-            stated_pooling = named
+        stated_pooling, dimension = _stated_pooling(folder, modules, ours)
+    averages = plain(pooling or stated_pooling or USUAL_POOLING) == USUAL_POOLING and not static
+    if pooling is None and not averages and WORD_WEIGHTS in modules:
+        message = f"{as_json(WORD_WEIGHTS)}: weights of tokens whose vectors are not averaged"
+        raise ModelError(message, where=folder / "modules.json", hint=BY_HAND)
     lengths = [SideFile.read(transformer / name) for name in LENGTH_FILES if modules]
     length = next((file for file in lengths if file.table), None)
     training = ours.tables("options")
@@ -109,7 +110,25 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
         lower_case=length.flag("do_lower_case") if length else False,
         modules=modules if pooling is None else {},
         center=folder / listed[-2][1] if centred and pooling is None else None,
+        token_weights=folder / modules[WORD_WEIGHTS]
+        if averages and WORD_WEIGHTS in modules
+        else None,
     )
+
+
+def _stated_pooling(
+    folder: Path, modules: dict[str, str], ours: SideFile
+) -> tuple[str | None, int | None]:
+    """Return the pooling that a folder states, and the length of vectors that it was made for."""
+    named = _named(ours, modules)
+    _refuse_unknown(modules, folder / "modules.json", named=named)
+    if "Pooling" not in modules:
+        return None, None
+    config = _pooling_file(folder, modules["Pooling"])
+    pooling = _pooling(config)
+    if named and pooling == plain(named):
+        pooling = named
+    return pooling, config.count("word_embedding_dimension")
 
 
 def check_stated(encoder: Any, stated: Stated, folder: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dialtools import __version__
 from dialtools.encoder.pretrained import WEIGHTS
-from dialtools.encoder.stated import LAYERS, POOLER, read_modules
+from dialtools.encoder.stated import LAYERS, POOLER, WORD_WEIGHTS, read_modules
 from dialtools.encoder.weights import merged
 from dialtools.errors import ModelError
 from dialtools.merge.options import MergeOptions
@@ -74,8 +74,8 @@ def write_merged(directory: Path, family: Family, weights: Sequence[float]) -> N
             if file.suffix in LAYOUT and file.name not in ITS_OWN and file.is_file():
                 shutil.copyfile(file, directory / inner / file.name)
     _write_weights(directory / first.inner / WEIGHTS, family, weights)
-    if LAYERS in modules:
-        file = Path(modules[LAYERS]) / WEIGHTS
+    for kind in {LAYERS, WORD_WEIGHTS} & modules.keys():
+        file = Path(modules[kind]) / WEIGHTS
         shutil.copyfile(first.folder / file, directory / file)
     if POOLER in modules:
         _write_pooler(directory / modules[POOLER] / WEIGHTS, Tensors(directory / first.inner))

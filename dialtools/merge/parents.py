@@ -14,6 +14,7 @@ from dialtools.encoder.descent import content, descends
 from dialtools.encoder.folder import model_folder
 from dialtools.encoder.pretrained import OLD_BUFFERS
 from dialtools.encoder.stated import Stated, read_modules, read_stated
+from dialtools.encoder.token_weights import read_token_weights
 from dialtools.encoder.weights import a_few, describe_misfit
 from dialtools.errors import ConfigError, ModelError
 from dialtools.merge.options import MergeOptions
@@ -63,6 +64,12 @@ class Parent:
         return content(self.folder)
 
     @cached_property
+    def token_weights(self) -> bytes | None:
+        """What its tokens weigh in an average; None where all weigh alike."""
+        folder = self.stated.token_weights
+        return None if folder is None else read_token_weights(folder, tokens=0).numpy().tobytes()
+
+    @cached_property
     def vocabulary(self) -> dict[str, int]:
         """Its tokens and their numbers; empty where its files do not tell them alike.
 
@@ -109,6 +116,7 @@ def open_family(options: MergeOptions) -> Family:
         if not descends(model.folder, start.folder, start.content):
             raise _other_start(model, start)
         _refuse_other_tokens(model, start)
+        _refuse_other_weights(model, start)
         _refuse_other_vectors(model, start, VECTORS)
         _refuse_other_vectors(model, models[0], (*VECTORS, "speaker_tokens"))
         _refuse_misfit(model, start, prefix)
@@ -174,6 +182,16 @@ def _refuse_other_vectors(model: Parent, other: Parent, said: Sequence[str]) -> 
             message = f"{name} {ours}, not {theirs} as that of {other.name}"
             hint = f"dial-train --pooling {theirs}" if what == "pooling" else None
             raise ModelError(message, where=model.name, hint=hint)
+
+
+def _refuse_other_weights(model: Parent, start: Parent) -> None:
+    """Refuse a model whose tokens weigh otherwise than the start's in an average."""
+    if model.token_weights == start.token_weights:
+        return
+    hint = "dialtools weigh the start first, train from that, and merge with that"
+    raise ModelError(
+        f"its tokens weigh otherwise than in {start.name}", where=model.name, hint=hint
+    )
 
 
 def _refuse_misfit(model: Parent, other: Parent, prefix: str) -> None:

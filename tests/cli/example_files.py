@@ -26,6 +26,7 @@ dial-freq chats.jsonl -o counts.jsonl
 dial-train --hidden 64 --layers 1 -o model pairs.jsonl
 dial-train --hidden 64 --layers 1 --snapshot-every 1 -o run pairs.jsonl
 dial-train --hidden 64 --layers 1 --max-steps 0 -o minilm pairs.jsonl
+dialtools weigh --model minilm pairs.jsonl -o weighed
 for name in bert-base-uncased dse simcse adapted tadse; do cp -r model $name; done
 cp -r run other
 

@@ -104,7 +104,7 @@ TAKEN = {  # of the probes, by what they are tried on
     "0 1e-9 0.5 1": "compress guide-margin mask-share sweep-compress warmup",
     "-1 0 1e-9 0.5 1": "guide-floor min-cosine",
     "0 1e-9 0.5": "dropout ema validation-share warmup",
-    "1e-9 0.5 1": "alpha merge-with-start precision recall sample share test-share",
+    "1e-9 0.5 1": "alpha half-at merge-with-start precision recall sample share test-share",
     "1 1.5 2 3 4 5": "perplexity",
     "1.5 2 3 4 5": "log-base",
     "0 1 2 3 4 5": """batch-tokens delimiter follow freeze hidden least-steps limit

@@ -432,7 +432,9 @@ def test_hidden_vectors_of_half_precision_are_pooled_in_whole():
     asked: list[tuple] = []
     states = SimpleNamespace(last_hidden_state=hidden)
     backed: Any = SimpleNamespace(
-        pooling="mean", _states=lambda *given: asked.append(given) or states
+        pooling="mean",
+        _states=lambda *given: asked.append(given) or states,
+        weights_of=lambda ids, mask: mask,
     )
     tokens, pooled = Encoder.both(backed, ids, mask)
     assert tokens is hidden

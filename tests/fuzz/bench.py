@@ -14,12 +14,14 @@ from fuzz.zygote import Ended, Zygote
 ROOT = Path(__file__).resolve().parents[2]
 NEEDS_TORCH = (
     *("dial-train", "dial-embed", "dial-eval finetune", "dial-eval curve"),
-    *("dialtools merge", "dialtools center"),
+    *("dialtools merge", "dialtools center", "dialtools weigh"),
 )
+TINY = "dial-train --max-steps 0 --hidden 64 --vocab-size 300 --device cpu --threads 1"
 MODELS = {
-    "model": "dial-train --max-steps 0 --hidden 64 --layers 1 --vocab-size 300",
-    "static": "dial-train --max-steps 0 --hidden 64 --encoder static --vocab-size 300",
-    "centred": "dialtools center --model model",
+    "model": f"{TINY} --layers 1",
+    "static": f"{TINY} --encoder static",
+    "centred": "dialtools center --model model --device cpu --threads 1",
+    "weighed": "dialtools weigh --model model",
 }
 """How the tiny models are made, which differ in what their folders hold."""
 NEEDS_SKLEARN = ("dial-eval",)
@@ -104,10 +106,10 @@ class Bench:
         model = self.folder / name
         if not model.is_dir():
             pairs = "".join(f'{{"context": ["a {n}"], "response": "b {n}"}}\n' for n in range(40))
-            words = [f"{MODELS[name]} --device cpu --threads 1 -o m in.jsonl".split()]
+            words = [f"{MODELS[name]} -o m in.jsonl".split()]
             self.folder.mkdir(parents=True, exist_ok=True)
             files = {"in.jsonl": pairs.encode()}
-            outcome = self.run(Case("model", words, files, model=name == "centred"))
+            outcome = self.run(Case("model", words, files, model="--model" in MODELS[name]))
             if outcome.ended.status:
                 raise RuntimeError(outcome.stderr)
             shutil.copytree(self.work / "m", model)

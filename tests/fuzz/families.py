@@ -20,13 +20,20 @@ FAMILIES: dict[str, tuple[float, Callable[..., Case]]] = {
     "configs": (5, flags.configs),
     "models": (3, models.models),
     "centred": (1, models.models),
+    "weighed": (1, models.models),
     "suites": (2, models.suites),
     "statics": (2, models.statics),
     "vectors": (2, models.vectors),
     "merges": (2, models.merges),
 }
 """How often each is drawn, and what draws it."""
-MODELS = {"models": "model", "centred": "centred", "statics": "static", "merges": "static"}
+MODELS = {
+    "models": "model",
+    "centred": "centred",
+    "weighed": "weighed",
+    "statics": "static",
+    "merges": "static",
+}
 """The tiny model that a family changes."""
 
 

@@ -19,9 +19,9 @@ TRAIN_STATIC = f"{TRAIN} --encoder static"
 OF_A_FOLDER = (
     *("dial-embed --model model --to jsonl", "dial-embed --model model -o out/e.parquet"),
     *(TRAIN_STATIC, f"{TRAIN_STATIC} --method wmdc", TRAIN),
-    "dialtools center --model model -o out/m",
+    *("dialtools center --model model -o out/m", "dialtools weigh --model model -o out/m"),
 )
-OF_MODELS = ("dial-embed --", "dialtools center")
+OF_MODELS = ("dial-embed --", "dialtools center", "dialtools weigh")
 OF_A_FILE = tuple(line.replace("--model model", "--model words.txt") for line in OF_A_FOLDER)
 MERGED = ("start", "a", "b")
 WEIGHTS = ("", "*0.7", "*0.5", "*0", "*-1", "*0.5*0.5", "*1e300")

@@ -89,6 +89,7 @@ EMBED = (
     "|--whiten --dimensions 2 -o out/w.parquet|--on-truncate ignore|--dry-run -o out/o.parquet"
 )
 CENTER = "--sample 0.5|-n 3|--field text|--dry-run|--seed 3|--batch-tokens 8|--overwrite"
+WEIGH = "--sample 0.5|-n 3|--field text|--dry-run|--half-at 0.5|--overwrite"
 TRAIN = (
     "--method wmdc|--method simcse|--method dialoguecse|--method siamese-s|--method todbert"
     "|--method mlm|--method tadse|--validation-share 0.3|--dry-run|--weights given|--window 1"
@@ -119,6 +120,7 @@ USES = (
     Use("dial-augment --ner rules --book {side}", "utterances", AUGMENT, sides="book"),
     Use(f"dial-embed {MODEL}", "utterances pairs responses two_texts", EMBED, weight=1.5),
     Use(f"dialtools center {MODEL} -o out/m", "utterances pairs", CENTER, weight=0.5),
+    Use("dialtools weigh --model model -o out/m", "utterances pairs", WEIGH, weight=0.3),
     Use(f"dial-embed --per turn {MODEL}", "dialogues", EMBED, weight=0.5),
     Use(f"dial-embed --templates {{side}} {MODEL}", "utterances", EMBED, "utterances", weight=0.3),
     Use(

@@ -51,6 +51,7 @@ class Words(nn.Module):
         super().__init__()
         self.special: SpecialTokens = encoder.special
         self.dimension, self.device = 5, torch.device("cpu")
+        self.token_weights = None
         self.table = nn.Embedding(len(encoder.tokenizer), 5, dtype=torch.float64)
 
     def tokens(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

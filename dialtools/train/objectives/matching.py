@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from dialtools.encoder.batches import where
 from dialtools.encoder.randomness import seeded
+from dialtools.encoder.token_weights import scaled
 from dialtools.train import health
 from dialtools.train.losses import matching
 from dialtools.train.objectives.base import Batch, Objective, Part, Setting
@@ -64,9 +65,16 @@ class Matching(Objective[MatchingOptions]):
         return self.batches(sequences, pairs, roles)
 
     def encode(self, part: Part) -> Tensor:
-        """Return the vectors of all real tokens, one text after the other, padding left out."""
+        """Return the vectors of all real tokens, one text after the other, padding left out.
+
+        The plain mean of a text's is its vector, whatever its tokens weigh.
+        """
         ids, mask = part
-        return where(self.setting.encoder.tokens(ids, mask), mask)
+        encoder = self.setting.encoder
+        tokens = encoder.tokens(ids, mask)
+        if encoder.token_weights is not None:
+            tokens = scaled(tokens, encoder.weights_of(ids, mask))
+        return where(tokens, mask)
 
     def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
         """Return the mean loss of a batch."""

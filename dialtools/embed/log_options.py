@@ -1,31 +1,39 @@
-"""Options of `dialtools center`."""
+"""Options of what changes a model by the texts of a log: `dialtools center` and `weigh`."""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from dialtools.corpora.options import AnyRecordOptions
 from dialtools.embed.options import EmbedOptions
 from dialtools.encoder.options import PieceOptions, RemoteCodeOptions
 from dialtools.errors import ConfigError
-from dialtools.options import RunOptions, restated
+from dialtools.options import RunOptions, option, restated
 from dialtools.streams.options import InputOptions, OutputOptions
+from dialtools.values import fraction
 
 
 @dataclass
-class CenterOptions(AnyRecordOptions, RemoteCodeOptions, PieceOptions, RunOptions):
-    """Which model is centred, on what, and where it goes."""
+class LogOptions(AnyRecordOptions, RemoteCodeOptions, RunOptions):
+    """Which model, which texts, and where the changed one goes.
+
+    Attributes:
+        not_of_files: why a file of word vectors will not do, and what to do instead.
+    """
+
+    not_of_files: ClassVar[tuple[str, str]]
 
     model: str = restated(
         EmbedOptions, "model", help="encoder: a model directory, or a name in the local cache"
     )
     field: tuple[str, ...] = restated(EmbedOptions, "field")
     sample: float | None = restated(
-        EmbedOptions, "sample", help="embed this share of the records, drawn by --seed"
+        EmbedOptions, "sample", help="take this share of the records, drawn by --seed"
     )
-    limit: int | None = restated(InputOptions, "limit", help="embed the first N records only")
+    limit: int | None = restated(InputOptions, "limit", help="take the first N records only")
     output: str = restated(
         OutputOptions, "output", default="", metavar="DIR", help="model directory to write"
     )
@@ -39,10 +47,8 @@ class CenterOptions(AnyRecordOptions, RemoteCodeOptions, PieceOptions, RunOption
         if not self.model:
             raise ConfigError("--model DIR is needed", hint="a sentence encoder on your disk")
         if Path(self.model).is_file():
-            raise ConfigError(
-                f"--model {self.model}: a file has no place for a centre",
-                hint="dial-embed --transform center takes the mean off its vectors",
-            )
+            why, hint = self.not_of_files
+            raise ConfigError(f"--model {self.model}: {why}", hint=hint)
         if not self.output:
             raise ConfigError("name the model directory to write: -o DIR")
 
@@ -55,3 +61,30 @@ class CenterOptions(AnyRecordOptions, RemoteCodeOptions, PieceOptions, RunOption
             if field.name in own
         }
         return EmbedOptions(**same, normalize=True)
+
+
+@dataclass
+class CenterOptions(LogOptions, PieceOptions):
+    """How `dialtools center` embeds the texts."""
+
+    not_of_files = (
+        "a file has no place for a centre",
+        "dial-embed --transform center takes the mean off its vectors",
+    )
+
+
+@dataclass
+class WeighOptions(LogOptions):
+    """How `dialtools weigh` weighs tokens."""
+
+    not_of_files = (
+        "a file of word vectors has no place for weights",
+        "the length of a word's vector is its weight",
+    )
+
+    half_at: float = option(
+        0.03,
+        metavar="SHARE",
+        parse=fraction,
+        help="a token that is this share of the log weighs one half",
+    )

@@ -1,0 +1,111 @@
+"""A model that averages its tokens by how rare they are in a log: counted, and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dialtools import __version__
+from dialtools.embed.derived import facts_of
+from dialtools.embed.log_options import WeighOptions
+from dialtools.embed.mine import Mine
+from dialtools.embed.model import Model
+from dialtools.embed.shard import Settings
+from dialtools.encoder import modeldir
+from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.loading import load_encoder
+from dialtools.encoder.sequences import flat_sequences
+from dialtools.encoder.stated import plain
+from dialtools.encoder.static import StaticEncoder
+from dialtools.encoder.token_weights import by_rarity
+from dialtools.errors import ConfigError, DataError
+from dialtools.streams.policy import Policy
+
+CARD = """---
+library_name: sentence-transformers
+pipeline_tag: sentence-similarity
+tags: [sentence-transformers, feature-extraction, dialogue, dialtools]
+---
+
+# A dialogue encoder whose rare tokens count more
+
+Made by dialtools {version}: `{model}`, whose vector of a text is the average of its tokens with
+weights a / (a + p), p being a token's share of {texts:,} texts and a = {half_at:g}. Its own weights
+are unchanged.
+
+```sh
+dial-embed --model . texts.jsonl -o embeddings.parquet
+```
+
+`dialtools.json` holds the provenance, that of the model included.
+"""
+
+
+def load_weighable(options: WeighOptions) -> Encoder:
+    """Load --model, without a centre and weights that it has.
+
+    Raises:
+        ConfigError: if it is no average of tokens that could be weighed.
+    """
+    encoder = load_encoder(options.model, trust_remote_code=options.trust_remote_code)
+    if isinstance(encoder, StaticEncoder):
+        raise ConfigError(
+            f"--model {options.model}: a static encoder has its weights in its vectors",
+            hint="dial-train --model TRANSFORMER --encoder static weighs tokens by their rank",
+        )
+    if plain(encoder.pooling) != "mean":
+        raise ConfigError(f"--model {options.model}: pooling {encoder.pooling} has no weights")
+    encoder.center = encoder.token_weights = None
+    return encoder
+
+
+def token_counts(
+    encoder: Encoder, options: WeighOptions, policy: Policy, advance: Callable[[int], None]
+) -> tuple[np.ndarray, int]:
+    """Return (V,) how often each token stands in the texts as they are embedded, and their number.
+
+    Tokens around and between turns are counted, and none that is cut off at the longest length.
+
+    Raises:
+        DataError: if there is no text.
+    """
+    settings = Settings(
+        encoder.max_length, normalize=True, batch_tokens=0, precision="", float16_round=False
+    )
+    mine = Mine(Model(encoder, settings), options.embedding(), policy, advance)
+    counts_V = np.zeros(encoder.backbone.get_input_embeddings().num_embeddings, np.int64)
+    texts = 0
+    for shard in mine.shards():
+        items = mine.embedder.items(shard)
+        (ids, _), _, _ = flat_sequences(encoder, items, encoder.max_length)
+        counts_V += np.bincount(ids, minlength=len(counts_V))
+        texts += len(items)
+        advance(len(items))
+    if not texts:
+        raise DataError("no texts to count the tokens of")
+    return counts_V, texts
+
+
+def write_weighed(
+    directory: Path,
+    encoder: Encoder,
+    options: WeighOptions,
+    counts_V: np.ndarray,
+    texts: int,
+    provenance: Mapping[str, Any],
+) -> None:
+    """Write the model with weights.
+
+    Args:
+        directory: exists and is empty.
+        counts_V: of its tokens.
+        texts: in how many texts.
+    """
+    encoder.token_weights = by_rarity(counts_V, options.half_at)
+    facts = facts_of(encoder, options.model, provenance)
+    half_at = options.half_at
+    card = CARD.format(version=__version__, model=options.model, texts=texts, half_at=half_at)
+    modeldir.save(encoder, directory, provenance=facts, card=card)
