@@ -196,6 +196,9 @@ def test_an_i_that_follows_no_slot_of_its_type_begins_one(read, put):
         ("y", "c d"),
         ("y", "f"),
     ]
+    (row,) = read(put({"seq.in": words, "seq.out": "I I-x Z-x I-x O I", "label": "go"}, "odd"))
+    found = [(s["label"], row["text"][s["start"] : s["end"]]) for s in row["slots"]]
+    assert found == [("", "a"), ("x", "b"), ("x", "d"), ("", "f")], "Z is no slot"
 
 
 def test_hwu64_has_the_annotated_text_and_what_was_typed(read, put):

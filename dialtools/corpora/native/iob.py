@@ -56,12 +56,13 @@ def spans_of(words: list[str], tags: list[str]) -> list[dict[str, Any]]:
     An I- that follows no slot of its type begins one.
     """
     spans: list[dict[str, Any]] = []
-    at, before = 0, "O"
+    at, inside = 0, None
     for word, tag in zip_longest(words, tags):
         kind, _, label = tag.partition("-")
-        if kind == "I" and before.partition("-")[2] == label:
+        if kind == "I" and inside == label:
             spans[-1]["end"] = at + len(word)
         elif kind in ("B", "I"):
             spans.append(slot(at, at + len(word), label))
-        at, before = at + len(word) + 1, tag
+        inside = label if kind in ("B", "I") else None
+        at += len(word) + 1
     return spans
