@@ -45,6 +45,10 @@ centred() {
 
 embed start "$start"
 centred start "$start"
+unless weighed dialtools weigh -q --model "$start" --half-at "${HALF_AT:-0.03}" -o weighed \
+  utterances.train.arrow > /dev/null
+embed weighed weighed
+centred weighed weighed
 short=(--lr 3e-5 --batch-size 64 --max-length 64)
 for seed in $seeds; do
   train "dse-$seed" --method dse "${short[@]}" consecutive.train.arrow
@@ -58,9 +62,11 @@ for seed in $seeds; do
   train "todbert-$seed" --method todbert --pooling mean --lr 3e-5 history.train.arrow
   # one run of two kinds of pairs, at the steps of two runs
   steps=$((2 * steps)) train "same-answer-$seed" --method same-answer few-windows.train.arrow same.train.arrow
+  start=weighed steps=$((2 * steps)) train "weighed+same-answer-$seed" --method same-answer \
+    few-windows.train.arrow same.train.arrow
   merged "same-answer+dialoguecse-$seed" "same-answer-$seed" "dialoguecse-$seed"
   merged "dse-123-1+dialoguecse-$seed" "dse-123-1-$seed" "dialoguecse-$seed"
-  for learnt in dse-123-1 same-answer same-answer+dialoguecse; do
+  for learnt in dse-123-1 same-answer weighed+same-answer same-answer+dialoguecse; do
     centred "$learnt-$seed" "$learnt-$seed"
   done
 done
@@ -70,7 +76,7 @@ starts=() others=()
 for scores in scores/*-0.jsonl; do
   others+=("$(seeds_of "$(basename "$scores" -0.jsonl)")")
 done
-for name in start start-centred start-own; do
+for name in start start-centred start-own weighed weighed-centred weighed-own; do
   starts+=("$name=scores/$name.jsonl")
 done
 dial-eval compare --to markdown "${starts[@]}" "${others[@]}"

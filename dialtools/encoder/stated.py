@@ -180,13 +180,15 @@ def is_static(folder: Path) -> bool:
         return False
 
 
-def is_centred(folder: Path) -> bool:
-    """Tell whether a folder states a model that takes a centre off its vectors.
+def has_beside(folder: Path) -> set[str]:
+    """Return what a folder states beside encoder and pooling: "centre", "weights" of tokens.
 
     Raises:
         ModelError: if it is damaged.
     """
-    return _ends_in_center(listed_modules(folder / "modules.json"))
+    listed = listed_modules(folder / "modules.json")
+    centre = {"centre"} if _ends_in_center(listed) else set()
+    return centre | ({"weights"} if WORD_WEIGHTS in dict(listed) else set())
 
 
 def _ends_in_center(listed: list[tuple[str, str]]) -> bool:

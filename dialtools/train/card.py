@@ -72,7 +72,7 @@ def card(
         rows="\n".join(f"| {name} | {value} |" for name, value in figures.items()),
         validated=_validated(validation) if validation else "",
         dimension=encoder.dimension,
-        pooling=encoder.pooling,
+        pooling=f"{'weighed ' * (encoder.token_weights is not None)}{encoder.pooling}",
         lengths=_lengths(encoder.max_length),
         normalised="unit length" if encoder.normalize else "not normalised",
         nested=_nested(options),

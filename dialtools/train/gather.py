@@ -21,7 +21,7 @@ import numpy as np
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.folder import model_folder
 from dialtools.encoder.loading import look_over_model
-from dialtools.encoder.stated import is_centred, read_stated
+from dialtools.encoder.stated import has_beside, read_stated
 from dialtools.errors import DataError
 from dialtools.streams.atomic import atomic_directory
 from dialtools.streams.chunks import read_chunks
@@ -96,7 +96,8 @@ def gather(
             encoder = ready_encoder(start, place, options)
             store = _tokenised(place, encoder)
         encoder = as_wished(encoder, store, options)
-        lines = [describe_start(encoder, options), _center_note(options), preset_note(options)]
+        left_out = _left_out(options, encoder)
+        lines = [describe_start(encoder, options), *left_out, preset_note(options)]
         for line in filter(None, [*lines, _unread(store, options)]):
             tell(line)
         validation = _validation(folder / VALIDATION, options, encoder, policy)
@@ -201,12 +202,16 @@ def _tokenised(place: Path, encoder: Encoder) -> Store:
     return Store(place)
 
 
-def _center_note(options: TrainOptions) -> str:
-    """Return what to tell of a centre that the start has; nothing of others."""
+def _left_out(options: TrainOptions, encoder: Encoder) -> Iterator[str]:
+    """Yield what to tell of parts that the start has and its training does without."""
     name = options.model
-    if not name or Path(name).is_file() or not is_centred(model_folder(name)):
-        return ""
-    return f"{name}: trained without its centre; dialtools center gives what is learnt a new one"
+    if not name or Path(name).is_file():
+        return
+    kinds = has_beside(model_folder(name))
+    if "centre" in kinds:
+        yield f"{name}: trained without its centre; dialtools center gives what is learnt a new one"
+    if "weights" in kinds and encoder.token_weights is None:
+        yield f"{name}: trained without its weights of tokens, of which a mean alone has use"
 
 
 def _unread(store: Store, options: TrainOptions) -> str:

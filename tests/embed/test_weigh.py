@@ -143,6 +143,15 @@ def test_training_goes_on_with_the_weights(
     assert learnt.digest() != plain.digest()
 
 
+def test_training_that_has_no_use_for_the_weights_says_so(
+    train: Train, tmp_path: Path, weighed: Path, pairs: Path
+):
+    flags = ("--max-steps", 0, "--threads", 1, "--device", "cpu", "-o", tmp_path / "t", pairs)
+    done = train("--model", weighed, "--pooling", "cls", *flags, small=False)
+    assert b"trained without its weights of tokens" in done.stderr
+    assert load_encoder(str(tmp_path / "t")).token_weights is None
+
+
 def test_the_plain_mean_of_scaled_tokens_is_the_text_s_vector(weighed: Path):
     encoder = load_encoder(str(weighed)).eval()
     rows = [np.array(encoder.tokenizer(text)["input_ids"]) for text in TEXTS[:5]]
