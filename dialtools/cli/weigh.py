@@ -38,7 +38,7 @@ def main(options: WeighOptions, run: Run) -> None:
     refuse_existing(options.output, overwrite=options.overwrite)
     check_kind(options.output, directory=True)
     start_torch(None)
-    from dialtools.embed.weigh import load_weighable, token_counts, write_weighed
+    from dialtools.embed.weigh import lightest, load_weighable, token_counts, write_weighed
 
     encoder = load_weighable(options)
     with run.policy() as policy, run.progress(None, "texts") as progress:
@@ -47,5 +47,6 @@ def main(options: WeighOptions, run: Run) -> None:
     with atomic_directory(Path(options.output), overwrite=options.overwrite) as folder:
         write_weighed(folder, encoder, options, counts_V, texts, provenance)
     print(options.output)
-    tokens = f"{counted(int(counts_V.sum()), 'token')}, {(counts_V > 0).sum():,} of them distinct"
-    run.close(f"{options.output}: {counted(texts, 'text')} of {tokens}")
+    tokens = f"{counted(int(counts_V.sum()), 'token')}, {(counts_V > 0).sum():,} distinct"
+    told = f"{options.output}: {counted(texts, 'text')} of {tokens}"
+    run.close(f"{told}; least weigh {lightest(encoder)}")

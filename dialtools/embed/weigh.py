@@ -89,6 +89,16 @@ def token_counts(
     return counts_V, texts
 
 
+def lightest(encoder: Encoder, count: int = 5) -> str:
+    """Return the tokens that count least, and what they count: a look at what the log has most."""
+    assert encoder.token_weights is not None
+    most = min(count, len(encoder.token_weights))
+    weights, ids = encoder.token_weights.topk(most, largest=False)
+    names = encoder.tokenizer.convert_ids_to_tokens(ids.tolist())
+    pairs = zip(names, weights.tolist(), strict=True)
+    return ", ".join(f"{name} {weight:.2f}" for name, weight in pairs)
+
+
 def write_weighed(
     directory: Path,
     encoder: Encoder,

@@ -96,9 +96,8 @@ def gather(
             encoder = ready_encoder(start, place, options)
             store = _tokenised(place, encoder)
         encoder = as_wished(encoder, store, options)
-        left_out = _left_out(options, encoder)
-        lines = [describe_start(encoder, options), *left_out, preset_note(options)]
-        for line in filter(None, [*lines, _unread(store, options)]):
+        lines = [describe_start(encoder, options), *_left_out(options, encoder)]
+        for line in filter(None, [*lines, preset_note(options), _unread(store, options)]):
             tell(line)
         validation = _validation(folder / VALIDATION, options, encoder, policy)
     train, held = divide(store, options)

@@ -82,6 +82,7 @@ def test_a_vector_is_the_average_weighed_by_rarity_for_others_too(
     sentence_transformers = pytest.importorskip("sentence_transformers")
     done = run("dialtools weigh --model", model, "--half-at", HALF_AT, "log.jsonl", "-o", "w")
     assert done.stdout == b"w\n" and f"{len(LOG):,} texts of".encode() in done.stderr
+    assert b"; least weigh [" in done.stderr, "[CLS] and [SEP] are in every text"
     ours = vectors(run, tmp_path, "w", "--no-normalize")
     np.testing.assert_allclose(ours, transcribed(model), atol=2e-6)
     theirs = sentence_transformers.SentenceTransformer(str(tmp_path / "w"), device="cpu")
