@@ -40,7 +40,7 @@ def load_encoder(
         if stated.center:
             encoder.center = read_center(stated.center, encoder.dimension)
         if stated.token_weights:
-            tokens = len(encoder.tokenizer)
+            tokens = max(encoder.tokenizer.get_vocab().values()) + 1
             encoder.token_weights = read_token_weights(stated.token_weights, tokens=tokens)
     check_stated(encoder, stated, folder)
     check_beside(encoder, folder, stated.modules)

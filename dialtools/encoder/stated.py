@@ -31,12 +31,12 @@ USAGE = "config_sentence_transformers.json"
 """What sentence-transformers writes beside modules.json."""
 STATIC = "StaticEmbedding"
 """What sentence-transformers calls a static encoder."""
-KNOWN_MODULES = ("Transformer", "WordWeights", "Pooling", "Normalize", "Dropout", STATIC)
+WORD_WEIGHTS = "WordWeights"
+"""And what each token counts in a mean (`token_weights`)."""
+KNOWN_MODULES = ("Transformer", WORD_WEIGHTS, "Pooling", "Normalize", "Dropout", STATIC)
 """What may stand in modules.json; dropout does nothing after training."""
 LAYERS, POOLER = "WeightedLayerPooling", "Dense"
 """What may besides, where `dialtools.json` names the pooling that they are part of."""
-WORD_WEIGHTS = "WordWeights"
-"""And before a mean: what each token counts in it (`token_weights`)."""
 CENTRED = ["Normalize", "Dense", "Normalize"]
 """How a model ends that takes a centre off its vectors (`center`)."""
 MOST_MODULES = 64
