@@ -39,10 +39,10 @@ def scaled(tokens_NTD: Tensor, weights_NT: Tensor) -> Tensor:
     """Return (N, T, D) token vectors times weights, so that their plain mean is the weighted one.
 
     Args:
-        weights_NT: 0 on padding.
+        weights_NT: above 0 on the tokens of a text, which are one at least, and 0 on padding.
     """
     sizes_N1 = (weights_NT > 0).sum(1, keepdim=True)
-    scale_NT = weights_NT * sizes_N1 / weights_NT.sum(1, keepdim=True).clamp(min=1e-9)
+    scale_NT = weights_NT * sizes_N1 / weights_NT.sum(1, keepdim=True)
     return tokens_NTD * scale_NT[..., None]
 
 
@@ -73,7 +73,7 @@ def write_token_weights(weights_V: Tensor, tokenizer: Any, folder: Path) -> None
     """Write the module into a folder that exists."""
     from safetensors.torch import save_file
 
-    weights_V = weights_V.detach().cpu().float().contiguous()
+    weights_V = weights_V.cpu()
     names: list[str] = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
     names += [f"[no token {number}]" for number in range(len(names), len(weights_V))]
     config = {
@@ -83,4 +83,4 @@ def write_token_weights(weights_V: Tensor, tokenizer: Any, folder: Path) -> None
     }
     text = json.dumps(config, ensure_ascii=False)
     (folder / "config.json").write_text(f"{text}\n", encoding="utf-8")
-    save_file({TENSOR: weights_V[:, None].contiguous()}, folder / WEIGHTS, {"format": "pt"})
+    save_file({TENSOR: weights_V[:, None]}, folder / WEIGHTS, {"format": "pt"})

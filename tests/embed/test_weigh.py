@@ -19,7 +19,12 @@ from safetensors.numpy import load_file, save_file
 
 from dialtools.encoder.batches import pad
 from dialtools.encoder.loading import load_encoder
-from dialtools.encoder.token_weights import by_rarity, scaled
+from dialtools.encoder.token_weights import (
+    by_rarity,
+    read_token_weights,
+    scaled,
+    write_token_weights,
+)
 
 TEXTS = [record["response"] for record in pair_records(40)]
 LOG = [*TEXTS, *TEXTS[:9]]
@@ -82,7 +87,8 @@ def test_a_vector_is_the_average_weighed_by_rarity_for_others_too(
     sentence_transformers = pytest.importorskip("sentence_transformers")
     done = run("dialtools weigh --model", model, "--half-at", HALF_AT, "log.jsonl", "-o", "w")
     assert done.stdout == b"w\n" and f"{len(LOG):,} texts of".encode() in done.stderr
-    assert b"; least weigh [" in done.stderr, "[CLS] and [SEP] are in every text"
+    least = done.stderr.decode().partition("; least weigh ")[2]
+    assert least.startswith("[") and len(least.split(", ")) == 5, "[CLS] and [SEP] are everywhere"
     ours = vectors(run, tmp_path, "w", "--no-normalize")
     np.testing.assert_allclose(ours, transcribed(model), atol=2e-6)
     theirs = sentence_transformers.SentenceTransformer(str(tmp_path / "w"), device="cpu")
@@ -106,6 +112,17 @@ def test_weights_of_layers_stay_and_what_made_the_model_is_told(
     facts = json.loads((weighed / "dialtools.json").read_text())
     assert facts["command"] == "dialtools weigh" and facts["counts"]["texts"] == len(LOG)
     assert facts["parents"][0]["provenance"]["command"] == "dial-train"
+
+
+def test_older_readers_find_each_token_with_its_weight(model: Path, tmp_path: Path):
+    encoder = load_encoder(str(model))
+    tokens = encoder.tokenizer.convert_ids_to_tokens(list(range(len(encoder.tokenizer))))
+    weights = torch.rand(len(tokens) + 3) + 0.5  # a table of vectors may be longer
+    write_token_weights(weights, encoder.tokenizer, tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text("utf-8"))
+    assert config["vocab"][:-3] == tokens and len(config["vocab"]) == len(weights)
+    assert [config["word_weights"][name] for name in config["vocab"]] == weights.tolist()
+    assert torch.equal(read_token_weights(tmp_path, tokens=len(tokens)), weights)
 
 
 def test_weights_take_the_place_of_others_and_a_centre_goes(
