@@ -18,6 +18,7 @@ from dialtools.encoder import modeldir
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.sequences import flat_sequences
+from dialtools.encoder.sidefile import as_json
 from dialtools.encoder.stated import plain
 from dialtools.encoder.static import StaticEncoder
 from dialtools.encoder.token_weights import by_rarity
@@ -96,7 +97,7 @@ def lightest(encoder: Encoder, count: int = 5) -> str:
     weights, ids = encoder.token_weights.topk(most, largest=False)
     names = encoder.tokenizer.convert_ids_to_tokens(ids.tolist())
     pairs = zip(names, weights.tolist(), strict=True)
-    return ", ".join(f"{name} {weight:.2f}" for name, weight in pairs)
+    return ", ".join(f"{as_json(name)} {weight:.2f}" for name, weight in pairs)
 
 
 def write_weighed(
