@@ -25,19 +25,9 @@ MODULE = "3_Dense"
 
 
 @pytest.fixture
-def run(scripts: Path, environment: dict[str, str], tmp_path: Path) -> Run:
+def run(call: Run, tmp_path: Path) -> Run:
     """Run a command in a folder that holds texts.jsonl."""
     (tmp_path / "texts.jsonl").write_bytes(as_lines([{"text": text} for text in TEXTS]))
-
-    def call(command: str, *arguments: object, code: int = 0, stdin: bytes = b""):
-        name, *first = command.split()
-        line = [str(scripts / name), *first, *map(str, arguments)]
-        done = subprocess.run(
-            line, input=stdin, capture_output=True, env=environment, cwd=tmp_path, timeout=600
-        )
-        assert done.returncode == code, done.stderr.decode()
-        return done
-
     return call
 
 

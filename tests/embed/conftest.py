@@ -1,0 +1,27 @@
+"""What tests of vectors and of models share."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def call(
+    scripts: Path, environment: dict[str, str], tmp_path: Path
+) -> Callable[..., subprocess.CompletedProcess]:
+    """Run a command, and its verb if it has one, in an empty folder; its status must be `code`."""
+
+    def run(command: str, *arguments: object, code: int = 0, stdin: bytes = b""):
+        name, *first = command.split()
+        line = [str(scripts / name), *first, *map(str, arguments)]
+        done = subprocess.run(
+            line, input=stdin, capture_output=True, env=environment, cwd=tmp_path, timeout=600
+        )
+        assert done.returncode == code, done.stderr.decode()
+        return done
+
+    return run
