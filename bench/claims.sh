@@ -3,7 +3,8 @@
 #   DATA=... bash bench/claims.sh OUT MODEL      from a transformer, in batches of 64 pairs
 #   DATA=... bash bench/claims.sh OUT static     from nothing, a static encoder, in batches of 1,024
 # DATA is that of methods.sh. RUNS="dse dse-plain" trains these rows alone; what is there is kept. A claim is
-# told of the seeds that both of its rows have. RATE is a learning rate for every row from a transformer.
+# told of the seeds that both of its rows have. RATE is a learning rate for every row from a transformer,
+# BATCH how many pairs a step of contrast has there.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 start=$2 steps=${STEPS:-150} seeds=${SEEDS:-0 1 2} rate=(${RATE:+--lr "$RATE"})
@@ -36,7 +37,7 @@ contrast() {
   if [[ $start == static ]]; then
     run "$@"
   else
-    run "$1" --lr 3e-5 --batch-size 64 --max-length 64 "${@:2}"
+    run "$1" --lr 3e-5 --batch-size "${BATCH:-64}" --max-length 64 "${@:2}"
   fi
 }
 
