@@ -17,7 +17,7 @@ from itertools import count, islice
 from pathlib import Path
 
 from inputs import DIALOGUES, read_texts
-from side_by_side import SCRIPTS, command, compare
+from side_by_side import SCRIPTS, Usage, command, compare
 
 PEER = "sort | uniq -c"
 RANKED = "sort | uniq -c | sort -nr"
@@ -41,13 +41,13 @@ def repeated(texts: list[str]) -> Iterator[str]:
         yield from (f"{text} {repetition}" if text.count(" ") > 3 else text for text in texts)
 
 
-def rows_on(file: str, limits: list[str]) -> dict[str, Callable[[], float]]:
+def rows_on(file: str, limits: list[str]) -> dict[str, Callable[[], Usage]]:
     """Return what is timed on a file of lines, `limits` being those of dial-freq's memory."""
 
-    def shell(line: str) -> Callable[[], float]:
+    def shell(line: str) -> Callable[[], Usage]:
         return command("sh", "-c", line, LC_ALL="C")
 
-    def freq(*flags: str) -> Callable[[], float]:
+    def freq(*flags: str) -> Callable[[], Usage]:
         return command(SCRIPTS / "dial-freq", "-q", file, *flags)
 
     plain = ("--normalize", "none")

@@ -14,42 +14,50 @@ from typing import NamedTuple
 SCRIPTS = Path(sys.executable).parent
 MEBIBYTE = 1024  # what Linux counts peak memory in, times this
 
-# a call may return its peak memory in MiB; what else it returns is not looked at
+# Python's bytecode is kept, as that of an installed package is
+KEPT = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
+class Usage(NamedTuple):
+    """What a command took: CPU seconds of all its processes, MiB of the largest of them."""
+
+    processor: float
+    mebibytes: float
+
+
+# a call may return its Usage; what else it returns is not looked at
 Work = Callable[[], object]
 
 
 class Run(NamedTuple):
-    """What a run took; MiB only of commands."""
+    """What a run took; its usage only of commands."""
 
     seconds: float
-    mebibytes: float | None
+    usage: Usage | None = None
 
 
 def measured(work: Work) -> Run:
     """Return what a call takes."""
     start = time.perf_counter()
-    peak = work()
-    return Run(time.perf_counter() - start, peak if isinstance(peak, float) else None)
+    usage = work()
+    return Run(time.perf_counter() - start, usage if isinstance(usage, Usage) else None)
 
 
-def command(*words: object, **environment: str) -> Callable[[], float]:
-    """Return a call that runs a command, its output thrown away, and returns its peak memory.
+def command(*words: object, **environment: str) -> Callable[[], Usage]:
+    """Return a call that runs a command, its output thrown away, and returns what it took."""
 
-    The peak is that of the largest process of the command, in MiB.
-    """
-
-    def work() -> float:
+    def work() -> Usage:
         process = subprocess.Popen(
             [str(word) for word in words],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, **environment},
+            env={**KEPT, **environment},
         )
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             raise SystemExit(f"{' '.join(map(str, words))}: status {process.returncode}")
-        return usage.ru_maxrss / MEBIBYTE
+        return Usage(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / MEBIBYTE)
 
     return work
 
@@ -82,8 +90,11 @@ def median(runs: list[Run]) -> float:
 
 
 def row(runs: list[Run]) -> str:
-    """Return the figures of a row: median, least and most seconds, peak memory if it is known."""
+    """Return the figures of a row: seconds (median, least, most); of commands CPU and memory."""
     seconds = [run.seconds for run in runs]
     text = f"{median(runs):8.2f} s  ({min(seconds):.2f} - {max(seconds):.2f})"
-    peaks = [run.mebibytes for run in runs if run.mebibytes is not None]
-    return f"{text}  {max(peaks):7,.0f} MiB" if peaks else text
+    usages = [run.usage for run in runs if run.usage]
+    if not usages:
+        return text
+    processor = statistics.median(usage.processor for usage in usages)
+    return f"{text}  CPU {processor:6.2f} s {max(usage.mebibytes for usage in usages):7,.0f} MiB"

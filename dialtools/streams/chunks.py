@@ -27,8 +27,11 @@ from dialtools.streams.shards import Span
 from dialtools.streams.spans import within
 from dialtools.streams.tally import Tally
 
-CHUNK_BYTES = 1 << 17
-"""Read with one call, and enough work to drown the cost of handing it to a worker."""
+CHUNK_BYTES = 1 << 19
+"""Enough to drown the cost of a hundred calls of NumPy, or of handing it to a worker.
+
+A quarter of it takes `dial-pairs --window 1,2,3` 1.3 times the time; twice of it gains nothing.
+"""
 BATCH = "arrow"
 """The format of chunks that are an Arrow batch, whichever table they are of."""
 ROWS_OF_BATCH = "dialtools.streams.rows:rows"  # imports pyarrow

@@ -21,7 +21,7 @@ from dialtools.streams.allocator import keep_freed_memory
 T = TypeVar("T")
 R = TypeVar("R")
 
-SLOT_BYTES = 16 << 20  # address space; only what is written takes memory
+SLOT_BYTES = 64 << 20  # address space; only what is written takes memory
 HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -43,10 +43,10 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], *, jobs: int) ->
             memory.
         jobs: processes; 1 runs here.
     """
+    keep_freed_memory()  # of this process, and of workers, which inherit it
     if jobs <= 1:
         yield from map(function, items)
         return
-    keep_freed_memory()  # of this process, and of the workers, which inherit it
     slots = Slots(jobs + 2)
     waiting: deque[tuple[int, Future[Left]]] = deque()
     with _workers(jobs, function, slots) as pool:

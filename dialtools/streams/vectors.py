@@ -247,6 +247,8 @@ def check_one_space(parts: Iterable[Embeddings]) -> None:
 def embedding_parts(paths: Sequence[str]) -> Iterator[Embeddings]:
     """Yield what embedding files hold, a chunk at a time; holds one, of a bare matrix the whole.
 
+    Of a pipe a chunk is what it has.
+
     Raises:
         DataError: as `read_embeddings`, but for files that differ, or hold no rows.
     """
@@ -255,7 +257,7 @@ def embedding_parts(paths: Sequence[str]) -> Iterator[Embeddings]:
             if FORMATS[kind].vectors:
                 yield _read_stream(stream, kind, path)
                 continue
-            for chunk in chunks_of(stream, path, kind):
+            for chunk in chunks_of(stream, path, kind, prompt=True):
                 if chunk.columnar or chunk.data.strip():
                     yield _of_chunks([chunk], kind, chunk.name)
 

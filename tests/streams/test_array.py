@@ -82,7 +82,8 @@ def test_an_array_is_held_a_block_at_a_time_and_a_record_is_bounded(tmp_path: Pa
     record = json.dumps({"turns": ["hello"] * 50}, indent=1)
     path.write_text(f"[{', '.join([record] * 20_000)}]")
     tracemalloc.start()
-    assert sum(chunk.data.count(b"\n") for chunk in read_chunks([str(path)])) == 20_000
+    chunks = read_chunks([str(path)], chunk_bytes=1 << 17)
+    assert sum(chunk.data.count(b"\n") for chunk in chunks) == 20_000
     assert tracemalloc.get_traced_memory()[1] < path.stat().st_size / 2
     tracemalloc.stop()
     monkeypatch.setitem(bounds._chosen, "line", 100)
