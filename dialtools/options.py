@@ -48,6 +48,8 @@ class Spec:
     multiple: bool = False
     shown: str | None = None
     how: bool = False
+    kept: bool = False
+    goes_with: tuple[str, tuple[str, ...]] | None = None
 
     @property
     def key(self) -> str:
@@ -86,6 +88,8 @@ def option(
     multiple: bool = False,
     shown: str | None = None,
     how: bool = False,
+    kept: bool = False,
+    goes_with: tuple[str, tuple[str, ...]] | None = None,
 ) -> Any:
     """Return a dataclass field that is a flag.
 
@@ -99,6 +103,8 @@ def option(
         shown: what help says of the default, when the value itself is not plain.
         how: it changes how a run goes or where its results lie, not what it makes; such an option
         may differ between a run and its resumption, and is no part of provenance.
+        kept: what it names is written into, and never replaced: a cache.
+        goes_with: another option, and the values of it beside which this one has a meaning.
     """
     metadata = {
         "help": help,
@@ -110,6 +116,8 @@ def option(
         "multiple": multiple,
         "shown": shown,
         "how": how,
+        "kept": kept,
+        "goes_with": goes_with,
     }
     return field(default=default, metadata=metadata)
 
@@ -239,7 +247,8 @@ def resolve(options: type, layers: Sequence[Layer]) -> tuple[Any, dict[str, str]
     """Return the options object and where each value came from: the first layer that has its key.
 
     Raises:
-        ConfigError: for an unknown key, or a value that cannot be read.
+        ConfigError: for an unknown key, a value that cannot be read, or one that has no meaning
+            beside another.
     """
     by_key = {spec.key: spec for spec in specs(options)}
     for layer in layers:
@@ -255,7 +264,18 @@ def resolve(options: type, layers: Sequence[Layer]) -> tuple[Any, dict[str, str]
         origins[key] = layer.name
         source = spec.flag if layer.name == "flag" else layer.source(key)
         values[spec.name] = parse_value(spec, layer.values[key], source=source)
-    return options(**values), origins
+    resolved = options(**values)
+    for spec in by_key.values():
+        if spec.goes_with and values.get(spec.name, spec.default) != spec.default:
+            _check_companion(resolved, spec, *spec.goes_with)
+    return resolved, origins
+
+
+def _check_companion(options: Any, spec: Spec, name: str, allowed: tuple[str, ...]) -> None:
+    """Refuse an option that has no meaning beside the value of another."""
+    if getattr(options, name) not in allowed:
+        flag = f"--{name.replace('_', '-')}"
+        raise ConfigError(f"{spec.flag} goes with {flag} {' or '.join(allowed)}")
 
 
 def _check_keys(layer: Layer, known: list[str]) -> None:

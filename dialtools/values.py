@@ -163,8 +163,8 @@ fraction = bounded(above=0, high=1)
 """Of what must have a part, and may be the whole."""
 share = bounded(low=0, high=1)
 share_below_one = bounded(low=0, below=1)
-cosine = bounded(low=-1, high=1)
 """Of what is taken away, and must leave something: dropout, rows held out."""
+cosine = bounded(low=-1, high=1)
 
 int_list = list_of(at_least(1))
 whole_numbers = list_of(at_least(0))

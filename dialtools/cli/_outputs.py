@@ -50,7 +50,7 @@ def check_outputs(options: Any, specs: Sequence[Spec]) -> None:
 
     read = dict(_read(options, specs))
     written: dict[Any, str] = {}
-    for flag, path in _written(options, specs):
+    for flag, path, _ in _written(options, specs):
         file = _identity(path)
         # -o --overwrite replaces its own input when all is read, as one may wish
         other = written.get(file) or (read.get(file) if flag != "-o" else None)
@@ -73,12 +73,13 @@ def plan(options: Any, specs: Sequence[Spec], told: Mapping[str, str]) -> dict[s
 
     files = [file for spec in specs for file in _files(spec, getattr(options, spec.name))]
     replaced = []
-    outputs = dict.fromkeys(path for _, path in _written(options, specs))
-    for path in () if "writes" in told else outputs:
+    outputs = {path: kept for _, path, kept in _written(options, specs)}
+    new = [path for path, kept in outputs.items() if not kept]
+    for path in () if "writes" in told else new:
         may = getattr(options, "overwrite", False) or getattr(options, "resume", False)
         refuse_existing(path, overwrite=may)
         check_parent(Path(path))
-    for path in outputs:
+    for path in new:
         if Path(path).exists() and not is_special(path):
             replaced.append(_described(path))
     lines = {"reads": listed(files, length=LONGEST) or "stdin", **told}
@@ -123,13 +124,14 @@ def _read(options: Any, specs: Sequence[Spec]) -> Iterator[tuple[Any, str]]:
             yield _identity(value), spec.flag
 
 
-def _written(options: Any, specs: Sequence[Spec]) -> Iterator[tuple[str, str]]:
+def _written(options: Any, specs: Sequence[Spec]) -> Iterator[tuple[str, str, bool]]:
+    """Yield the flag of each output, its path, and whether what is there stays."""
     for spec in specs:
         value = getattr(options, spec.name)
         if spec.writes and isinstance(value, str) and value != "-":
-            yield "-o" if spec.short == "-o" else spec.flag, value
+            yield "-o" if spec.short == "-o" else spec.flag, value, spec.kept
     if quarantine := _quarantine(options):
-        yield "--on-error quarantine", quarantine
+        yield "--on-error quarantine", quarantine, False
 
 
 def _quarantine(options: Any) -> str:

@@ -79,7 +79,8 @@ RECORDS: dict[str, RecordKind] = {
             "window": Field("number", "turns of context that were asked for"),
             "kind": Field(
                 "text",
-                "consecutive, self (a text with itself), random-split, entailment, nli, triple",
+                "consecutive, self (a text with itself), random-split, same-answer, texts, "
+                "entailment, nli, triple",
             ),
             "dialogue_id": Field("text", "the dialogue: what never stands on two sides of a split"),
             "turn": Field("number", "the response's place in it, from 0"),
@@ -110,7 +111,8 @@ RECORDS: dict[str, RecordKind] = {
     ),
     "embedding": RecordKind(
         summary="a vector and what it is of",
-        commands="written by dial-embed; read by dial-eval, dialtools cluster",
+        commands="written by dial-embed; read by dial-eval, dialtools assign, cluster, drift, "
+        "mine, neighbors, search",
         example='{"id": "7", "label": "flight", "embedding": [0.02, -0.11, ...]}',
         fields={
             "embedding": Field(

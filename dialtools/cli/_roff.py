@@ -7,9 +7,6 @@ from itertools import groupby
 
 from dialtools import RELEASED, __version__
 
-LITERAL_COLUMNS = 78
-"""Columns of a line that is shown as it stands: with its indent of two it fits into 80."""
-
 
 def roff(text: str) -> str:
     """Return text with what roff would take as its own escaped; `code` in bold."""

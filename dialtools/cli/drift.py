@@ -53,8 +53,6 @@ def main(options: DriftOptions, run: Run) -> None:
     if options.output != "-":
         refuse_existing(options.output, overwrite=options.overwrite)
     drift = Drift(options)
-    if drift.models:
-        run.caution(f"vectors of two models, {' and '.join(drift.models)}, tell of no drift")
     with run.progress(None, "clusterings") as progress:
         drift.find(progress.advance)
     records = drift.records()

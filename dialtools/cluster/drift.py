@@ -18,7 +18,7 @@ from dialtools.cluster.summary import DIGITS, cluster_facts
 from dialtools.errors import DataError
 from dialtools.metrics import CORRECTIONS
 from dialtools.metrics.two_samples import Energy, difference, energy_test, exact_p
-from dialtools.streams.making import model_named
+from dialtools.streams.making import one_space
 from dialtools.streams.tally import counted
 
 SCHEMA = "dialtools.drift/1"
@@ -43,7 +43,7 @@ class Drift:
         """Read the files.
 
         Raises:
-            DataError: if their vectors differ in their dimensions.
+            DataError: if their vectors are of two models, or differ in their dimensions.
         """
         self.options = options
         self.old, self.new = (read_rows([path], options) for path in options.inputs)
@@ -51,16 +51,12 @@ class Drift:
             new, old = (rows.vectors.shape[1] for rows in (self.new, self.old))
             what = f"its vectors have {counted(new, 'dimension')}, those of OLD {old}"
             raise DataError(what, where=self.new.name)
+        space = one_space({}, self.old.metadata, where=self.old.name)
+        one_space(space, self.new.metadata, where=self.new.name)
         self.both = _together(self.old, self.new)
         self.groups = _groups(self.old, self.new)
         self.clusters: Clusters
         self.energy: Energy
-
-    @property
-    def models(self) -> list[str]:
-        """The models that the files tell of, if they differ."""
-        named = [model_named(rows.metadata) for rows in (self.old, self.new)]
-        return [str(name) for name in named] if None not in named and len(set(named)) > 1 else []
 
     def find(self, advance: Advance) -> None:
         """Find clusters in rows of both files, and how far the files are apart."""

@@ -48,9 +48,14 @@ class FindOptions:
         metavar="N|LOW-HIGH",
         parse=count_or_bounds,
         help="how many; of bounds the number with the highest silhouette; not with hdbscan",
+        goes_with=("method", (KMEANS, AGGLOMERATIVE)),
     )
     restarts: int = option(
-        10, metavar="N", parse=at_least(1), help="starts of kmeans, of which the best stays"
+        10,
+        metavar="N",
+        parse=at_least(1),
+        help="starts of kmeans, of which the best stays",
+        goes_with=("method", (KMEANS,)),
     )
     distance: float | None = option(
         None,
@@ -58,6 +63,7 @@ class FindOptions:
         parse=bounded(above=0, high=2),
         help="agglomerative: join clusters up to this cosine distance, in place of --clusters",
         shown="none",
+        goes_with=("method", (AGGLOMERATIVE,)),
     )
     linkage: str | None = option(
         None,
@@ -65,9 +71,14 @@ class FindOptions:
         help="agglomerative joins those whose variance grows least (ward), or which are nearest in "
         "the mean (average) or at the farthest (complete)",
         shown="ward; with --distance average",
+        goes_with=("method", (AGGLOMERATIVE,)),
     )
     min_size: int = option(
-        10, metavar="N", parse=at_least(2), help="hdbscan: rows of a cluster at least"
+        10,
+        metavar="N",
+        parse=at_least(2),
+        help="hdbscan: rows of a cluster at least",
+        goes_with=("method", (HDBSCAN,)),
     )
     min_samples: int | None = option(
         None,
@@ -75,6 +86,7 @@ class FindOptions:
         parse=at_least(1),
         help="hdbscan: neighbours that make a place dense; fewer, less noise",
         shown="--min-size",
+        goes_with=("method", (HDBSCAN,)),
     )
     most: int = option(
         100_000,
@@ -94,19 +106,14 @@ class FindOptions:
         """What --linkage is where it is not given."""
         return self.linkage or (AVERAGE if self.distance else WARD)
 
-    def check_method(self) -> None:
-        """Refuse what the method does not know.
+    def check_linkage(self) -> None:
+        """Refuse a distance that the linkage does not know.
 
         Raises:
-            ConfigError: naming the option.
+            ConfigError: naming both.
         """
-        for name in ("distance", "linkage"):
-            if getattr(self, name) is not None and self.method != AGGLOMERATIVE:
-                raise ConfigError(f"--{name} goes with --method {AGGLOMERATIVE}")
         if self.distance is not None and self.chosen_linkage == WARD:
             raise ConfigError("--distance is of cosines, which --linkage ward does not join by")
-        if self.min_samples is not None and self.method != HDBSCAN:
-            raise ConfigError(f"--min-samples goes with --method {HDBSCAN}")
 
 
 @dataclass
@@ -168,7 +175,7 @@ class ClusterOptions(FindOptions, RowOptions, OutputOptions, RunOptions):
     )
 
     def __post_init__(self) -> None:
-        self.check_method()
+        self.check_linkage()
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -202,7 +209,7 @@ class DriftOptions(FindOptions, RowOptions, TableOutputOptions, RunOptions):
     )
 
     def __post_init__(self) -> None:
-        self.check_method()
+        self.check_linkage()
         if self.print_config:
             return
         if len(self.inputs) != 2:

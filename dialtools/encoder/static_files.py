@@ -14,17 +14,7 @@ from dialtools.encoder.token_vectors import (
     OURS,
     WEIGHTS,
     TokenVectors,
-    read_token_vectors,
 )
-
-
-def read_static(folder: Path) -> StaticEncoder:
-    """Return the static encoder of a folder, as one that can be trained.
-
-    Raises:
-        ModelError: if it is not there, damaged, or its files do not belong together.
-    """
-    return trainable(read_token_vectors(folder))
 
 
 def trainable(encoder: TokenVectors) -> StaticEncoder:

@@ -186,7 +186,7 @@ class Act(Task[ActProtocol]):
 
         return binary_cross_entropy_with_logits(outputs[0], truth)
 
-    def figures(self, outputs: Sequence[np.ndarray], truth: np.ndarray, *, final: bool) -> Figures:
+    def figures(self, outputs: Sequence[np.ndarray], truth: np.ndarray) -> Figures:
         """Return micro, macro, weighted and samples F1 of the acts whose sigmoid is above 0.5."""
         from dialtools.metrics import f1
 

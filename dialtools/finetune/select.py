@@ -186,12 +186,10 @@ class Select(Task[SelectProtocol]):
         ranks = block_ranks(query_ND, response_ND, self.options.candidates, same_N=same_N)
         return {f"top-{k}": top_k(ranks, k) for k in TOP} | {"mrr": reciprocal_rank(ranks)}
 
-    def figures(self, outputs: Sequence[np.ndarray], truth: np.ndarray, *, final: bool) -> Figures:
+    def figures(self, outputs: Sequence[np.ndarray], truth: np.ndarray) -> Figures:
         """Return their means in percent."""
-        part = truth[: self.tested] if final else truth
-        return {
-            name: 100 * float(shares.mean()) for name, shares in self.each(outputs, part).items()
-        }
+        shares = self.each(outputs, truth)
+        return {name: 100 * float(of_rows.mean()) for name, of_rows in shares.items()}
 
     def quality(self, figures: Figures) -> float:
         """Return the sum of top-1/3/5/10."""

@@ -133,8 +133,8 @@ class Task(Generic[Options]):
         """Return the loss of a batch in nats, from the outputs (n, C) or (n, D) of each side."""
         raise NotImplementedError
 
-    def figures(self, outputs: Sequence[np.ndarray], truth: np.ndarray, *, final: bool) -> Figures:
-        """Return the scores in percent, of validation rows or, finally, of test rows."""
+    def figures(self, outputs: Sequence[np.ndarray], truth: np.ndarray) -> Figures:
+        """Return the scores in percent, of rows."""
         raise NotImplementedError
 
     def each(self, outputs: Sequence[np.ndarray], truth: np.ndarray) -> dict[str, np.ndarray]:

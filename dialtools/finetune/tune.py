@@ -126,7 +126,7 @@ class Tuner:
 
         outputs = self._outputs(head, self.test)
         return Result(
-            figures=self.task.figures(outputs, self.test.truth, final=True),
+            figures=self.task.figures(outputs, self.test.truth[: self.task.tested]),
             each=self._each(outputs),
             validation=course.best,
             chosen=course.chosen,
@@ -154,7 +154,7 @@ class Tuner:
         def validate() -> float:
             outputs = self._outputs(head, validation)
             model.train()  # computing outputs has switched dropout off
-            return self.task.quality(self.task.figures(outputs, validation.truth, final=False))
+            return self.task.quality(self.task.figures(outputs, validation.truth))
 
         model.train()
         course = follow(

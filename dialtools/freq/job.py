@@ -29,7 +29,7 @@ from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally, counted
 
 CHUNK_BYTES = 1 << 20
-"""Eight times the usual chunk: here columns are made of it at once, and a batch costs the same."""
+"""Twice the usual chunk: here columns are made of it at once, and a batch costs the same."""
 ALL = "all"
 """The name of all inputs together, in summaries and plots."""
 

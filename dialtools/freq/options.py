@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import e
-from pathlib import Path
 
 from dialtools.corpora.options import CorpusOptions
 from dialtools.errors import ConfigError
@@ -13,11 +12,11 @@ from dialtools.freq.weights import WEIGHTS
 from dialtools.options import RunOptions, option
 from dialtools.streams.options import OF_ALL_PARTS, OutputOptions, ShardOptions
 from dialtools.values import (
-    PICTURES,
     at_least,
     byte_size,
     logarithm_base,
     not_negative,
+    picture,
     subset_of,
 )
 
@@ -67,6 +66,7 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
     plot: str | None = option(
         None,
         metavar="FILE",
+        parse=picture,
         help="draw how much the most frequent texts hold (.png, .svg, .pdf), "
         "a curve for each input; implies --summary",
         how=True,
@@ -129,10 +129,6 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
     )
 
     def __post_init__(self) -> None:
-        if self.plot and Path(self.plot).suffix not in PICTURES:
-            raise ConfigError(
-                f"--plot: cannot draw {self.plot!r}", hint=f"name it {', '.join(PICTURES)}"
-            )
         self.summary = self.summary or self.plot is not None
         if self.top and not self.rank:
             raise ConfigError("--top needs the rank that --no-rank leaves out")

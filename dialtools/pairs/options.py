@@ -92,6 +92,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         parse=two_names,
         help="--kind texts: the fields of the two",
         shown="anchor, question, query, prompt, ...; positive, answer, response, ...",
+        goes_with=("kind", ("texts",)),
     )
     window: tuple[int, ...] = option(
         (1,),
@@ -129,6 +130,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         metavar="N",
         parse=at_least(1),
         help="--kind same-answer: pairs of an answer at most",
+        goes_with=("kind", ("same-answer",)),
     )
     follow: int = option(
         0, metavar="N", parse=at_least(0), help="also carry up to N turns after the response"
@@ -216,10 +218,6 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
 
     def _check_kind(self) -> None:
         """Refuse options that have no meaning for the kind."""
-        if self.texts and self.kind != "texts":
-            raise ConfigError("--texts goes with --kind texts")
-        if self.per_answer != PER_ANSWER and self.kind != "same-answer":
-            raise ConfigError("--per-answer goes with --kind same-answer")
         if self.kind in RECORDS:
             for name, idle in IDLE.items():
                 if getattr(self, name) != idle:

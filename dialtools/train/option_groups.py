@@ -228,6 +228,7 @@ class ProgressOptions:
         group="Engine",
         help="keep the tokenised pairs here for the next run",
         how=True,
+        kept=True,
     )
     tensorboard: str | None = option(
         None,
@@ -235,4 +236,5 @@ class ProgressOptions:
         group="Engine",
         help="also log for TensorBoard",
         how=True,
+        kept=True,
     )

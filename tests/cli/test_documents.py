@@ -14,7 +14,6 @@ from all_commands import COMMANDS, LOADED
 from dialtools.cli import _man
 from dialtools.cli._command import Group
 from dialtools.cli._help import group_page, page
-from dialtools.cli._roff import LITERAL_COLUMNS
 from dialtools.options import environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,6 +32,10 @@ def rendered(path: Path) -> list[str]:
     page = subprocess.run(groff, capture_output=True, check=True, text=True)
     assert page.stderr == ""
     return re.sub(r".\x08", "", page.stdout).splitlines()  # bold is a letter twice
+
+
+LITERAL_COLUMNS = 78
+"""Columns of a line that is shown as it stands: with its indent of two it fits into 80."""
 
 
 def literal_lines(path: Path) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from all_commands import EVERY_OPTION
+from all_commands import COMMANDS, EVERY_OPTION
 
 from dialtools.errors import ConfigError
 from dialtools.options import (
@@ -16,6 +16,7 @@ from dialtools.options import (
     option,
     parse_value,
     resolve,
+    specs,
 )
 from dialtools.values import int_list
 
@@ -94,17 +95,62 @@ def test_options_that_only_say_how_a_run_goes_leave_its_result_and_its_job_alone
     )
 
 
+def test_what_an_option_goes_with_is_asked_for_by_its_values_alone():
+    @dataclass
+    class Chosen(Options):
+        most: int = option(3, help="of kind bb", goes_with=("kind", ("bb",)))
+
+    for flags in ({"most": "4", "kind": "bb"}, {"most": "3"}, {"kind": "a"}):
+        resolve(Chosen, [Layer("flag", flags)])
+    with pytest.raises(ConfigError, match=r"^--most goes with --kind bb$"):
+        resolve(Chosen, [Layer("flag", {"most": "4"})])
+
+
+MEANT = {
+    "clusters": "3",
+    "distance": "0.3",
+    "episodes": "e.json",
+    "export-episodes": "e.json",
+    "linkage": "average",
+    "share": "0.5",
+    "template-references": "true",
+    "texts": "a,b",
+}
+"""A value of each option that goes with another; of the others it is 7."""
+
+
+@pytest.mark.parametrize(
+    ("command", "spec"),
+    [
+        pytest.param(command, spec, id=f"{command} {spec.flag}")
+        for command, spec in EVERY_OPTION
+        if spec.goes_with
+    ],
+)
+def test_what_has_no_meaning_beside_another_option_is_refused(command: str, spec: Spec):
+    assert spec.goes_with
+    name, allowed = spec.goes_with
+    options = COMMANDS[command].options
+    other = next(each for each in specs(options) if each.name == name)
+    assert {*allowed} < {*(other.choices or ())}
+    unmeant = next(choice for choice in other.choices or () if choice not in allowed)
+    flags = {spec.key: MEANT.get(spec.key, "7"), other.key: unmeant}
+    with pytest.raises(ConfigError) as error:
+        resolve(options, [Layer("flag", {**flags, "print-config": "true"})])
+    assert f"{spec.flag} goes with {other.flag} " in str(error.value)
+
+
 PROBES = ("-1", "0", "1e-9", "0.5", "1", "1.5", "2", "3", "4", "5")
 TAKEN = {  # of the probes, by what they are tried on
     "0 1e-9 0.5 1 1.5 2 3 4 5": """align-epochs clip decays epochs fail-if-worse
         classify grid head-lr-multiplier hold
-        hold-out lr rates relative-margin smooth weight-decay""",
+        lr relative-margin smooth weight-decay""",
     "1e-9 0.5 1 1.5 2 3 4 5": """hold-temperature lr temperature pair-temperature
         template-temperature""",
     "0 1e-9 0.5 1": "compress guide-margin mask-share sweep-compress warmup",
     "-1 0 1e-9 0.5 1": "guide-floor min-cosine",
-    "0 1e-9 0.5": "dropout ema validation-share warmup",
-    "1e-9 0.5 1": "alpha half-at merge-with-start precision recall sample share test-share",
+    "0 1e-9 0.5": "dropout ema hold-out validation-share warmup",
+    "1e-9 0.5 1": "alpha half-at merge-with-start precision rates recall sample share test-share",
     "1 1.5 2 3 4 5": "perplexity",
     "1.5 2 3 4 5": "log-base",
     "0 1 2 3 4 5": """batch-tokens delimiter follow freeze hidden least-steps limit

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pair_corpus import as_lines
 
@@ -43,7 +45,8 @@ def drift(scripts: Path, environment: dict[str, str], tmp_path: Path) -> Run:
     ) -> subprocess.CompletedProcess:
         for name, rows in (("old", old), ("new", new)):
             (tmp_path / f"{name}.jsonl").write_bytes(as_lines(rows))
-        files = () if "-" in arguments else ("old.jsonl", "new.jsonl")
+        named = {"-", "a.parquet"} & {*map(str, arguments)}
+        files = () if named else ("old.jsonl", "new.jsonl")
         line = [str(scripts / "dialtools"), "drift", *map(str, arguments), *files]
         done = subprocess.run(line, capture_output=True, env=environment, cwd=tmp_path, timeout=300)
         assert done.returncode == code, done.stderr.decode()
@@ -132,6 +135,16 @@ def test_noise_is_a_cluster_of_its_own_and_tables_have_their_formats(drift: Run,
     assert text.startswith("300 rows before, 305 after · distance 0.")
     drift("--clusters", 5, "-o", "d.md")
     assert (tmp_path / "d.md").read_text().startswith("| what | cluster | words | a text |")
+
+
+def test_vectors_of_two_models_are_not_compared(drift: Run, tmp_path: Path):
+    for name, weights in (("a", "one"), ("b", "two")):
+        facts = {"weights": weights, "pooling": "mean"}
+        table = pa.table({"embedding": pa.array([[1.0, 0.0]] * 9, pa.list_(pa.float32(), 2))})
+        table = table.replace_schema_metadata({"dialtools": orjson.dumps(facts)})
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    told = drift("a.parquet", "b.parquet", code=1).stderr
+    assert b"b.parquet: its vectors are of another model" in told
 
 
 def test_a_seed_gives_the_same_bytes(drift: Run):

@@ -283,11 +283,6 @@ def test_templates_may_be_references_and_made_rows_only_on_request(
     assert mixed == 100
 
 
-def test_template_references_need_neighbours(command: Command, toy_files: tuple[Path, Path]):
-    failed = command("intent", *halves(toy_files), "--template-references", code=2)
-    assert "--template-references goes with --method knn" in failed.stderr
-
-
 @pytest.mark.parametrize(
     ("name", "named"),
     [("val", ()), ("dev", ()), ("valid", ()), ("spare", ("--validation-split", "spare"))],

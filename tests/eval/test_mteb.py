@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import shlex
 import subprocess
 import sys
 import warnings
@@ -73,13 +72,6 @@ def test_regression_is_that_of_mteb_run_by_run(
             values.tolist(), abs=1e-4
         ), metric
     assert {r["setting"] for r in evaluate(*ask)} == {"8-shot logreg"}
-
-
-def test_given_episodes_are_for_prototypes(command: Command, toy_files: tuple[Path, Path]):
-    failed = command(
-        "intent", *halves(toy_files), *shlex.split("--method logreg --episodes e.json"), code=2
-    )
-    assert "go with --method prototype" in failed.stderr
 
 
 def banking(**facts: object) -> list[Record]:

@@ -17,7 +17,6 @@ from dialtools.eval.options.mteb import MtebOptions
 from dialtools.eval.options.oos import OosOptions
 from dialtools.eval.options.plot import PlotOptions
 from dialtools.eval.options.select import SelectOptions
-from dialtools.eval.options.sts import StsOptions
 from dialtools.eval.options.suite import SuiteOptions
 
 ONE: dict[str, Any] = {"inputs": ("x",)}
@@ -40,41 +39,10 @@ MTEB = "--protocol mteb is of k-means, with as many clusters as labels"
             "--test-share cuts one file, --train and --test are two",
         ),
         (
-            IntentOptions,
-            [ONE | {"template_references": True, "method": "knn"}],
-            [ONE | {"template_references": True, "method": m} for m in ("prototype", "logreg")],
-            "--template-references goes with --method knn",
-        ),
-        (
-            IntentOptions,
-            [ONE | {"method": "logreg"}, ONE | {"episodes": "e", "export_episodes": "f"}],
-            [ONE | {"method": "logreg", name: "e"} for name in ("episodes", "export_episodes")],
-            "--episodes and --export-episodes go with --method prototype",
-        ),
-        (
             ActOptions,
-            [TWO | {"validation": "c"}, ONE | {"hold_out": 0.99}],
+            [TWO | {"validation": "c"}],
             [ONE | {"validation": "c"}],
             "--validation FILE goes with --train FILE and --test FILE",
-        ),
-        (ActOptions, [], [ONE | {"hold_out": 1.0}], "--hold-out: a share is below 1"),
-        (
-            ActOptions,
-            [ONE | {"rates": (0.1, 1)}],
-            [ONE | {"rates": (0.1, 0)}, ONE | {"rates": (1.1,)}],
-            "--rates: a learning rate is above 0, and 1 at most",
-        ),
-        (
-            ActOptions,
-            [ONE | {"decays": (0, 1000.0)}],
-            [ONE | {"decays": (0, 1001.0)}],
-            "--decays: an L2 penalty is 1,000 at most",
-        ),
-        (
-            ClusterOptions,
-            [ONE | {"method": "agglomerative", "linkage": "single", "distance": 0.3}],
-            [ONE | {"linkage": "single"}, ONE | {"method": "hdbscan", "linkage": "average"}],
-            "--linkage goes with --method agglomerative",
         ),
         (
             ClusterOptions,
@@ -94,7 +62,6 @@ MTEB = "--protocol mteb is of k-means, with as many clusters as labels"
             [ONE | {"protocol": "mteb", "clusters": "3"}],
             MTEB,
         ),
-        (StsOptions, [ONE, ONE | {"texts": ("a", "b")}], [ONE | {"texts": ("a",)}], "name two"),
         (
             CurveOptions,
             [ONE | {name: "f"} for name in ("intent", "oos", "select")] + [{"print_config": True}],

@@ -152,8 +152,6 @@ def test_what_has_no_meaning_for_them_is_refused(least: str):
     given = {"window": (2,)} if name == "window" else {name: int(value[0]) if value else True}
     with pytest.raises(ConfigError, match=f"{flag} has no meaning for --kind same-answer"):
         PairOptions(kind="same-answer", **given)
-    with pytest.raises(ConfigError, match="--per-answer goes with --kind same-answer"):
-        PairOptions(per_answer=3)
 
 
 def test_from_dialogues_to_a_model(tmp_path: Path, scripts: Path, environment: dict[str, str]):

@@ -72,7 +72,11 @@ class ClusterOptions(FindOptions, SplitOptions):
         10, metavar="N", parse=number_of_runs, help="runs with seeds seed, seed+1, ..., or draws"
     )
     share: float = option(
-        1.0, metavar="X", parse=fraction, help="mteb: of the rows, those that draws are of"
+        1.0,
+        metavar="X",
+        parse=fraction,
+        help="mteb: of the rows, those that draws are of",
+        goes_with=("protocol", (MTEB,)),
     )
     label: str = option("label", metavar="NAME", group="Input", help="column of the labels")
     vectors: str | None = restated(VectorsOptions, "vectors")
@@ -83,7 +87,7 @@ class ClusterOptions(FindOptions, SplitOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.check_method()
+        self.check_linkage()
         if self.protocol != INDUCE and self.train:
             raise ConfigError(f"--train and --test go with --protocol {INDUCE}")
         if self.protocol == INDUCE and self.part:

@@ -32,9 +32,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.catalog import Entry, summaries
-from dialtools.errors import ConfigError
 from dialtools.eval.options.labelled import LabelledOptions
-from dialtools.options import option
+from dialtools.options import option, restated
 from dialtools.values import int_list, shares
 
 METHODS = {
@@ -51,6 +50,7 @@ METHODS = {
         "few-shot logistic regression as in MTEB",
     ),
 }
+OF_PROTOTYPES = ("method", ("prototype",))
 
 
 @dataclass
@@ -63,10 +63,19 @@ class IntentOptions(LabelledOptions):
         help=summaries(METHODS),
     )
     shots: tuple[int, ...] = option(
-        (), metavar="N[,N...]", parse=int_list, help="examples a class", shown="1,5; logreg: 8"
+        (),
+        metavar="N[,N...]",
+        parse=int_list,
+        help="examples a class",
+        shown="1,5; logreg: 8",
+        goes_with=("method", ("prototype", "logreg")),
     )
     neighbours: tuple[int, ...] = option(
-        (1,), metavar="K[,K...]", parse=int_list, help="k of knn; ties go to the nearer class"
+        (1,),
+        metavar="K[,K...]",
+        parse=int_list,
+        help="k of knn; ties go to the nearer class",
+        goes_with=("method", ("knn",)),
     )
     synthetic: bool = option(False, help="made utterances (`synthetic`) count as training rows too")
     template_references: bool = option(
@@ -75,6 +84,7 @@ class IntentOptions(LabelledOptions):
             "knn: the templates of training rows are neighbours too (files of dial-embed "
             "--templates)"
         ),
+        goes_with=("method", ("knn",)),
     )
     sweep_compress: tuple[float, ...] = option(
         (),
@@ -98,6 +108,10 @@ class IntentOptions(LabelledOptions):
         ),
         shown="validation, validate, valid, val or dev",
     )
+    episodes: str | None = restated(LabelledOptions, "episodes", goes_with=OF_PROTOTYPES)
+    export_episodes: str | None = restated(
+        LabelledOptions, "export_episodes", goes_with=OF_PROTOTYPES
+    )
     without: str | None = option(
         None, metavar="LABEL", help="leave out rows of this label, e.g. oos"
     )
@@ -105,7 +119,3 @@ class IntentOptions(LabelledOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.shots = self.shots or ((8,) if self.method == "logreg" else (1, 5))
-        if self.template_references and self.method != "knn":
-            raise ConfigError("--template-references goes with --method knn")
-        if self.method == "logreg" and (self.episodes or self.export_episodes):
-            raise ConfigError("--episodes and --export-episodes go with --method prototype")

@@ -31,7 +31,12 @@ class MtebOptions(RunOptions):
         help="score files of one model (default: stdin)", metavar="SCORES"
     )
     output: str = restated(
-        OutputOptions, "output", default="", metavar="DIR", help="folder for the result files"
+        OutputOptions,
+        "output",
+        default="",
+        metavar="DIR",
+        help="folder for the result files",
+        kept=True,
     )
     task: tuple[str, ...] = option(
         (),

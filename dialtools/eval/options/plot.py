@@ -50,7 +50,11 @@ class PlotOptions(RowLimitOptions, RunOptions):
         "tsne", choices=("tsne", "pca"), help="t-SNE, or the first two principal components"
     )
     perplexity: float = option(
-        30.0, metavar="X", parse=bounded(low=1), help="of t-SNE; a third of the rows at most"
+        30.0,
+        metavar="X",
+        parse=bounded(low=1),
+        help="of t-SNE; a third of the rows at most",
+        goes_with=("method", ("tsne",)),
     )
     most: int = option(
         0,
@@ -87,3 +91,5 @@ class PlotOptions(RowLimitOptions, RunOptions):
             raise ConfigError("name one embedding file")
         if Path(self.output).suffix not in (*PICTURES, ".html"):
             raise ConfigError("-o FILE: name it .png, .svg, .pdf or .html")
+        if self.output.endswith(".html") and (self.black or self.shape):
+            raise ConfigError("--black and --shape are of pictures: .png, .svg or .pdf")

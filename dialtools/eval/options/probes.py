@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dialtools.errors import ConfigError
 from dialtools.eval.options.base import ThreePartOptions
 from dialtools.options import option
-from dialtools.values import at_least, not_negative, numbers, whole_numbers
+from dialtools.values import at_least, bounded, fraction, list_of, share_below_one, whole_numbers
 
 MOST_DECAY = 1000
 
@@ -19,7 +19,7 @@ class ProbeOptions(ThreePartOptions):
     hold_out: float = option(
         0.0,
         metavar="SHARE",
-        parse=not_negative,
+        parse=share_below_one,
         group="Input",
         help="without validation rows: this share of the training dialogues or rows",
     )
@@ -36,14 +36,14 @@ class ProbeOptions(ThreePartOptions):
     rates: tuple[float, ...] = option(
         (1e-4, 1e-3, 1e-2),
         metavar="X[,X...]",
-        parse=numbers,
+        parse=list_of(fraction),
         group="Probe",
         help="learning rates of Adam to try",
     )
     decays: tuple[float, ...] = option(
         (0.0, 1e-5, 1e-4, 1e-3),
         metavar="X[,X...]",
-        parse=numbers,
+        parse=list_of(bounded(low=0, high=MOST_DECAY)),
         group="Probe",
         help="L2 penalties to try",
     )
@@ -82,9 +82,3 @@ class ProbeOptions(ThreePartOptions):
                 "--validation FILE goes with --train FILE and --test FILE",
                 hint="--validation-split NAME chooses rows of one file",
             )
-        if self.hold_out >= 1:
-            raise ConfigError("--hold-out: a share is below 1")
-        if not all(0 < rate <= 1 for rate in self.rates):
-            raise ConfigError("--rates: a learning rate is above 0, and 1 at most")
-        if max(self.decays) > MOST_DECAY:
-            raise ConfigError(f"--decays: an L2 penalty is {MOST_DECAY:,} at most")

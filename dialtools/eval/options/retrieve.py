@@ -27,6 +27,8 @@ from dialtools.eval.options.base import PartOptions
 from dialtools.options import argument, option
 from dialtools.values import at_least, int_list
 
+BY_BM25 = ("lists", ("auto", "bm25"))
+
 
 @dataclass
 class RetrieveOptions(PartOptions):
@@ -48,13 +50,19 @@ class RetrieveOptions(PartOptions):
         metavar="K[,K...]",
         parse=int_list,
         help="nearest: how many rows are looked at",
+        goes_with=("lists", ("nearest",)),
     )
     label: str = option(
         "label", metavar="NAME", group="Input", help="column of the labels, for bm25 and nearest"
     )
     text: str = option("text", metavar="NAME", group="Input", help="column of the texts")
     candidates: int = option(
-        100, metavar="N", parse=at_least(2), group="BM25", help="texts that BM25 finds for a query"
+        100,
+        metavar="N",
+        parse=at_least(2),
+        group="BM25",
+        help="texts that BM25 finds for a query",
+        goes_with=BY_BM25,
     )
     positives: int = option(
         30,
@@ -62,4 +70,5 @@ class RetrieveOptions(PartOptions):
         parse=at_least(1),
         group="BM25",
         help="of those with its label at most; further ones are left out",
+        goes_with=BY_BM25,
     )

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dialtools.errors import ConfigError
 from dialtools.eval.options.base import PartOptions
 from dialtools.options import argument, option
-from dialtools.values import name_list
+from dialtools.values import two_names
 
 
 @dataclass
@@ -29,7 +28,7 @@ class StsOptions(PartOptions):
     texts: tuple[str, ...] = option(
         (),
         metavar="A,B",
-        parse=name_list,
+        parse=two_names,
         group="Input",
         help="the two texts",
         shown="those that have vectors",
@@ -37,8 +36,3 @@ class StsOptions(PartOptions):
     score: str = option(
         "score", metavar="NAME", group="Input", help="column of the annotated scores"
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if len(self.texts) not in (0, 2):
-            raise ConfigError("--texts: name two", hint="e.g. --texts text1,text2")
