@@ -106,20 +106,8 @@ def option(
         kept: what it names is written into, and never replaced: a cache.
         goes_with: another option, and the values of it beside which this one has a meaning.
     """
-    metadata = {
-        "help": help,
-        "short": short,
-        "metavar": metavar,
-        "parse": parse,
-        "group": group,
-        "choices": choices,
-        "multiple": multiple,
-        "shown": shown,
-        "how": how,
-        "kept": kept,
-        "goes_with": goes_with,
-    }
-    return field(default=default, metadata=metadata)
+    facts = dict(locals())
+    return field(default=facts.pop("default"), metadata=facts)
 
 
 def restated(owner: type, name: str, *, default: Any = dataclasses.MISSING, **changes: Any) -> Any:
