@@ -20,7 +20,7 @@ should be others than the examples: the highest threshold at which the share
 which the share --precision of what is assigned is right. Rows labelled `none`,
 or with a class that no example has, are wrong wherever they are assigned.
 --per-class asks the same of each class by itself; with some 20 rows a class
-that is unsteadier than one threshold (docs/results.md). What cannot be
+that is unsteadier than one threshold (docs/results/clusters.md). What cannot be
 reached is told: at --recall all that is right is kept, at --precision nothing.
 
 --save-router keeps classes and thresholds: a Parquet file, itself an embedding

@@ -24,7 +24,7 @@ The search is exact, in blocks: 300,000 rows among 100,000 of 384 dimensions
 are 23 TFLOP. --approximate searches a graph (usearch), and tells what share of
 the nearest it finds, on a sample. One thread makes the graph, so that it is
 the same each time: that pays among many hundred thousand rows, not among
-fewer (docs/results.md).
+fewer (docs/results/clusters.md).
 """
 
 from __future__ import annotations
