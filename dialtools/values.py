@@ -198,6 +198,11 @@ window_sizes = _united(list_of(either({"all": range(1), "0": range(1)}, _span)))
 """`1-3,5` or `1,all`; `all`, the whole history, is window 0."""
 
 
+def folder(text: str) -> str:
+    """Return the name of a folder without the slashes that complete it: `model/` is `model`."""
+    return text.rstrip("/") or text
+
+
 def name_list(text: str) -> tuple[str, ...]:
     """Parse `a,b` into names; empty ones are none."""
     return tuple(part.strip() for part in text.split(",") if part.strip())

@@ -209,6 +209,6 @@ class _PartRun(Run):
         yield Silence()
 
     @contextmanager
-    def graceful(self) -> Generator[None]:
+    def graceful(self, piece: str) -> Generator[None]:
         """Leave signals to Ray."""
         yield

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dialtools.errors import ConfigError
+from dialtools.errors import ConfigError, OutputError
 from dialtools.options import Spec
 from dialtools.shown import LONGEST, listed
 from dialtools.streams.tally import counted
@@ -15,6 +15,8 @@ from dialtools.streams.tally import counted
 FILES = {"FILE", "FILE[,FILE...]", "INPUT", "OLD NEW", "PART"}
 """Metavars of paths; what others name may be a word as well, of a model say."""
 QUARANTINE = "quarantine="
+OF_MODELS = ("config.json", "modules.json", "dialtools.json")
+"""One of these a folder of a model has."""
 PUT_ASIDE = b'{"file":'
 """How a file of records that were put aside begins."""
 
@@ -44,9 +46,10 @@ def check_outputs(options: Any, specs: Sequence[Spec]) -> None:
 
     Raises:
         ConfigError: if one is to be read and written, or written twice.
-        OutputError: if records are to be put aside in a file that is there, without --overwrite.
+        OutputError: if records are to be put aside in a file that is there, without --overwrite,
+            where an output is to lie is no folder, or one that is replaced holds something else.
     """
-    from dialtools.streams.atomic import is_special, refuse_existing
+    from dialtools.streams.atomic import check_parent, is_special, refuse_existing
 
     read = dict(_read(options, specs))
     written: dict[Any, str] = {}
@@ -57,9 +60,36 @@ def check_outputs(options: Any, specs: Sequence[Spec]) -> None:
         if other and not is_special(path):
             raise ConfigError(f"{flag} and {other} name the same file", where=path)
         written[file] = flag
+        if "://" not in path and not is_special(path):
+            check_parent(Path(path).resolve() if Path(path).is_symlink() else Path(path))
+    for spec in specs:
+        if spec.writes and not spec.kept and spec.metavar == "DIR":
+            _check_folder(spec, getattr(options, spec.name), _paths(options, specs))
     if quarantine := _quarantine(options):
         going_on = getattr(options, "resume", False) and _is_ours(quarantine)
         refuse_existing(quarantine, overwrite=options.overwrite or going_on)
+
+
+def _check_folder(spec: Spec, path: str, read: Iterable[str]) -> None:
+    """Refuse to replace a folder that is no model's, holds what is to be read, or has no name.
+
+    Raises:
+        ConfigError: saying which.
+        OutputError: if it holds other things.
+    """
+    if not path or not Path(path).is_dir():
+        return
+    where = spec.short or spec.flag
+    if Path(path).name in ("", ".."):
+        raise ConfigError(
+            f"{where} {path}: a folder is replaced by its name, which this does not say"
+        )
+    inside = Path(path).resolve()
+    if held := next((name for name in read if inside in Path(name).resolve().parents), None):
+        raise ConfigError(f"{where} {path} would be replaced, and {held} in it is to be read")
+    if any(inside.iterdir()) and not any((inside / name).is_file() for name in OF_MODELS):
+        hint = "another name, or empty it yourself"
+        raise OutputError("is a folder of other things than a model", where=path, hint=hint)
 
 
 def plan(options: Any, specs: Sequence[Spec], told: Mapping[str, str]) -> dict[str, str]:
@@ -122,6 +152,16 @@ def _read(options: Any, specs: Sequence[Spec]) -> Iterator[tuple[Any, str]]:
             yield from ((_identity(path), "an input") for path in value if path != "-")
         elif _names_file(spec) and not spec.writes and isinstance(value, str):
             yield _identity(value), spec.flag
+
+
+def _paths(options: Any, specs: Sequence[Spec]) -> Iterator[str]:
+    """Yield the files and folders that are read, or written into."""
+    for spec in specs:
+        value = getattr(options, spec.name)
+        named = spec.positional or _names_file(spec) or spec.metavar == "DIR"
+        if named and (spec.kept or not spec.writes):
+            texts = value if isinstance(value, tuple) else (value,)
+            yield from (text for text in texts if isinstance(text, str) and text != "-")
 
 
 def _written(options: Any, specs: Sequence[Spec]) -> Iterator[tuple[str, str, bool]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +44,7 @@ class Run:
         self.skipped = 0
         self.started = time.monotonic()
         self.signal: int | None = None
+        self.piece = ""
 
     @property
     def exit_code(self) -> ExitCode:
@@ -171,8 +173,13 @@ class Run:
         return toml(lasting, self.options, self.origins)
 
     @contextmanager
-    def graceful(self) -> Iterator[None]:
-        """Turn the first SIGINT or SIGTERM into `stop_requested`; a second ends the run."""
+    def graceful(self, piece: str) -> Iterator[None]:
+        """Turn the first SIGINT or SIGTERM into `stop_requested`; a second ends the run.
+
+        Args:
+            piece: what is finished first, as the user is told.
+        """
+        self.piece = piece
         before = {number: signal.signal(number, self._note) for number in _signals.heeded()}
         try:
             yield
@@ -184,6 +191,10 @@ class Run:
         if self.signal is not None:
             _signals.end(number)
         self.signal = number
+        if not self.quiet:  # a stream that was being written to may not be entered again
+            line = f"{self.name}: finishing this {self.piece}; a second signal ends at once\n"
+            with suppress(OSError):
+                os.write(sys.stderr.fileno(), line.encode())
 
     @property
     def stop_requested(self) -> bool:
@@ -197,16 +208,22 @@ class Run:
     def progress(self, total: int | None, unit: str) -> Iterator[Progress]:
         """Show progress on stderr: a bar on a terminal, else a heartbeat line at growing intervals.
 
+        A command that writes into a pipe shows no bar: who reads it may draw on the same terminal.
+
         Yields:
             an object with `advance(n, **facts)`, and `skip(n)` for what an earlier run has done.
         """
         if self.quiet:
             yield Silence()
-        elif sys.stderr.isatty():
+        elif sys.stderr.isatty() and not _is_pipe(sys.stdout):
             with bar(self.name, Pace(total, unit)) as shown:
                 yield shown
         else:
             yield Heartbeat(self.warn, Pace(total, unit))
+
+
+def _is_pipe(stream: TextIO) -> bool:
+    return stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)
 
 
 def wants_color(choice: str, stream: TextIO) -> bool:

@@ -32,7 +32,7 @@ from dialtools.streams.tally import counted
 
 @command(CenterOptions, memory="the model twice, and 65,536 texts with their vectors")
 def main(options: CenterOptions, run: Run) -> None:
-    from dialtools.embed.model import load_model, slower_precision
+    from dialtools.embed.model import load_model, notes
     from dialtools.encoder.guest import start_torch
     from dialtools.streams.atomic import atomic_directory, check_kind, refuse_existing
 
@@ -40,15 +40,18 @@ def main(options: CenterOptions, run: Run) -> None:
     check_kind(options.output, directory=True)
     start_torch(options.threads)
     from dialtools.embed.center import mean_vector, write_centred
+    from dialtools.encoder.descent import content
+    from dialtools.encoder.folder import model_folder
 
+    made_of = content(model_folder(options.model))
     model = load_model(options.embedding())
-    if note := slower_precision(model, options.embedding()):
+    for note in notes(model, options.embedding()):
         run.warn(note)
     with run.policy() as policy, run.progress(None, "texts") as progress:
         center_D, texts = mean_vector(model, options, policy, progress.advance)
     provenance = run.provenance({"texts": texts})
     with atomic_directory(Path(options.output), overwrite=options.overwrite) as folder:
-        write_centred(folder, options, center_D, texts, provenance)
+        write_centred(folder, options, center_D, texts, provenance, made_of=made_of)
     print(options.output)
     length = (center_D @ center_D) ** 0.5
     run.close(f"{options.output}: {counted(texts, 'text')}, whose mean had length {length:.2f}")

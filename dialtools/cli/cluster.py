@@ -70,8 +70,6 @@ def main(options: ClusterOptions, run: Run) -> None:
         clustering = Clustering(options)
     with run.progress(None, "clusterings") as progress:
         clustering.find(progress.advance)
-    if writes_rows:
-        _write_rows(clustering, kind, options, run)
     records = clustering.summary() if table or options.summary or sys.stderr.isatty() else []
     if options.summary:
         write_table(
@@ -82,6 +80,8 @@ def main(options: ClusterOptions, run: Run) -> None:
             overwrite=options.overwrite,
             run=run,
         )
+    if writes_rows:  # last: who reads them may have enough
+        _write_rows(clustering, kind, options, run)
     _show(records, on_stdout=table, run=run)
     run.close(clustering.closing_line())
 

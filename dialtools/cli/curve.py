@@ -45,7 +45,7 @@ def main(options: CurveOptions, run: Run) -> None:
         curve = task.Curve(points, prepare(options))
         opened = partial(open_model, options=options, max_length=options.max_length)
         pieces = curve.take(work, opened)
-        with run.graceful():
+        with run.graceful("snapshot"):
             take_pieces(pieces, run, total=len(points), unit="snapshots", resumable=work.kept)
         rows = curve.rows(work)
         report_curves(rows, options, run, overwrite=work.overwrite)

@@ -58,7 +58,7 @@ the time of reading them."""
     plans=True,
 )
 def main(options: EmbedOptions, run: Run) -> None:
-    from dialtools.embed.model import load_model, slower_precision
+    from dialtools.embed.model import load_model, notes
     from dialtools.embed.run import Embedding, embedding_format
     from dialtools.streams.atomic import refuse_existing
     from dialtools.streams.formats import FORMATS
@@ -69,7 +69,7 @@ def main(options: EmbedOptions, run: Run) -> None:
     if options.output != "-" and not options.resume:
         refuse_existing(options.output, overwrite=options.overwrite)
     model = load_model(options)
-    if note := slower_precision(model, options):
+    for note in notes(model, options):
         run.warn(note)
     plan: dict[str, str] = {}
     with run.policy() as policy, run.progress(None, "texts") as progress:
@@ -96,7 +96,7 @@ def _write_file(embedding: Embedding, run: Run) -> str:
     job = embedding.job(run.name, run.inputs, run.part_facts())
     with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
         if not work.finished:
-            with run.graceful():
+            with run.graceful("shard"):
                 _embed_shards(embedding, work, run)
             embedding.write(work)
     return work.finished

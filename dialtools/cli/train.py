@@ -57,15 +57,18 @@ number of them.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from dialtools.cli._command import command
 from dialtools.cli._run import Run
+from dialtools.errors import DialError
 from dialtools.train.options import TrainOptions
 from dialtools.train.recipe import layers
 
 if TYPE_CHECKING:
+    from dialtools.streams.resume import Work
     from dialtools.train.run import Training
 
 MEMORY = (
@@ -102,7 +105,8 @@ def main(options: TrainOptions, run: Run) -> None:
             print(work.final)
             return run.close(work.finished)
         with together(options.nproc) as ranks:
-            training = begin(work, options, tell=run.warn, ranks=ranks)
+            with _before_steps(work, run):
+                training = begin(work, options, tell=run.warn, ranks=ranks)
             run.skipped = training.skipped
             run.info(training.size())
             _take_steps(training, run)
@@ -113,6 +117,20 @@ def main(options: TrainOptions, run: Run) -> None:
         run.caution(line)
     print(work.final)
     run.close(f"{work.final}: {training.summary()}")
+
+
+@contextmanager
+def _before_steps(work: Work, run: Run) -> Iterator[None]:
+    """Leave nothing of a run that cannot begin; say so where a signal leaves the pairs it read."""
+    try:
+        yield
+    except DialError:
+        work.discard()
+        raise
+    except KeyboardInterrupt:
+        if work.kept and work.folder.is_dir() and work.holds:
+            run.warn(f"stopped before the first step; the pairs are in {work.folder}: --resume")
+        raise
 
 
 def _follow(options: TrainOptions) -> None:
@@ -129,7 +147,7 @@ def _follow(options: TrainOptions) -> None:
 def _take_steps(training: Training, run: Run) -> None:
     """Show each step; after Ctrl-C or SIGTERM write a checkpoint, and end with their status."""
     total = training.trainer.total
-    with run.graceful(), run.progress(total, "steps") as progress:
+    with run.graceful("step"), run.progress(total, "steps") as progress:
         progress.skip(training.trainer.step)
         for step in training.steps():
             if training.forecast.note(step.seconds):

@@ -8,7 +8,8 @@ A model that averages its tokens lets "the", "[CLS]" and "?" count as much as
 the word that a text is about. The model that is written averages with weights
 a / (a + p), where p is a token's share of all tokens of the log and a is
 --half-at (smooth inverse frequency). No weight of its layers changes, no label
-is needed, nothing is embedded: it takes seconds. Encoders that were cut short
+is needed, nothing is embedded: it takes seconds. A static encoder has such
+weights in its vectors already, and is refused. Encoders that were cut short
 or little trained gain most; those that are sentence encoders already gain a
 little (docs/which-method.md has figures). Training goes on with the weights.
 

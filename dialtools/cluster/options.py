@@ -53,7 +53,7 @@ class FindOptions:
     restarts: int = option(
         10,
         metavar="N",
-        parse=at_least(1),
+        parse=at_least(1, most=10_000),
         help="starts of kmeans, of which the best stays",
         goes_with=("method", (KMEANS,)),
     )
@@ -148,7 +148,7 @@ class ClusterOptions(FindOptions, RowOptions, OutputOptions, RunOptions):
     stability: int = option(
         0,
         metavar="N",
-        parse=at_least(0),
+        parse=at_least(0, most=10_000),
         help="find clusters again in N samples of four fifths of the rows, and say how alike",
     )
     keep: tuple[str, ...] = option(
@@ -197,7 +197,10 @@ class DriftOptions(FindOptions, RowOptions, TableOutputOptions, RunOptions):
         help="rows of a file at most for the energy distance; of more, a sample by --seed",
     )
     permutations: int = option(
-        999, metavar="N", parse=at_least(1), help="permutations of its test; none is below 1/(N+1)"
+        999,
+        metavar="N",
+        parse=at_least(1, most=1_000_000),
+        help="permutations of its test; none is below 1/(N+1)",
     )
     correct: str = option(
         "holm",

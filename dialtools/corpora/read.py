@@ -49,7 +49,7 @@ DIALOGUE_FIELDS = (
 """All that a dialogue is read from."""
 OF_CHATS = frozenset(CHATS)
 HINT_OF_UTTERANCES = (
-    "--kind self makes pairs of utterances; --dialogue-column dialogue_id reads a turn a row"
+    "--kind self makes pairs of utterances; --dialogue-column NAME reads a turn a row: there are {}"
 )
 HINT_OF_TEXTS = (
     "two texts are no dialogue: --kind texts pairs them, --kind utterance writes them as they are"
@@ -210,7 +210,7 @@ def _hint(names: Collection[str], error: str) -> str | None:
     if all(any(key in names for key in keys) for keys in (ASKED, ANSWERED)):
         return HINT_OF_TEXTS
     if _is_utterance(names):
-        return HINT_OF_UTTERANCES
+        return HINT_OF_UTTERANCES.format(listed(names))
     if {"context", RESPONSE} <= set(names):
         return HINT_OF_PAIRS
     if error == NO_TURNS:

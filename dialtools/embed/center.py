@@ -15,6 +15,8 @@ from dialtools.embed.log_options import CenterOptions
 from dialtools.embed.mine import Mine
 from dialtools.embed.model import Model
 from dialtools.encoder import modeldir
+from dialtools.encoder.descent import content
+from dialtools.encoder.folder import model_folder
 from dialtools.encoder.loading import load_encoder
 from dialtools.errors import DataError
 from dialtools.streams.policy import Policy
@@ -71,14 +73,19 @@ def write_centred(
     center_D: np.ndarray,
     texts: int,
     provenance: Mapping[str, Any],
+    *,
+    made_of: str,
 ) -> None:
     """Write the model with a centre.
 
     Args:
         directory: exists and is empty.
+        made_of: the `content` of the model that the centre was measured with.
         texts: of whose vectors the centre is the mean.
     """
     encoder = load_encoder(options.model, trust_remote_code=options.trust_remote_code)
+    if content(model_folder(options.model)) != made_of:
+        raise DataError("changed while texts were embedded", where=options.model)
     encoder.center = center_D
     facts = facts_of(encoder, options.model, provenance)
     length = float(np.linalg.norm(center_D))

@@ -32,7 +32,8 @@ def choose_fields(named: Sequence[str], first: Mapping[str, Any]) -> tuple[str, 
         offered = (names for names in OFFERED if not _missing(names, first))
         if chosen := next(offered, None):
             return chosen
-        hint = "--per turn embeds each turn" if "turns" in first else "name one with --field"
+        turns = "dial-pairs --kind utterance makes a text of each turn (dial-embed has --per turn)"
+        hint = turns if "turns" in first else "name one with --field"
         raise ConfigError(f"no field text in the input; {there}", hint=hint)
     if missing := _missing(named, first):
         hint = nearest(missing[0], list(first))

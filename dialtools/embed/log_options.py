@@ -13,7 +13,7 @@ from dialtools.encoder.options import PieceOptions, RemoteCodeOptions
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, option, restated
 from dialtools.streams.options import InputOptions, OutputOptions
-from dialtools.values import fraction
+from dialtools.values import bounded
 
 
 @dataclass
@@ -85,6 +85,6 @@ class WeighOptions(LogOptions):
     half_at: float = option(
         0.03,
         metavar="SHARE",
-        parse=fraction,
+        parse=bounded(low=1e-9, high=1),
         help="a token that is this share of the log weighs one half",
     )

@@ -13,13 +13,13 @@ from dialtools.embed.options import EmbedOptions
 from dialtools.embed.shard import Settings
 from dialtools.encoder.folder import model_folder
 from dialtools.encoder.guest import start_torch
-from dialtools.encoder.stated import check_stated, read_stated
+from dialtools.encoder.stated import check_stated, prompt_left_out, read_stated
 from dialtools.encoder.token_vectors import TokenVectors, load_token_vectors
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from dialtools.encoder.encoder import Encoder
 
@@ -136,13 +136,18 @@ def _encoder(name: str, device: Any, precision: str, **settings: Any) -> Encoder
     return placed(load_encoder(name, **settings).eval(), device, precision)
 
 
-def slower_precision(model: Model, options: EmbedOptions) -> str:
-    """Return what to tell of a precision that this processor emulates; nothing of others."""
-    if isinstance(model.encoder, (TokenVectors, WordVectors)):
-        return ""
+def notes(model: Model, options: EmbedOptions) -> Iterator[str]:
+    """Yield what to tell of a model: a precision that this processor emulates, a prompt."""
+    if isinstance(model.encoder, WordVectors):
+        return
+    if note := prompt_left_out(model_folder(options.model)):
+        yield f"{options.model}: {note}"
+    if isinstance(model.encoder, TokenVectors):
+        return
     from dialtools.encoder import device
 
-    return device.slower_precision(options)
+    if note := device.slower_precision(options):
+        yield note
 
 
 def _head(options: EmbedOptions) -> Callable[[np.ndarray], np.ndarray]:

@@ -13,7 +13,7 @@ from dialtools.errors import ConfigError, nearest
 from dialtools.options import RunOptions, option, restated
 from dialtools.streams.formats import EMBEDDING_FORMATS
 from dialtools.streams.options import EngineOptions, OutputOptions, ResumeOptions
-from dialtools.values import at_least, fraction, name_list, share
+from dialtools.values import at_least, folder, fraction, name_list, share
 
 PER = ("record", "turn", "candidate")
 KINDS = ("center", "top", "whiten", "flow")
@@ -36,6 +36,7 @@ class EmbedOptions(
     model: str = option(
         "",
         metavar="DIR",
+        parse=folder,
         help=(
             "encoder: a model directory, a name in the local cache, or a text file of word vectors"
         ),

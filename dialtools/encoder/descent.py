@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from dialtools.encoder.sidefile import SideFile
 from dialtools.streams.provenance import digest
 
-FILES = ("config.json", "tokenizer.json", "*.safetensors", "*.bin")
 WEIGHTS = (".safetensors", ".bin")
+BESIDE = (
+    "config.json",
+    "modules.json",
+    "sentence_*_config.json",
+    "tokenizer*",
+    "vocab.*",
+    "merges.txt",
+    "*.model",
+    "*/config.json",
+)
+"""What else decides what a text's vector is: tokens, how many at most, pooling."""
+FILES = ("*.safetensors", "*.bin", *BESIDE)
 
 
 def content(model: Path) -> str:
-    """Return digests of the weights and the tokenizer of a model, in one line.
+    """Return digests of the files of a model, in one line.
 
     Of a file of word vectors its own.
     """
     if model.is_file():
         return f"{model.name}:{digest(model)[:8]}"
-    files = sorted(file for pattern in FILES for file in model.glob(pattern))
-    return " ".join(f"{file.name}:{digest(file)[:8]}" for file in files)
+    return _digests(model, FILES)
+
+
+def beside_weights(model: Path) -> str:
+    """Return digests of the files of a model but its weights, in one line; of a file none."""
+    return "" if model.is_file() else _digests(model, BESIDE)
+
+
+def _digests(model: Path, patterns: Iterable[str]) -> str:
+    files = sorted({file for pattern in patterns for file in model.glob(pattern)})
+    return " ".join(f"{file.relative_to(model)}:{digest(file)[:8]}" for file in files)
 
 
 def descends(model: Path, start: Path, described: str) -> bool:

@@ -83,7 +83,7 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
     """
     listed = listed_modules(folder / "modules.json")
     centred = _ends_in_center(listed)
-    modules = dict(listed[:-2] if centred else listed)
+    modules = _in_order(listed[:-2] if centred else listed, folder / "modules.json")
     static = STATIC in modules or (not modules and _is_model2vec(folder))
     transformer = folder / modules.get(STATIC if static else "Transformer", "")
     ours = SideFile.read(folder / "dialtools.json")
@@ -97,6 +97,9 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
         raise ModelError(message, where=folder / "modules.json", hint=BY_HAND)
     lengths = [SideFile.read(transformer / name) for name in LENGTH_FILES if modules]
     length = next((file for file in lengths if file.table), None)
+    if length is None and "Transformer" in modules and pooling is None:
+        message = f"no {LENGTH_FILES[0]}, which tells how long texts may be"
+        raise ModelError(message, where=transformer, hint=f"is the copy whole? {BY_HAND}")
     training = ours.tables("options")
     return Stated(
         transformer=transformer,
@@ -123,6 +126,10 @@ def _stated_pooling(
     named = _named(ours, modules)
     _refuse_unknown(modules, folder / "modules.json", named=named)
     if "Pooling" not in modules:
+        if "Transformer" in modules:
+            message = "no Pooling among its modules"
+            hint = f"is the copy whole? {BY_HAND}"
+            raise ModelError(message, where=folder / "modules.json", hint=hint)
         return None, None
     config = _pooling_file(folder, modules["Pooling"])
     pooling = _pooling(config)
@@ -180,6 +187,16 @@ def is_static(folder: Path) -> bool:
         return False
 
 
+def prompt_left_out(folder: Path) -> str:
+    """Return the line on what sentence-transformers puts before texts unasked, and we do not."""
+    usage = SideFile.read(folder / USAGE)
+    name = usage.text("default_prompt_name")
+    prompt = usage.tables("prompts").text(name) if name else None
+    if not prompt:
+        return ""
+    return f"texts go without {as_json(prompt)}, which sentence-transformers puts before them here"
+
+
 def has_beside(folder: Path) -> set[str]:
     """Return what a folder states beside encoder and pooling: "centre", "weights" of tokens.
 
@@ -232,6 +249,23 @@ def listed_modules(path: Path) -> list[tuple[str, str]]:
     return modules
 
 
+def _in_order(listed: list[tuple[str, str]], path: Path) -> dict[str, str]:
+    """Return modules by their kind, each of which stands once, the encoder first.
+
+    Raises:
+        ModelError: if it is otherwise: what such a list makes of a text nobody can tell.
+    """
+    kinds = [kind for kind, _ in listed if kind != "Dropout"]
+    twice = next((kind for kind in kinds if kinds.count(kind) > 1), None)
+    if twice:
+        raise ModelError(f"{as_json(twice)} stands there twice", where=path, hint=BY_HAND)
+    late = next((kind for kind in kinds[1:] if kind in ("Transformer", STATIC)), None)
+    if late:
+        message = f"{as_json(kinds[0])} stands before {as_json(late)}"
+        raise ModelError(message, where=path, hint=BY_HAND)
+    return dict(listed)
+
+
 def _refuse_unknown(modules: dict[str, str], path: Path, *, named: str | None) -> None:
     """Refuse a model of which a part would be left out."""
     known = (*KNOWN_MODULES, LAYERS, POOLER) if named else KNOWN_MODULES
@@ -246,8 +280,10 @@ def _refuse_unknown(modules: dict[str, str], path: Path, *, named: str | None) -
 
 def _refuse_lost_modules(folder: Path, *, there: bool) -> None:
     """Refuse what is left of a model of sentence-transformers whose list of modules was lost."""
-    if not there and (folder / USAGE).is_file():
-        message = f"no modules.json, which tells its pooling, beside {USAGE}"
+    left = (USAGE, "1_Pooling", LENGTH_FILES[0])
+    lost = None if there else next((name for name in left if (folder / name).exists()), None)
+    if lost:
+        message = f"no modules.json, which tells its pooling, beside {lost}"
         raise ModelError(message, where=folder, hint=f"is the copy whole? {BY_HAND}")
 
 
@@ -265,7 +301,7 @@ def _pooling_file(folder: Path, module: str) -> SideFile:
     return SideFile.read(path)
 
 
-def _pooling(config: SideFile) -> str | None:
+def _pooling(config: SideFile) -> str:
     """Return our name of the pooling that a folder states."""
     flags = [key for key in config.table if key.startswith("pooling_mode_") and config.flag(key)]
     if len(flags) > 1:
@@ -274,7 +310,9 @@ def _pooling(config: SideFile) -> str | None:
     ours = {theirs: name for name, theirs in THEIR_NAMES.items()}
     name: Any = OLD_POOLING_KEYS.get(flags[0]) if flags else config.text("pooling_mode")
     name = ours.get(name, name)
-    if name not in POOLINGS and (flags or name is not None):
+    if name is None and not flags:
+        raise ModelError("states no pooling", where=config.path, hint=BY_HAND)
+    if name not in POOLINGS:
         message = f"{flags[0] if flags else as_json(name)}: a pooling that is not known here"
         raise ModelError(message, where=config.path, hint=BY_HAND)
     return name

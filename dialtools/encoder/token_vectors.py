@@ -159,6 +159,7 @@ def read_token_vectors(folder: Path) -> TokenVectors:
         rows=len(vectors_VD),
         pad=pad,
         where=folder,
+        least=1.0,
     )
     return TokenVectors(vectors_VD, tokenizer, earlier_VD=earlier_VD)
 

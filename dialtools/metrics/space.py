@@ -8,13 +8,22 @@ from typing import Any
 
 import numpy as np
 
+SHORT, LONG = 1e-15, 1e15
+"""Lengths between which a float32 holds the square of a row's largest number, and of its sum."""
 BLOCK = 2048
 """Rows whose kernel with all others is held at once: memory grows with N, not with its square."""
 
 
 def unit(vectors_ND: np.ndarray) -> np.ndarray:
     """Return rows scaled to length 1; a zero row stays zero."""
-    norms_N1 = np.linalg.norm(vectors_ND, axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        norms_N1 = np.linalg.norm(vectors_ND, axis=1, keepdims=True)
+    odd_N = ((norms_N1 < SHORT) | (norms_N1 > LONG))[:, 0]
+    if odd_N.any():  # squares of float32 vanish or overflow, of the largest of a row they do not
+        vectors_ND, norms_N1 = np.array(vectors_ND), norms_N1.copy()
+        largest_K1 = np.abs(vectors_ND[odd_N]).max(axis=1, keepdims=True)
+        vectors_ND[odd_N] /= np.where(largest_K1 > 0, largest_K1, 1)
+        norms_N1[odd_N] = np.linalg.norm(vectors_ND[odd_N], axis=1, keepdims=True)
     return vectors_ND / np.where(norms_N1 > 0, norms_N1, 1)
 
 

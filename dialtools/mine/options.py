@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf
 
 from dialtools.errors import ConfigError
-from dialtools.options import RunOptions, option
+from dialtools.options import RunOptions, option, restated
 from dialtools.streams.options import InputOptions, OutputOptions
 from dialtools.values import at_least, either, name_list, not_negative, number
 
@@ -19,6 +19,12 @@ TOP, RANDOM = "top", "random"
 class MineOptions(InputOptions, OutputOptions, RunOptions):
     """What negatives are looked for, and which of them are taken."""
 
+    to: str | None = restated(
+        OutputOptions, "to", shown="by suffix, else jsonl; into a pipe, of a table, arrow"
+    )
+    limit: int | None = restated(
+        InputOptions, "limit", help="take the first N pairs only, and negatives of these alone"
+    )
     embeddings: tuple[str, ...] = option(
         (),
         metavar="FILE[,FILE...]",

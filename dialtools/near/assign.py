@@ -14,6 +14,7 @@ from dialtools.metrics.classify import threshold_at_precision, threshold_at_reca
 from dialtools.near.assign_options import RECALL, AssignOptions
 from dialtools.near.router import ALWAYS, NEVER, Router
 from dialtools.near.rows import scalars, usual
+from dialtools.shown import listed
 from dialtools.streams.making import one_space
 from dialtools.streams.tally import counted
 from dialtools.streams.vectors import Embeddings, embedding_parts, read_embeddings
@@ -70,6 +71,10 @@ class Assigning:
         best_N, score_N = labels[scores_NC.argmax(1)], scores_NC.max(1)
         right_N = best_N == truth_N
         in_scope = int(np.isin(truth_N, labels).sum())
+        if not in_scope:
+            there = listed(sorted(set(truth_N.tolist())))
+            hint = f"its classes are {there}; those of the examples {listed(labels.tolist())}"
+            raise DataError("no row is of a class of the examples", where=rows.name, hint=hint)
         least, reached = self._threshold(score_N, right_N, in_scope)
         found, missed = np.full(len(labels), least), int(not reached)
         if options.per_class:

@@ -99,7 +99,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         metavar="N[,N...]|N-N|all",
         parse=window_sizes,
         help="turns of context, full windows only; several sizes (1-3; 1,all) give the union; "
-        "all is the whole history",
+        "all, or 0, is the whole history",
     )
     short_windows: bool = option(
         False, help="at the beginning of a dialogue, windows shorter than asked, too"

@@ -87,6 +87,7 @@ def atomic_file(path: str | Path, *, overwrite: bool) -> Generator[Path]:
             _settle(temporary, mode)
         if witness:
             witness(temporary)
+        refuse_existing(final, overwrite=overwrite)  # it may have come meanwhile
         temporary.replace(final)
 
 
@@ -116,6 +117,7 @@ def atomic_directory(path: str | Path, *, overwrite: bool) -> Generator[Path]:
                 yield temporary
                 for file in filter(Path.is_file, temporary.rglob("*")):
                     _settle(file, mode)
+            refuse_existing(final, overwrite=overwrite)  # it may have come meanwhile
             if final.exists():
                 final.replace(old)
             temporary.replace(final)

@@ -54,7 +54,7 @@ def open_input(path: str) -> Generator[io.BufferedReader]:
     if path == "-":
         with opened(sys.stdin.buffer, name) as stream:
             if not stream.peek() and not stat.S_ISREG(os.fstat(0).st_mode):
-                raise nothing_came(name)
+                raise _nothing_came(name, os.fstat(0).st_mode)
             yield stream
         return
     try:
@@ -63,18 +63,20 @@ def open_input(path: str) -> Generator[io.BufferedReader]:
         hint = FOLDERS if isinstance(error, IsADirectoryError) else None
         raise DataError((error.strerror or str(error)).lower(), where=name, hint=hint) from None
     with raw, opened(raw, name) as stream:
-        if not stream.peek() and not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
-            raise nothing_came(name)
+        mode = os.fstat(raw.fileno()).st_mode
+        if not stream.peek() and not stat.S_ISREG(mode):
+            raise _nothing_came(name, mode)
         yield stream
 
 
-def nothing_came(name: str) -> DataError:
+def _nothing_came(name: str, mode: int) -> DataError:
     """Return the error of a pipe, or any other stdin than a file, without a byte.
 
     An empty file may be what somebody means: a part of a split, say. An empty pipe is what a
     command leaves that failed or was killed before its first record.
     """
-    hint = "the command before it in the pipe failed, or found nothing"
+    piped = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+    hint = "the command before it in the pipe failed, or found nothing" if piped else None
     return DataError("no input", where=name, hint=hint)
 
 

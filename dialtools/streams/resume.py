@@ -169,6 +169,21 @@ class Work:
         if self.kept:
             add_piece(self.folder, key, value, skipped=skipped)
 
+    def discard(self) -> None:
+        """Remove the folder of a run that failed before anything was learnt that is worth keeping.
+
+        What an earlier run has left stays.
+        """
+        if self.kept and not self.resumed and self._lock is not None:
+            self._clear()
+
+    @property
+    def holds(self) -> bool:
+        """Whether there is more in the folder than what tells of the job, and scraps."""
+        made = (path for path in self.folder.iterdir() if not path.name.startswith("."))
+        names = {path.name for path in made if path.is_dir() or path.stat().st_size}
+        return not names <= {MANIFEST, LOCK}
+
     def expect(self, name: str, before: Any, now: Any) -> None:
         """Check that a finished piece was made of what is read now.
 
@@ -337,9 +352,7 @@ class Work:
         """Remove the folder of a failed run if this run made it, and nothing else in it."""
         if self.resumed or self._lock is None or not self.folder.is_dir():
             return
-        made = (path for path in self.folder.iterdir() if not path.name.startswith("."))
-        names = {path.name for path in made if path.is_dir() or path.stat().st_size}
-        if names <= {MANIFEST, LOCK}:
+        if not self.holds:
             remove(self.folder)
 
 

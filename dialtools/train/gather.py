@@ -41,6 +41,7 @@ from dialtools.train.prepare import (
     ready_encoder,
 )
 from dialtools.train.recipe import preset_note
+from dialtools.train.start import STATIC
 
 MOST_PLACEHOLDERS = 1000
 """Each becomes a token; slots of a corpus are dozens, braces in ordinary texts are any number."""
@@ -95,9 +96,10 @@ def gather(
                 note_stdin(json.loads((place / STDIN).read_text()))
             encoder = ready_encoder(start, place, options)
             store = _tokenised(place, encoder)
-        encoder = as_wished(encoder, store, options)
+        encoder = as_wished(encoder, store, options, tell=tell)
         lines = [describe_start(encoder, options), *_left_out(options, encoder)]
-        for line in filter(None, [*lines, preset_note(options), _unread(store, options)]):
+        lines += [preset_note(options), _unread(store, options), _alike(store, options)]
+        for line in filter(None, lines):
             tell(line)
         validation = _validation(folder / VALIDATION, options, encoder, policy)
     train, held = divide(store, options)
@@ -223,6 +225,20 @@ def _unread(store: Store, options: TrainOptions) -> str:
     if apart and not entry.dissimilar:
         told.append(f"learns from pairs that are similar: {counted(apart, 'pair')} left out")
     return f"method {options.method} {'; '.join(told)}" if told else ""
+
+
+def _alike(store: Store, options: TrainOptions) -> str:
+    """Return the line on pairs of a text with itself that are alike to what is trained, or ""."""
+    if options.encoder != STATIC or objective_entry(options).templates:
+        return ""
+    last = np.asarray(store.turn_ends) - 1
+    alone = np.diff(store.turn_ends, prepend=0) == 1
+    if not (alone & (store.turns[last] == store.response)).all():
+        return ""
+    return (
+        "each text is paired with itself, and without dropout the two are alike: dialogues "
+        "(dial-pairs), or --model TRANSFORMER --method simcse, teach more"
+    )
 
 
 def _validation(

@@ -13,6 +13,7 @@ from dialtools.train.objectives.catalog import OBJECTIVES
 from dialtools.train.start import KINDS
 from dialtools.values import (
     at_least,
+    folder,
     ranges,
     share_below_one,
     steps_or_epoch,
@@ -33,6 +34,7 @@ class StartOptions(InputOptions):
     model: str | None = option(
         None,
         metavar="DIR",
+        parse=folder,
         help="encoder to start from: a directory, or a name in the local cache",
         shown="a fresh small encoder",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -80,10 +81,21 @@ def ready_encoder(start: Encoder | None, directory: Path, options: TrainOptions)
     return encoder
 
 
-def as_wished(encoder: Encoder, store: Store, options: TrainOptions) -> Encoder:
-    """Return the encoder to train: of a transformer a static one, if so wished."""
+def as_wished(
+    encoder: Encoder,
+    store: Store,
+    options: TrainOptions,
+    *,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Encoder:
+    """Return the encoder to train: of a transformer a static one, if so wished.
+
+    Args:
+        tell: is given a line before what takes long.
+    """
     if options.encoder != STATIC or isinstance(encoder, StaticEncoder):
         return encoder
+    tell(f"{options.model}: its {len(encoder.tokenizer):,} tokens are embedded one by one first")
     device = choose_device(options.device)
     counts = store.token_counts(len(encoder.tokenizer))
     return of_transformer(encoder.to(device), counts, dimension=options.hidden)

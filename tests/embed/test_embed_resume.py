@@ -55,7 +55,7 @@ def interrupt(installed: Path, minilm: str, folder: Path) -> Callable[..., None]
         )
         assert process.stdin
         # a pipe hands on what fills a chunk, so the line that waits for more is a long one
-        process.stdin.write(("\n".join(LINES) + "\n").encode().ljust(1 << 18))
+        process.stdin.write(("\n".join(LINES) + "\n").encode().ljust(1 << 20))
         process.stdin.flush()
         pieces = folder / "e.parquet.partial" / "pieces.jsonl"
         deadline = time.monotonic() + 300

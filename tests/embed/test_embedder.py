@@ -359,7 +359,10 @@ def test_the_fields_are_those_named_or_the_first_that_are_offered():
     for named, says in (((), "no field text"), (("context+txt",), "no field 'txt'")):
         with pytest.raises(ConfigError, match=says):
             choose_fields(named, {"context": "c", "response+": 1})
-    for first, hint in (({"turns": []}, "--per turn"), ({"body": "b"}, "name one with --field")):
+    for first, hint in (
+        ({"turns": []}, "dial-pairs --kind utterance"),
+        ({"body": "b"}, "name one with --field"),
+    ):
         with pytest.raises(ConfigError) as told:
             choose_fields((), first)
         assert told.value.hint is not None and told.value.hint.startswith(hint)
@@ -844,11 +847,11 @@ def test_a_precision_that_is_emulated_is_told_of_what_computes_in_it(
     glove: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("dialtools.encoder.device.slower_precision", lambda options: "slow")
-    options = EmbedOptions(model=glove, output="x")
-    words = load_model(options)
-    assert model.slower_precision(words, options) == ""
+    words = load_model(EmbedOptions(model=glove, output="x"))
+    options = EmbedOptions(model=str(Path(glove).parent), output="x")
+    assert list(model.notes(words, options)) == []
     of_layers = replace(words, encoder=SimpleNamespace())
-    assert model.slower_precision(of_layers, options) == "slow"
+    assert list(model.notes(of_layers, options)) == ["slow"]
 
 
 def test_vectors_of_fields_without_a_file_between(glove: str):

@@ -20,7 +20,7 @@ from dialtools.encoder.device import autocast, choose_device, choose_precision
 from dialtools.encoder.kept_head import load_head, save_heads
 from dialtools.encoder.panic import as_error
 from dialtools.encoder.sidefile import SideFile, as_json, read_json, stays_inside
-from dialtools.encoder.stated import is_static, plain, read_modules, read_stated
+from dialtools.encoder.stated import is_static, plain, prompt_left_out, read_modules, read_stated
 from dialtools.encoder.tokens import SpecialTokens
 from dialtools.encoder.weights import describe_misfit, fill, merged
 from dialtools.errors import ConfigError, ModelError
@@ -126,17 +126,22 @@ def folder(tmp_path: Path) -> Path:
     for name in ("0", "1_Pooling"):
         (tmp_path / name).mkdir()
     written(tmp_path / "modules.json", [TRANSFORMER, POOLING, {"type": "Normalize"}])
-    written(tmp_path / "1_Pooling" / "config.json", {"word_embedding_dimension": 7})
+    written(
+        tmp_path / "1_Pooling" / "config.json",
+        {"word_embedding_dimension": 7, "pooling_mode": "mean"},
+    )
+    written(tmp_path / "0" / "sentence_xlnet_config.json", {"max_seq_length": 5})
     return tmp_path
 
 
 def test_what_a_folder_states(folder: Path):
-    nothing = read_stated(folder)
-    assert (nothing.transformer, nothing.static) == (folder / "0", False)
-    assert (nothing.pooling, nothing.max_length, nothing.max_length_file) == (None, None, None)
-    assert (nothing.dimension, nothing.normalize) == (7, True)
-    assert (nothing.lower_case, nothing.speaker_tokens) == (False, False)
-    assert nothing.modules == {"Transformer": "0", "Pooling": "1_Pooling", "Normalize": ""}
+    least = read_stated(folder)
+    assert (least.transformer, least.static) == (folder / "0", False)
+    assert (least.pooling, least.max_length) == ("mean", 5)
+    assert least.max_length_file == folder / "0" / "sentence_xlnet_config.json"
+    assert (least.dimension, least.normalize) == (7, True)
+    assert (least.lower_case, least.speaker_tokens) == (False, False)
+    assert least.modules == {"Transformer": "0", "Pooling": "1_Pooling", "Normalize": ""}
     written(folder / "0" / "sentence_roberta_config.json", {"max_seq_length": 9})
     written(folder / "0" / "sentence_distilbert_config.json", {"max_seq_length": 8})
     written(folder / "dialtools.json", {"options": {"speaker-tokens": True}})
@@ -147,7 +152,7 @@ def test_what_a_folder_states(folder: Path):
     written(folder / "0" / "sentence_bert_config.json", {"do_lower_case": True})
     assert read_stated(folder).lower_case and read_stated(folder).max_length is None
     (folder / "modules.json").unlink()
-    bare = read_stated(folder)  # lengths go with modules
+    bare = read_stated(folder, pooling="mean")  # lengths go with modules
     assert (bare.transformer, bare.normalize, bare.lower_case) == (folder, False, False)
 
 
@@ -183,11 +188,60 @@ def test_a_pooling_that_modules_name_and_a_copy_has_lost_is_not_chosen_for_it(fo
     with pytest.raises(ModelError, match=r'no config\.json in its folder ""'):
         read_stated(folder)
     (folder / "modules.json").unlink()
-    assert read_stated(folder).pooling is None  # a plain model of transformers
-    written(folder / "config_sentence_transformers.json", {})
-    with pytest.raises(ModelError, match=r"no modules\.json, which tells its pooling, beside"):
+    with pytest.raises(ModelError, match=r"no modules\.json, .* beside 1_Pooling"):
         read_stated(folder)
+    (folder / "1_Pooling").rmdir()
+    assert read_stated(folder).pooling is None  # a plain model of transformers
+    for left in ("sentence_bert_config.json", "config_sentence_transformers.json"):
+        written(folder / left, {})
+        with pytest.raises(ModelError, match=rf"no modules\.json, .* beside {left}"):
+            read_stated(folder)
     assert read_stated(folder, pooling="cls").transformer == folder
+
+
+@pytest.mark.parametrize(
+    ("kinds", "says"),
+    [
+        (["Transformer", "Normalize"], "no Pooling among its modules"),
+        (["Transformer", "Pooling", "Pooling"], '"Pooling" stands there twice'),
+        (["Transformer", "Transformer", "Pooling"], '"Transformer" stands there twice'),
+        (["Pooling", "Transformer"], '"Pooling" stands before "Transformer"'),
+        (["Dropout", "Transformer", "Dropout", "Pooling"], ""),
+    ],
+)
+def test_modules_stand_once_each_and_the_encoder_first(folder: Path, kinds: list[str], says: str):
+    paths = {"Transformer": "0", "Pooling": "1_Pooling"}
+    written(folder / "modules.json", [{"type": k, "path": paths.get(k, "")} for k in kinds])
+    if not says:
+        assert read_stated(folder).pooling == "mean"
+        return
+    with pytest.raises(ModelError, match=says):
+        read_stated(folder)
+
+
+@pytest.mark.parametrize("config", [{}, {"word_embedding_dimension": 7}, {"pooling_mode": None}])
+def test_a_pooling_that_states_none_is_not_chosen_for_it(folder: Path, config: dict):
+    written(folder / "1_Pooling" / "config.json", config)
+    with pytest.raises(ModelError, match="states no pooling"):
+        read_stated(folder)
+
+
+def test_a_length_that_a_copy_has_lost_is_not_chosen_for_it(folder: Path):
+    (folder / "0" / "sentence_xlnet_config.json").unlink()
+    with pytest.raises(ModelError, match=r"0: no sentence_bert_config\.json, which tells how long"):
+        read_stated(folder)
+    assert read_stated(folder, pooling="cls").max_length is None
+
+
+def test_a_prompt_that_others_put_before_texts_is_told(folder: Path):
+    assert prompt_left_out(folder) == ""
+    usage = {"prompts": {"query": "query: ", "document": ""}, "default_prompt_name": "query"}
+    written(folder / "config_sentence_transformers.json", usage)
+    assert '"query: "' in prompt_left_out(folder)
+    for name in ("document", None):
+        usage["default_prompt_name"] = name
+        written(folder / "config_sentence_transformers.json", usage)
+        assert prompt_left_out(folder) == ""
 
 
 def test_a_pooling_of_layers_is_named_by_us_and_needs_its_modules(folder: Path):
@@ -213,7 +267,7 @@ def test_a_static_encoder_is_known_by_its_module_or_by_model2vecs_configuration(
     assert is_static(folder) and read_stated(folder).transformer == folder / "0"
     written(folder / "config.json", {"model_type": "model2vec", "normalize": True})
     assert read_stated(folder).normalize
-    written(folder / "modules.json", [TRANSFORMER])
+    written(folder / "modules.json", [TRANSFORMER, POOLING])
     assert not is_static(folder) and not read_stated(folder).normalize
     (folder / "modules.json").unlink()
     assert is_static(folder) and read_stated(folder).normalize

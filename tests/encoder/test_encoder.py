@@ -516,6 +516,15 @@ def test_a_tokenizer_fits_whose_every_id_has_a_row(tmp_path: Path):
             check_tokenizer(wrong, 9, tmp_path)
 
 
+def test_a_tokenizer_of_another_model_with_far_fewer_tokens_is_refused(tmp_path: Path):
+    """Tables are padded: ByT5 has 259 tokens for 384 rows, Qwen2 151,669 for 151,936."""
+    for tokens, rows in ((259, 384), (151_669, 151_936), (24_418, 30_522), (1, 513)):
+        check_tokenizer(Words(tokens), rows, tmp_path)
+    for tokens, rows in ((3000, 30_522), (24_417, 30_522), (1, 514)):
+        with pytest.raises(ModelError, match=f"has {tokens:,} tokens, the model knows {rows:,}"):
+            check_tokenizer(Words(tokens), rows, tmp_path)
+
+
 def test_a_copy_that_lost_a_file_says_so_or_gives_the_same_vectors(model: Path, tmp_path: Path):
     said, whole = {}, vectors(load_encoder(str(model)), TEXTS)
     for lost in sorted(path.name for path in model.iterdir()):
@@ -528,7 +537,8 @@ def test_a_copy_that_lost_a_file_says_so_or_gives_the_same_vectors(model: Path, 
         else:
             assert np.array_equal(found, whole), lost
     assert said.keys() == {
-        *("1_Pooling", "config.json", "model.safetensors", "modules.json", "tokenizer.json")
+        *("1_Pooling", "config.json", "model.safetensors", "modules.json", "tokenizer.json"),
+        "sentence_bert_config.json",
     }
     assert "its tokenizer knows special tokens alone" in said["tokenizer.json"]
     assert "no modules.json, which tells its pooling" in said["modules.json"]

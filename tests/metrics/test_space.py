@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import combinations
 from math import exp, log
 
@@ -90,3 +91,11 @@ def test_effective_rank_and_isotropy_are_those_of_their_papers():
 def test_unit_rows_have_length_one_but_for_zero_ones():
     rows = np.array([[3.0, 4.0], [0.0, 0.0], [0.3, 0.4]])
     assert space.unit(rows).tolist() == [[0.6, 0.8], [0, 0], [0.6, 0.8]]
+
+
+@pytest.mark.parametrize("scale", [1e-42, 1e-30, 1e-20, 1.0, 1e20, 1e37])
+def test_a_length_that_float32_cannot_square_changes_no_direction(scale: float):
+    plain = np.random.default_rng(0).normal(size=(5, 7))
+    with warnings.catch_warnings(action="error"):
+        scaled = space.unit((plain * scale).astype(np.float32))
+    assert np.abs(scaled - space.unit(plain)).max() < (1e-2 if scale == 1e-42 else 1e-6)

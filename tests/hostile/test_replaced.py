@@ -1,0 +1,130 @@
+"""What --overwrite replaces: no folder that holds what is read, or other things than a model."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import orjson
+import pytest
+from pair_corpus import as_lines
+
+from dialtools.errors import OutputError
+from dialtools.streams.atomic import atomic_directory, atomic_file
+
+Run = Callable[..., subprocess.CompletedProcess]
+
+
+@pytest.fixture
+def run(
+    installed: Path, environment: dict[str, str], model: Path, pairs: Path, tmp_path: Path
+) -> Run:
+    """Run a line in a folder that has a model, pairs and utterances."""
+    shutil.copytree(model, tmp_path / "m")
+    shutil.copy(pairs, tmp_path / "pairs.jsonl")
+    texts = [f"the {i}th of many" for i in range(40)]
+    (tmp_path / "log.jsonl").write_bytes(as_lines([{"text": text} for text in texts]))
+
+    def command(line: str, code: int) -> subprocess.CompletedProcess:
+        words = line.split()
+        done = subprocess.run(
+            [installed / words[0], *words[1:]],
+            capture_output=True,
+            env=environment,
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            timeout=300,
+        )
+        assert done.returncode == code, done.stderr.decode()
+        return done
+
+    return command
+
+
+COMMANDS = (
+    "dialtools weigh --model m log.jsonl",
+    "dialtools center --model m log.jsonl",
+    "dial-train -q --max-steps 1 pairs.jsonl",
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_folder_of_other_things_is_not_replaced(run: Run, tmp_path: Path, command: str):
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.txt").write_text("x")
+    said = run(f"{command} -o precious --overwrite", code=1).stderr
+    assert b"precious: is a folder of other things than a model" in said
+    assert [file.name for file in (tmp_path / "precious").iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.parametrize(
+    ("line", "held"),
+    [
+        ("dialtools weigh --model hold/m log.jsonl -o hold", b"hold/m"),
+        ("dialtools center --model m hold/log.jsonl -o hold", b"hold/log.jsonl"),
+        ("dial-train -q --max-steps 1 --model hold/m pairs.jsonl -o hold", b"hold/m"),
+        ("dial-train -q --max-steps 1 --cache hold/c pairs.jsonl -o hold", b"hold/c"),
+        ("dialtools merge m hold/m -o hold", b"hold/m"),
+    ],
+)
+def test_a_folder_that_holds_what_is_read_is_not_replaced(
+    run: Run, tmp_path: Path, line: str, held: bytes
+):
+    shutil.copytree(tmp_path / "m", tmp_path / "hold" / "m")
+    shutil.copy(tmp_path / "m" / "config.json", tmp_path / "hold")
+    shutil.copy(tmp_path / "log.jsonl", tmp_path / "hold")
+    said = run(f"{line} --overwrite", code=2).stderr
+    assert b"-o hold would be replaced, and " + held + b" in it is to be read" in said
+    assert (tmp_path / "hold" / "m" / "model.safetensors").is_file()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_folder_is_named_and_lies_in_one_that_is_there(run: Run, command: str):
+    assert b"-o .: a folder is replaced by its name" in run(f"{command} -o .", code=2).stderr
+    assert b"nodir: no such directory" in run(f"{command} -o nodir/x", code=1).stderr
+
+
+def test_what_has_come_meanwhile_is_not_replaced_unasked(tmp_path: Path):
+    with (
+        pytest.raises(OutputError, match="exists already"),
+        atomic_file(tmp_path / "file", overwrite=False) as temporary,
+    ):
+        temporary.touch()
+        (tmp_path / "file").write_text("theirs")
+    with (
+        pytest.raises(OutputError, match="exists already"),
+        atomic_directory(tmp_path / "folder", overwrite=False),
+    ):
+        (tmp_path / "folder").mkdir()
+    assert (tmp_path / "file").read_text() == "theirs"
+    assert {path.name for path in tmp_path.iterdir()} == {"file", "folder"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"), [("--freeze 3", 2), ("--window 7", 1), ("--validate m/config.json", 1)]
+)
+def test_a_training_that_cannot_begin_leaves_nothing_in_the_way_of_the_next(
+    run: Run, tmp_path: Path, wrong: str, code: int
+):
+    assert run(f"dial-train -q {wrong} pairs.jsonl -o out", code=code).stderr
+    assert not (tmp_path / "out.partial").exists()
+    run("dial-train -q --max-steps 1 pairs.jsonl -o out", code=0)
+
+
+def test_a_resumed_embedding_notices_another_tokenizer(
+    run: Run, installed: Path, environment: dict[str, str], tmp_path: Path
+):
+    line = "dial-embed -q --model m --shard-rows 4 log.jsonl -o e.parquet"
+    words = line.split()
+    begun = subprocess.Popen([installed / words[0], *words[1:]], cwd=tmp_path, env=environment)
+    pieces = tmp_path / "e.parquet.partial" / "pieces.jsonl"
+    while begun.poll() is None and not (pieces.exists() and pieces.stat().st_size):
+        pass
+    begun.send_signal(signal.SIGKILL)
+    begun.wait()
+    tokenizer = tmp_path / "m" / "tokenizer.json"
+    tokenizer.write_bytes(orjson.dumps(orjson.loads(tokenizer.read_bytes()) | {"normalizer": None}))
+    assert b"files of the model was " in run(f"{line} --resume", code=2).stderr
