@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from dialtools.catalog import Entry, lookup
 from dialtools.cli import _help
 from dialtools.cli._exit import finish
-from dialtools.cli._outputs import check_names, check_outputs
 from dialtools.cli._run import Run
 from dialtools.errors import ConfigError, ExitCode
 from dialtools.options import Layer, Spec, environment, resolve, specs
@@ -85,6 +84,8 @@ class Command:
         return self._run(options, origins, self.function)
 
     def _run(self, options: Any, origins: dict[str, str], function: Function) -> int:
+        from dialtools.cli._outputs import check_names, check_outputs  # a page of help has none
+
         check_names(options, self.specs)
         check_outputs(options, self.specs)
         if not getattr(options, "on_ray", False):  # Ray has use for pandas

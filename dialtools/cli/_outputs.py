@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dialtools.errors import ConfigError, OutputError
 from dialtools.options import Spec
 from dialtools.shown import LONGEST, listed
+from dialtools.streams.atomic import check_kind, check_parent, is_special, refuse_existing
 from dialtools.streams.tally import counted
 
 FILES = {"FILE", "FILE[,FILE...]", "INPUT", "OLD NEW", "PART"}
@@ -19,6 +20,22 @@ OF_MODELS = ("config.json", "modules.json", "dialtools.json")
 """One of these a folder of a model has."""
 PUT_ASIDE = b'{"file":'
 """How a file of records that were put aside begins."""
+
+
+class Output(NamedTuple):
+    """What is written beside stdout.
+
+    Attributes:
+        folder: it is a folder, not a file.
+        kept: it is written into, and never replaced.
+        may_be_there: what is there may be replaced, or gone on with.
+    """
+
+    flag: str
+    path: str
+    folder: bool = False
+    kept: bool = False
+    may_be_there: bool = False
 
 
 def check_names(options: Any, specs: Sequence[Spec]) -> None:
@@ -46,47 +63,50 @@ def check_outputs(options: Any, specs: Sequence[Spec]) -> None:
 
     Raises:
         ConfigError: if one is to be read and written, or written twice.
-        OutputError: if records are to be put aside in a file that is there, without --overwrite,
-            where an output is to lie is no folder, or one that is replaced holds something else.
+        OutputError: if one is there and may not be replaced, or cannot lie where it is to lie.
     """
-    from dialtools.streams.atomic import check_parent, is_special, refuse_existing
-
     read = dict(_read(options, specs))
     written: dict[Any, str] = {}
-    for flag, path, _ in _written(options, specs):
-        file = _identity(path)
+    for output in _written(options, specs):
+        file = _identity(output.path)
         # -o --overwrite replaces its own input when all is read, as one may wish
-        other = written.get(file) or (read.get(file) if flag != "-o" else None)
-        if other and not is_special(path):
-            raise ConfigError(f"{flag} and {other} name the same file", where=path)
-        written[file] = flag
-        if "://" not in path and not is_special(path):
-            check_parent(Path(path).resolve() if Path(path).is_symlink() else Path(path))
-    for spec in specs:
-        if spec.writes and not spec.kept and spec.metavar == "DIR":
-            _check_folder(spec, getattr(options, spec.name), _paths(options, specs))
-    if quarantine := _quarantine(options):
-        going_on = getattr(options, "resume", False) and _is_ours(quarantine)
-        refuse_existing(quarantine, overwrite=options.overwrite or going_on)
+        other = written.get(file) or (read.get(file) if output.flag != "-o" else None)
+        if other and not is_special(output.path):
+            raise ConfigError(f"{output.flag} and {other} name the same file", where=output.path)
+        written[file] = output.flag
+        _check_place(output, options)
+    for output in _written(options, specs):
+        if output.folder and not output.kept:
+            _check_folder(output, _paths(options, specs))
 
 
-def _check_folder(spec: Spec, path: str, read: Iterable[str]) -> None:
-    """Refuse to replace a folder that is no model's, holds what is to be read, or has no name.
+def _check_place(output: Output, options: Any) -> None:
+    """Refuse an output that is there, has no name, or that nobody can write."""
+    path = Path(output.path)
+    if is_special(path) or "://" in output.path or "{split}" in output.path:
+        return
+    if output.folder and path.is_dir() and path.name in ("", ".."):
+        told = "a folder is replaced by its name, which this does not say"
+        raise ConfigError(f"{output.flag} {output.path}: {told}")
+    if not (output.kept or getattr(options, "on_ray", False)):  # Ray writes a folder of parts
+        refuse_existing(path, overwrite=output.may_be_there)
+        check_kind(path, directory=output.folder)
+    check_parent(path.resolve() if path.is_symlink() else path)
+
+
+def _check_folder(output: Output, read: Iterable[str]) -> None:
+    """Refuse to replace a folder that is no model's, or holds what is to be read.
 
     Raises:
         ConfigError: saying which.
         OutputError: if it holds other things.
     """
-    if not path or not Path(path).is_dir():
+    path = output.path
+    if not Path(path).is_dir():
         return
-    where = spec.short or spec.flag
-    if Path(path).name in ("", ".."):
-        raise ConfigError(
-            f"{where} {path}: a folder is replaced by its name, which this does not say"
-        )
     inside = Path(path).resolve()
     if held := next((name for name in read if inside in Path(name).resolve().parents), None):
-        raise ConfigError(f"{where} {path} would be replaced, and {held} in it is to be read")
+        raise ConfigError(f"{output.flag} {path} would be replaced, and {held} in it is to be read")
     if any(inside.iterdir()) and not any((inside / name).is_file() for name in OF_MODELS):
         hint = "another name, or empty it yourself"
         raise OutputError("is a folder of other things than a model", where=path, hint=hint)
@@ -97,23 +117,17 @@ def plan(options: Any, specs: Sequence[Spec], told: Mapping[str, str]) -> dict[s
 
     Raises:
         OSError: if a file that is to be read is not there.
-        OutputError: if one that is to be written is, and may not be replaced.
     """
-    from dialtools.streams.atomic import check_parent, is_special, refuse_existing
-
     files = [file for spec in specs for file in _files(spec, getattr(options, spec.name))]
-    replaced = []
-    outputs = {path: kept for _, path, kept in _written(options, specs)}
-    new = [path for path, kept in outputs.items() if not kept]
-    for path in () if "writes" in told else new:
-        may = getattr(options, "overwrite", False) or getattr(options, "resume", False)
-        refuse_existing(path, overwrite=may)
-        check_parent(Path(path))
-    for path in new:
-        if Path(path).exists() and not is_special(path):
-            replaced.append(_described(path))
+    outputs = list(_written(options, specs))
+    replaced = [
+        _described(output.path)
+        for output in outputs
+        if not output.kept and Path(output.path).exists() and not is_special(output.path)
+    ]
+    written = dict.fromkeys(output.path for output in outputs)
     lines = {"reads": listed(files, length=LONGEST) or "stdin", **told}
-    lines.setdefault("writes", listed(outputs, length=LONGEST) or "stdout")
+    lines.setdefault("writes", listed(written, length=LONGEST) or "stdout")
     return lines | ({"replaces": listed(replaced, length=LONGEST)} if replaced else {})
 
 
@@ -164,14 +178,19 @@ def _paths(options: Any, specs: Sequence[Spec]) -> Iterator[str]:
             yield from (text for text in texts if isinstance(text, str) and text != "-")
 
 
-def _written(options: Any, specs: Sequence[Spec]) -> Iterator[tuple[str, str, bool]]:
-    """Yield the flag of each output, its path, and whether what is there stays."""
+def _written(options: Any, specs: Sequence[Spec]) -> Iterator[Output]:
+    """Yield each output that is no stdout."""
+    may = getattr(options, "overwrite", False) or getattr(options, "resume", False)
     for spec in specs:
         value = getattr(options, spec.name)
-        if spec.writes and isinstance(value, str) and value != "-":
-            yield "-o" if spec.short == "-o" else spec.flag, value, spec.kept
+        if spec.writes and isinstance(value, str) and value not in ("", "-"):
+            flag = "-o" if spec.short == "-o" else spec.flag
+            folder = "DIR" in (spec.metavar or "")
+            yield Output(flag, value, folder=folder, kept=spec.kept, may_be_there=may)
     if quarantine := _quarantine(options):
-        yield "--on-error quarantine", quarantine, False
+        going_on = getattr(options, "resume", False) and _is_ours(quarantine)
+        may = options.overwrite or going_on
+        yield Output("--on-error quarantine", quarantine, may_be_there=may)
 
 
 def _quarantine(options: Any) -> str:

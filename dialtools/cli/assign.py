@@ -39,15 +39,11 @@ from dialtools.near.assign_options import AssignOptions
 @command(AssignOptions, memory="streams: a chunk of rows, and the vectors of the examples")
 def main(options: AssignOptions, run: Run) -> None:
     from dialtools.near.assign import Assigning, classes
-    from dialtools.streams.atomic import refuse_existing
     from dialtools.streams.formats import FORMATS
     from dialtools.streams.provenance import as_metadata
     from dialtools.streams.sinks import output_format, write_records
 
     kind = output_format(options.output, options.to)
-    for path in (options.output, options.save_router or "-"):
-        if path != "-":
-            refuse_existing(path, overwrite=options.overwrite)
     assigning = Assigning(options)
     for note in assigning.notes:
         run.warn(note)

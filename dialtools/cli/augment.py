@@ -40,16 +40,12 @@ from dialtools.cli._run import Run
 )
 def main(options: AugmentOptions, run: Run) -> None:
     from dialtools.augment.job import Augment
-    from dialtools.streams.atomic import refuse_existing
     from dialtools.streams.formats import FORMATS
     from dialtools.streams.parts import telling_beside
     from dialtools.streams.provenance import as_metadata
     from dialtools.streams.sinks import output_format, write_records
 
     kind = output_format(options.output, options.to)
-    for path in (options.output, options.save_book, options.save_templates, options.report):
-        if path and path != "-":
-            refuse_existing(path, overwrite=options.overwrite)
     lines = FORMATS[kind].lines
     columns = "a table of records has its columns from all of them"
     options.check_part_output(options.output, lines=lines, table=columns)

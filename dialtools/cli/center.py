@@ -34,10 +34,8 @@ from dialtools.streams.tally import counted
 def main(options: CenterOptions, run: Run) -> None:
     from dialtools.embed.model import load_model, notes
     from dialtools.encoder.guest import start_torch
-    from dialtools.streams.atomic import atomic_directory, check_kind, refuse_existing
+    from dialtools.streams.atomic import atomic_directory
 
-    refuse_existing(options.output, overwrite=options.overwrite)
-    check_kind(options.output, directory=True)
     start_torch(options.threads)
     from dialtools.embed.center import mean_vector, write_centred
     from dialtools.encoder.descent import content

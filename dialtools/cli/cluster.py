@@ -57,15 +57,11 @@ SHOWN = 60
 def main(options: ClusterOptions, run: Run) -> None:
     from dialtools.cli._grid import on_screen, write_table
     from dialtools.cluster.job import Clustering
-    from dialtools.streams.atomic import refuse_existing
     from dialtools.streams.sinks import output_format
 
     table = options.table or (on_screen(options.output) and options.to is None)
     writes_rows = not (table and options.output == "-")
     kind = output_format(options.output, options.to) if writes_rows else ""
-    for path in filter(None, (options.output, options.summary)):
-        if path != "-":
-            refuse_existing(path, overwrite=options.overwrite)
     with run.watching_stdin(options.files):
         clustering = Clustering(options)
     with run.progress(None, "clusterings") as progress:

@@ -48,10 +48,7 @@ SHOWN = 60
 def main(options: DriftOptions, run: Run) -> None:
     from dialtools.cli._grid import write_table
     from dialtools.cluster.drift import Drift
-    from dialtools.streams.atomic import refuse_existing
 
-    if options.output != "-":
-        refuse_existing(options.output, overwrite=options.overwrite)
     drift = Drift(options)
     with run.progress(None, "clusterings") as progress:
         drift.find(progress.advance)

@@ -60,14 +60,11 @@ the time of reading them."""
 def main(options: EmbedOptions, run: Run) -> None:
     from dialtools.embed.model import load_model, notes
     from dialtools.embed.run import Embedding, embedding_format
-    from dialtools.streams.atomic import refuse_existing
     from dialtools.streams.formats import FORMATS
 
     gc.set_threshold(SELDOM)
     lines = FORMATS[embedding_format(options)].lines  # before a model is loaded in vain
     options.check_part_output(options.output, lines=lines)
-    if options.output != "-" and not options.resume:
-        refuse_existing(options.output, overwrite=options.overwrite)
     model = load_model(options)
     for note in notes(model, options):
         run.warn(note)

@@ -52,10 +52,7 @@ def suite(options: SuiteOptions, run: Run) -> None:
 def compare(options: CompareOptions, run: Run) -> None:
     from dialtools.cli._compared import report_comparison
     from dialtools.eval.compare import compare as task
-    from dialtools.streams.atomic import refuse_existing
 
-    if options.output != "-":
-        refuse_existing(options.output, overwrite=options.overwrite)
     report_comparison(task.evaluate(options), options, run)
 
 

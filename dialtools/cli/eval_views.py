@@ -22,10 +22,7 @@ MEMORY = "the embedding files: 4 bytes a number"
 def space(options: SpaceOptions, run: Run) -> None:
     from dialtools.cli._scores import report_space
     from dialtools.eval.tasks import space as task
-    from dialtools.streams.atomic import refuse_existing
 
-    if options.plot:
-        refuse_existing(options.plot, overwrite=options.overwrite)
     with run.watching_stdin(options.files):
         scores = task.evaluate(options)
     report_space(scores, options, run)
@@ -39,11 +36,8 @@ def space(options: SpaceOptions, run: Run) -> None:
 def plot(options: PlotOptions, run: Run) -> None:
     from dialtools.eval.tasks import map as task
     from dialtools.plots.map import draw_map, write_page
-    from dialtools.streams.atomic import refuse_existing
     from dialtools.streams.sinks import write_records
 
-    for path in filter(None, (options.output, options.coordinates)):
-        refuse_existing(path, overwrite=options.overwrite)
     picture = task.evaluate(options)
     if Path(options.output).suffix == ".html":
         write_page(

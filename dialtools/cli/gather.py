@@ -49,14 +49,11 @@ class GatherOptions(OutputOptions, RunOptions):
 )
 def main(options: GatherOptions, run: Run) -> None:
     from dialtools.errors import ConfigError
-    from dialtools.streams.atomic import refuse_existing
     from dialtools.streams.parts import gathered
     from dialtools.streams.tally import counted
 
     if not options.inputs:
         raise ConfigError("name the parts", hint="dialtools gather parts/*.arrow -o whole.arrow")
-    if options.output != "-":
-        refuse_existing(options.output, overwrite=options.overwrite)
     whole = gathered(options.inputs)
     with run.progress(len(whole.paths), "parts") as progress:
         _write(whole, options, progress.advance)

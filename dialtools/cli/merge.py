@@ -53,10 +53,8 @@ def main(options: MergeOptions, run: Run) -> None:
     start_torch(options.threads)
     from dialtools.merge.directory import finish, write_merged
     from dialtools.merge.parents import open_family
-    from dialtools.streams.atomic import atomic_directory, check_kind, refuse_existing
+    from dialtools.streams.atomic import atomic_directory
 
-    refuse_existing(options.output, overwrite=options.overwrite)
-    check_kind(options.output, directory=True)
     family = open_family(options)
     tasks = _tasks(options)
     if options.dry_run:

@@ -38,7 +38,6 @@ from dialtools.mine.options import MineOptions
 )
 def main(options: MineOptions, run: Run) -> None:
     from dialtools.mine.job import Mining
-    from dialtools.streams.atomic import refuse_existing
     from dialtools.streams.formats import FORMATS
     from dialtools.streams.payloads import passed_on_format
     from dialtools.streams.provenance import as_metadata
@@ -46,7 +45,6 @@ def main(options: MineOptions, run: Run) -> None:
 
     if options.output != "-":
         output_format(options.output, options.to)
-        refuse_existing(options.output, overwrite=options.overwrite)
     with run.policy() as policy:
         mining = Mining(options, policy)
         mining.read()

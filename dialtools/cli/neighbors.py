@@ -41,13 +41,10 @@ from dialtools.near.options import NeighborOptions
 def main(options: NeighborOptions, run: Run) -> None:
     from dialtools.near.groups import Groups
     from dialtools.near.neighbors import Join
-    from dialtools.streams.atomic import refuse_existing
     from dialtools.streams.provenance import as_metadata
     from dialtools.streams.sinks import output_format, write_batches
 
     kind = output_format(options.output, options.to)
-    if options.output != "-":
-        refuse_existing(options.output, overwrite=options.overwrite)
     join = Join(options)
     join.read()
     told = Groups(join.queries, least=join.floor) if options.groups else join

@@ -34,10 +34,8 @@ from dialtools.streams.tally import counted
 @command(WeighOptions, memory="the model, and 65,536 texts")
 def main(options: WeighOptions, run: Run) -> None:
     from dialtools.encoder.guest import start_torch
-    from dialtools.streams.atomic import atomic_directory, check_kind, refuse_existing
+    from dialtools.streams.atomic import atomic_directory
 
-    refuse_existing(options.output, overwrite=options.overwrite)
-    check_kind(options.output, directory=True)
     start_torch(None)
     from dialtools.embed.weigh import lightest, load_weighable, token_counts, write_weighed
 

@@ -95,11 +95,7 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
     if pooling is None and not averages and WORD_WEIGHTS in modules:
         message = f"{as_json(WORD_WEIGHTS)}: weights of tokens whose vectors are not averaged"
         raise ModelError(message, where=folder / "modules.json", hint=BY_HAND)
-    lengths = [SideFile.read(transformer / name) for name in LENGTH_FILES if modules]
-    length = next((file for file in lengths if file.table), None)
-    if length is None and "Transformer" in modules and pooling is None:
-        message = f"no {LENGTH_FILES[0]}, which tells how long texts may be"
-        raise ModelError(message, where=transformer, hint=f"is the copy whole? {BY_HAND}")
+    length = _length_file(transformer, modules, asked=pooling is None)
     training = ours.tables("options")
     return Stated(
         transformer=transformer,
@@ -117,6 +113,20 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
         if averages and WORD_WEIGHTS in modules
         else None,
     )
+
+
+def _length_file(transformer: Path, modules: dict[str, str], *, asked: bool) -> SideFile | None:
+    """Return the file that states how long texts may be; None if there is none.
+
+    Raises:
+        ModelError: if a transformer among modules has lost it, and is asked for as it is.
+    """
+    files = (SideFile.read(transformer / name) for name in LENGTH_FILES if modules)
+    found = next((file for file in files if file.table), None)
+    if found is None and asked and "Transformer" in modules:
+        message = f"no {LENGTH_FILES[0]}, which tells how long texts may be"
+        raise ModelError(message, where=transformer, hint=f"is the copy whole? {BY_HAND}")
+    return found
 
 
 def _stated_pooling(

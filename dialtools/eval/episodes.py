@@ -11,7 +11,7 @@ import numpy as np
 from dialtools.errors import ConfigError, DataError
 from dialtools.eval.options.labelled import LabelledOptions
 from dialtools.metrics.episodes import Episode, sample
-from dialtools.streams.atomic import atomic_file, refuse_existing
+from dialtools.streams.atomic import atomic_file
 from dialtools.streams.json_file import read_json
 
 
@@ -29,8 +29,6 @@ class Episodes:
     def __init__(self, options: LabelledOptions) -> None:
         self.options = options
         self.taken: dict[int, list[Episode]] = {}
-        if options.export_episodes:
-            refuse_existing(options.export_episodes, overwrite=options.overwrite)
 
     @cached_property
     def _by_shots(self) -> dict[str, Any] | None:

@@ -11,7 +11,6 @@ from dialtools.freq.annotate import rendered
 from dialtools.freq.imbalance import SCHEMA, Spectrum, imbalance
 from dialtools.freq.job import Freq
 from dialtools.freq.options import FreqOptions
-from dialtools.streams.atomic import refuse_existing
 from dialtools.streams.formats import FORMATS
 from dialtools.streams.parts import telling_beside
 from dialtools.streams.payloads import passed_on_format
@@ -23,12 +22,9 @@ Provenance = Callable[..., dict[str, Any]]
 
 
 def check_outputs(options: FreqOptions) -> None:
-    """Refuse, before anything is read, outputs that exist or of which the format is unknown."""
-    if options.plot:
-        refuse_existing(options.plot, overwrite=options.overwrite)
+    """Refuse, before anything is read, an output of which the format is unknown."""
     if options.output != "-":
         output_format(options.output, options.to)
-        refuse_existing(options.output, overwrite=options.overwrite)
 
 
 def write_frequencies(freq: Freq, provenance: Provenance) -> None:

@@ -97,9 +97,7 @@ def gather(
             encoder = ready_encoder(start, place, options)
             store = _tokenised(place, encoder)
         encoder = as_wished(encoder, store, options, tell=tell)
-        lines = [describe_start(encoder, options), *_left_out(options, encoder)]
-        lines += [preset_note(options), _unread(store, options), _alike(store, options)]
-        for line in filter(None, lines):
+        for line in filter(None, _to_tell(encoder, store, options)):
             tell(line)
         validation = _validation(folder / VALIDATION, options, encoder, policy)
     train, held = divide(store, options)
@@ -201,6 +199,15 @@ def _tokenised(place: Path, encoder: Encoder) -> Store:
     if not is_finished(place):
         tokenise_store(place, encoder.tokenizer)
     return Store(place)
+
+
+def _to_tell(encoder: Encoder, store: Store, options: TrainOptions) -> Iterator[str]:
+    """Yield what the user should know of the start and the pairs; empty lines are nothing."""
+    yield describe_start(encoder, options)
+    yield from _left_out(options, encoder)
+    yield preset_note(options)
+    yield _unread(store, options)
+    yield _alike(store, options)
 
 
 def _left_out(options: TrainOptions, encoder: Encoder) -> Iterator[str]:
