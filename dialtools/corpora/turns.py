@@ -17,6 +17,23 @@ Turns = tuple[tuple[str, ...], tuple[int, ...] | None]
 Record = tuple[Where, dict[str, Any]]
 """A record and its place."""
 
+QUERIES = ("context", "history", "query", "question")
+"""Fields that are a query, the usual one first."""
+
+
+def query_field(record: Record, *, hint: str | None = None) -> str:
+    """Return the field that is a record's query.
+
+    Raises:
+        DataError: naming the fields there are, if none is one.
+    """
+    where, fields = record
+    name = next((name for name in QUERIES if fields.get(name) is not None), None)
+    if name is None:
+        wanted = f"{', '.join(QUERIES[:-1])} or {QUERIES[-1]}"
+        raise DataError(f"no field {wanted}; there are {listed(fields)}", where=where, hint=hint)
+    return name
+
 
 def turns_of(record: Mapping[str, Any], name: str) -> Turns:
     """Return the turns of a field, ready for the encoder: none of them is empty.

@@ -115,6 +115,8 @@ class Act(Task[ActProtocol]):
         Raises:
             DataError: if acts are no list of names, or there are fewer than two.
         """
+        from dialtools.metrics import f1
+
         super().__init__(options, policy)
         train, test = read_rows(options, self.examples, self.policy)
         acts_of_train = [self._acts(row) for row in train]
@@ -124,12 +126,13 @@ class Act(Task[ActProtocol]):
             raise DataError(
                 f"{len(names)} act in all: nothing to tell apart", where=train[0][0].name
             )
-        place = {name: i for i, name in enumerate(names)}
         self.labels = [tuple(sorted(acts)) for acts in acts_of_train]
         self.outputs = len(names)
         self.dropout = options.dropout
-        self.train = Items([self._seen(train)], indicators(acts_of_train, place))
-        self.test = Items([self._seen(test)], indicators(acts_of_test, place))
+        self.train, self.test = (
+            Items([self._seen(rows)], f1.indicators(acts, names).astype("float32"))
+            for rows, acts in ((train, acts_of_train), (test, acts_of_test))
+        )
 
     def examples(self, record: Record) -> list[Record]:
         """Return the record, if it has acts and turns; of a dialogue its turns that have acts."""
@@ -201,16 +204,6 @@ class Act(Task[ActProtocol]):
     def quality(self, figures: Figures) -> float:
         """Return the mean of micro and macro F1."""
         return (figures["micro-f1"] + figures["macro-f1"]) / 2
-
-
-def indicators(acts: Sequence[set[str]], place: dict[str, int]) -> np.ndarray:
-    """Return (N, A) float32, 1 where a row has an act."""
-    import numpy as np
-
-    truth_NA = np.zeros((len(acts), len(place)), np.float32)
-    for row, names in enumerate(acts):
-        truth_NA[row, [place[name] for name in names]] = 1
-    return truth_NA
 
 
 def last_words(encoder: Encoder, turns: Turns, max_length: int) -> np.ndarray:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dialtools.corpora.turns import Record, column_of_turns
+from dialtools.corpora.turns import Record, column_of_turns, query_field
 from dialtools.errors import DataError
 from dialtools.finetune.options import FinetuneOptions, other_default
 from dialtools.finetune.rows import read_rows
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from dialtools.encoder.encoder import Encoder
 
 TOP = (1, 3, 5, 10)
-QUERY = ("context", "history", "query", "question")
-"""Fields that are a query, the usual one first."""
 
 
 @dataclass
@@ -127,7 +125,7 @@ class Select(Task[SelectProtocol]):
 
     def examples(self, record: Record) -> list[Record]:
         """Return the record, if it has a query and a response; the first tells what is a query."""
-        query = self.query or _query_field(record)
+        query = self.query or query_field(record, hint="name one with --query")
         for name in (query, self.options.response):
             column_of_turns([record], name)
         self.query = query
@@ -194,15 +192,3 @@ class Select(Task[SelectProtocol]):
     def quality(self, figures: Figures) -> float:
         """Return the sum of top-1/3/5/10."""
         return sum(figures[f"top-{k}"] for k in TOP)
-
-
-def _query_field(record: Record) -> str:
-    where, fields = record
-    name = next((name for name in QUERY if fields.get(name) is not None), None)
-    if name is None:
-        raise DataError(
-            f"no field {', '.join(QUERY[:-1])} or {QUERY[-1]}; there are {', '.join(fields)}",
-            where=where,
-            hint="name one with --query",
-        )
-    return name

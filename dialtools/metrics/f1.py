@@ -8,7 +8,18 @@ or summed over rows.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 import numpy as np
+
+
+def indicators(acts: Sequence[Collection[str]], names: Sequence[str]) -> np.ndarray:
+    """Return (N, A) ones where a row has an act; acts that are not among the names are left out."""
+    place = {name: i for i, name in enumerate(names)}
+    table_NA = np.zeros((len(acts), len(names)), np.int64)
+    for row, row_acts in enumerate(acts):
+        table_NA[row, [place[name] for name in row_acts if name in place]] = 1
+    return table_NA
 
 
 def counts(truth_NA: np.ndarray, guess_NA: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ import pytest
 from score_files import FIELDS, Evaluate, Record, score, write
 
 from dialtools.eval import probe
+from dialtools.metrics import f1
 
 Command = Callable[..., subprocess.CompletedProcess]
 ACTS = ("offer", "request", "inform")
@@ -168,7 +169,7 @@ def test_scores_are_those_of_scikit_learn_on_what_the_layer_predicts(
     scores = {s.metric: s.value for s in act.evaluate(options)[0]}
     three = probe.read_probe_parts(options).each(lambda part: act.examples(part, options))
     names = sorted(ACTS)
-    truth = three.each(lambda part: act.indicators(part.columns[act.TARGET], names))
+    truth = three.each(lambda part: f1.indicators(part.columns[act.TARGET], names))
 
     def quality(t: np.ndarray, p: np.ndarray) -> float:
         return (

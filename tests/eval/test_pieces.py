@@ -33,7 +33,6 @@ from dialtools.eval.score import Score, check_gates, gated, of_queries, of_runs,
 from dialtools.eval.suite import AVERAGE, Dataset, Row, Suite, with_tasks
 from dialtools.eval.suite_job import find_places
 from dialtools.eval.tasks import act, curve, logreg, mixed, oos, prepared, space
-from dialtools.eval.tasks.act import indicators
 from dialtools.eval.tasks.entail import triplets
 from dialtools.eval.tasks.infer import accuracy, classes, short_enough
 from dialtools.eval.tasks.retrieve import given_lists, similarities
@@ -327,7 +326,7 @@ def test_responses_are_chosen_among_those_of_consecutive_rows(tmp_path: Path):
     with pytest.raises(DataError, match="4 records, fewer than the 5 candidates"):
         prepared.prepare(replace(options, candidates=5))
     (tmp_path / "s.jsonl").write_text('{"text":"a"}\n' * 4)
-    with pytest.raises(DataError, match=r"s\.jsonl:1: no field context, history or query; .* text"):
+    with pytest.raises(DataError, match=r"s\.jsonl:1: no field context, .* or question; .* text"):
         prepared.prepare(options)
 
 
@@ -623,7 +622,7 @@ def test_parts_of_two_models_are_refused_and_of_one_are_not(tmp_path: Path):
 
 
 def test_acts_are_ones_in_the_columns_of_their_names():
-    assert indicators([["b"], [], ["a", "z"]], ["a", "b"]).tolist() == [[0, 1], [0, 0], [1, 0]]
+    assert f1.indicators([["b"], [], ["a", "z"]], ["a", "b"]).tolist() == [[0, 1], [0, 0], [1, 0]]
 
 
 def test_acts_are_those_of_the_turn_or_of_the_next_of_all_or_of_one_speaker():

@@ -15,7 +15,7 @@ N rows, A acts.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ def evaluate(options: ActOptions, advance: Callable[[int], None] = lambda _: Non
     names = sorted({name for row in (*acts.train, *acts.test) for name in row})
     if len(names) < 2:
         raise DataError(f"{len(names)} act in all: nothing to tell apart", where=parts.train.name)
-    truth = acts.each(lambda rows: indicators(rows, names))
+    truth = acts.each(lambda rows: f1.indicators(rows, names))
 
     layer = probe.train(parts, truth, quality, options, advance)
     guess_NA = layer(parts.test.matrix) > THRESHOLD
@@ -98,15 +98,6 @@ def quality(truth_NA: np.ndarray, probabilities_NA: np.ndarray) -> float:
     """Return the mean of micro and macro F1, by which DSE too chooses its checkpoints."""
     sums = f1.counts(truth_NA, probabilities_NA > THRESHOLD).sum(0)
     return float(f1.micro(sums) + f1.macro(sums)) / 2
-
-
-def indicators(acts: Sequence[Sequence[str]], names: Sequence[str]) -> np.ndarray:
-    """Return (N, A) ones where a row has an act; acts that are not among the names are left out."""
-    place = {name: i for i, name in enumerate(names)}
-    table_NA = np.zeros((len(acts), len(names)), np.int64)
-    for row, row_acts in enumerate(acts):
-        table_NA[row, [place[name] for name in row_acts if name in place]] = 1
-    return table_NA
 
 
 def examples(part: Embeddings, options: ActOptions) -> Embeddings:

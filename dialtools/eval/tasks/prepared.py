@@ -14,7 +14,7 @@ import numpy as np
 from dialtools.corpora.fields import label
 from dialtools.corpora.read import read_records
 from dialtools.corpora.splits import rows_by_split, rows_of_split
-from dialtools.corpora.turns import Record, field_of
+from dialtools.corpora.turns import Record, field_of, query_field
 from dialtools.errors import DataError
 from dialtools.eval.labelled import Labelled
 from dialtools.eval.options.curve import SCOPE_METRICS, CurveOptions
@@ -30,8 +30,6 @@ from dialtools.streams.vectors import Embeddings
 
 TRAIN = "train"
 """The split that examples are drawn from."""
-QUERY = ("context", "history", "query")
-"""Fields that are a query, the usual one first."""
 USUAL_CANDIDATES = 100
 HEADLINES = ("top-1", "accuracy")
 
@@ -254,13 +252,7 @@ def prepare_selections(file: str, options: CurveOptions) -> Selections:
             where=file,
             hint="--candidates N",
         )
-    where, first = records[0]
-    query = next((field for field in QUERY if first.get(field) is not None), None)
-    if query is None:
-        raise DataError(
-            f"no field {', '.join(QUERY[:-1])} or {QUERY[-1]}; there are {', '.join(first)}",
-            where=where,
-        )
+    query = query_field(records[0])
     chosen = SelectOptions(inputs=(file,), candidates=options.candidates, seed=options.seed)
     return Selections(file, chosen, records, (query, "response"))
 
