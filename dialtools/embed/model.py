@@ -11,6 +11,7 @@ import numpy as np
 
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.shard import Settings
+from dialtools.encoder.descent import beside_weights
 from dialtools.encoder.folder import model_folder
 from dialtools.encoder.guest import start_torch
 from dialtools.encoder.stated import check_stated, prompt_left_out, read_stated
@@ -29,11 +30,16 @@ ANY_CPU = ("auto", "cpu")
 
 @dataclass(frozen=True)
 class Model:
-    """An encoder and its settings."""
+    """An encoder and its settings.
+
+    Attributes:
+        files: digests of what lies beside its weights (`descent.beside_weights`).
+    """
 
     encoder: Encoder | TokenVectors | WordVectors
     settings: Settings
     head: str | None = None
+    files: str = ""
 
     @property
     def dimension(self) -> int:
@@ -87,7 +93,8 @@ def load_model(options: EmbedOptions) -> Model:
         head=_head(options) if options.head else None,
         center=None if options.head else encoder.center,
     )
-    model = Model(encoder, settings, options.head)
+    files = "" if Path(options.model).is_file() else beside_weights(model_folder(options.model))
+    model = Model(encoder, settings, options.head, files)
     if dimensions and dimensions > model.dimension:
         raise ConfigError(f"--dimensions {dimensions}: vectors have {model.dimension}")
     return model

@@ -29,8 +29,6 @@ from dialtools.embed.options import EmbedOptions
 from dialtools.embed.plan import plan
 from dialtools.embed.shard import Encoding
 from dialtools.embed.transformed import Transform
-from dialtools.encoder.descent import beside_weights
-from dialtools.encoder.folder import model_folder
 from dialtools.errors import DataError
 from dialtools.shown import first_line
 from dialtools.streams.ahead import ahead, behind
@@ -86,10 +84,9 @@ class Embedding:
         Args:
             part: tells which part of the work it does, if not all.
         """
-        name = self.options.model
-        files = beside_weights(Path(name) if Path(name).is_file() else model_folder(name))
-        facts = {"precision": self.embedder.model.settings.precision, **self.space}
-        facts["files of the model"] = files
+        model = self.embedder.model
+        facts = {"precision": model.settings.precision, **self.space}
+        facts["files of the model"] = model.files
         return Job(command, self.options, inputs, facts | dict(part or {}), makes=("part-*",))
 
     def plan(self) -> dict[str, str]:

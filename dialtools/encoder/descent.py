@@ -35,8 +35,8 @@ def content(model: Path) -> str:
 
 
 def beside_weights(model: Path) -> str:
-    """Return digests of the files of a model but its weights, in one line; of a file none."""
-    return "" if model.is_file() else _digests(model, BESIDE)
+    """Return digests of the files of a model but its weights, in one line."""
+    return _digests(model, BESIDE)
 
 
 def _digests(model: Path, patterns: Iterable[str]) -> str:

@@ -202,6 +202,7 @@ def test_a_model_that_exists_is_kept_unless_told_otherwise(
 ):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "precious").write_text("x")
+    (tmp_path / "model" / "config.json").write_text("{}")
     train(*RUN, "-o", tmp_path / "model", pairs, code=1)
     assert (tmp_path / "model" / "precious").read_text() == "x"
     train(*RUN, "--overwrite", "-o", tmp_path / "model", pairs)
