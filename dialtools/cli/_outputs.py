@@ -65,9 +65,10 @@ def check_outputs(options: Any, specs: Sequence[Spec]) -> None:
         ConfigError: if one is to be read and written, or written twice.
         OutputError: if one is there and may not be replaced, or cannot lie where it is to lie.
     """
-    read = dict(_read(options, specs))
+    outputs, inputs = list(_written(options, specs)), list(_read(options, specs))
+    read = {_identity(path): name for path, name in inputs}
     written: dict[Any, str] = {}
-    for output in _written(options, specs):
+    for output in outputs:
         file = _identity(output.path)
         # -o --overwrite replaces its own input when all is read, as one may wish
         other = written.get(file) or (read.get(file) if output.flag != "-o" else None)
@@ -75,27 +76,28 @@ def check_outputs(options: Any, specs: Sequence[Spec]) -> None:
             raise ConfigError(f"{output.flag} and {other} name the same file", where=output.path)
         written[file] = output.flag
         _check_place(output, options)
-    for output in _written(options, specs):
+    stays = [path for path, _ in inputs] + [output.path for output in outputs if output.kept]
+    for output in outputs:
         if output.folder and not output.kept:
-            _check_folder(output, _paths(options, specs))
+            _check_folder(output, stays)
 
 
 def _check_place(output: Output, options: Any) -> None:
     """Refuse an output that is there, has no name, or that nobody can write."""
     path = Path(output.path)
-    if is_special(path) or "://" in output.path or "{split}" in output.path:
+    if output.kept or is_special(path) or "://" in output.path or "{split}" in output.path:
         return
     if output.folder and path.is_dir() and path.name in ("", ".."):
         told = "a folder is replaced by its name, which this does not say"
         raise ConfigError(f"{output.flag} {output.path}: {told}")
-    if not (output.kept or getattr(options, "on_ray", False)):  # Ray writes a folder of parts
+    if not getattr(options, "on_ray", False):  # Ray writes a folder of parts
         refuse_existing(path, overwrite=output.may_be_there)
         check_kind(path, directory=output.folder)
     check_parent(path.resolve() if path.is_symlink() else path)
 
 
-def _check_folder(output: Output, read: Iterable[str]) -> None:
-    """Refuse to replace a folder that is no model's, or holds what is to be read.
+def _check_folder(output: Output, stays: Iterable[str]) -> None:
+    """Refuse to replace a folder that is no model's, or holds what is read or written into.
 
     Raises:
         ConfigError: saying which.
@@ -105,8 +107,8 @@ def _check_folder(output: Output, read: Iterable[str]) -> None:
     if not Path(path).is_dir():
         return
     inside = Path(path).resolve()
-    if held := next((name for name in read if inside in Path(name).resolve().parents), None):
-        raise ConfigError(f"{output.flag} {path} would be replaced, and {held} in it is to be read")
+    if held := next((name for name in stays if inside in Path(name).resolve().parents), None):
+        raise ConfigError(f"{output.flag} {path} would be replaced, and {held} in it is to stay")
     if any(inside.iterdir()) and not any((inside / name).is_file() for name in OF_MODELS):
         hint = "another name, or empty it yourself"
         raise OutputError("is a folder of other things than a model", where=path, hint=hint)
@@ -159,23 +161,18 @@ def _described(path: str) -> str:
     return f"{path} ({told}{rows})"
 
 
-def _read(options: Any, specs: Sequence[Spec]) -> Iterator[tuple[Any, str]]:
+def _read(options: Any, specs: Sequence[Spec]) -> Iterator[tuple[str, str]]:
+    """Yield each file and folder that is read, and what names it."""
     for spec in specs:
-        value = getattr(options, spec.name)
-        if spec.positional:
-            yield from ((_identity(path), "an input") for path in value if path != "-")
-        elif _names_file(spec) and not spec.writes and isinstance(value, str):
-            yield _identity(value), spec.flag
-
-
-def _paths(options: Any, specs: Sequence[Spec]) -> Iterator[str]:
-    """Yield the files and folders that are read, or written into."""
-    for spec in specs:
-        value = getattr(options, spec.name)
         named = spec.positional or _names_file(spec) or spec.metavar == "DIR"
-        if named and (spec.kept or not spec.writes):
-            texts = value if isinstance(value, tuple) else (value,)
-            yield from (text for text in texts if isinstance(text, str) and text != "-")
+        if not named or spec.writes:
+            continue
+        value = getattr(options, spec.name)
+        texts = value if isinstance(value, tuple) else (value,)
+        name = "an input" if spec.positional else spec.flag
+        yield from (
+            (text, name) for text in texts if isinstance(text, str) and text not in ("", "-")
+        )
 
 
 def _written(options: Any, specs: Sequence[Spec]) -> Iterator[Output]:

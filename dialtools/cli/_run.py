@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from dialtools.cli import _signals
@@ -44,7 +45,6 @@ class Run:
         self.skipped = 0
         self.started = time.monotonic()
         self.signal: int | None = None
-        self.piece = ""
 
     @property
     def exit_code(self) -> ExitCode:
@@ -179,20 +179,22 @@ class Run:
         Args:
             piece: what is finished first, as the user is told.
         """
-        self.piece = piece
-        before = {number: signal.signal(number, self._note) for number in _signals.heeded()}
+        before = {
+            number: signal.signal(number, partial(self._note, piece))
+            for number in _signals.heeded()
+        }
         try:
             yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _note(self, number: int, _frame: object) -> None:
+    def _note(self, piece: str, number: int, _frame: object) -> None:
         if self.signal is not None:
             _signals.end(number)
         self.signal = number
         if not self.quiet:  # a stream that was being written to may not be entered again
-            line = f"{self.name}: finishing this {self.piece}; a second signal ends at once\n"
+            line = f"{self.name}: finishing this {piece}; a second signal ends at once\n"
             with suppress(OSError):
                 os.write(sys.stderr.fileno(), line.encode())
 

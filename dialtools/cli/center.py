@@ -35,13 +35,13 @@ def main(options: CenterOptions, run: Run) -> None:
     from dialtools.embed.model import load_model, notes
     from dialtools.encoder.guest import start_torch
     from dialtools.streams.atomic import atomic_directory
+    from dialtools.streams.provenance import Inputs
 
     start_torch(options.threads)
     from dialtools.embed.center import mean_vector, write_centred
-    from dialtools.encoder.descent import content
     from dialtools.encoder.folder import model_folder
 
-    made_of = content(model_folder(options.model))
+    made_of = Inputs([str(model_folder(options.model))])
     model = load_model(options.embedding())
     for note in notes(model, options.embedding()):
         run.warn(note)

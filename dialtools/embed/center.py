@@ -15,11 +15,10 @@ from dialtools.embed.log_options import CenterOptions
 from dialtools.embed.mine import Mine
 from dialtools.embed.model import Model
 from dialtools.encoder import modeldir
-from dialtools.encoder.descent import content
-from dialtools.encoder.folder import model_folder
 from dialtools.encoder.loading import load_encoder
 from dialtools.errors import DataError
 from dialtools.streams.policy import Policy
+from dialtools.streams.provenance import Inputs
 
 EQUAL = 1e-6
 """By which the mean of unit vectors is shorter than 1 at least, if they are not all the same."""
@@ -74,18 +73,20 @@ def write_centred(
     texts: int,
     provenance: Mapping[str, Any],
     *,
-    made_of: str,
+    made_of: Inputs,
 ) -> None:
     """Write the model with a centre.
 
+    Raises:
+        DataError: if it is no longer the one that the centre was measured with.
+
     Args:
         directory: exists and is empty.
-        made_of: the `content` of the model that the centre was measured with.
+        made_of: the files of the model that the centre was measured with.
         texts: of whose vectors the centre is the mean.
     """
     encoder = load_encoder(options.model, trust_remote_code=options.trust_remote_code)
-    if content(model_folder(options.model)) != made_of:
-        raise DataError("changed while texts were embedded", where=options.model)
+    made_of.check()
     encoder.center = center_D
     facts = facts_of(encoder, options.model, provenance)
     length = float(np.linalg.norm(center_D))

@@ -57,10 +57,18 @@ class Inputs:
             DataError: if a file changed since the run began.
         """
         described = self._described
+        self.check()
+        return [facts | self._stdin if facts["name"] == "-" else facts for facts in described]
+
+    def check(self) -> None:
+        """Refuse to go on with a file that changed since the run began.
+
+        Raises:
+            DataError: naming it.
+        """
         for file, stamp in self._stamps.items():
             if _stamp(file) != stamp:
                 raise DataError("changed while it was read", where=file)
-        return [facts | self._stdin if facts["name"] == "-" else facts for facts in described]
 
     @property
     def stdin(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -77,7 +78,7 @@ def test_a_folder_that_holds_what_is_read_is_not_replaced(
     shutil.copy(tmp_path / "m" / "config.json", tmp_path / "hold")
     shutil.copy(tmp_path / "log.jsonl", tmp_path / "hold")
     said = run(f"{line} --overwrite", code=2).stderr
-    assert b"-o hold would be replaced, and " + held + b" in it is to be read" in said
+    assert b"-o hold would be replaced, and " + held + b" in it is to stay" in said
     assert (tmp_path / "hold" / "m" / "model.safetensors").is_file()
 
 
@@ -85,6 +86,28 @@ def test_a_folder_that_holds_what_is_read_is_not_replaced(
 def test_a_folder_is_named_and_lies_in_one_that_is_there(run: Run, command: str):
     assert b"-o .: a folder is replaced by its name" in run(f"{command} -o .", code=2).stderr
     assert b"nodir: no such directory" in run(f"{command} -o nodir/x", code=1).stderr
+
+
+def test_a_cache_may_lie_in_a_folder_that_is_yet_to_be_made(run: Run, tmp_path: Path):
+    run("dial-train -q --max-steps 1 --cache new/cache pairs.jsonl -o out", code=0)
+    assert list((tmp_path / "new" / "cache").iterdir())
+
+
+def test_a_centre_is_never_that_of_another_model(
+    run: Run, installed: Path, environment: dict[str, str], tmp_path: Path
+):
+    line = [installed / "dialtools", "center", "--model", "m", "-o", "c"]
+    process = subprocess.Popen(
+        line, cwd=tmp_path, env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdin and process.stderr
+    process.stdin.write((tmp_path / "log.jsonl").read_bytes())
+    process.stdin.flush()
+    time.sleep(6)  # until it has the model, and waits for more texts
+    (tmp_path / "m" / "config.json").touch()
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 1 and b"m/config.json: changed while it was read" in said
+    assert not (tmp_path / "c").exists()
 
 
 def test_what_has_come_meanwhile_is_not_replaced_unasked(tmp_path: Path):
