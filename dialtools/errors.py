@@ -1,6 +1,6 @@
 """What can go wrong, and the exit status that says so.
 
-Rooms raise these; one place (`cli/_exit.py`) shows them. Each message is for
+All packages raise these; one place (`cli/_exit.py`) shows them. Each message is for
 the person who must act, `where` names the place, `hint` the next step.
 """
 

@@ -1,4 +1,4 @@
-"""Runs of fine-tuning as scores: the two rooms know nothing of each other."""
+"""Runs of fine-tuning as scores: the two packages know nothing of each other."""
 
 from __future__ import annotations
 

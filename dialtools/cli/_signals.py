@@ -3,7 +3,7 @@
 Its caller then sees what happened: a shell stops its script at a Ctrl-C, `wait` and supervisors
 tell a signal from a status. In three times:
 
-- while Python imports the doorway, before there is anything to clean up, at once and in silence
+- while Python imports the command, before there is anything to clean up, at once and in silence
   (said by `dialtools.cli` itself, as early as it can be said);
 - at work the first signal is raised as `Ended` in the main thread, so that temporary files go;
 - a second one ends the command at once: no block ends, half-written files and folders go all the

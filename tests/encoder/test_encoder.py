@@ -1,4 +1,4 @@
-"""The encoder room: batches, special tokens, pooling, fresh encoders, model directories."""
+"""The encoder: batches, special tokens, pooling, fresh encoders, model directories."""
 
 from __future__ import annotations
 
