@@ -41,20 +41,24 @@ class Sections(NamedTuple):
     summary: str
     examples: list[str]
     rest: str
+    details: dict[str, str]
 
 
 def sections(doc: str) -> Sections:
     """Take a docstring apart: `name - summary`, indented examples, then all the rest.
 
-    An example that ends a line with a backslash goes on in the next.
+    An example that ends a line with a backslash goes on in the next. What follows a paragraph of
+    one word or a few and a colon (`Tables:`) is a detail: pages show it behind the options.
     """
     head, _, body = doc.strip().partition("\n")
     name, _, summary = head.partition(" - ")
     blocks = body.strip("\n").split("\n\n")
     has_examples = blocks[0].startswith("  ")
     examples = re.split(r"(?<!\\)\n", dedent(blocks[0])) if has_examples else []
-    rest = blocks[1:] if has_examples else blocks
-    return Sections(name.strip(), summary.strip(), examples, dedent("\n\n".join(rest)).strip())
+    rest = dedent("\n\n".join(blocks[1:] if has_examples else blocks)).strip()
+    before, *titled = re.split(r"(?:^|\n\n)([A-Z][^\n.:]*):\n\n", rest)
+    details = dict(zip(titled[::2], titled[1::2], strict=True))
+    return Sections(name.strip(), summary.strip(), examples, before, details)
 
 
 def default_text(spec: Spec) -> str:
@@ -129,6 +133,7 @@ def page(command: Command) -> str:
     for name, members in grouped(command.specs).items():
         rows = [(f"{flag_names(s)} {value_name(s)}".rstrip(), help_text(s)) for s in members]
         out += _section(name, rows, width)
+    out += _details(sections(command.doc))
     statuses = [(str(int(code)), text) for code, text in EXIT_CODES.items()]
     out += _section("Exit status", statuses, width)
     out += ["", fill(f"Memory: {command.memory}", width)]
@@ -141,6 +146,7 @@ def group_page(group: Group) -> str:
     usage_line = f"Usage: {group.name} TASK [OPTIONS] [INPUT]..."
     out = [*_head(sections(group.doc), usage_line, width)]
     out += _section("Tasks", [(name, entry.summary) for name, entry in group.table.items()], width)
+    out += _details(sections(group.doc))
     out += ["", f"{group.name} TASK --help shows the options of a task."]
     return "\n".join(out) + "\n"
 
@@ -157,6 +163,12 @@ def _head(doc: Sections, usage_line: str, width: int) -> Iterator[str]:
         yield from ("", "Examples:", indent("\n".join(doc.examples), "  "))
     if doc.rest:
         yield from ("", doc.rest)
+
+
+def _details(doc: Sections) -> Iterator[str]:
+    """Yield the lines of what a page tells behind its options."""
+    for title, text in doc.details.items():
+        yield from ("", f"{title}:", indent(text, "  "))
 
 
 def _section(heading: str, rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:

@@ -58,6 +58,7 @@ def man_page(command: Command | Group) -> str:
     if doc.examples:
         lines += titled("EXAMPLES", literal("\n".join(doc.examples).splitlines()))
     lines += titled("DESCRIPTION", prose(doc.rest)) if doc.rest else []
+    lines += _details(doc.details)
     if isinstance(command, Group):
         lines += _tasks(command)
     else:
@@ -94,9 +95,14 @@ def _tasks(group: Group) -> list[str]:
         lines += [f'.SH "{roff(name.upper())}"', roff(doc.summary[:1].upper() + doc.summary[1:])]
         lines += literal("\n".join(doc.examples).splitlines()) if doc.examples else []
         lines += prose(doc.rest) if doc.rest else []
+        lines += _details(doc.details)
         lines += [*_options(others, ".SS"), ".PP", roff(f"Memory: {task.memory}")]
     common = [spec for spec in next(iter(tasks.values())).specs if spec in shared]
     return [*lines, '.SH "OPTIONS OF EVERY TASK"', *_options(common, ".SS")]
+
+
+def _details(details: dict[str, str]) -> list[str]:
+    return [line for title, text in details.items() for line in titled(title, prose(text), ".SS")]
 
 
 def _options(all_specs: Sequence[Spec], heading: str) -> list[str]:

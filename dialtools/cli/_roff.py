@@ -46,9 +46,10 @@ def italic(text: str) -> str:
     return f"\\fI{roff(text)}\\fR"
 
 
-def titled(title: str, text: list[str]) -> list[str]:
+def titled(title: str, text: list[str], level: str = ".SH") -> list[str]:
     """Return a section of some text, which begins a paragraph by itself."""
-    return [f".SH {title}", *text[text[:1] == [".PP"] :]]
+    heading = f'"{roff(title)}"' if " " in title else roff(title)
+    return [f"{level} {heading}", *text[text[:1] == [".PP"] :]]
 
 
 def header(name: str, section: int) -> list[str]:
