@@ -9,19 +9,25 @@
   dial-augment --from iob snips/ -o snips.parquet
 
 Reads utterances {"text", "slots": [{"start", "end", "label"}], "label",
-"split"} (MASSIVE's `annot_utt` reads as the same) or dialogues whose turns
-have slots. Values are learnt from the training split: the entity book. A
-template is an utterance with {SLOT} in place of each value. It is filled with
-every combination of the --top-k most frequent values of its slots, or with a
-seeded sample of --max-per-template of them.
+"split"}, or dialogues whose turns have slots. MASSIVE's `annot_utt` works
+too.
 
-Out comes each record with its "template", and after it those made from it,
-{"synthetic": true, "source_id", "seed"}, their slots where they now stand. A
-template is filled once a label. Made texts that another record has, case and
-blanks apart, are dropped. Of slots that overlap the longest stays, then the
-first. A made value has the case of its place; a/an before it agrees. In a
-dialogue a value is replaced by the same other one in all turns; where it is
-not clear what a value is, the dialogue is not filled.
+The entity book holds the values of each slot, learnt from the training split.
+A template is an utterance with {SLOT} in place of each value. Templates are
+filled with every combination of the --top-k most frequent values of their
+slots, or with a seeded sample of --max-per-template of them.
+
+Writes each record with its "template", followed by the records made from it,
+with {"synthetic": true, "source_id", "seed"} and slots at their new places.
+
+Which texts are made:
+
+A template is filled once for each label it has. A made text that equals
+another record, apart from case and blanks, is dropped. Where slots overlap,
+the longest wins, then the first. A made value takes the case of the place
+it fills, and the a or an before it agrees. In a dialogue a value is
+replaced by the same other value in all turns; a dialogue in which that is
+ambiguous is not filled.
 """
 
 from __future__ import annotations

@@ -12,23 +12,36 @@
   dial-embed --model model/ --dry-run tickets.jsonl -o tickets.parquet
   cat lines.txt | dial-embed --model model/ --from text --to jsonl | head
 
-Records come in as JSONL, Parquet or Arrow, or text one a line; fields that
-are not embedded travel along. A list of turns is joined as in training and
-keeps its newest tokens; --field history+response joins two fields so. --per
-turn makes a row of each turn of a dialogue: its own fields (speaker, acts,
-...) beside the vector of the history that ends with it. --transform changes
-finished vectors, by what is fitted to them all or, with --fit-on, to other
-embeddings of the same model. A model may be a text file of word vectors: a
-text is their average. --templates adds to each text's vector that of the
-nearest template (cosine), or mixes the two: lambda t + (1 - lambda) u, of
-unit vectors.
+Reads records (JSONL, Parquet, Arrow) or plain text, one text a line. Fields
+that are not embedded are kept. A list of turns is joined as in training, and
+if it is too long its newest tokens are kept.
 
-FILE appears when all is done; until then finished shards lie in
-FILE.partial/, and --resume repeats none of them: the result has the bytes of
-an unbroken run. Of a finished FILE of the same inputs and options --resume
-says so, and does nothing; JSONL, npy and fbin tell theirs in
-FILE.job.json. Input without a record is an error: nobody can use a file
-without vectors. docs/vectors.md shows files in DuckDB, Polars, NumPy, FAISS.
+Writes FILE when all is done. Until then finished shards are in FILE.partial/,
+and --resume repeats none of them: the result is byte for byte that of an
+unbroken run. If FILE is finished already, from the same inputs and options,
+--resume says so and does nothing. docs/vectors.md shows how to use the file
+in DuckDB, Polars, NumPy, FAISS and others.
+
+What is embedded:
+
+--field history+response joins two fields into one text; --field
+context,response embeds each by itself. --per turn makes a row for each turn
+of a dialogue: its own fields (speaker, acts, ...), and the vector of the
+history that ends with it. An input without a record is an error.
+
+Models:
+
+--model names a model directory, or a text file of word vectors, of which a
+text is the average.
+
+Changed vectors:
+
+--transform changes finished vectors. It is fitted to all of them or, with
+--fit-on, to other embeddings of the same model. --templates adds the vector
+of the nearest template (by cosine) to that of each text, or mixes the two:
+lambda t + (1 - lambda) u, of unit vectors. JSONL, npy and fbin files keep
+their inputs and options in FILE.job.json beside them, Parquet and Arrow in
+their metadata.
 """
 
 from __future__ import annotations

@@ -8,16 +8,16 @@
   dial-freq --merge counts.jsonl counts.jsonl -o merged.parquet
 
 Counts the turns of dialogues, the responses of pairs, the texts of
-utterances, the lines of plain text, or any field of any records. Texts are
-one when they are equal after --normalize: by default case and blanks do not
-matter and punctuation does, as in WMDC. A response counts once for each
-(dialogue_id, turn) of an input, not once a window.
+utterances, the lines of plain text, or any field of any records. --normalize
+says which texts count as one: by default case and blanks are ignored and
+punctuation is not, as in WMDC. A response counts once for each (dialogue_id,
+turn) of an input, however many windows it is in.
 
-Out come frequency records {"text", "count", "share", "rank", "weight"}, the
-most frequent first, equal counts by text. With --annotate the input itself
-comes out, in its order, each record with its "weight" 1/(ln f + 1): what the
-recipe of WMDC in dial-train multiplies the loss of a pair by. Columns in give
-Arrow out, unless -o or --to says else.
+Writes frequency records {"text", "count", "share", "rank", "weight"}, the
+most frequent first, equal counts by text. --annotate writes the input
+instead, in its order, each record with its "weight" 1/(ln f + 1), by which
+WMDC in dial-train multiplies the loss of a pair. If the input is Parquet or
+Arrow, so is the output, unless -o or --to says otherwise.
 """
 
 from __future__ import annotations

@@ -14,58 +14,74 @@
   dial-pairs --speaker-column from --speaker-map kim=user,agent=system log.csv
   dial-pairs --kind dialogue --speaker-column from --drop-speaker note log.csv
 
-A dialogue is a record {"id", "turns": [{"text", "speaker"}, ...]}. The names
-`dialogue` or `messages`, `utterance` or `content`, and `role` read as the
-same thing, and so do turns that are plain strings. A `history` of turns with
-its `response` is a dialogue, too. Plain text has one utterance a line and a
-blank line between dialogues. Published corpora are read as they come, a
-folder, an archive or a file: `dialtools formats` lists them. --kind self and
---kind utterance also read utterances ({"text"}). --kind texts reads a question
-and its answer, or two other texts that belong together, a record or a row;
---kind entailment two texts with a label. Two texts, and responses with their
-history, are written by --kind utterance as they are. --kind triple reads three
-texts (anchor, positive, negative; SimCSE's sent0, sent1, hard_neg), or brings
-together the entailments and contradictions of a premise.
+Reads dialogues, one a line: {"id", "turns": [{"text", "speaker"}, ...]}. The
+names `dialogue` or `messages`, `utterance` or `content`, and `role` mean the
+same, and a turn may be a plain string. Plain text has one utterance a line
+and a blank line between dialogues. Tables with one turn a row, published
+corpora and chat exports are read as they come: see below, and `dialtools
+formats`.
 
-Exports of chats are read as they come, too: of ChatGPT, Slack, Discord,
-Telegram, WhatsApp, IRC, Zendesk, Intercom, Rasa and LangSmith. A chat is a
-dialogue; in Slack a thread, or a channel's day without its threads; in IRC a
-day. Of Rasa's YAML --from rasa-nlu reads the examples of intents, and --from
-rasa-stories the stories that have texts, with the responses of a domain in
-the same folder. In tickets who asks is `user` and agents are `system`; in
-chats of people each speaker has a name, which --speaker-map makes a role.
-Joins, other notices, messages of bots, notes of a team and media without text
-are no turns, and are told at the end. --session-gap cuts chats at pauses.
+Writes pairs: {"context": [turns, oldest first], "response", "window", "kind",
+"dialogue_id", "turn", "speakers"}. --kind dialogue or utterance writes the
+dialogues, or their turns, with all their fields: the other commands read
+both.
 
-A table has one turn a row: CSV and TSV always, JSONL, Parquet and Arrow when
-a flag names a column. Rows of a dialogue stand together, or --unsorted
-gathers them. Within it they are sorted by --order-column: by value, time or
-text. Times are ISO 8601 (UTC if no zone is given), or seconds (milliseconds,
-and so on) since 1970; in which order a spreadsheet writes day and month,
---time-format must say. Excel's ; and tabs, its `sep=` line and UTF-16 are
-recognised; Windows' own code page needs --encoding cp1252.
+Other kinds of pairs:
 
-Records stand one a line, or in a JSON array, which is read as it comes, or in
-Parquet and Arrow; a folder of such parts (of DuckDB, Spark, `datasets`) is
-one table.
+--kind self and --kind utterance also read utterances ({"text"}). --kind
+texts reads two texts that belong together, such as a question and its
+answer, one pair a record or row. --kind entailment reads two texts with a
+label. --kind triple reads three texts (anchor, positive, negative; SimCSE's
+sent0, sent1, hard_neg), or finds what a premise entails and what
+contradicts it. A record of `history` and `response` counts as a dialogue.
+--kind utterance writes records of two texts, and of a history and a
+response, unchanged.
 
-A list `messages`, `conversations` or `conversation` with an assistant, or with
-a system at its start only, is a chat with a language model: roles as OpenAI,
-LangChain (`type`: human, ai) and ShareGPT (`from`: human, gpt) have them. The
-assistant is the speaker `system`. Instructions (system, developer) and tools
-are left out and told at the end; texts in parts are joined. A role that
---speaker-map names (system=prompt) is a speaker like any other.
+Tables:
 
-A turn without text is no turn, wherever it comes from: those before and after
-it follow each other, and the last line tells how many there were.
+A table has one turn a row: CSV and TSV always, JSONL, Parquet and Arrow if
+a flag names a column. The rows of a dialogue must follow each other, unless
+--unsorted gathers them. --order-column sorts them within the dialogue, by
+number, time or text. Times are ISO 8601 (UTC if no zone is given), or
+seconds (or milliseconds, and so on) since 1970; for a spreadsheet's dates,
+say with --time-format whether day or month comes first. Semicolons, tabs, a
+`sep=` line and UTF-16, as Excel writes them, are recognised; the Windows
+code page needs --encoding cp1252.
 
-Words, for --min-words, are what stands between blanks; where a script has
-none (Chinese, Japanese, Thai, ...), characters.
+JSON and Parquet:
 
-Out come pairs: {"context": [turns, oldest first], "response", "window",
-"kind", "dialogue_id", "turn", "speakers"}. With --kind dialogue or utterance
-come the dialogues, or their turns, with all their other fields: what the
-sister commands read.
+Records stand one a line, or in a JSON array (which is streamed), or in
+Parquet or Arrow. A folder of such parts, as DuckDB, Spark and `datasets`
+write it, is read as one table.
+
+Chats with a language model:
+
+A list `messages`, `conversations` or `conversation` that has an assistant,
+or a system message only at its start, is a chat with a language model, in
+the style of OpenAI, LangChain (`type`: human, ai) or ShareGPT (`from`:
+human, gpt). The assistant becomes the speaker `system`. Instructions
+(system, developer) and tool messages are left out, and counted at the end;
+texts in parts are joined. To keep such a role, give it a name with
+--speaker-map (system=prompt).
+
+Chat exports:
+
+Exports of ChatGPT, Slack, Discord, Telegram, WhatsApp, IRC, Zendesk,
+Intercom, Rasa and LangSmith are read as they come. A chat is a dialogue; in
+Slack that is a thread, or a day of a channel without its threads; in IRC a
+day. In tickets the customer is `user` and agents are `system`; elsewhere
+speakers keep their names, which --speaker-map turns into roles. Notices,
+bots, internal notes and media without text are left out, and counted at the
+end. --session-gap cuts a chat at its pauses. From Rasa's YAML, --from
+rasa-nlu reads the examples of intents, and --from rasa-stories the stories
+that have texts, with responses from a domain file in the same folder.
+
+Turns and words:
+
+A turn without text is dropped: its neighbours then follow each other, and
+the last line of output tells how many there were. For --min-words a word is
+what stands between blanks; in scripts without blanks (Chinese, Japanese,
+Thai, ...) it is a character.
 """
 
 from __future__ import annotations

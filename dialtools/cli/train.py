@@ -16,43 +16,60 @@ r"""dial-train - train a dialogue encoder on positive pairs
   dial-train --nproc 4 --model bert-base-uncased --batch-size 1024 pairs.arrow
   dial-train --snapshot-every 200 -o run/ pairs.jsonl
 
-Pairs are {"context": [turns, oldest first], "response"}, as dial-pairs writes
-them. A recipe holds the published values of a method; flags override it, and
---print-config shows the result and where each value came from. A pair may
-name `negatives`, as dialtools mine finds them: texts that its context, or its
-response, is contrasted with besides those of the batch. DialogueCSE also
-reads `follow` (turns after the response); records of `text` are pairs of a
-text with itself, of which masked words and SimCSE learn. Without --model an
-encoder and its tokenizer are trained from nothing: a static one, a vector for
-each token of which a text is the average, in minutes of a CPU; a small
-transformer where there is a GPU. The model directory loads in dialtools and
-sentence-transformers, a transformer in transformers, a static one in
-model2vec; its path is printed to stdout.
+Reads pairs {"context": [turns, oldest first], "response"}, as dial-pairs
+writes them. --method names a recipe, which holds the published values of a
+method; flags override them, and --print-config shows each value and where it
+came from.
 
-A run that is stopped leaves what it has done in DIR.partial/, and --resume
-goes on from there: it ends in the files of an unbroken run, byte for byte but
-for the speed (tokens_per_second) that train-log.jsonl tells of each step.
-Pairs that came through a pipe need not be piped again. Changed inputs or
-options are refused; of a finished model of the same ones --resume says so,
-and does nothing.
+Writes a model directory, and prints its path to stdout. dialtools and
+sentence-transformers load it; transformers loads a transformer, model2vec a
+static encoder.
 
-After its first steps a run tells how long all of them take on this machine.
---dry-run takes as many to tell the same, and throws them away. Of over three
-hours of a CPU either warns, under -q too, and says what is quicker.
-With --validate or --validation-share it ends by telling response selection,
-alignment and uniformity before and after training, as the model's card and
-dialtools.json do, and warns if it selects responses less often than its start.
+Without --model an encoder and its tokenizer are trained from nothing: on a
+CPU a static encoder (one vector a token, averaged) in minutes, on a GPU a
+small transformer. After its first steps a run tells how long it will take
+here; --dry-run tells it without training.
 
---ema saves an average of the weights over the steps, --merge-with-start a
-part of the way from --model to them, which keeps more of what that model was
-good at; with both, a part of the way to the average. Validation, --keep-best
-and snapshots are of what would be saved at that step; steps and checkpoints
-go on from the last weights.
+What pairs may carry:
 
---nproc N, or torchrun, lets several processes take each step: the batch is
-dealt out among them, its loss is over all of it, and the model is that of one
-process but for rounding. Where one ends, all do; --resume goes on with any
-number of them.
+`negatives`, as dialtools mine finds them, are texts to contrast with in
+addition to those of the batch. DialogueCSE also reads `follow`, the turns
+after the response. A record of `text` is a pair of the text with itself,
+from which masked words and SimCSE learn.
+
+Stopping and going on:
+
+A run that is stopped keeps its state in DIR.partial/, and --resume goes on
+from there. The result is byte for byte that of an unbroken run, except for
+the speed (tokens_per_second) of each step in train-log.jsonl. Pairs that
+came through a pipe need not be piped again. Changed inputs or options are
+refused. If the model is finished already, --resume says so and does
+nothing.
+
+How long, and how good:
+
+--dry-run takes the first steps to measure their speed, and throws them
+away. If a run would take more than three hours of a CPU, dial-train warns
+(even under -q) and names what is quicker. With --validate or
+--validation-share, a run ends by telling response selection, alignment and
+uniformity before and after training, and warns if it selects responses less
+often than its start. The model's card and dialtools.json keep these
+numbers.
+
+Averages and part of the way:
+
+--ema saves an average of the weights over the steps. --merge-with-start 0.5
+saves a point half way from --model to the trained weights, which keeps more
+of what that model was good at. With both, the way leads to the average.
+Validation, --keep-best and snapshots use what would be saved at that step;
+steps and checkpoints go on from the last weights.
+
+Several processes:
+
+With --nproc N, or torchrun, several processes share each step: the batch is
+dealt out among them, the loss is over all of it, and the model is that of
+one process up to rounding. If one process ends, all do; --resume may use
+another number of them.
 """
 
 from __future__ import annotations
