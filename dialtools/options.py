@@ -284,16 +284,15 @@ class RunOptions:
     """How the run behaves."""
 
     seed: int = option(
-        0, metavar="N", parse=at_least(0), group="Run", help="seed of everything random"
+        0, metavar="N", parse=at_least(0), group="Run", help="seed of all random choices"
     )
-    quiet: bool = option(False, short="-q", group="Run", help="say nothing but errors", how=True)
-    verbose: bool = option(False, short="-v", group="Run", help="say more", how=True)
+    quiet: bool = option(False, short="-q", group="Run", help="print errors only", how=True)
+    verbose: bool = option(False, short="-v", group="Run", help="print more", how=True)
     debug: bool = option(False, group="Run", help="show tracebacks", how=True)
     dry_run: bool = option(
         False,
         group="Run",
-        help="check everything, print what would be read, done, written and replaced, and do "
-        "nothing of it",
+        help="check everything, print what would be read, done, written and replaced, then stop",
         how=True,
     )
     color: str = option(
@@ -313,6 +312,6 @@ class RunOptions:
     print_config: bool = option(
         False,
         group="Run",
-        help="print every option, its value and its source; do nothing",
+        help="print every option with its value and its source, then stop",
         how=True,
     )

@@ -23,39 +23,39 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         None,
         metavar="NAME|DIR|rules",
         group="Entities",
-        help="mark records without slots: with an installed spaCy pipeline, "
-        "or with the values of --book",
+        help="find slots in records without them: by an installed spaCy pipeline, or by the "
+        "values of --book (rules)",
     )
     spans: str | None = option(
         None,
         metavar="FILE",
         group="Entities",
-        help="take slots from records {id, start, end, label} of any other tagger",
+        help="take slots from records {id, start, end, label} that another tagger wrote",
     )
     language: str = option(
         "xx",
         metavar="CODE",
         group="Entities",
-        help="language of --ner rules: how texts are cut into words (zh, ja: characters)",
+        help="language for --ner rules: how texts are split into words (zh, ja: characters)",
     )
     short_types: bool = option(
         False,
         group="Entities",
-        help="types by their last dotted part: fromloc.city_name is city_name",
+        help="use only the last dotted part of a type: fromloc.city_name is city_name",
     )
     book: tuple[str, ...] = option(
         (),
         metavar="FILE",
         multiple=True,
         group="Entity book",
-        help="take values from this book, several are merged",
+        help="take values from this book; several books are merged",
         shown="the slots of the training split",
     )
     save_book: str | None = option(
         None,
         metavar="FILE",
         group="Entity book",
-        help="write the book as JSON, to edit and read back",
+        help="write the entity book as JSON, to edit and read back",
         how=True,
     )
     top_k: int = option(
@@ -70,7 +70,7 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         metavar="NAMES",
         parse=name_list,
         group="Entity book",
-        help="only these types are slots",
+        help="use only these slot types",
         shown="all",
     )
     min_count: int = option(
@@ -78,17 +78,17 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         metavar="N",
         parse=at_least(1),
         group="Entity book",
-        help="leave out values that were seen less often",
+        help="leave out values seen fewer than N times",
     )
     max_words: int | None = option(
         None,
         metavar="N",
         parse=at_least(1),
         group="Entity book",
-        help="leave out values of more words",
+        help="leave out values with more than N words",
     )
     typed: bool = option(
-        False, group="Templates", help="{type} in templates, in place of the paper's one {SLOT}"
+        False, group="Templates", help="write {type} in templates, not the paper's single {SLOT}"
     )
     save_templates: str | None = option(
         None,
@@ -101,15 +101,15 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         None,
         metavar="FILE",
         group="Entity book",
-        help="write what each type holds, and what hints at noise: values seen once, "
-        "values that other types have too",
+        help="write what each type holds, with signs of noise: values seen once, values of "
+        "several types",
         how=True,
     )
     slotless: str = option(
         "keep",
         choices=SLOTLESS,
         group="Templates",
-        help="records without slots: their own template, or left out",
+        help="keep records without slots, as their own template, or skip them",
     )
     fill: bool = option(
         True, group="Filling", help="make new utterances; --no-fill only adds templates"
@@ -119,16 +119,16 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         metavar="N|all",
         parse=count_or_all,
         group="Filling",
-        help="utterances made from a template at most; a seeded sample of its combinations",
+        help="make at most N utterances from a template, a seeded sample of its combinations",
         shown="K squared",
     )
-    articles: bool = option(True, group="Filling", help="let a/an before a value agree with it")
+    articles: bool = option(True, group="Filling", help="adapt an a/an before a value to it")
     train_split: str = option(
         "train",
         metavar="NAME",
         group="Filling",
-        help="records of other splits are passed on: neither learnt from nor filled, "
-        "and their texts never made",
+        help="learn from and fill only this split; records of others are passed on, and their "
+        "texts are never made",
     )
 
     def __post_init__(self) -> None:

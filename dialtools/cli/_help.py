@@ -176,7 +176,7 @@ def _section(heading: str, rows: Sequence[tuple[str, str]], width: int) -> Itera
     left = min(max(len(term) for term, _ in rows), FLAG_COLUMNS) + 2
     yield from ("", f"{heading}:")
     for term, text in rows:
-        lines = wrap(text, width - left - 2)
+        lines = wrap(text, width - left - 2, break_on_hyphens=False)
         if len(term) > left - 2:
             lines.insert(0, "")
         yield f"  {term:{left}}{lines[0]}".rstrip()

@@ -1,4 +1,4 @@
-"""dialtools assign - the nearest class of rows, or none: routing, with what is out of scope
+"""dialtools assign - route rows to their nearest class, or to none
 
   dialtools assign new.parquet --examples train.parquet --min-cosine 0.5
   dialtools assign new.parquet --examples train.parquet \\
@@ -8,25 +8,41 @@
   dial-embed --model model/ tickets.jsonl \\
     | dialtools assign --router router.parquet
 
-Each row comes out with its fields and with `assigned`, the class that it is
-nearest to, if it is near enough, else `none` (--none oos names it otherwise);
-`score`, the cosine with the nearest class; and `runners_up`, the classes that
-come after what was assigned, with theirs. A class is as near as the mean of
-its examples, or as the nearest of them (--nearest N).
+Writes each row with its fields and three new ones:
+  assigned    the nearest class, or `none` if no class is near enough
+              (--none oos writes `oos` instead)
+  score       the cosine with the nearest class
+  runners_up  the next classes with their scores; where no class was
+              assigned, the nearest comes first
 
-How near is enough is --min-cosine, or what labelled validation rows say, which
-should be others than the examples: the highest threshold at which the share
---recall of the rows of classes still gets its own class, or the lowest at
-which the share --precision of what is assigned is right. Rows labelled `none`,
-or with a class that no example has, are wrong wherever they are assigned.
---per-class asks the same of each class by itself; with some 20 rows a class
-that is unsteadier than one threshold (docs/results/clusters.md). What cannot be
-reached is told: at --recall all that is right is kept, at --precision nothing.
+A class is represented by the mean of its examples. With --nearest N its score
+is the mean cosine of its N examples nearest to the row.
 
---save-router keeps classes and thresholds: a Parquet file, itself an embedding
-file, a row for each vector of a class with its `label` and `threshold`. Rows
-are assigned as they come, so that a log can be followed. Input, examples and
-router must be of one model, as far as they tell.
+How near is near enough is set by --min-cosine, or by labelled validation rows
+(--validation). Rows are assigned as they arrive, so you can follow a growing
+log. Input, examples and router must come from the same model; this is checked
+for files that record their model.
+
+Thresholds from validation rows:
+
+Use validation rows that are not among the examples. --recall SHARE takes the
+highest threshold at which that share of the rows that belong to a class still
+gets its own class. --precision SHARE takes the lowest threshold at which that
+share of the assignments is right. Rows labelled `none`, or with a class that
+has no examples, are wrong wherever they are assigned.
+
+--per-class sets a threshold for each class in the same way. With only some 20
+rows per class this is less stable than one threshold for all
+(docs/results/clusters.md).
+
+If the share cannot be reached, a message says so. --recall then keeps all
+that is right, and --precision assigns nothing.
+
+Routers:
+
+--save-router writes the classes and thresholds to a Parquet file, and
+--router reads it. The file is itself an embedding file: a row for each vector
+of a class, with its `label` and `threshold`.
 """
 
 from __future__ import annotations

@@ -1,23 +1,29 @@
-"""dialtools center - take the mean of a log's vectors off a model's vectors
+"""dialtools center - subtract the mean of a log's vectors from a model's vectors
 
   dial-pairs --kind utterance chats.jsonl -o utterances.jsonl
   dialtools center --model minilm utterances.jsonl -o centred/
   dialtools center --model dse/ --sample 0.1 tickets.jsonl -o centred/
 
-The vectors of a log share a direction, which says nothing of a single text
-and lifts the cosine of any two. The model that is written embeds as --model
-does, takes the mean of the log's vectors off, and scales what is left to
-length 1. No weight changes, no label is needed, some thousand texts are
-enough, and it takes as long as to embed them. What a threshold on the cosine
-decides gains most: what is out of scope (docs/which-method.md has figures).
+The vectors of a log share a direction. It says nothing about a single text
+and raises the cosine of any two. Writes a model that embeds as --model does,
+subtracts the mean of the log's vectors and scales the result to length 1.
 
-Texts come in as dial-embed takes them; each counts as often as it occurs.
-sentence-transformers embeds alike: the centre is a module, Dense, behind
-Normalize. model2vec passes over it. Vectors have length 1 unless
---no-normalize says otherwise. A centre that the model has is replaced;
-dial-train leaves it out, and dialtools merge wants models without: it comes
-last. Heads that some recipes keep beside a model are left out. The path is
-printed to stdout.
+No weights change, and no labels are needed. A few thousand texts are enough,
+and it takes as long as to embed them. Decisions by a cosine threshold gain
+most, such as out-of-scope detection (docs/which-method.md has figures).
+
+Texts are read as dial-embed reads them. Each counts as often as it occurs.
+Prints the path of the new model.
+
+Other steps and tools:
+
+Make this the last step: dial-train leaves a centre out, and dialtools merge
+accepts only models without one. A centre that the model already has is
+replaced. Heads that some recipes keep beside a model are left out.
+
+sentence-transformers embeds the same way: the centre is a Dense module behind
+Normalize. model2vec ignores it. dial-embed writes vectors of length 1 unless
+you pass --no-normalize.
 """
 
 from __future__ import annotations

@@ -6,27 +6,43 @@
   dialtools cluster --table --method hdbscan --min-size 5 tickets.parquet
   dialtools cluster --table --per dialogue --clusters 2-20 turns.parquet
 
-Vectors are scaled to unit length. A record a row comes out: which row it is,
-its `cluster` (0 is the largest, -1 noise), its cosine `distance` to the
-centroid, and of hdbscan its `probability`. --summary, and the table on a
-terminal, tell of each cluster its size, the row at its heart (medoid), the
-five texts nearest to the centroid and the words that tell it from the others
-(p log(p / q)^2 of the shares p of its texts and q of all that have the word);
-the first record, without `cluster`, is of all rows.
+Writes one record per row: which row it is, its `cluster` (0 is the largest,
+-1 noise), its cosine `distance` to the centroid and, with hdbscan, its
+`probability`. Vectors are scaled to unit length first. On a terminal you see
+a table of the clusters instead; --summary writes the clusters to a file.
 
-Of bounds the number of clusters is taken that has the highest mean silhouette
-(cosine): some numbers spread over the bounds are tried, then those around the
-best. kmeans tries them with one start, on 10,000 rows at most. A silhouette
-likes few and round clusters where intents overlap: a number that one knows is
-better. agglomerative and hdbscan hold all pairs, of 10,000 rows at most; of
-more, --most N finds clusters on a sample, and the other rows join the nearest
-centroid (of hdbscan, only as far as their cluster reaches).
-
---stability finds clusters again in samples of four fifths of the rows: the
-adjusted Rand index tells how alike they are in all (1 the same, 0 chance),
-and of each cluster the mean Jaccard index with the one most like it; below
-0.6 a cluster is hardly one (Hennig 2007). Same files, options and seed, same
+If you know a good number of clusters, give it: --clusters 12. With bounds the
+number is searched for. The same files, options and seed give the same
 clusters.
+
+The table and --summary:
+
+For each cluster they show its size, the row at its heart (medoid), the five
+texts nearest to the centroid, and the words that set it apart from the other
+clusters. Words are ranked by p log(p / q)^2, where p is the share of the
+cluster's texts that have the word and q the share of all texts. The first
+record, without `cluster`, describes all rows.
+
+The number of clusters:
+
+Of the bounds, the number with the highest mean silhouette (cosine) is taken.
+Some numbers spread over the bounds are tried first, then those around the
+best. kmeans tries them with one start, on at most 10,000 rows. Where intents
+overlap, the silhouette favours few and round clusters.
+
+Many rows:
+
+agglomerative and hdbscan hold all pairs of rows in memory, so they take at
+most 10,000 rows. For more, --most N finds clusters on a sample, and the other
+rows join the nearest centroid (with hdbscan, only as far as their cluster
+reaches).
+
+Stability:
+
+--stability N clusters N samples of four fifths of the rows again. It reports
+the adjusted Rand index over all rows (1 is the same, 0 is chance) and for
+each cluster the mean Jaccard index with the most similar cluster found. Below
+0.6 a cluster is hardly one (Hennig 2007).
 """
 
 from __future__ import annotations
@@ -51,8 +67,8 @@ SHOWN = 60
 
 @command(
     ClusterOptions,
-    memory="the embedding files: 8 bytes a number; 20 bytes a pair of rows more with agglomerative "
-    "and hdbscan",
+    memory="the embedding files: 8 bytes per number; with agglomerative and "
+    "hdbscan, 20 bytes more per pair of rows",
 )
 def main(options: ClusterOptions, run: Run) -> None:
     from dialtools.cli._grid import on_screen, write_table

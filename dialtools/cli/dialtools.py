@@ -1,4 +1,4 @@
-"""dialtools - parts joined, models added up, negatives, near rows, clusters and classes found
+"""dialtools - tools for embedding files, models and pairs
 
   dialtools assign new.parquet --examples train.parquet --min-cosine 0.5
   dialtools center --model minilm utterances.jsonl -o centred/
@@ -12,8 +12,8 @@
   dialtools drift before.parquet after.parquet
   dialtools weigh --model minilm utterances.jsonl -o weighed/
 
-The commands are dial-pairs, dial-augment, dial-freq, dial-train, dial-embed
-and dial-eval; each tells more with --help.
+The other commands of the suite are dial-pairs, dial-augment, dial-freq,
+dial-train, dial-embed and dial-eval. Each has its own --help.
 """
 
 from __future__ import annotations
@@ -38,8 +38,10 @@ def kinds() -> list[str]:
 class FormatOptions(RunOptions):
     """Which formats are listed."""
 
-    kind: str | None = option(None, choices=kinds, help="only those that hold these", shown="all")
-    json: bool = option(False, help="a JSON line each", shown="when stdout is no terminal")
+    kind: str | None = option(
+        None, choices=kinds, help="list only formats of this kind", shown="all"
+    )
+    json: bool = option(False, help="write a JSON line each", shown="when stdout is not a terminal")
 
 
 @command(
@@ -47,15 +49,15 @@ class FormatOptions(RunOptions):
     memory="none",
     name="dialtools formats",
     reads_stdin=False,
-    doc="""dialtools formats - the formats that --from names
+    doc="""dialtools formats - list the formats that --from accepts
 
   dialtools formats
   dialtools formats --kind utterances --json
 
-Files of records, and corpora as they were published: folders, zip and tar
-archives, or single files, of which dial-pairs, dial-freq, dial-augment and
-dial-embed read the records. Where files tell which corpus they are, --from is
-not needed.
+Lists the formats of record files, and the published corpora that can be read
+as they come: folders, zip and tar archives, or single files. dial-pairs,
+dial-freq, dial-augment and dial-embed read them. You need --from only where
+the files do not show which format or corpus they are.
 """,
 )
 def formats(options: FormatOptions, run: Run) -> None:
@@ -101,18 +103,20 @@ def format_records() -> list[dict[str, Any]]:
 
 
 COMMANDS = {
-    "assign": Entry("dialtools.cli.assign:main", "the nearest class of rows, or none"),
-    "center": Entry("dialtools.cli.center:main", "take the mean of a log's vectors off a model's"),
-    "formats": Entry(
-        "dialtools.cli.dialtools:formats", "the formats and published corpora that can be read"
+    "assign": Entry("dialtools.cli.assign:main", "route rows to their nearest class, or to none"),
+    "center": Entry(
+        "dialtools.cli.center:main", "subtract the mean of a log's vectors from a model's"
     ),
-    "gather": Entry("dialtools.cli.gather:main", "join the parts that --shard made"),
-    "merge": Entry("dialtools.cli.merge:main", "add up what models learnt from one start"),
+    "formats": Entry(
+        "dialtools.cli.dialtools:formats", "list the formats and published corpora that can be read"
+    ),
+    "gather": Entry("dialtools.cli.gather:main", "join the parts that --shard wrote"),
+    "merge": Entry("dialtools.cli.merge:main", "add up what models learnt from the same start"),
     "mine": Entry("dialtools.cli.mine:main", "find hard negatives of pairs"),
-    "neighbors": Entry("dialtools.cli.neighbors:main", "the nearest rows of embedding files"),
-    "search": Entry("dialtools.cli.search:main", "the rows that are nearest to a text"),
+    "neighbors": Entry("dialtools.cli.neighbors:main", "find the nearest rows of embedding files"),
+    "search": Entry("dialtools.cli.search:main", "find the rows that are nearest to a text"),
     "cluster": Entry("dialtools.cli.cluster:main", "find the intents that nobody has labelled"),
-    "drift": Entry("dialtools.cli.drift:main", "what is new, gone or grown between two files"),
+    "drift": Entry("dialtools.cli.drift:main", "tell what is new, gone or grown between two files"),
     "weigh": Entry("dialtools.cli.weigh:main", "let a model's rare tokens count more"),
 }
 main = group(__doc__ or "", COMMANDS)

@@ -4,22 +4,33 @@
   dialtools drift --clusters 40 --to csv may.parquet june.parquet > drift.csv
   dialtools drift --per dialogue may.parquet june.parquet -o drift.md
 
-Both files are clustered together, as dialtools cluster does, and the shares of
-each cluster compared: Fisher's exact test, corrected for all clusters
-(--correct), and Newcombe's interval of the new share less the old. What has
-certainly changed is `new` (a tenth of its share, or less, before), `gone`,
-`grown` or `shrunk`, all else the `same`. The first record, without `cluster`,
-is of the files: their energy distance, what it is by chance, and the p-value
-of a permutation test.
+Clusters both files together, as dialtools cluster does, and writes a record
+per cluster with its share of the old and of the new file. Vectors must come
+from the same model. Clusters whose share has changed significantly are:
+  new     if the old share is a tenth of the new one, or less
+  gone    if the new share is a tenth of the old one, or less
+  grown   if otherwise larger
+  shrunk  if otherwise smaller
+All others are the `same`.
 
-Rows of one dialogue are no independent evidence: where both files have
-`dialogue_id`, shares are of rows, but intervals, tests and verdicts are of
+Small changes show only in a cluster of their own. Ask for more clusters than
+you would like to read: then smaller changes become visible.
+
+Tests:
+
+Shares are compared by Fisher's exact test, corrected for all clusters
+(--correct). The interval is Newcombe's, of the new share minus the old one.
+The first record, without `cluster`, describes the files: their energy
+distance, its value by chance, and the p-value of a permutation test.
+
+Rows of one dialogue are not independent evidence. If both files have
+`dialogue_id`, shares are of rows, but intervals, tests and verdicts count
 dialogues with a row in the cluster, and permutations move whole dialogues.
 
-A small change shows only in a cluster of its own: with more clusters than one
-would like to read, smaller ones. Clusters are found on at most half of --most
-rows of each file, to which the others join, and the energy distance is that of
---tested rows of each. Vectors must be of one model.
+Large files:
+
+Clusters are found on at most half of --most rows of each file, and the other
+rows join them. The energy distance is computed on --tested rows of each.
 """
 
 from __future__ import annotations
@@ -42,7 +53,7 @@ SHOWN = 60
 
 @command(
     DriftOptions,
-    memory="the embedding files: 8 bytes a number; 16 bytes a pair of rows of --tested",
+    memory="the embedding files: 8 bytes per number; 16 bytes per pair of rows of --tested",
     reads_stdin=False,
 )
 def main(options: DriftOptions, run: Run) -> None:

@@ -15,10 +15,10 @@
   dial-eval finetune intent --model model/ tickets.jsonl
   dial-eval curve --intent tickets.jsonl --plot curve.svg run/
 
-Reads what dial-embed writes (Parquet, Arrow, JSONL, .npy); needs no model and
-no GPU, but for finetune and curve, which read records and load encoders.
-Numbers are percent, with 95 % intervals: Student's t over runs or over blocks
-of candidates, or bootstrap over the queries of one run.
+Reads the files that dial-embed writes (Parquet, Arrow, JSONL, .npy). It needs
+no model and no GPU, except for finetune and curve, which read records and
+load encoders. Scores are in percent with 95 % intervals: Student's t over
+runs or over blocks of candidates, or a bootstrap over the queries of one run.
 """
 
 from __future__ import annotations
@@ -29,13 +29,16 @@ from dialtools.cli.eval_task import task_commands
 
 COMMANDS = {
     **task_commands(),
-    "space": Entry("dialtools.cli.eval_views:space", "uniformity, alignment, cosines, isotropy"),
+    "space": Entry(
+        "dialtools.cli.eval_views:space", "measure uniformity, alignment, cosines, isotropy"
+    ),
     "plot": Entry(
         "dialtools.cli.eval_views:plot",
-        "t-SNE or principal components, as a picture or a page to explore",
+        "draw t-SNE or principal components, as a picture or a page to explore",
     ),
     "curve": Entry(
-        "dialtools.cli.curve:main", "scores over the steps of training, as a table and a picture"
+        "dialtools.cli.curve:main",
+        "score the snapshots of a training run, as a table and a picture",
     ),
     "finetune": Entry(
         "dialtools.cli.finetune:main", "fine-tune encoders on a few examples, and test them"
@@ -45,11 +48,11 @@ COMMANDS = {
     ),
     "mteb": Entry(
         "dialtools.cli.eval_tables:mteb",
-        "scores as result files of MTEB, where the protocol is the same",
+        "write scores as result files of MTEB, where the protocol is the same",
     ),
     "compare": Entry(
         "dialtools.cli.eval_tables:compare",
-        "score files side by side: differences, intervals, paired tests",
+        "compare score files: differences, intervals, paired tests",
     ),
 }
 main = group(__doc__ or "", COMMANDS)

@@ -13,7 +13,7 @@ from dialtools.eval.options.suite import SuiteOptions
 
 @command(
     SuiteOptions,
-    memory="the embedding files of one data set: 4 bytes a number",
+    memory="the embedding files of one data set: 4 bytes per number",
     reads_stdin=False,
     plans=True,
     doc=page_of(SuiteOptions),

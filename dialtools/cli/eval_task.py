@@ -10,7 +10,7 @@ from dialtools.cli._command import Command, command
 from dialtools.cli._run import Run
 from dialtools.eval.tasks.catalog import TASKS, Task
 
-MEMORY = "the embedding files: 4 bytes a number"
+MEMORY = "the embedding files: 4 bytes per number"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dialtools.eval.options.plot import PlotOptions
 from dialtools.eval.options.space import SpaceOptions
 from dialtools.streams.tally import counted
 
-MEMORY = "the embedding files: 4 bytes a number"
+MEMORY = "the embedding files: 4 bytes per number"
 
 
 @command(

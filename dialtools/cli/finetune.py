@@ -5,11 +5,13 @@
     --train pairs.jsonl --test heldout.jsonl
   dial-eval finetune act --target current --model model/ dstc2_acts.jsonl
 
-Reads records, not embeddings, and trains: all of the encoder and a small head,
-with the state that is best on as many validation examples. Examples, schedule,
-heads and lengths are those of DSE's evaluations; every one is a flag. A job is
-shots times runs times models; with -o FILE each finished run is kept in
-FILE.partial, and --resume repeats none.
+Reads records, not embeddings. Trains all of the encoder and a small head, and
+tests the state that scores best on an equal number of validation examples.
+Examples, schedule, heads and lengths are those of DSE's evaluations; each is
+a flag.
+
+The number of runs is shots times runs times models. With -o FILE each
+finished run is kept in FILE.partial, and --resume repeats none of them.
 """
 
 from __future__ import annotations

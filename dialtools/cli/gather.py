@@ -1,18 +1,20 @@
-"""dialtools gather - join the parts that --shard made into what one run makes
+"""dialtools gather - join the parts that --shard wrote into what one run writes
 
   dialtools gather parts/ -o pairs.arrow
   dialtools gather parts/1.arrow parts/2.arrow | dial-freq --unit record
 
-PART is a file that a command with --shard I/N wrote, or a folder of them.
-Each tells which part it is, of how many, and of which inputs, options and
-version: their order does not matter, and a part that is missing, there twice
-or of another run is refused.
+PART is a file that a command wrote with --shard I/N, or a folder of such
+files. Each part records its number, how many parts there are, and the inputs,
+options and version it was made with. Their order does not matter. A missing
+part, a duplicate or a part of another run is refused.
 
-Out come the bytes of one run: of dial-pairs, dial-augment and dial-embed the
-parts one after another, of dial-freq the counts added up. The format is that
-of the parts; of Arrow parts, whose batches are those of one run, Parquet or
-npy can be made as well. A folder of parts need not be gathered to be read:
-the other commands take it for a file.
+Writes the same bytes as a single run: the parts one after another for
+dial-pairs, dial-augment and dial-embed, the counts added up for dial-freq.
+The format is that of the parts. Arrow parts, whose batches are those of one
+run, can also become Parquet or npy.
+
+You need not gather a folder of parts to read it: the other commands accept it
+in place of a file.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ class GatherOptions(OutputOptions, RunOptions):
 
 @command(
     GatherOptions,
-    memory="streams: a batch of a part; of counts what dial-freq takes",
+    memory="streams: a batch of a part; for counts, what dial-freq takes",
     name="dialtools gather",
     reads_stdin=False,
 )

@@ -1,30 +1,36 @@
-"""dialtools merge - add up what models learnt from one start
+"""dialtools merge - add up what models learnt from the same start
 
   dialtools merge minilm dse*0.7 simcse*0.7 -o merged/
   dialtools merge minilm dse*0.5 -o half/
   dialtools merge minilm dse simcse --choose-on heldout.jsonl,tickets.jsonl \\
     --grid 0,0.5,1 -o chosen/
 
-The result is START + the sum of WEIGHT (MODEL - START): each model's weight
-is the part of its way from the start that is gone, 1 where none is given.
-Half of the way keeps most of what a model learnt, and more of what its start
-was good at; weights of several sum to what they like, and those of seeds of
-one run to 1: their mean. Shells that take the star for a pattern want it in
-quotes ("dse*0.7").
+Writes a model whose tensors are START + the sum of WEIGHT (MODEL - START). A
+weight is how far to go from the start towards that model; without one it is
+1. Halfway keeps most of what a model learnt and more of what its start was
+good at. The weights of several models may have any sum. For seeds of one run
+let them sum to 1, which gives the mean of the seeds.
 
-Models must be of one start, as far as their dialtools.json tells, and have
-its tensors, tokens and pooling: of recipes that differ in it (SimCSE's is
-cls), train with one --pooling. Numbers are added in float64 and kept in the
-start's type; whole numbers are the start's. Tokenizer, pooling and length are
-those of the first model; heads that some recipes keep beside a model, as
-TaDSE's alignment, are left out. Its path is printed to stdout.
+Put MODEL*WEIGHT in quotes ("dse*0.7") where your shell takes the star for a
+pattern. Prints the path of the new model.
 
---choose-on takes the weights of a grid that are best on validation files:
-highest mean over the files of score minus the start's score, of equals the
-smaller weights. The start as it is is always a candidate. A file of pairs is
-scored as dial-eval select does (top-1 of 100), one of labelled records with a
-split as dial-eval intent does (mean of 1- and 5-shot accuracy). The scores
-of all are in merge-candidates.jsonl of the result.
+Which models can be merged:
+
+The models must share their start, as far as their dialtools.json tells, and
+have its tensors, tokens and pooling. Recipes differ in pooling (SimCSE's is
+cls): train all with one --pooling. Numbers are added in float64 and stored in
+the start's type; integers are the start's. Tokenizer, pooling and length are
+those of the first model after the start. Heads that some recipes keep beside
+a model, such as TaDSE's alignment, are left out.
+
+Choosing weights on validation files:
+
+--choose-on tries all combinations of the weights of --grid, and the unchanged
+start. It takes the highest mean over the files of score minus the start's
+score; of equals, the smaller weights. A file of pairs is scored as dial-eval
+select does (top-1 of 100). Labelled records with a split are scored as
+dial-eval intent does (mean of 1- and 5-shot accuracy). The result has all
+scores in merge-candidates.jsonl.
 """
 
 from __future__ import annotations

@@ -6,22 +6,29 @@
     --sampling-strategy random --range-max 50 pairs.arrow | dial-train
   dialtools mine --embeddings texts.parquet --relative-margin 0.1 pairs.jsonl
 
-Each pair comes out with `negatives`, in place of any that it had: the
-responses of other pairs that are nearest to its context (cosine) among those
-that may be negatives. None is a response that this context has anywhere in
-the input; texts are one when they are equal but for case and blanks. And none
-scores more than the pair's own response, less a margin: what a good model
-finds better than the truth is often true (positive-aware mining, Moreira et
-al. 2024). Every contrastive method of dial-train reads them.
+Writes each pair with `negatives`: the responses of other pairs that are
+nearest to its context (cosine). They replace any negatives that a pair had.
+Every contrastive method of dial-train reads them.
 
-Vectors are found by text: contexts and responses as dial-embed --field
-context,response has them beside their vectors (--keep context,response is
-enough), or single texts beside `embedding`, for contexts of one turn. Where a
-text has several vectors, its first counts.
+Two kinds of responses are never taken:
+  - any that this context has anywhere in the input (texts are the same if
+    they are equal but for case and blanks).
+  - any that scores higher than the pair's own response, less a margin. What
+    a good model prefers to the truth is often true as well (positive-aware
+    mining, Moreira et al. 2024).
 
-The search compares every context with every distinct response, in blocks:
-exact, and as slow as that is (300,000 pairs with 100,000 responses of 256
-dimensions: some 15 TFLOP, three minutes of two cores).
+Where vectors come from:
+
+Vectors are looked up by text. Use contexts and responses with their vectors,
+as dial-embed --field context,response writes them (--keep context,response is
+enough), or single texts beside `embedding`, for contexts of one turn. If a
+text has several vectors, the first counts.
+
+Time:
+
+The search is exact: it compares every context with every distinct response,
+in blocks. 300,000 pairs with 100,000 responses of 256 dimensions take some 15
+TFLOP, three minutes on two cores.
 """
 
 from __future__ import annotations
@@ -33,8 +40,8 @@ from dialtools.mine.options import MineOptions
 
 @command(
     MineOptions,
-    memory="300 MiB, 100 bytes a pair and the texts of distinct responses; "
-    "vectors and pairs lie on disk ($TMPDIR) meanwhile",
+    memory="300 MiB, 100 bytes per pair and the texts of distinct responses; "
+    "vectors and pairs are kept on disk ($TMPDIR) meanwhile",
 )
 def main(options: MineOptions, run: Run) -> None:
     from dialtools.mine.job import Mining

@@ -1,4 +1,4 @@
-"""dialtools neighbors - the nearest rows of embedding files: duplicates, canned replies, answers
+"""dialtools neighbors - the nearest rows: duplicates, canned replies, answers
 
   dialtools neighbors tickets.parquet --min-cosine 0.9
   dialtools neighbors tickets.parquet --min-cosine 0.95 --groups
@@ -6,25 +6,33 @@
   dialtools neighbors --vectors context,response v.parquet --distinct | head
   dial-embed --model model/ tickets.jsonl | dialtools neighbors - train.parquet
 
-Each row of QUERIES is compared with each row of INDEX, or, without INDEX,
-with all other rows of QUERIES. Out comes a record for each pair of a row and
-one of its nearest, in the order of QUERIES, the nearest first: the numbers of
-both rows (`row`, `near`, from 0), their cosine, and `id` and what was embedded
-of both, as far as there are such (`near_id`, `near_text`; --keep names others).
-Of equal cosines the lower row is nearer. A pair is a record, not a row with a
-list, because sort, join, jq and SQL take it as it is; a row that nothing is
-near to has none.
+Compares each row of QUERIES with each row of INDEX, or with all other rows of
+QUERIES if there is no INDEX. Writes one record per pair of a row and one of
+its nearest, in the order of QUERIES, nearest first:
+  row, near        the numbers of both rows, from 0
+  rank, cosine     how near they are; of equal cosines, the lower row is nearer
+  id, near_id      the ids of both, if there are any
+  text, near_text  what was embedded, if present; --keep names other fields
 
---distinct takes equal texts for one row, the first of them, so that a text
-is no neighbour of its copies. --groups tells, for each row that another is as
-near to as --min-cosine, the lowest row of its group: rows are of one group
-where a chain of such pairs leads from one to the other.
+A row with nothing near has no record. One record per pair suits sort, join,
+jq and SQL better than one row with a list.
+
+Duplicates and groups:
+
+--distinct treats rows with equal texts as one, the first, so a text is not a
+neighbour of its copies.
+
+--groups links every two rows whose cosine is at least --min-cosine. Rows that
+a chain of links connects are one group. Writes each row that has a link, with
+the lowest row of its group and the size of the group.
+
+Speed:
 
 The search is exact, in blocks: 300,000 rows among 100,000 of 384 dimensions
-are 23 TFLOP. --approximate searches a graph (usearch), and tells what share of
-the nearest it finds, on a sample. One thread makes the graph, so that it is
-the same each time: that pays among many hundred thousand rows, not among
-fewer (docs/results/clusters.md).
+take 23 TFLOP. --approximate searches a graph (usearch) and reports the share
+of the nearest rows that it finds, measured on a sample. A single thread
+builds the graph, to make it the same each time. That pays among many hundred
+thousand rows, not among fewer (docs/results/clusters.md).
 """
 
 from __future__ import annotations
@@ -36,7 +44,7 @@ from dialtools.near.options import NeighborOptions
 
 @command(
     NeighborOptions,
-    memory="--memory, and the fields that are told; vectors lie on disk ($TMPDIR) meanwhile",
+    memory="--memory, and the fields that are written; vectors are on disk ($TMPDIR) meanwhile",
 )
 def main(options: NeighborOptions, run: Run) -> None:
     from dialtools.near.groups import Groups

@@ -4,14 +4,16 @@
   dialtools search tickets.parquet "text about a" "text about b" --json
   dialtools search --distinct --model model/ tickets.parquet "text about a"
 
-The text is embedded with the model that made FILE, and the options that it
-was made with: Parquet and Arrow tell both; --model names another place of the
-model, or that of a file that tells none. On a terminal a table, elsewhere a
-JSON line a row: `query`, `rank`, `cosine`, the number of the row (from 0), and
-`id` and what was embedded (--keep names other fields).
+Embeds the text with the model and the options that made FILE. Parquet and
+Arrow files record both. Use --model if the model has moved, or if the file
+does not record it.
 
-Each time the model is loaded and FILE is read. Of many texts make a file, and
-use `dialtools neighbors`.
+On a terminal you see a table. Elsewhere a JSON line per row is written:
+`query`, `rank`, `cosine`, the row's number (from 0), and `id` and what was
+embedded (--keep names other fields).
+
+Each call loads the model and reads FILE. For many texts, embed them into a
+file and use `dialtools neighbors`.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from dialtools.streams.tally import counted
 
 @command(
     SearchOptions,
-    memory="the model, and the fields that are told; vectors lie on disk ($TMPDIR) meanwhile",
+    memory="the model, and the fields that are written; vectors are on disk ($TMPDIR) meanwhile",
     reads_stdin=False,
 )
 def main(options: SearchOptions, run: Run) -> None:

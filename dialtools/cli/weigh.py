@@ -1,24 +1,31 @@
-"""dialtools weigh - let rare tokens count more in a model's vectors, as a log has them
+"""dialtools weigh - let rare tokens count more in a model's vectors
 
   dial-pairs --kind utterance chats.jsonl -o utterances.jsonl
   dialtools weigh --model minilm utterances.jsonl -o weighed/
   dial-train --model weighed/ --method dse -o dse/ pairs.arrow
 
 A model that averages its tokens lets "the", "[CLS]" and "?" count as much as
-the word that a text is about. The model that is written averages with weights
-a / (a + p), where p is a token's share of all tokens of the log and a is
---half-at (smooth inverse frequency). No weight of its layers changes, no label
-is needed, nothing is embedded: it takes seconds. A static encoder has such
-weights in its vectors already, and is refused. Encoders that were cut short
-or little trained gain most; those that are sentence encoders already gain a
-little (docs/which-method.md has figures). Training goes on with the weights.
+the word that a text is about. Writes a model that averages with weights
+a / (a + p) instead, where p is a token's share of all tokens of the log and a
+is --half-at (smooth inverse frequency).
 
-A log of many subjects tells best what is common: in one of weather alone
-"weather" counts little. Texts come in as dial-embed takes them, each as often
-as it occurs. sentence-transformers embeds alike: the weights are its module
-WordWeights, before Pooling. Weights that the model has are replaced, and a
-centre that it has is left out: weigh first, then train, center last. The path
-is printed to stdout.
+The weights of its layers stay the same, no labels are needed, and nothing is
+embedded: it takes seconds. Encoders that were cut short or little trained
+gain most. Those that are sentence encoders already gain a little
+(docs/which-method.md has figures).
+
+Texts are read as dial-embed reads them. Each counts as often as it occurs. A
+log of many subjects shows best what is common: in a log about weather alone,
+"weather" would count little. Prints the path of the new model.
+
+Other steps and tools:
+
+Weigh first, then train, and centre last. Training keeps the weights. Weights
+that the model already has are replaced, and a centre is left out. A static
+encoder is refused, since its vectors already contain such weights.
+
+sentence-transformers embeds the same way: the weights are its module
+WordWeights, before Pooling.
 """
 
 from __future__ import annotations

@@ -25,11 +25,13 @@ from dialtools.values import (
 
 KMEANS, AGGLOMERATIVE, HDBSCAN = "kmeans", "agglomerative", "hdbscan"
 METHODS = {
-    KMEANS: Entry("dialtools.cluster.methods:kmeans", "as many as --clusters says, all rows"),
-    AGGLOMERATIVE: Entry(
-        "dialtools.cluster.methods:agglomerative", "joined two by two, see --linkage"
+    KMEANS: Entry(
+        "dialtools.cluster.methods:kmeans", "as many clusters as --clusters says, of all rows"
     ),
-    HDBSCAN: Entry("dialtools.cluster.methods:hdbscan", "dense places, the rest is noise"),
+    AGGLOMERATIVE: Entry(
+        "dialtools.cluster.methods:agglomerative", "joins clusters two by two, see --linkage"
+    ),
+    HDBSCAN: Entry("dialtools.cluster.methods:hdbscan", "dense regions, the rest is noise"),
 }
 WARD, AVERAGE = "ward", "average"
 LINKAGES = (WARD, AVERAGE, "complete")
@@ -47,44 +49,49 @@ class FindOptions:
         "5-50",
         metavar="N|LOW-HIGH",
         parse=count_or_bounds,
-        help="how many; of bounds the number with the highest silhouette; not with hdbscan",
+        help=(
+            "number of clusters; of bounds, the number with the highest silhouette; not with "
+            "hdbscan"
+        ),
         goes_with=("method", (KMEANS, AGGLOMERATIVE)),
     )
     restarts: int = option(
         10,
         metavar="N",
         parse=at_least(1, most=10_000),
-        help="starts of kmeans, of which the best stays",
+        help="kmeans: number of starts; the best is kept",
         goes_with=("method", (KMEANS,)),
     )
     distance: float | None = option(
         None,
         metavar="X",
         parse=bounded(above=0, high=2),
-        help="agglomerative: join clusters up to this cosine distance, in place of --clusters",
+        help="agglomerative: join clusters up to this cosine distance, instead of --clusters",
         shown="none",
         goes_with=("method", (AGGLOMERATIVE,)),
     )
     linkage: str | None = option(
         None,
         choices=LINKAGES,
-        help="agglomerative joins those whose variance grows least (ward), or which are nearest in "
-        "the mean (average) or at the farthest (complete)",
-        shown="ward; with --distance average",
+        help=(
+            "agglomerative: join clusters whose variance grows least (ward), or which are "
+            "nearest by mean distance (average) or by largest distance (complete)"
+        ),
+        shown="ward; average with --distance",
         goes_with=("method", (AGGLOMERATIVE,)),
     )
     min_size: int = option(
         10,
         metavar="N",
         parse=at_least(2),
-        help="hdbscan: rows of a cluster at least",
+        help="hdbscan: minimum rows of a cluster",
         goes_with=("method", (HDBSCAN,)),
     )
     min_samples: int | None = option(
         None,
         metavar="N",
         parse=at_least(1),
-        help="hdbscan: neighbours that make a place dense; fewer, less noise",
+        help="hdbscan: neighbours that make a region dense; fewer means less noise",
         shown="--min-size",
         goes_with=("method", (HDBSCAN,)),
     )
@@ -92,7 +99,7 @@ class FindOptions:
         100_000,
         metavar="N",
         parse=at_least(2),
-        help="find clusters on a sample of N rows at most; others join the nearest centroid",
+        help="find clusters on a sample of at most N rows; the others join the nearest centroid",
     )
 
     @property
@@ -132,11 +139,17 @@ class RowOptions(RowLimitOptions):
         "row",
         choices=PER,
         group="Input",
-        help="dialogue: a row each, the mean of its first user turns (files of dial-embed --per "
-        "turn)",
+        help=(
+            "dialogue: a row per dialogue, the mean of its first user turns (files of "
+            "dial-embed --per turn)"
+        ),
     )
     turns: int = option(
-        1, metavar="N", parse=at_least(1), group="Input", help="how many of them, --per dialogue"
+        1,
+        metavar="N",
+        parse=at_least(1),
+        group="Input",
+        help="--per dialogue: number of user turns",
     )
 
 
@@ -149,27 +162,30 @@ class ClusterOptions(FindOptions, RowOptions, OutputOptions, RunOptions):
         0,
         metavar="N",
         parse=at_least(0, most=10_000),
-        help="find clusters again in N samples of four fifths of the rows, and say how alike",
+        help=(
+            "find clusters again in N samples of four fifths of the rows, and report how "
+            "similar they are"
+        ),
     )
     keep: tuple[str, ...] = option(
         KEPT,
         metavar="NAMES|all|none",
         parse=name_list,
         group="Output",
-        help="columns to carry along, of the default ones those there are",
+        help="columns to carry along; of the default ones, those that exist",
     )
     summary: str | None = option(
         None,
         metavar="FILE",
         parse=file_with_suffix(".jsonl", ".csv", ".md", ".tex"),
         group="Output",
-        help="a record a cluster (.jsonl, .csv), or a table of them (.md, .tex)",
+        help="write a record per cluster (.jsonl, .csv), or a table of them (.md, .tex)",
         how=True,
     )
     table: bool = option(
         False,
         group="Output",
-        help="print the table of clusters, in place of the rows on stdout",
+        help="print the table of clusters, instead of the rows on stdout",
         shown="when stdout is a terminal",
         how=True,
     )
@@ -194,21 +210,26 @@ class DriftOptions(FindOptions, RowOptions, TableOutputOptions, RunOptions):
         2_000,
         metavar="N",
         parse=at_least(2, most=20_000),
-        help="rows of a file at most for the energy distance; of more, a sample by --seed",
+        help=(
+            "maximum rows per file for the energy distance; if there are more, a sample by --seed"
+        ),
     )
     permutations: int = option(
         999,
         metavar="N",
         parse=at_least(1, most=1_000_000),
-        help="permutations of its test; none is below 1/(N+1)",
+        help="permutations for the p-value of the energy distance, which is at least 1/(N+1)",
     )
     correct: str = option(
         "holm",
         choices=CORRECTIONS,
-        help="of the p-values of all clusters: Holm, Benjamini and Hochberg, or none",
+        help="correction of the p-values of all clusters: Holm, Benjamini-Hochberg, or none",
     )
     alpha: float = option(
-        0.05, metavar="X", parse=fraction, help="what is less likely by chance has changed"
+        0.05,
+        metavar="X",
+        parse=fraction,
+        help="mark a cluster as changed if its corrected p-value is below this",
     )
 
     def __post_init__(self) -> None:

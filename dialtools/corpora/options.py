@@ -42,7 +42,7 @@ class LogOptions:
         metavar="NAME",
         group=TABLE,
         shown="text",
-        help="column of the text; a row without one is no turn",
+        help="column of the text; a row without text is dropped",
     )
     speaker_column: str | None = option(
         None, metavar="NAME", group=TABLE, help="column of the speaker"
@@ -51,14 +51,14 @@ class LogOptions:
         None,
         metavar="NAME",
         group=TABLE,
-        help="column that orders the turns of a dialogue: numbers, times, else text; "
-        "what is equal stays as it comes",
+        help="sort the turns of a dialogue by this column: numbers, times, else text; equal "
+        "values keep their order",
     )
     unsorted: bool = option(
         False,
         group=TABLE,
-        help="the rows of a dialogue do not stand together: gather them (on disk), "
-        "dialogues in the order in which they begin",
+        help="the rows of a dialogue are not next to each other: gather them (on disk); "
+        "dialogues keep the order of their first rows",
     )
     delimiter: str | None = option(
         None,
@@ -66,7 +66,7 @@ class LogOptions:
         parse=delimiter,
         group=BYTES,
         shown="tab in TSV; in CSV by sep= or the header: , ; or tab",
-        help="what stands between fields: a character, or tab",
+        help="character between fields, or the word tab",
     )
     encoding: str | None = option(
         None,
@@ -74,7 +74,7 @@ class LogOptions:
         parse=encoding,
         group=BYTES,
         shown="UTF-8, or UTF-16 if it begins so",
-        help="encoding of the text, such as cp1252 (Excel's, on Windows)",
+        help="encoding of the text, such as cp1252 (Excel on Windows)",
     )
     time_format: str | None = option(
         None,
@@ -90,23 +90,23 @@ class LogOptions:
         metavar="TIME",
         parse=time_span,
         group=SPOKEN,
-        help="a longer pause between turns (30m; s, m, h, d) begins a new dialogue, ID#2 of ID; "
-        "by --order-column, or the turns' time, timestamp or created_at",
+        help="start a new dialogue (ID#2 of ID) after a longer pause than this (30m; s, m, h, "
+        "d), by --order-column, or by the turns' time, timestamp or created_at",
     )
     speaker_map: tuple[str, ...] = option(
         (),
         metavar="NAME=ROLE,...",
         parse=speaker_roles,
         group=SPOKEN,
-        help="call speakers by their role, such as agent=system,customer=user; "
-        "capitals do not matter, * is every other name",
+        help="rename speakers, for example agent=system,customer=user; case is ignored, * "
+        "stands for every other name",
     )
     drop_speaker: tuple[str, ...] = option(
         (),
         metavar="NAME,...",
         parse=name_list,
         group=SPOKEN,
-        help="leave out the turns of these speakers (as the log calls them), before --session-gap",
+        help="leave out the turns of these speakers (names as in the log), before --session-gap",
     )
 
     @property
@@ -166,8 +166,8 @@ class TestShareOptions:
         metavar="X",
         parse=fraction,
         group="Input",
-        help="test this share of each label's rows, drawn by --seed, and learn from the others, "
-        "whatever their split says (DSE: 0.1 of SNIPS, 0.15 of HWU64)",
+        help="use this share of each label's rows for testing, drawn by --seed, and the rest "
+        "for training, whatever their split says (DSE: 0.1 of SNIPS, 0.15 of HWU64)",
     )
 
 

@@ -31,9 +31,9 @@ class LogOptions(AnyRecordOptions, RemoteCodeOptions, RunOptions):
     )
     field: tuple[str, ...] = restated(EmbedOptions, "field")
     sample: float | None = restated(
-        EmbedOptions, "sample", help="take this share of the records, drawn by --seed"
+        EmbedOptions, "sample", help="use this share of the records, drawn by --seed"
     )
-    limit: int | None = restated(InputOptions, "limit", help="take the first N records only")
+    limit: int | None = restated(InputOptions, "limit", help="use only the first N records")
     output: str = restated(
         OutputOptions, "output", default="", metavar="DIR", help="model directory to write"
     )
@@ -86,5 +86,5 @@ class WeighOptions(LogOptions):
         0.03,
         metavar="SHARE",
         parse=bounded(low=1e-9, high=1),
-        help="a token that is this share of the log weighs one half",
+        help="a token with this share of the log's tokens weighs one half",
     )

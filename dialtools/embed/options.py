@@ -37,24 +37,21 @@ class EmbedOptions(
         "",
         metavar="DIR",
         parse=folder,
-        help=(
-            "encoder: a model directory, a name in the local cache, or a text file of word vectors"
-        ),
+        help="model directory, name in the local cache, or text file of word vectors",
     )
     field: tuple[str, ...] = option(
         (),
         metavar="NAMES",
         parse=name_list,
-        help="fields to embed: texts, or lists of turns; a+b reads both as one list of turns",
+        help="fields to embed, texts or lists of turns; a+b joins two fields into one list of "
+        "turns",
         shown="text; context,response; query; text1,text2; anchor,entailment,contradiction; ...",
     )
     per: str = option(
         "record",
         choices=PER,
-        help=(
-            "a row for each record; each turn of a dialogue, embedded with the history before it; "
-            "each distinct text in `candidates`"
-        ),
+        help="what a row is: a record; a turn of a dialogue, embedded with the history before "
+        "it; a distinct text of `candidates`",
     )
     sample: float | None = option(
         None,
@@ -66,7 +63,7 @@ class EmbedOptions(
         ("all",),
         metavar="NAMES|all|none",
         parse=name_list,
-        help="fields of the input to carry along; each has one type in all records",
+        help="fields of the input to keep; each must have one type in all records",
     )
     normalize: bool | None = option(
         None, help="scale vectors to length 1", shown="as the model says"
@@ -75,36 +72,38 @@ class EmbedOptions(
         None,
         metavar="N",
         parse=at_least(1),
-        help="keep the first N of a vector, which scaled vectors are scaled after; of whiten, the "
-        "first N of what it makes",
+        help="keep only the first N dimensions (then scale, if vectors are scaled); with "
+        "whiten, the first N that it makes",
         shown="all",
     )
-    dtype: str = option("float32", choices=("float32", "float16"), help="numbers of the vectors")
+    dtype: str = option(
+        "float32", choices=("float32", "float16"), help="number type of the vectors"
+    )
     max_length: int | None = option(
-        None, metavar="N", parse=at_least(4), help="tokens of a text at most", shown="the model's"
+        None, metavar="N", parse=at_least(4), help="cut texts to N tokens", shown="the model's"
     )
     pooling: str | None = option(
         None,
         choices=POOLINGS,
-        help="how token vectors become one",
+        help="how token vectors become one vector",
         shown="the model's",
     )
     head: str | None = option(
         None,
         metavar="NAME",
-        help="put vectors through a head that dial-train --keep-head has kept: shared, or the "
-        "window size that it is for",
+        help="pass vectors through a head that dial-train --keep-head saved: shared, or a "
+        "window size",
     )
     truncate_side: str = option(
         "auto",
         choices=("auto", "left", "right"),
-        help="where what is too long is cut; auto: lists of turns on the left, which keeps the "
-        "newest, texts on the right",
+        help="which side of a long text to cut; auto: left for lists of turns, so that the "
+        "newest stay, right for texts",
     )
     on_truncate: str = option(
-        "warn", choices=("warn", "error", "ignore"), help="when texts were cut"
+        "warn", choices=("warn", "error", "ignore"), help="what to do when texts were cut"
     )
-    tokens: bool = option(False, help="add a column of the token counts before any cut")
+    tokens: bool = option(False, help="add a column with the number of tokens before any cut")
     float16_round: bool = option(
         False, help="round vectors through float16, as DSE's evaluation does"
     )
@@ -113,23 +112,21 @@ class EmbedOptions(
         None,
         metavar="KIND|FILE",
         group="Transform",
-        help=(
-            "center, top (all but the top directions), whiten or flow, fitted to the input or to "
-            "--fit-on; or a file of --save-transform"
-        ),
+        help="center, top (remove the top directions), whiten or flow, fitted to the input or "
+        "to --fit-on; or a file written by --save-transform",
     )
-    whiten: bool = option(False, group="Transform", help="the same as --transform whiten")
+    whiten: bool = option(False, group="Transform", help="short for --transform whiten")
     fit_on: str | None = option(
         None,
         metavar="FILE",
         group="Transform",
-        help="embeddings of this model to fit it to, in place of the input",
+        help="fit the transform to these embeddings of the same model, not to the input",
     )
     save_transform: str | None = option(
         None,
         metavar="FILE",
         group="Transform",
-        help="keep what was fitted, for other inputs",
+        help="save the fitted transform, for other inputs",
         how=True,
     )
 
@@ -142,30 +139,28 @@ class EmbedOptions(
     own_templates: bool = option(
         False,
         group="Compression",
-        help=(
-            "add that of each record's own template: it knows the slots of the text, of test "
-            "texts too"
-        ),
+        help="add the vector of each record's own template; this uses the slots of the text, "
+        "of test texts as well",
     )
     nearest_templates: int = option(
         1,
         metavar="N",
         parse=at_least(1),
         group="Compression",
-        help="the mean of the N nearest of --templates, in place of the nearest",
+        help="use the mean of the N nearest --templates",
     )
     compress: float | None = option(
         None,
         metavar="LAMBDA",
         parse=share,
         group="Compression",
-        help="mix the two, lambda of the template (TaDSE eq. 5)",
+        help="mix text and template instead, with weight LAMBDA for the template (TaDSE eq. 5)",
         shown="both vectors side by side",
     )
     align: bool | None = option(
         None,
         group="Compression",
-        help="put templates through the model's alignment layer",
+        help="pass templates through the model's alignment layer",
         shown="if it has one",
     )
 
@@ -178,15 +173,15 @@ class EmbedOptions(
     resume: bool = restated(
         ResumeOptions,
         "resume",
-        help="go on where a stopped run of the same work left off; start if there is none",
+        help="continue a stopped run of the same work, or start if there is none",
     )
     shard_rows: int = option(
         65_536,
         metavar="N",
         parse=at_least(1),
         group="Engine",
-        help="rows a shard: the unit of resumption; within one each distinct text is encoded once; "
-        "1 answers a pipe line by line",
+        help="rows a shard, the unit of --resume; within a shard each distinct text is encoded "
+        "once; 1 answers a pipe line by line",
     )
 
     def __post_init__(self) -> None:

@@ -22,20 +22,20 @@ class DeviceOptions:
         "auto",
         metavar="NAME",
         group="Engine",
-        help="auto, cpu, cuda, cuda:1, mps",
+        help="auto, cpu, cuda, cuda:1 or mps",
     )
     precision: str = option(
         "auto",
         choices=PRECISIONS,
         group="Engine",
-        help="auto: bfloat16 on CUDA, float32 elsewhere",
+        help="number type to compute in; auto: bfloat16 on CUDA, float32 elsewhere",
     )
     threads: int = option(
         0,
         metavar="N",
         parse=at_least(0),
         group="Engine",
-        help="CPU threads",
+        help="number of CPU threads",
         shown="the cores there are",
         how=True,
     )
@@ -50,7 +50,7 @@ class BatchOptions:
         metavar="N",
         parse=at_least(0),
         group="Engine",
-        help="padded tokens a batch",
+        help="tokens a batch, padding included",
         shown="1024 on CPU; on CUDA what fits into half of its free memory, up to 65536",
     )
 
@@ -69,5 +69,5 @@ class RemoteCodeOptions:
     trust_remote_code: bool = option(
         False,
         group="Engine",
-        help="run code that comes with the model",
+        help="run Python code that comes with the model",
     )

@@ -5,13 +5,16 @@
     --model model/ dstc2_acts.jsonl
   dial-eval finetune act --speaker system --model model/ chats.jsonl
 
-Records of `history`, the `response` to it and the acts of that response in
-`labels`; or dialogues whose turns have `acts`, of which every turn that has
-some is an example (--speaker: those of one speaker). `next` reads the history
-alone, `current` the response too, which is what the data of DSE's table
-amounts to. All of the encoder is trained, and a layer that stands on the mean
-of the token vectors; an act is predicted where its sigmoid is above 0.5. The
-state with the largest mean of micro and macro F1 on validation rows is tested.
+Reads records of `history`, the `response` to it and the acts of that response
+in `labels`; or dialogues whose turns have `acts`. Of dialogues, every turn
+that has acts is an example (--speaker: only those of one speaker).
+
+--target next reads only the history. --target current reads the response
+too, which is what the data of DSE's table amounts to.
+
+Trains all of the encoder, and a layer on the mean of the token vectors. An
+act is predicted if its sigmoid is above 0.5. Tests the state with the largest
+mean of micro and macro F1 on validation rows.
 """
 
 from __future__ import annotations
@@ -54,35 +57,35 @@ class ActProtocol(FinetuneOptions):
     response: str = option(
         "response", metavar="NAME", group="Input", help="field of the turn that has the acts"
     )
-    label: str = option("labels", metavar="NAME", group="Input", help="field of its acts")
+    label: str = option("labels", metavar="NAME", group="Input", help="field of that turn's acts")
     acts: str = option(
-        "acts", metavar="NAME", group="Input", help="of dialogues: field of each turn's acts"
+        "acts", metavar="NAME", group="Input", help="dialogues: field of each turn's acts"
     )
     speaker: str | None = option(
         None,
         metavar="NAME",
         group="Input",
-        help="of dialogues: turns of this speaker only",
-        shown="of all that have acts",
+        help="dialogues: only turns of this speaker",
+        shown="all that have acts",
     )
     target: str = option(
         "next",
         choices=("next", "current"),
         help=(
-            "acts of the unseen turn after the history, or of the last turn that is seen (DSE's "
-            "most likely)"
+            "acts of the unseen turn after the history, or of the last seen turn (DSE's most "
+            "likely)"
         ),
     )
     truncation: str = option(
         "newest",
         choices=("newest", "words"),
         help=(
-            "newest: the last tokens stay; words: the last 0.9 max-length words, then the first "
-            "tokens of these, as DSE's code cuts"
+            "newest: keep the last tokens; words: the last 0.9 max-length words, then the first"
+            " tokens of these, as DSE's code cuts"
         ),
     )
     shots: tuple[int, ...] = other_default(
-        "shots", (10, 20), help="examples an act to train on, and as many to validate on"
+        "shots", (10, 20), help="examples per act to train on, and as many to validate on"
     )
     runs: int = other_default("runs", 5)
     lr: float = other_default("lr", 5e-5)
@@ -90,7 +93,7 @@ class ActProtocol(FinetuneOptions):
     epochs: int = other_default("epochs", 100)
     validate_every: int = other_default("validate_every", 30)
     patience: int = other_default("patience", 3)
-    max_length: int = other_default("max_length", 32, help="tokens of the turns at most")
+    max_length: int = other_default("max_length", 32, help="maximum tokens of the turns")
     dropout: float = option(
         0.2,
         metavar="SHARE",

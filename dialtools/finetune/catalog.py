@@ -10,7 +10,9 @@ from dialtools.catalog import Entry
 
 _HOME = "dialtools.finetune"
 TASKS = {
-    "intent": Entry(f"{_HOME}.intent:Intent", "intents"),
-    "select": Entry(f"{_HOME}.select:Select", "responses among candidates"),
-    "act": Entry(f"{_HOME}.act:Act", "acts of the next system turn, or of the current one"),
+    "intent": Entry(f"{_HOME}.intent:Intent", "classify intents"),
+    "select": Entry(f"{_HOME}.select:Select", "find the response among candidates"),
+    "act": Entry(
+        f"{_HOME}.act:Act", "predict the acts of the next system turn, or of the current one"
+    ),
 }

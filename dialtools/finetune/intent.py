@@ -6,12 +6,13 @@
   dial-eval finetune intent --resume --model dse/ \\
     --train tickets.jsonl --test tickets.jsonl -o dse.jsonl
 
-Records of `text`, `label` and `split`, or --train FILE and --test FILE. A run
-draws k examples a class to train on and k to validate on, as `dial-eval intent`
-draws them. All of the encoder is trained, and a layer that stands on the mean
-of the token vectors. The state with the best validation accuracy is tested;
-validations are at step 0 and then every 10 steps, or every epoch where that is
-more.
+Reads records of `text`, `label` and `split`, or --train FILE and --test FILE.
+Each run draws k examples per class to train on and k to validate on, as
+`dial-eval intent` draws them. Trains all of the encoder, and a layer on the
+mean of the token vectors.
+
+Tests the state with the best validation accuracy. It validates at step 0 and
+then every 10 steps, or every epoch if that is longer.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class IntentProtocol(FinetuneOptions):
     text: str = option("text", metavar="NAME", group="Input", help="field of the texts")
     label: str = option("label", metavar="NAME", group="Input", help="field of the labels")
     without: str | None = option(
-        None, metavar="LABEL", group="Input", help="leave out rows of this label, e.g. oos"
+        None, metavar="LABEL", group="Input", help="leave out rows with this label, e.g. oos"
     )
     test_share: float | None = restated(TestShareOptions, "test_share")
     dropout: float = option(

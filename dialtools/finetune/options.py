@@ -31,52 +31,57 @@ class FinetuneOptions(RemoteCodeOptions, PieceOptions, RowLimitOptions, RunOptio
         (1, 5),
         metavar="N[,N...]",
         parse=int_list,
-        help="examples a class to train on, and as many to validate on",
+        help="examples per class to train on, and as many to validate on",
     )
     runs: int = option(
         10,
         metavar="N",
         parse=number_of_runs,
-        help="runs, each with examples drawn anew (seeds seed, seed+1, ...)",
+        help="number of runs; each draws new examples (seeds seed, seed+1, ...)",
     )
     train: str | None = option(None, metavar="FILE", group="Input", help="records to learn from")
-    test: str | None = option(None, metavar="FILE", group="Input", help="records to be tested on")
+    test: str | None = option(None, metavar="FILE", group="Input", help="records to test on")
     from_: str | None = restated(AnyRecordOptions, "from_")
     on_error: str = restated(InputOptions, "on_error")
     split: str = option(
-        "split", metavar="NAME", group="Input", help="field that tells train from test"
+        "split",
+        metavar="NAME",
+        group="Input",
+        help="field that separates training rows from test rows",
     )
     train_split: str = option(
-        "train", metavar="NAME", group="Input", help="its value for training rows"
+        "train", metavar="NAME", group="Input", help="value of the split field for training rows"
     )
-    test_split: str = option("test", metavar="NAME", group="Input", help="its value for test rows")
+    test_split: str = option(
+        "test", metavar="NAME", group="Input", help="value of the split field for test rows"
+    )
 
     lr: float = option(
         3e-5, metavar="X", parse=positive, group="Training", help="highest learning rate"
     )
     batch_size: int = option(
-        16, metavar="N", parse=at_least(1), group="Training", help="rows a step"
+        16, metavar="N", parse=at_least(1), group="Training", help="rows per step"
     )
     epochs: int = option(
         50,
         metavar="N",
         parse=at_least(1),
         group="Training",
-        help="passes over the few rows at most",
+        help="maximum passes over the training rows",
     )
     warmup: float = option(
         0.05,
         metavar="SHARE",
         parse=share_below_one,
         group="Training",
-        help="share of the steps over which the rate rises; it then falls to 0 in a line",
+        help="share of the steps over which the rate rises; it then falls linearly to 0",
     )
     validate_every: int = option(
         10,
         metavar="N",
         parse=at_least(1),
         group="Training",
-        help="steps between validations; an epoch at least",
+        help="steps between validations; at least an epoch",
     )
     patience: int = option(
         5,
@@ -84,8 +89,7 @@ class FinetuneOptions(RemoteCodeOptions, PieceOptions, RowLimitOptions, RunOptio
         parse=at_least(0),
         group="Training",
         help=(
-            "after more validations than this without a better score it stops, at the end of an "
-            "epoch"
+            "stop after more validations than this without a better score, at the end of an epoch"
         ),
     )
     pooling: str = option(
@@ -95,14 +99,14 @@ class FinetuneOptions(RemoteCodeOptions, PieceOptions, RowLimitOptions, RunOptio
         help="how token vectors become one",
     )
     max_length: int = option(
-        64, metavar="N", parse=at_least(4), group="Training", help="tokens of a text at most"
+        64, metavar="N", parse=at_least(4), group="Training", help="maximum tokens per text"
     )
     train_seed: int = option(
         24,
         metavar="N",
         parse=at_least(0),
         group="Training",
-        help="seed of head, order and dropout, the same in every run",
+        help="seed of head, order and dropout; the same in every run",
     )
 
     resume: bool = restated(

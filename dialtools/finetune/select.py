@@ -5,13 +5,14 @@
   dial-eval finetune select --model model/ --shots 100 --candidates 20 \\
     dstc2_acts.jsonl
 
-Records of a query (`context`, `history`, `query` or `question`: a text, or a
-list of turns), its `response`, which is to be found among candidates, and
-`split`; or --train FILE and --test FILE. There is no head: the other responses
-of a batch are the negatives, scores are dot products of means of token vectors,
-not scaled, and the loss looks from query to response only, as DSE's code has
-it. The state with the largest sum of top-1, 3, 5 and 10 on validation pairs is
-tested.
+Reads records of a query (`context`, `history`, `query` or `question`: a text,
+or a list of turns), its `response`, which is to be found among candidates,
+and `split`; or --train FILE and --test FILE. Tests the state with the largest
+sum of top-1, 3, 5 and 10 on validation pairs.
+
+There is no head. The other responses of a batch are the negatives. Scores are
+dot products of the means of token vectors, not scaled. As in DSE's code, the
+loss looks only from query to response.
 """
 
 from __future__ import annotations
@@ -55,28 +56,28 @@ class SelectProtocol(FinetuneOptions):
         "shots", (500, 1000), help="pairs to train on, and as many to validate on"
     )
     runs: int = other_default(
-        "runs", 5, help="runs, each with pairs drawn anew (seeds seed, seed+1, ...)"
+        "runs", 5, help="number of runs; each draws new pairs (seeds seed, seed+1, ...)"
     )
     candidates: int = option(
         100,
         metavar="N",
         parse=at_least(2),
-        help="candidates a query: the responses of N consecutive rows",
+        help="candidates per query: the responses of N consecutive rows",
     )
     duplicates: str = option(
         "drop",
         choices=("drop", "count"),
         help=(
-            "candidates with the text of the true response: left out, or against it, as DSE's code "
-            "has it"
+            "candidates with the text of the true response: leave them out, or count them "
+            "against it, as DSE's code does"
         ),
     )
     rest: str = option(
         "drop",
         choices=("drop", "keep"),
         help=(
-            "the last test rows, fewer than --candidates: left out as dial-eval select does, or a "
-            "smaller block as in DSE's fine-tuning"
+            "the last test rows, fewer than --candidates: leave them out, as dial-eval select "
+            "does, or make a smaller block, as DSE's fine-tuning does"
         ),
     )
     batch_size: int = option(
@@ -84,15 +85,15 @@ class SelectProtocol(FinetuneOptions):
         metavar="N",
         parse=at_least(2),
         group="Training",
-        help="pairs a step, which are each other's negatives",
+        help="pairs per step, which are each other's negatives",
     )
     validate_every: int = other_default("validate_every", 50)
     patience: int = other_default("patience", 3)
     max_length: int = other_default(
-        "max_length", 128, help="tokens of a query at most; a list of turns keeps its newest"
+        "max_length", 128, help="maximum tokens per query; a list of turns keeps its newest"
     )
     response_max_length: int = option(
-        128, metavar="N", parse=at_least(4), group="Training", help="tokens of a response at most"
+        128, metavar="N", parse=at_least(4), group="Training", help="maximum tokens per response"
     )
 
 

@@ -38,55 +38,55 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         metavar="STEP,...|none",
         choices=STEPS,
         parse=subset_of(STEPS),
-        help="what makes two texts one: lower (case), punct (punctuation goes), "
-        "digits (a number is 0), space (a run of blanks is one, none at the ends)",
+        help="which differences between texts to ignore: lower (case), punct (punctuation), "
+        "digits (each becomes 0), space (runs of blanks, and those at the ends)",
     )
     unit: str = option(
         "turn",
         choices=("turn", "record"),
-        help="turn: a response counts once, in however many windows it stands "
-        "(same dialogue_id and turn); record: every record counts",
+        help="turn: count a response once, however many windows it is in (same dialogue_id and "
+        "turn); record: count every record",
     )
     top: int | None = option(
         None, metavar="N", parse=at_least(1), help="only the N most frequent texts"
     )
     rank: bool = option(
         True,
-        help="the most frequent first, each with its rank; "
-        "--no-rank: in any order, sooner, for shards to --merge",
+        help="sort by frequency and number the ranks; --no-rank: any order, faster, for shards "
+        "that --merge adds up",
     )
     merge: bool = option(
-        False, help="the inputs are frequency records, of shards say; add up their counts"
+        False, help="read frequency records, for example of shards, and add up their counts"
     )
     summary: bool = option(
         False,
-        help="instead, how uneven each input is, and all of them: "
-        "share of the top 1 %, distinct / total, Gini, entropy, Zipf slope",
+        help="instead, tell how uneven each input is, and all together: share of the top 1 %, "
+        "distinct / total, Gini, entropy, Zipf slope",
     )
     plot: str | None = option(
         None,
         metavar="FILE",
         parse=picture,
-        help="draw how much the most frequent texts hold (.png, .svg, .pdf), "
-        "a curve for each input; implies --summary",
+        help="draw the share that the most frequent texts hold (.png, .svg, .pdf), one curve "
+        "an input; implies --summary",
         how=True,
     )
-    json: bool = option(False, help="--summary as JSONL even on a terminal", how=True)
+    json: bool = option(False, help="write --summary as JSONL even on a terminal", how=True)
     annotate: bool = option(
-        False, group="Weights", help="instead, re-emit the input, each record with its weight"
+        False, group="Weights", help="instead, write the input, each record with its weight"
     )
     counts: str | None = option(
         None,
         metavar="FILE",
         group="Weights",
         shown="counted over the input itself",
-        help="frequency records to weigh by; a text not among them has frequency 1",
+        help="frequency records to weigh by; a text not in them has frequency 1",
     )
     weighting: str = option(
         "irf",
         choices=WEIGHTS,
         group="Weights",
-        help="of frequency f: irf 1/(log f + 1) (WMDC), inverse 1/f, sqrt 1/sqrt f, none 1",
+        help="weight of frequency f: irf 1/(log f + 1) (WMDC), inverse 1/f, sqrt 1/sqrt f, none 1",
     )
     log_base: float = option(
         e,
@@ -101,12 +101,12 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         metavar="X",
         parse=not_negative,
         group="Weights",
-        help="add X to every frequency before it is weighed",
+        help="add X to every frequency before weighing",
     )
     mean_one: bool = option(
         False,
         group="Weights",
-        help="scale the weights so that their mean over all that was counted is 1",
+        help="scale the weights to a mean of 1 over all that was counted",
     )
     memory: int = option(
         1 << 30,

@@ -57,15 +57,17 @@ class MergeOptions(PieceOptions, RunOptions):
         metavar="FILE[,FILE...]",
         parse=name_list,
         group="Choice",
-        help="choose the weights on these: pairs (1-of-100 response selection), or labelled "
-        "records with a split (1- and 5-shot intents by prototypes)",
+        help=(
+            "choose the weights on these files: pairs (1-of-100 response selection), or "
+            "labelled records with a split (1- and 5-shot intents by prototypes)"
+        ),
     )
     grid: tuple[float, ...] = option(
         (0.0, 0.25, 0.5, 0.75, 1.0),
         metavar="W[,W...]",
         parse=numbers,
         group="Choice",
-        help="weights to try of every model",
+        help="weights to try for every model",
         shown="0,0.25,0.5,0.75,1",
     )
 

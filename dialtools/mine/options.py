@@ -20,50 +20,49 @@ class MineOptions(InputOptions, OutputOptions, RunOptions):
     """What negatives are looked for, and which of them are taken."""
 
     to: str | None = restated(
-        OutputOptions, "to", shown="by suffix, else jsonl; into a pipe, of a table, arrow"
+        OutputOptions, "to", shown="by suffix, else jsonl; arrow if a table goes into a pipe"
     )
     limit: int | None = restated(
-        InputOptions, "limit", help="take the first N pairs only, and negatives of these alone"
+        InputOptions, "limit", help="take only the first N pairs, and negatives from these alone"
     )
     embeddings: tuple[str, ...] = option(
         (),
         metavar="FILE[,FILE...]",
         parse=name_list,
-        help="vectors of the contexts and responses, or of their texts, with those texts beside "
-        "them",
+        help="vectors of contexts and responses, or of single texts, with their texts beside them",
     )
     num_negatives: int = option(
-        3, metavar="N", parse=at_least(1), help="negatives of a pair, as far as there are as many"
+        3, metavar="N", parse=at_least(1), help="number of negatives per pair, if there are as many"
     )
     range_min: int = option(
-        0, metavar="N", parse=at_least(0), help="pass over the N nearest that may be negatives"
+        0, metavar="N", parse=at_least(0), help="skip the N nearest of the allowed responses"
     )
     range_max: int | None = option(
         None,
         metavar="N",
         parse=at_least(1),
-        help="take none beyond the N nearest that may be negatives",
-        shown="--range-min and 10 x --num-negatives",
+        help="take none beyond the N nearest of the allowed responses",
+        shown="--range-min + 10 x --num-negatives",
     )
     sampling_strategy: str = option(
         TOP,
         choices=(TOP, RANDOM),
-        help="of that range the nearest, or some drawn by --seed",
+        help="take the nearest of that range, or some drawn by --seed",
     )
     relative_margin: float = option(
         0.05,
         metavar="X|none",
         parse=either({"none": -inf, "-inf": -inf}, not_negative),
-        help="a negative scores p - X|p| at most, where p is the score of the pair's own response",
+        help="a negative scores at most p - X|p|, where p is the score of the pair's own response",
     )
     absolute_margin: float | None = option(
-        None, metavar="X", parse=number, help="a negative scores p - X at most", shown="none"
+        None, metavar="X", parse=number, help="a negative scores at most p - X", shown="none"
     )
     max_score: float | None = option(
-        None, metavar="X", parse=number, help="a negative scores X at most", shown="none"
+        None, metavar="X", parse=number, help="a negative scores at most X", shown="none"
     )
     min_score: float | None = option(
-        None, metavar="X", parse=number, help="a negative scores X at least", shown="none"
+        None, metavar="X", parse=number, help="a negative scores at least X", shown="none"
     )
 
     def __post_init__(self) -> None:

@@ -39,29 +39,36 @@ class AssignOptions(OutputOptions, RunOptions):
         metavar="N",
         parse=at_least(1),
         group="Classes",
-        help="a class is as near as its N nearest examples (mean cosine)",
-        shown="as its prototype: the mean of its examples",
+        help="score a class by its N nearest examples (mean cosine)",
+        shown="by its prototype: the mean of its examples",
     )
     none: str = option(
         "none",
         metavar="NAME",
         group="Classes",
-        help="class of rows that are near nothing; examples of it are left out, validation rows "
-        "of it are near nothing",
+        help=(
+            "class of rows that are near no class; examples with this label are left out, "
+            "validation rows with it belong to no class"
+        ),
     )
     validation: str | None = option(
         None,
         metavar="FILE",
         group="Thresholds",
-        help="labelled embeddings, other ones: the threshold is what --recall or --precision asks "
-        "of them",
+        help=(
+            "labelled embeddings, other than the examples, from which --recall or --precision "
+            "takes the threshold"
+        ),
     )
     recall: float | None = option(
         None,
         metavar="SHARE",
         parse=fraction,
         group="Thresholds",
-        help="that share of the rows of classes gets its own: the highest such threshold",
+        help=(
+            "highest threshold at which this share of the rows that belong to a class gets its "
+            "own class"
+        ),
         shown=f"{RECALL} with --validation",
     )
     precision: float | None = option(
@@ -69,43 +76,47 @@ class AssignOptions(OutputOptions, RunOptions):
         metavar="SHARE",
         parse=fraction,
         group="Thresholds",
-        help="in place of it, that share of what classes get is right: the lowest such threshold",
+        help=(
+            "instead of --recall: lowest threshold at which this share of the assignments is right"
+        ),
     )
     per_class: bool = option(
         False,
         group="Thresholds",
-        help="a threshold for each class by its own validation rows, in place of one by all; pays "
-        "where a class has many",
+        help=(
+            "a threshold for each class from its own validation rows, instead of one for all; "
+            "pays off where a class has many"
+        ),
     )
     min_cosine: float | None = option(
         None,
         metavar="X",
         parse=cosine,
         group="Thresholds",
-        help="one threshold for all classes; with --validation, none is lower",
+        help="one threshold for all classes; with --validation, a lower limit for each",
         shown="none",
     )
     save_router: str | None = option(
         None,
         metavar="FILE",
         group="Router",
-        help="keep classes and thresholds (Parquet) for --router; no input is needed",
+        help="write classes and thresholds (Parquet) for --router; needs no input",
         how=True,
     )
     router: str | None = option(
-        None, metavar="FILE", group="Router", help="classes and thresholds of --save-router"
+        None, metavar="FILE", group="Router", help="read classes and thresholds of --save-router"
     )
     vectors: str | None = restated(VectorsOptions, "vectors")
     limit: int | None = restated(InputOptions, "limit", help="stop after N rows")
     runners_up: int = option(
-        2, metavar="N", parse=at_least(0), group="Output", help="classes to tell after the nearest"
+        2, metavar="N", parse=at_least(0), group="Output", help="number of next classes to write"
     )
     keep: tuple[str, ...] = option(
         ("all",),
         metavar="NAMES|all|none",
         parse=name_list,
         group="Output",
-        help="fields of the rows to tell",
+        help="fields of the rows to write",
     )
 
     def __post_init__(self) -> None:

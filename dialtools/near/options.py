@@ -22,18 +22,24 @@ class NearOptions(OutputOptions, RunOptions):
         short="-k",
         metavar="N",
         parse=at_least(1, most=MOST_NEAREST),
-        help="the nearest rows of a row, as far as there are as many",
+        help="number of nearest rows per row, if there are as many",
     )
     min_cosine: float | None = option(
-        None, metavar="X", parse=cosine, help="cosine of a row that is near at least", shown="none"
+        None,
+        metavar="X",
+        parse=cosine,
+        help="lowest cosine of a row that counts as near",
+        shown="none",
     )
     vectors: tuple[str, ...] = option(
         (),
         metavar="NAME[,NAME]",
         parse=name_list,
         group="Input",
-        help="of files with several, the vectors that are searched with, and those among which: "
-        "context,response takes context_embedding and response_embedding",
+        help=(
+            "if the files have several vectors: those to search with, and those to search "
+            "among; context,response takes context_embedding and response_embedding"
+        ),
         shown="the only ones, or embedding",
     )
     keep: tuple[str, ...] = option(
@@ -41,14 +47,14 @@ class NearOptions(OutputOptions, RunOptions):
         metavar="NAMES|all|none",
         parse=name_list,
         group="Output",
-        help="fields of the rows to tell beside their numbers",
-        shown="id and what was embedded, where there are such",
+        help="fields of the rows to write beside their numbers",
+        shown="id and what was embedded, if present",
     )
     limit: int | None = restated(
-        InputOptions, "limit", help="tell what is near to the first N rows only"
+        InputOptions, "limit", help="write the neighbours of only the first N rows"
     )
     distinct: bool = option(
-        False, group="Input", help="rows of equal texts are one: the first of them"
+        False, group="Input", help="treat rows with equal texts as one, the first"
     )
     memory: int = option(
         1 << 30,
@@ -56,7 +62,7 @@ class NearOptions(OutputOptions, RunOptions):
         parse=byte_size(LEAST_MEMORY),
         shown="1GB",
         group="Run",
-        help="memory to use; less makes more passes over the rows that are searched",
+        help="memory to use; less needs more passes over the rows that are searched",
         how=True,
     )
 
@@ -76,13 +82,17 @@ class NeighborOptions(NearOptions):
     )
     groups: bool = option(
         False,
-        help="tell the groups of rows that are linked by cosines of --min-cosine, in place of "
-        "pairs",
+        help=(
+            "write groups of rows that are linked by cosines of at least --min-cosine, instead "
+            "of pairs"
+        ),
     )
     approximate: bool = option(
         False,
-        help="search a graph of the rows (HNSW, needs dialtools[ann]), and tell what it misses; "
-        "in memory, beside --memory",
+        help=(
+            "search a graph of the rows (HNSW, needs dialtools[ann]) and report what it misses;"
+            " it is in memory, on top of --memory"
+        ),
     )
 
     def __post_init__(self) -> None:

@@ -21,15 +21,18 @@ class SearchOptions(PieceOptions, RunOptions):
         metavar="FILE TEXT", help="an embedding file, or a folder of parts; and texts to look for"
     )
     model: str | None = option(
-        None, metavar="DIR", help="encoder of the texts", shown="that which made FILE, as it tells"
+        None, metavar="DIR", help="encoder of the texts", shown="the one that FILE records"
     )
-    k: int = restated(NearOptions, "k", help="the nearest rows of a text")
+    k: int = restated(NearOptions, "k", help="number of nearest rows per text")
     min_cosine: float | None = restated(NearOptions, "min_cosine")
     distinct: bool = restated(NearOptions, "distinct")
     vectors: str | None = restated(VectorsOptions, "vectors")
     keep: tuple[str, ...] = restated(NearOptions, "keep")
     json: bool = option(
-        False, group="Output", help="a JSON line a row", shown="when stdout is no terminal"
+        False,
+        group="Output",
+        help="write a JSON line per row",
+        shown="when stdout is not a terminal",
     )
 
     def __post_init__(self) -> None:

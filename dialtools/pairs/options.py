@@ -73,24 +73,21 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
     kind: str = option(
         "consecutive",
         choices=KINDS,
-        help="consecutive: context and response; "
-        "self: each distinct utterance with itself (dropout pairs); "
-        "random-split: what came before a turn of the system, drawn by --seed, and that turn "
-        "(TOD-BERT); "
-        "same-answer: two utterances of different dialogues that the same answer followed, names "
-        "and numbers apart; "
-        "texts: the two texts of a record, as a question and its answer; "
-        "entailment: premise and hypothesis of records labelled so; "
-        "nli: those of contradictions, too, `similar` 1 and 0 (PairSupCon); "
-        "triple: what a text entails, and what contradicts it as a negative (SimCSE); "
-        "dialogue, utterance: no pairs, but the dialogues, or their turns, "
-        "as records with all their fields",
+        help="consecutive: a context and its response; self: each distinct utterance with "
+        "itself (dropout pairs); random-split: a turn of the system and what came before "
+        "it, from a point drawn by --seed (TOD-BERT); same-answer: two utterances of "
+        "different dialogues that got the same answer, apart from names and numbers; "
+        "texts: the two texts of a record, such as a question and its answer; entailment: "
+        "premise and hypothesis of records with that label; nli: those of contradictions "
+        "as well, with `similar` 1 or 0 (PairSupCon); triple: what a text entails, with "
+        "what contradicts it as a negative (SimCSE); dialogue, utterance: no pairs, but "
+        "the dialogues or their turns as records",
     )
     texts: tuple[str, ...] = option(
         (),
         metavar="NAME,NAME",
         parse=two_names,
-        help="--kind texts: the fields of the two",
+        help="the two fields of --kind texts",
         shown="anchor, question, query, prompt, ...; positive, answer, response, ...",
         goes_with=("kind", ("texts",)),
     )
@@ -98,90 +95,95 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         (1,),
         metavar="N[,N...]|N-N|all",
         parse=window_sizes,
-        help="turns of context, full windows only; several sizes (1-3; 1,all) give the union; "
-        "all, or 0, is the whole history",
+        help="turns of context; only full windows count. Several sizes (1-3; 1,all) give the "
+        "union; all, or 0, is the whole history",
     )
     short_windows: bool = option(
-        False, help="at the beginning of a dialogue, windows shorter than asked, too"
+        False, help="also use shorter windows at the beginning of a dialogue"
     )
     min_words: int = option(
         0,
         metavar="N",
         parse=at_least(0),
-        help="every turn of a pair has N words or more (the papers' > 3 is 4)",
+        help="keep pairs whose turns all have N words or more (the papers' > 3 is 4)",
     )
     words_by: str = option(
         "auto",
         choices=WORDS_BY,
-        help="a word is what stands between blanks, or a character; "
-        "auto: a character in scripts without blanks (Chinese, Japanese, Thai, ...)",
+        help="count words between blanks, or characters; auto: characters in scripts without "
+        "blanks (Chinese, Japanese, Thai, ...)",
     )
     words_of: str = option(
         "members",
         choices=WORDS_OF,
-        help="count the words of each context turn, or of the joined context",
+        help="count the words of each turn of the context, or of all of them joined",
     )
-    merge_speaker: bool = option(False, help="join consecutive turns of one speaker first")
+    merge_speaker: bool = option(False, help="first join consecutive turns of one speaker")
     min_turns: int = option(
-        0, metavar="N", parse=at_least(0), help="leave out dialogues of fewer turns (after joining)"
+        0,
+        metavar="N",
+        parse=at_least(0),
+        help="leave out dialogues with fewer turns (after joining)",
     )
     per_answer: int = option(
         PER_ANSWER,
         metavar="N",
         parse=at_least(1),
-        help="--kind same-answer: pairs of an answer at most",
+        help="at most N pairs from one answer, for --kind same-answer",
         goes_with=("kind", ("same-answer",)),
     )
     follow: int = option(
-        0, metavar="N", parse=at_least(0), help="also carry up to N turns after the response"
+        0, metavar="N", parse=at_least(0), help="add up to N turns after the response, as `follow`"
     )
     inner: bool = option(
         False,
-        help="only responses that a turn follows; with --window 3 --short-windows --follow 3 "
-        "the samples of DialogueCSE",
+        help="only responses that another turn follows; with --window 3 --short-windows "
+        "--follow 3 these are the samples of DialogueCSE",
     )
     domain: bool = option(
-        False, help="pairs carry the `domain` of their dialogue, which dial-train can tell apart"
+        False, help="add the dialogue's `domain` to each pair; dial-train can draw negatives by it"
     )
     speaker: str | None = option(
         None,
         metavar="NAME",
-        help="only responses of this speaker, by the name that --speaker-map gives",
+        help="only responses of this speaker (the name after --speaker-map)",
     )
     reader: str = option(
         "plain",
         choices=READERS,
-        help="tod-bert: the turns that TOD-BERT's corpus readers keep, as DSE trained on; "
-        "CamRest676 has its own",
+        help="tod-bert: keep the turns that TOD-BERT's corpus readers keep, on which DSE was "
+        "trained; CamRest676 has a reader of its own",
     )
     lower: bool = option(False, help="lower-case the text")
-    dedupe: bool = option(False, help="keep the first of identical pairs (16 bytes of memory each)")
+    dedupe: bool = option(
+        False, help="keep only the first of identical pairs (takes 16 bytes of memory each)"
+    )
     split: tuple[str, ...] = option(
         (),
         metavar="NAME=SHARE,...",
         parse=split_shares,
-        help="cut by dialogue id into files; -o must contain {split}",
+        help="write several files, split by dialogue; -o must contain {split}",
     )
     sample: float | None = option(
         None,
         metavar="SHARE",
         parse=fraction,
-        help="keep this share of the pairs (of the dialogues with --kind dialogue or utterance), "
-        "drawn by --seed",
+        help="keep this share of the pairs (with --kind dialogue or utterance, of the "
+        "dialogues), drawn by --seed",
     )
     summary: bool = option(
         False,
-        help="instead, what each input gives: dialogues, turns, neighbours of one speaker, "
-        "pairs made, kept and dropped",
+        help="instead, count for each input: dialogues, turns, neighbouring turns of one "
+        "speaker, pairs made, kept and dropped",
     )
-    json: bool = option(False, help="--summary as JSONL even on a terminal", how=True)
+    json: bool = option(False, help="write --summary as JSONL even on a terminal", how=True)
     jobs: int = option(
         1,
         short="-j",
         metavar="N",
         parse=at_least(1),
         group="Run",
-        help="processes; the output does not depend on it",
+        help="number of processes; the output is the same for any",
         how=True,
     )
 

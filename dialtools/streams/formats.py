@@ -1,8 +1,8 @@
 """FORMATS: every format of records, and all that is known of it, in one table.
 
-To add a format: write its reader, its writer or both in a module of this package, and an entry here.
-Flags, completion, suffixes and what each command can read or write follow from the entry. This
-module is loaded by `--help`, so what an entry names is loaded when it is used.
+To add a format, write its reader, its writer or both in a module of this package, and an entry
+here. Flags, completion, suffixes and what each command can read or write follow from the entry.
+This module is loaded by `--help`, so what an entry names is loaded when it is used.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class InputOptions:
         metavar="KEY=SIZE",
         parse=parse_bounds,
         group="Input",
-        help="most of an input to take at once, e.g. line=1GB",
+        help="the largest input to accept, for example line=1GB",
         shown=DEFAULTS,
         how=True,
     )
@@ -78,7 +78,7 @@ class VectorsOptions:
         None,
         metavar="NAME",
         group="Input",
-        help="of files with several, the vectors: context takes context_embedding",
+        help="which vectors of a file with several; `context` means context_embedding",
         shown="the only ones, or embedding",
     )
 
@@ -103,7 +103,7 @@ class OutputOptions:
         help="format of the output",
         shown="by suffix, else jsonl",
     )
-    overwrite: bool = option(False, group="Output", help="replace an output that exists", how=True)
+    overwrite: bool = option(False, group="Output", help="replace an existing output", how=True)
 
 
 @dataclass
@@ -140,7 +140,7 @@ class ShardOptions:
         metavar="I/N",
         parse=part_of,
         group="Run",
-        help="do part I of N, 1/N to N/N, as a job of many; `dialtools gather` joins the parts",
+        help="do only part I of N (1/N to N/N); `dialtools gather` joins the parts",
         how=True,
     )
 
@@ -196,8 +196,8 @@ class EngineOptions(ShardOptions):
         ENGINES[0],
         choices=ENGINES,
         group="Run",
-        help="what does the work: this process, or the actors of a Ray cluster part by part "
-        "(pip install 'dialtools[ray]'), for which -o names the folder of parts",
+        help="run in this process, or in parts on a Ray cluster (pip install "
+        "'dialtools[ray]'); then -o names a folder for the parts",
         how=True,
     )
     parts: int | None = option(
@@ -205,7 +205,7 @@ class EngineOptions(ShardOptions):
         metavar="N",
         parse=at_least(1),
         group="Run",
-        help="into how many parts --engine ray cuts the work",
+        help="number of parts that --engine ray cuts the work into",
         shown=str(PARTS),
         how=True,
     )
@@ -214,7 +214,7 @@ class EngineOptions(ShardOptions):
         metavar="N",
         parse=at_least(1),
         group="Run",
-        help="actors at most; each does one part at a time",
+        help="at most N actors; each does one part at a time",
         shown="what the cluster has room for",
         how=True,
     )
@@ -222,7 +222,7 @@ class EngineOptions(ShardOptions):
         None,
         metavar="HOST:PORT",
         group="Run",
-        help="the Ray cluster",
+        help="address of the Ray cluster",
         shown="RAY_ADDRESS, else one on this machine, begun if there is none",
         how=True,
     )

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="DataclassInstance")
 
+RECIPE = "Recipe's values"
+"""What help calls the flags that override a recipe."""
+
 
 def by_recipe(
     *,
@@ -28,6 +31,7 @@ def by_recipe(
     metavar: str | None = None,
     choices: Iterable[str] | None = None,
     parse: Callable[[str], Any] | None = None,
+    group: str = RECIPE,
 ) -> Any:
     """Return a field of a frozen dataclass whose value a recipe says, unless a flag does.
 
@@ -40,8 +44,7 @@ def by_recipe(
         metavar=metavar,
         choices=choices,
         parse=parse,
-        group="Recipe",
-        shown="by recipe",
+        group=group,
     )
     return field(default=default, metadata=flag.metadata)
 
@@ -53,18 +56,18 @@ class Hyperparameters:
     batch_size: int = by_recipe(
         metavar="N",
         parse=at_least(2),
-        help="pairs a batch, which is also the pool of negatives",
+        help="pairs a batch; the batch is also the pool of negatives",
     )
     epochs: float = by_recipe(
         metavar="X",
         parse=not_negative,
-        help="passes over the pairs; may be a fraction, and 0 saves the start as it is",
+        help="passes over the pairs, possibly a fraction; 0 saves the start unchanged",
     )
     least_steps: int = by_recipe(
         default=0,
         metavar="N",
         parse=at_least(0),
-        help="steps at least, in as many passes as they take",
+        help="make at least N steps, in as many passes as that takes",
     )
     lr: float = by_recipe(
         metavar="X",
@@ -74,48 +77,49 @@ class Hyperparameters:
     head_lr_multiplier: float = by_recipe(
         metavar="X",
         parse=not_negative,
-        help="the head's rate is this many times the encoder's",
+        help="learning rate of the head, as a multiple of the encoder's",
     )
     optimizer: str = by_recipe(choices=OPTIMISERS, help="optimiser")
     schedule: str = by_recipe(choices=SCHEDULES, help="learning-rate schedule")
     warmup: float = by_recipe(
         metavar="SHARE",
         parse=share,
-        help="share of the steps over which the rate rises",
+        help="share of the steps in which the rate rises",
     )
     weight_decay: float = by_recipe(
         metavar="X",
         parse=not_negative,
-        help="weight decay (not on biases and norms)",
+        help="weight decay (none on biases and norms)",
     )
     clip: float = by_recipe(
         metavar="X",
         parse=not_negative,
-        help="clip gradients at this norm; 0 does not",
+        help="clip gradients at this norm; 0: do not",
     )
     max_length: int = by_recipe(
         metavar="N",
         parse=at_least(4),
-        help="tokens of a response at most",
+        help="cut responses to N tokens",
     )
     freeze: int = by_recipe(
         default=0,
         metavar="N",
         parse=at_least(0),
-        help="keep the embeddings and the first N layers as they are",
+        help="do not train the embeddings and the first N layers",
     )
     ema: float = by_recipe(
         default=0.0,
         metavar="DECAY",
         parse=share_below_one,
-        help="save a moving average of the weights: after step t min(DECAY, (1 + t) / (10 + t)) "
-        "of the average before, the rest of the weights; 0 saves the last",
+        help="save a moving average of the weights: after step t, min(DECAY, (1 + t) / (10 + "
+        "t)) of the average before and the rest of the weights; 0 saves the last weights",
     )
     merge_with_start: float = by_recipe(
         default=1.0,
         metavar="W",
         parse=fraction,
-        help="save start + W (trained - start), of --model; 1 saves what was trained",
+        help="save start + W (trained - start), with --model as the start; 1 saves the trained "
+        "weights",
     )
 
 

@@ -9,6 +9,7 @@ from dialtools.options import RunOptions, argument, option, restated
 from dialtools.streams.formats import RECORD_FORMATS
 from dialtools.streams.options import InputOptions
 from dialtools.train import recipe
+from dialtools.train.hyperparameters import RECIPE
 from dialtools.train.objectives.catalog import OBJECTIVES
 from dialtools.train.start import KINDS
 from dialtools.values import (
@@ -29,7 +30,7 @@ class StartOptions(InputOptions):
         recipe.DEFAULT,
         metavar="RECIPE",
         choices=recipe.names,
-        help="the recipe: published values, which flags override",
+        help="recipe: published values, which flags override",
     )
     model: str | None = option(
         None,
@@ -46,13 +47,13 @@ class StartOptions(InputOptions):
         how=True,
     )
     from_: str | None = restated(InputOptions, "from_", choices=RECORD_FORMATS)
-    limit: int | None = restated(InputOptions, "limit", help="use the first N pairs only")
+    limit: int | None = restated(InputOptions, "limit", help="use only the first N pairs")
     window: tuple[int, ...] = option(
         (),
         metavar="N[,N...]|N-N",
         parse=ranges,
         group="Input",
-        help="use pairs of these window sizes only",
+        help="use only pairs of these window sizes",
         shown="all",
     )
 
@@ -64,30 +65,29 @@ class RecipeOptions:
     objective: str | None = option(
         None,
         choices=OBJECTIVES,
-        group="Recipe",
-        help="what is learnt from the pairs",
-        shown="by recipe",
+        group=RECIPE,
+        help="what to learn from the pairs",
     )
     pooling: str | None = option(
         None,
         choices=POOLINGS,
-        group="Recipe",
-        help="how token vectors become one",
-        shown="by recipe, else the model's own",
+        group=RECIPE,
+        help="how token vectors become one vector",
+        shown="else the model's own",
     )
     max_steps: int | None = option(
         None,
         metavar="N",
         parse=at_least(0),
-        group="Recipe",
-        help="stop after N steps; 0 saves the start as it is",
+        group=RECIPE,
+        help="stop after N steps; 0 saves the start unchanged",
     )
     context_max_length: int | None = option(
         None,
         metavar="N",
         parse=at_least(4),
-        group="Recipe",
-        help="tokens of a context at most; the oldest go first",
+        group=RECIPE,
+        help="cut contexts to N tokens, the oldest first",
         shown="max-length times the longest window",
     )
 
@@ -100,8 +100,8 @@ class FreshOptions:
         None,
         choices=KINDS,
         group="Fresh encoder",
-        help="static: a vector a token, averaged (of a transformer in --model its tokens, each "
-        "embedded alone); transformer: layers",
+        help="static: one vector a token, averaged (made from a transformer in --model by "
+        "embedding each token alone); transformer: layers",
         shown="what --model is; without it static, transformer if there is a GPU",
     )
     hidden: int = option(
@@ -109,21 +109,21 @@ class FreshOptions:
         metavar="N",
         parse=at_least(64),
         group="Fresh encoder",
-        help="width without --model, and of --encoder static made of one",
+        help="width of a fresh encoder, or of a static one made from --model",
     )
     layers: int = option(
         2,
         metavar="N",
         parse=at_least(1),
         group="Fresh encoder",
-        help="depth without --model, of a transformer",
+        help="layers of a fresh transformer",
     )
     vocab_size: int = option(
         8000,
         metavar="N",
         parse=at_least(300),
         group="Fresh encoder",
-        help="words of its tokenizer",
+        help="words of a fresh tokenizer",
         shown="8000; static 14000",
     )
 
@@ -136,14 +136,14 @@ class ValidationOptions:
         None,
         metavar="FILE",
         group="Validation",
-        help="pairs for 1-of-100 response selection during training",
+        help="measure 1-of-100 response selection on these pairs during training",
     )
     validation_share: float = option(
         0.0,
         metavar="SHARE",
         parse=share_below_one,
         group="Validation",
-        help="hold out this share of the dialogues for it",
+        help="hold out this share of the dialogues for that",
     )
     validate_every: int = option(
         0,
@@ -156,7 +156,7 @@ class ValidationOptions:
     keep_best: bool = option(
         False,
         group="Validation",
-        help="save the best checkpoint by validation, not the last",
+        help="save the checkpoint that validates best, not the last",
     )
 
 
@@ -169,15 +169,15 @@ class MemoryOptions:
         metavar="N",
         parse=at_least(0),
         group="Engine",
-        help="tokens encoded at once; padded ones count where a model cannot do without padding",
+        help="tokens to encode at once; padding counts only for models that need it",
         shown="1024 on CPU; on CUDA what fits into half of its memory, up to 32768",
     )
     grad_cache: str = option(
         "auto",
         choices=("auto", "on", "off"),
         group="Engine",
-        help="encode twice, keep one micro-batch in memory; "
-        "auto: when a batch would need over 2 GiB, or half of a GPU's memory",
+        help="encode twice and keep one micro-batch in memory; auto: if a batch would need "
+        "over 2 GiB, or half of a GPU's memory",
     )
 
 
@@ -198,20 +198,20 @@ class ProgressOptions:
         metavar="N|epoch",
         parse=steps_or_epoch,
         group="Engine",
-        help="keep a model directory of every N steps or of every epoch, of the start and of the "
-        "end, in snapshots/ of the model directory: dial-eval curve scores them",
+        help="also save a model directory every N steps or every epoch, at the start and at "
+        "the end, under snapshots/ of the model directory; dial-eval curve scores them",
         how=True,
     )
     resume: bool = option(
         False,
         group="Engine",
-        help="go on from the checkpoint of a run that was stopped",
+        help="continue from the checkpoint of a stopped run",
         how=True,
     )
     overwrite: bool = option(
         False,
         group="Engine",
-        help="replace a model directory that exists",
+        help="replace an existing model directory",
         how=True,
     )
     nproc: int = option(
@@ -219,16 +219,16 @@ class ProgressOptions:
         metavar="N",
         parse=at_least(1),
         group="Engine",
-        help="processes of this machine that take each step together, one a GPU or a share of the "
-        "cores; the batch stays as it is. Under torchrun those that it starts",
+        help="processes of this machine that share each step, one a GPU or a share of the "
+        "cores; the batch size stays. Under torchrun, the processes it starts",
         how=True,
     )
-    quiet: bool = restated(RunOptions, "quiet", help="say nothing but errors and warnings")
+    quiet: bool = restated(RunOptions, "quiet", help="print errors and warnings only")
     cache: str | None = option(
         None,
         metavar="DIR",
         group="Engine",
-        help="keep the tokenised pairs here for the next run",
+        help="keep the tokenised pairs here for later runs",
         how=True,
         kept=True,
     )
@@ -236,7 +236,7 @@ class ProgressOptions:
         None,
         metavar="DIR",
         group="Engine",
-        help="also log for TensorBoard",
+        help="also write TensorBoard logs here",
         how=True,
         kept=True,
     )

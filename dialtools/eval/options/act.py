@@ -1,4 +1,4 @@
-"""dial-eval act - predict the acts of the next turn, or tell those of this one
+"""dial-eval act - predict the acts of the next turn, or of the current one
 
   dial-embed --model model/ --per turn chats.jsonl -o turns.parquet
   dial-eval act --target next turns.parquet
@@ -6,17 +6,23 @@
   dial-embed --model model/ --field history dstc2_acts.jsonl -o dstc2.parquet
   dial-eval act dstc2.parquet
 
-One linear layer with a sigmoid for each act is trained on the frozen
-embeddings; an act is predicted above 0.5. Rates, penalties and the epoch are
-chosen on validation rows, by the mean of micro and macro F1. Acts that are
-never predicted have F1 0 and count in the macro average, as scikit-learn has
-it with zero_division=0.
+Trains one linear layer with a sigmoid per act on the frozen embeddings. An
+act is predicted above 0.5. The learning rate, penalty and epoch are chosen on
+validation rows by the mean of micro and macro F1. An act that is never
+predicted has F1 0 and counts in the macro average, as in scikit-learn with
+zero_division=0.
 
-Rows of turns (--per turn) hold each turn's own acts: `next` looks up those of
-the turn that follows. Ready-made rows hold the acts of `response` in
-`labels`: embed `history` for `next`, `history+response` for `current`; the
-file tells which was done, and the wrong target is refused. Turns of one
-dialogue (--group) are resampled together: they are no independent evidence.
+Turns of one dialogue are resampled together (--group), because they are not
+independent evidence.
+
+Rows of turns and ready-made rows:
+
+Rows of turns (dial-embed --per turn) hold each turn's own acts. --target next
+looks up those of the following turn.
+
+Ready-made rows hold the acts of `response` in `labels`. Embed `history` for
+--target next, and `history+response` for --target current. The file records
+which was embedded, and the wrong target is refused.
 """
 
 from __future__ import annotations
@@ -34,21 +40,24 @@ class ActOptions(ProbeOptions):
     target: str = option(
         "next",
         choices=("next", "current"),
-        help="acts of the turn after the embedded ones, or of the last embedded one",
+        help=(
+            "predict the acts of the turn after the embedded ones, or those of the last "
+            "embedded turn"
+        ),
     )
     acts: str = option(
         "acts",
         metavar="NAME",
         group="Input",
-        help="column of each row's own acts, beside dialogue_id and turn",
+        help="rows of turns: column of each row's own acts, beside dialogue_id and turn",
     )
     label: str = option(
-        "labels", metavar="NAME", group="Input", help="else: column of the target's acts"
+        "labels", metavar="NAME", group="Input", help="ready-made rows: column of the target's acts"
     )
     speaker: str | None = option(
         None,
         metavar="NAME",
         group="Input",
-        help="predict turns of this speaker only",
-        shown="of all that have acts",
+        help="predict only turns of this speaker",
+        shown="all that have acts",
     )

@@ -28,12 +28,12 @@ class ScoreOptions(RunOptions):
     json: bool = option(
         False,
         group="Output",
-        help="scores as JSONL",
-        shown="when stdout is no terminal",
+        help="write the scores as JSONL",
+        shown="when stdout is not a terminal",
         how=True,
     )
     each: bool | None = option(
-        True, group="Output", help="keep what every test item adds, for dial-eval compare"
+        True, group="Output", help="keep the results of single test items, for dial-eval compare"
     )
     overwrite: bool = restated(OutputOptions, "overwrite")
     fail_under: tuple[str, ...] = option(
@@ -55,7 +55,7 @@ class ReportOptions(ScoreOptions):
         None,
         metavar="NAME",
         group="Output",
-        help="data set's name in the report",
+        help="name of the data set in the report",
         shown="the file's",
     )
 
@@ -89,15 +89,20 @@ class SplitOptions(RowLimitOptions, ReportOptions):
         None, metavar="FILE", group="Input", help="embeddings to learn from; - is stdin"
     )
     test: str | None = option(
-        None, metavar="FILE", group="Input", help="embeddings to be tested on; - is stdin"
+        None, metavar="FILE", group="Input", help="embeddings to test on; - is stdin"
     )
     split: str = option(
-        "split", metavar="NAME", group="Input", help="column that tells train from test"
+        "split",
+        metavar="NAME",
+        group="Input",
+        help="column that separates training rows from test rows",
     )
     train_split: str = option(
-        "train", metavar="NAME", group="Input", help="its value for training rows"
+        "train", metavar="NAME", group="Input", help="value of the split column for training rows"
     )
-    test_split: str = option("test", metavar="NAME", group="Input", help="its value for test rows")
+    test_split: str = option(
+        "test", metavar="NAME", group="Input", help="value of the split column for test rows"
+    )
 
     def __post_init__(self) -> None:
         files = (self.train, self.test)
@@ -111,7 +116,7 @@ class ThreePartOptions(SplitOptions):
     """And rows to choose on: a third file, or a third value of the split column."""
 
     validation: str | None = option(
-        None, metavar="FILE", group="Input", help="embeddings to choose on"
+        None, metavar="FILE", group="Input", help="embeddings to choose hyper-parameters on"
     )
     validation_split: str | None = option(
         None,
@@ -137,6 +142,6 @@ class PartOptions(FileOptions):
     """Rows of one or several parts, each scored apart."""
 
     split: str = option(
-        "split", metavar="NAME", group="Input", help="column of the parts, if there is one"
+        "split", metavar="NAME", group="Input", help="column that names the parts, if there is one"
     )
-    part: str | None = option(None, metavar="NAME", group="Input", help="score this part alone")
+    part: str | None = option(None, metavar="NAME", group="Input", help="score only this part")

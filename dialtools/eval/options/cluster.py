@@ -1,35 +1,53 @@
-"""dial-eval cluster - do clusters of texts tell their labels?
+"""dial-eval cluster - do clusters of texts match their labels?
 
   dial-eval cluster clinc150.parquet --part test --without oos
   dial-eval cluster --clusters 5-50 --method agglomerative banking77.parquet
   dial-eval cluster --protocol mteb --part test banking77.parquet
   dial-eval cluster --protocol induce --clusters 5-50 banking77.parquet
 
---protocol rows clusters the rows of each part as dialtools cluster does (unit
-vectors; as many clusters as labels, or --clusters) and compares: NMI by the
-mean of the entropies (V-measure), the adjusted Rand index, accuracy after the
-best one-to-one matching of clusters with labels, and DSTC11 track 2's
-precision (rows with the commonest label of their cluster), recall (rows in
-the commonest cluster of their label), F1 and example coverage (rows whose
-label is the commonest of some cluster). With --clusters 5-50 that is its task
-1, but for how the number is chosen: here by the silhouette of cosines over
-the bounds, there by that of Euclidean distances in a random search.
+There are three protocols:
+  rows    cluster the rows of each part and compare with their labels
+  induce  cluster training rows, learn the clusters, classify test rows
+  mteb    cluster random draws of rows, as MTEB does
 
---protocol induce is its task 2: training rows are clustered, logistic
-regression (balanced classes, 100 iterations at most) learns the clusters,
-each distinct row once, and the classes it gives the test rows are compared
-with their labels. There the rows are turns in which an intent was detected,
-and the classifier has vectors of one fixed model; here all are of one file.
+Intervals are Student's t over runs: other seeds, or other draws, of the same
+rows. Where nothing is random (agglomerative, hdbscan) there is one run and
+the interval is a bootstrap of the rows. Noise counts as a cluster like any
+other.
 
---protocol mteb is that of mteb's AbsTaskClustering (2.x): draws of 16,384
-rows with replacement, mini-batch k-means (512 rows, one start, as many
-clusters as labels) on vectors as they are, V-measure; seed 42, to which
---seed is added. Its tasks draw from 4 % of the documents, or from a number of
-them; --share 0.04 does.
+Protocol rows:
 
-Intervals are over runs (Student's t): those of other seeds, or draws, on the
-same rows. Where nothing is drawn (agglomerative, hdbscan) there is one run,
-and the interval is of a bootstrap of the rows. Noise is a cluster as others.
+Clusters unit vectors as dialtools cluster does, into as many clusters as
+there are labels, or into --clusters. Scores:
+  nmi        NMI by the mean of the entropies (V-measure)
+  ari        the adjusted Rand index
+  accuracy   after the best one-to-one matching of clusters with labels
+  precision  rows with the commonest label of their cluster
+  recall     rows in the commonest cluster of their label
+  f1         of precision and recall
+  coverage   rows whose label is the commonest of some cluster
+
+The last four are those of DSTC11 track 2. With --clusters 5-50 this is its
+task 1, except for how the number of clusters is chosen: here by the
+silhouette of cosines over the bounds, there by that of Euclidean distances in
+a random search.
+
+Protocol induce:
+
+This is task 2 of DSTC11 track 2. It clusters the training rows and trains
+logistic regression on the clusters (balanced classes, at most 100 iterations,
+each distinct row once). The classes predicted for the test rows are compared
+with their labels. In DSTC11 the rows are turns in which an intent was
+detected, and the classifier has vectors of one fixed model. Here all vectors
+are of one file.
+
+Protocol mteb:
+
+This is mteb's AbsTaskClustering (2.x). It draws 16,384 rows with replacement,
+clusters the vectors as they are with mini-batch k-means (512 rows, one start,
+as many clusters as labels) and reports V-measure. The seed is 42, to which
+--seed is added. MTEB's tasks draw from 4 % of the documents (--share 0.04),
+or from a number of them.
 """
 
 from __future__ import annotations
@@ -47,11 +65,14 @@ from dialtools.values import count_or_bounds, either, fraction, number_of_runs
 LABELS = "labels"
 INDUCE, MTEB = "induce", "mteb"
 PROTOCOLS = {
-    "rows": Entry("dialtools.eval.tasks.cluster:of_rows", "clusters and labels of the same rows"),
-    INDUCE: Entry(
-        "dialtools.eval.tasks.cluster:of_induced", "clusters of training rows, learnt, on test rows"
+    "rows": Entry(
+        "dialtools.eval.tasks.cluster:of_rows", "compare clusters and labels of the same rows"
     ),
-    MTEB: Entry("dialtools.eval.tasks.cluster:of_draws", "mini-batch k-means on draws"),
+    INDUCE: Entry(
+        "dialtools.eval.tasks.cluster:of_induced",
+        "learn clusters of training rows, test them on test rows",
+    ),
+    MTEB: Entry("dialtools.eval.tasks.cluster:of_draws", "mini-batch k-means on draws of rows"),
 }
 
 
@@ -66,23 +87,29 @@ class ClusterOptions(FindOptions, SplitOptions):
         default=LABELS,
         metavar="N|LOW-HIGH|labels",
         parse=either({LABELS: LABELS}, count_or_bounds),
-        help="how many; of bounds the number with the highest silhouette; labels: as there are",
+        help=(
+            "number of clusters; of bounds, the number with the highest silhouette; labels: as "
+            "many as there are labels"
+        ),
     )
     runs: int = option(
-        10, metavar="N", parse=number_of_runs, help="runs with seeds seed, seed+1, ..., or draws"
+        10,
+        metavar="N",
+        parse=number_of_runs,
+        help="number of runs (seeds seed, seed+1, ...), or of draws",
     )
     share: float = option(
         1.0,
         metavar="X",
         parse=fraction,
-        help="mteb: of the rows, those that draws are of",
+        help="mteb: draw from this share of the rows",
         goes_with=("protocol", (MTEB,)),
     )
     label: str = option("label", metavar="NAME", group="Input", help="column of the labels")
     vectors: str | None = restated(VectorsOptions, "vectors")
     part: str | None = restated(PartOptions, "part")
     without: str | None = option(
-        None, metavar="LABEL", group="Input", help="leave out rows of this label, e.g. oos"
+        None, metavar="LABEL", group="Input", help="leave out rows with this label, e.g. oos"
     )
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""dial-eval compare - which differences between models would be there again
+"""dial-eval compare - compare the scores of models, with intervals and tests
 
   dial-eval compare before.jsonl after.jsonl
   dial-eval compare --metric accuracy --fail-if-worse 1 \\
@@ -7,23 +7,33 @@
   dial-eval compare --baseline minilm 'seeds/wmdc-*.jsonl' minilm.jsonl
   dial-eval compare --test bootstrap before.jsonl after.jsonl -o table.tex
 
-Which differences would be there again with other test items? Reads score
-records as the tasks and suites write them with -o; scores of the same task,
-data set, setting and metric are compared with the baseline's, item by item. A
-data set is the baseline's that has the same items, whatever its file is
-called; where items do not tell, the one of its name (--name, else that of its
-file). Turns of one dialogue (--group), and queries that share a block of
-candidates, stay together. Intervals are of a paired bootstrap of the test
-items. p-values are of a paired permutation test (the two models are swapped at
-random on each item) for scores that are means over items, and of the bootstrap
-for F1, correlations and areas; they are corrected for all tests of the table.
-Of several seeds the mean counts, with its standard deviation beside. What the
-test items say is of these items: few-shot examples and thresholds stay as they
-were drawn. For FPR, uniformity and alignment lower is better.
+Tells which differences between models would be there again with other test
+items. Reads score records as the tasks and suites write them with -o, and
+compares each score with the baseline's of the same task, data set, setting
+and metric, item by item. The baseline is the first file, or --baseline.
+Several seeds of a model count by their mean, with the standard deviation
+beside it. For FPR, uniformity and alignment lower is better.
 
-What has other test items, or kept none, is named and not tested; where no
-score can be compared, it ends in an error. --fail-if-worse looks at the
-difference alone.
+Only the test items are resampled. Few-shot examples and thresholds stay as
+they were drawn.
+
+What is compared:
+
+Data sets are matched by their test items, whatever their files are called,
+and by name where the items are not recorded (--name, else that of the file).
+Scores with other test items, or without kept results, are named and not
+tested. If no score can be compared, the command ends in an error.
+
+Intervals and tests:
+
+Intervals are from a paired bootstrap of the test items. p-values of scores
+that are means over items are from a paired permutation test, which swaps the
+two models at random on each item. Those of F1, correlations and areas are
+from the bootstrap. All are corrected for the number of tests in the table.
+Turns of one dialogue (--group), and queries that share a block of candidates,
+stay together.
+
+--fail-if-worse looks at the difference alone, not at its p-value.
 """
 
 from __future__ import annotations
@@ -48,7 +58,7 @@ class CompareOptions(TableOutputOptions, RunOptions):
         metavar="SCORES",
     )
     baseline: str | None = option(
-        None, metavar="FILE|NAME", help="what the others are compared with", shown="the first"
+        None, metavar="FILE|NAME", help="model to compare the others with", shown="the first"
     )
     names: tuple[str, ...] = option(
         (),
@@ -62,27 +72,30 @@ class CompareOptions(TableOutputOptions, RunOptions):
         (),
         metavar="NAMES",
         parse=name_list,
-        help="compare these metrics alone, e.g. accuracy,micro-f1",
+        help="compare only these metrics, e.g. accuracy,micro-f1",
         shown="all",
     )
     test: str = option(
         "permutation",
         choices=("permutation", "bootstrap"),
         help=(
-            "of scores that are means over test items: random swaps of the two models; "
-            "other scores are always bootstrapped"
+            "test of scores that are means over test items: random swaps of the two models, or "
+            "the bootstrap; other scores are always bootstrapped"
         ),
     )
     correct: str = option(
         "holm",
         choices=CORRECTIONS,
         help=(
-            "for many tests at once: Holm (no false finding), Benjamini-Hochberg (few "
-            "among the findings)"
+            "correction for many tests: Holm (no false finding), Benjamini-Hochberg (few among "
+            "the findings)"
         ),
     )
     resamples: int = option(
-        10_000, metavar="N", parse=at_least(100), help="resamples of the test items, and swaps"
+        10_000,
+        metavar="N",
+        parse=at_least(100),
+        help="number of resamples of the test items, and of swaps",
     )
     fail_if_worse: float | None = option(
         None,

@@ -8,13 +8,17 @@
   dial-eval curve --intent tickets.jsonl --shots 5 \\
     --metric "5-shot accuracy" --plot curve.png run/ other/
 
-A run is a model directory whose training kept snapshots (dial-train
---snapshot-every), or the MODEL.partial of one that still goes on; a model
-without is one point. Each embeds the records that are needed (of few-shot
-training rows only those that some run draws) and is scored as `dial-eval
-intent`, `oos` and `select` score embedding files; the picture has a line for
-each run and each --metric, with its interval. With -o FILE each finished point
-is kept in FILE.partial, and --resume scores the others only.
+Scores the snapshots of training runs. A run is a model directory with
+snapshots (dial-train --snapshot-every), or the MODEL.partial of a training
+that is still running. A model without snapshots is one point.
+
+Each snapshot embeds the records it needs and is scored as `dial-eval intent`,
+`oos` and `select` score embedding files. Of the few-shot training rows, only
+those that some run draws are embedded. The picture has a line for each run
+and each --metric, with its interval.
+
+With -o FILE each finished point is kept in FILE.partial, and --resume scores
+only the others.
 """
 
 from __future__ import annotations
@@ -45,29 +49,35 @@ class CurveOptions(PieceOptions, RunOptions):
         None, metavar="FILE", help="labelled records with a split, some of them out of scope"
     )
     select: str | None = option(
-        None, metavar="FILE", help="pairs: the response among those of consecutive rows"
+        None, metavar="FILE", help="pairs: find the response among those of consecutive rows"
     )
     shots: tuple[int, ...] = option(
-        (1, 5), metavar="N[,N...]", parse=int_list, help="intent, oos: examples a class"
+        (1, 5), metavar="N[,N...]", parse=int_list, help="intent, oos: examples per class"
     )
     runs: int = option(
         10,
         metavar="N",
         parse=number_of_runs,
-        help="intent, oos: runs, each with examples drawn anew (seeds seed, seed+1, ...)",
+        help="intent, oos: number of runs; each draws new examples (seeds seed, seed+1, ...)",
     )
     without: str | None = option(
-        None, metavar="LABEL", help="intent: leave out rows of this label, e.g. oos"
+        None, metavar="LABEL", help="intent: leave out rows with this label, e.g. oos"
     )
-    oos_label: str = option("oos", metavar="LABEL", help="oos: label of what is out of scope")
+    oos_label: str = option("oos", metavar="LABEL", help="oos: label of out-of-scope rows")
     label: str = option("label", metavar="NAME", help="intent, oos: field of the labels")
     split: str = option(
-        "split", metavar="NAME", help="intent, oos: field that tells train from test"
+        "split",
+        metavar="NAME",
+        help="intent, oos: field that separates training rows from test rows",
     )
-    test_split: str = option("test", metavar="NAME", help="intent, oos: its value for test rows")
-    candidates: int = option(100, metavar="N", parse=at_least(2), help="select: candidates a query")
+    test_split: str = option(
+        "test", metavar="NAME", help="intent, oos: value of the split field for test rows"
+    )
+    candidates: int = option(
+        100, metavar="N", parse=at_least(2), help="select: candidates per query"
+    )
     max_length: int | None = option(
-        None, metavar="N", parse=at_least(4), help="tokens of a text at most", shown="the model's"
+        None, metavar="N", parse=at_least(4), help="maximum tokens per text", shown="the model's"
     )
     plot: str | None = option(
         None,
@@ -82,7 +92,7 @@ class CurveOptions(PieceOptions, RunOptions):
         metavar="NAMES",
         parse=name_list,
         group="Output",
-        help="which scores to draw, e.g. '1-shot accuracy,5-shot accuracy' or top-1",
+        help="scores to draw, e.g. '1-shot accuracy,5-shot accuracy' or top-1",
         shown="the first",
         how=True,
     )

@@ -1,4 +1,4 @@
-"""dial-eval entail - is a text nearer to its entailment than to its contradiction
+"""dial-eval entail - is a text nearer to its entailment than to its contradiction?
 
   dial-embed --model model/ --field text1,text2 snli.jsonl -o snli.parquet
   dial-eval entail --part test snli.parquet
@@ -6,12 +6,16 @@
     triplets.jsonl -o triplets.parquet
   dial-eval entail triplets.parquet
 
-A triplet is right if the cosine of anchor and entailment is above that of
-anchor and contradiction; equal ones are wrong, and told. Of labelled pairs
-(premise, hypothesis, label) the triplets are built: of each premise every
-entailment with every contradiction, or --triplets first; a premise without
-both is left out, and told. The interval is of a bootstrap of the anchors,
-whose triplets stay together.
+A triplet is right if the cosine of anchor and entailment is higher than that
+of anchor and contradiction. Ties count as wrong, and their number is
+reported.
+
+From labelled pairs (premise, hypothesis, label) the triplets are built: every
+entailment of a premise with every contradiction, or, with --triplets first,
+the first with the first. Premises without both are left out and counted.
+
+The interval is a bootstrap of the anchors. Triplets of one anchor stay
+together.
 """
 
 from __future__ import annotations
@@ -47,13 +51,13 @@ class EntailOptions(PartOptions):
         metavar="YES,NO",
         parse=two_names,
         group="Input",
-        help="its values for the two sides, e.g. 0,2",
+        help="values of that column for the two sides, e.g. 0,2",
     )
     triplets: str = option(
         "all",
         choices=("all", "first"),
         help=(
-            "of the pairs of a premise: every entailment with every contradiction, or the"
-            " first with the first"
+            "pairs of a premise to combine: every entailment with every contradiction, or the "
+            "first with the first"
         ),
     )

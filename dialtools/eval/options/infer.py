@@ -5,9 +5,9 @@
   dial-eval infer --label qi,hi --test-split dev --hold-out 0.1 ic-tod.parquet
   dial-eval infer --label is_contradiction --under-tokens 256 decode.parquet
 
-One linear layer with a softmax over the classes is trained on the frozen
-embeddings; the most probable class is compared. `majority` is the accuracy of
-always saying the most frequent class of the training rows.
+Trains one linear layer with a softmax over the classes on the frozen
+embeddings, and scores the most probable class. `majority` is the accuracy of
+always predicting the most frequent class of the training rows.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class InferOptions(ProbeOptions):
         metavar="NAMES",
         parse=name_list,
         group="Input",
-        help="column of the class; of several: whether any is true",
+        help="column of the class; of several columns, whether any is true",
     )
     under_tokens: int | None = option(
         None,
         metavar="N",
         parse=at_least(1),
         group="Input",
-        help="only rows of fewer tokens (column `tokens`: dial-embed --tokens)",
+        help="use only rows with fewer tokens (column `tokens`: dial-embed --tokens)",
     )

@@ -7,24 +7,35 @@
   dial-eval intent --method knn --sweep-compress 0,0.1,0.5 templates.parquet
   dial-eval intent --method logreg --name banking77 banking77.parquet
 
-A prototype is the mean of a class's unit vectors, not scaled again; a text
-goes to the prototype with the largest dot product. Each run draws k examples
-a class with Python's generator, as the DSE reference does.
+By default each class has a prototype: the mean of the unit vectors of its
+examples, not rescaled. A text goes to the prototype with the largest dot
+product. Each run draws k examples per class with Python's generator, as the
+DSE reference does.
 
---method logreg is MTEB's protocol: scikit-learn's LogisticRegression (100
-iterations at most) on 8 rows a class, drawn as MTEB draws them from its seed
-42 (to which --seed is added), on vectors as they are; accuracy, macro and
-weighted F1.
+--method knn uses all training rows. --method logreg is MTEB's protocol.
 
-Records tell how even the classes are, and how many test rows occur among the
-training rows (lower-cased, without punctuation); `unleaked` is the score
-without those, thresholds and examples being the same. `each` keeps what every
-test row adds, for dial-eval compare; --no-each leaves it out.
+MTEB's protocol:
 
-Rows that dial-augment made (`synthetic`) are no training rows unless
---synthetic. --sweep-compress reads files that hold vectors of texts and of
-templates (dial-embed --templates): lambda t + (1 - lambda) u, lambda chosen
-on validation rows, in the score's `chosen`.
+--method logreg trains scikit-learn's LogisticRegression (at most 100
+iterations) on 8 rows per class, on vectors as they are. Rows are drawn as
+MTEB draws them from its seed 42, to which --seed is added. Scores are
+accuracy, macro F1 and weighted F1.
+
+Score records:
+
+Each record has the balance of the classes, and the number of test rows that
+also occur among the training rows (lower-cased, without punctuation).
+`unleaked` is the score without those rows, with the same thresholds and
+examples. `each` has the result of every test row, for dial-eval compare;
+--no-each leaves it out.
+
+Augmented rows and templates:
+
+Rows that dial-augment made (`synthetic`) are not training rows unless you
+pass --synthetic. --sweep-compress reads files with vectors of texts and of
+templates (dial-embed --templates) and mixes them: lambda t + (1 - lambda) u,
+where t is the template's vector and u the text's. Lambda is chosen on
+validation rows and recorded in the score's `chosen`.
 """
 
 from __future__ import annotations
@@ -47,7 +58,7 @@ METHODS = {
     ),
     "logreg": Entry(
         "dialtools.eval.tasks.intent:regression_scores",
-        "few-shot logistic regression as in MTEB",
+        "few-shot logistic regression, as in MTEB",
     ),
 }
 OF_PROTOTYPES = ("method", ("prototype",))
@@ -66,7 +77,7 @@ class IntentOptions(LabelledOptions):
         (),
         metavar="N[,N...]",
         parse=int_list,
-        help="examples a class",
+        help="examples per class",
         shown="1,5; logreg: 8",
         goes_with=("method", ("prototype", "logreg")),
     )
@@ -74,15 +85,16 @@ class IntentOptions(LabelledOptions):
         (1,),
         metavar="K[,K...]",
         parse=int_list,
-        help="k of knn; ties go to the nearer class",
+        help="knn: number of neighbours; ties go to the nearer class",
         goes_with=("method", ("knn",)),
     )
-    synthetic: bool = option(False, help="made utterances (`synthetic`) count as training rows too")
+    synthetic: bool = option(
+        False, help="use augmented utterances (`synthetic`) as training rows too"
+    )
     template_references: bool = option(
         False,
         help=(
-            "knn: the templates of training rows are neighbours too (files of dial-embed "
-            "--templates)"
+            "knn: templates of training rows are neighbours too (files of dial-embed --templates)"
         ),
         goes_with=("method", ("knn",)),
     )
@@ -91,7 +103,7 @@ class IntentOptions(LabelledOptions):
         metavar="LAMBDA[,...]",
         parse=shares,
         help=(
-            "mix vectors of texts and templates; which lambda is chosen on validation "
+            "mix vectors of texts and templates, with the lambda that is best on validation "
             "rows (TaDSE eq. 5)"
         ),
     )
@@ -104,7 +116,7 @@ class IntentOptions(LabelledOptions):
         group="Input",
         help=(
             "value of the split column for validation rows; without any, a tenth of the "
-            "training rows"
+            "training rows is used"
         ),
         shown="validation, validate, valid, val or dev",
     )
@@ -113,7 +125,7 @@ class IntentOptions(LabelledOptions):
         LabelledOptions, "export_episodes", goes_with=OF_PROTOTYPES
     )
     without: str | None = option(
-        None, metavar="LABEL", help="leave out rows of this label, e.g. oos"
+        None, metavar="LABEL", help="leave out rows with this label, e.g. oos"
     )
 
     def __post_init__(self) -> None:

@@ -21,24 +21,24 @@ class LabelledOptions(ThreePartOptions):
         "text", metavar="NAME", group="Input", help="column of the texts that --test-share draws by"
     )
     shots: tuple[int, ...] = option(
-        (1, 5), metavar="N[,N...]", parse=int_list, help="examples a class"
+        (1, 5), metavar="N[,N...]", parse=int_list, help="examples per class"
     )
     runs: int = option(
         10,
         metavar="N",
         parse=number_of_runs,
-        help="runs, each with examples drawn anew (seeds seed, seed+1, ...)",
+        help="number of runs; each draws new examples (seeds seed, seed+1, ...)",
     )
     episodes: str | None = option(
-        None, metavar="FILE", help="take the examples from a JSON file instead"
+        None, metavar="FILE", help="read the examples from a JSON file instead of drawing them"
     )
     episode_set: str | None = option(
-        None, metavar="NAME", help="which data set of that file", shown="the only one"
+        None, metavar="NAME", help="data set of that file", shown="the only one"
     )
     export_episodes: str | None = option(
         None,
         metavar="FILE",
-        help="write the drawn examples for others to use",
+        help="write the drawn examples to a file, for others to use",
         how=True,
     )
 

@@ -1,16 +1,23 @@
-"""dial-eval mteb - scores as result files of MTEB, if made as its own
+"""dial-eval mteb - write scores as result files of MTEB
 
   dial-eval intent --method logreg banking77.parquet -o scores.jsonl
   dial-eval mteb scores.jsonl -o results/ --model-name me/mine
 
-Writes one JSON file for each task and model_meta.json, as MTEB lays out the
-results of a model, so that they merge with its tools. Only what is scored as
-MTEB scores it: classification by intent --method logreg (8 shots, 10 runs,
---seed 0) of Banking77, MASSIVE and MTOP in English, and sts of SICK-R and
-STSBenchmark, of all their training and test rows in their published order.
-Everything else is refused with a line. mteb_version and evaluation_time are
-null: MTEB did not run; dataset_revision is that of MTEB's data, which yours
-should be.
+Writes model_meta.json and one JSON file per task, laid out as MTEB lays out
+the results of a model, so that they merge with its tools. Only scores made in
+MTEB's own way are accepted; everything else is refused with a message.
+
+What is accepted:
+
+Classification: intent --method logreg (8 shots, 10 runs, --seed 0) of
+Banking77, MASSIVE and MTOP in English. Similarity: sts of SICK-R and
+STSBenchmark. Both need all training and test rows in their published order.
+
+What the files say:
+
+mteb_version and evaluation_time are null, because MTEB did not run.
+dataset_revision is that of MTEB's data. Make sure that your data has the same
+revision.
 """
 
 from __future__ import annotations
@@ -43,13 +50,15 @@ class MtebOptions(RunOptions):
         metavar="DATASET=TASK",
         parse=dataset_task,
         multiple=True,
-        help="which task of MTEB a data set is; may be given again",
+        help="MTEB's task for a data set; may be given again",
         shown="by the data set's name",
     )
     model_name: str | None = option(
         None, metavar="NAME", help="name of the model, as organisation/name", shown="as recorded"
     )
-    model_revision: str = option("no_revision_available", metavar="NAME", help="its revision")
+    model_revision: str = option(
+        "no_revision_available", metavar="NAME", help="revision of the model"
+    )
     overwrite: bool = restated(OutputOptions, "overwrite", help="replace result files that exist")
 
     def __post_init__(self) -> None:

@@ -6,13 +6,19 @@
   dial-eval plot clinc150.parquet -o clinc150.html
   dial-eval plot --black oos --part test clinc150.parquet -o scope.svg
 
-A picture has a legend of up to 20 labels; more are written where their points
-are. The page holds all it needs: hover tells a point's label and text, the
-search marks the texts that hold some words, a click on a label shows it
-alone, the wheel zooms. t-SNE is scikit-learn's, above 20,000 points
-openTSNE's; one seed, one picture. Where no font on this machine has a script
-of the labels, a line says which to install; an .svg and the page leave that to
-whoever shows them.
+Draws a picture (.png, .svg, .pdf) or an interactive page (.html) of t-SNE or
+principal components. The same seed gives the same picture.
+
+A picture has a legend of up to 20 labels; more labels are written where their
+points are. The page is a single file. Hover shows a point's label and text,
+the search marks texts that contain your words, a click on a label shows only
+that label, and the wheel zooms.
+
+Libraries and fonts:
+
+t-SNE is scikit-learn's, and openTSNE's above 20,000 points. If no font on
+this machine has a script of the labels, a message says which to install. For
+an .svg and the page, fonts are up to whoever shows them.
 """
 
 from __future__ import annotations
@@ -53,14 +59,14 @@ class PlotOptions(RowLimitOptions, RunOptions):
         30.0,
         metavar="X",
         parse=bounded(low=1),
-        help="of t-SNE; a third of the rows at most",
+        help="perplexity of t-SNE; at most a third of the rows",
         goes_with=("method", ("tsne",)),
     )
     most: int = option(
         0,
         metavar="N",
         parse=at_least(0),
-        help="rows at most; of more, a sample by --seed",
+        help="maximum number of rows; if there are more, a sample by --seed",
         shown="all",
     )
     vectors: str | None = restated(VectorsOptions, "vectors")
@@ -81,7 +87,7 @@ class PlotOptions(RowLimitOptions, RunOptions):
     )
     split: str = restated(PartOptions, "split")
     part: str | None = option(
-        None, metavar="NAME", group="Input", help="show this part alone", shown="all"
+        None, metavar="NAME", group="Input", help="show only this part", shown="all"
     )
 
     def __post_init__(self) -> None:

@@ -21,15 +21,17 @@ class ProbeOptions(ThreePartOptions):
         metavar="SHARE",
         parse=share_below_one,
         group="Input",
-        help="without validation rows: this share of the training dialogues or rows",
+        help=(
+            "if there are no validation rows, hold out this share of the training dialogues or rows"
+        ),
     )
     group: str | None = option(
         None,
         metavar="NAME",
         group="Input",
         help=(
-            "column of what rows belong to: intervals, and the tests of dial-eval "
-            "compare, keep rows of one value together"
+            "column that groups rows: intervals, and the tests of dial-eval compare, keep rows "
+            "with the same value together"
         ),
         shown="dialogue_id, if there is one",
     )
@@ -38,7 +40,7 @@ class ProbeOptions(ThreePartOptions):
         metavar="X[,X...]",
         parse=list_of(fraction),
         group="Probe",
-        help="learning rates of Adam to try",
+        help="learning rates to try, with Adam",
     )
     decays: tuple[float, ...] = option(
         (0.0, 1e-5, 1e-4, 1e-3),
@@ -52,22 +54,22 @@ class ProbeOptions(ThreePartOptions):
         metavar="N[,N...]",
         parse=whole_numbers,
         group="Probe",
-        help="units of a hidden layer to try; 0: one linear layer",
+        help="sizes of a hidden layer to try; 0: one linear layer",
     )
-    batch: int = option(64, metavar="N", parse=at_least(1), group="Probe", help="rows a step")
+    batch: int = option(64, metavar="N", parse=at_least(1), group="Probe", help="rows per step")
     epochs: int = option(
         200,
         metavar="N",
         parse=at_least(1),
         group="Probe",
-        help="passes over the training rows at most",
+        help="maximum passes over the training rows",
     )
     patience: int = option(
         5,
         metavar="N",
         parse=at_least(1),
         group="Probe",
-        help="passes without a better validation score or loss before it stops",
+        help="stop after this many passes without a better validation score or loss",
     )
 
     @property

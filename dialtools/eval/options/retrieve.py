@@ -5,18 +5,26 @@
   dial-eval retrieve --lists bm25 --candidates 50 clinc150.parquet
   dial-eval retrieve --lists nearest --part train clinc150.parquet
 
-Candidates are ranked by cosine. They are given as ids in `positives` and
-`negatives` (of column `id`, else row numbers from 0, within the row's split),
-or BM25 finds them for every text among the others of its split: the first
-100, those of its label positive and at most 30, the further ones left out, as
-DialogueCSE built its sets. Queries that lack positives or negatives tell
-nothing and are not counted. Equal scores share their places in expectation,
-so that one vector for everything scores at `chance`, what random order gives
-on these lists: of 30 in 70, MAP 46.0 and MRR 63.7. Rows of one text have the
-vector of the first of them.
+Ranks the candidates of each query by cosine and reports MAP and MRR. The
+candidates are given as ids in `positives` and `negatives`, or BM25 finds
+them. Queries that lack positives or negatives are not counted.
 
---lists nearest asks no lists: same-of-5 is the share of the 5 rows nearest to
-a row that have its label, itself among them, as the code of DSE counts.
+Equal scores share their places in expectation. One vector for everything
+therefore scores at `chance`, what random order gives on these lists: with 30
+positives among 70 candidates, MAP 46.0 and MRR 63.7. Rows with the same text
+have the vector of the first of them.
+
+Lists of candidates:
+
+Given ids are of column `id`, or else row numbers from 0, within the row's
+split.
+
+BM25 searches the other texts of the split for every text and takes the first
+100. Those with the query's label are positive, at most 30; further ones are
+left out. This is how DialogueCSE built its sets.
+
+--lists nearest needs no lists: same-of-5 is the share of the 5 rows nearest
+to a row that have its label, the row itself included, as DSE's code counts.
 """
 
 from __future__ import annotations
@@ -41,15 +49,15 @@ class RetrieveOptions(PartOptions):
         "auto",
         choices=("auto", "given", "bm25", "nearest"),
         help=(
-            "given: columns positives and negatives; bm25: made of labelled texts; auto: "
-            "given where there are any, else bm25; nearest: of all rows, by their labels"
+            "given: columns positives and negatives; bm25: made from labelled texts; auto: "
+            "given if there are any, else bm25; nearest: among all rows, by their labels"
         ),
     )
     neighbours: tuple[int, ...] = option(
         (5, 10, 20, 50, 100),
         metavar="K[,K...]",
         parse=int_list,
-        help="nearest: how many rows are looked at",
+        help="nearest: numbers of rows to look at",
         goes_with=("lists", ("nearest",)),
     )
     label: str = option(
@@ -61,7 +69,7 @@ class RetrieveOptions(PartOptions):
         metavar="N",
         parse=at_least(2),
         group="BM25",
-        help="texts that BM25 finds for a query",
+        help="texts that BM25 finds per query",
         goes_with=BY_BM25,
     )
     positives: int = option(
@@ -69,6 +77,6 @@ class RetrieveOptions(PartOptions):
         metavar="N",
         parse=at_least(1),
         group="BM25",
-        help="of those with its label at most; further ones are left out",
+        help="take at most N of them with the query's label; further ones are left out",
         goes_with=BY_BM25,
     )

@@ -5,16 +5,28 @@
   dial-eval select --pool candidates.parquet --duplicates count \\
     queries.parquet
 
-Candidates are the responses of N consecutive rows (the last incomplete block
-is dropped), N - 1 drawn ones, or given lists: records of `history`,
-`response` and `candidates` (texts) are embedded twice, as queries by
-dial-embed --field history and as a pool by dial-embed --per candidate. A
-candidate with the text of the true response is left out, or counted against
-it; equal scores share the places they hold in expectation (--ties average).
-Queries of a block share their candidates: intervals, and the tests of
-dial-eval compare, are over blocks. Consecutive rows of a log put a query's
-own last turn among its candidates, the response of the row before, and an
-encoder of texts finds that first: --sampling random asks an easier question.
+The candidates of a query are:
+  by default         the responses of N consecutive rows (an incomplete last
+                     block is dropped)
+  --sampling random  N - 1 drawn responses and the true one
+  --pool FILE        those that the query lists
+
+Consecutive rows of a log make a hard question: a query's own last turn, the
+response of the row before, is among its candidates, and an encoder of texts
+finds that first. --sampling random asks an easier question.
+
+Given candidates:
+
+Records of `history`, `response` and `candidates` (texts) are embedded twice:
+as queries by dial-embed --field history, and as a pool by dial-embed --per
+candidate.
+
+Duplicates, ties and intervals:
+
+A candidate with the text of the true response is left out, or counted against
+it (--duplicates). Equal scores share their places in expectation (--ties
+average). Queries of a block share their candidates, so intervals, and the
+tests of dial-eval compare, are over blocks.
 """
 
 from __future__ import annotations
@@ -48,30 +60,41 @@ class SelectOptions(FileOptions):
         "response",
         metavar="NAME",
         group="Input",
-        help="column of the response texts, to tell duplicates",
+        help="column of the response texts, to find duplicates",
     )
     pool: str | None = option(
         None,
         metavar="FILE",
         group="Input",
         help=(
-            "embeddings of candidates, - is stdin; queries then list `candidates` by the pool's"
-            " id or text, the true one in `positive` or `response`"
+            "embeddings of candidates, - is stdin; each query then lists its `candidates` by "
+            "the pool's id or text, and the true one in `positive` or `response`"
         ),
     )
     candidates: int = option(
-        100, metavar="N", parse=at_least(2), help="candidates a query, the true response among them"
+        100,
+        metavar="N",
+        parse=at_least(2),
+        help="candidates per query, including the true response",
     )
     sampling: str = option(
         "blocks",
         choices=("blocks", "random"),
-        help="blocks: those of N consecutive rows, as the DSE reference; random: drawn by --seed",
+        help=(
+            "blocks: responses of N consecutive rows, as in the DSE reference; random: drawn by"
+            " --seed"
+        ),
     )
     ties: str = option(
-        "average", choices=TIES, help="the true response among equals: in the middle, first, last"
+        "average",
+        choices=TIES,
+        help="place of the true response among equal scores: in the middle, first, last",
     )
     duplicates: str = option(
         "drop",
         choices=("drop", "count"),
-        help="candidates with the text of the true response: left out, or against it",
+        help=(
+            "candidates with the text of the true response: leave them out, or count them "
+            "against it"
+        ),
     )

@@ -3,12 +3,17 @@
   dial-eval space clinc150.parquet
   dial-eval space --plot space.svg clinc150.parquet banking77.parquet
 
-Of unit vectors: uniformity, log of the mean of exp(-2 |x - y|^2) over pairs;
-alignment, the mean of |x - y|^2 over pairs with one label; the mean cosine,
-of all pairs, of pairs with one label (intra) and with two (inter), and the
-margin between the last two; the effective rank, exp of the entropy of the
-singular values; isotropy, the smallest by the largest partition function. For
-uniformity and alignment lower is better, for isotropy and margin higher.
+Reports these measures of the unit vectors:
+  uniformity      log of the mean of exp(-2 |x - y|^2) over pairs
+  alignment       mean of |x - y|^2 over pairs with one label
+  average-cosine  mean cosine of all pairs
+  intra-cosine    mean cosine of pairs with one label
+  inter-cosine    mean cosine of pairs with two labels
+  margin          intra-cosine minus inter-cosine
+  effective-rank  exp of the entropy of the singular values
+  isotropy        smallest partition function divided by the largest
+
+For uniformity and alignment lower is better, for isotropy and margin higher.
 """
 
 from __future__ import annotations
@@ -30,19 +35,19 @@ class SpaceOptions(PartOptions):
         "label",
         metavar="NAME",
         group="Input",
-        help="column of the labels; without it, what needs none",
+        help="column of the labels; without it, only measures that need no labels",
     )
     most: int = option(
         20_000,
         metavar="N",
         parse=at_least(2),
-        help="rows of a file at most; of more, a sample by --seed",
+        help="maximum rows per file; if there are more, a sample by --seed",
     )
     plot: str | None = option(
         None,
         metavar="FILE",
         parse=picture,
         group="Output",
-        help="draw uniformity over alignment, a point for each file (.png, .svg, .pdf)",
+        help="draw uniformity against alignment, a point per file (.png, .svg, .pdf)",
         how=True,
     )

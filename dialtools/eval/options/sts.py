@@ -4,9 +4,9 @@
   dial-eval sts sick.parquet
   dial-eval sts --part trial sick.parquet
 
-Spearman's and Pearson's correlation of the cosine of two texts with their
-score, times 100, of each split and of all rows; equal scores share the mean
-of their ranks. Intervals are of bootstrap resamples of the rows.
+Reports Spearman's and Pearson's correlation, times 100, of the cosine of two
+texts with their score: for each split, and for all rows. Equal scores share
+the mean of their ranks. Intervals are from a bootstrap of the rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class StsOptions(PartOptions):
         metavar="A,B",
         parse=two_names,
         group="Input",
-        help="the two texts",
+        help="names of the two texts",
         shown="those that have vectors",
     )
     score: str = option(

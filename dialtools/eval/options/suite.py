@@ -4,10 +4,19 @@
   dial-eval suite --published diaeval minilm/
   dial-eval suite mine.toml before/ after/ -o scores.jsonl
 
-A suite names data sets, tasks, their flags and metrics: a shipped one (TAB
-completes their names), or a TOML file like them. A folder holds the embedding
-files of a model, each under the name that its suite gives it; those of diaeval
-come from dial-embed -o FOLDER/NAME.parquet, of records with the fields behind:
+A suite names data sets, tasks, their flags and metrics. Name one that is
+shipped (TAB completes the names), or a TOML file of the same form. Give each
+model a folder of embedding files, named as the suite says.
+
+Data sets that a folder lacks are reported and left out. An average is shown
+only if all data sets of its task are there. With -o FILE each finished data
+set is kept in FILE.partial, and --resume scores only the others.
+
+Files of diaeval:
+
+Write each with dial-embed -o FOLDER/NAME.parquet, the flags of this list, and
+records that have the fields of the last column. The first four take
+--max-length 256.
 
   dstc2              --field history           history, labels, split
   gsim               --field history           history, labels, split
@@ -16,11 +25,10 @@ come from dial-embed -o FOLDER/NAME.parquet, of records with the fields behind:
   ubuntu             --field history           history, response, candidates
   ubuntu-candidates  --per candidate           the same records
 
-The first four take --max-length 256. What a folder lacks is named and left
-out; an average is shown where all sets of its task are there. --published
-puts the paper's numbers beside, which other texts, lengths and training rows
-may have made. With -o FILE each finished data set is kept in FILE.partial, and
---resume scores the others only.
+Published numbers:
+
+--published shows the paper's numbers beside yours. They may come from other
+texts, lengths and training rows.
 """
 
 from __future__ import annotations
@@ -50,10 +58,10 @@ class SuiteOptions(ScoreOptions):
         metavar="NAMES",
         choices=TASKS,
         parse=name_list,
-        help="only these tasks of the suite",
+        help="run only these tasks of the suite",
         shown="all",
     )
-    published: bool = option(False, help="show the paper's numbers beside")
+    published: bool = option(False, help="show the paper's numbers beside yours")
     to: str | None = restated(TableOutputOptions, "to")
 
     resume: bool = restated(

@@ -43,7 +43,7 @@ class Task(Entry):
 TASKS = {
     "intent": Task(
         target="dialtools.eval.tasks.intent:evaluate",
-        summary="intent classification: few-shot prototypes or regression, nearest neighbours",
+        summary="classify intents: few-shot prototypes or regression, nearest neighbours",
         options="dialtools.eval.options.intent:IntentOptions",
     ),
     "oos": Task(
@@ -58,7 +58,7 @@ TASKS = {
     ),
     "act": Task(
         target="dialtools.eval.tasks.act:evaluate",
-        summary="predict the acts of the next system turn, or tell those of the current one",
+        summary="predict the acts of the next turn, or of the current one",
         options="dialtools.eval.options.act:ActOptions",
         counts="probes",
     ),
@@ -80,12 +80,12 @@ TASKS = {
     ),
     "entail": Task(
         target="dialtools.eval.tasks.entail:evaluate",
-        summary="anchors nearer to entailments than to contradictions (NLI triplets)",
+        summary="rank entailments before contradictions (NLI triplets)",
         options="dialtools.eval.options.entail:EntailOptions",
     ),
     "cluster": Task(
         target="dialtools.eval.tasks.cluster:evaluate",
-        summary="do clusters tell labels? NMI, ARI, accuracy; protocols of MTEB and DSTC11",
+        summary="match clusters with labels: NMI, ARI, accuracy; protocols of MTEB and DSTC11",
         options="dialtools.eval.options.cluster:ClusterOptions",
     ),
 }

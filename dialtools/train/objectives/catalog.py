@@ -13,9 +13,15 @@ from typing import Any
 from dialtools.catalog import Entry
 from dialtools.errors import ConfigError
 from dialtools.train.catalog import HEADS
-from dialtools.train.hyperparameters import by_recipe
+from dialtools.train.hyperparameters import RECIPE, by_recipe
 from dialtools.train.losses.catalog import LOSSES
 from dialtools.values import at_least, cosine, count_or_all, int_list, not_negative, positive, share
+
+CONTRAST = f"{RECIPE}, --objective contrast (DSE, WMDC, SimCSE, ...)"
+CANDIDATES = f"{RECIPE}, --objective matching and siamese (DialogueCSE, ...)"
+TEMPLATES = f"{RECIPE}, --objective template (TaDSE)"
+MASKED = f"{RECIPE}, --objective mlm (masked words)"
+"""Groups of flags on the help page."""
 
 BATCHES = ("mixed", "by-window", "by-kind")
 SAME_ROLE, ANY_ROLE, OTHER_DOMAIN = NEGATIVES_FROM = ("same-role", "any", "other-domain")
@@ -56,11 +62,12 @@ class HeadOptions:
 
     head: str = by_recipe(
         choices=HEADS,
-        help="head in training, dropped at the end; window-linear: one for each window size",
+        help="head used in training and dropped at the end; window-linear: one for each window "
+        "size",
     )
     keep_head: bool = by_recipe(
         default=False,
-        help="keep the head beside the model, where dial-embed --head goes through it",
+        help="keep the head beside the model, for dial-embed --head",
     )
 
     def __post_init__(self) -> None:
@@ -73,7 +80,8 @@ class FalseNegativeOptions:
     """Of objectives that contrast the texts of a batch with each other."""
 
     mask_false_negatives: bool = by_recipe(
-        help="same text (or template), or next to it in one dialogue, is no negative",
+        help="do not use as negatives the same text (or template), or its neighbours in the "
+        "dialogue",
     )
 
 
@@ -85,7 +93,7 @@ class MatryoshkaOptions:
         default=(),
         metavar="N[,N...]",
         parse=int_list,
-        help="also learn from the first N dimensions alone, so that they serve as shorter vectors",
+        help="also train the first N dimensions by themselves, so that vectors can be cut to them",
     )
 
 
@@ -104,21 +112,24 @@ class CandidateOptions(MatryoshkaOptions):
     """Of objectives that pick a response among candidates for its context."""
 
     negatives: int = by_recipe(
+        group=CANDIDATES,
         metavar="N",
         parse=count_or_all,
-        help="candidates a context beside its response, of other dialogues (--negatives-from); "
-        "all: the other responses of the batch",
+        help="negatives of a context, from other dialogues (--negatives-from); all: the other "
+        "responses of the batch",
     )
     negatives_from: str = by_recipe(
+        group=CANDIDATES,
         default=SAME_ROLE,
         choices=NEGATIVES_FROM,
-        help="which responses of other dialogues: those of the response's role, any, or of its "
-        "role in dialogues of another `domain` (dial-pairs --domain)",
+        help="which responses of other dialogues: of the same role, of any role, or of the "
+        "same role in dialogues of another `domain` (dial-pairs --domain)",
     )
     context_turns: int = by_recipe(
+        group=CANDIDATES,
         metavar="N",
         parse=at_least(1),
-        help="turns around a response, the nearest (siamese: before it)",
+        help="turns around a response, the nearest N (siamese: before it)",
     )
 
     def __post_init__(self) -> None:
@@ -135,50 +146,60 @@ class ContrastOptions(
 ):
     """Options of --objective contrast."""
 
-    loss: str = by_recipe(choices=LOSSES, help="the contrast")
+    loss: str = by_recipe(group=CONTRAST, choices=LOSSES, help="the contrastive loss")
     weights: str = by_recipe(
+        group=CONTRAST,
         default="given",
         choices=("none", "given", "irf"),
-        help="none: pairs count alike; given: as the field `weight` says; "
-        "irf: so, else 1 / (ln f + 1) of the response's frequency",
+        help="none: pairs count alike; given: by their field `weight`; irf: by it, else by 1 / "
+        "(ln f + 1) of the response's frequency",
     )
-    weights_mean_one: bool = by_recipe(default=False, help="scale the weights to a mean of 1")
+    weights_mean_one: bool = by_recipe(
+        group=CONTRAST, default=False, help="scale the weights to a mean of 1"
+    )
     batches: str = by_recipe(
+        group=CONTRAST,
         default="mixed",
         choices=BATCHES,
-        help="by-window: pairs of one window size a batch, sizes in turn; by-kind: of one `kind`",
+        help="by-window: a batch has pairs of one window size, sizes in turn; by-kind: of one "
+        "`kind`",
     )
     guide_floor: float = by_recipe(
+        group=CONTRAST,
         default=1.0,
         metavar="COSINE",
         parse=cosine,
-        help="the start guides: what it holds for as like a text as its partner, "
-        "and for more alike than this, is no negative; 1: no guide",
+        help="use no negative that the start finds as similar to a text as its partner, and "
+        "more similar than this cosine; 1: no guide",
     )
     guide_margin: float = by_recipe(
+        group=CONTRAST,
         default=0.0,
         metavar="SHARE",
         parse=share,
-        help="and what it holds for less alike than the partner by up to this share",
+        help="nor one that is less similar than the partner by up to this share",
     )
     hold: float = by_recipe(
+        group=CONTRAST,
         default=0.0,
         metavar="X",
         parse=not_negative,
-        help="weight of holding on to the start: how alike it finds the contexts of a batch, "
-        "and the responses",
+        help="weight of staying close to the start's similarities among the contexts, and "
+        "among the responses, of a batch",
     )
     hold_temperature: float = by_recipe(
+        group=CONTRAST,
         default=0.05,
         metavar="X",
         parse=positive,
         help="temperature of --hold",
     )
     classify: float = by_recipe(
+        group=CONTRAST,
         default=0.0,
         metavar="X",
         parse=not_negative,
-        help="weight of telling pairs that are `similar` from those that are not (PairSupCon)",
+        help="weight of telling `similar` pairs from others (PairSupCon)",
     )
 
     @property
@@ -191,8 +212,9 @@ class MatchingOptions(CandidateOptions, TemperatureOptions):
     """Options of --objective matching."""
 
     aggregation: str = by_recipe(
+        group=CANDIDATES,
         choices=("mean", "attention"),
-        help="turns of a context weigh alike (I2), or as a small net says (I1)",
+        help="weigh the turns of a context alike (I2), or by a small network (I1)",
     )
 
 
@@ -206,37 +228,45 @@ class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, Mat
     """Options of --objective template."""
 
     template_temperature: float = by_recipe(
+        group=TEMPLATES,
         metavar="X",
         parse=positive,
-        help="temperature of templates against templates; --temperature is that of utterances",
+        help="temperature between templates; --temperature is that between utterances",
     )
     pair_temperature: float = by_recipe(
+        group=TEMPLATES,
         metavar="X",
         parse=positive,
-        help="temperature of templates against utterances",
+        help="temperature between templates and utterances",
     )
     utterance_share: float = by_recipe(
+        group=TEMPLATES,
         metavar="LAMBDA",
-        help="weight of the utterances' loss",
+        help="weight of the loss between utterances",
     )
     template_share: float = by_recipe(
+        group=TEMPLATES,
         metavar="LAMBDA",
-        help="weight of the templates' loss",
+        help="weight of the loss between templates",
     )
     pair_share: float = by_recipe(
+        group=TEMPLATES,
         metavar="LAMBDA",
-        help="weight of the loss of templates against utterances",
+        help="weight of the loss between templates and utterances",
     )
     pair_negatives: str = by_recipe(
+        group=TEMPLATES,
         choices=("utterances", "templates", "both"),
-        help="a template picks its utterance among utterances (the paper), "
-        "an utterance its template among templates, or both",
+        help="a template picks its utterance among utterances (as in the paper), an utterance "
+        "its template among templates, or both",
     )
     align: bool = by_recipe(
+        group=TEMPLATES,
         default=False,
-        help="a layer of its own on templates, kept beside the model (TaDSE's M_A)",
+        help="train a layer for templates, saved beside the model (TaDSE's M_A)",
     )
     align_epochs: float = by_recipe(
+        group=TEMPLATES,
         metavar="X",
         parse=not_negative,
         help="passes over the pairs with --align",
@@ -257,11 +287,14 @@ class MaskedWordsOptions(SpeakerOptions):
     """Options of --objective mlm."""
 
     mask_share: float = by_recipe(
+        group=MASKED,
         metavar="SHARE",
         parse=share,
-        help="words hidden in masked-word training, one of a text at least",
+        help="share of the words to mask, at least one a text",
     )
-    mask_most: int = by_recipe(metavar="N", parse=at_least(1), help="of a text at most")
+    mask_most: int = by_recipe(
+        group=MASKED, metavar="N", parse=at_least(1), help="mask at most N words a text"
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
