@@ -2,7 +2,8 @@
 
     means           [1, 0, 0.9, null, ...]           the item's share; null: it does not count
     four metrics    {"right", "binary", "out"}       of out-of-scope detection (their average)
-    AUROC           {"placement", "out"}             share of the other kind that the item beats
+    areas, FPR      {"out", "rank": [[...]]}         whether the item is to be found, and its place
+                                                     among all in every run, 0 first
     grouped items   {"right", "of"}                  right ones of each group, and its size
     F1 of acts      {"truth": [[0, 2], ...], "guess", "labels"}
                                                      labels by number, and how many there are
@@ -23,10 +24,11 @@ import numpy as np
 
 from dialtools.metrics import counts
 from dialtools.metrics.counts import Spearman, Sums
+from dialtools.metrics.detection import MEASURES, Detection
 
 MOST_LABELS = 100_000
 """A record may not ask for more: the sums of F1 are dense, resamples x 3 labels."""
-Statistic = Sums | Spearman
+Statistic = Sums | Spearman | Detection
 
 
 def statistic(metric: str, each: Any) -> Statistic:
@@ -38,6 +40,8 @@ def statistic(metric: str, each: Any) -> Statistic:
     if not size(each):
         raise ValueError("has no items")
     if isinstance(each, list):
+        if metric in MEASURES:
+            raise ValueError("an earlier version kept it in another way; score it again")
         return counts.mean(_numbers(each))
     names = next((names for names in KINDS if set(names) == set(each)), None)
     if names is None:
@@ -66,8 +70,8 @@ def _four(_metric: str, right: Sequence[Any], binary: Sequence[Any], out: Sequen
     return counts.mean_of_shares(np.column_stack([hit, hit_inside, detected, hit_outside]))
 
 
-def _area(_metric: str, placement: Sequence[Any], out: Sequence[Any]) -> Sums:
-    return counts.roc_area(_numbers(placement), _numbers(out) == 1)
+def _detection(metric: str, out: Sequence[Any], rank: Sequence[Sequence[int]]) -> Detection:
+    return Detection(metric, [np.asarray(run, np.int64) for run in rank], _numbers(out) == 1)
 
 
 def _classes(metric: str, truth: Sequence[int], guess: Sequence[Sequence[int]]) -> Sums:
@@ -89,7 +93,7 @@ def _correlation(metric: str, x: Sequence[Any], y: Sequence[Any]) -> Statistic:
 KINDS: dict[tuple[str, ...], Callable[..., Statistic]] = {
     ("right", "of"): _grouped,
     ("right", "binary", "out"): _four,
-    ("placement", "out"): _area,
+    ("out", "rank"): _detection,
     ("truth", "guess"): _classes,
     ("truth", "guess", "labels"): _labels,
     ("x", "y"): _correlation,

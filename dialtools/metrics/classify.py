@@ -25,55 +25,6 @@ def majority(classes_Nk: np.ndarray) -> np.ndarray:
     return classes_Nk[np.arange(len(classes_Nk)), counts.argmax(1)]
 
 
-def placements(scores_N: np.ndarray, positive_N: np.ndarray) -> np.ndarray:
-    """Return (N,) the share of the other kind that each row beats; ties count half.
-
-    A positive beats the negatives below it, a negative the positives above it.
-    """
-    positives, negatives = scores_N[positive_N], scores_N[~positive_N]
-    shares_N = np.full(len(scores_N), np.nan)
-    shares_N[positive_N] = _share_below(positives, negatives)
-    shares_N[~positive_N] = 1 - _share_below(negatives, positives)
-    return shares_N
-
-
-def _share_below(scores_N: np.ndarray, others_M: np.ndarray) -> np.ndarray:
-    """Return (N,) the share of the others that is below each score; equal ones count half."""
-    ordered = np.sort(others_M)
-    below = np.searchsorted(ordered, scores_N, "left")
-    not_above = np.searchsorted(ordered, scores_N, "right")
-    return (below + not_above) / 2 / max(len(others_M), 1)
-
-
-def precisions(scores_N: np.ndarray, positive_N: np.ndarray) -> np.ndarray:
-    """Return (N,) the share of positives among the rows that score no lower than a positive.
-
-    NaN for the others. The mean is the average precision, scikit-learn's area under the curve of
-    precision over recall.
-    """
-    shares_N = np.full(len(scores_N), np.nan)
-    found = scores_N[positive_N]
-    shares_N[positive_N] = _not_below(found, found) / np.maximum(_not_below(found, scores_N), 1)
-    return shares_N
-
-
-def _not_below(scores_N: np.ndarray, others_M: np.ndarray) -> np.ndarray:
-    """Return (N,) how many of the others each score finds at its own height or above."""
-    return len(others_M) - np.searchsorted(np.sort(others_M), scores_N, "left")
-
-
-def false_alarms_at_recall(
-    scores_N: np.ndarray, positive_N: np.ndarray, recall: float = 0.95
-) -> np.ndarray:
-    """Return (N,) 1 where a row is at or above a threshold, else 0; NaN without a positive.
-
-    The threshold is the highest that finds `recall` of the positives.
-    """
-    if not positive_N.any():
-        return np.full(len(scores_N), np.nan)
-    return (scores_N >= threshold_at_recall(scores_N[positive_N], recall)).astype(float)
-
-
 def threshold_at_recall(scores_P: np.ndarray, recall: float, *, of: int | None = None) -> float:
     """Return the highest threshold at or above which that share of P positives is.
 

@@ -9,7 +9,6 @@ out, counts are a bootstrap. All that is a function of sums over the items costs
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -57,19 +56,6 @@ def mean_of_shares(values_NK: np.ndarray) -> Sums:
     counts, k = ~np.isnan(values_NK), values_NK.shape[1]
     parts = np.hstack([np.where(counts, values_NK, 0.0), counts])
     return Sums(parts, lambda s: share(s[:, :k], s[:, k:]).mean(1))
-
-
-def roc_area(placements_N: np.ndarray, positive_N: np.ndarray) -> Sums:
-    """Return the area under the ROC curve from placements: the share of the other kind beaten.
-
-    Resampled to first order, as DeLong, DeLong and Clarke-Pearson (1988) estimate its variance: the
-    mean placement of the positives, plus that of the negatives, less the area of the whole sample.
-    """
-    area = float(placements_N[positive_N].mean()) if positive_N.any() else math.nan
-    of_positives = np.where(positive_N, placements_N, np.nan)
-    of_negatives = np.where(positive_N, np.nan, placements_N)
-    both = mean_of_shares(np.column_stack([of_positives, of_negatives]))
-    return Sums(both.parts, lambda s: 2 * both.function(s) - area)
 
 
 def pearson(x_N: np.ndarray, y_N: np.ndarray) -> Sums:

@@ -6,11 +6,13 @@ resamples, so that memory does not grow with their number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
 import numpy as np
 
 from dialtools.metrics.counts import Spearman, Sums
+from dialtools.metrics.detection import Detection
 
 BLOCK = 500_000
 """Numbers in a block of resamples: 4 MB of float64, so that memory does not grow."""
@@ -30,7 +32,7 @@ def draws(n: int, resamples: int, *, seed: int, items: int = 0) -> Iterator[np.n
 
 
 def bootstrap(
-    statistics: Sequence[Sums | Spearman],
+    statistics: Sequence[Sums | Spearman | Detection],
     n: int,
     *,
     resamples: int,
@@ -49,6 +51,11 @@ def bootstrap(
         if isinstance(statistic, Sums) and isinstance(statistic.parts, np.ndarray)
     }
     together_NP = np.hstack([s.parts for s in dense.values()]) if dense else np.empty((n, 0))
+    detections = {
+        row: statistic
+        for row, statistic in enumerate(statistics)
+        if isinstance(statistic, Detection)
+    }
     values_KB = np.empty((len(statistics), resamples))
     units = n if groups_N is None else int(groups_N.max()) + 1
     done = 0
@@ -61,10 +68,24 @@ def bootstrap(
                 width = dense[row].parts.shape[1]
                 values_KB[row, block] = dense[row].function(sums_BP[:, edge : edge + width])
                 edge += width
-            else:
+            elif row not in detections:
                 values_KB[row, block] = statistic(weights_BN)
+        for row, value_B in _detected(detections, weights_BN):
+            values_KB[row, block] = value_B
         done += len(weights_BN)
     return values_KB
+
+
+def _detected(
+    detections: Mapping[int, Detection], weights_BN: np.ndarray
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield (B,) each statistic by its row; what has the same curves shares them."""
+    by_key = sorted(detections, key=lambda row: detections[row].key)
+    for _key, rows in groupby(by_key, key=lambda row: detections[row].key):
+        first, *others = rows
+        curves = detections[first].curves(weights_BN)
+        for row in (first, *others):
+            yield row, detections[row].of(curves)
 
 
 def two_sided(differences_B: np.ndarray) -> float:

@@ -296,15 +296,14 @@ def test_what_cannot_be_paired_is_told_and_not_tested(
 
 def test_a_gate_minds_which_direction_is_better(command: Command, tmp_path: Path):
     files = [
-        scores(tmp_path / f"{name}.jsonl", record(own), record(own, metric="fpr-at-95-recall"))
+        scores(tmp_path / f"{name}.jsonl", record(own), record(own, metric="alignment"))
         for name, own in (("a", BAD), ("b", GOOD))
     ]
     points = 100 * np.subtract(GOOD, BAD).mean()
     gate = ("compare", "--fail-if-worse", "1", "--resamples", 100)
     worse = command(*gate, *files, code=4)
     assert (
-        f"b: intent one 1-shot fpr-at-95-recall is worse than a's by {points:.2f}, above 1"
-        in worse.stderr
+        f"b: intent one 1-shot alignment is worse than a's by {points:.2f}, above 1" in worse.stderr
     )
     assert len(worse.stdout.splitlines()) == 2, "the report comes before the gate"
     command(*gate, "--metric", "accuracy", *files)

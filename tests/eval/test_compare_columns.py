@@ -297,8 +297,8 @@ def test_a_score_may_miss_its_items_by_a_hundredth_and_seeds_of_one_kind_are_swa
     write("s/1.jsonl", record("a"))
     write("s/2.jsonl", record("a"))
     assert found("s", "b.jsonl").p == found("a.jsonl", "b.jsonl").p > 0, "of the mean of seeds"
-    area = {"placement": [0.75] * 4, "out": [0, 0, 1, 1]}
-    write("s/2.jsonl", record("a", each=area))
+    grouped = {"right": [1, 1, 1, 0], "binary": [1, 1, 1, 0], "out": [0, 0, 1, 1]}
+    write("s/2.jsonl", record("a", each=grouped))
     assert found("s", "b.jsonl").test == found("b.jsonl", "s").test == "bootstrap"
 
 

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from oracles.evaluation import auroc, false_positive_rate, four_metrics, out_of_scope, prototypes
 from score_files import Evaluate, Toy, halves, score, unit, write
-from sklearn.metrics import average_precision_score
 
 from dialtools.eval.tasks.oos import Verdict, _value, at_threshold, chosen_threshold
-from dialtools.metrics.classify import precisions
+from dialtools.metrics.detection import MEASURES
 
 THRESHOLDS = {"mean-std": -1, "mean": 0, "mean+std": 1}
 
@@ -152,16 +151,9 @@ def test_a_score_at_the_threshold_is_out_of_scope():
     assert found["oos-accuracy"].tolist() == [0, 1, 1, 0]
     np.testing.assert_array_equal(found["in-accuracy"], [0, 1, np.nan, np.nan])
     np.testing.assert_array_equal(found["oos-recall"], [np.nan, np.nan, 1, 0])
-    assert _value(found["oos-recall"]) == 0.5 and math.isnan(_value(found["oos-recall"][:2]))
-
-
-def test_the_area_under_precision_and_recall_is_that_of_scikit_learn():
-    draw = np.random.default_rng(3)
-    scores, out = draw.integers(0, 20, 200).astype(float), draw.random(200) < 0.3
-    assert np.nanmean(precisions(scores, out)) == pytest.approx(
-        average_precision_score(out, scores)
+    assert _value("oos-recall", found["oos-recall"]) == 0.5 and math.isnan(
+        _value("oos-recall", found["oos-recall"][:2])
     )
-    assert np.isnan(precisions(scores, out)[~out]).all()
 
 
 def test_items_go_into_a_file_and_elsewhere_on_request(
@@ -190,3 +182,30 @@ def test_the_chosen_threshold_is_the_best_of_200_quantiles():
 
     tried = sorted(np.quantile(best, k / 200) for k in range(201))
     assert chosen_threshold(Verdict(classes, best, guess, 2)) == max(tried, key=average)
+
+
+def test_the_scores_without_leaked_rows_are_those_of_the_others(evaluate: Evaluate, tmp_path: Path):
+    """What a row adds to an area depends on the others: without some all of it is new."""
+    draw = np.random.default_rng(4)
+    labels = ["a"] * 20 + ["b"] * 20 + ["oos"] * 20
+    centres = {"a": (1, 0), "b": (0, 1), "oos": (-1, -1)}
+    matrix = np.array([centres[label] for label in labels]) + draw.normal(size=(60, 2))
+    train = write(
+        tmp_path / "train.jsonl",
+        [{"text": f"{label} {row}", "label": label} for row, label in enumerate(labels)],
+        embedding=matrix,
+    )
+    known = [f"{label} {row}" if row % 3 else f"new {row}" for row, label in enumerate(labels)]
+
+    def scores(rows: list[int], name: str) -> dict[tuple[str, str], dict]:
+        records = [{"text": known[i], "label": labels[i]} for i in rows]
+        test = write(tmp_path / name, records, embedding=matrix[rows] * [1, 0.7])
+        found = evaluate("oos", "--train", train, "--test", test, "--shots", 5, "--runs", 2)
+        return {(record["setting"], record["metric"]): record for record in found}
+
+    whole = scores(list(range(60)), "whole.jsonl")
+    others = scores(list(range(0, 60, 3)), "others.jsonl")
+    for metric in MEASURES:
+        key = ("5-shot", metric)
+        assert whole[key]["unleaked"] == pytest.approx(others[key]["value"]), metric
+        assert whole[key]["unleaked"] != pytest.approx(whole[key]["value"]), metric

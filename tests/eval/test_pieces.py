@@ -436,7 +436,7 @@ def test_every_kind_of_each_is_its_statistic():
     for metric, payload, value in (
         ("accuracy", [1, 0, None, 0.5], 0.5),
         ("average", numbers, four),
-        ("auroc", {"placement": [0.5, 1, 1, 0.5], "out": [0, 0, 1, 1]}, 0.75),
+        ("auroc", {"out": [0, 0, 1, 1], "rank": [[3, 1, 0, 2], [3, 2, 0, 1]]}, 0.875),
         ("accuracy", {"right": [1, 2, 0, 3], "of": [2, 2, 1, 3]}, 6 / 8),
         (
             "micro-f1",

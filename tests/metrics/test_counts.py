@@ -7,10 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.metrics import f1_score
 
 from dialtools.metrics import counts
-from dialtools.metrics.classify import placements
 
 N = 40
 DRAW = np.random.default_rng(0)
@@ -70,20 +69,6 @@ def test_weights_repeat_rows(name: str):
     rows = [np.arange(N), *(draw.integers(0, N, N) for _ in range(5)), np.arange(N // 2)]
     weights = np.stack([np.bincount(own, minlength=N) for own in rows]).astype(float)
     assert fast(weights) == pytest.approx([slow(own) for own in rows], abs=1e-6)
-
-
-def test_the_roc_area_is_exact_on_the_whole_sample_and_varies_as_the_exact_one_does():
-    draw = np.random.default_rng(2)
-    out = np.arange(300) < 80
-    scores = draw.normal(size=300) + out
-    area = counts.roc_area(placements(scores, out), out)
-    assert area(np.ones((1, 300)))[0] == pytest.approx(roc_auc_score(out, scores))
-    rows = [draw.integers(0, 300, 300) for _ in range(400)]
-    found = area(np.stack([np.bincount(own, minlength=300) for own in rows]).astype(float))
-    exact = np.array([roc_auc_score(out[own], scores[own]) for own in rows])
-    assert np.corrcoef(found, exact)[0, 1] > 0.99 and np.std(found) == pytest.approx(
-        np.std(exact), rel=0.05
-    )
 
 
 def test_nothing_drawn_has_no_value():

@@ -16,12 +16,8 @@ from dialtools.eval.labelled import Labelled, labelled_rows
 from dialtools.eval.options.oos import OosOptions
 from dialtools.eval.rows import read_parts
 from dialtools.eval.score import Each, Score, Scored, of_runs, shares
-from dialtools.metrics.classify import (
-    false_alarms_at_recall,
-    placements,
-    precisions,
-    prototypes,
-)
+from dialtools.metrics.classify import prototypes
+from dialtools.metrics.detection import MEASURES, Detection, ranks
 
 THRESHOLDS = {"mean-std": -1.0, "mean": 0.0, "mean+std": 1.0}
 """Standard deviations of the test scores above their mean."""
@@ -80,10 +76,10 @@ def scores_of_runs(
         by_run = [run[kind, metric] for run in runs]
         scores.append(
             of_runs(
-                [100 * _value(run) for run in by_run],
+                [100 * _value(metric, run) for run in by_run],
                 setting=f"{setting} {kind}".strip(),
                 metric=metric,
-                each=_mean_shares(by_run),
+                each=_of_all_runs(by_run),
                 **facts,
             )
         )
@@ -116,14 +112,8 @@ def one_run(
         for name, threshold in thresholds.items():
             for metric, shares_N in at_threshold(verdict, threshold).items():
                 figures[f"{kind}{name}", metric] = shares_N
-        out_N = verdict.classes == verdict.oos
-        figures[kind.strip(), "auroc"] = {
-            "placement": placements(-verdict.best, out_N),
-            "out": out_N,
-        }
-        figures[kind.strip(), "aupr"] = precisions(-verdict.best, out_N)
-        alarms_N = false_alarms_at_recall(-verdict.best, out_N)
-        figures[kind.strip(), "fpr-at-95-recall"] = np.where(out_N, np.nan, alarms_N)
+        ranking = {"out": verdict.classes == verdict.oos, "rank": ranks(-verdict.best)}
+        figures |= dict.fromkeys(((kind.strip(), metric) for metric in MEASURES), ranking)
     return figures
 
 
@@ -176,24 +166,28 @@ def at_threshold(verdict: Verdict, threshold: float) -> dict[str, Shares]:
     }
 
 
-def _value(metric: Shares) -> float:
+def _value(metric: str, figure: Shares) -> float:
     """Return the share that a metric of one run is; NaN where no row counts."""
-    if isinstance(metric, np.ndarray):
-        return float(np.nanmean(metric)) if not np.isnan(metric).all() else math.nan
-    out_N = metric["out"].astype(bool)
-    if "placement" in metric:
-        both = out_N.any() and not out_N.all()
-        return float(metric["placement"][out_N].mean()) if both else math.nan
-    right_N, binary_N = metric["right"], metric["binary"]
+    if isinstance(figure, np.ndarray):
+        return float(np.nanmean(figure)) if not np.isnan(figure).all() else math.nan
+    out_N = figure["out"].astype(bool)
+    if metric in MEASURES:
+        return float(Detection(metric, [figure["rank"]], out_N)(np.ones((1, len(out_N))))[0])
+    right_N, binary_N = figure["right"], figure["binary"]
     means = [right_N.mean(), right_N[~out_N].mean(), binary_N.mean(), right_N[out_N].mean()]
     return float(np.mean(means))
 
 
-def _mean_shares(by_run: list[Shares]) -> Each:
-    """Return the mean over runs of what each row adds."""
+def _of_all_runs(by_run: list[Shares]) -> Each:
+    """Return the mean over runs of what each row adds, or its rank in each."""
     named = [run for run in by_run if isinstance(run, dict)]
     if not named:
         return shares(np.mean(np.asarray(by_run), axis=0))
+    if "rank" in named[0]:
+        return {
+            "out": named[0]["out"].astype(int).tolist(),
+            "rank": [run["rank"].tolist() for run in named],
+        }
     return {name: shares(np.mean([run[name] for run in named], axis=0)) for name in named[0]}
 
 
@@ -204,7 +198,7 @@ def chosen_threshold(verdict: Verdict) -> float:
     """
 
     def average(threshold: float) -> float:
-        return _value(at_threshold(verdict, threshold)["average"])
+        return _value("average", at_threshold(verdict, threshold)["average"])
 
     tried = np.unique(np.quantile(verdict.best, np.linspace(0, 1, 201)))
     return float(max(tried, key=average))
