@@ -89,9 +89,10 @@ class Detection:
 
     def curves(self, weights_BN: np.ndarray) -> list[Curve]:
         """Return the curve of each ranking, over all resamples."""
-        weights_NB = np.ascontiguousarray(weights_BN.T)  # whole rows move below
-        positives = weights_NB[self.positive_N].sum(0)
-        negatives = weights_NB[~self.positive_N].sum(0)
+        # whole rows move below; counts up to 2^24 are exact in float32, and half the bytes
+        weights_NB = np.ascontiguousarray(weights_BN.T, np.float32)
+        positives = weights_NB[self.positive_N].sum(0, dtype=np.float64)
+        negatives = weights_NB[~self.positive_N].sum(0, dtype=np.float64)
         steps = (ranking.steps(weights_NB) for ranking in self.rankings)
         return [Curve(*each, positives, negatives) for each in steps]
 
@@ -130,8 +131,9 @@ class _Ranking:
         if not len(self.starts):
             return (np.zeros((0, width)),) * 4
         here_PB = np.add.reduceat(weights_NB[self.positives], self.begins, axis=0)
-        seen_PB = np.add.reduceat(weights_NB[self.order], self.starts, axis=0).cumsum(0)
-        found_PB = here_PB.cumsum(0)
+        seen_PB = np.add.reduceat(weights_NB[self.order], self.starts, axis=0)
+        seen_PB = seen_PB.cumsum(0, dtype=np.float64)
+        found_PB = here_PB.cumsum(0, dtype=np.float64)
         tied_PB = np.zeros_like(here_PB)
         np.add.at(tied_PB, self.places, weights_NB[self.tied])
         return found_PB, seen_PB - found_PB, here_PB, tied_PB
