@@ -5,6 +5,8 @@
     areas, FPR      {"out", "rank": [[...]]}         whether the item is to be found, and its place
                                                      among all in every run, 0 first
     grouped items   {"right", "of"}                  right ones of each group, and its size
+    MAP             {"own", "candidate"}             of the item as a query, and by how much it
+                                                     raises the other queries' as a candidate
     F1 of acts      {"truth": [[0, 2], ...], "guess", "labels"}
                                                      labels by number, and how many there are
     F1 of classes   {"truth": [3, ...], "guess": [[...]]}
@@ -62,6 +64,10 @@ def _grouped(_metric: str, right: Sequence[Any], sizes: Sequence[Any]) -> Sums:
     return counts.ratio(_numbers(right), _numbers(sizes))
 
 
+def _found(_metric: str, own: Sequence[Any], candidate: Sequence[Any]) -> Sums:
+    return counts.mean(_numbers(own) + _numbers(candidate))
+
+
 def _four(_metric: str, right: Sequence[Any], binary: Sequence[Any], out: Sequence[Any]) -> Sums:
     hit, detected = _numbers(right), _numbers(binary)
     outside = _numbers(out) == 1
@@ -92,6 +98,7 @@ def _correlation(metric: str, x: Sequence[Any], y: Sequence[Any]) -> Statistic:
 
 KINDS: dict[tuple[str, ...], Callable[..., Statistic]] = {
     ("right", "of"): _grouped,
+    ("own", "candidate"): _found,
     ("right", "binary", "out"): _four,
     ("out", "rank"): _detection,
     ("truth", "guess"): _classes,

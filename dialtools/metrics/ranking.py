@@ -116,6 +116,56 @@ def first_reciprocal_rank(
     return np.add.reduceat(gain, np.cumsum(sizes_Q) - sizes_Q)
 
 
+def precision_gains(scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndarray) -> np.ndarray:
+    """Return (sum of sizes,) by how much each candidate raises the average precision of its list.
+
+    To first order: the derivative by how often the candidate counts. Those of a list sum to 0.
+    Arguments as above; of equal scores the positives, and the negatives, share their gains.
+    """
+    order, query, place = _ordered(scores, sizes_Q)
+    starts = np.cumsum(sizes_Q) - sizes_Q
+    is_positive = positive[order].astype(np.float64)
+    found = np.cumsum(is_positive)
+    found -= (found - is_positive)[starts][query]
+    precision = found / place
+    of_list = np.add.reduceat(is_positive, starts)
+    mean = np.add.reduceat(is_positive * precision, starts) / of_list
+    own = is_positive * (precision - mean[query] + _from_here(is_positive / place, starts, query))
+    gains = (own - _from_here(is_positive * precision / place, starts, query)) / of_list[query]
+    return _shared(gains, scores, positive, order, query)
+
+
+def _ordered(scores: np.ndarray, sizes_Q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return an order of the candidates, best first, the list of each, and its place from 1."""
+    query = np.repeat(np.arange(len(sizes_Q)), sizes_Q)
+    order = np.lexsort((-scores, query))
+    starts = np.cumsum(sizes_Q) - sizes_Q
+    return order, query, np.arange(len(scores)) - starts[query] + 1
+
+
+def _from_here(values: np.ndarray, starts: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """Return the sum of each value and those behind it in its list."""
+    sums = np.cumsum(values)
+    before = sums - values
+    return (before[starts] + np.add.reduceat(values, starts))[query] - before
+
+
+def _shared(
+    gains: np.ndarray,
+    scores: np.ndarray,
+    positive: np.ndarray,
+    order: np.ndarray,
+    query: np.ndarray,
+) -> np.ndarray:
+    """Return gains in the order of the input; what is equal in all but its place has their mean."""
+    kinds = np.stack([query, scores[order], positive[order]])
+    groups = np.unique(kinds, axis=1, return_inverse=True)[1].ravel()
+    means = np.bincount(groups, gains) / np.bincount(groups)
+    back = np.empty_like(gains)
+    back[order] = means[groups]
+    return back
+
+
 class _Ties(NamedTuple):
     """What stands before each candidate's equals in its list, and how many they are."""
 

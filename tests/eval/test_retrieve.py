@@ -12,8 +12,11 @@ import numpy as np
 import pytest
 from score_files import Evaluate, Published, score, write
 
+from dialtools.eval import each
 from dialtools.eval.options.retrieve import RetrieveOptions
+from dialtools.eval.tasks import retrieve
 from dialtools.eval.tasks.retrieve import bm25_lists
+from dialtools.metrics import paired
 from dialtools.streams.vectors import Embeddings
 from dialtools.words import index_terms
 
@@ -182,3 +185,26 @@ def test_one_vector_for_everything_scores_at_the_chance_level_of_the_published_l
     }.items():
         assert found[key]["value"] == pytest.approx(found[key]["chance"])
         assert found[key]["value"] == pytest.approx(chance, abs=0.06)
+
+
+def test_of_two_models_that_are_alike_one_in_twenty_seems_to_retrieve_better():
+    """Rows that are candidates of each other share their luck: of queries alone, one in six."""
+    draw, found = np.random.default_rng(1), []
+    options = RetrieveOptions(inputs=("x",), lists="bm25", candidates=30)
+    words = [f"w{number}" for number in range(30)]
+    for _ in range(60):
+        labels = draw.integers(0, 5, 40)
+        shared = draw.normal(size=(5, 8))[labels] + draw.normal(size=(40, 8))
+        texts = [" ".join(draw.choice(words, 6)) for _ in labels]
+        columns = {"text": texts, "label": labels.astype(str).tolist()}
+        made = []
+        for _model in range(2):
+            vectors = shared + 0.7 * draw.normal(size=shared.shape)
+            part = Embeddings({"embedding": vectors}, columns)
+            lists = bm25_lists(part, options)
+            record = retrieve._list_scores(part, lists, "", options)[0].record()
+            assert record["metric"] == "map"
+            made.append(each.statistic("map", record["each"]).values)
+        gaps = np.subtract(*made)[:, None]
+        found.append(paired.sign_flips(gaps, resamples=500, seed=0)[0] < 0.05)
+    assert np.mean(found) <= 0.09

@@ -15,6 +15,7 @@ from dialtools.metrics.ranking import (
     average_precision,
     block_ranks,
     first_reciprocal_rank,
+    precision_gains,
     ranks,
     reciprocal_rank,
     top_k,
@@ -161,3 +162,36 @@ def test_random_order_scores_at_the_published_chance_level():
     harmonic = sum(1 / k for k in range(1, n + 1))
     assert found == pytest.approx((r - 1) / (n - 1) + harmonic * (n - r) / (n * (n - 1)))
     assert found == pytest.approx(0.460, abs=5e-4)
+
+
+def weighted_precision(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> float:
+    """Return the average precision of a list whose candidates count as often as their weights."""
+    order = np.argsort(-scores)
+    weights, found = weights[order], (weights * positive)[order]
+    precision = np.cumsum(found) / np.cumsum(weights)
+    return float((found * precision).sum() / found.sum())
+
+
+def test_what_a_candidate_adds_is_the_slope_of_the_average_precision():
+    draw = np.random.default_rng(0)
+    sizes = np.array([2, 5, 30])
+    scores, positive = draw.normal(size=37), draw.random(37) < 0.4
+    positive[[0, 2, 7]] = True
+    gains, start = precision_gains(scores, positive, sizes), 0
+    for size in sizes:
+        own, kinds = scores[start : start + size], positive[start : start + size]
+        slopes = [
+            (weighted_precision(own, kinds, 1 + step) - weighted_precision(own, kinds, 1 - step))
+            / 2e-6
+            for step in 1e-6 * np.eye(size)
+        ]
+        np.testing.assert_allclose(gains[start : start + size], slopes, atol=1e-6)
+        assert gains[start : start + size].sum() == pytest.approx(0)
+        start += size
+
+
+def test_equal_candidates_add_the_same_and_one_score_for_all_tells_positives_from_negatives():
+    positive = np.array([True, False, True, False, False])
+    found = precision_gains(np.zeros(5), positive, np.array([5]))
+    assert len(set(found[positive])) == len(set(found[~positive])) == 1
+    assert found.sum() == pytest.approx(0)

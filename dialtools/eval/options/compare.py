@@ -33,6 +33,10 @@ from the bootstrap. All are corrected for the number of tests in the table.
 Turns of one dialogue (--group), and queries that share a block of candidates,
 stay together.
 
+Where the test items of `retrieve` are candidates of each other, MAP counts an
+item as a query and as a candidate. For MRR and same-of-N only the queries are
+resampled, and the candidates stay.
+
 --fail-if-worse looks at the difference alone, not at its p-value.
 """
 
