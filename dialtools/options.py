@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from dialtools.errors import ConfigError, nearest
 from dialtools.shown import quoted
-from dialtools.values import at_least, boolean, number, whole_number
+from dialtools.values import boolean, number, seed_number, whole_number
 
 Choices = Iterable[str] | Callable[[], Iterable[str]]
 
@@ -284,7 +284,7 @@ class RunOptions:
     """How the run behaves."""
 
     seed: int = option(
-        0, metavar="N", parse=at_least(0), group="Run", help="seed of all random choices"
+        0, metavar="N", parse=seed_number, group="Run", help="seed of all random choices"
     )
     quiet: bool = option(False, short="-q", group="Run", help="print errors only", how=True)
     verbose: bool = option(False, short="-v", group="Run", help="print more", how=True)

@@ -94,6 +94,7 @@ def at_least(low: int, *, most: int | None = None) -> Parser[int]:
     return parse
 
 
+seed_number = at_least(0, most=2**31 - 1)  # what every library takes, a number of runs added
 MOST_RUNS = 1000
 """Of an evaluation: what each guesses is held, and written beside its scores."""
 number_of_runs = at_least(1, most=MOST_RUNS)

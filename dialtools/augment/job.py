@@ -57,13 +57,13 @@ class Augment:
         limit = self.options.limit
         with scratch_file() as spool:
             self.learn(spool)
-            for line in spool:
+            for line in spool if limit != 0 else ():
                 for record in self._records(Item.unpacked(line)):
-                    if limit is not None and self.tally.kept == limit:
-                        return
                     self.tally.keep()
                     self.advance(1)
                     yield record
+                    if self.tally.kept == limit:
+                        return
 
     def learn(self, spool: IO[bytes]) -> None:
         """Read the inputs once: their values go into the book, the records aside."""
@@ -100,9 +100,9 @@ class Augment:
 
     def _records(self, item: Item) -> Iterator[dict[str, Any]]:
         """Yield a record with its templates, and those made from it."""
-        yield self._record(item)
         if not self._trains(item):
             self.passed += 1
+            yield self._record(item)
             return
         self.originals += 1
         self.dialogues = self.dialogues or item.dialogue
@@ -116,6 +116,7 @@ class Augment:
             if not item.dialogue:
                 filled = json.dumps([typed, item.fields.get("label")])
                 new = _add(self.seen, _hash(filled, person=b"template"))
+        yield self._record(item)
         if self.options.fill and new:
             yield from self._synthetic(item)
 

@@ -16,11 +16,15 @@ def scored(runs: Runs, options: Any) -> Scored:
         options: those of the task with those of the report (`cli.finetune.TaskCommand`).
     """
     from dialtools.eval.identity import item_digests
+    from dialtools.eval.sanity import note_on_unlearnt
     from dialtools.eval.score import Scored
 
     items = item_digests(runs.task.columns, also=(runs.task.label_field,))
     dataset = options.name or options.test or ", ".join(options.inputs)
-    return Scored([_score(metric, items) for metric in runs.measured(dataset)], metadata={})
+    scores = [_score(metric, items) for metric in runs.measured(dataset)]
+    lost = runs.task.unlearnt
+    notes = [note_on_unlearnt(lost, runs.task.tested)] if lost else []
+    return Scored(scores, metadata={}, notes=notes)
 
 
 def _score(metric: Measured, items: dict[str, str]) -> Score:

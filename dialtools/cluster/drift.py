@@ -15,6 +15,7 @@ from dialtools.cluster.methods import Advance, Clusters, find
 from dialtools.cluster.options import DriftOptions
 from dialtools.cluster.rows import Rows, read_rows
 from dialtools.cluster.summary import DIGITS, cluster_facts
+from dialtools.corpora.splits import numbered
 from dialtools.errors import DataError
 from dialtools.metrics import CORRECTIONS
 from dialtools.metrics.two_samples import Energy, difference, energy_test, exact_p
@@ -184,6 +185,5 @@ def _groups(old: Rows, new: Rows) -> np.ndarray | None:
     names = [rows.columns.get(GROUP) for rows in (old, new)]
     if not names[0] or not names[1]:
         return None
-    numbers: dict[tuple[int, str], int] = {}
-    keys = [(side, str(name)) for side, listed in enumerate(names) for name in listed or ()]
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys])
+    of_old, of_new = (np.asarray(numbered(listed or ())) for listed in names)
+    return np.concatenate([of_old, of_new + len(of_old)])

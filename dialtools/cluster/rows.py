@@ -10,6 +10,7 @@ import numpy as np
 
 from dialtools.cluster.options import RowOptions
 from dialtools.corpora.fields import text_of_turn
+from dialtools.corpora.splits import numbered
 from dialtools.errors import DataError
 from dialtools.metrics.space import unit
 from dialtools.roles import is_user
@@ -98,9 +99,9 @@ def _shown(value: Any) -> str:
 
 def _of_dialogues(rows: Rows, source: Embeddings, options: RowOptions) -> Rows:
     """Return a row for each dialogue: the mean of its first user turns."""
-    turns_of: dict[Any, list[int]] = {}
+    turns_of: dict[int, list[int]] = {}
     users = [speaker if isinstance(speaker, str) else None for speaker in source.column("speaker")]
-    for row, dialogue in enumerate(source.column("dialogue_id")):
+    for row, dialogue in enumerate(numbered(source.column("dialogue_id"))):
         turns = turns_of.setdefault(dialogue, [])
         if is_user(users[row]):
             turns.append(row)

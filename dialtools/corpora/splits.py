@@ -93,14 +93,19 @@ def tested_of_labels(
     return tested
 
 
-def group_numbers(values: Sequence[Any]) -> list[int]:
-    """Return the number of each row's group in order of first occurrence; nothing if all differ.
+def numbered(values: Iterable[Any]) -> list[int]:
+    """Return a number for each distinct value, in order of first occurrence.
 
-    A row without a value is a group of its own.
+    A row without a value is like no other.
     """
     numbers: dict[str | int, int] = {}
-    groups = [
+    return [
         numbers.setdefault(row if value is None else str(value), len(numbers))
         for row, value in enumerate(values)
     ]
-    return groups if len(numbers) < len(groups) else []
+
+
+def group_numbers(values: Sequence[Any]) -> list[int]:
+    """Return the number of each row's group, as `numbered` does; nothing if all differ."""
+    groups = numbered(values)
+    return groups if len(set(groups)) < len(groups) else []

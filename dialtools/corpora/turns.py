@@ -100,7 +100,9 @@ def field_of(where: Where, record: Mapping[str, Any], name: str, check: Check | 
     Raises:
         DataError: if it is not there, or null, or does not pass the check.
     """
-    if record.get(name) is None:
+    if name in record and record[name] is None:
+        raise DataError(f"{quoted(name)} is null", where=where)
+    if name not in record:
         raise DataError(
             f"no field {quoted(name)}; there are {listed(record) or 'none'}",
             where=where,

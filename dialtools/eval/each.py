@@ -41,9 +41,9 @@ def statistic(metric: str, each: Any) -> Statistic:
     """
     if not size(each):
         raise ValueError("has no items")
+    if metric in MEASURES and (isinstance(each, list) or "rank" not in each):
+        raise ValueError("an earlier version kept it in another way; score it again")
     if isinstance(each, list):
-        if metric in MEASURES:
-            raise ValueError("an earlier version kept it in another way; score it again")
         return counts.mean(_numbers(each))
     names = next((names for names in KINDS if set(names) == set(each)), None)
     if names is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +14,7 @@ from dialtools.eval.options.labelled import LabelledOptions
 from dialtools.metrics.episodes import Episode, sample
 from dialtools.streams.atomic import atomic_file
 from dialtools.streams.json_file import read_json
+from dialtools.streams.tally import counted
 
 
 class Episodes:
@@ -29,6 +31,7 @@ class Episodes:
     def __init__(self, options: LabelledOptions) -> None:
         self.options = options
         self.taken: dict[int, list[Episode]] = {}
+        self._short: dict[int, int] = {}
 
     @cached_property
     def _by_shots(self) -> dict[str, Any] | None:
@@ -45,6 +48,8 @@ class Episodes:
             DataError: if it names a row that is not there.
         """
         if self._by_shots is None:
+            sizes = Counter(labels).values()
+            self._short[shots] = sum((rows + 1) // 2 < shots for rows in sizes)
             seeds = range(self.options.seed, self.options.seed + self.options.runs)
             episodes = [sample(labels, shots, seed=seed) for seed in seeds]
         else:
@@ -72,6 +77,16 @@ class Episodes:
                     where=self.options.episodes,
                 )
         return episodes
+
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know of classes that have too few rows for what was asked."""
+        return [
+            f"{shots}-shot: fewer than {shots} examples of {counted(classes, 'class')}: half of "
+            "the rows of a class are kept for validation, as DSE draws"
+            for shots, classes in self._short.items()
+            if classes
+        ]
 
     def export(self) -> None:
         """Write what was taken, if --export-episodes names a file."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,13 @@ def note_on_unlearnt(classes: Mapping[str, int], rows: int) -> str:
     """Return what a user should know of test rows that no classifier can get right."""
     lost = f"{sum(classes.values()):,} of {counted(rows, 'test row')}"
     return f"{lost} are of classes without training rows ({listed(classes)}): they count as wrong"
+
+
+def notes(data: Mapping[str, Any], test_labels: Sequence[str], known: Iterable[str]) -> list[str]:
+    """Return what a user should know of the rows: `note_on_rows`, and of labels never learnt."""
+    told = [note_on_rows(data)]
+    lost = unlearnt(list(known), test_labels)
+    return [*told, note_on_unlearnt(lost, data["test"]["rows"])] if lost else told
 
 
 def embedded(part: Embeddings) -> list[str]:

@@ -17,8 +17,10 @@ BERT = [53.1, 10.6]                      # settings x metrics, settings first
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -148,6 +150,11 @@ def load_suite(name: str) -> Suite:
     suite = Suite(**{**content, "sets": sets, "name": str(path)})
     for dataset in sets:
         _check(dataset, name)
+    rows = Counter(row for dataset in sets for row in dataset.rows())
+    for row in (row for row, times in rows.items() if times > 1):
+        raise ConfigError(
+            f"two [[set]] have {' '.join(filter(None, row))}: give them names", where=name
+        )
     return suite
 
 
@@ -177,8 +184,14 @@ def _are(value: Any, kinds: type | tuple[type, ...]) -> bool:
     return isinstance(value, list) and all(isinstance(part, kinds) for part in value)
 
 
+def _are_numbers(values: Any) -> bool:
+    return _are(values, (int, float)) and not any(
+        isinstance(value, bool) or not isfinite(value) for value in values
+    )
+
+
 TEXT = ("a text", _is_text)
-TEXTS = ("a list of texts", lambda value: _are(value, str))
+TEXTS = ("a list of texts, one at least", lambda value: bool(value) and _are(value, str))
 SHAPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(("title", "source", "task", "name", "file"), TEXT),
     **dict.fromkeys(("metrics", "settings"), TEXTS),
@@ -190,8 +203,7 @@ SHAPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "published": (
         "a table of lists of numbers",
         lambda value: (
-            isinstance(value, dict)
-            and all(_are(numbers, (int, float)) for numbers in value.values())
+            isinstance(value, dict) and all(_are_numbers(numbers) for numbers in value.values())
         ),
     ),
 }
@@ -199,6 +211,8 @@ SHAPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def _check(dataset: Dataset, suite: str) -> None:
+    if dataset.name == AVERAGE:
+        raise ConfigError(f"{AVERAGE} names the mean of the sets, and none of them", where=suite)
     if dataset.task not in TASKS:
         raise ConfigError(
             f"{dataset.name}: no task {dataset.task!r}",

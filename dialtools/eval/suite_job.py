@@ -163,7 +163,7 @@ def _scores(suite: Suite, place: Place, seed: int) -> list[Score]:
         **files,
     }
     source = f"{suite.name}: {dataset.name}"
-    _refuse_writing(dataset.options, task.options_class(), source)
+    _refuse_foreign(dataset.options, task.options_class(), source)
     options, _ = resolve(task.options_class(), [Layer(source, values)])
     scores = task.load()(options).scores
     inputs = [describe(path) for path in (*options.inputs, *files.values())]
@@ -173,14 +173,14 @@ def _scores(suite: Suite, place: Place, seed: int) -> list[Score]:
     return wanted
 
 
-def _refuse_writing(chosen: Mapping[str, Any], options_class: type, where: str) -> None:
-    """Raise ConfigError for an option that names what is written: a suite writes its scores only.
+def _refuse_foreign(chosen: Mapping[str, Any], options_class: type, where: str) -> None:
+    """Raise ConfigError for an option of how a run goes: a suite says what is scored, and no more.
 
-    A suite file comes from others, as data do.
+    A suite file comes from others, as data do: what is written, and where, is the user's to say.
     """
     for spec in specs(options_class):
-        if spec.key in chosen and spec.writes:
-            hint = "a suite writes nothing but what -o names"
+        if spec.key in chosen and spec.how:
+            hint = "a suite sets what changes scores; gates and outputs are the command's"
             raise ConfigError(f"a suite may not set {spec.key!r}", where=where, hint=hint)
 
 

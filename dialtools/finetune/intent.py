@@ -17,6 +17,7 @@ then every 10 steps, or every epoch if that is longer.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -90,6 +91,8 @@ class Intent(Task[IntentProtocol]):
         self.train = self._items(train, place)
         self.test = self._items(test, place)
         self.test_records = test
+        asked = map(self._label, test)
+        self.unlearnt = Counter(label for label in asked if label not in place)
 
     @property
     def label_field(self) -> str:

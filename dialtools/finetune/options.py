@@ -11,7 +11,14 @@ from dialtools.encoder.options import PieceOptions, RemoteCodeOptions
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, argument, option, restated
 from dialtools.streams.options import TAKEN_UP, InputOptions, ResumeOptions, RowLimitOptions
-from dialtools.values import at_least, int_list, number_of_runs, positive, share_below_one
+from dialtools.values import (
+    at_least,
+    int_list,
+    number_of_runs,
+    positive,
+    seed_number,
+    share_below_one,
+)
 
 
 @dataclass
@@ -104,7 +111,7 @@ class FinetuneOptions(RemoteCodeOptions, PieceOptions, RowLimitOptions, RunOptio
     train_seed: int = option(
         24,
         metavar="N",
-        parse=at_least(0),
+        parse=seed_number,
         group="Training",
         help="seed of head, order and dropout; the same in every run",
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from dialtools.corpora.splits import group_numbers
@@ -47,6 +48,7 @@ class Task(Generic[Options]):
         dropout: before the head.
         cut: texts that were longer than the longest sequence.
         test_records: the test rows as they were read, where they tell which items were scored.
+        unlearnt: how many test rows each class has that no training row has.
     """
 
     name: ClassVar[str]
@@ -59,6 +61,7 @@ class Task(Generic[Options]):
     dropout = 0.0
     cut = 0
     test_records: Sequence[Record] = ()
+    unlearnt: Mapping[str, int] = MappingProxyType({})
 
     def __init__(self, options: Options, policy: Policy | None = None) -> None:
         """Read the rows.

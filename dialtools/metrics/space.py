@@ -36,9 +36,11 @@ def uniformity(vectors_ND: Any, t: float = 2.0, *, exp: Callable[[Any], Any] = n
     n, total = len(vectors_ND), 0.0
     if n < 2:
         return math.nan
+    squares_N = (vectors_ND**2).sum(1)  # 1, but for rows of zeros
     for start in range(0, n, BLOCK):
         part = vectors_ND[start : start + BLOCK]
-        kernel = exp(-t * (2 - 2 * (part @ vectors_ND[start:].T)).clip(min=0))
+        lengths = squares_N[start : start + BLOCK, None] + squares_N[start:]
+        kernel = exp(-t * (lengths - 2 * (part @ vectors_ND[start:].T)).clip(min=0))
         within, rest = kernel[:, : len(part)], kernel[:, len(part) :]
         total += float(within.sum() - within.diagonal().sum()) / 2 + float(rest.sum())
     return math.log(total / (n * (n - 1) / 2))

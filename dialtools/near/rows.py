@@ -76,7 +76,7 @@ class Rows:
         fields = told(part, self._keep, first=self._seen)
         self._seen += len(part)
         if self._texts is not None:
-            _, new = self._texts.add(_keys(part.texts(name)))
+            _, new = self._texts.add(_keys(part.texts(name), first=self._seen - len(part)))
             matrix_ND, fields = matrix_ND[new], fields.take(pa.array(new))
         self._vector.append(self.vectors.add_distinct(matrix_ND, where=part.name))
         self._tables.append(fields)
@@ -147,7 +147,14 @@ def scalars(values: Sequence[Any]) -> list[Any]:
     return [value.scalar if isinstance(value, Carried) else value for value in values]
 
 
-def _keys(texts: Sequence[Any]) -> np.ndarray:
-    """Return a 64-bit integer for each text, or list of turns."""
-    keys = (hash(text if isinstance(text, str) else repr(text)) for text in texts)
+def _keys(texts: Sequence[Any], *, first: int) -> np.ndarray:
+    """Return a 64-bit integer for each text, or list of turns; a row without one is like no other.
+
+    Args:
+        first: the number of the first row.
+    """
+    keys = (
+        hash(text if isinstance(text, str) else (row,) if text is None else repr(text))
+        for row, text in enumerate(texts, first)
+    )
     return np.fromiter(keys, np.int64, len(texts))

@@ -36,6 +36,9 @@ OTHERWISE_CALLED = {
 """Scripts that people and fonts do not call as the names of their characters begin."""
 SYMBOLS = ("emoji and symbols", "Noto Emoji")
 
+LONGEST = 60
+"""Characters of a name in a picture."""
+
 Tell = Callable[[str], None]
 """Says a line to the person at the terminal."""
 
@@ -68,6 +71,8 @@ def picture(
     with pyplot.rc_context(settings), warnings.catch_warnings():
         # it is told once, by script
         warnings.filterwarnings("ignore", message="Glyph .* missing")
+        # of a picture whose texts leave no place for the rest: it is drawn, and seen to be so
+        warnings.filterwarnings("ignore", message="constrained_layout not applied")
         figure, axes = pyplot.subplots(figsize=size, layout="constrained")
         try:
             yield axes
@@ -92,9 +97,13 @@ def _pyplot() -> Any:
 
 
 def plain(texts: Iterable[Any], names: Iterable[str]) -> None:
-    """Set the names of drawn texts so that none means markup or breaks the XML of a picture."""
+    """Set the names of drawn texts so that none means markup or breaks the XML of a picture.
+
+    Long ones lose their middle: they would leave no place for what they name.
+    """
     for text, name in zip(texts, names, strict=True):
-        text.set_text(printable(name))
+        shown, half = printable(name), LONGEST // 2
+        text.set_text(shown if len(shown) <= LONGEST else f"{shown[:half]}…{shown[-half:]}")
         text.set_parse_math(False)
 
 

@@ -273,3 +273,13 @@ def test_options_that_only_look_alike_are_taken():
         {"output": "o", "report": "r", "save_book": "b", "save_templates": "t"},
     ):
         assert AugmentOptions(**options).most == 25
+
+
+@pytest.mark.parametrize("limit", range(5))
+def test_no_more_is_counted_than_a_limit_lets_out(tmp_path: Path, limit: int):
+    line = '{"text": "to rome", "slots": [{"start": 3, "end": 7, "label": "city"}]}\n'
+    (tmp_path / "a.jsonl").write_text(line + line.replace("rome", "oslo"))
+    options = AugmentOptions(inputs=(str(tmp_path / "a.jsonl"),), limit=limit)
+    job = Augment(options, Policy())
+    written = list(job.run())
+    assert len(written) == job.tally.kept == job.originals + job.synthetic <= limit

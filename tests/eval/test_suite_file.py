@@ -14,10 +14,11 @@ from dialtools.eval.suite import Dataset, Row, Suite, load_suite, names
 from dialtools.eval.suite_job import Place, Result, _score_of, plan, records
 
 FIRST = 'task = "sts"\nname = "a"\nfile = "f"\nmetrics = ["m"]'
+SECOND = FIRST.replace('"a"', '"b"')
 
 
-def suite(head: str = "", first: str = FIRST, more: str = "") -> str:
-    return f'title = "t"\n{head}\n[[set]]\n{FIRST}\n[[set]]\n{first}\n{more}\n'
+def suite(head: str = "", second: str = SECOND, more: str = "") -> str:
+    return f'title = "t"\n{head}\n[[set]]\n{FIRST}\n[[set]]\n{second}\n{more}\n'
 
 
 def load(folder: Path, text: str) -> Suite:
@@ -30,13 +31,12 @@ def test_a_whole_file_is_a_suite_with_its_defaults(tmp_path: Path):
         'settings = ["s", "r"]\noptions = {k = 1}\nfiles = {pool = "g"}\npublished = {A = [1, 2.5]}'
     )
     found = load(tmp_path, suite('source = "P"', more=more))
-    facts = ("sts", "a", "f", ["m"])
-    first = Dataset(*facts, [""], {}, {}, {})
-    second = Dataset(*facts, ["s", "r"], {"k": 1}, {"pool": "g"}, {"A": [1, 2.5]})
+    first = Dataset("sts", "a", "f", ["m"], [""], {}, {}, {})
+    second = Dataset("sts", "b", "f", ["m"], ["s", "r"], {"k": 1}, {"pool": "g"}, {"A": [1, 2.5]})
     assert found == Suite("t", [first, second], "P", str(tmp_path / "s.toml"))
     assert load(tmp_path, suite()).source == "the paper"
     assert second.stems == ["f", "g"]
-    assert second.rows() == [Row("sts", "a", setting, "m") for setting in ("s", "r")]
+    assert second.rows() == [Row("sts", "b", setting, "m") for setting in ("s", "r")]
     assert names() == sorted(names()) and {"diaeval", "dse"} <= set(names())
     assert load_suite("dse").name.endswith("suites/dse.toml")
 
@@ -47,20 +47,24 @@ def test_a_whole_file_is_a_suite_with_its_defaults(tmp_path: Path):
         ("task", ("3",), "a text"),
         ("name", ("[]",), "a text"),
         ("file", ("{}",), "a text"),
-        ("metrics", ('"m"', "[1]", '["m", 1]'), "a list of texts"),
-        ("settings", ('"m"', "[1]", "{}"), "a list of texts"),
+        ("metrics", ('"m"', "[1]", '["m", 1]', "[]"), "a list of texts, one at least"),
+        ("settings", ('"m"', "[1]", "{}", "[]"), "a list of texts"),
         ("options", ("3", "[]"), "a table of flags"),
         ("files", ("3", '["f"]', "{pool = 1}"), "a table of names"),
-        ("published", ("3", "[[1]]", "{A = 3}", '{A = ["1"]}', '{A = "1"}'), "a table of lists of"),
+        (
+            "published",
+            ("3", "[[1]]", "{A = 3}", '{A = ["1"]}', '{A = "1"}', "{A = [nan]}", "{A = [true]}"),
+            "a table of lists of",
+        ),
     ],
 )
 def test_a_key_that_holds_something_else_is_named_with_its_set(
     tmp_path: Path, key: str, values: tuple[str, ...], expected: str
 ):
     for value in values:
-        kept = "\n".join(line for line in FIRST.split("\n") if not line.startswith(key))
+        kept = "\n".join(line for line in SECOND.split("\n") if not line.startswith(key))
         with pytest.raises(ConfigError, match=rf"^.*\[\[set\]\] 2: {key}: expected {expected}"):
-            load(tmp_path, suite(first=kept, more=f"{key} = {value}"))
+            load(tmp_path, suite(second=kept, more=f"{key} = {value}"))
     for head in ("title = 3\n[[set]]", 'title = "t"\nsource = []\n[[set]]'):
         with pytest.raises(ConfigError, match=r"toml: (title|source): expected a text"):
             load(tmp_path, head)
@@ -68,18 +72,20 @@ def test_a_key_that_holds_something_else_is_named_with_its_set(
 
 def test_what_a_set_lacks_or_has_too_much_is_named(tmp_path: Path):
     for key in ("task", "name", "file", "metrics"):
-        kept = "\n".join(line for line in FIRST.split("\n") if not line.startswith(key))
+        kept = "\n".join(line for line in SECOND.split("\n") if not line.startswith(key))
         with pytest.raises(ConfigError, match=rf"\[\[set\]\] 2: no '{key}'"):
-            load(tmp_path, suite(first=kept))
+            load(tmp_path, suite(second=kept))
     for text, says in (
         (suite(more="filee = 3"), r"\[\[set\]\] 2: unknown key 'filee'"),
         (suite("titlee = 3"), r"s\.toml: unknown key 'titlee'"),
-        (suite(more="published = {A = [1, 2]}"), "a: A has 2 numbers, settings x metrics are 1"),
+        (suite(more="published = {A = [1, 2]}"), "b: A has 2 numbers, settings x metrics are 1"),
         ('title = "t"', r"has no \[\[set\]\]"),
         ("set = 3", r"has no \[\[set\]\]"),
         ("set = [3]", r"has no \[\[set\]\]"),
         (f"[[set]]\n{FIRST}", "s.toml: no 'title'"),
-        (suite(first=FIRST.replace("sts", "stz")), "a: no task 'stz'"),
+        (suite(second=SECOND.replace("sts", "stz")), "b: no task 'stz'"),
+        (suite(second=FIRST), r"two \[\[set\]\] have sts a m: give them names"),
+        (suite(second=SECOND.replace('"b"', '"average"')), "average names the mean of the sets"),
     ):
         with pytest.raises(ConfigError, match=says):
             load(tmp_path, text)
@@ -138,7 +144,8 @@ def test_a_suite_writes_nothing_that_it_names_itself(
     command: Callable[..., subprocess.CompletedProcess], tmp_path: Path
 ):
     (tmp_path / "f.jsonl").write_text('{"label":"a","split":"test","embedding":[1,0]}\n')
-    options = f'options = {{export-episodes = "{tmp_path / "e"}"}}'
-    (tmp_path / "s.toml").write_text(suite(first=f"{FIRST}\n{options}".replace("sts", "intent")))
-    said = command("suite", tmp_path / "s.toml", tmp_path, "--task", "intent", code=2).stderr
-    assert "s.toml: a: a suite may not set 'export-episodes'" in said
+    for option in (f'export-episodes = "{tmp_path / "e"}"', 'fail-under = ["accuracy=99"]'):
+        second = f"{SECOND}\noptions = {{{option}}}".replace("sts", "intent")
+        (tmp_path / "s.toml").write_text(suite(second=second))
+        said = command("suite", tmp_path / "s.toml", tmp_path, "--task", "intent", code=2).stderr
+        assert f"s.toml: b: a suite may not set '{option.split()[0]}'" in said

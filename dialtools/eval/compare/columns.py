@@ -136,6 +136,8 @@ def _operand(text: str) -> tuple[str, list[str]]:
     files = [path for part in parts for path in _files(part)]
     if not files:
         raise DataError("no such file, and no files of a folder or glob", where=text)
+    if len(set(files)) < len(files):
+        raise ConfigError(f"{text} names a file twice: seeds are files of their own")
     # of a glob, what stands before its star, else the folder
     return name or _stem(text).split("*")[0].strip("-_.") or Path(text).parent.name, files
 

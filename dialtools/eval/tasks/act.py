@@ -15,6 +15,7 @@ N rows, A acts.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -25,10 +26,11 @@ from dialtools.errors import ConfigError, DataError
 from dialtools.eval import probe, sanity
 from dialtools.eval.identity import item_digests
 from dialtools.eval.options.act import ActOptions
-from dialtools.eval.rows import groups
+from dialtools.eval.rows import Parts, groups
 from dialtools.eval.score import Score, Scored, of_queries
 from dialtools.metrics import f1
 from dialtools.metrics.resample import bootstrap_sums
+from dialtools.shown import listed
 from dialtools.streams.vectors import Embeddings
 
 THRESHOLD = 0.5
@@ -61,7 +63,17 @@ def evaluate(options: ActOptions, advance: Callable[[int], None] = lambda _: Non
     }
     scores = _f1_scores(truth.test, guess_NA, facts)
     sanity.check(scores, parts.train, parts.test, acts.train, acts.test)
-    return Scored(scores, parts.train.metadata, [sanity.note_on_rows(scores[0].data)])
+    return Scored(scores, parts.train.metadata, _notes(scores[0].data, acts))
+
+
+def _notes(data: dict[str, Any], acts: Parts[list[list[str]]]) -> list[str]:
+    """Return what a user should know of the rows, and of acts that none can guess."""
+    told = [sanity.note_on_rows(data)]
+    learnt = {name for row in acts.train for name in row}
+    lost = Counter(name for row in acts.test for name in set(row) - learnt)
+    if lost:
+        told.append(f"no training row has {listed(lost)}: never guessed, F1 0 in the macro average")
+    return told
 
 
 def _f1_scores(truth_NA: np.ndarray, guess_NA: np.ndarray, facts: dict[str, Any]) -> list[Score]:

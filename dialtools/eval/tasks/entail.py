@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dialtools.corpora import splits
 from dialtools.errors import DataError
 from dialtools.eval.identity import item_digests
 from dialtools.eval.options.entail import EntailOptions
@@ -166,10 +167,7 @@ def _sides(
 def _anchor_numbers(part: Embeddings, text: str, vector: str) -> np.ndarray:
     """Return (R,) a number for each distinct anchor as it comes, by its text, else its vector."""
     values: Sequence[Any] = part.columns.get(text) or [row.tobytes() for row in part.vector(vector)]
-    number: dict[str, int] = {}
-    return np.fromiter(
-        (number.setdefault(str(value), len(number)) for value in values), np.int64, len(values)
-    )
+    return np.asarray(splits.numbered(values))
 
 
 def _cosines(first_RD: np.ndarray, second_RD: np.ndarray) -> np.ndarray:

@@ -53,7 +53,8 @@ def evaluate(options: InferOptions, advance: Callable[[int], None] = lambda _: N
         of_queries(frequent_N, metric="majority", **facts),
     ]
     sanity.check(scores, parts.train, parts.test, labels.train, labels.test)
-    return Scored(scores, parts.train.metadata, [sanity.note_on_rows(scores[0].data)])
+    notes = sanity.notes(scores[0].data, labels.test, names)
+    return Scored(scores, parts.train.metadata, notes)
 
 
 def accuracy(truth_N: np.ndarray, probabilities_NC: np.ndarray) -> float:

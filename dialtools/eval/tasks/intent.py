@@ -70,7 +70,8 @@ def evaluate(options: IntentOptions) -> Scored:
     episodes.export()
     for score in scores:
         score.chosen = chosen
-    return Scored(scores, parts.train.metadata, _notes(scores[0].data))
+    notes = [*_notes(scores[0].data), *episodes.notes]
+    return Scored(scores, parts.train.metadata, notes)
 
 
 def _notes(data: dict[str, Any]) -> list[str]:

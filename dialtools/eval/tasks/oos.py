@@ -54,7 +54,8 @@ def evaluate(options: OosOptions) -> Scored:
         scores += scores_of_runs(runs, f"{shots}-shot", facts)
     episodes.export()
     sanity.check(scores, parts.train, parts.test, train.labels, test.labels)
-    return Scored(scores, parts.train.metadata, [sanity.note_on_rows(scores[0].data)])
+    notes = [sanity.note_on_rows(scores[0].data), *episodes.notes]
+    return Scored(scores, parts.train.metadata, notes)
 
 
 def check_both_kinds(labels: Sequence[str], name: str, oos_label: str) -> None:

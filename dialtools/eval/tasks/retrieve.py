@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dialtools.corpora import fields
+from dialtools.corpora import fields, splits
 from dialtools.errors import DataError
 from dialtools.eval.identity import item_digests
 from dialtools.eval.options.retrieve import RetrieveOptions
@@ -179,13 +179,14 @@ def one_vector_a_text(part: Embeddings, text: str) -> np.ndarray:
     """Return (N, D) vectors, those of equal texts the same: what was embedded in two batches ties.
 
     Args:
-        text: the column of the texts; without it vectors are as they are.
+        text: the column of the texts; without it, or in rows without one, vectors are as they are.
     """
     if text not in part.columns:
         return part.matrix
-    first: dict[str, int] = {}
-    texts = map(str, part.columns[text])
-    return part.matrix[[first.setdefault(value, row) for row, value in enumerate(texts)]]
+    _, first, which = np.unique(
+        splits.numbered(part.columns[text]), return_index=True, return_inverse=True
+    )
+    return part.matrix[first[which]]
 
 
 def similarities(vectors_ND: np.ndarray, lists: Lists) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dialtools.corpora import splits
 from dialtools.errors import DataError
 from dialtools.eval.identity import item_digests
 from dialtools.eval.options.select import SelectOptions
@@ -108,11 +109,18 @@ def _draw(draw: np.random.Generator, want: int, text_N: np.ndarray, text: int) -
 
 def _text_ids(source: Embeddings, options: SelectOptions, response_ND: np.ndarray) -> np.ndarray:
     """Return (N,) an integer for each distinct response text; without texts, for each vector."""
-    keys: list[Any] = [row.tobytes() for row in response_ND]
-    if options.text in source.columns:
-        keys = list(map(str, source.columns[options.text]))  # a list of turns has no hash
-    number: dict[Any, int] = {}
-    return np.fromiter((number.setdefault(key, len(number)) for key in keys), np.int64, len(keys))
+    texts = source.columns.get(options.text)
+    return np.asarray(splits.numbered(texts or [row.tobytes() for row in response_ND]))
+
+
+def _places(pool: Embeddings) -> dict[str, int]:
+    """Return the row of each candidate of a pool by its id, else by its text."""
+    column = "id" if "id" in pool.columns else "text"
+    place: dict[str, int] = {}
+    for row, name in enumerate(pool.column(column)):
+        if place.setdefault(str(name), row) < row and column == "id":
+            raise DataError(f"two rows have the id {name}", where=pool.name)
+    return place
 
 
 def _query(source: Embeddings, options: SelectOptions) -> np.ndarray:
@@ -128,10 +136,9 @@ def given_lists(source: Embeddings, pool: Embeddings, options: SelectOptions) ->
     it or not.
 
     Raises:
-        DataError: for a candidate that the pool does not have.
+        DataError: for a candidate that the pool does not have, or ids that are not distinct.
     """
-    names = pool.column("id" if "id" in pool.columns else "text")
-    place = {str(name): row for row, name in enumerate(names)}
+    place = _places(pool)
     texts = next((pool.columns[c] for c in (options.text, "text") if c in pool.columns), None)
     query_ND, pool_MD = unit(_query(source, options)), unit(pool.matrix)
     truth = source.column("positive" if "positive" in source.columns else "response")
@@ -151,7 +158,7 @@ def given_lists(source: Embeddings, pool: Embeddings, options: SelectOptions) ->
             )
         rows = [place[name] for name in candidates]
         told = texts if options.duplicates == "drop" else None
-        valid = [not told or told[other] != told[rows[0]] for other in rows]
+        valid = [not told or told[other] is None or told[other] != told[rows[0]] for other in rows]
         scores = exact_scores(query_ND[row][None], pool_MD[rows])
         ranks_N2[row] = ranks(scores, np.zeros(1, np.int64), valid_QC=np.array([valid]))[0]
     return ranks_N2

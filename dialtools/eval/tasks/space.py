@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from dialtools.chance import sample_of_rows
+from dialtools.corpora import splits
 from dialtools.errors import DataError
 from dialtools.eval.options.space import SpaceOptions
 from dialtools.eval.rows import rows_by_part
@@ -38,9 +39,7 @@ def _scores(part: Embeddings, setting: str, options: SpaceOptions) -> list[Score
         raise DataError(f"{counted(len(rows), 'row')}: a space has two or more", where=part.name)
     vectors_ND = unit(part.chosen(options.vectors)[1])[rows]
     labels = part.columns.get(options.label)
-    classes_N = None
-    if labels:
-        classes_N = np.unique([str(labels[row]) for row in rows], return_inverse=True)[1]
+    classes_N = np.asarray(splits.numbered(labels[row] for row in rows)) if labels else None
 
     return [
         Score(

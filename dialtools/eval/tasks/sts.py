@@ -34,7 +34,7 @@ def evaluate(options: StsOptions) -> Scored:
     source = read_embeddings(options.files, limit=options.limit)
     parts = rows_by_part(source, split=options.split, part=options.part)
     if len(parts) > 1:
-        parts["all"] = source
+        parts["all" if "all" not in parts else "all parts"] = source
     scores = [score for setting, part in parts.items() for score in _scores(part, setting, options)]
     return Scored(scores, source.metadata)
 
