@@ -27,10 +27,10 @@ import numpy as np
 from dialtools.metrics import counts
 from dialtools.metrics.counts import Spearman, Sums
 from dialtools.metrics.detection import MEASURES, Detection
+from dialtools.metrics.paired import Statistic
 
 MOST_LABELS = 100_000
 """A record may not ask for more: the sums of F1 are dense, resamples x 3 labels."""
-Statistic = Sums | Spearman | Detection
 
 
 def statistic(metric: str, each: Any) -> Statistic:

@@ -6,7 +6,7 @@ resamples, so that memory does not grow with their number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from dialtools.metrics.counts import Spearman, Sums
 from dialtools.metrics.detection import Detection
 
+Statistic = Sums | Spearman | Detection
 BLOCK = 500_000
 """Numbers in a block of resamples: 4 MB of float64, so that memory does not grow."""
 
@@ -32,7 +33,7 @@ def draws(n: int, resamples: int, *, seed: int, items: int = 0) -> Iterator[np.n
 
 
 def bootstrap(
-    statistics: Sequence[Sums | Spearman | Detection],
+    statistics: Sequence[Statistic],
     n: int,
     *,
     resamples: int,
@@ -44,48 +45,53 @@ def bootstrap(
     Args:
         groups_N: which items belong together, 0 to G - 1; whole groups are drawn.
     """
-    # parts that are dense lie side by side, so that their sums are one matrix product
-    dense = {
-        row: statistic
-        for row, statistic in enumerate(statistics)
-        if isinstance(statistic, Sums) and isinstance(statistic.parts, np.ndarray)
-    }
-    together_NP = np.hstack([s.parts for s in dense.values()]) if dense else np.empty((n, 0))
-    detections = {
-        row: statistic
-        for row, statistic in enumerate(statistics)
-        if isinstance(statistic, Detection)
-    }
     values_KB = np.empty((len(statistics), resamples))
     units = n if groups_N is None else int(groups_N.max()) + 1
+    together = _Together(statistics, n)
     done = 0
     for drawn in draws(units, resamples, seed=seed, items=n):
         weights_BN = drawn if groups_N is None else drawn[:, groups_N]
         block = slice(done, done + len(weights_BN))
-        sums_BP, edge = weights_BN @ together_NP, 0
-        for row, statistic in enumerate(statistics):
-            if row in dense:
-                width = dense[row].parts.shape[1]
-                values_KB[row, block] = dense[row].function(sums_BP[:, edge : edge + width])
-                edge += width
-            elif row not in detections:
-                values_KB[row, block] = statistic(weights_BN)
-        for row, value_B in _detected(detections, weights_BN):
+        for row, value_B in together.values(weights_BN):
             values_KB[row, block] = value_B
         done += len(weights_BN)
     return values_KB
 
 
-def _detected(
-    detections: Mapping[int, Detection], weights_BN: np.ndarray
-) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield (B,) each statistic by its row; what has the same curves shares them."""
-    by_key = sorted(detections, key=lambda row: detections[row].key)
-    for _key, rows in groupby(by_key, key=lambda row: detections[row].key):
-        first, *others = rows
-        curves = detections[first].curves(weights_BN)
-        for row in (first, *others):
-            yield row, detections[row].of(curves)
+class _Together:
+    """Statistics of the same n items, which share what they can.
+
+    Parts that are dense lie side by side, so that their sums are one matrix product; measures of
+    the same rankings have the same curves.
+    """
+
+    def __init__(self, statistics: Sequence[Statistic], n: int) -> None:
+        self.dense: dict[int, Sums] = {}
+        self.detections: dict[int, Detection] = {}
+        self.others: dict[int, Statistic] = {}
+        for row, statistic in enumerate(statistics):
+            if isinstance(statistic, Sums) and isinstance(statistic.parts, np.ndarray):
+                self.dense[row] = statistic
+            elif isinstance(statistic, Detection):
+                self.detections[row] = statistic
+            else:
+                self.others[row] = statistic
+        parts = [statistic.parts for statistic in self.dense.values()]
+        self.parts_NP = np.hstack(parts) if parts else np.empty((n, 0))
+
+    def values(self, weights_BN: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield (B,) each statistic of some resamples, by its row."""
+        sums_BP, edge = weights_BN @ self.parts_NP, 0
+        for row, statistic in self.dense.items():
+            width = statistic.parts.shape[1]
+            yield row, statistic.function(sums_BP[:, edge : edge + width])
+            edge += width
+        by_key = sorted(self.detections.items(), key=lambda item: item[1].key)
+        for _key, alike in groupby(by_key, key=lambda item: item[1].key):
+            same = list(alike)
+            curves = same[0][1].curves(weights_BN)
+            yield from ((row, detection.of(curves)) for row, detection in same)
+        yield from ((row, statistic(weights_BN)) for row, statistic in self.others.items())
 
 
 def two_sided(differences_B: np.ndarray) -> float:
