@@ -341,3 +341,8 @@ def test_an_interval_is_in_points_and_items_that_do_not_count_tell_nothing(folde
     [difference] = found.differences.values()
     assert (difference.low, difference.high) == (-100, -100)
     assert (difference.test, difference.p) == ("permutation", 0.25), "2 of 8 swaps of 3 dialogues"
+
+
+def test_a_file_is_one_seed_however_often_it_is_named(folder: Path):
+    with pytest.raises(ConfigError, match=r"^x=a\.jsonl,a\.jsonl names a file twice"):
+        columns("x=a.jsonl,a.jsonl", "b.jsonl")
