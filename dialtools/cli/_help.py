@@ -58,6 +58,7 @@ def sections(doc: str) -> Sections:
     rest = dedent("\n\n".join(blocks[1:] if has_examples else blocks)).strip()
     before, *titled = re.split(r"(?:^|\n\n)([A-Z][^\n.:]*):\n\n", rest)
     details = dict(zip(titled[::2], titled[1::2], strict=True))
+    assert 2 * len(details) == len(titled), f"{name}: a title stands twice"
     return Sections(name.strip(), summary.strip(), examples, before, details)
 
 

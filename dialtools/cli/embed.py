@@ -19,8 +19,9 @@ if it is too long its newest tokens are kept.
 Writes FILE when all is done. Until then finished shards are in FILE.partial/,
 and --resume repeats none of them: the result is byte for byte that of an
 unbroken run. If FILE is finished already, from the same inputs and options,
---resume says so and does nothing. docs/vectors.md shows how to use the file
-in DuckDB, Polars, NumPy, FAISS and others.
+--resume says so and does nothing: Parquet and Arrow tell theirs in their
+metadata, other formats in FILE.job.json beside them. docs/vectors.md shows
+how to use the file in DuckDB, Polars, NumPy, FAISS and others.
 
 What is embedded:
 
@@ -39,9 +40,7 @@ Changed vectors:
 --transform changes finished vectors. It is fitted to all of them or, with
 --fit-on, to other embeddings of the same model. --templates adds the vector
 of the nearest template (by cosine) to that of each text, or mixes the two:
-lambda t + (1 - lambda) u, of unit vectors. JSONL, npy and fbin files keep
-their inputs and options in FILE.job.json beside them, Parquet and Arrow in
-their metadata.
+lambda t + (1 - lambda) u, of unit vectors.
 """
 
 from __future__ import annotations

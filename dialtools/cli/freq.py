@@ -16,8 +16,8 @@ turn) of an input, however many windows it is in.
 Writes frequency records {"text", "count", "share", "rank", "weight"}, the
 most frequent first, equal counts by text. --annotate writes the input
 instead, in its order, each record with its "weight" 1/(ln f + 1), by which
-WMDC in dial-train multiplies the loss of a pair. If the input is Parquet or
-Arrow, so is the output, unless -o or --to says otherwise.
+WMDC in dial-train multiplies the loss of a pair; of Parquet and Arrow it
+writes Arrow, unless -o or --to says otherwise.
 """
 
 from __future__ import annotations

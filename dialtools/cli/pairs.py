@@ -18,8 +18,8 @@ Reads dialogues, one a line: {"id", "turns": [{"text", "speaker"}, ...]}. The
 names `dialogue` or `messages`, `utterance` or `content`, and `role` mean the
 same, and a turn may be a plain string. Plain text has one utterance a line
 and a blank line between dialogues. Tables with one turn a row, published
-corpora and chat exports are read as they come: see below, and `dialtools
-formats`.
+corpora (a folder, an archive or a file) and chat exports are read as they
+come: see below, and `dialtools formats`.
 
 Writes pairs: {"context": [turns, oldest first], "response", "window", "kind",
 "dialogue_id", "turn", "speakers"}. --kind dialogue or utterance writes the
@@ -69,10 +69,10 @@ Chat exports:
 Exports of ChatGPT, Slack, Discord, Telegram, WhatsApp, IRC, Zendesk,
 Intercom, Rasa and LangSmith are read as they come. A chat is a dialogue; in
 Slack that is a thread, or a day of a channel without its threads; in IRC a
-day. In tickets the customer is `user` and agents are `system`; elsewhere
-speakers keep their names, which --speaker-map turns into roles. Notices,
-bots, internal notes and media without text are left out, and counted at the
-end. --session-gap cuts a chat at its pauses. From Rasa's YAML, --from
+day. In tickets the customer is `user` and agents are `system`; in chats of
+people speakers keep their names, which --speaker-map turns into roles.
+Notices, bots, internal notes and media without text are left out, and
+counted at the end. --session-gap cuts a chat at its pauses. From Rasa's YAML, --from
 rasa-nlu reads the examples of intents, and --from rasa-stories the stories
 that have texts, with responses from a domain file in the same folder.
 
@@ -102,18 +102,22 @@ def main(options: PairOptions, run: Run) -> None:
         from dialtools.cli._of_inputs import report_inputs
 
         return run.tell_plan({}) if run.dry else report_inputs(options, run)
-    from dialtools.pairs.job import input_chunks, mine
     from dialtools.pairs.options import KINDS, OF_ALL_RECORDS, RECORDS
-    from dialtools.pairs.output import Outputs, closing_line
     from dialtools.streams.formats import FORMATS
     from dialtools.streams.sinks import output_format
-    from dialtools.streams.tally import Tally
 
-    kind, tally = output_format(options.output, options.to), Tally()
+    kind = output_format(options.output, options.to)
     lines = FORMATS[kind].lines
     table = OF_ALL_RECORDS if options.kind in RECORDS else ""
     options.check_part_output(options.output, lines=lines, table=table)
     run.cut_inputs()
+    if not lines:  # the head of a table tells the inputs, which are hashed while pyarrow loads
+        run.inputs.begin()
+    from dialtools.pairs.job import input_chunks, mine
+    from dialtools.pairs.output import Outputs, closing_line
+    from dialtools.streams.tally import Tally
+
+    tally = Tally()
     with (
         run.policy() as policy,
         run.progress(None, f"{KINDS[options.kind].unit}s") as progress,

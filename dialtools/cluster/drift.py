@@ -186,4 +186,4 @@ def _groups(old: Rows, new: Rows) -> np.ndarray | None:
     if not names[0] or not names[1]:
         return None
     of_old, of_new = (np.asarray(numbered(listed or ())) for listed in names)
-    return np.concatenate([of_old, of_new + len(of_old)])
+    return np.concatenate([of_old, of_new + of_old.max() + 1])

@@ -50,7 +50,7 @@ def statistic(metric: str, each: Any) -> Statistic:
         raise ValueError(f"unknown parts {', '.join(each)}")
     try:
         return KINDS[names](metric, *(each[name] for name in names))
-    except (TypeError, KeyError, IndexError, AttributeError) as error:
+    except (TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
         raise ValueError(f"{type(error).__name__}: {error}") from None
 
 
@@ -77,7 +77,10 @@ def _four(_metric: str, right: Sequence[Any], binary: Sequence[Any], out: Sequen
 
 
 def _detection(metric: str, out: Sequence[Any], rank: Sequence[Sequence[int]]) -> Detection:
-    return Detection(metric, [np.asarray(run, np.int64) for run in rank], _numbers(out) == 1)
+    runs = [np.asarray(run, np.int64) for run in rank]
+    if not runs or any(run.shape != (len(out),) for run in runs):
+        raise ValueError("rank: expected the rank of each item, in one run at least")
+    return Detection(metric, runs, _numbers(out) == 1)
 
 
 def _classes(metric: str, truth: Sequence[int], guess: Sequence[Sequence[int]]) -> Sums:

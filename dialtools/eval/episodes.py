@@ -31,7 +31,7 @@ class Episodes:
     def __init__(self, options: LabelledOptions) -> None:
         self.options = options
         self.taken: dict[int, list[Episode]] = {}
-        self._short: dict[int, int] = {}
+        self._classes_short_of_rows: dict[int, int] = {}
 
     @cached_property
     def _by_shots(self) -> dict[str, Any] | None:
@@ -49,7 +49,7 @@ class Episodes:
         """
         if self._by_shots is None:
             sizes = Counter(labels).values()
-            self._short[shots] = sum((rows + 1) // 2 < shots for rows in sizes)
+            self._classes_short_of_rows[shots] = sum((rows + 1) // 2 < shots for rows in sizes)
             seeds = range(self.options.seed, self.options.seed + self.options.runs)
             episodes = [sample(labels, shots, seed=seed) for seed in seeds]
         else:
@@ -84,7 +84,7 @@ class Episodes:
         return [
             f"{shots}-shot: fewer than {shots} examples of {counted(classes, 'class')}: half of "
             "the rows of a class are kept for validation, as DSE draws"
-            for shots, classes in self._short.items()
+            for shots, classes in self._classes_short_of_rows.items()
             if classes
         ]
 

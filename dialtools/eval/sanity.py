@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,10 +85,9 @@ def note_on_unlearnt(classes: Mapping[str, int], rows: int) -> str:
     return f"{lost} are of classes without training rows ({listed(classes)}): they count as wrong"
 
 
-def notes(data: Mapping[str, Any], test_labels: Sequence[str], known: Iterable[str]) -> list[str]:
-    """Return what a user should know of the rows: `note_on_rows`, and of labels never learnt."""
+def notes(data: Mapping[str, Any], lost: Mapping[str, int]) -> list[str]:
+    """Return what a user should know of the rows, and of classes never learnt (`unlearnt`)."""
     told = [note_on_rows(data)]
-    lost = unlearnt(list(known), test_labels)
     return [*told, note_on_unlearnt(lost, data["test"]["rows"])] if lost else told
 
 

@@ -29,7 +29,6 @@ from dialtools.corpora.fields import texts
 from dialtools.corpora.turns import Record, Turns, column_of_turns, field_of
 from dialtools.errors import DataError
 from dialtools.finetune.options import FinetuneOptions, other_default
-from dialtools.finetune.rows import read_rows
 from dialtools.finetune.task import Figures, Items, Task
 from dialtools.options import option
 from dialtools.streams.policy import Policy
@@ -118,6 +117,7 @@ class Act(Task[ActProtocol]):
         Raises:
             DataError: if acts are no list of names, or there are fewer than two.
         """
+        from dialtools.finetune.rows import read_rows
         from dialtools.metrics import f1
 
         super().__init__(options, policy)

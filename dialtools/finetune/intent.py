@@ -28,7 +28,6 @@ from dialtools.corpora.splits import tested_of_labels
 from dialtools.corpora.turns import Record, column_of_turns, field_of
 from dialtools.errors import DataError
 from dialtools.finetune.options import FinetuneOptions
-from dialtools.finetune.rows import read_rows
 from dialtools.finetune.task import Figures, Items, Task
 from dialtools.options import option, restated
 from dialtools.streams.policy import Policy
@@ -74,6 +73,8 @@ class Intent(Task[IntentProtocol]):
         Raises:
             DataError: if a label is no name, or there is nothing to tell apart.
         """
+        from dialtools.finetune.rows import read_rows
+
         super().__init__(options, policy)
         tested = self._tested_of_labels if options.test_share else None
         rows = read_rows(options, self.examples, self.policy, tested)

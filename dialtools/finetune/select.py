@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING
 from dialtools.corpora.turns import Record, column_of_turns, query_field
 from dialtools.errors import DataError
 from dialtools.finetune.options import FinetuneOptions, other_default
-from dialtools.finetune.rows import read_rows
 from dialtools.finetune.task import Figures, Items, Task
 from dialtools.options import option
 from dialtools.streams.policy import Policy
@@ -112,6 +111,8 @@ class Select(Task[SelectProtocol]):
         Raises:
             DataError: if there is no query, or there are fewer test rows than candidates.
         """
+        from dialtools.finetune.rows import read_rows
+
         super().__init__(options, policy)
         self.query = options.query
         train, test = read_rows(options, self.examples, self.policy)

@@ -39,7 +39,7 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         choices=STEPS,
         parse=subset_of(STEPS),
         help="which differences between texts to ignore: lower (case), punct (punctuation), "
-        "digits (each becomes 0), space (runs of blanks, and those at the ends)",
+        "digits (a number becomes 0), space (runs of blanks, and those at the ends)",
     )
     unit: str = option(
         "turn",

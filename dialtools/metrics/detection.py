@@ -7,7 +7,8 @@ ranked anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +51,8 @@ def average_precision(curve: Curve) -> np.ndarray:
 
 def false_alarms(curve: Curve, recall: float = RECALL) -> np.ndarray:
     """Return (B,) the share of negatives at or above the highest score that finds `recall`."""
+    if not len(curve.found):
+        return np.full(len(curve.positives), np.nan)
     enough_PB = curve.found >= np.ceil(recall * curve.positives - 1e-9)
     first_B = enough_PB.argmax(0)
     alarms_B = curve.alarms[first_B, np.arange(len(first_B))]
@@ -80,25 +83,31 @@ class Detection:
         self.measure = MEASURES[measure]
         self.rankings = [_Ranking(ranks_N, positive_N) for ranks_N in ranks_RN]
         self.positive_N = positive_N
-        self.key = np.vstack([positive_N, *ranks_RN]).tobytes()
+        content = np.vstack([positive_N, *ranks_RN]).tobytes()
+        self.key = blake2b(content, digest_size=16).digest()
         """Measures of equal keys have the same curves."""
 
     def __call__(self, weights_BN: np.ndarray) -> np.ndarray:
         """Return (B,) the statistic of each resample."""
-        return self.of(self.curves(weights_BN))
+        return measured([self], weights_BN)[0]
 
-    def curves(self, weights_BN: np.ndarray) -> list[Curve]:
-        """Return the curve of each ranking, over all resamples."""
+    def curves(self, weights_BN: np.ndarray) -> Iterator[Curve]:
+        """Yield the curve of each ranking, over all resamples."""
         # whole rows move below; counts up to 2^24 are exact in float32, and half the bytes
         weights_NB = np.ascontiguousarray(weights_BN.T, np.float32)
         positives = weights_NB[self.positive_N].sum(0, dtype=np.float64)
         negatives = weights_NB[~self.positive_N].sum(0, dtype=np.float64)
-        steps = (ranking.steps(weights_NB) for ranking in self.rankings)
-        return [Curve(*each, positives, negatives) for each in steps]
+        for ranking in self.rankings:
+            yield Curve(*ranking.steps(weights_NB), positives, negatives)
 
-    def of(self, curves: Sequence[Curve]) -> np.ndarray:
-        """Return (B,) the measure of some curves, averaged over them."""
-        return np.mean([self.measure(curve) for curve in curves], axis=0)
+
+def measured(alike: Sequence[Detection], weights_BN: np.ndarray) -> list[np.ndarray]:
+    """Return (B,) each of several measures of the same rankings, a curve at a time."""
+    values = [np.zeros(len(weights_BN)) for _ in alike]
+    for curve in alike[0].curves(weights_BN):
+        for detection, value_B in zip(alike, values, strict=True):
+            value_B += detection.measure(curve)
+    return [value_B / len(alike[0].rankings) for value_B in values]
 
 
 class _Ranking:

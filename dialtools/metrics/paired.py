@@ -7,12 +7,11 @@ resamples, so that memory does not grow with their number.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 import numpy as np
 
 from dialtools.metrics.counts import Spearman, Sums
-from dialtools.metrics.detection import Detection
+from dialtools.metrics.detection import Detection, measured
 
 Statistic = Sums | Spearman | Detection
 BLOCK = 500_000
@@ -67,13 +66,13 @@ class _Together:
 
     def __init__(self, statistics: Sequence[Statistic], n: int) -> None:
         self.dense: dict[int, Sums] = {}
-        self.detections: dict[int, Detection] = {}
+        self.detections: dict[bytes, dict[int, Detection]] = {}
         self.others: dict[int, Statistic] = {}
         for row, statistic in enumerate(statistics):
             if isinstance(statistic, Sums) and isinstance(statistic.parts, np.ndarray):
                 self.dense[row] = statistic
             elif isinstance(statistic, Detection):
-                self.detections[row] = statistic
+                self.detections.setdefault(statistic.key, {})[row] = statistic
             else:
                 self.others[row] = statistic
         parts = [statistic.parts for statistic in self.dense.values()]
@@ -86,11 +85,8 @@ class _Together:
             width = statistic.parts.shape[1]
             yield row, statistic.function(sums_BP[:, edge : edge + width])
             edge += width
-        by_key = sorted(self.detections.items(), key=lambda item: item[1].key)
-        for _key, alike in groupby(by_key, key=lambda item: item[1].key):
-            same = list(alike)
-            curves = same[0][1].curves(weights_BN)
-            yield from ((row, detection.of(curves)) for row, detection in same)
+        for alike in self.detections.values():
+            yield from zip(alike, measured(list(alike.values()), weights_BN), strict=True)
         yield from ((row, statistic(weights_BN)) for row, statistic in self.others.items())
 
 

@@ -120,27 +120,35 @@ def precision_gains(scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndarra
     """Return (sum of sizes,) by how much each candidate raises the average precision of its list.
 
     To first order: the derivative by how often the candidate counts. Those of a list sum to 0.
-    Arguments as above; of equal scores the positives, and the negatives, share their gains.
+    Arguments as above; of equal scores the positives, and the negatives, share their gains, which
+    are the mean of those with positives first and with negatives first.
     """
-    order, query, place = _ordered(scores, sizes_Q)
+    query = np.repeat(np.arange(len(sizes_Q)), sizes_Q)
+    gains = np.zeros(len(scores))
+    for kind in (positive, ~positive):
+        order = np.lexsort((kind, -scores, query))
+        gains[order] += _gains_in_order(positive[order], query, sizes_Q) / 2
+    order = np.lexsort((positive, -scores, query))
+    ordered = np.stack([query, scores[order], positive[order]])
+    begins = np.append(True, (ordered[:, 1:] != ordered[:, :-1]).any(0))[: len(scores)]
+    group = np.cumsum(begins) - 1
+    means = np.bincount(group, gains[order]) / np.bincount(group)
+    gains[order] = means[group]
+    return gains
+
+
+def _gains_in_order(positive: np.ndarray, query: np.ndarray, sizes_Q: np.ndarray) -> np.ndarray:
+    """Return the gains of candidates that stand in their order, list after list."""
     starts = np.cumsum(sizes_Q) - sizes_Q
-    is_positive = positive[order].astype(np.float64)
+    place = np.arange(len(query)) - starts[query] + 1
+    is_positive = positive.astype(np.float64)
     found = np.cumsum(is_positive)
     found -= (found - is_positive)[starts][query]
     precision = found / place
     of_list = np.add.reduceat(is_positive, starts)
     mean = np.add.reduceat(is_positive * precision, starts) / of_list
     own = is_positive * (precision - mean[query] + _from_here(is_positive / place, starts, query))
-    gains = (own - _from_here(is_positive * precision / place, starts, query)) / of_list[query]
-    return _shared(gains, scores, positive, order, query)
-
-
-def _ordered(scores: np.ndarray, sizes_Q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return an order of the candidates, best first, the list of each, and its place from 1."""
-    query = np.repeat(np.arange(len(sizes_Q)), sizes_Q)
-    order = np.lexsort((-scores, query))
-    starts = np.cumsum(sizes_Q) - sizes_Q
-    return order, query, np.arange(len(scores)) - starts[query] + 1
+    return (own - _from_here(is_positive * precision / place, starts, query)) / of_list[query]
 
 
 def _from_here(values: np.ndarray, starts: np.ndarray, query: np.ndarray) -> np.ndarray:
@@ -148,22 +156,6 @@ def _from_here(values: np.ndarray, starts: np.ndarray, query: np.ndarray) -> np.
     sums = np.cumsum(values)
     before = sums - values
     return (before[starts] + np.add.reduceat(values, starts))[query] - before
-
-
-def _shared(
-    gains: np.ndarray,
-    scores: np.ndarray,
-    positive: np.ndarray,
-    order: np.ndarray,
-    query: np.ndarray,
-) -> np.ndarray:
-    """Return gains in the order of the input; what is equal in all but its place has their mean."""
-    kinds = np.stack([query, scores[order], positive[order]])
-    groups = np.unique(kinds, axis=1, return_inverse=True)[1].ravel()
-    means = np.bincount(groups, gains) / np.bincount(groups)
-    back = np.empty_like(gains)
-    back[order] = means[groups]
-    return back
 
 
 class _Ties(NamedTuple):

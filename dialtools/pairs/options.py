@@ -74,8 +74,8 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         "consecutive",
         choices=KINDS,
         help="consecutive: a context and its response; self: each distinct utterance with "
-        "itself (dropout pairs); random-split: a turn of the system and what came before "
-        "it, from a point drawn by --seed (TOD-BERT); same-answer: two utterances of "
+        "itself (dropout pairs); random-split: a turn of the system, drawn by --seed, and "
+        "all that came before it (TOD-BERT); same-answer: two utterances of "
         "different dialogues that got the same answer, apart from names and numbers; "
         "texts: the two texts of a record, such as a question and its answer; entailment: "
         "premise and hypothesis of records with that label; nli: those of contradictions "

@@ -453,6 +453,12 @@ def test_every_kind_of_each_is_its_statistic():
     for bad in ([], {}, {"x": [1]}, {"right": 3, "of": [1]}):
         with pytest.raises(ValueError):
             each.statistic("accuracy", bad)
+    for rank in ([], [[0]], [[0, 10**30]], [[0, 1], [0]]):
+        with pytest.raises(ValueError, match=r"rank|Overflow"):
+            each.statistic("aupr", {"out": [0, 1], "rank": rank})
+    for old in ([1, 0.5], {"placement": [1, 0], "out": [0, 1]}):
+        with pytest.raises(ValueError, match="score it again"):
+            each.statistic("auroc", old)
     for labels in (0, each.MOST_LABELS + 1):
         with pytest.raises(ValueError, match="labels"):
             each.statistic("micro-f1", {"truth": [[0]], "guess": [[0]], "labels": labels})

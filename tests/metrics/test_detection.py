@@ -51,6 +51,8 @@ def test_weights_repeat_rows_and_rankings_are_averaged(measure: str, levels: int
 def test_a_kind_of_which_nothing_was_drawn_has_no_value():
     truth = np.array([True, False])
     for measure in MEASURES:
+        nothing = Detection(measure, [np.array([0, 1])], np.array([False, False]))
+        assert np.isnan(nothing(np.ones((2, 2)))).all(), measure
         found = Detection(measure, [np.array([0, 1])], truth)(np.array([[0.0, 1.0], [0.0, 0.0]]))
         assert np.isnan(found).all(), measure
 

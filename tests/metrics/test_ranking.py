@@ -190,8 +190,20 @@ def test_what_a_candidate_adds_is_the_slope_of_the_average_precision():
         start += size
 
 
-def test_equal_candidates_add_the_same_and_one_score_for_all_tells_positives_from_negatives():
-    positive = np.array([True, False, True, False, False])
-    found = precision_gains(np.zeros(5), positive, np.array([5]))
-    assert len(set(found[positive])) == len(set(found[~positive])) == 1
+@given(st.permutations(range(6)), st.lists(st.integers(0, 1), min_size=6, max_size=6))
+def test_what_equal_candidates_add_does_not_depend_on_the_order_in_which_they_came(
+    order: list[int], scores: list[int]
+):
+    positive, sizes = np.array([True, False, True, False, False, True]), np.array([6])
+    values, order_N = np.array(scores, float), np.array(order)
+    found = precision_gains(values, positive, sizes)
+    moved = precision_gains(values[order_N], positive[order_N], sizes)
+    np.testing.assert_allclose(moved, found[order_N], atol=1e-12)
     assert found.sum() == pytest.approx(0)
+
+
+def test_where_all_scores_are_equal_another_positive_raises_and_another_negative_lowers():
+    positive = np.arange(100) < 30
+    found = precision_gains(np.zeros(100), positive, np.array([100]))
+    assert (found[positive] > 0).all() and (found[~positive] < 0).all()
+    assert len(set(found.round(12))) == 2

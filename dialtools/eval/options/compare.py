@@ -28,8 +28,8 @@ Intervals and tests:
 
 Intervals are from a paired bootstrap of the test items. p-values of scores
 that are means over items are from a paired permutation test, which swaps the
-two models at random on each item. Those of F1, correlations and areas are
-from the bootstrap. All are corrected for the number of tests in the table.
+two models at random on each item. Those of F1, correlations, areas and FPR
+are from the bootstrap. All are corrected for the number of tests in the table.
 Turns of one dialogue (--group), and queries that share a block of candidates,
 stay together.
 

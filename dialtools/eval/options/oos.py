@@ -14,7 +14,7 @@ settings skip that. AUROC, AUPR (average precision) and FPR at 95 % recall
 take out-of-scope texts as the positive class.
 
 The results of single test rows, for dial-eval compare, are kept only in
-files: 2 MB of them for CLINC150. --each keeps them on a terminal and in a
+files: 5 MB of them for CLINC150. --each keeps them on a terminal and in a
 pipe too.
 """
 

@@ -53,7 +53,7 @@ def evaluate(options: InferOptions, advance: Callable[[int], None] = lambda _: N
         of_queries(frequent_N, metric="majority", **facts),
     ]
     sanity.check(scores, parts.train, parts.test, labels.train, labels.test)
-    notes = sanity.notes(scores[0].data, labels.test, names)
+    notes = sanity.notes(scores[0].data, sanity.unlearnt(names, labels.test))
     return Scored(scores, parts.train.metadata, notes)
 
 

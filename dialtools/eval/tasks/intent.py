@@ -70,14 +70,8 @@ def evaluate(options: IntentOptions) -> Scored:
     episodes.export()
     for score in scores:
         score.chosen = chosen
-    notes = [*_notes(scores[0].data), *episodes.notes]
+    notes = [*sanity.notes(scores[0].data, scores[0].data["unlearnt"]), *episodes.notes]
     return Scored(scores, parts.train.metadata, notes)
-
-
-def _notes(data: dict[str, Any]) -> list[str]:
-    rows, lost = data["test"]["rows"], data["unlearnt"]
-    told = [sanity.note_on_rows(data)]
-    return [*told, sanity.note_on_unlearnt(lost, rows)] if lost else told
 
 
 def _scores(

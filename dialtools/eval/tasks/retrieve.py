@@ -163,9 +163,7 @@ def _nearest_scores(part: Embeddings, setting: str, options: RetrieveOptions) ->
 
 def _label_numbers(labels: Sequence[Any]) -> np.ndarray:
     """Return (N,) an integer for each label; -1 of rows without one."""
-    numbers_N = np.unique([str(label) for label in labels], return_inverse=True)[1]
-    numbers_N[[label is None for label in labels]] = -1
-    return numbers_N
+    return np.where([label is None for label in labels], -1, splits.numbered(labels))
 
 
 def other_rows(nearest_QK: np.ndarray, queries_Q: np.ndarray) -> np.ndarray:

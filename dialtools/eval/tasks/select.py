@@ -11,7 +11,7 @@ from dialtools.errors import DataError
 from dialtools.eval.identity import item_digests
 from dialtools.eval.options.select import SelectOptions
 from dialtools.eval.score import Score, Scored, of_queries
-from dialtools.metrics.nearest import exact_scores
+from dialtools.metrics.nearest import exact_scores, first_equal
 from dialtools.metrics.ranking import block_ranks, ranks, reciprocal_rank, top_k
 from dialtools.metrics.space import unit
 from dialtools.streams.tally import counted
@@ -109,8 +109,9 @@ def _draw(draw: np.random.Generator, want: int, text_N: np.ndarray, text: int) -
 
 def _text_ids(source: Embeddings, options: SelectOptions, response_ND: np.ndarray) -> np.ndarray:
     """Return (N,) an integer for each distinct response text; without texts, for each vector."""
-    texts = source.columns.get(options.text)
-    return np.asarray(splits.numbered(texts or [row.tobytes() for row in response_ND]))
+    if options.text not in source.columns:
+        return first_equal(response_ND)
+    return np.asarray(splits.numbered(source.columns[options.text]))
 
 
 def _places(pool: Embeddings) -> dict[str, int]:

@@ -17,10 +17,10 @@ from dialtools.train.hyperparameters import RECIPE, by_recipe
 from dialtools.train.losses.catalog import LOSSES
 from dialtools.values import at_least, cosine, count_or_all, int_list, not_negative, positive, share
 
-CONTRAST = f"{RECIPE}, --objective contrast (DSE, WMDC, SimCSE, ...)"
+CONTRAST = f"{RECIPE}, --objective contrast and joint (DSE, WMDC, SimCSE, ...)"
 CANDIDATES = f"{RECIPE}, --objective matching and siamese (DialogueCSE, ...)"
 TEMPLATES = f"{RECIPE}, --objective template (TaDSE)"
-MASKED = f"{RECIPE}, --objective mlm (masked words)"
+MASKED = f"{RECIPE}, --objective mlm and joint (masked words)"
 """Groups of flags on the help page."""
 
 BATCHES = ("mixed", "by-window", "by-kind")
@@ -214,7 +214,7 @@ class MatchingOptions(CandidateOptions, TemperatureOptions):
     aggregation: str = by_recipe(
         group=CANDIDATES,
         choices=("mean", "attention"),
-        help="weigh the turns of a context alike (I2), or by a small network (I1)",
+        help="matching: weigh the turns of a context alike (I2), or by a small network (I1)",
     )
 
 
