@@ -102,22 +102,18 @@ def main(options: PairOptions, run: Run) -> None:
         from dialtools.cli._of_inputs import report_inputs
 
         return run.tell_plan({}) if run.dry else report_inputs(options, run)
+    from dialtools.pairs.job import input_chunks, mine
     from dialtools.pairs.options import KINDS, OF_ALL_RECORDS, RECORDS
+    from dialtools.pairs.output import Outputs, closing_line
     from dialtools.streams.formats import FORMATS
     from dialtools.streams.sinks import output_format
+    from dialtools.streams.tally import Tally
 
-    kind = output_format(options.output, options.to)
+    kind, tally = output_format(options.output, options.to), Tally()
     lines = FORMATS[kind].lines
     table = OF_ALL_RECORDS if options.kind in RECORDS else ""
     options.check_part_output(options.output, lines=lines, table=table)
     run.cut_inputs()
-    if not lines:  # the head of a table tells the inputs, which are hashed while pyarrow loads
-        run.inputs.begin()
-    from dialtools.pairs.job import input_chunks, mine
-    from dialtools.pairs.output import Outputs, closing_line
-    from dialtools.streams.tally import Tally
-
-    tally = Tally()
     with (
         run.policy() as policy,
         run.progress(None, f"{KINDS[options.kind].unit}s") as progress,

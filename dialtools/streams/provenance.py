@@ -11,11 +11,9 @@ import re
 import stat
 import sys
 from collections.abc import Container, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from threading import Thread
 from typing import Any, cast
 
 import orjson
@@ -42,25 +40,9 @@ class Inputs:
         self.unread: Container[str] = ()
         self._stamps = {file: _stamp(file) for path in self.paths for file in _files(path)}
         self._stdin: dict[str, Any] = {}
-        self._ahead: Thread | None = None
-        self._taken: list[dict[str, Any]] | None = None
-
-    def begin(self) -> None:
-        """Take the digests in the background: the interpreter has other things to load."""
-        self._ahead = Thread(target=self._take, daemon=True)
-        self._ahead.start()
-
-    def _take(self) -> None:
-        with suppress(OSError):  # whoever asks for them meets it again
-            self._taken = self._of_files()
 
     @cached_property
     def _described(self) -> list[dict[str, Any]]:
-        if self._ahead:
-            self._ahead.join()
-        return self._taken or self._of_files()
-
-    def _of_files(self) -> list[dict[str, Any]]:
         return [
             {"name": as_text(path), "bytes": input_bytes(path)}
             if path in self.unread
