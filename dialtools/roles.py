@@ -19,7 +19,7 @@ def is_user(speaker: str | None) -> bool:
 
 def role_of(speaker: Any) -> int:
     """Return the role of a speaker by name: everybody who is named and no user is the system."""
-    if not isinstance(speaker, str):
+    if not isinstance(speaker, str) or not speaker.strip():
         return UNKNOWN
     return USER if is_user(speaker) else SYSTEM
 

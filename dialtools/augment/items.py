@@ -10,7 +10,7 @@ import orjson
 
 from dialtools.augment.options import AugmentOptions
 from dialtools.augment.tagger import BATCH, Tagger
-from dialtools.corpora.dialogues import dialogue, field_of_turns, key_of_turns
+from dialtools.corpora.dialogues import dialogue, field_of_turns, identity_of, key_of_turns
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord
 from dialtools.corpora.read import record_chunks
 from dialtools.corpora.utterances import Span, apart, slots, utterance
@@ -52,7 +52,8 @@ class Item(NamedTuple):
     @property
     def source_id(self) -> str:
         """What a synthetic record names as its source: the id, else the place."""
-        return str(self.fields.get("id", self.where))
+        name = identity_of(self.fields.get("id"), "id")
+        return str(self.where) if name is None else name
 
 
 def _plain(value: Any) -> Any:

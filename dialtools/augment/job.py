@@ -74,7 +74,8 @@ class Augment:
         tag = tagger(options, book if options.book else None)
         marked = spans_by_id(options.spans) if options.spans else None
         for item in items(options, self.policy, tag, marked):
-            if options.slotless == "skip" and not any(turn.spans for turn in item.turns):
+            bare = not any(turn.spans for turn in item.turns)
+            if options.slotless == "skip" and bare and self._trains(item):
                 self.tally.drop("without slots")
                 continue
             spool.write(item.packed())
@@ -96,7 +97,7 @@ class Augment:
         )
 
     def _trains(self, item: Item) -> bool:
-        return item.fields.get("split", self.options.train_split) == self.options.train_split
+        return (item.fields.get("split") or self.options.train_split) == self.options.train_split
 
     def _records(self, item: Item) -> Iterator[dict[str, Any]]:
         """Yield a record with its templates, and those made from it."""
@@ -129,7 +130,8 @@ class Augment:
             number += 1
             self.synthetic += 1
             rest = {name: value for name, value in item.fields.items() if name != "id"}
-            identity = {"id": f"{item.source_id}#{number}"} if "id" in item.fields else {}
+            named = item.fields.get("id") is not None
+            identity = {"id": f"{item.source_id}#{number}"} if named else {}
             made = item._replace(fields=identity | rest, turns=turns)
             yield self._record(made) | {
                 "synthetic": True,

@@ -153,9 +153,19 @@ def _flat(table: pa.Table, data: bytes, first: int) -> FlatTurns | None:
         return None
     if speakers.null_count and not _absent(speakers, data, *SPEAKER_KEYS):
         return None
+    if has_blank(ids):
+        return None
+    nobody = pc.equal(speakers, "")
+    if pc.any(nobody).as_py():
+        speakers = pc.if_else(nobody, None, speakers)
     lines = np.arange(first, first + len(ids))
     sizes = np.diff(lists.offsets.to_numpy()).astype(np.int64)
     return FlatTurns(_stripped(texts), speakers, ids, lines, sizes)
+
+
+def has_blank(names: pa.Array) -> bool:
+    """Tell whether one of some names is blank, which is no name."""
+    return bool(pc.any(pc.equal(pc.utf8_trim(names, BLANKS), "")).as_py())
 
 
 def _absent(column: pa.StringArray, data: bytes, *keys: str) -> bool:

@@ -18,6 +18,7 @@ WITHOUT_TEXT = "turns without text"
 """Why a turn is left out: one of blanks alone is none, and its neighbours follow each other."""
 DOMAIN = "domain"
 SPEAKER_KEYS = ("speaker", "role", "author")
+IDS = ("id", "dialogue_id")
 
 
 class Dialogue(NamedTuple):
@@ -44,10 +45,9 @@ def dialogue(record: Mapping[str, Any]) -> Dialogue:
         BadRecord: naming the field, what was expected and what was found.
     """
     key, turns = field_of_turns(record)
-    identity = record.get("id", record.get("dialogue_id"))
     try:  # the common dialect, fast
         texts = [t["text"].strip() for t in turns]
-        speakers = [t["speaker"] for t in turns]
+        speakers = [None if t["speaker"] == "" else t["speaker"] for t in turns]
         common = are_names(speakers)
     except (KeyError, TypeError, AttributeError):
         common = False
@@ -57,7 +57,20 @@ def dialogue(record: Mapping[str, Any]) -> Dialogue:
         speakers = [speaker for _, speaker in pairs]
     about = record.get(DOMAIN)
     domain = about if isinstance(about, str) else None
-    return Dialogue(identity_of(identity, "id"), texts, speakers, domain)
+    return Dialogue(identity(record), texts, speakers, domain)
+
+
+def identity(record: Mapping[str, Any]) -> str | None:
+    """Return what a dialogue is called by; None of one without a name.
+
+    Raises:
+        BadRecord: if it is neither a text nor a number.
+    """
+    for key in IDS:
+        name = identity_of(record.get(key), key)
+        if name is not None:
+            return name
+    return None
 
 
 def key_of_turns(fields: Container[str]) -> str | None:
@@ -94,11 +107,15 @@ def field_of_turns(record: Mapping[str, Any]) -> tuple[str, list[Any]]:
 def identity_of(value: Any, field: str) -> str | None:
     """Return what something is called by, as text; None if it has no name.
 
+    Blanks are no name, nor is NaN, which pandas has for a gap among numbers.
+
     Raises:
         BadRecord: if it is neither a text nor a number.
     """
-    if type(value) is str or value is None:
-        return value
+    if type(value) is str:
+        return value if value.strip() else None
+    if value is None or value != value:
+        return None
     name(value, field)
     return str(value)
 
@@ -113,7 +130,7 @@ def _turn(turn: Any, where: str) -> tuple[str, str | None]:
         raise BadRecord(f'{where}: no "text"; there are {listed(turn) or "no fields"}')
     if not isinstance(turn[key], str):
         raise BadRecord(f"{where}.{key}: expected a string, got {json_kind(turn[key])}")
-    speaker = next((turn[k] for k in SPEAKER_KEYS if k in turn), None)
+    speaker = next((turn[k] for k in SPEAKER_KEYS if turn.get(k) not in (None, "")), None)
     if speaker is not None and not isinstance(speaker, str):
         raise BadRecord(f"{where}.speaker: expected a string, got {json_kind(speaker)}")
     return turn[key].strip(), speaker

@@ -13,6 +13,7 @@ from typing import Any
 from dialtools.corpora.chat import ASSISTANT, CHATS, SYSTEM
 from dialtools.corpora.dialogues import (
     HISTORY,
+    IDS,
     RESPONSE,
     SPEAKER_KEYS,
     WITHOUT_TEXT,
@@ -65,9 +66,10 @@ class Shaper:
         turns, times = self._turns(said, key)
         if not nulls:
             turns = [{k: v for k, v in turn.items() if v is not None} for turn in turns]
-        named = "id" if record.get("id") is not None else "dialogue_id"
+        named = next((k for k in IDS if identity_of(record.get(k), k) is not None), IDS[-1])
         identity = identity_of(record.get(named), named)
-        taken = (key, named, *((RESPONSE, "speaker") if key == HISTORY else ()))
+        nameless = [k for k in IDS if k in record and identity_of(record[k], k) is None]
+        taken = (key, named, *nameless, *((RESPONSE, "speaker") if key == HISTORY else ()))
         rest = {k: v for k, v in record.items() if k not in taken}
         for number, session in enumerate(self._sessions(turns, times), 1):
             if identity is None:

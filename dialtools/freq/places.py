@@ -40,17 +40,21 @@ class Places:
         Raises:
             BadRecord: if its place is none.
         """
-        if name not in (None, RESPONSE) or RESPONSE not in record or "window" not in record:
+        if name not in (None, RESPONSE) or RESPONSE not in record:
             return None
-        identity = record.get("dialogue_id")
+        identity = identity_of(record.get("dialogue_id"), "dialogue_id")
         turn = record.get("turn")
-        window = record["window"]
+        window = record.get("window")
+        if identity is None and window is None:
+            return None
+        if type(turn) is float and turn.is_integer():  # pandas, of a column with gaps
+            turn = int(turn)
         if type(turn) is not int or abs(turn) >= LARGEST:
             if turn is not None:
                 fields.place(turn, "turn")
             return None
         if identity is not None:
-            return identity_of(identity, "dialogue_id"), turn
+            return identity, turn
         if type(window) is not int:
             fields.place(window, "window")
 

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dialtools.corpora.block import read_block
+from dialtools.corpora.block import has_blank, read_block
 from dialtools.corpora.dialogues import key_of_turns
 from dialtools.corpora.fields import BadRecord, text
 from dialtools.errors import nearest
@@ -117,10 +117,10 @@ class Extractor:
             return None
         payload = batch if self.keep else None
         texts = Texts(source, chunk.name, column, counts, payload=payload)
-        if self.tell_places and wanted == RESPONSE and {"window", "turn"} <= names:
+        if self.tell_places and wanted == RESPONSE and "turn" in names:
             texts.dialogue = strings(batch, "dialogue_id")
             texts.turn = integers(batch, "turn")
-            if texts.dialogue is None or texts.turn is None:
+            if texts.dialogue is None or texts.turn is None or has_blank(texts.dialogue):
                 try:
                     texts.dialogue, texts.turn = self.places.columns(batch)
                 except BadRecord:  # the rows tell which

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import rankdata
 
-from dialtools.metrics.resample import percentiles
+from dialtools.metrics.resample import percentiles, widened
 
 Correlation = Callable[[np.ndarray, np.ndarray], float]
 
@@ -38,4 +38,5 @@ def with_interval(
     for resample in range(resamples):
         rows = draw.integers(0, n, n)
         again_B[resample] = correlation(x_N[rows], y_N[rows])
-    return correlation(x_N, y_N), *percentiles(again_B)
+    value = correlation(x_N, y_N)
+    return value, *percentiles(widened(again_B, value, n))

@@ -86,7 +86,8 @@ def bootstrap(
     means = np.array(
         [values[draw.integers(0, len(values), len(values))].mean() for _ in range(resamples)]
     )
-    return float(np.mean(values)), *percentiles(means)
+    mean = float(np.mean(values))
+    return mean, *percentiles(widened(means, mean, len(values)))
 
 
 def grouped(parts_N: np.ndarray, groups_N: np.ndarray) -> np.ndarray:
@@ -121,7 +122,8 @@ def bootstrap_sums(
         [np.bincount(draw.integers(0, n, n), minlength=n) @ flat for _ in range(resamples)]
     )
     again = statistic(sums.reshape(resamples, *parts_N.shape[1:]))
-    return float(statistic(parts_N.sum(0, dtype=np.float64))), *percentiles(again)
+    value = float(statistic(parts_N.sum(0, dtype=np.float64)))
+    return value, *percentiles(widened(again, value, n))
 
 
 def over_tables(
@@ -142,6 +144,18 @@ def over_tables(
     low, high = percentiles(values)
     shift = measure(table) - float(np.nanmean(values))
     return low + shift, high + shift
+
+
+def widened(resampled: np.ndarray, value: float, units: int) -> np.ndarray:
+    """Return resamples spread about the value as those of few units should be.
+
+    A bootstrap of n units has (n - 1) / n of the variance of their statistic, and the quantiles of
+    a normal distribution where Student's t is meant. Of one unit they are what they are.
+    """
+    if units < 2:
+        return resampled
+    spread = math.sqrt(units / (units - 1)) * _t95(units) / 1.96
+    return value + spread * (resampled - value)
 
 
 def percentiles(resampled: np.ndarray) -> tuple[float, float]:

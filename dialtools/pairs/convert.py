@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import orjson
 
 from dialtools.chance import share, split_of
 from dialtools.corpora import fields
-from dialtools.corpora.dialogues import HISTORY, RESPONSE, field_of_turns, key_of_turns
+from dialtools.corpora.dialogues import (
+    HISTORY,
+    IDS,
+    RESPONSE,
+    field_of_turns,
+    identity_of,
+    key_of_turns,
+)
 from dialtools.corpora.fields import FIRST, SECOND, BadRecord
 from dialtools.corpora.read import dialogue_records
 from dialtools.corpora.utterances import utterance
@@ -99,15 +106,21 @@ def _standing_alone(record: Record) -> tuple[str, Record]:
     if HISTORY in record and RESPONSE in record:
         _, turns = field_of_turns(record)
         fields.turns(turns, HISTORY)
-        return str(record.get("id", record[RESPONSE])), record
+        return _known_by(record, record[RESPONSE]), record
     pair = [key for keys in (FIRST, SECOND) for key in keys if key in record]
     if len(pair) == 2:
         for key in pair:
             fields.text(record[key], key)
-        return str(record.get("id", "\n".join(record[key] for key in pair))), record
+        return _known_by(record, "\n".join(record[key] for key in pair)), record
     text, spans, rest = utterance(record)
     marked = {} if spans is None else {"slots": [span._asdict() for span in spans]}
-    return str(rest.get("id", text)), {"text": text, **marked, **rest}
+    return _known_by(rest, text), {"text": text, **marked, **rest}
+
+
+def _known_by(record: Record, text: str) -> str:
+    """Return what a record goes to its part of a split by: its dialogue, else its id or text."""
+    names = (identity_of(record.get(key), key) for key in reversed(IDS))
+    return next((name for name in names if name is not None), text)
 
 
 def _turns(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> Iterator[Members]:
@@ -116,7 +129,18 @@ def _turns(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> 
         shared = {key: value for key, value in talk.items() if key not in ("id", "turns")}
         if "id" in talk:
             shared["dialogue_id"] = talk["id"]
-        yield identity, [{**shared, "turn": i, **turn} for i, turn in enumerate(talk["turns"])]
+        yield (
+            identity,
+            [
+                {**shared, "turn": i, **_said(turn, {"turn", *shared})}
+                for i, turn in enumerate(talk["turns"])
+            ],
+        )
+
+
+def _said(turn: Record, known: Collection[str]) -> Record:
+    """Return the fields of a turn without those that are null, and known of its dialogue."""
+    return {key: value for key, value in turn.items() if value is not None or key not in known}
 
 
 _KINDS = {"dialogue": _dialogues, "utterance": _utterances}

@@ -247,8 +247,9 @@ def said(row: dict) -> tuple:
         [{"user": USER, "bot": SYSTEM, None: UNKNOWN}[name] for name in speakers],
         row.get("weight"),
         row.get("similar") in (1, None),
-        *(row.get(name) for name in ("kind", "domain", "dialogue_id")),
-        row.get("turn") or 0,
+        *(row.get(name) for name in ("kind", "domain")),
+        row.get("dialogue_id") or None,
+        -1 if row.get("turn") is None else row["turn"],
         row.get("template"),
     )
 

@@ -404,3 +404,38 @@ def test_pairs_piped_into_wmdc_need_no_other_flag(
     assert (told["loss"], told["head"]) == ("info-nce", "window-linear"), (
         "a fresh encoder changes the rates, not the method"
     )
+
+
+@pytest.mark.parametrize("columns", [False, True])
+@pytest.mark.parametrize("windows", [(1, 2, 3), (3, 2, 1), (2, 1), (3, 1)])
+def test_nameless_dialogues_are_told_apart_whatever_the_order_of_their_windows(
+    tmp_path: Path, windows: tuple[int, ...], columns: bool
+):
+    """dial-pairs writes the windows of a response in the order in which they were asked for."""
+    talks = [["a", "b", "c", "d"], ["a", "b"], ["a", "b"], ["a", "c", "b", "a", "c"]]
+    rows, expected = [], []
+    for number, talk in enumerate(talks):
+        for turn in range(1, len(talk)):
+            for window in (size for size in windows if size <= turn):
+                context = talk[turn - window : turn]
+                row = {"context": context, "response": talk[turn], "window": window, "turn": turn}
+                rows.append(row)
+                expected.append(number)
+    found = np.asarray(stored(rows, tmp_path, columns=columns).dialogue).tolist()
+    numbers = {name: place for place, name in enumerate(dict.fromkeys(found))}
+    places = {name: place for place, name in enumerate(dict.fromkeys(expected))}
+    assert [numbers[name] for name in found] == [places[name] for name in expected]
+
+
+@pytest.mark.parametrize("columns", [False, True])
+def test_blank_names_are_none_and_a_turn_that_is_not_known_counts_for_itself(
+    tmp_path: Path, columns: bool
+):
+    rows = [
+        {"context": [f"q {row}"], "response": "ok", "window": 1, "dialogue_id": name}
+        for row, name in enumerate(["", " ", "d", "d", "d"])
+    ]
+    store = stored(rows, tmp_path, columns=columns)
+    assert len(set(np.asarray(store.dialogue).tolist())) == 3
+    weights = pair_weights(store, np.arange(5), kind="irf", mean_one=False)
+    assert weights == pytest.approx([1 / (np.log(5) + 1)] * 5)

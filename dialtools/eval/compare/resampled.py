@@ -13,7 +13,7 @@ from dialtools.eval.compare.columns import Seed
 from dialtools.eval.compare.comparison import Comparison, Pair
 from dialtools.eval.options.compare import CompareOptions
 from dialtools.metrics import paired
-from dialtools.metrics.resample import grouped, percentiles
+from dialtools.metrics.resample import grouped, percentiles, widened
 
 TOLERANCE = 0.01
 """Points by which what the items add up to may miss the score that the record tells."""
@@ -60,6 +60,7 @@ def judge_pairs(
         difference = comparison.differences[row, name]
         base = row, comparison.baseline
         again_B = resampled[row, name] - resampled[base]
+        again_B = widened(again_B, difference.points, sample.units)
         difference.low, difference.high = percentiles(again_B)
         difference.test, difference.p = "bootstrap", paired.two_sided(again_B)
         gaps_N = _gaps(statistics[row, name], statistics[base])

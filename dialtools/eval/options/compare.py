@@ -20,22 +20,22 @@ they were drawn.
 What is compared:
 
 Data sets are matched by their test items, whatever their files are called,
-and by name where the items are not recorded (--name, else that of the file).
-Scores with other test items, or without kept results, are named and not
-tested. If no score can be compared, the command ends in an error.
+and by name where the items are not recorded (--name, else that of the
+file). Scores with other test items, or without kept results, are named and
+not tested. If no score can be compared, the command ends in an error.
 
 Intervals and tests:
 
 Intervals are from a paired bootstrap of the test items. p-values of scores
-that are means over items are from a paired permutation test, which swaps the
-two models at random on each item. Those of F1, correlations, areas and FPR
-are from the bootstrap. All are corrected for the number of tests in the table.
-Turns of one dialogue (--group), and queries that share a block of candidates,
-stay together.
+that are means over items are from a paired permutation test, which swaps
+the two models at random on each item. Those of F1, correlations, areas and
+FPR are from the bootstrap. All are corrected for the number of tests in the
+table. Turns of one dialogue (--group), and queries that share a block of
+candidates, stay together.
 
-Where the test items of `retrieve` are candidates of each other, MAP counts an
-item as a query and as a candidate. For MRR and same-of-N only the queries are
-resampled, and the candidates stay.
+Where the test items of `retrieve` are candidates of each other, MAP counts
+an item as a query and as a candidate. For MRR and same-of-N only the
+queries are resampled, and the candidates stay.
 
 --fail-if-worse looks at the difference alone, not at its p-value.
 """

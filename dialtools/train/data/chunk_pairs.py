@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 LISTS = ("context", "follow", "negatives")
+UNKNOWN_TURN = -1
+"""Of a pair that does not say which turn its response is."""
 
 
 @dataclass

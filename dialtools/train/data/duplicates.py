@@ -27,13 +27,18 @@ def same_text(
     return _without_self_and_partner(same, len(anchor_N))
 
 
-def neighbours(dialogue_N: np.ndarray, turn_N: np.ndarray) -> np.ndarray:
-    """Return (2N, 2N) bool: True where two non-partners are neighbours in one dialogue."""
-    dialogue = np.tile(dialogue_N, 2)
-    turn = np.concatenate([turn_N - 1, turn_N])
+def neighbours(dialogue_N: np.ndarray, turn_N: np.ndarray, alone_N: np.ndarray) -> np.ndarray:
+    """Return (2N, 2N) bool: True where two non-partners are neighbours in one dialogue.
+
+    Args:
+        turn_N: of the positives; below zero where it is not known, and then next to none.
+        alone_N: whether a pair is one turn with itself; else its anchor ends a turn before.
+    """
+    dialogue, known = np.tile(dialogue_N, 2), np.tile(turn_N >= 0, 2)
+    turn = np.concatenate([turn_N - ~alone_N, turn_N])
     left, right = _matches(dialogue, dialogue)
     near = np.zeros((len(turn), len(turn)), bool)
-    near[left, right] = np.abs(turn[left] - turn[right]) <= 1
+    near[left, right] = (np.abs(turn[left] - turn[right]) <= 1) & known[left] & known[right]
     return _without_self_and_partner(near, len(dialogue_N))
 
 

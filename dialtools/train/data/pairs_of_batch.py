@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dialtools.corpora.dialogues import DOMAIN
+from dialtools.corpora.dialogues import DOMAIN, identity_of
 from dialtools.corpora.fields import MOST_TURNS, is_flag, is_weight
 from dialtools.encoder.tokens import spread
 from dialtools.roles import UNKNOWN, role_of
-from dialtools.train.data.chunk_pairs import LISTS, ChunkPairs, TurnLists
+from dialtools.train.data.chunk_pairs import LISTS, UNKNOWN_TURN, ChunkPairs, TurnLists
 
 
 def is_columnar(batch: pa.RecordBatch) -> bool:
@@ -104,8 +104,8 @@ def pairs_of_batch(batch: pa.RecordBatch) -> ChunkPairs:
         similar=_flags(batch, "similar"),
         kind=_values(batch, "kind"),
         domain=[name if isinstance(name, str) else None for name in _values(batch, DOMAIN)],
-        dialogue=_values(batch, "dialogue_id"),
-        turn=np.asarray([turn or 0 for turn in turns], np.int32),
+        dialogue=[identity_of(name, "dialogue_id") for name in _values(batch, "dialogue_id")],
+        turn=np.asarray([UNKNOWN_TURN if turn is None else turn for turn in turns], np.int32),
         template=np.full(n, -1),
     )
 

@@ -13,7 +13,7 @@ from dialtools.corpora.fields import PAIR, BadRecord, check, text, text_of_turn
 from dialtools.roles import role_of
 from dialtools.streams.chunks import Chunk, records
 from dialtools.streams.policy import Policy, Where
-from dialtools.train.data.chunk_pairs import LISTS, ChunkPairs, TurnLists
+from dialtools.train.data.chunk_pairs import LISTS, UNKNOWN_TURN, ChunkPairs, TurnLists
 from dialtools.train.data.pairs_of_batch import is_columnar, pairs_of_batch
 
 
@@ -76,7 +76,7 @@ def _checked(record: dict[str, Any]) -> _Pair:
         kind=identity_of(record.get("kind"), "kind"),
         domain=domain if isinstance(domain := record.get(DOMAIN), str) else None,
         dialogue=identity_of(record.get("dialogue_id"), "dialogue_id"),
-        turn=int(record.get("turn") or 0),
+        turn=UNKNOWN_TURN if record.get("turn") is None else int(record["turn"]),
     )
 
 

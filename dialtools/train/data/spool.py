@@ -20,6 +20,8 @@ from dialtools.train.data.chunk_pairs import ChunkPairs
 from dialtools.train.data.pairs_of_chunk import read_pairs
 from dialtools.train.data.store import COLUMNS, column_file, utterance_texts
 
+NOWHERE = (0, -1, 0)
+"""Turn, response and first window of no pair."""
 TEXTS_A_BATCH = 20_000
 """Texts tokenised at once: enough for all cores, few enough to hold."""
 CHARACTERS_A_BATCH = 4 << 20
@@ -36,7 +38,7 @@ class Spool:
         self.pairs = 0
         self.longest_window = 1
         self.ends: dict[str, int] = {}
-        self.last_place = 0
+        self.last = NOWHERE
         self.last_nameless = 0
         self.columns: dict[str, BinaryIO] = {
             name: column_file(directory, name).open("wb") for name in COLUMNS
@@ -66,7 +68,7 @@ class Spool:
             "similar": chunk.similar,
             "kind": _hashes(chunk.kind),
             "domain": _hashes(chunk.domain),
-            "dialogue": self._dialogues(chunk),
+            "dialogue": self._dialogues(chunk, ids[chunk.response]),
             "turn": chunk.turn,
             "template": template,
         }
@@ -97,25 +99,37 @@ class Spool:
         self.text_ends.write(self._ends("text_ends", sizes).astype("i8").tobytes())
         return ids[positions]
 
-    def _dialogues(self, chunk: ChunkPairs) -> np.ndarray:
+    def _dialogues(self, chunk: ChunkPairs, response: np.ndarray) -> np.ndarray:
         """Return an integer for the dialogue of each pair; those of nameless ones are below zero.
 
-        A nameless dialogue goes on for as long as turn and window do: dial-pairs writes 1 1, 2 1, 2
-        2, 3 1 ...
+        A nameless dialogue goes on for as long as its turns rise. dial-pairs writes all windows of
+        a response one after another, in any order: the first of them again is of another dialogue,
+        and so is another response of the same turn.
+
+        Args:
+            response: the text of each pair's response.
         """
         n = len(chunk)
         names = chunk.dialogue
         named = _hashes(names)
         nameless = np.fromiter((name is None for name in names), bool, n)
 
-        turn = np.asarray(chunk.turn, np.int64)
-        place = turn << 16 | np.minimum(chunk.context.sizes, 0xFFFF)
-        before = np.concatenate([[self.last_place], place[:-1]])
-        begins = ~nameless | (place <= before) | (turn < 1)
+        turn, sizes = np.asarray(chunk.turn, np.int64), chunk.context.sizes
+        if not nameless.any():
+            self.last, self.last_nameless = NOWHERE, self.last_nameless + 1
+            return named
+        place_N3 = np.concatenate([[self.last], np.column_stack([turn, response, sizes])])
+        another = (place_N3[1:, :2] != place_N3[:-1, :2]).any(1)
+        # the row at which each run of one turn and response begins; 0 is what came before
+        first = np.maximum.accumulate(np.where(another, np.arange(1, n + 1), 0))
+        again = ~another & (sizes == place_N3[first, 2])
+        falls = (turn < place_N3[:-1, 0]) | ((turn == place_N3[:-1, 0]) & another)
+        begins = ~nameless | falls | again | (turn < 1)
         runs = self.last_nameless + np.cumsum(begins)
-        if n:
-            self.last_place = int(place[-1]) if nameless[-1] else 0
-            self.last_nameless = int(runs[-1])
+        self.last = (int(turn[-1]), int(response[-1]), int(place_N3[first[-1], 2]))
+        if not nameless[-1]:
+            self.last = NOWHERE
+        self.last_nameless = int(runs[-1])
         return np.where(nameless, -1 - runs, named)
 
     def close(self) -> dict[str, int]:

@@ -35,8 +35,8 @@ def inverse_response_frequency(store: Store, pairs: np.ndarray) -> np.ndarray:
     """Return (P,) 1 / (ln f + 1), f the frequency of the response among `pairs`.
 
     Counted as dial-freq counts: a turn counts once, though it answers a context of every window
-    size (METHODS 10, trap 4). Pairs that do not say of which dialogue they are count each for
-    itself.
+    size (METHODS 10, trap 4). Pairs that do not say of which dialogue or turn they are count each
+    for itself.
     """
     folded = _folded(store)
     response = np.asarray(store.response)
@@ -45,6 +45,8 @@ def inverse_response_frequency(store: Store, pairs: np.ndarray) -> np.ndarray:
     for part in (np.asarray(store.turn)[pairs], response[pairs]):
         mixed = (place ^ (place >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
         place = mixed + part.astype(np.uint64)
+    unknown = np.asarray(store.turn)[pairs] < 0
+    place[unknown] = np.arange(unknown.sum(), dtype=np.uint64)  # each for itself
     once = pairs[np.unique(place, return_index=True)[1]]
     frequency = np.bincount(folded[response[once]], minlength=int(folded.max(initial=0)) + 1)
     return Weighting()(frequency)[folded[response]]

@@ -231,8 +231,11 @@ def false_negatives(batch: Batch, setting: Setting[ContrastOptions]) -> np.ndarr
     With masking, neighbours in a dialogue too.
     """
     store, n = setting.store, len(batch.pairs)
-    false = duplicates.same_text(*np.split(batch.extra.keys, [n, 2 * n]))
+    anchors, positives, others = np.split(batch.extra.keys, [n, 2 * n])
+    false = duplicates.same_text(anchors, positives, others)
     if setting.options.mask_false_negatives:
-        near = duplicates.neighbours(store.dialogue[batch.pairs], store.turn[batch.pairs])
+        near = duplicates.neighbours(
+            store.dialogue[batch.pairs], store.turn[batch.pairs], anchors == positives
+        )
         false[:, : 2 * n] |= near
     return false
