@@ -157,6 +157,8 @@ def _flat(table: pa.Table, data: bytes, first: int) -> FlatTurns | None:
         return None
     nobody = pc.equal(speakers, "")
     if pc.any(nobody).as_py():
+        if any(_may_have(data, key) for key in SPEAKER_KEYS[1:]):
+            return None
         speakers = pc.if_else(nobody, None, speakers)
     lines = np.arange(first, first + len(ids))
     sizes = np.diff(lists.offsets.to_numpy()).astype(np.int64)

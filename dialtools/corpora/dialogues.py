@@ -48,7 +48,7 @@ def dialogue(record: Mapping[str, Any]) -> Dialogue:
     try:  # the common dialect, fast
         texts = [t["text"].strip() for t in turns]
         speakers = [None if t["speaker"] == "" else t["speaker"] for t in turns]
-        common = are_names(speakers)
+        common = None not in speakers and are_names(speakers)
     except (KeyError, TypeError, AttributeError):
         common = False
     if not common:

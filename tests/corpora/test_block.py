@@ -19,7 +19,7 @@ from dialtools.streams.policy import Collecting
 from dialtools.streams.tally import Tally
 
 PLAIN = [
-    {"id": "a", "turns": [{"speaker": "user", "text": "hello"}, {"speaker": "", "text": ""}]},
+    {"id": "a", "turns": [{"speaker": "user", "text": "hello"}, {"speaker": "y", "text": ""}]},
     {"id": "b", "turns": [{"speaker": "x", "text": ' \x1f\u3000"né\\"\n\x00 '}], "more": [1.5]},
     {"id": "c", "turns": [], "domain": None, "deep": {"a": [[{}]]}},
 ]
@@ -93,6 +93,11 @@ def test_the_plain_dialect_is_read(end: bytes):
     nameless = [{"turns": [{"text": "a"}, {"text": "b"}], "acts": []}] * 2
     assert same(lines(*nameless)), "nobody is named"
     assert same(lines(*({**talk, "dialogue_id": "d"} for talk in nameless)))
+    unsaid = {"id": "a", "turns": [{"speaker": "", "text": "b"}, {"speaker": "x", "text": "c"}]}
+    assert same(lines(unsaid)), "an empty name is nobody's"
+    role = {"id": "a", "turns": [{"speaker": "", "role": "user", "text": "b"}]}
+    assert not same(lines(role)), "another field may say it"
+    assert not same(lines({**unsaid, "id": " "}, unsaid)), "blanks are no name"
 
 
 def test_the_blanks_taken_off_are_those_of_python():

@@ -1,0 +1,87 @@
+"""Blanks, nulls and NaN are no names: rows without one share no dialogue, id or speaker."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dialtools.augment.job import Augment
+from dialtools.augment.options import AugmentOptions
+from dialtools.corpora.dialogues import dialogue, identity_of
+from dialtools.freq.places import Places
+from dialtools.pairs.convert import _said, _standing_alone
+from dialtools.roles import UNKNOWN, role_of
+from dialtools.streams.policy import Policy
+
+TURNS = [{"text": "a one", "speaker": "x"}, {"text": "b two", "speaker": ""}]
+
+
+@pytest.mark.parametrize("nothing", [None, "", "  ", float("nan")])
+def test_what_is_no_name_hides_no_other(nothing: object):
+    assert identity_of(nothing, "id") is None
+    assert dialogue({"id": nothing, "turns": TURNS}).id is None
+    assert dialogue({"id": nothing, "dialogue_id": "d", "turns": TURNS}).id == "d"
+    name, record = _standing_alone({"id": nothing, "text": "hello"})
+    assert (name, record["text"]) == ("hello", "hello")
+
+
+def test_an_utterance_goes_where_its_dialogue_goes():
+    assert _standing_alone({"text": "hello", "dialogue_id": "d", "id": "u1"})[0] == "d"
+    assert _standing_alone({"text": "hello", "id": "u1"})[0] == "u1"
+
+
+def test_a_speaker_without_a_name_is_nobody():
+    assert dialogue({"turns": TURNS}).speakers == ["x", None]
+    said = {"text": "a", "speaker": None, "role": "user"}
+    assert dialogue({"turns": [said]}).speakers == ["user"]
+    assert role_of("") == role_of(" ") == UNKNOWN
+
+
+def test_a_null_of_a_turn_does_not_hide_what_its_dialogue_says():
+    turn = {"text": "a", "domain": None, "mood": None, "turn": None}
+    assert _said(turn, {"domain", "turn"}) == {"text": "a", "mood": None}
+
+
+def test_a_response_counts_once_a_turn_without_its_window_and_with_turns_of_pandas():
+    places = Places()
+    row = {"response": "ok", "dialogue_id": "d", "turn": 2, "window": 1}
+    for more in ({}, {"turn": 2.0}, {"window": 3}):
+        assert places.place(row | more) == ("d", 2)
+    del row["window"]
+    assert places.place(row) == ("d", 2)
+    assert places.place(row | {"dialogue_id": " "}) is None
+    blank = row | {"dialogue_id": "", "window": 1}
+    assert places.place(blank) != places.place(blank), "two turns, for all that is known"
+
+
+def made(tmp_path: Path, *rows: dict, **options: object) -> list[dict]:
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    named = AugmentOptions(inputs=(str(tmp_path / "in.jsonl"),), **options)
+    return list(Augment(named, Policy()).run())
+
+
+def test_a_record_without_a_split_is_learnt_from_and_without_an_id_has_no_namesake(
+    tmp_path: Path,
+):
+    city = {"slots": [{"start": 3, "end": 7, "label": "city"}]}
+    rows = [{"id": None, "split": None, "text": f"to {name}", **city} for name in ("rome", "oslo")]
+    rows[1]["text"] = "in oslo"
+    found = made(tmp_path, *rows)
+    synthetic = [row for row in found if row.get("synthetic")]
+    assert {row["text"] for row in synthetic} == {"to oslo", "in rome"}
+    assert all("None" not in str(row.get("id", "")) for row in synthetic)
+    assert len({row["source_id"] for row in synthetic}) == 2
+
+
+def test_skipping_what_has_no_slots_skips_no_test_row_and_makes_none(tmp_path: Path):
+    rows = [
+        {"text": "fly to rome", "slots": [{"start": 7, "end": 11, "label": "city"}]},
+        {"text": "go to paris", "slots": [{"start": 6, "end": 11, "label": "city"}]},
+        {"text": "hello"},
+        {"text": "fly to paris", "split": "test"},
+    ]
+    found = [(row["text"], row.get("synthetic")) for row in made(tmp_path, *rows, slotless="skip")]
+    assert ("fly to paris", None) in found and ("fly to paris", True) not in found
+    assert ("hello", None) not in found and ("go to rome", True) in found
