@@ -69,6 +69,7 @@ class Training:
         validation: what validates, or None.
         skipped: bad records that were left out.
         last: figures of the last step, and of the last validation, by name.
+        best: with --keep-best those of the step that would be saved, and which it is.
         forecast: how long the steps from here on take.
     """
 
@@ -78,6 +79,7 @@ class Training:
     validation: Validation | None
     skipped: int
     last: dict[str, Any] = field(default_factory=dict)
+    best: dict[str, Any] = field(default_factory=dict)
     forecast: Forecast = field(init=False)
 
     @property
@@ -88,7 +90,7 @@ class Training:
         """Go on from the checkpoint, if there is one."""
         facts = checkpoint.restore(self.trainer, self.folder)
         if facts:
-            self.last = facts["last"]
+            self.last, self.best = facts["last"], facts["best"]
         if facts and self.validation:
             self.validation.before, self.validation.after = facts["before"], facts["after"]
         left = validations_left(self.trainer.step, self.trainer.total, self._validate_every)
@@ -112,7 +114,10 @@ class Training:
             for step in self._finite_steps():
                 row = step.record()
                 if self.validation and self._validates(step.step):
-                    row |= self._validate(self.validation)
+                    scores, is_best = self._validate(self.validation)
+                    row |= scores
+                    if is_best:
+                        self.best = {**self.last, **row, "step": step.step}
                 self.last |= row
                 log.add(row)
                 self._keep_snapshot()
@@ -122,7 +127,7 @@ class Training:
 
     def checkpoint(self) -> None:
         """Write down where the run is, so that it can go on from here."""
-        facts: dict[str, Any] = {"last": self.last}
+        facts: dict[str, Any] = {"last": self.last, "best": self.best}
         if self.validation:
             facts |= {"before": self.validation.before, "after": self.validation.after}
         checkpoint.save(self.trainer, self.folder, facts=facts)
@@ -143,7 +148,7 @@ class Training:
                 self.trainer,
                 self.options,
                 provenance=self._provenance(),
-                figures=self.last | after,
+                figures=(self.best or self.last) | after,
                 validation=self.validation.facts() if self.validation else None,
                 config=config,
                 overwrite=self.work.overwrite,
@@ -202,14 +207,16 @@ class Training:
         self.forecast.validation_seconds = time.monotonic() - began
         return scores
 
-    def _validate(self, validation: Validation) -> dict[str, float]:
+    def _validate(self, validation: Validation) -> tuple[dict[str, float], bool]:
+        """Return the scores, and whether the model was kept as the best so far."""
         with self.trainer.saved.in_place():
             scores = self._scores(validation)
-            if self.options.keep_best and scores["top-1"] > validation.best:
+            is_best = self.options.keep_best and scores["top-1"] > validation.best
+            if is_best:
                 checkpoint.save_best(self.trainer, self.folder)
-            if not self.options.keep_best or scores["top-1"] > validation.best:
+            if is_best or not self.options.keep_best:
                 validation.after = scores
-        return scores
+        return scores, is_best
 
     def _keep_snapshot(self) -> None:
         """Keep the model as it is now, if this is a step to keep."""

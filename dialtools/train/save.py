@@ -17,7 +17,7 @@ from dialtools.train.options import TrainOptions
 
 SNAPSHOTS = "snapshots"
 FIGURES = ("loss", "alignment", "uniformity", "accuracy", "top-1", "top-3", "top-10")
-"""Figures of the last step that a model tells."""
+"""Figures of the step whose weights are saved, which a model tells."""
 
 
 def counts(trainer: Trainer) -> dict[str, int]:
@@ -42,10 +42,13 @@ def write_model(
 
     Args:
         directory: exists and is empty.
-        figures: of the last step, by name.
+        figures: of the step whose weights these are, by name; `step` where it is not the last.
         validation: scores before and after (`Validation.facts`), at the end of a run.
     """
     final = {name: figures[name] for name in FIGURES if name in figures}
+    kept = figures.get("step", trainer.step)
+    if kept != trainer.step:
+        final = {"step": kept, **final}
     compared = {"validation": validation} if validation else {}
     alone = final.keys() - (validation["before"].keys() if validation else ())
     text = card(
