@@ -80,7 +80,9 @@ folder.
 Turns and words:
 
 A turn without text is dropped: its neighbours then follow each other, and
-the last line of output tells how many there were. For --min-words a word is
+the last line of output tells how many there were. So is a pair whose
+response repeats its only turn of context. An id or a speaker of blanks is
+none. For --min-words a word is
 what stands between blanks; in scripts without blanks (Chinese, Japanese,
 Thai, ...) it is a character.
 """

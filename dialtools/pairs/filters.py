@@ -45,7 +45,9 @@ def _masks(turns: FlatTurns, options: PairOptions) -> Iterator[tuple[str, Mask]]
     if options.kind != "self":
         yield "repeated", _not_repeated(turns)
     if options.sample:
-        yield "not sampled", _sampled(turns, options.sample, seed=options.seed)
+        once = options.dedupe or options.kind == "self"  # what comes again shares its lot
+        draw = _sampled_texts if once else _sampled
+        yield "not sampled", draw(turns, options.sample, seed=options.seed)
 
 
 def _without(fault: np.ndarray) -> Mask:
@@ -108,6 +110,21 @@ def _sampled(turns: FlatTurns, size: float, *, seed: int) -> Mask:
         drawn = (
             share(f"{names[d]}\t{t}\t{window}", seed=seed) < size
             for d, t, window in zip(*columns, strict=True)
+        )
+        return np.fromiter(drawn, bool, len(pairs))
+
+    return mask
+
+
+def _sampled_texts(turns: FlatTurns, size: float, *, seed: int) -> Mask:
+    """Keep a share of the distinct pairs, drawn by their texts."""
+
+    def mask(pairs: Pairs) -> np.ndarray:
+        texts = turns.texts.to_pylist()
+        columns = (pairs.start.tolist(), pairs.end.tolist(), pairs.response.tolist())
+        drawn = (
+            share("\n".join([*texts[start:end], texts[response]]), seed=seed) < size
+            for start, end, response in zip(*columns, strict=True)
         )
         return np.fromiter(drawn, bool, len(pairs))
 

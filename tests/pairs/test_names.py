@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -85,3 +87,29 @@ def test_skipping_what_has_no_slots_skips_no_test_row_and_makes_none(tmp_path: P
     found = [(row["text"], row.get("synthetic")) for row in made(tmp_path, *rows, slotless="skip")]
     assert ("fly to paris", None) in found and ("fly to paris", True) not in found
     assert ("hello", None) not in found and ("go to rome", True) in found
+
+
+@pytest.mark.parametrize("flags", [("--kind", "self"), ("--dedupe",)])
+def test_a_sample_of_distinct_pairs_is_a_share_of_those_in_any_order(
+    mined: Callable[..., list[bytes]], flags: tuple[str, ...]
+):
+    """Drawn before doubles went, a text of a thousand dialogues was in every sample."""
+    talks = [[f"q {row % 200}", f"a {row % 200}"] for row in range(2000)]
+    every, some = mined(talks, *flags), mined(talks, *flags, "--sample", ".2")
+    assert len(some) == pytest.approx(0.2 * len(every), rel=0.3)
+    assert sorted(mined(talks[::-1], *flags, "--sample", ".2")) == sorted(some)
+
+
+@pytest.fixture
+def mined(scripts: Path, environment: dict[str, str], tmp_path: Path) -> Callable[..., list[bytes]]:
+    """Return the texts of the pairs of dialogues."""
+
+    def run(talks: list[list[str]], *flags: str) -> list[bytes]:
+        lines = "".join(json.dumps({"turns": talk}) + "\n" for talk in talks)
+        (tmp_path / "talks.jsonl").write_text(lines)
+        line = [str(scripts / "dial-pairs"), "-q", *flags, "talks.jsonl"]
+        done = subprocess.run(line, capture_output=True, env=environment, cwd=tmp_path, check=True)
+        pairs = map(json.loads, done.stdout.splitlines())
+        return [json.dumps([pair["context"], pair["response"]]).encode() for pair in pairs]
+
+    return run
