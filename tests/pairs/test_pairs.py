@@ -146,13 +146,15 @@ def reason(pair: dict, talk: dict, options: PairOptions) -> str | None:
     turns = slow_pairs.spoken(talk)["turns"]
     said = [turn.get("speaker") for turn in turns]
     name = talk.get("id") or "\n".join(turn["text"] for turn in turns)
+    known_by = f"{name}\t{pair['turn']}\t{pair['window']}"
+    if options.dedupe:  # what comes again shares its lot
+        known_by = "\n".join([*pair["context"], pair["response"]])
     reasons = {
         "short": any(len(text.split()) < options.min_words for text in texts),
         "of another speaker": options.speaker and said[pair["turn"]] != options.speaker,
         "last in their dialogue": options.inner and pair["turn"] == len(said) - 1,
         "repeated": pair["context"] == [pair["response"]],
-        "not sampled": share(f"{name}\t{pair['turn']}\t{pair['window']}", seed=options.seed)
-        >= (options.sample or 1),
+        "not sampled": share(known_by, seed=options.seed) >= (options.sample or 1),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
 
