@@ -104,7 +104,7 @@ def pairs_of_batch(batch: pa.RecordBatch) -> ChunkPairs:
         similar=_flags(batch, "similar"),
         kind=_values(batch, "kind"),
         domain=[name if isinstance(name, str) else None for name in _values(batch, DOMAIN)],
-        dialogue=[identity_of(name, "dialogue_id") for name in _values(batch, "dialogue_id")],
+        dialogue=_names(batch, "dialogue_id"),
         turn=np.asarray([UNKNOWN_TURN if turn is None else turn for turn in turns], np.int32),
         template=np.full(n, -1),
     )
@@ -113,6 +113,13 @@ def pairs_of_batch(batch: pa.RecordBatch) -> ChunkPairs:
 def _values(batch: pa.RecordBatch, name: str) -> list[Any]:
     """Return the values of a column; as many None without the column."""
     return batch[name].to_pylist() if name in batch.schema.names else [None] * len(batch)
+
+
+def _names(batch: pa.RecordBatch, name: str) -> list[str | None]:
+    """Return what the values of a column are called by, each distinct one looked at once."""
+    values = _values(batch, name)
+    called = {value: identity_of(value, name) for value in set(values)}
+    return list(map(called.__getitem__, values))
 
 
 def _flags(batch: pa.RecordBatch, name: str) -> np.ndarray:
