@@ -57,20 +57,20 @@ def dialogue(record: Mapping[str, Any]) -> Dialogue:
         speakers = [speaker for _, speaker in pairs]
     about = record.get(DOMAIN)
     domain = about if isinstance(about, str) else None
-    return Dialogue(identity(record), texts, speakers, domain)
+    return Dialogue(naming(record)[0], texts, speakers, domain)
 
 
-def identity(record: Mapping[str, Any]) -> str | None:
-    """Return what a dialogue is called by; None of one without a name.
+def naming(record: Mapping[str, Any]) -> tuple[str | None, tuple[str, ...]]:
+    """Return what a dialogue is called by, None of one without a name, and the fields asked for it.
 
     Raises:
         BadRecord: if it is neither a text nor a number.
     """
-    for key in IDS:
+    for number, key in enumerate(IDS, 1):
         name = identity_of(record.get(key), key)
         if name is not None:
-            return name
-    return None
+            return name, IDS[:number]
+    return None, IDS
 
 
 def key_of_turns(fields: Container[str]) -> str | None:

@@ -13,12 +13,11 @@ from typing import Any
 from dialtools.corpora.chat import ASSISTANT, CHATS, SYSTEM
 from dialtools.corpora.dialogues import (
     HISTORY,
-    IDS,
     RESPONSE,
     SPEAKER_KEYS,
     WITHOUT_TEXT,
     field_of_turns,
-    identity_of,
+    naming,
 )
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord, json_kind
 from dialtools.corpora.options import EVERY_OTHER, LogOptions
@@ -66,10 +65,8 @@ class Shaper:
         turns, times = self._turns(said, key)
         if not nulls:
             turns = [{k: v for k, v in turn.items() if v is not None} for turn in turns]
-        named = next((k for k in IDS if identity_of(record.get(k), k) is not None), IDS[-1])
-        identity = identity_of(record.get(named), named)
-        nameless = [k for k in IDS if k in record and identity_of(record[k], k) is None]
-        taken = (key, named, *nameless, *((RESPONSE, "speaker") if key == HISTORY else ()))
+        identity, asked = naming(record)
+        taken = (key, *asked, *((RESPONSE, "speaker") if key == HISTORY else ()))
         rest = {k: v for k, v in record.items() if k not in taken}
         for number, session in enumerate(self._sessions(turns, times), 1):
             if identity is None:

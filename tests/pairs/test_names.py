@@ -11,11 +11,14 @@ import pytest
 
 from dialtools.augment.job import Augment
 from dialtools.augment.options import AugmentOptions
-from dialtools.corpora.dialogues import dialogue, identity_of
+from dialtools.corpora.dialogues import dialogue, identity_of, naming
+from dialtools.corpora.options import LogOptions
+from dialtools.corpora.shape import Shaper
 from dialtools.freq.places import Places
 from dialtools.pairs.convert import _said, _standing_alone
 from dialtools.roles import UNKNOWN, role_of
 from dialtools.streams.policy import Policy
+from dialtools.streams.tally import Tally
 
 TURNS = [{"text": "a one", "speaker": "x"}, {"text": "b two", "speaker": ""}]
 
@@ -27,6 +30,14 @@ def test_what_is_no_name_hides_no_other(nothing: object):
     assert dialogue({"id": nothing, "dialogue_id": "d", "turns": TURNS}).id == "d"
     name, record = _standing_alone({"id": nothing, "text": "hello"})
     assert (name, record["text"]) == ("hello", "hello")
+
+
+def test_a_field_that_is_not_asked_for_the_name_is_carried_along_whatever_it_holds():
+    record = {"id": "a", "dialogue_id": {"b": 1}, "turns": TURNS}
+    assert naming(record) == ("a", ("id",)) and dialogue(record).id == "a"
+    (shaped,) = Shaper(LogOptions(), Tally())(record)
+    assert (shaped["id"], shaped["dialogue_id"]) == ("a", {"b": 1})
+    assert naming({"dialogue_id": "d", "id": None}) == ("d", ("id", "dialogue_id"))
 
 
 def test_an_utterance_goes_where_its_dialogue_goes():
