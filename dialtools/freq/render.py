@@ -50,7 +50,8 @@ def as_lines(
 
     What depends on the count alone is written once a count.
     """
-    distinct, which = np.unique(counts, return_inverse=True)
+    encoded = pa.array(counts).dictionary_encode()
+    distinct = np.asarray(encoded.dictionary)
     shares = (distinct / total).tolist()
     weights = weighting(distinct).tolist()
     rank, comma = ("", "") if first is None else ('"rank":', ",")
@@ -60,17 +61,17 @@ def as_lines(
     ]
     after = [f'{comma}"weight":{_json(weight)}}}\n' for weight in weights]
 
-    pieces = ['{"text":"', escaped(texts), _of_counts(before, which)]
+    pieces = ['{"text":"', escaped(texts), _of_counts(before, encoded.indices)]
     if first is not None:
         pieces.append(pa.array(np.arange(first, first + len(counts))).cast(pa.string()))
-    pieces.append(_of_counts(after, which))
+    pieces.append(_of_counts(after, encoded.indices))
     lines = pc.binary_join_element_wise(*pieces, "")
     return offsets_and_bytes(lines)[1].tobytes()
 
 
-def _of_counts(texts: list[str], which: np.ndarray) -> pa.Array:
-    """Return (T,) the text of each row's count."""
-    return pa.array(texts, pa.string()).take(pa.array(which))
+def _of_counts(texts: list[str], which: pa.Array) -> pa.Array | str:
+    """Return (T,) the text of each row's count, or the one of all."""
+    return texts[0] if len(texts) == 1 else pa.array(texts, pa.string()).take(which)
 
 
 def escaped(texts: pa.Array) -> pa.Array:
