@@ -72,7 +72,7 @@ def main(options: DriftOptions, run: Run) -> None:
         overwrite=options.overwrite,
         run=run,
     )
-    run.close(drift.closing_line())
+    run.close(drift.closing_line(records))
 
 
 def drift_grid(records: Sequence[dict[str, Any]]) -> Grid:

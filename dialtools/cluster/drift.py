@@ -5,7 +5,7 @@ N rows of OLD, M of NEW, K clusters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -150,9 +150,9 @@ class Drift:
         met = [len(np.unique(groups[labels == number])) for number in numbers]
         return np.array(met), len(np.unique(groups))
 
-    def closing_line(self) -> str:
+    def closing_line(self, records: Sequence[dict[str, Any]]) -> str:
         """Return how many clusters have changed, and how far the files are apart."""
-        found = [record["verdict"] for record in self.records()[1:]]
+        found = [record["verdict"] for record in records[1:]]
         told = [f"{found.count(name)} {name}" for name in dict.fromkeys(found) if name != SAME]
         energy = self.energy
         changed = f": {', '.join(told)}" if told else ", none changed"

@@ -63,7 +63,7 @@ class Clustering:
             return json_lines(records)
         try:
             return iter([pa.RecordBatch.from_pydict(columns)])
-        except (pa.ArrowException, OverflowError) as error:
+        except (pa.ArrowException, OverflowError, TypeError) as error:
             message = f"its columns do not fit one table: {first_line(error)}"
             raise DataError(message, hint="--to jsonl, or --keep fewer") from None
 

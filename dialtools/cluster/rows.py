@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dialtools.cluster.options import RowOptions
+from dialtools.corpora import fields
 from dialtools.corpora.fields import text_of_turn
 from dialtools.corpora.splits import numbered
 from dialtools.errors import DataError
@@ -97,6 +98,12 @@ def _shown(value: Any) -> str:
     return "" if value is None else str(value)
 
 
+def _place(value: Any, where: str) -> None:
+    """A turn's number in its dialogue, if it tells one."""
+    if value is not None:
+        fields.place(value, where)
+
+
 def _of_dialogues(rows: Rows, source: Embeddings, options: RowOptions) -> Rows:
     """Return a row for each dialogue: the mean of its first user turns."""
     turns_of: dict[int, list[int]] = {}
@@ -105,20 +112,23 @@ def _of_dialogues(rows: Rows, source: Embeddings, options: RowOptions) -> Rows:
         turns = turns_of.setdefault(dialogue, [])
         if is_user(users[row]):
             turns.append(row)
-    if place := source.columns.get("turn"):
+    if "turn" in source.columns:
+        place = source.column("turn", _place)
         for turns in turns_of.values():
             turns.sort(key=lambda row: (place[row] is None, place[row] or 0))
     chosen = [turns[: options.turns] for turns in turns_of.values() if turns]
     if not chosen:
         raise DataError("no row is a turn of a user (speaker)", where=source.name)
     first = [turns[0] for turns in chosen]
-    texts = [BETWEEN_TURNS.join(rows.texts[row] for row in turns) for turns in chosen]
+    texts = []
+    if rows.texts:
+        texts = [BETWEEN_TURNS.join(rows.texts[row] for row in turns) for turns in chosen]
     columns = {name: [values[row] for row in first] for name, values in rows.columns.items()}
     columns.pop("turn", None)
     return Rows(
         vectors=unit(np.stack([rows.vectors[turns].mean(0) for turns in chosen])),
-        texts=texts if rows.texts else [],
-        columns=columns | ({"text": texts} if rows.texts else {}),
+        texts=texts,
+        columns=columns | ({"text": texts} if texts else {}),
         metadata=rows.metadata,
         name=rows.name,
         left_out=len(turns_of) - len(chosen),

@@ -9,6 +9,7 @@ import numpy as np
 from dialtools.cluster.methods import Advance, Clusters, again, find, silent
 from dialtools.cluster.options import FindOptions
 from dialtools.metrics.clusterings import adjusted_rand, contingency
+from dialtools.metrics.counts import share
 from dialtools.metrics.resample import over_runs
 
 SHARE = 0.8
@@ -33,8 +34,8 @@ class Stability:
         return over_runs(self.rand)[:3]
 
     def of_clusters(self) -> np.ndarray:
-        """Return (K,) the mean of each cluster."""
-        return np.nanmean(self.jaccard, axis=0) if self.jaccard.size else np.zeros(0)
+        """Return (K,) the mean of each cluster; NaN for one that no sample has met."""
+        return share(np.nansum(self.jaccard, axis=0), (~np.isnan(self.jaccard)).sum(axis=0))
 
 
 def stability(

@@ -10,16 +10,8 @@ from dialtools.encoder.sidefile import SideFile
 from dialtools.streams.provenance import digest
 
 WEIGHTS = (".safetensors", ".bin")
-BESIDE = (
-    "config.json",
-    "modules.json",
-    "sentence_*_config.json",
-    "tokenizer*",
-    "vocab.*",
-    "merges.txt",
-    "*.model",
-    "*/config.json",
-)
+TOKENIZER = ("tokenizer*", "vocab.*", "merges.txt", "*.model")
+BESIDE = ("config.json", "modules.json", "sentence_*_config.json", *TOKENIZER, "*/config.json")
 """What else decides what a text's vector is: tokens, how many at most, pooling."""
 FILES = ("*.safetensors", "*.bin", *BESIDE)
 
@@ -32,6 +24,12 @@ def content(model: Path) -> str:
     if model.is_file():
         return f"{model.name}:{digest(model)[:8]}"
     return _digests(model, FILES)
+
+
+def of_tokenizer(model: Path) -> str:
+    """Return digests of the files that decide a model's tokens: of tokenizer.json alone, if any."""
+    whole = "tokenizer.json"
+    return _digests(model, (whole,) if (model / whole).is_file() else TOKENIZER)
 
 
 def beside_weights(model: Path) -> str:

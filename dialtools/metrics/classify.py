@@ -19,10 +19,14 @@ def prototypes(vectors_ND: np.ndarray, classes_N: np.ndarray, count: int) -> np.
 def majority(classes_Nk: np.ndarray) -> np.ndarray:
     """Return (N,) the most frequent class of each row; of equal ones that which comes first.
 
-    Classes stand in the order of nearness.
+    Classes, whole numbers from 0 on, stand in the order of nearness.
     """
-    counts = (classes_Nk[:, :, None] == classes_Nk[:, None, :]).sum(2)
-    return classes_Nk[np.arange(len(classes_Nk)), counts.argmax(1)]
+    rows, width = classes_Nk.shape
+    own_N = np.arange(rows) * (int(classes_Nk.max(initial=0)) + 1)  # no row's class is another's
+    _, which, counts = np.unique(
+        np.repeat(own_N, width) + classes_Nk.ravel(), return_inverse=True, return_counts=True
+    )
+    return classes_Nk[np.arange(rows), counts[which].reshape(rows, width).argmax(1)]
 
 
 def threshold_at_recall(scores_P: np.ndarray, recall: float, *, of: int | None = None) -> float:

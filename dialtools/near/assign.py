@@ -143,7 +143,7 @@ class Assigning:
 
     def _of(self, part: Embeddings, *, lines: bool) -> Iterator[dict[str, Any]]:
         router = self.router
-        one_space(router.space, part.metadata, where=part.name)
+        router.space = one_space(router.space, part.metadata, where=part.name)
         scores_NC = self._scores(router, part)
         told = 1 + self.options.runners_up
         order_NK = np.argsort(-scores_NC, axis=1, kind="stable")[:, :told]

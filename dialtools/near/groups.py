@@ -62,8 +62,8 @@ def linked(rows: Rows, *, least: float, advance: Advance) -> np.ndarray:
                 row, column = np.divmod(near, len(block_CD))
                 link = np.stack([group_V[row + first], group_V[column + other]])
                 links.append(link[:, link[0] != link[1]])
-        if sum(link.shape[1] for link in links) > LINKS_AT_ONCE:
-            group_V, links = _folded(group_V, links), []
+                if sum(link.shape[1] for link in links) > LINKS_AT_ONCE:
+                    group_V, links = _folded(group_V, links), []
         advance(int((rows.vector // QUERIES_AT_ONCE == first // QUERIES_AT_ONCE).sum()))
     return _folded(group_V, links)
 

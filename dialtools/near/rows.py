@@ -102,10 +102,20 @@ def told(part: Embeddings, keep: Sequence[str], *, first: int) -> pa.Table:
     """
     names = part.kept(keep, usual(part))
     try:
-        columns = {name: pa.array(scalars(part.columns[name])) for name in names}
+        columns = {name: _long(pa.array(scalars(part.columns[name]))) for name in names}
     except (pa.ArrowException, OverflowError) as error:
         raise DataError(f"--keep: {first_line(error)}", where=part.name) from None
     return pa.table({ROW: np.arange(first, first + len(part))} | without(columns, ROW))
+
+
+def _long(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return texts, and lists of them, with 64-bit offsets: of all rows they may take gigabytes."""
+    kind = column.type
+    if pa.types.is_string(kind):
+        return column.cast(pa.large_string())
+    if pa.types.is_list(kind) and pa.types.is_string(kind.value_type):
+        return column.cast(pa.large_list(pa.large_string()))
+    return column
 
 
 def usual(part: Embeddings) -> list[str]:

@@ -155,7 +155,7 @@ def copied(names: Sequence[str], folder: Path, shard: Shard | None = None) -> li
             waiting[str(path)] = place
         else:
             size(name)  # it is there
-            path.mkdir()
+            path.mkdir(exist_ok=True)  # named twice, or beside a file in it
             _fetch(place, str(path))
     read = {path for path, _ in spans(unfolded(local), shard)} if shard else waiting
     for path in waiting:

@@ -13,6 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from dialtools.errors import DataError
+
 NO_COLUMN = (pa.ArrowException, OverflowError, TypeError, ValueError)
 """What pyarrow raises of values, types and schemas that do not go together."""
 
@@ -24,11 +26,14 @@ def column_of(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Arra
 
     Raises:
         NO_COLUMN: if the values are not of one type, or not of this.
+        DataError: if they are too long together for one column.
     """
     try:
         column = pa.array(values)
     except OverflowError:
         column = pa.array(values, pa.uint64())
+    if isinstance(column, pa.ChunkedArray):
+        raise DataError("texts of more than 2 GiB in one batch", hint="take fewer rows at a time")
     return column if kind is None else _held(column, kind)
 
 

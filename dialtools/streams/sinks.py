@@ -305,8 +305,11 @@ def _plain_column(column: pa.Array) -> pa.Array:
     from dialtools.streams.rows import values
 
     if pa.types.is_list_view(column.type):
-        offsets = np.concatenate([[0], np.cumsum(np.asarray(column.sizes))]).astype(np.int32)
-        return pa.ListArray.from_arrays(pa.array(offsets), column.flatten())
+        absent = np.asarray(column.is_null())
+        sizes = np.where(absent, 0, np.asarray(column.sizes))  # of no list it may be any number
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+        mask = pa.array(absent) if column.null_count else None
+        return pa.ListArray.from_arrays(pa.array(offsets), column.flatten(), mask=mask)
     if pa.types.is_run_end_encoded(column.type):
         return pc.run_end_decode(column)
     if _is_foreign(column.type):

@@ -398,14 +398,25 @@ def _matrix(column: pa.ChunkedArray, name: str, path: str) -> np.ndarray:
         raise DataError(what, where=path)
     if column.null_count:
         raise DataError(f"column {name} has empty rows", where=path)
-    array = column.combine_chunks()
-    flat = array.flatten().to_numpy(zero_copy_only=False)
-    if kinds.is_fixed_size_list(array.type):
-        return flat.reshape(len(array), array.type.list_size)
-    lengths = np.unique(array.value_lengths().to_numpy(zero_copy_only=False))
+    width = _width(column, path)
+    blocks = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    if len(blocks) == 1:
+        return blocks[0].reshape(len(column), width)
+    # chunk by chunk: one array of lists has 2^31 numbers at most
+    matrix_ND = np.empty((len(column), width), np.float32)
+    with np.errstate(over="ignore"):  # beyond float32 is not finite, which is told
+        np.concatenate([np.zeros(0, np.float32), *blocks], out=matrix_ND.reshape(-1))
+    return matrix_ND
+
+
+def _width(column: pa.ChunkedArray, path: str) -> int:
+    """Return how many numbers each list of a column has."""
+    if pa.types.is_fixed_size_list(column.type):
+        return column.type.list_size
+    lengths = {n for chunk in column.chunks for n in set(chunk.value_lengths().to_pylist())}
     if len(lengths) != 1:
         raise DataError("vectors differ in length", where=path)
-    return flat.reshape(len(array), lengths[0])
+    return lengths.pop()
 
 
 def _of_lines(chunks: Iterable[Chunk], path: str) -> Embeddings:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from dialtools.encoder.descent import of_tokenizer
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.folder import model_folder
 from dialtools.encoder.loading import look_over_model
@@ -134,23 +135,26 @@ def cache_key(options: TrainOptions, inputs: Sequence[Mapping[str, Any]]) -> str
     """
     if not all("blake2b" in file for file in inputs):
         return None
-    model = Path(options.model or "")
-    file = model / "tokenizer.json"
-    tokenizer = f"{options.model} {options.vocab_size}"
-    if model.is_file():
-        tokenizer = digest(model)
-    elif options.model and file.is_file():
-        lower_case = read_stated(file.parent, pooling=options.pooling).lower_case
-        tokenizer = digest(file) + " lower" * lower_case
     parts = [
         *(described["blake2b"] for described in inputs),
-        tokenizer,
+        _tokenizer(options),
         str(options.limit),
         str(options.from_),
         *COLUMNS,
         str(objective_entry(options).templates),
     ]
     return blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
+
+
+def _tokenizer(options: TrainOptions) -> str:
+    """Return what tells the tokenizer of a run from every other."""
+    if not options.model:
+        return f"made of the texts {options.vocab_size}"
+    if (file := Path(options.model)).is_file():
+        return digest(file)
+    folder = model_folder(options.model)
+    lower_case = read_stated(folder, pooling=options.pooling).lower_case
+    return of_tokenizer(folder) + " lower" * lower_case
 
 
 def _serves(place: Path, *, shared: bool, on_error: str) -> bool:

@@ -24,7 +24,7 @@ from dialtools.cli._records import RECORDS
 from dialtools.cluster import methods
 from dialtools.cluster.methods import best_count
 from dialtools.cluster.options import LINKAGES, METHODS, ClusterOptions
-from dialtools.cluster.stability import best_matches
+from dialtools.cluster.stability import Stability, best_matches
 from dialtools.cluster.summary import telling_words
 from dialtools.metrics.clusterings import adjusted_rand, contingency
 
@@ -195,6 +195,12 @@ def test_the_most_alike_cluster_is_by_shared_rows_of_the_rows_of_either():
     assert np.isnan(best_matches(before, found, 3)[2])
 
 
+def test_a_cluster_that_no_sample_met_has_no_stability_and_nobody_is_warned():
+    jaccard = np.array([[1.0, np.nan, np.nan], [0.5, 0.25, np.nan]])
+    found = Stability(np.ones(2), jaccard).of_clusters()
+    assert found.tolist()[:2] == [0.75, 0.25] and np.isnan(found[2])
+
+
 def test_a_dialogue_is_the_mean_of_its_first_user_turns(cluster: Run):
     def turn(talk: str, place: int, speaker: str, kind: int) -> Row:
         vector = np.eye(3)[kind].tolist()
@@ -219,6 +225,19 @@ def test_a_dialogue_is_the_mean_of_its_first_user_turns(cluster: Run):
     assert first["text"] == "a0 / a2"
     # halfway between the axes, of which the cluster has three halves each
     assert first["distance"] == pytest.approx(0, abs=1e-6)
+
+
+def test_dialogues_need_no_texts_and_turns_are_numbers_where_they_are_told(cluster: Run):
+    def of_two(**first: Any) -> list[Row]:
+        both = {"dialogue_id": "a", "speaker": "user", "embedding": [1.0, 0.0]}
+        return [{**both, **first}, {**both, "turn": 1}]
+
+    for turn in (0, None):
+        done = cluster("--per", "dialogue", "--clusters", 1, rows=of_two(turn=turn))
+        assert len(lines(done.stdout)) == 1
+    rows = of_two(turn="first")
+    told = cluster("--per", "dialogue", "--clusters", 1, rows=rows, code=1).stderr.decode()
+    assert "turn: expected a whole number, 0 or more, got a string" in told
 
 
 def test_columns_give_columns_with_what_made_them(cluster: Run, tmp_path: Path):

@@ -24,3 +24,6 @@ def test_prototypes_agree_with_the_slow_transcription():
 def test_the_majority_wins_and_the_nearer_class_breaks_a_tie():
     assert majority(np.array([[3, 1, 1], [2, 1, 0], [5, 4, 4], [4, 4, 5]])).tolist() == [1, 2, 4, 4]
     assert majority(np.array([[2, 7, 7, 2]])).tolist() == [2]
+    classes = np.random.default_rng(1).integers(0, 6, (50, 9))
+    most = [max(row, key=row.count) for row in classes.tolist()]  # of equal counts the first
+    assert majority(classes).tolist() == most

@@ -161,6 +161,21 @@ def test_rows_are_assigned_as_they_come(
         assert running.wait() == 0
 
 
+def test_files_of_two_models_are_not_assigned_by_examples_that_tell_none(
+    near: Near, tmp_path: Path
+):
+    for name in ("one", "two"):
+        facts = {"weights": name, "pooling": "mean"}
+        table = pa.table({"embedding": pa.array([at(1)], pa.list_(pa.float32(), 2))})
+        table = table.replace_schema_metadata({"dialtools": json.dumps(facts)})
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    examples = [{"label": "a", "embedding": at(0)}]
+    ask = ("assign", "--examples", "ex.jsonl", "one.parquet")
+    near(*ask, ex=examples)
+    told = near(*ask, "two.parquet", ex=examples, code=1).stderr.decode()
+    assert "two.parquet: its vectors are of another model" in told
+
+
 def test_tables_hold_what_lines_hold(near: Near, tmp_path: Path):
     ask = ("assign", "r.jsonl", "--examples", "e.jsonl", "--min-cosine", 0)
     lines = rows(near(*ask, r=ROWS, e=EXAMPLES))

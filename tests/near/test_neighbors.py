@@ -23,8 +23,9 @@ from dialtools.errors import DataError
 from dialtools.near import find, groups, neighbors
 from dialtools.near.neighbors import Join
 from dialtools.near.options import NeighborOptions
-from dialtools.near.rows import Rows
+from dialtools.near.rows import Rows, columns_of, told
 from dialtools.streams.making import one_space
+from dialtools.streams.vectors import Embeddings
 
 PLACES = {"a": 0, "b": 0, "c": 10, "d": 30, "e": 180}
 """Degrees on a circle; the texts of a and b are equal, too."""
@@ -291,6 +292,28 @@ def test_groups_in_blocks_are_the_connected_components(
         group = [min(group[j] for j in np.flatnonzero(line >= least)) for line in cosines(vectors)]
     together = {i: g for i, g in enumerate(group) if group.count(g) > 1}
     assert found == together
+
+
+def test_links_are_folded_as_they_come(tmp_path: Path):
+    queries = joined(tmp_path, [(1.0, 0.0)] * 3 + [at(angle) for angle in range(60)]).queries
+    most: list[int] = []
+    fold = groups._folded
+
+    def watched(group_V: np.ndarray, links: list[np.ndarray]) -> np.ndarray:
+        most.append(sum(link.shape[1] for link in links))
+        return fold(group_V, links)
+
+    with blocks(4, 4, 8), patch.object(groups, "_folded", watched):  # 4 links wait, too
+        groups.linked(queries, least=-1.0, advance=lambda _: None)
+    assert max(most) <= 4 + 4 * 4
+
+
+def test_rows_are_taken_of_texts_that_no_column_of_32_bits_holds():
+    rows = Embeddings({"embedding": np.eye(2)}, {"text": ["a", "b"], "turns": [["a"], []]}, {}, "x")
+    table = told(rows, ["text", "turns"], first=0)  # of all parts, one behind another
+    assert table.schema.field("text").type == pa.large_string()
+    assert table.schema.field("turns").type == pa.large_list(pa.large_string())
+    assert columns_of(table, np.array([1]))["text"].to_pylist() == ["b"]
 
 
 def test_less_memory_makes_the_same_pairs(near: Near):

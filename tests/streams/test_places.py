@@ -258,6 +258,11 @@ def test_parquet_holds_columns_that_it_has_no_type_for(tmp_path: Path):
     values = pa.array([["a", "b"], [], ["c"]], pa.list_view(pa.string()))
     columns = {
         "views": values,
+        "views, one of none": pa.ListViewArray.from_arrays(
+            *(pa.array(n, pa.int32()) for n in ([0, 0, 1], [1, 2, 1])),
+            values=pa.array(["a", "b"]),
+            mask=pa.array([False, True, False]),
+        ),
         "views of later rows": pa.concat_arrays([values, values])[3:],
         "runs": pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array([7, 8])),
         "union": pa.UnionArray.from_sparse(kinds, [pa.array([1, 2, 3]), pa.array(["x", "y", "z"])]),
@@ -272,6 +277,7 @@ def test_parquet_holds_columns_that_it_has_no_type_for(tmp_path: Path):
     lists = [["a", "b"], [], ["c"]]
     assert table.to_pydict() == {
         "views": lists,
+        "views, one of none": [["a"], None, ["b"]],
         "views of later rows": lists,
         "runs": [7, 7, 8],
         "union": ["1", "y", "3"],

@@ -29,6 +29,14 @@ def test_a_uri_is_elsewhere_and_a_path_is_here():
     assert not any(map(is_remote, ("a/b", "/s3://b", "S3://b", "-", "3s://b", "s3:/b")))
 
 
+def test_a_folder_may_be_named_twice_and_beside_a_file_in_it(there: Path, tmp_path: Path):
+    names = [f"file://{there}/inner", f"file://{there}/inner", f"file://{there}/inner/b.jsonl"]
+    for order in (names, names[::-1]):
+        with scratch() as folder:
+            folders = [name for name in copied(order, folder) if Path(name).is_dir()]
+            assert [Path(name, "b.jsonl").read_bytes() for name in folders] == [b"bbbbbb"] * 2
+
+
 def test_sizes_are_those_of_files_and_of_all_in_folders(there: Path):
     for name, total in (("a.jsonl", 4), ("inner", 6), ("", 10)):
         assert size(f"{there}/{name}") == size(f"file://{there}/{name}") == total

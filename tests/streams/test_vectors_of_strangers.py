@@ -67,6 +67,8 @@ def test_lists_of_numbers_of_any_kind_are_vectors(tmp_path: Path, kind: pa.DataT
     found = read_embeddings([path])
     assert found.matrix.tolist() == rows and found.matrix.dtype == np.float32
     assert found.columns == {"id": ["a", "b"]} and found.name == path
+    pq.write_table(pa.table({"embedding": pa.array(rows, kind)}), path, row_group_size=1)
+    assert read_embeddings([path]).matrix.tolist() == rows  # a chunk a row
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -119,6 +122,29 @@ def test_a_kept_store_gives_the_same_model_again(
         train(*RUN, "--cache", tmp_path / "cache", "-o", tmp_path / name, pairs)
         assert weights(tmp_path / name) == weights(model)
     assert any((tmp_path / "cache").iterdir())
+
+
+def test_a_kept_store_is_of_one_tokenizer_however_that_is_written_down(
+    train: Train, model: Path, pairs: Path, tmp_path: Path
+):
+    own = tmp_path / "own"
+    shutil.copytree(model, own)
+    tokenizer = json.loads((own / "tokenizer.json").read_text())
+    (own / "tokenizer.json").unlink()
+    words = sorted(tokenizer["model"]["vocab"], key=tokenizer["model"]["vocab"].__getitem__)
+    for number, order in enumerate((words, [*words[:20], *reversed(words[20:])])):
+        (own / "vocab.txt").write_text("".join(f"{word}\n" for word in order))
+        line = ("--max-steps", 1, "--model", own, "--cache", tmp_path / "cache")
+        train(*line, "-o", tmp_path / f"out{number}", pairs, small=False)
+    assert len(list((tmp_path / "cache").glob("*/store.json"))) == 2
+
+
+def test_a_context_may_have_more_turns_than_16_bits_count(train: Train, tmp_path: Path):
+    rows = [{"context": ["a b"] * 40_000, "response": "c"}, {"context": ["d"], "response": "e"}]
+    (tmp_path / "pairs").write_bytes(as_lines(rows))
+    train("--max-steps", 1, "--cache", tmp_path / "cache", "-o", tmp_path / "m", tmp_path / "pairs")
+    (window,) = (tmp_path / "cache").glob("*/window.*")
+    assert np.fromfile(window, window.suffix[1:]).tolist() == [40_000, 1]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ is the type of their numbers (i4: 32-bit integers, i8: 64-bit, u1: bytes, f4: 32
     follow.i4 follow_ends.i8             (P,) the turns after each response
     negatives.i4 negative_ends.i8        (P,) utterances named as negatives of each pair
     response.i4 response_role.u1         (P,) the response, and who spoke
-    window.i2 weight.f4                  (P,) turns of the context; the weight, NaN if not given
+    window.i4 weight.f4                  (P,) turns of the context; the weight, NaN if not given
     similar.u1                           (P,) 1 if the two belong together, 0 if not
     kind.i8 domain.i8                    (P,) its kind, and its dialogue's domain, by hash; 0: none
     dialogue.i8 turn.i4                  (P,) which dialogue, and which of its turns the response is
@@ -43,7 +43,7 @@ COLUMNS = {
     "negative_ends": "i8",
     "response": "i4",
     "response_role": "u1",
-    "window": "i2",
+    "window": "i4",
     "weight": "f4",
     "similar": "u1",
     "kind": "i8",
