@@ -21,12 +21,12 @@ def majority(classes_Nk: np.ndarray) -> np.ndarray:
 
     Classes, whole numbers from 0 on, stand in the order of nearness.
     """
-    rows, width = classes_Nk.shape
-    own_N = np.arange(rows) * (int(classes_Nk.max(initial=0)) + 1)  # no row's class is another's
+    rows = np.arange(len(classes_Nk))
+    own_N: np.ndarray = rows * (int(classes_Nk.max(initial=0)) + 1)  # no row's class is another's
     _, which, counts = np.unique(
-        np.repeat(own_N, width) + classes_Nk.ravel(), return_inverse=True, return_counts=True
+        (own_N[:, None] + classes_Nk).ravel(), return_inverse=True, return_counts=True
     )
-    return classes_Nk[np.arange(rows), counts[which].reshape(rows, width).argmax(1)]
+    return classes_Nk[rows, counts[which].reshape(classes_Nk.shape).argmax(1)]
 
 
 def threshold_at_recall(scores_P: np.ndarray, recall: float, *, of: int | None = None) -> float:
