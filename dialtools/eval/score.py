@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,10 +54,11 @@ class Score:
     setting: str
     metric: str
     value: float
-    low: float
-    high: float
-    std: float
-    runs: int
+    low: float = math.nan
+    high: float = math.nan
+    std: float = math.nan
+    runs: int = 1
+    _: KW_ONLY
     n: int
     seed: int
     values: list[float] = field(default_factory=list)
@@ -74,9 +75,7 @@ class Score:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Score:
         """Return the score that a record tells of."""
-        facts: dict[str, Any] = dict.fromkeys(("low", "high", "std"), math.nan)  # not in records
-        facts |= {name: value for name, value in record.items() if name != "schema"}
-        return cls(**facts)
+        return cls(**{name: value for name, value in record.items() if name != "schema"})
 
     def record(self, *, each: bool = True) -> dict[str, Any]:
         """Return the score as a record; what is not known is left out.
@@ -114,15 +113,14 @@ def of_runs(values: list[float], **facts: Any) -> Score:
     """Return a score over runs with a t-interval; what each item adds comes with the facts."""
     values_R = np.asarray(values, float)
     mean, low, high, std = over_runs(values_R)
-    return Score(
-        value=mean,
-        low=low,
-        high=high,
-        std=std,
-        runs=len(values),
-        values=values_R.tolist(),
-        **facts,
-    )
+    of_all = {"runs": len(values), "values": values_R.tolist()}
+    return Score(value=mean, low=low, high=high, std=std, **of_all, **facts)
+
+
+def of_bootstrap(share: tuple[float, float, float], **facts: Any) -> Score:
+    """Return a score of one run, in percent, from a share and the bounds of its interval."""
+    value, low, high = (100 * bound for bound in share)
+    return Score(value=value, low=low, high=high, **facts)
 
 
 def of_queries(values_N: np.ndarray, **facts: Any) -> Score:
@@ -135,16 +133,8 @@ def of_queries(values_N: np.ndarray, **facts: Any) -> Score:
         mean, low, high = over_groups(values, np.asarray(groups))
     else:
         mean, low, high = bootstrap(values, seed=facts["seed"])
-    return Score(
-        value=mean,
-        low=low,
-        high=high,
-        std=math.nan,
-        runs=1,
-        n=len(values_N),
-        each=shares(values_N / 100),
-        **facts,
-    )
+    each = shares(values_N / 100)
+    return Score(value=mean, low=low, high=high, n=len(values_N), each=each, **facts)
 
 
 def gated(scores: list[Score], gates: tuple[str, ...]) -> list[tuple[Score, str]]:

@@ -175,7 +175,7 @@ def test_a_file_is_of_pairs_or_of_intents_and_holds_some(tmp_path: Path):
 
 def test_the_figure_of_a_task_is_the_mean_of_its_headlines():
     scores = [
-        Score("t", "d", "", metric, value, 0, 0, 0, 1, 1, 0)
+        Score("t", "d", "", metric, value, 0, 0, 0, n=1, seed=0)
         for metric, value in (("top-1", 1.0), ("mrr", 50.0), ("accuracy", 4.0))
     ]
     figure = prepared.headline(scores)

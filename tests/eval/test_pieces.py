@@ -131,7 +131,7 @@ def test_scores_of_runs_and_of_queries_by_hand():
 
 def test_a_record_leaves_out_what_is_not_known_and_reads_back():
     nan = float("nan")
-    score = Score("t", "d", "", "m", 1.0, nan, 2.0, nan, 1, 5, 0, each=[1], items={"a": "b"})
+    score = Score("t", "d", "", "m", 1.0, nan, 2.0, n=5, seed=0, each=[1], items={"a": "b"})
     record = score.record()
     assert record == {
         **{
@@ -157,7 +157,7 @@ def test_a_record_leaves_out_what_is_not_known_and_reads_back():
 
 
 def test_a_score_at_the_gate_passes():
-    score = Score("t", "d", "s", "m", 50.0, 0, 0, 0, 1, 5, 0)
+    score = Score("t", "d", "s", "m", 50.0, 0, 0, 0, n=5, seed=0)
     check_gates(gated([score], ("m=50", "s m=50.0", "m=49.9")))
     for gate in ("m=50.01", "s m=51"):
         with pytest.raises(GateError, match=r"t s m is 50\.00, below"):

@@ -104,7 +104,7 @@ def test_a_plan_tells_what_is_there_and_what_is_missing():
 
 def test_a_row_is_the_score_of_its_setting_or_the_first_of_its_metric():
     scores = [
-        Score("sts", "d", setting, metric, 0, 0, 0, 0, 1, 1, 0)
+        Score("sts", "d", setting, metric, 0, 0, 0, 0, n=1, seed=0)
         for metric in ("k", "m")
         for setting in ("s", "r")
     ]
@@ -118,7 +118,7 @@ def test_a_row_is_the_score_of_its_setting_or_the_first_of_its_metric():
 def test_records_are_what_was_measured_then_averages_then_the_papers_numbers():
     other = Dataset("sts", "e", "f", ["m", "k"], published={"A": [3, 6], "B": [7, 8]})
     both = Suite("t", [SET, other], "P")
-    measured = Score("sts", "d", "", "m", 5, 0, 0, 0, 1, 1, 0, each=[1])
+    measured = Score("sts", "d", "", "m", 5, 0, 0, 0, n=1, seed=0, each=[1])
     average = Row("sts", "average", "", "m")
     result = Result([measured], {"x": {Row("sts", "d", "", "m"): 5, average: 4.5}})
 

@@ -14,7 +14,6 @@ N rows, A acts.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +26,7 @@ from dialtools.eval import probe, sanity
 from dialtools.eval.identity import item_digests
 from dialtools.eval.options.act import ActOptions
 from dialtools.eval.rows import Parts, groups
-from dialtools.eval.score import Score, Scored, of_queries
+from dialtools.eval.score import Score, Scored, of_bootstrap, of_queries
 from dialtools.metrics import f1
 from dialtools.metrics.resample import bootstrap_sums
 from dialtools.shown import listed
@@ -87,22 +86,9 @@ def _f1_scores(truth_NA: np.ndarray, guess_NA: np.ndarray, facts: dict[str, Any]
     groups_N = np.asarray(facts["groups"], np.int64) if facts["groups"] else None
     scores = []
     for name, average in f1.AVERAGES.items():
-        value, low, high = bootstrap_sums(
-            counts_N3A, average, seed=facts["seed"], groups_N=groups_N
-        )
-        scores.append(
-            Score(
-                metric=f"{name}-f1",
-                value=100 * value,
-                low=100 * low,
-                high=100 * high,
-                std=math.nan,
-                runs=1,
-                n=len(counts_N3A),
-                each=each,
-                **facts,
-            )
-        )
+        share = bootstrap_sums(counts_N3A, average, seed=facts["seed"], groups_N=groups_N)
+        about = {"metric": f"{name}-f1", "n": len(counts_N3A), "each": each}
+        scores.append(of_bootstrap(share, **about, **facts))
     return [*scores, of_queries(100 * f1.by_row(counts_N3A), metric="samples-f1", **facts)]
 
 

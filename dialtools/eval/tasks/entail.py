@@ -5,7 +5,6 @@ N triplets, A anchors, R rows (METHODS 3.6).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ from dialtools.errors import DataError
 from dialtools.eval.identity import item_digests
 from dialtools.eval.options.entail import EntailOptions
 from dialtools.eval.rows import rows_by_part
-from dialtools.eval.score import Score, Scored
+from dialtools.eval.score import Score, Scored, of_bootstrap
 from dialtools.metrics.resample import bootstrap_sums
 from dialtools.metrics.space import unit
 from dialtools.streams.tally import counted
@@ -67,17 +66,13 @@ def _score(part: Embeddings, setting: str, options: EntailOptions) -> Score:
     right_N = (cosines.entailment > cosines.contradiction).astype(np.int64)
     right_A, size_A = np.bincount(cosines.anchor, right_N), np.bincount(cosines.anchor)
     sums_A2 = np.column_stack([right_A, size_A]).astype(np.int64)
-    value, low, high = bootstrap_sums(sums_A2, lambda s: s[..., 0] / s[..., 1], seed=options.seed)
-    return Score(
+    share = bootstrap_sums(sums_A2, lambda s: s[..., 0] / s[..., 1], seed=options.seed)
+    return of_bootstrap(
+        share,
         task="entail",
         dataset=options.name or part.name,
         setting=setting,
         metric="accuracy",
-        value=100 * value,
-        low=100 * low,
-        high=100 * high,
-        std=math.nan,
-        runs=1,
         n=len(right_N),
         seed=options.seed,
         each={"right": sums_A2[:, 0].tolist(), "of": sums_A2[:, 1].tolist()},

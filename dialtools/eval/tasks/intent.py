@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -122,26 +123,32 @@ def _vectors(part: Embeddings, options: IntentOptions, weight: float | None) -> 
 
 def prototype_scores(trial: Trial) -> list[Score]:
     """Return the accuracy of each shot count: the class whose mean has the largest dot product."""
-    known, asked = trial.known, trial.asked
-    names = trial.names
-    classes_N = asked.classes(names)
+    known = trial.known
     scores = []
     for shots in trial.options.shots:
-        episodes = trial.episodes.take(known.labels, shots)
-        right_RN = np.stack(
-            [prototype_hits(known, asked, names, run.train, classes_N) for run in episodes]
-        )
-        scores.append(
-            of_runs(
-                (100.0 * right_RN.mean(1)).tolist(),
-                metric="accuracy",
-                setting=f"{shots}-shot{trial.setting}",
-                n=len(classes_N),
-                each=shares(right_RN.mean(0)),
-                **trial.facts,
-            )
-        )
+        runs = [run.train for run in trial.episodes.take(known.labels, shots)]
+        facts = {"setting": f"{shots}-shot{trial.setting}", **trial.facts}
+        scores.append(prototype_accuracy(known, trial.asked, trial.names, runs, **facts))
     return scores
+
+
+def prototype_accuracy(
+    known: Labelled,
+    asked: Labelled,
+    names: list[str],
+    runs: Iterable[np.ndarray],
+    **facts: Any,
+) -> Score:
+    """Return the accuracy over runs, each of which sees some rows of `known`."""
+    classes_N = asked.classes(names)
+    right_RN = np.stack([prototype_hits(known, asked, names, rows, classes_N) for rows in runs])
+    return of_runs(
+        (100.0 * right_RN.mean(1)).tolist(),
+        metric="accuracy",
+        n=len(classes_N),
+        each=shares(right_RN.mean(0)),
+        **facts,
+    )
 
 
 def neighbour_scores(trial: Trial) -> list[Score]:

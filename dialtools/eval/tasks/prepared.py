@@ -19,9 +19,9 @@ from dialtools.errors import DataError
 from dialtools.eval.labelled import Labelled
 from dialtools.eval.options.curve import SCOPE_METRICS, CurveOptions
 from dialtools.eval.options.select import SelectOptions
-from dialtools.eval.score import Score, of_runs, shares
+from dialtools.eval.score import Score
 from dialtools.eval.tasks import oos, select
-from dialtools.eval.tasks.intent import prototype_hits
+from dialtools.eval.tasks.intent import prototype_accuracy
 from dialtools.metrics.episodes import sample
 from dialtools.metrics.space import unit
 from dialtools.streams.policy import Policy
@@ -107,25 +107,11 @@ class Intents(Drawn):
     def scores(self, vectors: Mapping[str, np.ndarray]) -> list[Score]:
         """Return the accuracy of each number of shots."""
         train, test = self.parts(vectors)
-        return [self._accuracy(shots, train, test) for shots in self.episodes]
-
-    def _accuracy(self, shots: int, train: Labelled, test: Labelled) -> Score:
-        classes_N = test.classes(self.names)
-        runs = [
-            prototype_hits(train, test, self.names, rows, classes_N)
-            for rows in self.episodes[shots]
+        facts = {"task": "intent", "dataset": self.file, "seed": self.seed}
+        return [
+            prototype_accuracy(train, test, self.names, runs, setting=f"{shots}-shot", **facts)
+            for shots, runs in self.episodes.items()
         ]
-        hits_RN = np.stack(runs)
-        return of_runs(
-            (100.0 * hits_RN.mean(1)).tolist(),
-            task="intent",
-            dataset=self.file,
-            setting=f"{shots}-shot",
-            metric="accuracy",
-            n=len(classes_N),
-            seed=self.seed,
-            each=shares(hits_RN.mean(0)),
-        )
 
 
 class Scopes(Drawn):

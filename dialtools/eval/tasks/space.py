@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from dialtools.chance import sample_of_rows
@@ -48,10 +46,6 @@ def _scores(part: Embeddings, setting: str, options: SpaceOptions) -> list[Score
             setting=setting,
             metric=metric,
             value=value,
-            low=math.nan,
-            high=math.nan,
-            std=math.nan,
-            runs=1,
             n=len(rows),
             seed=options.seed,
         )

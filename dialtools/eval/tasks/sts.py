@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from dialtools.errors import DataError
 from dialtools.eval.identity import item_digests
 from dialtools.eval.options.sts import StsOptions
 from dialtools.eval.rows import rows_by_part
-from dialtools.eval.score import Score, Scored, shares
+from dialtools.eval.score import Score, Scored, of_bootstrap, shares
 from dialtools.metrics.correlation import pearson, spearman, with_interval
 from dialtools.metrics.space import unit
 from dialtools.streams.tally import counted
@@ -56,26 +55,16 @@ def _scores(part: Embeddings, setting: str, options: StsOptions) -> list[Score]:
         "task": "sts",
         "dataset": options.name or part.name,
         "setting": setting,
-        "std": math.nan,
-        "runs": 1,
         "n": len(part),
         "seed": options.seed,
         "items": item_digests(part.columns, also=(options.score,)),
     }
     scores = []
     for metric, correlation in METRICS.items():
-        value, low, high = with_interval(correlation, cosine_N, gold_N, seed=options.seed)
+        found = with_interval(correlation, cosine_N, gold_N, seed=options.seed)
         kept = KEPT[metric]
-        scores.append(
-            Score(
-                metric=metric,
-                value=100 * value,
-                low=100 * low,
-                high=100 * high,
-                each={"x": kept(cosine_N), "y": kept(gold_N)},
-                **facts,
-            )
-        )
+        each = {"x": kept(cosine_N), "y": kept(gold_N)}
+        scores.append(of_bootstrap(found, metric=metric, each=each, **facts))
     return scores
 
 
