@@ -82,8 +82,8 @@ class Episodes:
     def notes(self) -> list[str]:
         """What a user should know of classes that have too few rows for what was asked."""
         return [
-            f"{shots}-shot: fewer than {shots} examples of {counted(classes, 'class')}: half of "
-            "the rows of a class are kept for validation, as DSE draws"
+            f"{shots}-shot: fewer than {2 * shots} rows of {counted(classes, 'class')}; half of a "
+            "class's rows are kept for validation, as DSE draws, so fewer were learnt from"
             for shots, classes in self._classes_short_of_rows.items()
             if classes
         ]

@@ -5,7 +5,8 @@ no end mark (`streams.tables` refuses it), and JSON lines end in one more record
 
     {"dialtools_failed": "chats.jsonl:10482: turns[3].text: expected a string, got null"}
 
-A writer of JSON lines that is killed by kill -9 leaves none; only `set -o pipefail` tells of it.
+A writer of JSON lines that is killed by kill -9 leaves none, and a filter between may drop it or
+its field (`jq select(...)`, grep); only `set -o pipefail` tells of these.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from dialtools.errors import DataError, DialError
 KEY = "dialtools_failed"
 # blank to JSON, and the first byte of no other line of ours: found faster than any letter
 MARK = b'\t{"%s":' % KEY.encode()
+REWRITTEN = MARK.strip(b"\t:")
+"""The record where a filter between, jq say, has written it anew: the last line of all."""
 ATOMIC_BYTES = 4096
 """What a pipe takes in one piece, whoever else writes to it (PIPE_BUF of Linux)."""
 
@@ -67,9 +70,12 @@ def refuse_failed(lines: bytes, name: str) -> None:
     Raises:
         DataError: if it is there, whatever --on-error says.
     """
-    if b"\t" not in lines or MARK not in lines:
-        return
-    record = lines[lines.index(MARK) :].split(b"\n", 1)[0]
+    if b"\t" in lines and MARK in lines:
+        record = lines[lines.index(MARK) :].split(b"\n", 1)[0]
+    else:
+        record = lines[lines.rfind(b"\n", 0, -1) + 1 :]
+        if not record.startswith(REWRITTEN):
+            return
     try:
         message = orjson.loads(record)[KEY]
     except orjson.JSONDecodeError:

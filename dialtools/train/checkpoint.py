@@ -32,9 +32,7 @@ def save(trainer: Trainer, directory: Path, *, facts: Mapping[str, Any]) -> None
     Args:
         facts: JSON values to find again on resume.
     """
-    tensors = _named(ENCODER, trainer.encoder.backbone.state_dict())
-    tensors |= _named(OBJECTIVE, trainer.objective.state_dict())
-    tensors |= _named(AVERAGE, trainer.saved.average)
+    tensors = _learnt(trainer) | _named(AVERAGE, trainer.saved.average)
     for number, state in trainer.optimiser.state_dict()["state"].items():
         tensors |= _named(f"{OPTIMISER}{number}.", state)
     metadata = {"facts": json.dumps(facts), "step": str(trainer.step)}
@@ -53,8 +51,7 @@ def restore(trainer: Trainer, directory: Path) -> dict[str, Any] | None:
     tensors = read_tensors(path)
     with safe_open(path, "pt") as file:
         metadata = file.metadata() or {}
-    fill(trainer.encoder.backbone, _under(ENCODER, tensors), where=path)
-    fill(trainer.objective, _under(OBJECTIVE, tensors), where=path)
+    _fill(trainer, tensors, where=path)
     state: dict[int, dict[str, Tensor]] = {}
     try:
         for key, value in _under(OPTIMISER, tensors).items():
@@ -73,15 +70,27 @@ def restore(trainer: Trainer, directory: Path) -> dict[str, Any] | None:
 
 
 def save_best(trainer: Trainer, directory: Path) -> None:
-    """Keep the encoder as it is now, as the best so far."""
-    _write(directory / BEST, trainer.encoder.backbone.state_dict(), {})
+    """Keep the encoder and what is trained with it as they are now, as the best so far."""
+    _write(directory / BEST, _learnt(trainer), {})
 
 
 def load_best(trainer: Trainer, directory: Path) -> None:
-    """Give the encoder the weights of the best validation, if one was kept."""
+    """Go back to the weights of the best validation, if some were kept."""
     path = directory / BEST
     if path.is_file():
-        fill(trainer.encoder.backbone, read_tensors(path), where=path)
+        _fill(trainer, read_tensors(path), where=path)
+
+
+def _learnt(trainer: Trainer) -> dict[str, Tensor]:
+    """Return what is learnt, by name."""
+    return _named(ENCODER, trainer.encoder.backbone.state_dict()) | _named(
+        OBJECTIVE, trainer.objective.state_dict()
+    )
+
+
+def _fill(trainer: Trainer, tensors: Mapping[str, Tensor], *, where: Path) -> None:
+    fill(trainer.encoder.backbone, _under(ENCODER, tensors), where=where)
+    fill(trainer.objective, _under(OBJECTIVE, tensors), where=where)
 
 
 def _write(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str]) -> None:

@@ -242,9 +242,7 @@ def _alike(store: Store, options: TrainOptions) -> str:
     """Return the line on pairs of a text with itself that are alike to what is trained, or ""."""
     if options.encoder != STATIC or objective_entry(options).templates:
         return ""
-    last = np.asarray(store.turn_ends) - 1
-    alone = np.diff(store.turn_ends, prepend=0) == 1
-    if not (alone & (store.turns[last] == store.response)).all():
+    if not store.of_one_text(np.arange(len(store))).all():
         return ""
     return (
         "each text is paired with itself, and without dropout the two are alike: dialogues "
@@ -265,7 +263,12 @@ def _validation(
     store = Store(place)
     if len(store) < 2:
         raise DataError("holds fewer than two pairs", where=options.validate)
-    return store, np.flatnonzero(store.similar)
+    wanted = np.asarray(store.similar, bool)
+    if options.window:
+        wanted &= np.isin(store.window, options.window)
+    if not wanted.any():
+        raise DataError("holds no positive pair of --window", where=options.validate)
+    return store, np.flatnonzero(wanted)
 
 
 def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]:

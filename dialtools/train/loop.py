@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from dialtools.encoder.budget import activation_bytes
 from dialtools.encoder.device import DTYPES, autocast
@@ -100,7 +100,8 @@ class Trainer:
         )
         modules = (self.encoder, objective)
         self.parameters = [p for module in modules for p in module.parameters() if p.requires_grad]
-        self.saved = Saved(self.encoder, decay=values.ema, share=values.merge_with_start)
+        learner = nn.ModuleDict({"encoder": self.encoder, "head": objective})  # a head may be kept
+        self.saved = Saved(learner, decay=values.ema, share=values.merge_with_start)
         self.step = 0
 
     @property

@@ -98,7 +98,10 @@ def as_wished(
     tell(f"{options.model}: its {len(encoder.tokenizer):,} tokens are embedded one by one first")
     device = choose_device(options.device)
     counts = store.token_counts(len(encoder.tokenizer))
-    return of_transformer(encoder.to(device), counts, dimension=options.hidden)
+    made = of_transformer(encoder.to(device), counts, dimension=options.hidden)
+    if made.dimension < options.hidden:
+        tell(f"--hidden {options.hidden}: no more than the {made.dimension} of {options.model}")
+    return made
 
 
 def _fresh(directory: Path, options: TrainOptions) -> Encoder:
@@ -125,8 +128,8 @@ def build_trainer(
     values, special = hyperparameters(options), objective_options(options)
     device = choose_device(options.device)
     precision = choose_precision(options.precision, device)
-    roles = _ready_to_join(encoder, special, turns=store.window[pairs].max(), seed=options.seed)
-    turns = store.counts["longest_window"]
+    turns = int(store.window[pairs].max())
+    roles = _ready_to_join(encoder, special, turns=turns, seed=options.seed)
     lengths = settle_lengths(
         encoder, response=values.max_length, context=options.context_max_length, turns=turns
     )

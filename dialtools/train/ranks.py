@@ -133,7 +133,9 @@ class Together(Ranks):
         own = parameter.grad
         if own is None:
             nothing = torch.zeros(1, 0, dtype=torch.int64, device=parameter.device)
-            own = torch.sparse_coo_tensor(nothing, parameter.detach()[:0], parameter.shape)
+            own = torch.sparse_coo_tensor(
+                nothing, parameter.detach()[:0], parameter.shape, check_invariants=False
+            )
         own = own.coalesce()
         counts = torch.zeros(self.size, dtype=torch.int64)
         counts[self.rank] = own.indices().shape[1]
@@ -141,7 +143,10 @@ class Together(Ranks):
         sizes = counts.tolist()
         places = torch.cat(self._all_rows(own.indices()[0], sizes))
         values = torch.cat(self._all_rows(own.values(), sizes))
-        return torch.sparse_coo_tensor(places[None], values, parameter.shape).coalesce()
+        whole = torch.sparse_coo_tensor(
+            places[None], values, parameter.shape, check_invariants=False
+        )
+        return whole.coalesce()
 
     def go(self, goes: bool = True) -> bool:
         with noticed():

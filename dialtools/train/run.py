@@ -168,18 +168,23 @@ class Training:
         """Return the figures of the closing line."""
         steps = counted(self.trainer.step, "step")
         parts = [steps, counted(len(self.trainer.sampler.pairs), "pair")]
-        if "loss" in self.last:
-            parts.append(f"loss {self.last['loss']:.3f}")
+        told = self.best or self.last
+        if "loss" in told:
+            parts.append(f"loss {told['loss']:.3f}")
         return ", ".join(parts)
 
     def fallen(self) -> str:
         """Return what to say of a run that ends below its start; of others nothing."""
         if not self.validation or not self.validation.fell:
             return ""
-        ways = "more pairs or steps"
+        ways = ["more pairs or steps"]
         if self.options.model:
-            ways = "a smaller --lr, --merge-with-start 0.5 or --keep-best"
-        return f"it selects responses less often than its start did: {ways} may mend that"
+            merges = self.trainer.values.merge_with_start < 1
+            ways = ["a smaller --lr"]
+            ways += [] if merges else ["--merge-with-start 0.5"]
+            ways += [] if self.options.keep_best else ["--keep-best"]
+        may = " or ".join(ways)
+        return f"it selects responses less often than its start did: {may} may mend that"
 
     def _provenance(self) -> dict[str, Any]:
         return self.work.provenance(save.counts(self.trainer))
@@ -235,6 +240,19 @@ class Training:
                 )
 
 
+def _alone(trainer: Trainer) -> str:
+    """Return the line on pairs that no batch takes, or ""."""
+    alone = len(trainer.setting.pairs) - len(trainer.sampler.pairs)
+    return f"{counted(alone, 'pair')} left out: alone of its window or kind" if alone else ""
+
+
+def _found_by_itself(validation: Validation) -> str:
+    """Return the line on validation pairs that tell nothing, or ""."""
+    if not validation.store.of_one_text(validation.pairs).all():
+        return ""
+    return "validation finds each text by itself: --validate FILE of dialogues' pairs tells more"
+
+
 def begin(
     work: Work, options: TrainOptions, *, tell: Callable[[str], None], ranks: Ranks = ALONE
 ) -> Training:
@@ -264,7 +282,9 @@ def begin(
         validation=validation,
         skipped=gathered.skipped,
     )
-    for line in filter(None, [cut_note(training.trainer)]):
+    notes = [cut_note(training.trainer), _alone(training.trainer)]
+    notes += [_found_by_itself(validation)] if validation else []
+    for line in filter(None, notes):
         tell(line)
     training.restore()
     lead(training.trainer, work.folder.absolute(), common=bool(options.cache))

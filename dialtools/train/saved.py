@@ -20,7 +20,7 @@ short run began with is soon gone (TensorFlow's rule)."""
 
 
 class Saved:
-    """The weights that would be saved now, of an encoder that goes on learning.
+    """The weights that would be saved now, of an encoder and its head that go on learning.
 
     Made before the first step, when its weights are the start's; frozen ones are no part of it.
 
@@ -32,8 +32,8 @@ class Saved:
         average: of the weights by name; empty without one.
     """
 
-    def __init__(self, encoder: nn.Module, *, decay: float, share: float) -> None:
-        learns = {name: p for name, p in encoder.named_parameters() if p.requires_grad}
+    def __init__(self, learner: nn.Module, *, decay: float, share: float) -> None:
+        learns = {name: p for name, p in learner.named_parameters() if p.requires_grad}
         self.decay, self.share = decay, share
         self._parameters = learns if decay or share < 1 else {}
         self._start = _copies(learns) if share < 1 else {}
@@ -57,7 +57,7 @@ class Saved:
 
     @contextmanager
     def in_place(self) -> Generator[None]:
-        """Give the encoder the weights that would be saved now, until the block ends."""
+        """Give the learner the weights that would be saved now, until the block ends."""
         last = {name: parameter.data for name, parameter in self._parameters.items()}
         try:
             for name, parameter in self._parameters.items():

@@ -12,6 +12,15 @@ from dialtools.errors import DataError
 from dialtools.streams.failure import ATOMIC_BYTES, failure_record, refuse_failed, telling
 
 
+def test_a_record_that_a_filter_has_written_anew_is_noticed_where_it_is_the_last():
+    for anew in (b'{"dialtools_failed":"x:1: odd"}\n', b'{"dialtools_failed": "x:1: odd"}'):
+        for before in (b"", b'{"text":"a"}\n'):
+            with pytest.raises(DataError, match="failed: x:1: odd"):
+                refuse_failed(before + anew, "<stdin>")
+    refuse_failed(b'{"text":"dialtools_failed"}\n', "<stdin>")
+    refuse_failed(b"", "<stdin>")
+
+
 class Terminal(io.BytesIO):
     def isatty(self) -> bool:
         return True

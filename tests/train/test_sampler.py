@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dialtools.errors import DataError
 from dialtools.train.data.sampler import Grouped, Sampler, steps_per_epoch
 
 
@@ -98,3 +100,12 @@ def test_few_pairs_are_one_batch():
     assert [steps_per_epoch(n, 4) for n in (1, 2, 4, 5, 6, 8, 9, 10)] == [1, 1, 1, 1, 2, 2, 2, 3]
     sampler = Sampler(np.arange(3), batch_size=100, seed=0)
     assert sampler.per_epoch == 1 and sorted(sampler.batch(5).tolist()) == [0, 1, 2]
+
+
+def test_a_pair_alone_in_its_group_is_in_no_batch_and_of_such_alone_there_is_none():
+    sampler = Grouped(np.arange(10, 15), np.array([1, 2, 1, 3, 3]), batch_size=2, seed=0)
+    assert sampler.pairs.tolist() == [10, 12, 13, 14]
+    seen = np.concatenate([sampler.batch(step) for step in range(sampler.per_epoch)])
+    assert sorted(seen.tolist()) == sampler.pairs.tolist()
+    with pytest.raises(DataError, match="no batch has two"):
+        Grouped(np.arange(3), np.array([1, 2, 3]), batch_size=2, seed=0)

@@ -17,6 +17,7 @@ from safetensors.numpy import load_file
 
 TUNE = shlex.split("--threads 1 --device cpu --batch-size 32 --lr 1e-3 --max-steps 12")
 KEPT = shlex.split("--snapshot-every 1")
+BOTHS = ("--ema 0.6", "--merge-with-start 0.5")
 BOTH = shlex.split("--ema 0.6 --merge-with-start 0.5")
 
 
@@ -45,6 +46,32 @@ def trained(train: Train, model: Path, pairs: Path, tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("trained") / "model"
     train("--model", model, *TUNE, *KEPT, "-o", path, pairs, small=False)
     return path
+
+
+def heads(model: Path) -> dict[str, np.ndarray]:
+    return load_file(model / "head.safetensors")
+
+
+@pytest.mark.parametrize("flags", ["--validation-share .3 --validate-every 3 --keep-best", *BOTHS])
+def test_a_kept_head_is_that_of_the_weights_that_are_kept(
+    train: Train, model: Path, pairs: Path, tmp_path: Path, flags: str
+):
+    head = ("--model", model, *TUNE, "--head", "mlp", "--keep-head")
+    out = tmp_path / "out"
+    train(*head, *KEPT, *flags.split(), "-o", out, pairs, small=False)
+    same = [
+        snapshot
+        for snapshot in sorted((out / "snapshots").iterdir())
+        if weights(snapshot) == weights(out)
+    ]
+    assert same and heads(same[-1]).keys() == heads(out).keys()
+    for name, tensor in heads(same[-1]).items():
+        np.testing.assert_array_equal(tensor, heads(out)[name])
+    plain = tmp_path / "plain"
+    train(*head, "-o", plain, pairs, small=False)
+    if flags in BOTHS:
+        last = heads(plain)
+        assert any((tensor != last[name]).any() for name, tensor in heads(out).items())
 
 
 @pytest.mark.parametrize("decay, share", [(0.0, 0.3), (0.6, 1.0), (0.6, 0.5)])

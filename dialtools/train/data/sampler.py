@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dialtools.errors import DataError
 from dialtools.train.draws import generator
 
 
@@ -48,21 +49,29 @@ class Sampler:
 class Grouped:
     """Batches of one group each, groups in turn, in proportion to their batches.
 
+    A pair that is alone in its group has no negatives, and is in no batch.
+
     Groups by window (WMDC 4.2.2): a head belongs to a window, so that logits between windows would
     compare different spaces. By kind: texts of one kind are no negatives of another's.
 
     Args:
         groups: (P,) integer of each pair's group.
+
+    Raises:
+        DataError: if every pair is alone.
     """
 
     def __init__(
         self, pairs: np.ndarray, groups: np.ndarray, *, batch_size: int, seed: int
     ) -> None:
-        self.pairs = pairs
+        group_G, which_P, size_G = np.unique(groups, return_inverse=True, return_counts=True)
+        if (size_G < 2).all():
+            message = "each pair is the only one of its window or kind: no batch has two"
+            raise DataError(message, hint="--batches mixed")
+        self.pairs = pairs[size_G[which_P] > 1]
         self.samplers = [
             Sampler(pairs[groups == group], batch_size=batch_size, seed=seed, stream=int(group))
-            for group in np.unique(groups)
-            if np.count_nonzero(groups == group) > 1
+            for group in group_G[size_G > 1]
         ]
         counts = [sampler.per_epoch for sampler in self.samplers]
         who = np.repeat(np.arange(len(counts)), counts)

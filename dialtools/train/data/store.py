@@ -94,6 +94,11 @@ class Store:
         """Return the (tokens,) ids of an utterance."""
         return self.tokens[_range(self.token_ends, i)]
 
+    def of_one_text(self, pairs: np.ndarray) -> np.ndarray:
+        """Return (N,) whether the context of each pair is its response alone."""
+        last = np.asarray(self.turn_ends[pairs]) - 1
+        return (self.window[pairs] == 1) & (self.turns[last] == self.response[pairs])
+
     def context(self, pair: int) -> slice:
         """Return the range of a pair's context turns in `turns` and `roles`."""
         return _range(self.turn_ends, pair)
