@@ -215,6 +215,10 @@ RECORDS: dict[str, RecordKind] = {
             "verdict": Field("text", "new, gone, grown, shrunk or same"),
             "old_share": Field("number", "of the rows before"),
             "new_share": Field("number", "of the rows after"),
+            "old_dialogue_share": Field(
+                "number", "of the dialogues before, those with a row in the cluster"
+            ),
+            "new_dialogue_share": Field("number", "of the dialogues after; these two are tested"),
             "low": Field("number", "lower end of the 95 % interval of the share that it gained"),
             "high": Field("number", "upper end of it"),
             "adjusted_p": Field("number", "the p-value, corrected for all clusters (--correct)"),

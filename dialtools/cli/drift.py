@@ -24,8 +24,9 @@ The first record, without `cluster`, describes the files: their energy
 distance, its value by chance, and the p-value of a permutation test.
 
 Rows of one dialogue are not independent evidence. If both files have
-`dialogue_id`, shares are of rows, but intervals, tests and verdicts count
-dialogues with a row in the cluster, and permutations move whole dialogues.
+`dialogue_id`, intervals, tests and verdicts are of the share of dialogues
+with a row in the cluster (old_dialogue_share, new_dialogue_share; the table
+shows these), and permutations move whole dialogues.
 
 Large files:
 
@@ -78,6 +79,7 @@ def main(options: DriftOptions, run: Run) -> None:
 def drift_grid(records: Sequence[dict[str, Any]]) -> Grid:
     """Return a row for each cluster, those that change most first."""
     from dialtools.cli._grid import Grid
+    from dialtools.cluster.drift import tested_shares
 
     whole, clusters = records[0], records[1:]
     rows = [
@@ -86,8 +88,7 @@ def drift_grid(records: Sequence[dict[str, Any]]) -> Grid:
             "noise" if record["cluster"] < 0 else str(record["cluster"]),
             " ".join(record.get("words", ())),
             cut(next(iter(record.get("nearest", ())), ""), SHOWN),
-            f"{record['old_share']:.1%}",
-            f"{record['new_share']:.1%}",
+            *(f"{share:.1%}" for share in tested_shares(record)),
             f"{100 * record['low']:+.1f} – {100 * record['high']:+.1f}",
             f"{record['adjusted_p']:.2g}",
         ]

@@ -107,7 +107,7 @@ def main(options: PairOptions, run: Run) -> None:
         return run.tell_plan({}) if run.dry else report_inputs(options, run)
     from dialtools.pairs.job import input_chunks, mine
     from dialtools.pairs.options import KINDS, OF_ALL_RECORDS, RECORDS
-    from dialtools.pairs.output import Outputs, closing_line
+    from dialtools.pairs.output import Outputs, closing_line, unmet_line
     from dialtools.streams.formats import FORMATS
     from dialtools.streams.sinks import output_format
     from dialtools.streams.tally import Tally
@@ -127,6 +127,8 @@ def main(options: PairOptions, run: Run) -> None:
             outputs.write(piece)
             progress.advance(piece.rows)
 
+    if unmet := unmet_line(options, tally):
+        run.warn(unmet)
     closing = closing_line(options, tally)
     if options.dry_run:
         run.tell_plan({"finds": closing, "writes": outputs.plan()})

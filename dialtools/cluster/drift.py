@@ -5,7 +5,7 @@ N rows of OLD, M of NEW, K clusters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ TENFOLD = 10
 """What has grown by this factor, of what is certain, is new; what has shrunk by it is gone."""
 SAME = "same"
 TOLD = ("nearest", "words")
+TESTED = ("old_dialogue_share", "new_dialogue_share")
 
 
 class Drift:
@@ -123,6 +124,7 @@ class Drift:
                     "new": int(rows_new[k]),
                     "old_share": round(rows_old[k] / len(self.old), DIGITS),
                     "new_share": round(rows_new[k] / len(self.new), DIGITS),
+                    **self._of_dialogues(old[k] / of_old, new[k] / of_new),
                     "low": round(float(low[k]), DIGITS),
                     "high": round(float(high[k]), DIGITS),
                     "p": float(p[k]),
@@ -131,6 +133,13 @@ class Drift:
                 }
             )
         return sorted(records, key=lambda r: (r["p"], -abs(r["new_share"] - r["old_share"])))
+
+    def _of_dialogues(self, old: float, new: float) -> dict[str, float]:
+        """Return the shares that are tested, where they are not those of rows."""
+        if self.groups is None:
+            return {}
+        shares = (round(float(share), DIGITS) for share in (old, new))
+        return dict(zip(TESTED, shares, strict=True))
 
     def _sides(self) -> Iterator[slice]:
         yield slice(0, len(self.old))
@@ -160,6 +169,12 @@ class Drift:
             f"{counted(len(self.clusters), 'cluster')}{changed}; distance {energy.distance:.4f}, "
             f"by chance {energy.chance:.4f} (p {energy.p:.3g})"
         )
+
+
+def tested_shares(record: Mapping[str, Any]) -> tuple[float, float]:
+    """Return the shares before and after that a record's interval and verdict are of."""
+    names = TESTED if TESTED[0] in record else ("old_share", "new_share")
+    return record[names[0]], record[names[1]]
 
 
 def verdict(old: float, new: float) -> str:

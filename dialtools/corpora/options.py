@@ -6,6 +6,7 @@ Their columns, times, sessions and speakers.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from dialtools.corpora.catalog import CORPORA
@@ -98,8 +99,9 @@ class LogOptions:
         metavar="NAME=ROLE,...",
         parse=speaker_roles,
         group=SPOKEN,
-        help="rename speakers, for example agent=system,customer=user; case is ignored, * "
-        "stands for every other name",
+        help="rename speakers, for example agent=system,customer=user or "
+        "*@corp.example=system,*=user; case is ignored, * stands for any letters, and alone for "
+        "every other name",
     )
     drop_speaker: tuple[str, ...] = option(
         (),
@@ -131,6 +133,12 @@ class LogOptions:
     def dropped_speakers(self) -> frozenset[str]:
         """Names, in small letters, of speakers whose turns are left out."""
         return frozenset(name.casefold() for name in self.drop_speaker)
+
+    def unmet(self, met: Set[str]) -> Iterator[tuple[str, str]]:
+        """Yield each speaker that a flag names and the log does not have, with that flag."""
+        named = {"--speaker-map": self.roles.keys() - {EVERY_OTHER}}
+        for flag, names in (named | {"--drop-speaker": self.dropped_speakers}).items():
+            yield from ((name, flag) for name in sorted(names - met))
 
     def uncut(self, identity: str) -> str:
         """Return the id that a dialogue had before --session-gap cut it.

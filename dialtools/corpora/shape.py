@@ -6,6 +6,7 @@ chat-ML list, turns without text, speakers that the user leaves out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any
@@ -44,6 +45,11 @@ class Shaper:
 
     def __init__(self, logs: LogOptions, tally: Tally) -> None:
         self.roles = logs.roles
+        self.patterns = {
+            key: re.compile(re.escape(key).replace(r"\*", ".*"), re.DOTALL)
+            for key in self.roles
+            if EVERY_OTHER in key and key != EVERY_OTHER
+        }
         self.dropped = logs.dropped_speakers
         self.gap = logs.gap_seconds
         self.style = logs.time_format
@@ -96,21 +102,29 @@ class Shaper:
 
     def _why_not(self, name: str, text: str | None, chat: bool) -> str | None:
         if name and name in self.dropped:
+            self.tally.met.add(name)
             return f"turns of {name}"
-        if chat and name in NO_TURNS and name not in self.roles:
+        if chat and name in NO_TURNS and self._key(name) is None:
             return NO_TURNS[name]
         return None if text and text.strip() else WITHOUT_TEXT
 
     def _called(self, speaker: str | None, name: str, chat: bool) -> str | None:
         if speaker is None:
             return None
-        if name in self.roles:
-            return self.roles[name]
+        if (key := self._key(name)) is not None:
+            self.tally.met.add(key)
+            return self.roles[key]
         if chat and name == ASSISTANT:
             return SYSTEM
         if self.roles and EVERY_OTHER not in self.roles:
             self.tally.miss(speaker)
         return self.roles.get(EVERY_OTHER, speaker)
+
+    def _key(self, name: str) -> str | None:
+        """Return what --speaker-map has for a name: the name itself, else a pattern of it."""
+        if name in self.roles:
+            return name
+        return next((key for key, p in self.patterns.items() if p.fullmatch(name)), None)
 
     def _sessions(
         self, turns: list[dict[str, Any]], times: list[float]

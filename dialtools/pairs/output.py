@@ -9,7 +9,7 @@ from typing import Any
 
 from dialtools.pairs.job import Piece
 from dialtools.pairs.options import KINDS, RECORDS, PairOptions
-from dialtools.shown import listed
+from dialtools.shown import listed, quoted
 from dialtools.streams.atomic import refuse_existing
 from dialtools.streams.formats import FORMATS
 from dialtools.streams.parts import SHARD, telling_beside
@@ -87,6 +87,16 @@ class Outputs:
             for part, path in self.paths.items()
         )
         return f"{', '.join(sizes)} as {self.kind}"
+
+
+def unmet_line(options: PairOptions, tally: Tally) -> str:
+    """Return the line on speakers that flags name and nobody is called, or "".
+
+    Nothing is said of a part of the input, which need not have them all.
+    """
+    whole = tally.sources and not options.part and tally.kept != options.limit
+    unmet = list(options.unmet(tally.met)) if whole else []
+    return "; ".join(f"{flag}: nobody is called {quoted(name)}" for name, flag in unmet)
 
 
 def closing_line(options: PairOptions, tally: Tally) -> str:

@@ -39,6 +39,7 @@ class Tally:
     Attributes:
         sources: records that were read; of each, several may be kept.
         facts: other figures of what was read, by name.
+        unmapped: how often each name was met that a map does not have; met: those that it has.
     """
 
     def __init__(self) -> None:
@@ -47,6 +48,7 @@ class Tally:
         self.dropped: Counter[str] = Counter()
         self.unmapped: Counter[str] = Counter()
         self.facts: Counter[str] = Counter()
+        self.met: set[str] = set()
 
     def keep(self, n: int = 1) -> None:
         self.kept += n
@@ -64,6 +66,7 @@ class Tally:
         for name, n in other.unmapped.items():
             self.miss(name, n)
         self.facts.update(other.facts)
+        self.met |= other.met
 
     def forget(self) -> None:
         """Count anew: what was counted so far is another part's."""

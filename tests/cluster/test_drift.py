@@ -113,6 +113,10 @@ def test_rows_of_a_dialogue_are_evidence_once(drift: Run):
     assert found["pay"]["verdict"] == "new"
     whole, found = records(drift("--clusters", 3, old=talks(old, 15), new=talks(new, 15), code=0))
     assert found["pay"]["verdict"] == "same" and found["pay"]["new"] == 30
+    talks_of = {i // 15 for i, row in enumerate(new) if row["text"].startswith("pay")}
+    share = len(talks_of) / len({i // 15 for i in range(len(new))})
+    assert found["pay"]["new_dialogue_share"] == pytest.approx(share, abs=1e-6)
+    assert found["pay"]["old_dialogue_share"] == 0
     assert whole["p"] > 0.01
 
 

@@ -478,6 +478,12 @@ def test_speakers_get_their_roles_and_the_others_are_counted(tmp_path: Path, scr
         scripts, *COLUMNS, "--speaker-map", "agent=system,*=user", "--speaker", "user", path
     )
     assert {orjson.loads(line)["speakers"][-1] for line in others.stdout.splitlines()} == {"user"}
+    part = run(scripts, *COLUMNS, "--kind", "utterance", "--speaker-map", "ag*=system,*=k", path)
+    assert {orjson.loads(line)["speaker"] for line in part.stdout.splitlines()} >= {"system", "k"}
+    assert b"nobody" not in part.stderr
+    nobody = ("--speaker-map", "agnet=system,*=user", "--drop-speaker", "nite", "-j", 2)
+    told = run(scripts, *COLUMNS, *nobody, path).stderr
+    assert b"--speaker-map: nobody is called 'agnet'; --drop-speaker: nobody is called" in told
     for wrong in ("agent", "a=b,A=c"):
         assert b"--speaker-map" in run(scripts, "--speaker-map", wrong, path, status=2).stderr
 

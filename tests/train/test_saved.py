@@ -17,7 +17,7 @@ from safetensors.numpy import load_file
 
 TUNE = shlex.split("--threads 1 --device cpu --batch-size 32 --lr 1e-3 --max-steps 12")
 KEPT = shlex.split("--snapshot-every 1")
-BOTHS = ("--ema 0.6", "--merge-with-start 0.5")
+WAYS = ("--ema 0.6", "--merge-with-start 0.5")
 BOTH = shlex.split("--ema 0.6 --merge-with-start 0.5")
 
 
@@ -52,7 +52,7 @@ def heads(model: Path) -> dict[str, np.ndarray]:
     return load_file(model / "head.safetensors")
 
 
-@pytest.mark.parametrize("flags", ["--validation-share .3 --validate-every 3 --keep-best", *BOTHS])
+@pytest.mark.parametrize("flags", ["--validation-share .3 --validate-every 3 --keep-best", *WAYS])
 def test_a_kept_head_is_that_of_the_weights_that_are_kept(
     train: Train, model: Path, pairs: Path, tmp_path: Path, flags: str
 ):
@@ -69,7 +69,7 @@ def test_a_kept_head_is_that_of_the_weights_that_are_kept(
         np.testing.assert_array_equal(tensor, heads(out)[name])
     plain = tmp_path / "plain"
     train(*head, "-o", plain, pairs, small=False)
-    if flags in BOTHS:
+    if flags in WAYS:
         last = heads(plain)
         assert any((tensor != last[name]).any() for name, tensor in heads(out).items())
 
