@@ -35,8 +35,9 @@ has no examples, are wrong wherever they are assigned.
 rows per class this is less stable than one threshold for all
 (docs/results/clusters.md).
 
-If the share cannot be reached, a message says so. --recall then keeps all
-that is right, and --precision assigns nothing.
+A line on stderr tells how many validation rows get the right class, another,
+or none. If the share cannot be reached, a message says so: --recall then
+keeps all that is right, and --precision assigns nothing.
 
 Routers:
 

@@ -56,21 +56,22 @@ class Assigning:
         least = ALWAYS if options.min_cosine is None else options.min_cosine
         router.thresholds = np.full(len(router.labels), least)
         if options.validation:
-            router.thresholds = np.maximum(self._thresholds(router), least)
+            router.thresholds = self._thresholds(router)
         elif options.min_cosine is None:
             self.notes.append("no thresholds: each row gets its nearest class")
         return router
 
     def _thresholds(self, router: Router) -> np.ndarray:
-        """Return (C,) thresholds of validation rows."""
+        """Return (C,) thresholds of validation rows, none below those there are."""
         options = self.options
         rows = read_embeddings([options.validation or "-"])
         router.space = one_space(router.space, rows.metadata, where=rows.name)
         labels, truth_N = np.array(router.labels), np.array(labels_of(rows, options.label))
         scores_NC = self._scores(router, rows)
-        best_N, score_N = labels[scores_NC.argmax(1)], scores_NC.max(1)
-        right_N = best_N == truth_N
-        in_scope = int(np.isin(truth_N, labels).sum())
+        nearest_N, score_N = scores_NC.argmax(1), scores_NC.max(1)
+        best_N = labels[nearest_N]
+        right_N, inside_N = best_N == truth_N, np.isin(truth_N, labels)
+        in_scope = int(inside_N.sum())
         if not in_scope:
             there = listed(sorted(set(truth_N.tolist())))
             hint = f"its classes are {there}; those of the examples {listed(labels.tolist())}"
@@ -88,7 +89,24 @@ class Assigning:
                 missed += not reached
         if missed:
             self.notes.append(self._not_reached(missed, int(right_N.sum()) / max(in_scope, 1)))
+        found = np.maximum(found, router.thresholds)
+        near_N = score_N >= found[nearest_N]
+        self.notes.append(self._validated(near_N, right_N & near_N, inside_N))
         return found
+
+    def _validated(self, near_N: np.ndarray, right_N: np.ndarray, inside_N: np.ndarray) -> str:
+        """Say what validation rows get.
+
+        Args:
+            near_N: whether each gets a class; right_N: its own; inside_N: whether it has one.
+        """
+        rows = counted(int(inside_N.sum()), "validation row")
+        line = f"of {rows} of the classes {right_N[inside_N].mean():.1%} get the right one, "
+        line += f"{(near_N & ~right_N)[inside_N].mean():.1%} another"
+        if inside_N.all():
+            return line
+        others, none = int((~inside_N).sum()), self.options.none
+        return f"{line}; of {others:,} others {(~near_N)[~inside_N].mean():.1%} get {none}"
 
     def _not_reached(self, missed: int, right: float) -> str:
         """Say what thresholds cannot do.

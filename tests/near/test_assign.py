@@ -114,6 +114,16 @@ def test_thresholds_are_what_validation_rows_ask_for(
     assert ("not reach" in said) == bool(told)
 
 
+def test_what_validation_rows_get_is_told(near: Near, tmp_path: Path):
+    _, said = thresholds(near, tmp_path, "--recall", 0.5)  # within 15 degrees
+    assert (
+        "of 9 validation rows of the classes 55.6% get the right one, 0.0% another; "
+        "of 2 others 100.0% get none\n"
+    ) in said
+    _, said = thresholds(near, tmp_path, "--recall", 0.85)  # within 40
+    assert "88.9% get the right one, 11.1% another; of 2 others 50.0% get none\n" in said
+
+
 def test_a_router_is_an_embedding_file_that_assigns_as_its_making_did(near: Near, tmp_path: Path):
     for nearest in ((), ("--nearest", 1)):
         ask = ("assign", "--examples", "e.jsonl", "--min-cosine", 0.5, "--none", "oos", *nearest)
