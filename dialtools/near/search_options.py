@@ -45,6 +45,8 @@ class SearchOptions(PieceOptions, RunOptions):
         files = {"-", *filter(os.path.exists, self.asked)}
         if self.asked[0] not in files and len(files) > 1:
             raise ConfigError(f"{quoted(self.asked[0])}: the file comes first, then the texts")
+        if not all(text.strip() for text in self.texts):
+            raise ConfigError("a text to search for is blank")
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -86,6 +86,7 @@ def test_a_file_that_tells_no_model_is_searched_with_one_that_is_named(
 
 def test_without_a_text_or_with_the_text_first_it_says_what_it_needs(near: Near, embed):
     assert "name a file and a text" in near("search", "t.parquet", code=2).stderr.decode()
+    assert "is blank" in near("search", "t.parquet", "hi", " ", code=2).stderr.decode()
     told = near("search", "thanks", embed("t.parquet"), code=2).stderr.decode()
     assert "'thanks': the file comes first, then the texts" in told
 
