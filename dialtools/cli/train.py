@@ -40,10 +40,11 @@ from which masked words and SimCSE learn.
 Stopping and going on:
 
 A run that is stopped keeps its state in DIR.partial/, and --resume goes on
-from there. The result is byte for byte that of an unbroken run, except for
-the speed (tokens_per_second) of each step in train-log.jsonl. Pairs that
-came through a pipe need not be piped again. Changed inputs or options are
-refused. If the model is finished already, --resume says so and does
+from there. With as many --threads on the same kind of machine, the result is
+byte for byte that of an unbroken run, except for the speed of each step
+(tokens_per_second in train-log.jsonl); otherwise last digits differ. Pairs
+that came through a pipe need not be piped again. Changed inputs or options
+are refused. If the model is finished already, --resume says so and does
 nothing.
 
 How long, and how good:
