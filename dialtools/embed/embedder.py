@@ -168,7 +168,7 @@ class Embedder:
             rows=len(shard),
             distinct=encoded.distinct,
             cut=int(encoded.cut.sum()),
-            unknown=_zero_vectors(encoded.vectors),
+            unknown=int(encoded.unknown.sum()),
         )
         self.counts.add(added)
         return batch, added
@@ -201,7 +201,8 @@ class Embedder:
             longest = self.model.settings.max_length
             yield f"{self.counts.cut:,} of {texts} cut at {longest} tokens"
         if self.counts.unknown:
-            yield f"{self.counts.unknown:,} of {texts} without a known word: zero vectors"
+            alike = "zero" if self.model.settings.center is None else "alike"
+            yield f"{self.counts.unknown:,} of {texts} without a known word: {alike} vectors"
 
     def device_note(self) -> str:
         """Return the device and its precision, of an encoder; word vectors need none."""
@@ -209,8 +210,3 @@ class Embedder:
         if isinstance(encoder, WordVectors):
             return ""
         return f"{encoder.device}, {self.model.settings.precision}"
-
-
-def _zero_vectors(vectors_ND: np.ndarray) -> int:
-    """Return how many rows are zero throughout; few begin so, and only they are looked at."""
-    return int((~vectors_ND[vectors_ND[:, 0] == 0].any(1)).sum())

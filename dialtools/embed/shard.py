@@ -50,12 +50,14 @@ class Encoded:
         vectors: (N, D) float32.
         tokens: (N,) of each, before any cut.
         cut: (N,) whether it was.
+        unknown: (N,) whether the encoder knows nothing of it, and made it zero.
         distinct: how many of the items differ.
     """
 
     vectors: np.ndarray
     tokens: np.ndarray
     cut: np.ndarray
+    unknown: np.ndarray
     distinct: int
 
 
@@ -89,12 +91,14 @@ def tokenised(
 
     def encoded(advance: Callable[[int], None]) -> Encoded:
         vectors = _vectors(encoder, flat, settings, advance)
+        unknown = _zero(vectors)
         if settings.head is not None:
             vectors = settings.head(vectors)
         return Encoded(
             vectors=_finished(vectors, settings)[place],
             tokens=counts[place],
             cut=cut[place],
+            unknown=unknown[place],
             distinct=len(counts),
         )
 
@@ -115,6 +119,7 @@ def _of_words(
         vectors=_finished(vectors, settings)[place],
         tokens=counts[place],
         cut=np.zeros(len(place), bool),
+        unknown=_zero(vectors)[place],
         distinct=len(distinct),
     )
 
@@ -136,6 +141,13 @@ def _vectors(
         precision=settings.precision,
         advance=advance,
     )
+
+
+def _zero(vectors_ND: np.ndarray) -> np.ndarray:
+    """Return (N,) whether rows are zero throughout; few begin so, and only they are looked at."""
+    zero_N = vectors_ND[:, 0] == 0
+    zero_N[zero_N] = ~vectors_ND[zero_N].any(1)
+    return zero_N
 
 
 def _finished(vectors: np.ndarray, settings: Settings) -> np.ndarray:

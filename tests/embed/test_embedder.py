@@ -36,7 +36,7 @@ from dialtools.embed.options import EmbedOptions
 from dialtools.embed.plan import plan
 from dialtools.embed.rows import Candidates
 from dialtools.embed.run import Embedding, embedding_format
-from dialtools.embed.shard import Encoded, Settings, encode_turns
+from dialtools.embed.shard import Encoded, Settings, _zero, encode_turns
 from dialtools.embed.transformed import Transform
 from dialtools.embed.transforms import load as load_transform
 from dialtools.encoder import placed as placement
@@ -220,7 +220,7 @@ def test_texts_that_were_cut_are_told_refused_or_neither(embedder):
         made.model = replace(made.model, settings=replace(made.model.settings, max_length=7))
         made.counts, made.fields = Counts(rows=10, distinct=5, cut=3), ("text1", "text2")
         assert list(made.notes()) == notes
-        encoded = Encoded(np.zeros((4, 2)), np.ones(4), cut, 3)
+        encoded = Encoded(np.zeros((4, 2)), np.ones(4), cut, np.zeros(4, bool), 3)
         if says == "error":
             with pytest.raises(DataError, match="x:2: longer than 7 tokens"):
                 made._refuse_cut(encoded, shard)
@@ -239,11 +239,15 @@ def test_texts_that_were_cut_are_told_refused_or_neither(embedder):
 def test_texts_without_a_known_word_are_counted_and_told(embedder):
     made = embedder()
     vectors = np.array([[0, 0], [0, 1], [1, 0], [0, 0]], np.float32)
-    encoded = Encoded(vectors, np.ones(4), np.zeros(4, bool), 4)
+    assert _zero(vectors).tolist() == [True, False, False, True]
+    encoded = Encoded(vectors, np.ones(4), np.zeros(4, bool), _zero(vectors), 4)
     made.tokenised = lambda shard: lambda advance: encoded
     (shard,) = made.shards(records(*({"text": text} for text in "abcd")))
     assert made.batch(shard)[1].unknown == 2
     assert list(made.notes()) == ["2 of 4 texts without a known word: zero vectors"]
+    centred = replace(made.model.settings, center=np.ones(2, np.float32))  # taken off zero, too
+    made.model = replace(made.model, settings=centred)
+    assert list(made.notes()) == ["2 of 4 texts without a known word: alike vectors"]
 
 
 @pytest.fixture(scope="module")
