@@ -155,8 +155,11 @@ def replaced(options: Any) -> dict[str, Replaced]:
 
 def preset_note(options: Any) -> str:
     """Return one line on what the preset replaces of the recipe, empty if that is nothing."""
-    values = ", ".join(f"{key} {pair.preset}" for key, pair in replaced(options).items())
+    values = {key: f"{key} {pair.preset}" for key, pair in replaced(options).items()}
     if not values:
         return ""
-    start = f"recipe {options.method} with a {PRESET_NAMES[options.encoder]}'s {values}"
+    if "epochs" in values and options.least_steps:
+        values["epochs"] += f" (at least {options.least_steps} steps)"
+    all_of_them = ", ".join(values.values())
+    start = f"recipe {options.method} with a {PRESET_NAMES[options.encoder]}'s {all_of_them}"
     return f"{start} (--print-config shows all)"
