@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from dialtools.chance import share
 from dialtools.corpora.flat import FlatTurns, lengths, running
-from dialtools.pairs.options import PairOptions
+from dialtools.pairs.options import OTHER_SPEAKER, PairOptions
 from dialtools.pairs.windows import Pairs
 from dialtools.streams.tally import Tally
 from dialtools.words import count_words
@@ -39,7 +39,7 @@ def _masks(turns: FlatTurns, options: PairOptions) -> Iterator[tuple[str, Mask]]
     if options.min_words:
         yield "short", _long_enough(turns, options)
     if options.speaker:
-        yield "of another speaker", _said_by(options.speaker, turns)
+        yield OTHER_SPEAKER, _said_by(options.speaker, turns)
     if options.inner:
         yield "last in their dialogue", _followed(turns)
     if options.kind != "self":

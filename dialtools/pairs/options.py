@@ -45,6 +45,8 @@ OF_TEXTS = ("texts", "entailment", "nli", "triple")
 """Kinds made of records of two or three texts."""
 RECORDS = ("dialogue", "utterance")
 """Kinds that are records of the corpus itself."""
+OTHER_SPEAKER = "of another speaker"
+"""Why --speaker drops a pair."""
 PER_ANSWER = 20
 WORDS_OF = ("members", "joined")
 IDLE = {

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from dialtools.pairs.job import Piece
-from dialtools.pairs.options import KINDS, RECORDS, PairOptions
+from dialtools.pairs.options import KINDS, OTHER_SPEAKER, RECORDS, PairOptions
 from dialtools.shown import listed, quoted
 from dialtools.streams.atomic import refuse_existing
 from dialtools.streams.formats import FORMATS
@@ -94,9 +94,14 @@ def unmet_line(options: PairOptions, tally: Tally) -> str:
 
     Nothing is said of a part of the input, which need not have them all.
     """
-    whole = tally.sources and not options.part and tally.kept != options.limit
-    unmet = list(options.unmet(tally.met)) if whole else []
-    return "; ".join(f"{flag}: nobody is called {quoted(name)}" for name, flag in unmet)
+    read = tally.sources or tally.kept
+    if not read or options.part or tally.kept == options.limit:
+        return ""
+    unmet = [f"{flag}: nobody is called {quoted(n)}" for n, flag in options.unmet(tally.met)]
+    if options.speaker and not tally.kept and tally.dropped[OTHER_SPEAKER]:
+        nobody = f"--speaker: nobody who answers is called {quoted(options.speaker)}"
+        unmet.append(f"{nobody} (--speaker-map NAME={options.speaker} says who is)")
+    return "; ".join(unmet)
 
 
 def closing_line(options: PairOptions, tally: Tally) -> str:

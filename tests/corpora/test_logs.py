@@ -482,8 +482,10 @@ def test_speakers_get_their_roles_and_the_others_are_counted(tmp_path: Path, scr
     assert {orjson.loads(line)["speaker"] for line in part.stdout.splitlines()} >= {"system", "k"}
     assert b"nobody" not in part.stderr
     nobody = ("--speaker-map", "agnet=system,*=user", "--drop-speaker", "nite", "-j", 2)
-    told = run(scripts, *COLUMNS, *nobody, path).stderr
+    told = run(scripts, *COLUMNS, *nobody, "--kind", "dialogue", path).stderr
     assert b"--speaker-map: nobody is called 'agnet'; --drop-speaker: nobody is called" in told
+    none = run(scripts, *COLUMNS, "--speaker", "system", path)
+    assert b"nobody who answers is called 'system' (--speaker-map NAME=system" in none.stderr
     for wrong in ("agent", "a=b,A=c"):
         assert b"--speaker-map" in run(scripts, "--speaker-map", wrong, path, status=2).stderr
 
