@@ -30,8 +30,9 @@ A command that fails while it writes JSON lines to a pipe leaves as its last rec
 after a tab, which JSON does not see and readers find fast. Readers of the suite stop
 there with exit status 1 and its message, whatever \\fB\\-\\-on\\-error\\fR says, in the middle
 of joined streams too. An Arrow stream of a command that failed has no end mark, and is
-refused. A writer of JSON lines that was killed (kill \\-9) leaves neither: only
-\\fBset \\-o pipefail\\fR tells of it.
+refused. A writer of JSON lines that was killed (kill \\-9) leaves neither, and a filter
+between that drops lines or fields (grep, jq select) may drop that record: only
+\\fBset \\-o pipefail\\fR tells of these.
 .SH COLUMNS OF RECORDS
 A table that is a file has the fields of all records, null where one has none, and of
 numbers the type that holds all of them. The columns of an Arrow stream are those of the
