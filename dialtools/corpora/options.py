@@ -94,6 +94,12 @@ class LogOptions:
         help="start a new dialogue (ID#2 of ID) after a longer pause than this (30m; s, m, h, "
         "d), by --order-column, or by the turns' time, timestamp or created_at",
     )
+    speaker_prefix: bool = option(
+        False,
+        group=SPOKEN,
+        help="lines of plain text begin with who speaks, perhaps after a time (`[10:02] Kim: "
+        "hello`); other lines go on with the turn before",
+    )
     speaker_map: tuple[str, ...] = option(
         (),
         metavar="NAME=ROLE,...",

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Any
 
 from dialtools.corpora.dialogues import Dialogue
 from dialtools.streams.chunks import Chunk, decode
 from dialtools.streams.policy import Policy, Where
+
+TIME = r"[\[(]?\d[\d/.:,T-]*(?: [\d/.:,-]+)*(?: ?[AaPp]\.?[Mm]\.?)?[\])]?(?: ?[-–])? +"
+NAME = r"[^\W\d][^\s:]*(?: [^\s:]+){0,3}"
+SPOKEN = re.compile(rf"(?:{TIME})?(?P<name>{NAME}) ?:(?:\s+(?P<text>.*))?")
+"""`Kim: hello`, `[10:02] Kim Lee: hello`, `31/12/2024, 2:05 PM - Kim: hello`; no `https://`."""
 
 
 def plain_dialogues(chunk: Chunk, policy: Policy) -> Iterator[tuple[int, Dialogue]]:
@@ -23,3 +30,20 @@ def plain_dialogues(chunk: Chunk, policy: Policy) -> Iterator[tuple[int, Dialogu
             texts = []
     if texts:
         yield start, Dialogue(None, texts, [None] * len(texts))
+
+
+def spoken_records(chunk: Chunk, policy: Policy) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the dialogues as records whose speakers are those that the lines begin with.
+
+    A line without a speaker goes on with the turn before.
+    """
+    for number, talk in plain_dialogues(chunk, policy):
+        turns: list[dict[str, str]] = []
+        for line in talk.texts:
+            if said := SPOKEN.fullmatch(line):
+                turns.append({"speaker": said["name"], "text": said["text"] or ""})
+            elif turns:
+                turns[-1]["text"] = f"{turns[-1]['text']} {line}".lstrip()
+            else:
+                turns.append({"text": line})
+        yield number, {"turns": turns}

@@ -22,7 +22,7 @@ from dialtools.corpora.dialogues import (
 )
 from dialtools.corpora.fields import ANSWERED, ASKED, TEXT_KEYS, BadRecord
 from dialtools.corpora.options import LogOptions
-from dialtools.corpora.plain import plain_dialogues
+from dialtools.corpora.plain import plain_dialogues, spoken_records
 from dialtools.corpora.published import corpus_chunks, corpus_of
 from dialtools.corpora.shape import Shaper
 from dialtools.corpora.table import table_chunks
@@ -158,11 +158,12 @@ def dialogues(
         tally: gets the turns that are left out.
         utterances: a record of a text is a dialogue of one turn.
     """
-    if chunk.plain:
+    if chunk.plain and not logs.speaker_prefix:
         yield from plain_dialogues(chunk, policy)
         return
     shape = Shaper(logs, tally)
-    for number, record in records(chunk, policy, DIALOGUE_FIELDS):
+    read = spoken_records(chunk, policy) if chunk.plain else records(chunk, policy, DIALOGUE_FIELDS)
+    for number, record in read:
         if utterances and _is_utterance(record):
             record = {"id": record.get("id"), "turns": [record]}
         try:
@@ -181,12 +182,13 @@ def dialogue_records(
     chunk: Chunk, policy: Policy, logs: LogOptions, tally: Tally
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield each dialogue record in one shape, with its other fields, and its line or row."""
-    if chunk.plain:
+    if chunk.plain and not logs.speaker_prefix:
         for number, talk in plain_dialogues(chunk, policy):
             yield number, {"turns": [{"text": text} for text in talk.texts]}
         return
     shape = Shaper(logs, tally)
-    for number, record in records(chunk, policy):
+    read = spoken_records(chunk, policy) if chunk.plain else records(chunk, policy)
+    for number, record in read:
         try:
             yield from [(number, part) for part in shape(record, nulls=not chunk.columnar)]
         except BadRecord as error:

@@ -490,6 +490,47 @@ def test_speakers_get_their_roles_and_the_others_are_counted(tmp_path: Path, scr
         assert b"--speaker-map" in run(scripts, "--speaker-map", wrong, path, status=2).stderr
 
 
+TRANSCRIPT = """\
+=== Chat 1 ===
+Customer: a room
+for two nights
+[10:00:00] Agent Kim: where? https://a.b/c: there
+31/12/2024, 2:05 PM - Customer : the centre
+2024-12-31T10:00 Agent Kim:
+
+Ähm Ölaf: 10:30
+12:30 or so
+"""
+
+
+def test_lines_of_text_may_begin_with_who_speaks(tmp_path: Path, scripts: Path):
+    path = tmp_path / "chats.txt"
+    path.write_text(TRANSCRIPT)
+    ask = ("--kind", "dialogue", "--speaker-map", "agent*=system,*=user")
+    read = run(scripts, *ask, "--speaker-prefix", path)
+    found = [
+        [(turn.get("speaker"), turn["text"]) for turn in orjson.loads(line)["turns"]]
+        for line in read.stdout.splitlines()
+    ]
+    assert found == [
+        [
+            (None, "=== Chat 1 ==="),
+            ("user", "a room for two nights"),
+            ("system", "where? https://a.b/c: there"),
+            ("user", "the centre"),
+        ],
+        [("user", "10:30 12:30 or so")],
+    ]
+    assert b"dropped 1: 1 turn without text" in read.stderr
+    names = run(scripts, "--speaker-prefix", "--window", 2, path).stdout.splitlines()
+    assert orjson.loads(names[0])["speakers"] == [None, "Customer", "Agent Kim"]
+    plain = run(scripts, *ask, path)
+    assert orjson.loads(plain.stdout.splitlines()[0])["turns"][1] == {"text": "Customer: a room"}
+    assert b"--speaker-map: nobody is called 'agent*'" in plain.stderr
+    path.write_bytes(b"1 " * 200_000 + b"\n" + b"a " * 200_000 + b": b\n")  # no time is lost
+    assert b"0 pairs from 1 dialogue" in run(scripts, "--speaker-prefix", path).stderr
+
+
 CHAT = json_value("""
     {"id": "c", "model": "m",
      "messages": [{"role": "system", "content": "You are helpful."},

@@ -69,7 +69,8 @@ TABLE = "--text-column text --dialogue-column dialogue_id --speaker-column speak
 PAIRS = (
     "--kind self|--window 1,2|--window all|--min-words 2|--merge-speaker|--min-turns 2|--follow 2"
     "|--reader tod-bert|--lower|--dedupe|--sample 0.5|-v|--speaker user|-n 5|--words-of joined"
-    "|--session-gap 5m|--speaker-map user=system,*=user|--drop-speaker Kim|--words-by characters"
+    "|--session-gap 5m|--speaker-map user=system,*=user|--drop-speaker Kim"
+    "|--speaker-prefix|--words-by characters"
     "|--to arrow -o out/o.arrow|--to parquet -o out/o.parquet|-o out/o.jsonl|--dry-run|-j 2"
     "|--split train=0.5,dev=0.5 -o out/{split}.jsonl"
 )
