@@ -413,7 +413,8 @@ def _width(column: pa.ChunkedArray, path: str) -> int:
     """Return how many numbers each list of a column has."""
     if pa.types.is_fixed_size_list(column.type):
         return column.type.list_size
-    lengths = {n for chunk in column.chunks for n in set(chunk.value_lengths().to_pylist())}
+    of_chunks = [chunk.value_lengths().to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    lengths = set(np.unique(np.concatenate([np.zeros(0, np.int64), *of_chunks])).tolist())
     if len(lengths) != 1:
         raise DataError("vectors differ in length", where=path)
     return lengths.pop()

@@ -140,7 +140,7 @@ def cache_key(options: TrainOptions, inputs: Sequence[Mapping[str, Any]]) -> str
         _tokenizer(options),
         str(options.limit),
         str(options.from_),
-        *COLUMNS,
+        *(f"{name}.{kind}" for name, kind in COLUMNS.items()),
         str(objective_entry(options).templates),
     ]
     return blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()

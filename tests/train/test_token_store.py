@@ -150,7 +150,7 @@ def test_a_store_tells_the_pairs_that_went_in(
     often = np.bincount(np.concatenate([store.utterance(i) for i in range(12)]), minlength=99)
     monkeypatch.setattr(storing, "COUNTED_AT_ONCE", 3)
     assert store.token_counts(99).tolist() == often.tolist()
-    counts = {"pairs": 4, "utterances": 12, "turns": 7, "longest_window": 3, "skipped": 0}
+    counts = {"pairs": 4, "utterances": 12, "turns": 7, "skipped": 0}
     assert store.counts == counts | {"tokens": len(store.tokens)}
     assert store.record(2) == {"context": ["h", "a b", "i"], "response": "d"}
 
@@ -467,10 +467,6 @@ def test_a_closed_spool_has_written_all_that_it_was_given(tmp_path: Path):
 
 def without(row: dict, name: str) -> dict:
     return {key: value for key, value in row.items() if key != name}
-
-
-def test_a_window_is_as_long_as_the_longest_context(encoder: Encoder, tmp_path: Path):
-    assert stored([ROWS[1:2]], tmp_path, encoder).counts["longest_window"] == 1
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 9])

@@ -36,7 +36,6 @@ class Spool:
         self.directory = directory
         self.index = HashIndex()
         self.pairs = 0
-        self.longest_window = 1
         self.ends: dict[str, int] = {}
         self.last = NOWHERE
         self.last_nameless = 0
@@ -75,7 +74,6 @@ class Spool:
         for name, column in values.items():
             self.columns[name].write(np.ascontiguousarray(column, COLUMNS[name]).tobytes())
         self.pairs += len(chunk)
-        self.longest_window = max(self.longest_window, int(sizes.max(initial=1)))
 
     def _ends(self, name: str, sizes: np.ndarray) -> np.ndarray:
         """Return where ranges of these sizes end, behind those there are."""
@@ -140,7 +138,6 @@ class Spool:
             "pairs": self.pairs,
             "utterances": self.index.size,
             "turns": self.ends.get("turn_ends", 0),
-            "longest_window": self.longest_window,
         }
 
 
