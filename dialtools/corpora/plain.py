@@ -38,12 +38,13 @@ def spoken_records(chunk: Chunk, policy: Policy) -> Iterator[tuple[int, dict[str
     A line without a speaker goes on with the turn before.
     """
     for number, talk in plain_dialogues(chunk, policy):
-        turns: list[dict[str, str]] = []
+        turns: list[tuple[str | None, list[str]]] = []
         for line in talk.texts:
             if said := SPOKEN.fullmatch(line):
-                turns.append({"speaker": said["name"], "text": said["text"] or ""})
+                turns.append((said["name"], [said["text"] or ""]))
             elif turns:
-                turns[-1]["text"] = f"{turns[-1]['text']} {line}".lstrip()
+                turns[-1][1].append(line)
             else:
-                turns.append({"text": line})
-        yield number, {"turns": turns}
+                turns.append((None, [line]))
+        spoken = [{"speaker": who, "text": " ".join(filter(None, said))} for who, said in turns]
+        yield number, {"turns": spoken}

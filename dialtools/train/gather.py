@@ -261,13 +261,12 @@ def _validation(
             spool(scrap, read_chunks([options.validate]), policy)
             tokenise_store(scrap, encoder.tokenizer)
     store = Store(place)
-    if len(store) < 2:
-        raise DataError("holds fewer than two pairs", where=options.validate)
     wanted = np.asarray(store.similar, bool)
     if options.window:
         wanted &= np.isin(store.window, options.window)
-    if not wanted.any():
-        raise DataError("holds no positive pair of --window", where=options.validate)
+    if np.count_nonzero(wanted) < 2:
+        of_windows = " of --window" if options.window else ""
+        raise DataError(f"holds fewer than two positive pairs{of_windows}", where=options.validate)
     return store, np.flatnonzero(wanted)
 
 

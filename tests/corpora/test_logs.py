@@ -529,6 +529,8 @@ def test_lines_of_text_may_begin_with_who_speaks(tmp_path: Path, scripts: Path):
     assert b"--speaker-map: nobody is called 'agent*'" in plain.stderr
     path.write_bytes(b"1 " * 200_000 + b"\n" + b"a " * 200_000 + b": b\n")  # no time is lost
     assert b"0 pairs from 1 dialogue" in run(scripts, "--speaker-prefix", path).stderr
+    path.write_bytes(b"and so on\n" * 300_000)  # nor where all of a file is one turn
+    assert b"0 pairs from 1 dialogue" in run(scripts, "--speaker-prefix", path).stderr
 
 
 CHAT = json_value("""

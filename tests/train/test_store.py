@@ -194,3 +194,14 @@ def test_long_texts_are_tokenised_few_at_a_time(monkeypatch: pytest.MonkeyPatch)
         [50],
         [2, 2],
     ]
+
+
+def test_validation_pairs_are_of_the_wanted_windows(train: Train, pairs: Path, tmp_path: Path):
+    rows = [{"context": ["a"] * size, "response": f"b {i}"} for i in range(9) for size in (1, 2)]
+    (tmp_path / "v").write_bytes(as_lines(rows))
+    line = ("--max-steps", 1, "--validate", tmp_path / "v", "--window", 1, pairs)
+    told = train(*line, "-o", tmp_path / "m").stderr.decode()
+    assert "9 validation pairs" in told
+    (tmp_path / "v").write_bytes(as_lines([*rows[1::2], rows[0]]))
+    told = train(*line, "-o", tmp_path / "n", code=1).stderr.decode()
+    assert "fewer than two positive pairs of --window" in told
