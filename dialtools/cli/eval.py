@@ -17,10 +17,9 @@
 
 Reads the files that dial-embed writes (Parquet, Arrow, JSONL, .npy). It needs
 no model and no GPU, except for finetune and curve, which read records and
-load encoders. Scores are in percent with 95 % intervals: Student's t over
-runs or over blocks of candidates, or a bootstrap over the queries of one run.
-An interval over runs is of the draw of examples or of the seed: with a few
-hundred test rows, what other rows would score varies more.
+load encoders. Scores are in percent with 95 % intervals: over runs and the
+rows they test (other examples or seeds, and other texts), Student's t over
+blocks of candidates, or a bootstrap over the queries of one run.
 """
 
 from __future__ import annotations

@@ -10,10 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dialtools.errors import ConfigError, GateError, nearest
+from dialtools.eval.each import size, statistic
+from dialtools.metrics import paired
 from dialtools.metrics.resample import bootstrap, over_groups, over_runs
 
 SCHEMA = "dialtools.score/1"
 Each = list[Any] | dict[str, list[Any]]
+RESAMPLES = 400
+"""Of the items, for a standard error: a twenty-eighth off, as like as not half of that."""
 DIGITS = 6
 """Of the numbers in `each`: a mean over them misses that of the unrounded ones by 0.0001 points."""
 
@@ -38,8 +42,8 @@ class Score:
         values: a value for each run.
         chosen: hyper-parameters found on validation rows.
         chance: what random order scores on the same lists.
-        low, high: 95 % interval: Student's t over runs or groups of queries, or bootstrap over
-            queries of a single run.
+        low, high: 95 % interval: over runs and the items that they test, Student's t over groups
+            of queries, or bootstrap over queries of a single run.
         each: what every test item adds (`each` tells how), so that scores can be compared item by
             item.
         items: digests of the columns that tell which the test items are, in their order (`items`).
@@ -109,12 +113,35 @@ class Scored(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def of_runs(values: list[float], **facts: Any) -> Score:
-    """Return a score over runs with a t-interval; what each item adds comes with the facts."""
+def of_runs(values: list[float], of_items: float | None = None, **facts: Any) -> Score:
+    """Return a score over runs, whose interval is of other runs on other items.
+
+    Args:
+        of_items: standard error in percent where other items are tested; of what each item adds as
+            the facts tell (nothing told: other runs on the same items).
+    """
     values_R = np.asarray(values, float)
-    mean, low, high, std = over_runs(values_R)
+    if of_items is None:
+        of_items = _error_of_items(**facts) if len(values) > 1 else 0.0
+    mean, low, high, std = over_runs(values_R, of_items)
     of_all = {"runs": len(values), "values": values_R.tolist()}
     return Score(value=mean, low=low, high=high, std=std, **of_all, **facts)
+
+
+def _error_of_items(
+    *, metric: str, seed: int, each: Each | None = None, groups: Sequence[int] = (), **_: Any
+) -> float:
+    """Return the standard error of a score, in percent, where other items are tested."""
+    if not each:
+        return 0.0
+    drawn = paired.bootstrap(
+        [statistic(metric, each)],
+        size(each),
+        resamples=RESAMPLES,
+        seed=seed,
+        groups_N=np.asarray(groups) if groups else None,
+    )
+    return 100 * float(np.nanstd(drawn))
 
 
 def of_bootstrap(share: tuple[float, float, float], **facts: Any) -> Score:

@@ -43,16 +43,20 @@ _T95 = (
 )
 
 
-def over_runs(values: np.ndarray) -> tuple[float, float, float, float]:
-    """Return mean, 95 % t-interval of the mean, and sample standard deviation.
+def over_runs(values: np.ndarray, of_items: float = 0.0) -> tuple[float, float, float, float]:
+    """Return mean, its 95 % interval, and sample standard deviation.
 
     One run has no interval (NaN).
+
+    Args:
+        of_items: standard error of the mean where other items are tested in the same runs; 0: the
+            runs alone vary (Student's t). The two errors add up as independent ones do.
     """
     n, mean = len(values), float(np.mean(values))
     if n < 2:
         return mean, math.nan, math.nan, math.nan
     std = float(np.std(values, ddof=1))
-    reach = _t95(n) * std / float(n) ** 0.5
+    reach = math.hypot(_t95(n) * std / math.sqrt(n), 1.96 * of_items)
     return mean, mean - reach, mean + reach, std
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dialtools.eval.score import of_runs, shares
 from dialtools.metrics.resample import (
     bootstrap,
     bootstrap_sums,
@@ -24,6 +25,27 @@ def test_the_interval_of_three_runs_worked_by_hand():
     mean, low, high, std = over_runs(np.array([2.0, 3.0, 4.0]))
     assert (mean, std) == (3, 1)
     assert (low, high) == pytest.approx((3 - 4.303 / math.sqrt(3), 3 + 4.303 / math.sqrt(3)))
+
+
+def test_an_interval_over_runs_and_items_holds_what_others_would_score():
+    # 10 draws of examples, 200 texts of which most are right or wrong in every draw
+    draw, trials = np.random.default_rng(0), 300
+
+    def logit(runs: int, items: int) -> np.ndarray:
+        return 1 + draw.normal(0, 0.3, (runs, 1)) + draw.normal(0, 4, (1, items))
+
+    truth = 100 * np.mean(1 / (1 + np.exp(-logit(1000, 2000))))
+    held = held_by_runs_alone = 0
+    for seed in range(trials):
+        right_RN = draw.random((10, 200)) < 1 / (1 + np.exp(-logit(10, 200)))
+        values = (100.0 * right_RN.mean(1)).tolist()
+        facts = {"task": "t", "dataset": "d", "setting": "s", "metric": "accuracy", "n": 200}
+        score = of_runs(values, each=shares(right_RN.mean(0)), seed=seed, **facts)
+        _, low, high, _ = over_runs(np.array(values))
+        held += score.low <= truth <= score.high
+        held_by_runs_alone += low <= truth <= high
+    assert held / trials > 0.93
+    assert held_by_runs_alone / trials < 0.7
 
 
 def test_one_run_has_a_mean_and_no_interval():

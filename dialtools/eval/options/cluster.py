@@ -10,10 +10,10 @@ There are three protocols:
   induce  cluster training rows, learn the clusters, classify test rows
   mteb    cluster random draws of rows, as MTEB does
 
-Intervals are Student's t over runs: other seeds, or other draws, of the same
-rows. Where nothing is random (agglomerative, hdbscan) there is one run and
-the interval is a bootstrap of the rows. Noise counts as a cluster like any
-other.
+Intervals are over runs (other seeds) and over rows (other texts of the same
+kind). Where nothing is random (agglomerative, hdbscan) there is one run and
+the interval is a bootstrap of the rows. Protocol mteb's are Student's t over
+its draws. Noise counts as a cluster like any other.
 
 Protocol rows:
 

@@ -171,7 +171,7 @@ def _classified(
 def _scores(
     found: list[np.ndarray], truth: Truth, setting: str, options: ClusterOptions
 ) -> list[Score]:
-    """Return all measures over the runs."""
+    """Return all measures over the runs; intervals are of other runs on other rows."""
     tables = [contingency(labels, truth.labels) for labels in found]
     facts = _facts(truth, setting, options)
     counts = [_clusters(labels) for labels in found]
@@ -185,11 +185,9 @@ def _scores(
     for name, measure in MEASURES.items():
         each = shares(np.mean(right_RN, axis=0)) if name == "accuracy" else []
         values = [100 * measure(table) for table in tables]
-        score = of_runs(values, metric=name, each=each, **facts)
-        if len(tables) == 1:
-            low, high = over_tables(tables[0], measure, seed=options.seed)
-            score = replace(score, low=100 * low, high=100 * high)
-        scores.append(score)
+        low, high = (100 * end for end in over_tables(tables[0], measure, seed=options.seed))
+        score = of_runs(values, (high - low) / (2 * 1.96), metric=name, each=each, **facts)
+        scores.append(replace(score, low=low, high=high) if len(tables) == 1 else score)
     return scores
 
 
