@@ -12,6 +12,8 @@ a flag.
 
 The number of runs is shots times runs times models. With -o FILE each
 finished run is kept in FILE.partial, and --resume repeats none of them.
+
+Intervals are over runs and test rows; those of F1 over runs alone.
 """
 
 from __future__ import annotations

@@ -49,14 +49,14 @@ def over_runs(values: np.ndarray, of_items: float = 0.0) -> tuple[float, float, 
     One run has no interval (NaN).
 
     Args:
-        of_items: standard error of the mean where other items are tested in the same runs; 0: the
-            runs alone vary (Student's t). The two errors add up as independent ones do.
+        of_items: half of the 95 % interval of other items in the same runs; 0: the runs alone vary
+            (Student's t). The two add up as independent errors do.
     """
     n, mean = len(values), float(np.mean(values))
     if n < 2:
         return mean, math.nan, math.nan, math.nan
     std = float(np.std(values, ddof=1))
-    reach = math.hypot(_t95(n) * std / math.sqrt(n), 1.96 * of_items)
+    reach = math.hypot(_t95(n) * std / math.sqrt(n), of_items)
     return mean, mean - reach, mean + reach, std
 
 

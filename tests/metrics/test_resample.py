@@ -48,6 +48,16 @@ def test_an_interval_over_runs_and_items_holds_what_others_would_score():
     assert held_by_runs_alone / trials < 0.7
 
 
+def test_items_of_few_groups_are_as_uncertain_over_runs_as_in_one_run():
+    draw = np.random.default_rng(0)
+    groups = np.repeat(np.arange(6), 20)
+    each_N = (draw.random(120) < np.repeat(draw.random(6), 20)).astype(float)
+    mean, low, high = over_groups(each_N, groups)
+    facts = {"task": "t", "dataset": "d", "setting": "s", "metric": "accuracy", "n": 120, "seed": 0}
+    score = of_runs([100 * mean] * 3, each=shares(each_N), groups=groups.tolist(), **facts)
+    assert score.high - score.low == pytest.approx(100 * (high - low), rel=0.15)
+
+
 def test_one_run_has_a_mean_and_no_interval():
     mean, *rest = over_runs(np.array([61.5]))
     assert mean == 61.5 and all(math.isnan(value) for value in rest)
