@@ -21,9 +21,10 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from dialtools.corpora.dialogues import SPEAKER_KEYS
-from dialtools.corpora.flat import FlatTurns, content_of
+from dialtools.corpora.flat import FlatTurns
 from dialtools.streams import bounds, nesting
 from dialtools.streams.chunks import Chunk
+from dialtools.streams.text_columns import offsets_and_bytes
 
 TURN = pa.struct([("speaker", pa.string()), ("text", pa.string())])
 SCHEMA = pa.schema([("id", pa.string()), ("dialogue_id", pa.string()), ("turns", pa.list_(TURN))])
@@ -181,7 +182,7 @@ def _may_have(data: bytes, key: str) -> bool:
 
 def _stripped(texts: pa.StringArray) -> pa.StringArray:
     """Return texts without blanks at their ends; most have none, which their first bytes show."""
-    ends, content = content_of(texts)
+    ends, content = offsets_and_bytes(texts)
     some = ends[1:] > ends[:-1]
     at_ends = content[np.concatenate([ends[:-1][some], ends[1:][some] - 1])]
     if ((at_ends > ord(" ")) & (at_ends < 0x80)).all():

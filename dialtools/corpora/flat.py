@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from dialtools.corpora.dialogues import DOMAIN, Dialogue
+from dialtools.ranges import places_in, starts_of
+from dialtools.streams.text_columns import lengths
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class FlatTurns:
     @cached_property
     def starts(self) -> np.ndarray:
         """(D,) flat index of each dialogue's first turn."""
-        return np.cumsum(self.sizes) - self.sizes
+        return starts_of(self.sizes)
 
     @cached_property
     def dialogue(self) -> np.ndarray:
@@ -95,8 +97,7 @@ class FlatTurns:
         if len(dialogues) == len(self.sizes):
             return self
         sizes = self.sizes[dialogues]
-        first = np.cumsum(sizes) - sizes
-        turns = pa.array(np.arange(sizes.sum()) + np.repeat(self.starts[dialogues] - first, sizes))
+        turns = pa.array(places_in(self.starts[dialogues], sizes))
         these = pa.array(dialogues)
         return FlatTurns(
             self.texts.take(turns),
@@ -117,24 +118,6 @@ class FlatTurns:
         for name, start, size in spans:
             turns = (column.slice(start, size) for column in (self.texts, self.speakers))
             yield Dialogue(name, *(column.to_pylist() for column in turns))
-
-
-def content_of(texts: pa.StringArray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (T+1,) where the bytes of each text begin, and the last one's end; and all bytes."""
-    _, ends, data = texts.buffers()
-    if not len(texts):
-        return np.zeros(1, np.int32), np.zeros(0, np.uint8)
-    ends = np.frombuffer(ends, np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    content = np.frombuffer(data or b"", np.uint8)[ends[0] : ends[-1]]
-    return ends - ends[0], content
-
-
-def lengths(texts: pa.StringArray) -> np.ndarray:
-    """Return the (T,) bytes of texts; null has none."""
-    of_each = np.diff(content_of(texts)[0])
-    if texts.null_count:
-        of_each[np.asarray(texts.is_null())] = 0
-    return of_each
 
 
 def running(values: Any) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dialtools.corpora.turns import Turns
 from dialtools.encoder.tokens import Flat, SpecialTokens, join_flat, split, tokenise
+from dialtools.ranges import starts_of
 
 
 class Tokeniser(Protocol):
@@ -77,7 +78,7 @@ def _sizes(
     """Return the tokens of each item: a speaker's opens each turn, separators stand between."""
     if not len(turns_N):
         return turns_N
-    begin_N = np.cumsum(turns_N) - turns_N
+    begin_N = starts_of(turns_N)
     lead_T = np.full(len(sizes_T), separator)
     lead_T[begin_N] = 0
     if speakers_T is not None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from dialtools.encoder import panic
 from dialtools.errors import ModelError
+from dialtools.ranges import places_in
 from dialtools.shown import first_line
 
 Flat = tuple[np.ndarray, np.ndarray]
@@ -122,7 +123,7 @@ def _tokenise_words(backend: Any, texts: Sequence[str]) -> Flat:
     place = words.indices.to_numpy()
     sizes = np.diff(ends)[place]
     word_ends = np.concatenate([[0], np.cumsum(sizes)])
-    return ids[spread(ends[place], sizes)], word_ends[parts.offsets.to_numpy()]
+    return ids[places_in(ends[place], sizes)], word_ends[parts.offsets.to_numpy()]
 
 
 def _encoded(backend: Any, texts: Sequence[str]) -> Flat:
@@ -217,10 +218,10 @@ def join_flat(
     ends_T = np.cumsum(lead_T + kept_T)
     begin_T = ends_T - lead_T - kept_T
     body = np.empty(ends_T[-1], np.int32)
-    words = tokens[spread(starts_T, kept_T)]
+    words = tokens[places_in(starts_T, kept_T)]
     newest = np.repeat(_last_of(turns_N) | (not special.earlier), kept_T)
-    body[spread(ends_T - kept_T, kept_T)] = np.where(newest, words, ~words)
-    body[spread(begin_T[apart], lead_T[apart])] = np.tile(special.separator, apart.sum())
+    body[places_in(ends_T - kept_T, kept_T)] = np.where(newest, words, ~words)
+    body[places_in(begin_T[apart], lead_T[apart])] = np.tile(special.separator, apart.sum())
     body[begin_T[said]] = speakers_T[said]
 
     return _dressed(body, ends_T[_last_of(turns_N)], special, room=room, newest_N=newest_N)
@@ -239,22 +240,16 @@ def _dressed(
     """Return what there is room for of each piece of `body`, between prefix and suffix."""
     whole_N = np.diff(ends_N, prepend=0)
     sizes_N = np.minimum(whole_N, room)
-    body = body[spread(ends_N - np.where(newest_N, sizes_N, whole_N), sizes_N)]
+    body = body[places_in(ends_N - np.where(newest_N, sizes_N, whole_N), sizes_N)]
     before, after = len(special.prefix), len(special.suffix)
     ends_N = np.cumsum(sizes_N + before + after)
     begin_N = ends_N - sizes_N - before - after
     whole = np.empty(ends_N[-1], np.int32)
     whole[(begin_N[:, None] + np.arange(before)).ravel()] = np.tile(special.prefix, len(sizes_N))
-    whole[spread(begin_N + before, sizes_N)] = body
+    whole[places_in(begin_N + before, sizes_N)] = body
     last = (ends_N - after)[:, None] + np.arange(after)
     whole[last.ravel()] = np.tile(special.suffix, len(sizes_N))
     return whole, np.append(0, ends_N)
-
-
-def spread(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the places in all ranges, one range behind the other."""
-    before = np.cumsum(sizes) - sizes
-    return np.arange(sizes.sum()) + np.repeat(starts - before, sizes)
 
 
 MOST_PADDED = 512

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dialtools.freq.normalise import STEPS, normalise
-from dialtools.streams.sound import numbers
+from dialtools.streams.text_columns import offsets_and_bytes, replaced, rows_with
 
 BLANK = ord(" ")
 
@@ -54,23 +54,16 @@ def is_utf8(texts: pa.Array) -> bool:
     return True
 
 
-def offsets_and_bytes(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (T+1,) offsets of a column of strings, from 0, and its bytes."""
-    offsets = numbers(texts, 1, np.int32, more=1)
-    data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
-    return offsets - offsets[0], data[offsets[0] : offsets[-1]]
-
-
 def normalised(texts: pa.Array, steps: Sequence[str]) -> pa.Array:
     """Return the texts (no nulls) under which they are counted."""
-    rows = _hard_rows(*offsets_and_bytes(texts), steps) if steps else ()
+    if not steps:
+        return texts
+    rows = _hard_rows(*offsets_and_bytes(texts), steps)
     plain = pc.ascii_lower(texts) if "lower" in steps else texts
     if not len(rows):
         return plain
-    mask = np.zeros(len(texts), bool)
-    mask[rows] = True
-    done = [normalise(text, steps) for text in texts.take(pa.array(rows)).to_pylist()]
-    return pc.replace_with_mask(plain, pa.array(mask), pa.array(done, pa.string()))
+    hard = texts.take(pa.array(rows)).to_pylist()
+    return replaced(plain, rows, [normalise(text, steps) for text in hard])
 
 
 def _hard_rows(offsets: np.ndarray, data: np.ndarray, steps: Sequence[str]) -> np.ndarray:
@@ -88,7 +81,7 @@ def _hard_rows(offsets: np.ndarray, data: np.ndarray, steps: Sequence[str]) -> n
         filled = np.flatnonzero(offsets[1:] > offsets[:-1])
         for ends in (offsets[filled], offsets[filled + 1] - 1):
             hard[ends[blank[ends]]] = True
-    return np.unique(np.searchsorted(offsets, np.flatnonzero(hard), side="right") - 1)
+    return rows_with(hard, offsets)
 
 
 @cache

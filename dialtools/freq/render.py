@@ -10,8 +10,8 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dialtools.freq.columns import offsets_and_bytes
 from dialtools.freq.weights import Weighting
+from dialtools.streams.text_columns import escaped, offsets_and_bytes
 
 KINDS = {
     "text": pa.string(),
@@ -74,19 +74,5 @@ def _of_counts(texts: list[str], which: pa.Array) -> pa.Array | str:
     return texts[0] if len(texts) == 1 else pa.array(texts, pa.string()).take(which)
 
 
-def escaped(texts: pa.Array) -> pa.Array:
-    """Return the texts as they stand between the quotes of JSON."""
-    offsets, data = offsets_and_bytes(texts)
-    # all that JSON asks to escape; the rest of Unicode may stand as it is
-    special = np.flatnonzero((data < 32) | (data == ord('"')) | (data == ord("\\")))
-    if not len(special):
-        return texts
-    rows = np.zeros(len(texts), bool)
-    rows[np.searchsorted(offsets, special, side="right") - 1] = True
-    these = texts.filter(pa.array(rows)).to_pylist()
-    quoted = [_json(text)[1:-1] for text in these]
-    return pc.replace_with_mask(texts, pa.array(rows), pa.array(quoted, pa.string()))
-
-
-def _json(value: float | str) -> str:
+def _json(value: float) -> str:
     return orjson.dumps(value).decode()

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dialtools.metrics import f1 as f1_of
+from dialtools.ranges import starts_of
 
 
 @dataclass
@@ -96,7 +97,7 @@ class _Order:
     def __init__(self, series_N: np.ndarray) -> None:
         self.order = np.argsort(series_N, kind="stable")
         _, self.group, sizes = np.unique(series_N, return_inverse=True, return_counts=True)
-        self.begins = np.cumsum(sizes) - sizes
+        self.begins = starts_of(sizes)
 
     def ranks(self, weights_NB: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (N, B) ranks among the drawn, and (B,) sums of squared ranks of the drawn.

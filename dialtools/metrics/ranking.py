@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from dialtools.metrics.nearest import exact_scores
+from dialtools.ranges import starts_of
 
 
 def ranks(
@@ -91,7 +92,7 @@ def average_precision(scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndar
     t = _tied(scores, positive, sizes_Q)
     together = (t.size - 1 > 0) * (t.place - 1) * (t.positives - 1) / np.maximum(t.size - 1, 1)
     gain = t.positives / t.size * (t.positives_before + 1 + together) / (t.before + t.place)
-    starts = np.cumsum(sizes_Q) - sizes_Q
+    starts = starts_of(sizes_Q)
     return np.add.reduceat(gain, starts) / np.add.reduceat(positive.astype(np.float64), starts)
 
 
@@ -113,7 +114,7 @@ def first_reciprocal_rank(
     j = t.place[possible]
     log_chance = _log_choose(n - j, p - 1) - _log_choose(n, p)
     gain[possible] = np.exp(log_chance) / (t.before[possible] + j)
-    return np.add.reduceat(gain, np.cumsum(sizes_Q) - sizes_Q)
+    return np.add.reduceat(gain, starts_of(sizes_Q))
 
 
 def precision_gains(scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndarray) -> np.ndarray:
@@ -139,7 +140,7 @@ def precision_gains(scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndarra
 
 def _gains_in_order(positive: np.ndarray, query: np.ndarray, sizes_Q: np.ndarray) -> np.ndarray:
     """Return the gains of candidates that stand in their order, list after list."""
-    starts = np.cumsum(sizes_Q) - sizes_Q
+    starts = starts_of(sizes_Q)
     place = np.arange(len(query)) - starts[query] + 1
     is_positive = positive.astype(np.float64)
     found = np.cumsum(is_positive)
@@ -177,7 +178,7 @@ def _tied(scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndarray) -> _Tie
     group = np.cumsum(begins) - 1
     first = np.flatnonzero(begins)
     sums = np.concatenate([[0], np.cumsum(relevant)])
-    starts = (np.cumsum(sizes_Q) - sizes_Q)[query]
+    starts = starts_of(sizes_Q)[query]
     size = np.diff(first, append=len(scores))
     positives = np.add.reduceat(relevant, first)
     return _Ties(

@@ -15,6 +15,7 @@ import numpy as np
 from dialtools.metrics.nearest import Nearest, rank
 from dialtools.metrics.unit_vectors import AT_ONCE, UnitVectors
 from dialtools.near.rows import Rows
+from dialtools.ranges import places_in
 
 QUERIES_AT_ONCE = 1024
 """With a block of vectors, scores of 32 MiB."""
@@ -77,7 +78,8 @@ def nearest_rows_of(
     used, which_Q = np.unique(which_Q, return_inverse=True)
     vector, row, cosine = _rows_of_vectors(table[0][used], table[1][used], among, one_more)
     starts, ends = (np.searchsorted(vector, which_Q, side) for side in ("left", "right"))
-    query, place = _each_of(starts, ends - starts)
+    sizes = ends - starts
+    query, place = np.repeat(np.arange(len(sizes)), sizes), places_in(starts, sizes)
     if own_Q is not None:
         others = row[place] != own_Q[query]
         query, place = query[others], place[others]
@@ -94,16 +96,9 @@ def _rows_of_vectors(
     vector, column = np.nonzero(number_UK >= 0)
     number = number_UK[vector, column]
     sizes = np.minimum(among.starts[number + 1] - among.starts[number], count)
-    entry, place = _each_of(among.starts[number], sizes)
-    row, vector = among.order[place], vector[entry]
+    entry = np.repeat(np.arange(len(sizes)), sizes)
+    row, vector = among.order[places_in(among.starts[number], sizes)], vector[entry]
     cosine = np.round(cosine_UK[vector, column[entry]].astype(np.float64), DIGITS).clip(-1, 1)
     order = np.lexsort((row, -cosine, vector))
     order = order[rank(vector[order]) < count]
     return vector[order], row[order], cosine[order]
-
-
-def _each_of(starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return, of ranges of these starts and sizes, which range each place is of, and the places."""
-    entry = np.repeat(np.arange(len(sizes)), sizes)
-    before = np.cumsum(sizes) - sizes
-    return entry, np.arange(len(entry)) + (starts - before)[entry]

@@ -16,6 +16,7 @@ from dialtools.errors import DataError
 from dialtools.metrics.classify import prototypes
 from dialtools.metrics.space import unit
 from dialtools.near.find import DIGITS
+from dialtools.ranges import starts_of
 from dialtools.streams.making import making, one_space
 from dialtools.streams.sinks import writer
 from dialtools.streams.tally import counted
@@ -64,8 +65,7 @@ class Router:
             starts = np.arange(len(names))
         else:
             vectors_MD = unit_ND[np.argsort(classes_N, kind="stable")]
-            sizes = np.bincount(classes_N)
-            starts = np.cumsum(sizes) - sizes
+            starts = starts_of(np.bincount(classes_N))
         thresholds = np.full(len(names), ALWAYS)
         return cls(names, vectors_MD, starts, nearest, thresholds, none)
 

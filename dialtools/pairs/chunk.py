@@ -12,7 +12,7 @@ import numpy as np
 from dialtools.chance import split_of
 from dialtools.corpora.block import read_block
 from dialtools.corpora.dialogues import WITHOUT_TEXT, Dialogue
-from dialtools.corpora.flat import FlatTurns, lengths, running
+from dialtools.corpora.flat import FlatTurns, running
 from dialtools.corpora.read import dialogues
 from dialtools.pairs import labelled
 from dialtools.pairs.cut import drawn_response
@@ -25,6 +25,7 @@ from dialtools.streams import bounds
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.tally import Tally
+from dialtools.streams.text_columns import lengths
 
 FEW_TURNS = 16
 """Windows up to this multiply an input by no more than it is worth to measure."""

@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dialtools.chance import share
-from dialtools.corpora.flat import FlatTurns, lengths, running
+from dialtools.corpora.flat import FlatTurns, running
 from dialtools.pairs.options import OTHER_SPEAKER, PairOptions
 from dialtools.pairs.windows import Pairs
 from dialtools.streams.tally import Tally
+from dialtools.streams.text_columns import lengths
 from dialtools.words import count_words
 
 Mask = Callable[[Pairs], np.ndarray]

@@ -1,8 +1,5 @@
 """Pairs of a chunk as JSON lines, or as an Arrow batch whose contexts are views over the turns."""
 
-# pyarrow.compute makes its functions when it is imported, so that pyright sees none of them
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -12,14 +9,14 @@ from typing import Any
 import numpy as np
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from dialtools.corpora.flat import FlatTurns, content_of, running
+from dialtools.corpora.flat import FlatTurns, running
 from dialtools.pairs.fragments import Fragments
 from dialtools.pairs.options import KINDS
 from dialtools.pairs.windows import Pairs
 from dialtools.streams.policy import Rejected
 from dialtools.streams.tally import Tally
+from dialtools.streams.text_columns import escaped
 
 TURNS_AT_ONCE = 1 << 20
 """Turns of contexts whose lines are put together at once, at some 30 bytes each."""
@@ -70,7 +67,7 @@ def _lines(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> bytes:
     """Put lines together of fragments: a text is escaped once, however many windows it is in."""
     told = turns.named[pairs.dialogue] & KINDS[kind].tells_speakers
     line = Fragments(len(pairs))
-    texts = line.add(_escaped(turns.texts)) + np.arange(len(turns), dtype=np.int32)
+    texts = line.add(escaped(turns.texts)) + np.arange(len(turns), dtype=np.int32)
     line.constant(b'{"context":["')
     line.run(texts, pairs.start, pairs.window, between=b'","')
     line.constant(b'"],"response":"')
@@ -96,23 +93,6 @@ def _lines(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> bytes:
         line.one(line.add(_fields(name, values)) + pairs.dialogue)
     line.constant(b"}\n")
     return line.joined()
-
-
-def _escaped(texts: pa.StringArray) -> pa.Array:
-    """Return texts as they stand between the quotes of a JSON string."""
-    special = _special(texts)
-    if not len(special):
-        return texts
-    places = pa.array(np.isin(np.arange(len(texts)), special, assume_unique=True))
-    written = [orjson.dumps(text)[1:-1].decode() for text in texts.take(special).to_pylist()]
-    return pc.replace_with_mask(texts, places, pa.array(written, pa.string()))
-
-
-def _special(texts: pa.StringArray) -> np.ndarray:
-    """Return the numbers of the texts that have characters which JSON escapes."""
-    ends, content = content_of(texts)
-    found = np.flatnonzero((content < ord(" ")) | (content == ord('"')) | (content == ord("\\")))
-    return np.unique(np.searchsorted(ends[1:], found, side="right"))
 
 
 def _fields(name: str, values: pa.Array) -> list[bytes]:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -22,7 +21,7 @@ from pair_corpus import as_lines
 
 from dialtools.corpora.fields import BadRecord
 from dialtools.errors import ConfigError, DataError
-from dialtools.freq import annotate, output, render
+from dialtools.freq import annotate, output
 from dialtools.freq.columns import integers, strings
 from dialtools.freq.fields import count_of, field_texts
 from dialtools.freq.imbalance import Spectrum
@@ -184,13 +183,6 @@ def test_corpora_are_called_by_their_short_names_unless_these_are_not_enough(fre
     alone = freq({"a.jsonl": files["a.jsonl"]}, summary=True)
     with alone.counted() as counting:
         assert list(spectra(counting)) == ["a"]
-
-
-@given(st.lists(st.text(st.sampled_from('a"\\\t\x1f \x7f\u2028é😀'), max_size=4), max_size=6))
-def test_texts_are_escaped_as_json_has_them(texts: list[str]):
-    around = pa.array(["a\n", *texts, "\n"], pa.string())
-    column = around.slice(1, len(texts))  # a view must not be read as the whole
-    assert render.escaped(column).to_pylist() == [orjson.dumps(t).decode()[1:-1] for t in texts]
 
 
 def test_a_weight_is_put_beside_every_kind_of_payload():

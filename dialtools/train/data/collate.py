@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialtools.encoder.tokens import SpecialTokens, join_turns, spread
+from dialtools.encoder.tokens import SpecialTokens, join_turns
+from dialtools.ranges import places_in
 from dialtools.train.data.store import Store
 
 
@@ -38,7 +39,7 @@ class Layout(NamedTuple):
 def contexts(store: Store, pairs: np.ndarray, layout: Layout) -> list[np.ndarray]:
     """Return the token ids of each pair's context; long ones keep their newest tokens."""
     starts, turns_N = _ranges(store.turn_ends, pairs)
-    turns = spread(starts, turns_N)
+    turns = places_in(starts, turns_N)
     return join_turns(
         store.tokens,
         *_ranges(store.token_ends, store.turns[turns]),
@@ -64,7 +65,7 @@ def negatives(store: Store, pairs: np.ndarray, layout: Layout) -> list[np.ndarra
 def named_negatives(store: Store, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the utterances that pairs name as negatives, and which of the pairs names each."""
     starts, sizes = _ranges(store.negative_ends, pairs)
-    return store.negatives[spread(starts, sizes)], np.repeat(np.arange(len(pairs)), sizes)
+    return store.negatives[places_in(starts, sizes)], np.repeat(np.arange(len(pairs)), sizes)
 
 
 def _alone(

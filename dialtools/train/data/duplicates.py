@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dialtools.encoder.tokens import spread
+from dialtools.ranges import places_in
 
 
 def same_text(
@@ -47,7 +47,7 @@ def _matches(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarra
     order = np.argsort(right, kind="stable")
     first = np.searchsorted(right[order], left, "left")
     sizes = np.searchsorted(right[order], left, "right") - first
-    return np.repeat(np.arange(len(left)), sizes), order[spread(first, sizes)]
+    return np.repeat(np.arange(len(left)), sizes), order[places_in(first, sizes)]
 
 
 def _without_self_and_partner(mask: np.ndarray, n: int) -> np.ndarray:

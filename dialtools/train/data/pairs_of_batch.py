@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from dialtools.corpora.dialogues import DOMAIN, identity_of
 from dialtools.corpora.fields import MOST_TURNS, is_flag, is_weight
-from dialtools.encoder.tokens import spread
+from dialtools.ranges import places_in
 from dialtools.roles import UNKNOWN, role_of
 from dialtools.train.data.chunk_pairs import LISTS, UNKNOWN_TURN, ChunkPairs, TurnLists
 
@@ -137,7 +137,7 @@ def _lists_of_column(batch: pa.RecordBatch, name: str, texts: list[str]) -> Turn
     starts, sizes, values = _views(column)
     if column.null_count:
         sizes = np.where(np.asarray(column.is_valid()), sizes, 0)
-    lists = TurnLists(spread(starts, sizes) + len(texts), sizes)
+    lists = TurnLists(places_in(starts, sizes) + len(texts), sizes)
     texts += values.to_pylist()
     return lists
 
@@ -152,7 +152,7 @@ def _roles_of_batch(batch: pa.RecordBatch, sizes: np.ndarray) -> tuple[np.ndarra
     names = speakers.to_pylist()
     known = {name: role_of(name) for name in set(names)}
     roles = np.fromiter((*map(known.__getitem__, names), UNKNOWN), np.uint8, len(names) + 1)
-    turns = np.where(np.repeat(said, sizes), spread(starts, sizes), len(names))
+    turns = np.where(np.repeat(said, sizes), places_in(starts, sizes), len(names))
     return roles[turns], roles[np.where(said, starts + sizes, len(names))]
 
 

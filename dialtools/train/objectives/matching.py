@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from dialtools.encoder.batches import where
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.token_weights import scaled
+from dialtools.ranges import starts_of
 from dialtools.train import health
 from dialtools.train.losses import matching
 from dialtools.train.objectives.base import Batch, Objective, Part, Setting
@@ -128,7 +129,7 @@ class Tokens:
     def __init__(self, rows: Tensor, batch: Batch) -> None:
         sizes = batch.sizes[np.argsort(batch.place)]  # in the order of the parts
         self.sizes = batch.sizes
-        self.starts = (np.cumsum(sizes) - sizes)[batch.place]
+        self.starts = starts_of(sizes)[batch.place]
         self.rows = torch.cat([rows, rows.new_zeros(1, rows.shape[1])])
 
     def padded(self, sequences: np.ndarray) -> Tensor:
