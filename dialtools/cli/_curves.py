@@ -13,7 +13,7 @@ def report_curves(
     rows: list[dict[str, Any]], options: CurveOptions, run: Run, *, overwrite: bool
 ) -> None:
     """Print a line for each snapshot, or write JSONL."""
-    from dialtools.eval.tasks.curve import table_rows
+    from dialtools.eval.curve import table_rows
     from dialtools.streams.sinks import write_records
 
     if options.json or not on_screen(options.output):
@@ -27,7 +27,7 @@ def draw_curves(
     rows: list[dict[str, Any]], options: CurveOptions, run: Run, *, overwrite: bool
 ) -> None:
     """Draw a line for each run and metric, if a picture is asked for."""
-    from dialtools.eval.tasks.curve import lines_of
+    from dialtools.eval.curve import lines_of
     from dialtools.plots.curve import draw_scores
 
     if options.plot:

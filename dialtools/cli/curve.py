@@ -22,8 +22,8 @@ def main(options: CurveOptions, run: Run) -> None:
     from dialtools.cli._curves import draw_curves, report_curves
     from dialtools.cli._pieces import take_pieces
     from dialtools.encoder.guest import start_torch
-    from dialtools.eval.tasks import curve as task
-    from dialtools.eval.tasks.prepared import prepare
+    from dialtools.eval import curve as task
+    from dialtools.eval.prepared import prepare
     from dialtools.streams.atomic import check_parent, refuse_existing
     from dialtools.streams.resume import claim
 

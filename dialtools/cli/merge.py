@@ -45,7 +45,7 @@ from dialtools.merge.options import MergeOptions
 from dialtools.streams.tally import counted
 
 if TYPE_CHECKING:
-    from dialtools.eval.tasks.prepared import Prepared
+    from dialtools.eval.prepared import Prepared
     from dialtools.merge.choose import Scores
     from dialtools.merge.parents import Family
 
@@ -81,7 +81,7 @@ def _tasks(options: MergeOptions) -> dict[str, Prepared]:
     """Return what candidates are scored on, by file."""
     if not options.choose_on:
         return {}
-    from dialtools.eval.tasks.prepared import prepare_file
+    from dialtools.eval.prepared import prepare_file
 
     return {file: prepare_file(file, seed=options.seed) for file in options.choose_on}
 
@@ -147,7 +147,7 @@ def _scorer(
         ModelError: if the start cannot be loaded.
     """
     from dialtools.embed.in_memory import open_model
-    from dialtools.eval.tasks.prepared import headline
+    from dialtools.eval.prepared import headline
 
     # also, what loading imports is imported before there is anything to clean up: signals wait
     open_model(family.start.folder, options, max_length=None)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from dialtools.corpora.turns import Record
+from dialtools.eval import curve
 from dialtools.eval.options.curve import CurveOptions
-from dialtools.eval.tasks import curve
-from dialtools.eval.tasks.prepared import prepare
+from dialtools.eval.prepared import prepare
 from dialtools.streams.resume import Work
 
 AXES = {"a": [1.0, 0.0], "b": [0.0, 1.0]}

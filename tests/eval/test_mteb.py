@@ -17,11 +17,11 @@ from score_files import Evaluate, Record, Toy, halves, score
 from written import json_value
 
 from dialtools.errors import ConfigError, DataError, OutputError
+from dialtools.eval import logreg
 from dialtools.eval.compare import mteb
 from dialtools.eval.labelled import Labelled
 from dialtools.eval.options.intent import IntentOptions
 from dialtools.eval.options.mteb import MtebOptions
-from dialtools.eval.tasks import logreg
 
 Command = Callable[..., subprocess.CompletedProcess]
 # all-MiniLM-L6-v2 on Banking77Classification, run by run, as MTEB 1.12.75 published them

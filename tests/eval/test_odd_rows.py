@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dialtools.errors import ConfigError, DataError
-from dialtools.eval import each, sanity
+from dialtools.eval import each, mixed, prepared, sanity
 from dialtools.eval.episodes import Episodes
 from dialtools.eval.identity import item_digests
 from dialtools.eval.labelled import labelled_rows
@@ -21,7 +21,7 @@ from dialtools.eval.options.intent import IntentOptions
 from dialtools.eval.options.space import SpaceOptions
 from dialtools.eval.rows import Parts, groups, hold_out
 from dialtools.eval.score import Score, of_queries
-from dialtools.eval.tasks import mixed, prepared, space
+from dialtools.eval.tasks import space
 from dialtools.streams.vectors import Embeddings
 
 FACTS = {"task": "t", "dataset": "d", "setting": "", "metric": "accuracy"}

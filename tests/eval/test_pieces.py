@@ -16,7 +16,7 @@ from score_files import write_npy
 
 from dialtools.chance import sample_of_rows
 from dialtools.errors import ConfigError, DataError, GateError, ModelError
-from dialtools.eval import each, sanity
+from dialtools.eval import curve, each, logreg, mixed, prepared, sanity
 from dialtools.eval.episodes import Episodes
 from dialtools.eval.identity import differing, item_digests
 from dialtools.eval.labelled import Labelled, labelled_rows, without_label
@@ -32,7 +32,7 @@ from dialtools.eval.rows import Parts, groups, hold_out, read_parts, rows_by_par
 from dialtools.eval.score import Score, check_gates, gated, of_queries, of_runs, shares
 from dialtools.eval.suite import AVERAGE, Dataset, Row, Suite, with_tasks
 from dialtools.eval.suite_job import find_places
-from dialtools.eval.tasks import act, curve, logreg, mixed, oos, prepared, space
+from dialtools.eval.tasks import act, oos, space
 from dialtools.eval.tasks.entail import triplets
 from dialtools.eval.tasks.infer import accuracy, classes, short_enough
 from dialtools.eval.tasks.retrieve import given_lists, similarities

@@ -9,7 +9,7 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from dialtools.eval.tasks.mixed import mixture
+from dialtools.eval.mixed import mixture
 from dialtools.metrics import space
 from dialtools.streams.vectors import Embeddings
 

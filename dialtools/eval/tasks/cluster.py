@@ -19,10 +19,10 @@ from dialtools.cluster.options import KMEANS
 from dialtools.errors import DataError
 from dialtools.eval.identity import item_digests
 from dialtools.eval.labelled import Labelled, labelled_rows, without_label
+from dialtools.eval.logreg import predict
 from dialtools.eval.options.cluster import LABELS, PROTOCOLS, ClusterOptions
 from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score, Scored, of_runs, shares
-from dialtools.eval.tasks.logreg import predict
 from dialtools.metrics.clusterings import MEASURES, contingency, nmi, one_to_one
 from dialtools.metrics.resample import over_tables
 from dialtools.streams.vectors import Embeddings, check_one_space, read_embeddings

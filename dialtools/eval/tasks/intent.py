@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from dialtools.errors import DataError
-from dialtools.eval import sanity
+from dialtools.eval import logreg, mixed, sanity
 from dialtools.eval.episodes import Episodes
 from dialtools.eval.identity import item_digests
 from dialtools.eval.labelled import Labelled, labelled_rows, without_label
 from dialtools.eval.options.intent import METHODS, IntentOptions
 from dialtools.eval.rows import read_parts
 from dialtools.eval.score import Score, Scored, of_queries, of_runs, shares
-from dialtools.eval.tasks import logreg, mixed
 from dialtools.metrics.classify import majority, prototypes
 from dialtools.metrics.nearest import nearest_rows
 from dialtools.streams.tally import counted

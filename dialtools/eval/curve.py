@@ -17,7 +17,7 @@ import orjson
 from dialtools.corpora.turns import Record
 from dialtools.errors import DataError, ModelError
 from dialtools.eval.options.curve import CurveOptions
-from dialtools.eval.tasks.prepared import Prepared
+from dialtools.eval.prepared import Prepared
 from dialtools.streams.job import Job
 from dialtools.streams.provenance import Inputs, digest, read_provenance
 from dialtools.streams.resume import Piece, Work
