@@ -11,8 +11,10 @@ from pair_corpus import as_lines
 
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
+from dialtools.options import Layer, resolve
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
+from dialtools.train import recipe
 from dialtools.train.data.collate import Lengths
 from dialtools.train.data.spool import spool, tokenise_store
 from dialtools.train.data.store import Store
@@ -20,8 +22,16 @@ from dialtools.train.hyperparameters import Hyperparameters
 from dialtools.train.loop import Trainer
 from dialtools.train.objectives.base import Batch, Objective, Setting
 from dialtools.train.objectives.catalog import ContrastOptions
+from dialtools.train.options import TrainOptions
 
 WORDS = list("abcdefghijklmnopqrstuvwxyz")
+
+
+def recipe_options(**values: Any) -> TrainOptions:
+    """Return the options of a recipe, `method`, with some of its values replaced."""
+    by_key = {name.replace("_", "-"): value for name, value in values.items()}
+    options, _ = resolve(TrainOptions, [Layer("options", by_key), *recipe.layers(by_key)])
+    return options
 
 
 def letters_encoder(seed: int = 0) -> Encoder:

@@ -6,16 +6,15 @@ matrix is the identity and whose bias is minus the centre, so that others embed 
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dialtools.encoder.sidefile import SideFile
+from dialtools.encoder.arrays import read_arrays
+from dialtools.encoder.sidefile import SideFile, write_json
 from dialtools.encoder.stated import BY_HAND
 from dialtools.errors import ModelError
-from dialtools.shown import first_line
 
 WEIGHTS = "model.safetensors"
 MATRIX, BIAS = "linear.weight", "linear.bias"
@@ -29,7 +28,7 @@ def read_center(folder: Path, dimension: int) -> np.ndarray:
         ModelError: if the module is damaged, or does something else.
     """
     activation = SideFile.read(folder / "config.json").text("activation_function")
-    tensors = _tensors(folder / WEIGHTS)
+    tensors = read_arrays(folder / WEIGHTS)
     if (
         activation != IDENTITY
         or tensors.keys() != {MATRIX, BIAS}
@@ -53,17 +52,6 @@ def write_center(center_D: np.ndarray, folder: Path) -> None:
         "bias": True,
         "activation_function": IDENTITY,
     }
-    (folder / "config.json").write_text(f"{json.dumps(config, indent=2)}\n", encoding="utf-8")
+    write_json(folder / "config.json", config)
     tensors = {MATRIX: np.eye(dimension, dtype=np.float32), BIAS: -center_D.astype(np.float32)}
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
-
-
-def _tensors(path: Path) -> dict[str, np.ndarray]:
-    """Read the module's weights; they may be of any type that NumPy has."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    try:
-        return load_file(path)
-    except (OSError, SafetensorError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(f"damaged weights: {first_line(error)}", where=path) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.center import write_center
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.layered import WEIGHTS, beside_pooling
+from dialtools.encoder.sidefile import write_json
 from dialtools.encoder.stated import (
     CENTRED,
     LAYERS,
@@ -48,12 +48,12 @@ def save(encoder: Encoder, directory: Path, *, provenance: dict[str, Any], card:
         for _, folder in listed[-2:]:
             (directory / folder).mkdir()
         write_center(encoder.center, directory / listed[-2][1])
-    _write(directory / "modules.json", _listed(listed))
-    _write(directory / USAGE, usage)
+    write_json(directory / "modules.json", _listed(listed))
+    write_json(directory / USAGE, usage)
     if "Normalize" in modules:
         (directory / modules["Normalize"]).mkdir()
     facts = {"version": __version__, "pooling": encoder.pooling, **provenance}
-    _write(directory / "dialtools.json", facts)
+    write_json(directory / "dialtools.json", facts)
     (directory / "README.md").write_text(card, encoding="utf-8")
 
 
@@ -65,12 +65,12 @@ def _save_transformer(encoder: Encoder, directory: Path, modules: dict[str, str]
     encoder.backbone.save_pretrained(directory, safe_serialization=True)
     encoder.tokenizer.save_pretrained(directory)
     limits = {"max_seq_length": encoder.max_length, "do_lower_case": encoder.lower_case}
-    _write(directory / "sentence_bert_config.json", limits)
+    write_json(directory / "sentence_bert_config.json", limits)
     (directory / modules["Pooling"]).mkdir()
-    _write(directory / modules["Pooling"] / "config.json", _pooling(encoder))
+    write_json(directory / modules["Pooling"] / "config.json", _pooling(encoder))
     for kind, config, tensors in beside_pooling(encoder):
         (directory / modules[kind]).mkdir()
-        _write(directory / modules[kind] / "config.json", config)
+        write_json(directory / modules[kind] / "config.json", config)
         save_file(tensors, directory / modules[kind] / WEIGHTS)
     if encoder.token_weights is not None:
         (directory / modules[WORD_WEIGHTS]).mkdir()
@@ -119,8 +119,3 @@ def _pooling(encoder: Encoder) -> dict[str, Any]:
         "pooling_mode": THEIR_NAMES.get(simple, simple),
         **flags,
     }
-
-
-def _write(path: Path, value: Any) -> None:
-    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
-    path.write_text(f"{text}\n", encoding="utf-8")

@@ -116,6 +116,12 @@ def read_json(path: Path) -> Any:
         raise ModelError((error.strerror or str(error)).lower(), where=path) from None
 
 
+def write_json(path: Path, value: Any) -> None:
+    """Write a value as people may read it; what JSON does not know as text."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    path.write_text(f"{text}\n", encoding="utf-8")
+
+
 def stays_inside(path: str) -> bool:
     """Tell whether a path that a file states leads to a place in the folder of the file."""
     parts = PurePosixPath(path).parts

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import torch
 
 from dialtools.encoder.pretrained import quiet_transformers
+from dialtools.encoder.sidefile import write_json
 from dialtools.encoder.static import StaticEncoder
 from dialtools.encoder.token_vectors import (
     EARLIER,
@@ -51,4 +51,4 @@ def save_static(encoder: StaticEncoder, folder: Path) -> None:
         "normalize": encoder.normalize,
         "seq_length": 1_000_000,
     }
-    (folder / "config.json").write_text(f"{json.dumps(config, indent=2)}\n", encoding="utf-8")
+    write_json(folder / "config.json", config)

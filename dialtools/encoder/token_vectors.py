@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from dialtools.encoder.arrays import read_arrays
 from dialtools.encoder.catalog import USUAL_POOLING
 from dialtools.encoder.center import read_center
 from dialtools.encoder.stated import Stated
@@ -144,7 +145,7 @@ def read_token_vectors(folder: Path) -> TokenVectors:
         ModelError: as `load_token_vectors`.
     """
     path = folder / WEIGHTS
-    tensors = _tensors(path)
+    tensors = read_arrays(path)
     vectors_VD, earlier_VD = _folded(tensors, path), tensors.get(EARLIER)
     if earlier_VD is not None:
         if earlier_VD.shape != vectors_VD.shape:
@@ -200,26 +201,6 @@ def _numbers(vectors: np.ndarray, name: str, where: Path) -> np.ndarray:
 def _told(tensor: np.ndarray) -> str:
     """Return what a tensor is, in a few words."""
     return f"{shape_of(tensor.shape)} of {tensor.dtype}"
-
-
-def _tensors(path: Path) -> dict[str, np.ndarray]:
-    """Read a safetensors file; if NumPy lacks a type (bfloat16) that is in it, through torch."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    try:
-        return load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise ModelError(f"damaged weights: {first_line(error)}", where=path) from None
-    except (KeyError, TypeError, AttributeError):
-        from dialtools.encoder.weights import read_tensors
-
-        return {name: _narrow(value) for name, value in read_tensors(path).items()}
-
-
-def _narrow(tensor: Any) -> np.ndarray:
-    """Return a tensor of torch as an array."""
-    return (tensor.float() if tensor.is_floating_point() else tensor).numpy()
 
 
 def _tokenizer(path: Path) -> Any:

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from dialtools.encoder.encoder import Encoder
 
-TOP = (1, 3, 5, 10)
-
 
 @dataclass
 class SelectProtocol(FinetuneOptions):
@@ -179,12 +177,12 @@ class Select(Task[SelectProtocol]):
 
     def each(self, outputs: Sequence[np.ndarray], truth: np.ndarray) -> dict[str, np.ndarray]:
         """Return top-1/3/5/10 and the reciprocal rank of each query, among blocks of rows."""
-        from dialtools.metrics.ranking import block_ranks, reciprocal_rank, top_k
+        from dialtools.metrics.ranking import block_ranks, selection
 
         query_ND, response_ND = (side_ND[: len(truth)] for side_ND in outputs)
         same_N = truth if self.options.duplicates == "drop" else None
         ranks = block_ranks(query_ND, response_ND, self.options.candidates, same_N=same_N)
-        return {f"top-{k}": top_k(ranks, k) for k in TOP} | {"mrr": reciprocal_rank(ranks)}
+        return selection(ranks)
 
     def figures(self, outputs: Sequence[np.ndarray], truth: np.ndarray) -> Figures:
         """Return their means in percent."""
@@ -193,4 +191,4 @@ class Select(Task[SelectProtocol]):
 
     def quality(self, figures: Figures) -> float:
         """Return the sum of top-1/3/5/10."""
-        return sum(figures[f"top-{k}"] for k in TOP)
+        return sum(value for name, value in figures.items() if name.startswith("top-"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 
 from dialtools import __version__
 from dialtools.encoder.pretrained import WEIGHTS
+from dialtools.encoder.sidefile import write_json
 from dialtools.encoder.stated import LAYERS, POOLER, WORD_WEIGHTS, read_modules
 from dialtools.encoder.weights import merged
 from dialtools.errors import ModelError
@@ -133,8 +133,7 @@ def finish(
         ],
         "weights": tensors.digest(),
     }
-    text = json.dumps(facts, indent=2, ensure_ascii=False, default=str)
-    (directory / PROVENANCE).write_text(f"{text}\n", encoding="utf-8")
+    write_json(directory / PROVENANCE, facts)
     (directory / "README.md").write_text(_card(family, weights), encoding="utf-8")
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from dialtools.metrics.sums import sums_of
+
 
 def prototypes(vectors_ND: np.ndarray, classes_N: np.ndarray, count: int) -> np.ndarray:
     """Return (C, D) class means; a class without rows is zero.
 
     They are not scaled to unit length, as in DSE's code (METHODS 3.3).
     """
-    sums_CD = np.zeros((count, vectors_ND.shape[1]), np.float64)
-    np.add.at(sums_CD, classes_N, vectors_ND)
     sizes_C = np.bincount(classes_N, minlength=count)
-    return (sums_CD / np.maximum(sizes_C, 1)[:, None]).astype(np.float32)
+    means_CD = sums_of(vectors_ND, classes_N, count) / np.maximum(sizes_C, 1)[:, None]
+    return means_CD.astype(np.float32)
 
 
 def majority(classes_Nk: np.ndarray) -> np.ndarray:

@@ -14,6 +14,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dialtools.metrics.sums import sums_of
+
 BLOCK = 4096
 """Rows whose products with all centroids are held at once."""
 
@@ -117,10 +119,8 @@ MEASURES: dict[str, Callable[[np.ndarray], float]] = {
 
 def centroids(vectors_ND: np.ndarray, clusters_N: np.ndarray) -> np.ndarray:
     """Return (K, D) the sums of the rows of clusters 0 to K - 1, in float64; -1 is in none."""
-    sums_KD = np.zeros((int(clusters_N.max(initial=-1)) + 1, vectors_ND.shape[1]))
     inside = clusters_N >= 0
-    np.add.at(sums_KD, clusters_N[inside], vectors_ND[inside])
-    return sums_KD
+    return sums_of(vectors_ND[inside], clusters_N[inside])
 
 
 def silhouette(vectors_ND: np.ndarray, clusters_N: np.ndarray) -> float:

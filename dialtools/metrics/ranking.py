@@ -13,6 +13,8 @@ from scipy.special import gammaln
 from dialtools.metrics.nearest import exact_scores
 from dialtools.ranges import starts_of
 
+TOP = (1, 3, 5, 10)
+
 
 def ranks(
     scores_QC: np.ndarray, truth_Q: np.ndarray, *, valid_QC: np.ndarray | None = None
@@ -52,6 +54,12 @@ def reciprocal_rank(beaten_tied_Q2: np.ndarray, *, ties: str = "average") -> np.
     most = int((beaten + tied).max(initial=0))
     harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, most + 2))])
     return (harmonic[beaten + tied + 1] - harmonic[beaten]) / (tied + 1)
+
+
+def selection(beaten_tied_Q2: np.ndarray, *, ties: str = "average") -> dict[str, np.ndarray]:
+    """Return (Q,) top-1/3/5/10 and the reciprocal rank of each query, by name."""
+    first = {f"top-{k}": top_k(beaten_tied_Q2, k, ties=ties) for k in TOP}
+    return first | {"mrr": reciprocal_rank(beaten_tied_Q2, ties=ties)}
 
 
 def block_ranks(

@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dialtools.metrics.sums import sums_of
+
 # two-sided 95 % quantiles of Student's t for 1, 2, ... 30 degrees of freedom; beyond, the normal
 # one is within 4 %
 _T95 = (
@@ -69,7 +71,7 @@ def over_groups(values_N: np.ndarray, groups_N: np.ndarray) -> tuple[float, floa
     deviations (of groups of one size, the t-interval of their means).
     """
     mean = float(np.mean(values_N))
-    sums_G = grouped(values_N - mean, groups_N)
+    sums_G = sums_of(values_N - mean, groups_N)
     n = len(sums_G)
     if n < 2:
         return mean, math.nan, math.nan
@@ -94,13 +96,6 @@ def bootstrap(
     return mean, *percentiles(widened(means, mean, len(values)))
 
 
-def grouped(parts_N: np.ndarray, groups_N: np.ndarray) -> np.ndarray:
-    """Return (G, ...) the sums of N parts over the rows of each group 0 to G - 1."""
-    sums = np.zeros((int(groups_N.max()) + 1, *parts_N.shape[1:]), np.float64)
-    np.add.at(sums, groups_N, parts_N)
-    return sums
-
-
 def bootstrap_sums(
     parts_N: np.ndarray,
     statistic: Callable[[np.ndarray], np.ndarray],
@@ -119,7 +114,7 @@ def bootstrap_sums(
         groups_N: which queries belong together; whole groups are resampled.
     """
     if groups_N is not None:
-        parts_N = grouped(parts_N, groups_N)
+        parts_N = sums_of(parts_N, groups_N)
     draw, n = np.random.default_rng(seed), len(parts_N)
     flat = parts_N.reshape(n, -1).astype(np.float64)
     sums = np.stack(

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dialtools.metrics.sums import sums_of
+
 SHORT, LONG = 1e-15, 1e15
 """Lengths between which a float32 holds the square of a row's largest number, and of its sum."""
 BLOCK = 2048
@@ -110,7 +112,4 @@ def isotropy(vectors_ND: np.ndarray) -> float:
 
 def _sums(vectors_ND: np.ndarray, classes_N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return (K, D) sums and (K,) sizes of the classes."""
-    count = int(classes_N.max(initial=-1)) + 1
-    sums = np.zeros((count, vectors_ND.shape[1]))
-    np.add.at(sums, classes_N, vectors_ND)
-    return sums, np.bincount(classes_N, minlength=count).astype(np.float64)
+    return sums_of(vectors_ND, classes_N), np.bincount(classes_N).astype(np.float64)

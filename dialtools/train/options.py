@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from dialtools.encoder.options import DeviceOptions, RemoteCodeOptions
 from dialtools.errors import ConfigError
-from dialtools.options import Layer, RunOptions, resolve, specs
-from dialtools.train import recipe
+from dialtools.options import RunOptions, specs
 from dialtools.train.catalog import OPTIMISERS
 from dialtools.train.hyperparameters import Hyperparameters, settled
 from dialtools.train.objectives.catalog import OBJECTIVES, ContrastOptions, ObjectiveEntry
@@ -165,13 +164,6 @@ if TYPE_CHECKING:
         """What is trained, how, and where it goes; recipes' values are read by `settled`."""
 else:
     TrainOptions = _composed()
-
-
-def recipe_options(**values: Any) -> TrainOptions:
-    """Return the options of a recipe, `method`, with some of its values replaced."""
-    by_key = {name.replace("_", "-"): value for name, value in values.items()}
-    options, _ = resolve(TrainOptions, [Layer("options", by_key), *recipe.layers(by_key)])
-    return options
 
 
 def hyperparameters(options: TrainOptions) -> Hyperparameters:

@@ -8,12 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 from pair_corpus import Train
-from train_parts import letters_encoder
+from train_parts import letters_encoder, recipe_options
 
 from dialtools.cli._run import Run
 from dialtools.encoder.static import fresh_static
 from dialtools.train.forecast import Forecast, instead
-from dialtools.train.options import recipe_options
 from dialtools.train.validate import validations_left
 
 TOLD = r"about \d+ \w+: 60 steps of [\d.e-]+ s(, 1 validation of \d+ s)? on 1 thread"

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 from pair_corpus import SMALL, Train, as_lines, pair_records, steps, weights
+from train_parts import recipe_options
 
 from dialtools.cli.train import main as dial_train
 from dialtools.errors import ConfigError
 from dialtools.train import recipe
 from dialtools.train.hyperparameters import Hyperparameters
 from dialtools.train.objectives.catalog import OBJECTIVES
-from dialtools.train.options import hyperparameters, objective_options, recipe_options
+from dialtools.train.options import hyperparameters, objective_options
 
 ROOM = Path(recipe.__file__).parent
 

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 import torch
 from pair_corpus import Train, weights
+from train_parts import recipe_options
 
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.static import StaticEncoder
 from dialtools.encoder.tokens import SpecialTokens, assemble
 from dialtools.train.data.collate import Layout, Lengths, contexts, responses
 from dialtools.train.data.store import Store
-from dialtools.train.options import recipe_options
 from dialtools.train.start import encoder_kind
 from dialtools.train.validate import told_score
 

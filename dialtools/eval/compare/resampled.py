@@ -13,7 +13,8 @@ from dialtools.eval.compare.columns import Seed
 from dialtools.eval.compare.comparison import Comparison, Pair
 from dialtools.eval.options.compare import CompareOptions
 from dialtools.metrics import paired
-from dialtools.metrics.resample import grouped, percentiles, widened
+from dialtools.metrics.resample import percentiles, widened
+from dialtools.metrics.sums import sums_of
 
 TOLERANCE = 0.01
 """Points by which what the items add up to may miss the score that the record tells."""
@@ -97,7 +98,7 @@ def _permute(
     """Set the p-values of scores that are means over items, from random swaps of the two models."""
     gaps_ND = np.nan_to_num(np.column_stack(list(gaps.values())))
     swaps = paired.sign_flips(
-        gaps_ND if groups_N is None else grouped(gaps_ND, groups_N),
+        gaps_ND if groups_N is None else sums_of(gaps_ND, groups_N),
         resamples=options.resamples,
         seed=options.seed,
     )

@@ -12,12 +12,11 @@ from dialtools.eval.identity import item_digests
 from dialtools.eval.options.select import SelectOptions
 from dialtools.eval.score import Score, Scored, of_queries
 from dialtools.metrics.nearest import exact_scores, first_equal
-from dialtools.metrics.ranking import block_ranks, ranks, reciprocal_rank, top_k
+from dialtools.metrics.ranking import block_ranks, ranks, selection
 from dialtools.metrics.space import unit
 from dialtools.streams.tally import counted
 from dialtools.streams.vectors import Embeddings, check_one_space, read_embeddings
 
-TOP = (1, 3, 5, 10)
 QUERY = ("context_embedding", "history_embedding", "query_embedding")
 
 
@@ -50,9 +49,8 @@ def scores(ranks_Q2: np.ndarray, options: SelectOptions, **facts: Any) -> list[S
     """
     if not options.pool and options.sampling == "blocks":
         facts["groups"] = [row // options.candidates for row in range(len(ranks_Q2))]
-    metrics = {f"top-{k}": top_k(ranks_Q2, k, ties=options.ties) for k in TOP}
-    metrics["mrr"] = reciprocal_rank(ranks_Q2, ties=options.ties)
-    return [of_queries(100 * values_Q, metric=name, **facts) for name, values_Q in metrics.items()]
+    of_each = selection(ranks_Q2, ties=options.ties)
+    return [of_queries(100 * values_Q, metric=name, **facts) for name, values_Q in of_each.items()]
 
 
 def among_rows(source: Embeddings, options: SelectOptions) -> np.ndarray:

@@ -1,0 +1,17 @@
+"""Sums of the rows of each group, class or cluster."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def sums_of(parts_N: np.ndarray, groups_N: np.ndarray, count: int | None = None) -> np.ndarray:
+    """Return (G, ...) float64 sums over the rows of each group 0 to G - 1.
+
+    Args:
+        count: G; None: one more than the last group that has a row.
+    """
+    count = int(groups_N.max(initial=-1)) + 1 if count is None else count
+    sums = np.zeros((count, *parts_N.shape[1:]))
+    np.add.at(sums, groups_N, parts_N)
+    return sums
