@@ -8,8 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
-
 from dialtools.encoder.descent import content, descends
 from dialtools.encoder.folder import model_folder
 from dialtools.encoder.pretrained import OLD_BUFFERS
@@ -20,6 +18,8 @@ from dialtools.errors import ConfigError, ModelError
 from dialtools.merge.options import MergeOptions
 from dialtools.merge.tensors import Tensors
 from dialtools.shown import first_line
+from dialtools.streams.making import options_of
+from dialtools.streams.provenance import read_provenance
 
 UNUSED = ("pooler",)
 """Parts of a start that a trained model may lack."""
@@ -133,10 +133,7 @@ def _refuse_over_inputs(output: Path, parents: Iterable[Parent]) -> None:
 
 
 def _other_start(model: Parent, start: Parent) -> ModelError:
-    try:
-        told = orjson.loads((model.folder / "dialtools.json").read_bytes())["options"]["model"]
-    except (OSError, ValueError, LookupError, TypeError):
-        told = None
+    told = options_of(read_provenance(model.folder) or {}).get("model")
     origin = f"trained from {told}" if isinstance(told, str) else "of another start"
     message = f"{origin}, whose weights are not those of {start.name}"
     hint = "its difference from this start is more than its training"

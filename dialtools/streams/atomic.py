@@ -44,7 +44,10 @@ def check_kind(path: str | Path, *, directory: bool) -> None:
         raise OutputError("is no directory", where=path, hint="a directory is written: another -o")
 
 
+WORKING = ".partial"
+"""Ends the name of the folder in which an output is made."""
 _witnesses: dict[Path, Callable[[Path], None]] = {}
+_first: list[Callable[[], None]] = []
 
 
 @contextmanager
@@ -55,6 +58,24 @@ def witnessed(path: Path, witness: Callable[[Path], None]) -> Generator[None]:
         yield
     finally:
         del _witnesses[path]
+
+
+@contextmanager
+def before_outputs(do: Callable[[], None]) -> Generator[None]:
+    """Do something before each output gets its name: what belongs to it is to be there first."""
+    _first.append(do)
+    try:
+        yield
+    finally:
+        _first.remove(do)
+
+
+def _name(temporary: Path, final: Path) -> None:
+    """Give what is written its name; in a working folder are no outputs yet."""
+    if not any(folder.suffix == WORKING for folder in final.parents):
+        for do in [*_first]:
+            do()
+    temporary.replace(final)
 
 
 @contextmanager
@@ -88,7 +109,7 @@ def atomic_file(path: str | Path, *, overwrite: bool) -> Generator[Path]:
         if witness:
             witness(temporary)
         refuse_existing(final, overwrite=overwrite)  # it may have come meanwhile
-        temporary.replace(final)
+        _name(temporary, final)
 
 
 @contextmanager
@@ -120,7 +141,7 @@ def atomic_directory(path: str | Path, *, overwrite: bool) -> Generator[Path]:
             refuse_existing(final, overwrite=overwrite)  # it may have come meanwhile
             if final.exists():
                 final.replace(old)
-            temporary.replace(final)
+            _name(temporary, final)
     except BaseException:
         if old.exists():  # the second of the two renames has failed
             old.replace(final)

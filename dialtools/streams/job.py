@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import orjson
 
@@ -51,15 +51,24 @@ class Job:
         }
         return orjson.loads(orjson.dumps(facts, default=str))
 
-    def files(self) -> dict[str, dict[str, Any]]:
-        """Return size and digest of each file that an option names, by the option's key."""
-        described: dict[str, dict[str, Any]] = {}
+    def files(self) -> dict[str, Any]:
+        """Return size and digest of each file or folder that an option names, by the option's key.
+
+        Of an option that names several, a list.
+        """
+        described: dict[str, Any] = {}
         for spec in specs(self.options.__class__):
-            path = getattr(self.options, spec.name)
-            names_file = "FILE" in (spec.metavar or "") and not spec.how
-            if names_file and isinstance(path, str) and Path(path).is_file():
-                described[spec.key] = describe(path)
+            if "FILE" not in (spec.metavar or "") or spec.how or spec.positional:
+                continue
+            value = getattr(self.options, spec.name)
+            names = cast("tuple[Any, ...]", value if isinstance(value, tuple) else (value,))
+            if found := [describe(name) for name in names if _is_there(name)]:
+                described[spec.key] = found if isinstance(value, tuple) else found[0]
         return described
+
+
+def _is_there(name: Any) -> bool:
+    return isinstance(name, str) and (Path(name).is_file() or Path(name).is_dir())
 
 
 class Changes(NamedTuple):
@@ -104,9 +113,18 @@ def _changes(before: Description, now: Description, free: Collection[str]) -> Ch
     ]
     inputs = [
         *_changed_inputs(before.get("inputs") or [], now["inputs"]),
-        *(_change(files[key], files_now[key]) for key in shared if key not in free),
+        *(
+            change
+            for key in shared
+            if key not in free
+            for change in _changed_inputs(_each(files[key]), _each(files_now[key]))
+        ),
     ]
     return Changes(settings, [change for change in dict.fromkeys(inputs) if change])
+
+
+def _each(described: Any) -> list[dict[str, Any]]:
+    return cast("list[dict[str, Any]]", described if isinstance(described, list) else [described])
 
 
 def _changed_inputs(

@@ -17,7 +17,7 @@ from dialtools.errors import OutputError
 from dialtools.streams.atomic import atomic_file, sync
 from dialtools.streams.bytesio import as_text
 from dialtools.streams.job import Description, Job
-from dialtools.streams.provenance import describe, digest, read_provenance
+from dialtools.streams.provenance import companions, digest, read_provenance
 from dialtools.streams.scraps import removed_at_the_end
 
 MANIFEST = "job.json"
@@ -97,7 +97,8 @@ def job_of_output(final: Path) -> Description | None:
         return read_provenance(final)
     with suppress(ValueError, KeyError, TypeError):
         facts = orjson.loads(note.read_bytes())
-        if facts["output"]["blake2b"] == digest(final):
+        told: dict[str, Any] = facts["output"]
+        if told["blake2b"] == digest(final) and told.get("beside") == _beside_it(final):
             return facts
     return None
 
@@ -108,9 +109,18 @@ def write_beside(final: Path, written: Path, facts: Mapping[str, Any]) -> None:
     Args:
         written: the output's content, which may not have its name yet.
     """
-    facts = {**facts, "output": {**describe(str(written)), "name": as_text(str(final))}}
+    output: dict[str, Any] = {"name": as_text(str(final)), "bytes": written.stat().st_size}
+    output["blake2b"] = digest(written)
+    if digests := _beside_it(final):
+        output["beside"] = digests
+    facts = {**facts, "output": output}
     with atomic_file(beside(final), overwrite=True) as path:
         path.write_bytes(orjson.dumps(facts, option=orjson.OPT_INDENT_2, default=str))
+
+
+def _beside_it(final: Path) -> list[str] | None:
+    """Return the digests of what belongs to an output and has its name already."""
+    return [digest(path) for path in companions(final)] or None
 
 
 def beside(final: Path) -> Path:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from dialtools.errors import ConfigError, DataError
 from dialtools.shown import cut
-from dialtools.streams.atomic import atomic_file
+from dialtools.streams.atomic import atomic_file, is_special
 from dialtools.streams.formats import FORMATS
 from dialtools.streams.rows import rows
 from dialtools.streams.sinks import Write
@@ -85,7 +85,8 @@ def matrix_writer(
 ) -> Generator[Write]:
     """Open a file of a matrix for batches of one column of vectors, and one beside it for the rest.
 
-    Columns without their matrix are replaced: a kill between the two names leaves them so.
+    Columns without their matrix are replaced: a kill between the two names leaves them so. A matrix
+    goes before its columns do, lest it be read with those of another.
 
     Args:
         dtype: of the numbers; that of the vectors, without.
@@ -111,6 +112,10 @@ def matrix_writer(
 
         yield write
         matrix.close()
+        file.flush()
+        lines.flush()  # all is on the disk but the names
+        if overwrite and not is_special(output):
+            Path(output).resolve().unlink(missing_ok=True)
 
 
 def read_matrix(stream: BinaryIO, path: str) -> np.ndarray:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+from contextlib import ExitStack
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 
-from dialtools.errors import DataError, OutputError
+from dialtools.errors import DataError
+from dialtools.streams.atomic import atomic_file, before_outputs
+from dialtools.streams.full import naming
 
 
 class Where(NamedTuple):
@@ -32,7 +36,8 @@ class Rejected(NamedTuple):
 class Policy:
     """--on-error: `fail` raises, `skip` counts, `quarantine=FILE` counts and puts aside.
 
-    What is put aside: file, line, error and raw text, as JSON lines; in a `dry` run nothing.
+    What is put aside: file, line, error and raw text, as JSON lines; in a `dry` run nothing. The
+    file gets its name before the output does, or when the block of the policy ends well.
     """
 
     def __init__(self, on_error: str = "fail", *, dry: bool = False) -> None:
@@ -41,6 +46,8 @@ class Policy:
         word, _, file = on_error.partition("=")
         self.path = Path(file) if word == "quarantine" and not dry else None
         self._file: BinaryIO | None = None
+        self._named = False
+        self._aside = ExitStack()
 
     def reject(
         self, where: Where, message: str, raw: object = b"", hint: str | None = None
@@ -63,28 +70,33 @@ class Policy:
                 "error": message,
                 "raw": _raw_bytes(raw).decode("utf-8", "replace"),
             }
-            self._open().write(orjson.dumps(row) + b"\n")
+            with naming(self.path):
+                self._open(self.path).write(orjson.dumps(row) + b"\n")
 
     def replay(self, rejected: list[Rejected]) -> None:
         """Deal with the bad records that a worker collected."""
         for bad in rejected:
             self.reject(*bad)
 
-    def _open(self) -> BinaryIO:
+    def _open(self, path: Path) -> BinaryIO:
         if self._file is None:
-            assert self.path is not None
-            try:
-                self._file = self.path.open("wb")
-            except OSError as error:
-                raise OutputError(error.strerror or str(error), where=self.path) from None
+            temporary = self._aside.enter_context(atomic_file(path, overwrite=True))
+            if self._named and temporary != path:
+                shutil.copyfile(path, temporary)
+            self._file = self._aside.enter_context(temporary.open("ab"))
+            self._aside.enter_context(before_outputs(self._settle))
         return self._file
+
+    def _settle(self) -> None:
+        """Give the file its name."""
+        self._aside.close()
+        self._file, self._named = None, True
 
     def __enter__(self) -> Policy:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        if self._file:
-            self._file.close()
+    def __exit__(self, *error: Any) -> None:
+        self._aside.__exit__(*error)
 
 
 class Collecting(Policy):

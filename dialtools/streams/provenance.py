@@ -81,12 +81,22 @@ class Inputs:
 
 
 def _files(path: str) -> list[Path]:
-    """Return the file of an input, or those of a folder; a pipe has none."""
+    """Return the file of an input, with what lies beside it, or those of a folder.
+
+    A pipe has none.
+    """
     file = Path(path)
     if file.is_dir():
         inner = (Path(folder) / name for folder, _, names in os.walk(file) for name in names)
         return sorted(path for path in inner if _stamp(path))
-    return [file] if path != "-" and _stamp(file) else []
+    return [file, *companions(file)] if path != "-" and _stamp(file) else []
+
+
+def companions(file: Path) -> list[Path]:
+    """Return the files that belong to a file and lie beside it: the columns of a matrix."""
+    ends = {kind.beside for kind in FORMATS.values() if kind.beside}
+    beside = (file.with_name(file.name + end) for end in sorted(ends))
+    return [path for path in beside if path.is_file()]
 
 
 def input_bytes(path: str) -> int | None:
@@ -136,40 +146,53 @@ def plain_settings(options: Any) -> dict[str, Any]:
 
 def argv_of_result(argv: Sequence[str], known: Sequence[Spec]) -> list[str]:
     """Leave out the flags that change how a run goes, with their values."""
-    how = [spec for spec in known if spec.how]
-    flags = {name: spec for spec in how for name in _names(spec)}
+    flags = {name: spec for spec in known if spec.how for name in _names(spec)}
+    short = {spec.short: spec for spec in known if spec.short}
     words: list[str] = []
     is_value = False
     for word in argv:
         if is_value:
             is_value = False
-            continue
-        name = re.split(r"=|(?<=^-[a-zA-Z])(?=.)", word)[0] if word != "-" else word
-        spec = flags.get(name)
-        if spec is None:
-            words.append(word)
+        elif re.match(r"-[a-zA-Z]", word):
+            kept, is_value = _of_result(word, short)
+            words += [f"-{kept}"] if kept else []
+        elif spec := flags.get(word.partition("=")[0]):
+            is_value = "=" not in word and spec.type is not bool
         else:
-            is_value = name == word and spec.type is not bool
+            words.append(word)
     return words
 
 
 def _names(spec: Spec) -> list[str]:
-    negated = [f"--no-{spec.key}"] if spec.negatable else []
-    return [spec.flag, *negated, *([spec.short] if spec.short else [])]
+    return [spec.flag, *([f"--no-{spec.key}"] if spec.negatable else [])]
+
+
+def _of_result(word: str, short: Mapping[str, Spec]) -> tuple[str, bool]:
+    """Return what stays of short flags in one word, and whether the next word goes: a value."""
+    kept = ""
+    for at, letter in enumerate(word[1:], 1):
+        spec = short.get(f"-{letter}")
+        if spec is None or spec.type is not bool:  # the rest is its value, if there is any
+            goes = spec is not None and spec.how
+            return (kept if goes else kept + word[at:]), goes and at == len(word) - 1
+        kept += "" if spec.how else letter
+    return kept, False
 
 
 def describe(path: str) -> dict[str, Any]:
-    """Return name, size and digest of an input, of a folder over its files; of a pipe the name."""
+    """Return name, size and digest of an input, of several files over all; of a pipe the name."""
     file, name = Path(path), as_text(path)
+    files = _files(path)
     if file.is_dir():
-        return {"name": name, **_folder(file)}
+        return {"name": name, **_of_several(files, file)}
     if path == "-" or not file.is_file():
         return {"name": name}
+    if len(files) > 1:
+        return {"name": name, **_of_several(files, file.parent)}
     return {"name": name, "bytes": file.stat().st_size, "blake2b": digest(file)}
 
 
-def _folder(folder: Path) -> dict[str, Any]:
-    files = _files(str(folder))
+def _of_several(files: Sequence[Path], folder: Path) -> dict[str, Any]:
     total = blake2b(digest_size=16)
     for file in files:
         line = f"{file.relative_to(folder).as_posix()}\0{digest(file)}\n"
@@ -197,8 +220,11 @@ def as_metadata(facts: Mapping[str, Any]) -> dict[str, str]:
 
 def read_provenance(path: Path) -> dict[str, Any] | None:
     """Return what a model directory, a Parquet or an Arrow file tells of its making, or None."""
+    file = path / "dialtools.json" if path.is_dir() else path
+    if not file.is_file():  # a pipe never ends
+        return None
     try:
-        text = (path / "dialtools.json").read_bytes() if path.is_dir() else _metadata(path)
+        text = file.read_bytes() if path.is_dir() else _metadata(path)
         facts = orjson.loads(text)
     except (OSError, ValueError, DataError):
         return None

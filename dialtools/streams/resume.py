@@ -66,6 +66,7 @@ from typing import Any, NamedTuple
 
 from dialtools.errors import ConfigError, OutputError
 from dialtools.streams.atomic import (
+    WORKING,
     check_kind,
     check_parent,
     is_special,
@@ -118,7 +119,7 @@ class Work:
         self.overwrite = overwrite
         self.kept = output != "-" and not is_special(output)
         self.final = Path(output)
-        self.folder = self.final.with_name(f"{self.final.name}.partial")
+        self.folder = self.final.with_name(f"{self.final.name}{WORKING}")
         self.pieces: dict[str, Any] = {}
         self.skipped = 0
         self.finished = ""

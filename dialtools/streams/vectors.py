@@ -41,6 +41,8 @@ from dialtools.streams.tally import counted
 
 SUFFIX = "embedding"
 TEXT = "text"
+OFFERED_ALONE = (TEXT, "query")
+"""What dial-embed takes of a record where no field is named, if it is one: the first it has."""
 MAKER = "dial-embed makes them"
 MAKER_OF_SEVERAL = "dial-embed --field A,B makes A_embedding and B_embedding"
 
@@ -166,8 +168,13 @@ class Embeddings:
     @property
     def fields(self) -> list[str]:
         """The fields that its vectors are of, as --field names them; none if it does not tell."""
-        fields = options_of(making(self.metadata)).get("field")
-        return [str(field) for field in fields] if isinstance(fields, list) else []
+        options = options_of(making(self.metadata))
+        if isinstance(named := options.get("field"), list) and named:
+            return [str(field) for field in named]
+        if self.vectors and SUFFIX not in self.vectors:
+            return [name.removesuffix(f"_{SUFFIX}") for name in self.vectors]
+        chosen = OFFERED_ALONE if options.get("per") == "record" else ()
+        return [name for name in chosen if name in self.columns][:1]
 
     def select(self, rows: np.ndarray) -> Embeddings:
         """Return the rows of an index array."""
@@ -397,7 +404,8 @@ def _matrix(column: pa.ChunkedArray, name: str, path: str) -> np.ndarray:
         what = f"column {name}: expected lists of numbers, got {cut(str(column.type))}"
         raise DataError(what, where=path)
     if column.null_count:
-        raise DataError(f"column {name} has empty rows", where=path)
+        first = int(column.is_null().to_numpy().argmax()) + 1
+        raise DataError(f"column {name}: row {first:,} is empty", where=path)
     width = _width(column, path)
     blocks = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
     if len(blocks) == 1:
@@ -432,7 +440,11 @@ def _of_lines(chunks: Iterable[Chunk], path: str) -> Embeddings:
         names = [name for name in record if name.endswith(SUFFIX)]
         for name in names:
             vector = _vector(record.pop(name), name, Where(path, number))
-            vectors.setdefault(name, []).append(vector)
+            before = vectors.setdefault(name, [])
+            if before and len(before[0]) != len(vector):
+                message = f"{name}: of length {len(vector):,}, not {len(before[0]):,} as before"
+                raise DataError(message, where=Where(path, number))
+            before.append(vector)
         rows.append(record)
     if not vectors:
         message = "holds no embeddings (a field named embedding or *_embedding)"
@@ -441,8 +453,6 @@ def _of_lines(chunks: Iterable[Chunk], path: str) -> Embeddings:
         if len(of_rows) < len(rows):
             missing = len(rows) - len(of_rows)
             raise DataError(f"{missing} of {len(rows)} rows have no {name}", where=path)
-        if len({vector.shape for vector in of_rows}) > 1:
-            raise DataError("vectors differ in length", where=path)
     matrices = {name: _checked(np.stack(of_rows), path) for name, of_rows in vectors.items()}
     return Embeddings(matrices, _by_column(rows), {}, path)
 
@@ -454,8 +464,13 @@ def _vector(value: Any, name: str, where: Where) -> np.ndarray:
         vector = np.asarray(None)
     if vector.ndim != 1 or vector.dtype.kind not in "fiu":  # numpy reads "1", true and null, too
         raise DataError(f"{name}: expected numbers", where=where)
-    with np.errstate(over="ignore"):
-        return vector.astype(np.float32)
+    if np.isin(vector, (0, 1)).any() and bool in map(type, value):  # true beside numbers is 1
+        raise DataError(f"{name}: expected numbers, got true or false", where=where)
+    with np.errstate(over="ignore"):  # beyond float32 is not finite
+        vector = vector.astype(np.float32)
+    if not np.isfinite(vector).all():
+        raise DataError(f"{name}: not finite", where=where)
+    return vector
 
 
 def _checked(matrix: np.ndarray, path: str) -> np.ndarray:

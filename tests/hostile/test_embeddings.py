@@ -149,7 +149,7 @@ def column(values: list[Any], kind: pa.DataType | None = None) -> pa.Table:
         (column([["a"], ["b"]]), "expected lists of numbers, got list"),
         (column([[[1.0]], [[2.0]]]), "expected lists of numbers, got list"),
         (column([[1.0], [1.0, 2.0]]), "vectors differ in length"),
-        (column([[1.0], None]), "column embedding has empty rows"),
+        (column([[1.0], None]), "column embedding: row 2 is empty"),
         (column([[1.0], [None]]), "row 2 is not finite"),
         (column([[], []], pa.list_(pa.float32())), "got shape (2, 0)"),
         (column([], pa.list_(pa.float32(), 4)), "holds no embeddings"),

@@ -221,7 +221,7 @@ def test_a_wrong_vector_is_told_by_its_line(vectors: list[Any], run: Run, tmp_pa
 
     said = run("dial-eval space e.jsonl", code=1).stderr.decode()
 
-    assert any(told in said for told in ("e.jsonl:3: embedding", "row 3", "differ in length"))
+    assert "e.jsonl:3: embedding: " in said
 
 
 def test_a_wrong_column_of_vectors_is_told(run: Run, tmp_path: Path):

@@ -32,6 +32,7 @@ from dialtools.pairs.output import Outputs, closing_line
 from dialtools.pairs.reader import camrest_turns, tod_bert_turns
 from dialtools.pairs.render import Lines
 from dialtools.streams import bounds
+from dialtools.streams.atomic import before_outputs
 from dialtools.streams.chunks import Chunk, read_chunks, read_records, records
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally
@@ -1105,6 +1106,11 @@ def test_each_part_goes_to_its_file_and_a_dry_run_to_none(tmp_path: Path):
         with pytest.raises(OutputError, match="exists already"):
             made(dry_run=dry_run)
         assert made(dry_run=dry_run, overwrite=True) == plan
+    parts = sorted(tmp_path.iterdir())
+    with before_outputs(lambda: seen.append([path.exists() for path in parts])):
+        seen: list[list[bool]] = []
+        made(dry_run=False, overwrite=True)
+    assert sum(seen[1]) == 1, "no part of this split stands beside one of another"
     with Outputs(PairOptions(dry_run=True), "arrow", {}) as outputs:
         outputs.write(Piece("", b"", 1234))
     assert outputs.plan() == "stdout: 1,234 as arrow"

@@ -222,9 +222,8 @@ MAY_DIFFER: dict[str, Callable[[bytes], bytes]] = {
 
 How fast it was, and the process that has or had a lock.
 """
-GROWING = ("bad.jsonl", "cache/*")
-"""What is no output: --on-error quarantine=FILE is a log, and a folder of --cache is finished when
-its store.json is there."""
+GROWING = ("cache/*",)
+"""What is no output: a folder of --cache is finished when its store.json is there."""
 
 
 def content(folder: Path) -> dict[str, bytes]:

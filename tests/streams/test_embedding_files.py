@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialtools.errors import DataError, OutputError
+from dialtools.streams import atomic
 from dialtools.streams.formats import EMBEDDING_FORMATS, FORMATS
 from dialtools.streams.making import model_named, one_space
 from dialtools.streams.sinks import writer
@@ -127,6 +128,22 @@ def test_columns_beside_a_matrix_are_replaced_with_it_or_where_it_is_not_there(t
     assert read_embeddings([path]).columns == {"id": [2]}
 
 
+@pytest.mark.parametrize("kind", ["npy", "fbin"])
+def test_a_matrix_is_never_there_with_the_columns_of_another(tmp_path, kind, monkeypatch):
+    path, names = tmp_path / f"e.{kind}", []
+    write(path, [({"id": [1]}, {"embedding": np.ones((1, 2))})])
+    named = atomic._name
+
+    def name(temporary: Path, final: Path) -> None:
+        named(temporary, final)
+        names.append((final.name, path.exists()))
+
+    monkeypatch.setattr(atomic, "_name", name)
+    with writer(str(path), format=kind, floats=True, overwrite=True) as into:
+        into(embedding_batch({"id": [2]}, {"embedding": np.ones((1, 2))}))
+    assert names == [(f"{path.name}.columns.jsonl", False), (path.name, True)]
+
+
 def test_vectors_are_asked_for_by_their_name_or_as_the_only_ones():
     def of(*names: str) -> Embeddings:
         return Embeddings({name: np.full((1, 1), n) for n, name in enumerate(names)}, name="x")
@@ -162,6 +179,8 @@ def test_texts_are_those_of_the_field_that_the_vectors_are_of():
     assert texts("embedding", {"field": ["query"]}) == ["query"]
     for told in (None, 5, {"field": 5}, {"field": []}, {"field": ["query", "context"]}):
         assert texts("embedding", told) == ["text"]
+    del columns["text"]
+    assert texts("embedding", {"field": [], "per": "record"}) == ["query"]
     with pytest.raises(DataError, match="no column a beside a_embedding") as error:
         texts("a_embedding")
     assert error.value.hint == "dial-embed --keep a carries it along"

@@ -88,6 +88,10 @@ def test_a_file_that_an_option_names_is_an_input_where_both_jobs_have_it():
     assert told(before, moved) == ([], [])
     assert told(before, changed)[0] == [] and len(told(before, changed)[1]) == 1
     assert told(before, changed, "other") == ([], [])
+    several = job(files={"other": [read("x"), read("y")]})
+    assert told(several, several) == ([], [])
+    fewer = job(files={"other": [read("x")]})
+    assert told(several, fewer) == ([], ["inputs were x, y, are x"])
     for one, two in ((before, job(options={})), (job(options={}), before)):
         assert len(told(one, two)[0]) == 1 and told(one, two)[1] == []
 
@@ -120,6 +124,7 @@ class Options(RunOptions):
     notes: str | None = option(None, metavar="FILE", help="a file that does not", how=True)
     name: str | None = option(None, metavar="NAME", help="a name")
     none: str | None = option(None, metavar="FILE", help="no file")
+    books: tuple[str, ...] = option((), metavar="FILE", help="files that decide", multiple=True)
 
 
 def test_a_job_tells_options_inputs_files_and_facts(tmp_path: Path):
@@ -134,9 +139,16 @@ def test_a_job_tells_options_inputs_files_and_facts(tmp_path: Path):
     assert made.files() == {"weights": weights}
     told = made.description()
     del paths["notes"]
-    assert told["options"] == {"seed": 0, **paths} and told["files"] == {"weights": weights}
+    assert told["options"] == {"seed": 0, "books": [], **paths} and told["files"] == {
+        "weights": weights
+    }
     assert [file["bytes"] for file in told["inputs"]] == [2]
     assert (told["shard"], told["precision"], told["command"]) == (None, "half", "dial-x")
     for plain in ("weights", "none"):  # neither given nor there
         setattr(options, plain, None)
     assert made.files() == {}
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "part").write_text("in it")
+    options.books = (paths["weights"], str(tmp_path / "folder"))
+    one, folder = made.files()["books"]
+    assert one == weights and (folder["files"], folder["bytes"]) == (1, 5)

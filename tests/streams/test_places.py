@@ -383,10 +383,11 @@ def test_a_vector_or_column_that_is_not_there_is_told_with_those_there_are():
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        ("[[1, 2], [3]]", "vectors differ in length"),
+        ("[[1, 2], [3]]", "e.jsonl:2: embedding: of length 1, not 2 as before"),
         ("[[1, 2], null]", "rows have no embedding|expected"),
         ('[[1, 2], ["a", 3]]', "e.jsonl:2: embedding: expected numbers"),
-        ("[[1, 2], [3, 1e39]]", "row 2 is not finite"),
+        ("[[1, 2], [3, 1e39]]", "e.jsonl:2: embedding: not finite"),
+        ("[[1, 2], [true, 1]]", "e.jsonl:2: embedding: expected numbers, got true"),
         ("[3, 4]", "e.jsonl:1: embedding: expected numbers"),
     ],
 )

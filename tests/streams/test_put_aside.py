@@ -10,6 +10,7 @@ import pytest
 
 from dialtools.errors import DataError, OutputError
 from dialtools.streams import tally as tallies
+from dialtools.streams.atomic import atomic_file
 from dialtools.streams.policy import Collecting, Policy, Rejected, Where
 from dialtools.streams.tally import Tally, counted, given
 
@@ -25,6 +26,11 @@ def nested(levels: int) -> Any:
 
 def aside(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def write(path: Path) -> None:
+    with atomic_file(path, overwrite=False) as temporary:
+        temporary.touch()
 
 
 def test_what_is_put_aside_tells_place_reason_and_text(tmp_path: Path):
@@ -63,9 +69,37 @@ def test_the_first_bad_record_fails_or_all_are_counted(tmp_path: Path):
 
 
 def test_a_place_for_bad_records_that_cannot_be_written_is_told(tmp_path: Path):
-    with pytest.raises(OutputError, match="No such file") as told:
+    with pytest.raises(OutputError, match="no such directory") as told:
         Policy(f"quarantine={tmp_path}/none/x").reject(AT, "odd")
-    assert told.value.where == f"{tmp_path}/none/x"
+    assert told.value.where == f"{tmp_path}/none"
+
+
+def test_bad_records_have_their_file_before_the_output_has_its_name(tmp_path: Path):
+    bad = tmp_path / "bad"
+    with Policy(f"quarantine={bad}") as policy:
+        policy.reject(AT, "odd")
+        (tmp_path / "o.partial").mkdir()
+        write(tmp_path / "o.partial" / "part")
+        assert not bad.exists(), "the output is not finished"
+        write(tmp_path / "output")
+        assert [row["error"] for row in aside(bad)] == ["odd"]
+        policy.reject(AT, "late")
+    assert [row["error"] for row in aside(bad)] == ["odd", "late"]
+
+
+def test_of_a_run_that_fails_no_bad_records_stay(tmp_path: Path):
+    with pytest.raises(RuntimeError), Policy(f"quarantine={tmp_path}/bad") as policy:
+        policy.reject(AT, "odd")
+        raise RuntimeError
+    assert not [*tmp_path.iterdir()]
+
+
+def test_an_output_whose_bad_records_cannot_be_written_has_no_name(tmp_path: Path):
+    full = pytest.raises(OutputError, match="No space left")
+    with full as told, Policy("quarantine=/dev/full") as policy:
+        policy.reject(AT, "odd")
+        write(tmp_path / "output")
+    assert told.value.where == "/dev/full" and not [*tmp_path.iterdir()]
 
 
 def test_what_a_worker_collects_its_parent_deals_with():

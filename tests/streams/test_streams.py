@@ -219,7 +219,7 @@ def test_embeddings_that_are_none_say_so(tmp_path: Path):
     with pytest.raises(DataError, match="holds no embeddings"):
         read_embeddings([str(tmp_path / "e.jsonl")])
     (tmp_path / "e.jsonl").write_text('{"embedding":[1,2]}\n{"embedding":[1]}\n')
-    with pytest.raises(DataError, match="differ in length"):
+    with pytest.raises(DataError, match=r":2: embedding: of length 1, not 2 as before"):
         read_embeddings([str(tmp_path / "e.jsonl")])
     np.save(tmp_path / "p.npy", np.array([{}], object), allow_pickle=True)
     with pytest.raises(DataError, match=r"expected a matrix of numbers, got shape \(1,\)"):

@@ -344,6 +344,13 @@ def test_what_is_told_beside_an_output_is_of_its_content(tmp_path: Path):
     assert told == {"n": "y", "output": content}
     write_beside(tmp_path / "x", tmp_path / "x", {"n": 2})
     assert (job_of_output(tmp_path / "x") or {})["n"] == 2
+    columns = tmp_path / "x.columns.jsonl"
+    columns.write_text("of each row")
+    assert job_of_output(tmp_path / "x") is None, "it has come to lie beside it"
+    write_beside(tmp_path / "x", tmp_path / "x", {"n": 3})
+    assert (job_of_output(tmp_path / "x") or {})["n"] == 3
+    columns.unlink()
+    assert job_of_output(tmp_path / "x") is None
     (tmp_path / "x").write_text("another")
     assert job_of_output(tmp_path / "x") is None
     for rubbish in (b"?", b"{}", b"[]", b'{"output": 5}'):

@@ -78,7 +78,7 @@ def test_lists_of_numbers_of_any_kind_are_vectors(tmp_path: Path, kind: pa.DataT
         (pa.array([["a"]]), "expected lists of numbers, got list<element: string>"),
         (pa.array([1.5]), "expected lists of numbers, got double"),
         (pa.array([[[1.5]]]), "expected lists of numbers, got list<"),
-        (pa.array([[1.5], None]), "column embedding has empty rows"),
+        (pa.array([[1.5], None]), "column embedding: row 2 is empty"),
         (pa.array([[1.5], [1.5, 2]]), "vectors differ in length"),
         (pa.array([[], []], pa.list_(pa.float32())), r"vectors of one length or more.*\(2, 0\)"),
         (pa.array([[1.5], [2], [np.inf]]), "row 3 is not finite"),
@@ -100,9 +100,9 @@ def test_columns_that_are_no_matrix_are_told(tmp_path: Path, column: pa.Array, s
         ([{"embedding": [1]}, {"embedding": [[1]]}], "x.jsonl:2: embedding: expected numbers"),
         ([{"embedding": [True]}], "x.jsonl:1: embedding: expected numbers"),
         ([{"embedding": [1, [2]]}], "x.jsonl:1: embedding: expected numbers"),
-        ([{"embedding": [1]}, {"embedding": [1, 2]}], "x.jsonl: vectors differ in length"),
+        ([{"embedding": [1]}, {"embedding": [1, 2]}], "x.jsonl:2: embedding: of length"),
         ([{"embedding": [1]}, {"id": 1}, {}], "x.jsonl: 2 of 3 rows have no embedding"),
-        ([{"embedding": [1]}, {"embedding": [1e39]}], "x.jsonl: row 2 is not finite"),
+        ([{"embedding": [1]}, {"embedding": [1e39]}], "x.jsonl:2: .*: not finite"),
         ([{"embedding": []}], "expected numbers|one length or more"),
         ([{"id": 1}], r"holds no embeddings \(a field named embedding or \*_embedding\)"),
         ([], r"holds no embeddings"),
@@ -357,6 +357,6 @@ def test_numbers_beyond_32_bits_are_told_once_as_an_error_not_as_a_warning(tmp_p
         table(tmp_path / "x.parquet", embedding=doubles),
         str(tmp_path / "x.npy"),
     ):
-        with warnings.catch_warnings(), pytest.raises(DataError, match="row 1 is not finite"):
+        with warnings.catch_warnings(), pytest.raises(DataError, match="1:? .*not finite"):
             warnings.simplefilter("error")
             read_embeddings([path])

@@ -54,7 +54,8 @@ def there(tmp_path: Path) -> Path:
     [
         (["--check", "a", "--no-check", "b"], ["a", "b"]),
         (["-j", "2", "-l", "3", "-q", "a"], ["-l", "3", "a"]),
-        (["--jobs", "-1", "--jobs=3", "-j3", "-vx"], []),
+        (["--jobs", "-1", "--jobs=3", "-j3", "-vq"], []),
+        (["-qj", "2", "-qj2", "-ql", "3", "-vl3", "-q", "a"], ["-l", "3", "-l3", "a"]),
         (["--no-lr", "-", "--", "-j"], ["--no-lr", "-", "--"]),
         (["--jobs"], []),
         (["--rest=a=b", "--rest", "--jobs"], ["--rest=a=b", "--rest"]),
@@ -97,6 +98,19 @@ def test_sizes_are_of_files_and_of_all_files_in_a_folder(there: Path, monkeypatc
     stdin = Inputs(["-"])
     (there / "-").write_bytes(b"another file of that name")
     assert stdin.described() == [{"name": "-"}]
+
+
+def test_what_lies_beside_a_matrix_is_read_with_it(there: Path):
+    alone, columns = there / "m.npy", there / "m.npy.columns.jsonl"
+    alone.write_bytes(b"mm")
+    assert describe(str(alone))["blake2b"] == digest(alone)
+    columns.write_bytes(b"c")
+    both = Inputs([str(alone)])
+    (told,) = both.described()
+    assert (told["files"], told["bytes"]) == (2, 3) and told["blake2b"] != digest(alone)
+    columns.write_bytes(b"another")
+    with pytest.raises(DataError, match="changed while it was read"):
+        both.described()
 
 
 def test_inputs_are_stdin_where_none_is_named_and_of_anothers_no_digest_is_taken(there: Path):
