@@ -44,6 +44,15 @@ def _escape(found: re.Match[str]) -> str:
     return found[0].encode("unicode_escape").decode()
 
 
+def printable_lines(blob: bytes) -> bytes:
+    r"""Return JSON lines that say the same, with `\u009b` for what would steer a terminal."""
+
+    def escape(found: re.Match[str]) -> str:
+        return found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}"
+
+    return STEERING.sub(escape, blob.decode("utf-8", "surrogateescape")).encode()
+
+
 def cut(text: str, length: int = QUOTED) -> str:
     """Return what a message tells of a text: all of it, or how it begins."""
     return text if len(text) <= length else f"{text[:length]}..."

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import orjson
 
 from dialtools.errors import ConfigError
+from dialtools.shown import printable_lines
 from dialtools.streams.atomic import atomic_file, is_special
 from dialtools.streams.failure import telling
 from dialtools.streams.formats import (
@@ -149,10 +150,11 @@ def line_writer(
         telling(file) if is_stream(output) else nullcontext(),
     ):
         last = 0.0
+        seen = output == "-" and sys.stdout.isatty()
 
         def write(blob: bytes) -> None:
             nonlocal last
-            write_whole(file, blob)
+            write_whole(file, printable_lines(blob) if seen else blob)
             if output == "-" and (now := time.monotonic()) - last >= FLUSH_SECONDS:
                 file.flush()
                 last = now

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import subprocess
 import tomllib
 import zipfile
@@ -123,6 +125,17 @@ def test_the_plan_of_a_dry_run(run: Run):
     done = run("dial-pairs", "--dry-run", "-o", f"{EVIL}.jsonl", stdin=lines_of({"turns": ["a"]}))
     assert not any(map(STEERING.search, done.stdout.decode().split("\n")))
     assert r"\x1b]0" in done.stdout.decode()
+
+
+def test_json_lines_on_a_terminal_are_the_same_json(scripts: Path, tmp_path: Path):
+    (tmp_path / "in.jsonl").write_text(json.dumps({"text": EVIL}, ensure_ascii=False) + "\n")
+    ours, theirs = pty.openpty()
+    command = [str(scripts / "dial-freq"), "-q", "--normalize", "none", "in.jsonl"]
+    subprocess.run(command, stdout=theirs, cwd=tmp_path, timeout=600, check=True)
+    seen = os.read(ours, 1 << 16).decode().rstrip("\r\n")
+    assert not STEERING.search(seen) and json.loads(seen)["text"] == EVIL
+    for end in (ours, theirs):
+        os.close(end)
 
 
 def test_a_printed_configuration_says_the_same_and_is_clean(scripts: Path, tmp_path: Path):
