@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dialtools.cli._grid import Grid, write_table
 from dialtools.cli._run import Run
+from dialtools.cli._scores import interval_cell
 from dialtools.eval.options.compare import CompareOptions
 from dialtools.metrics import CORRECTIONS
 
@@ -36,6 +37,8 @@ def report_comparison(comparison: Comparison, options: CompareOptions, run: Run)
 
 def title(comparison: Comparison) -> str:
     """Return what the numbers of a table are."""
+    if comparison.alone:
+        return "percent"
     tests = f"{CORRECTIONS[comparison.correct].summary} {comparison.tests} tests"
     return f"difference to {comparison.baseline} with 95 % interval, p, * p < 0.05 {tests}"
 
@@ -44,12 +47,16 @@ def grid(comparison: Comparison) -> Grid:
     """Return the comparison as text: the baseline, then three columns for each other model."""
     others = list(comparison.columns)[1:]
     head = ["task", "data set", "score", comparison.baseline]
+    if comparison.alone:
+        head.append("95 % interval")
     for name in others:
         head += [name, "difference", "p"]
     rows = []
     for row in comparison.rows:
         cells = [row.task, row.dataset, f"{row.setting} {row.metric}".strip()]
         cells.append(_value_cell(comparison.value(row, comparison.baseline)))
+        if comparison.alone:
+            cells.append(interval_cell(*comparison.interval(row, comparison.baseline)))
         for name in others:
             cells.append(_value_cell(comparison.value(row, name)))
             cells += _difference_cells(comparison.differences.get((row, name)))

@@ -84,7 +84,7 @@ def score_grid(scores: list[Score]) -> Grid:
         names.insert(0, Column("model", lambda s: str(s.model)))
     numbers = [
         Column("score", lambda s: f"{s.value:.2f}"),
-        Column("95 % interval", lambda s: f"{s.low:.2f} – {s.high:.2f}" if s.low == s.low else ""),
+        Column("95 % interval", lambda s: interval_cell(s.low, s.high)),
     ]
     if any(score.chance is not None for score in scores):
         numbers.append(Column("chance", lambda s: _two_digits(s.chance)))
@@ -103,6 +103,11 @@ def score_grid(scores: list[Score]) -> Grid:
         title=f"{scores[0].task} · {scores[0].dataset} · {size}percent",
         names=len(names),
     )
+
+
+def interval_cell(low: float, high: float) -> str:
+    """Return an interval for the table; nothing where there is none."""
+    return f"{low:.2f} – {high:.2f}" if low == low else ""
 
 
 def _two_digits(value: float | None) -> str:

@@ -18,6 +18,8 @@ SCHEMA = "dialtools.score/1"
 Each = list[Any] | dict[str, list[Any]]
 RESAMPLES = 400
 """Of the items, for half of an interval: 400 find it to within 10 %, 95 times in 100."""
+BELOW_ZERO = ("spearman", "pearson", "ari")
+"""Metrics that may be so; in percent, as all that have an interval."""
 DIGITS = 6
 """Of the numbers in `each`: a mean over them misses that of the unrounded ones by 0.0001 points."""
 
@@ -75,6 +77,12 @@ class Score:
     data: dict[str, Any] = field(default_factory=dict)
     model: str | None = None
     inputs: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Let no interval reach beyond what the metric may be."""
+        least = -100.0 if self.metric in BELOW_ZERO else 0.0
+        if least <= self.value <= 100:  # NaN, of no interval, stays
+            self.low, self.high = max(self.low, least), min(self.high, 100.0)
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Score:

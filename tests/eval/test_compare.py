@@ -333,7 +333,20 @@ def test_columns_are_named_and_the_baseline_chosen(compare, command: Command, tm
     assert (
         "did you mean accuracy?" in command("compare", *files, "--metric", "acuracy", code=2).stderr
     )
-    assert "nothing to compare it with" in command("compare", files[0], code=2).stderr
+    alone = command("compare", "--fail-if-worse", 1, files[0], code=2).stderr
+    assert "one model, and nothing to compare it with" in alone
+
+
+def test_a_model_alone_is_shown_with_its_intervals(compare, command: Command, tmp_path: Path):
+    own = [record([0, 1], setting=setting, low=40.0, high=60.0) for setting in ("1-shot", "5-shot")]
+    path = scores(tmp_path / "a.jsonl", *own)
+    (shown,) = compare(path, "--setting", "5-shot")
+    told = {"setting": "5-shot", "model": "a", "value": 50, "low": 40, "high": 60}
+    assert shown.items() >= told.items() and "baseline" not in shown
+    table = command("compare", path, "--to", "table").stdout
+    assert "95 % interval" in table and table.count("40.00 – 60.00") == 2
+    wrong = command("compare", path, "--setting", "1-sho", code=2).stderr
+    assert "--setting: no score has '1-sho'" in wrong
 
 
 def test_a_file_of_several_models_is_a_column_for_each(compare, tmp_path: Path):

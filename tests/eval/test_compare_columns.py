@@ -100,8 +100,8 @@ def test_the_baseline_is_the_first_or_the_one_that_is_named(folder: Path):
     ):
         with pytest.raises(ConfigError, match=says):
             columns(*files, **options)
-    with pytest.raises(ConfigError, match="one model: nothing to compare it with"):
-        columns("a.jsonl")
+    with pytest.raises(ConfigError, match="one model, and nothing to compare it with"):
+        columns("a.jsonl", fail_if_worse=1.0)
 
 
 def test_only_scores_whose_items_are_known_to_be_the_same_and_several_are_tested(folder: Path):

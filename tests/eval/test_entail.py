@@ -53,7 +53,8 @@ def test_the_interval_is_over_anchors_drawn_by_the_seed(evaluate: Evaluate, trip
     for seed in (0, 5):
         (found,) = evaluate("entail", triplets, "--seed", seed, "--name", "mine")
         expected = bootstrap_sums(sums, lambda s: s[..., 0] / s[..., 1], seed=seed)
-        assert (found["value"], found["low"], found["high"]) == tuple(100 * x for x in expected)
+        value, low, high = (100 * x for x in expected)
+        assert (found["value"], found["low"], found["high"]) == (value, max(low, 0), min(high, 100))
         facts = [found[name] for name in ("task", "dataset", "setting", "metric", "runs", "seed")]
         assert facts == ["entail", "mine", "", "accuracy", 1, seed] and "std" not in found
     assert list(found["items"]) == ["anchor"]

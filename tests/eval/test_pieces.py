@@ -119,12 +119,15 @@ def test_scores_of_runs_and_of_queries_by_hand():
     assert (runs.value, runs.std, runs.runs, runs.values) == (60, 10, 3, [50, 60, 70])
     assert (runs.low, runs.high) == pytest.approx((60 - reach, 60 + reach), abs=1e-2)
     facts = {"task": "t", "dataset": "d", "setting": "", "metric": "m", "seed": 3}
-    values = np.array([100.0, 0, 100, 50])
+    values = np.array([60.0, 50, 60, 55])
     own = of_queries(values, **facts)
-    assert (own.value, own.n, own.each, own.runs) == (62.5, 4, [1, 0, 1, 0.5], 1)
-    assert own.low < 62.5 < own.high and own.record() == of_queries(values, **facts).record()
+    assert (own.value, own.n, own.each, own.runs) == (56.25, 4, [0.6, 0.5, 0.6, 0.55], 1)
+    assert own.low < 56.25 < own.high and own.record() == of_queries(values, **facts).record()
     grouped = of_queries(values, groups=[0, 0, 1, 1], **facts)
     assert (grouped.low, grouped.high) != (own.low, own.high)
+    for metric, least in (("accuracy", 0), ("spearman", -100)):
+        few = of_queries(np.array([0.0, 100]), groups=[0, 1], **{**facts, "metric": metric})
+        assert (few.low, few.high) == (least, 100), "no interval goes beyond what may be"
     assert shares(np.array([1, 0.25, np.nan, 1 / 3])) == [1, 0.25, None, 0.333333]
     assert [type(v) for v in shares(np.array([1, 0.25]))] == [int, float]
 

@@ -357,6 +357,6 @@ def test_numbers_beyond_32_bits_are_told_once_as_an_error_not_as_a_warning(tmp_p
         table(tmp_path / "x.parquet", embedding=doubles),
         str(tmp_path / "x.npy"),
     ):
-        with warnings.catch_warnings(), pytest.raises(DataError, match="1:? .*not finite"):
+        with warnings.catch_warnings(), pytest.raises(DataError, match=r"1:? .*not finite"):
             warnings.simplefilter("error")
             read_embeddings([path])

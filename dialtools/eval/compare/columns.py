@@ -33,7 +33,7 @@ def columns_of(options: CompareOptions) -> tuple[dict[str, Column], int]:
     """Return the columns by name, the baseline first, and how many published numbers were left out.
 
     Raises:
-        ConfigError: if there are not two, or a name fits none, or two.
+        ConfigError: if a name fits none, or two; if there is one, and a gate.
         DataError: for a file that holds no scores, or a column with one score twice.
     """
     table = _Table()
@@ -43,9 +43,9 @@ def columns_of(options: CompareOptions) -> tuple[dict[str, Column], int]:
         table.add_baseline(baseline)
     if options.names:
         table.rename(options.names)
-    if len(table.columns) < 2:
+    if len(table.columns) < 2 and options.fail_if_worse is not None:
         raise ConfigError(
-            "one model: nothing to compare it with",
+            "--fail-if-worse: one model, and nothing to compare it with",
             hint="name two score files or more, the baseline first",
         )
     return with_names_of_the_first(table.columns_from(baseline)), table.published

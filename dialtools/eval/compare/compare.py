@@ -24,19 +24,13 @@ def evaluate(options: CompareOptions) -> Comparison:
     """Return the comparison of the columns with the first, or with --baseline.
 
     Raises:
-        ConfigError: if there are not two columns, or a name fits none.
+        ConfigError: if a name fits none.
         DataError: for a file that holds no scores, or a column with one score twice.
     """
     columns, published = columns_of(options)
-    metrics = list(dict.fromkeys(row.metric for column in columns.values() for row in column))
-    for name in options.metric:
-        if name not in metrics:
-            raise ConfigError(
-                f"--metric: no score has {name!r}",
-                hint=nearest(name, metrics) or f"there are {', '.join(metrics)}",
-            )
-    every_row = dict.fromkeys(row for column in columns.values() for row in column)
-    rows = [row for row in every_row if not options.metric or row.metric in options.metric]
+    rows = list(dict.fromkeys(row for column in columns.values() for row in column))
+    for key in ("metric", "setting"):
+        rows = _chosen(rows, key, getattr(options, key))
     comparison = Comparison(columns, rows, options.correct, published=published)
     for sample, pairs in _pairs_by_sample(comparison).items():
         judge_pairs(comparison, sample, pairs, options)
@@ -47,6 +41,18 @@ def evaluate(options: CompareOptions) -> Comparison:
     for difference, adjusted in zip(tested, corrected, strict=True):
         difference.adjusted = float(adjusted)
     return comparison
+
+
+def _chosen(rows: list[Row], key: str, names: Sequence[str]) -> list[Row]:
+    """Return the scores whose metric, or setting, is among the names; all, without names."""
+    known = list(dict.fromkeys(getattr(row, key) for row in rows))
+    for name in names:
+        if name not in known:
+            raise ConfigError(
+                f"--{key}: no score has {name!r}",
+                hint=nearest(name, known) or f"there are {', '.join(known)}",
+            )
+    return [row for row in rows if not names or getattr(row, key) in names]
 
 
 def _pairs_by_sample(comparison: Comparison) -> dict[Sample, list[Pair]]:

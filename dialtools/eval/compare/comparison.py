@@ -72,6 +72,11 @@ class Comparison:
         return next(iter(self.columns))
 
     @property
+    def alone(self) -> bool:
+        """Whether there is one model, and nothing to compare it with."""
+        return len(self.columns) == 1
+
+    @property
     def tests(self) -> int:
         return sum(bool(d.test) for d in self.differences.values())
 
@@ -82,6 +87,12 @@ class Comparison:
             return None
         std = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
         return Value(float(np.mean(values)), std, len(values))
+
+    def interval(self, row: Row, name: str) -> tuple[float, float]:
+        """Return the 95 % interval of a score as it was measured once; else NaN."""
+        seeds = self.columns[name].get(row, ())
+        record = seeds[0].record if len(seeds) == 1 else {}
+        return record.get("low", math.nan), record.get("high", math.nan)
 
     def set_aside(self, row: Row, name: str, why: str) -> None:
         """Note that a score of a column cannot be paired with the baseline's."""

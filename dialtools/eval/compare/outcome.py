@@ -26,7 +26,7 @@ def refuse_nothing(comparison: Comparison) -> None:
     Raises:
         DataError: if no score could be compared.
     """
-    if not comparison.differences:
+    if not comparison.differences and not comparison.alone:
         message = "nothing to compare: no score of the baseline is in another column, of its items"
         raise DataError(message, hint=ALIKE)
 
@@ -59,8 +59,11 @@ def untested_notes(comparison: Comparison) -> Iterator[str]:
 
 
 def records(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return a record for each score of each model but the baseline, of what is known."""
-    models = list(comparison.columns)[1:]
+    """Return a record for each score of each model but the baseline, of what is known.
+
+    Of a model alone, for each of its scores.
+    """
+    models = list(comparison.columns)[not comparison.alone :]
     every = []
     for row in comparison.rows:
         for name in models:
@@ -77,15 +80,19 @@ def _without_unknown(record: dict[str, Any]) -> dict[str, Any]:
 
 def _record(comparison: Comparison, row: Row, name: str, value: Value) -> dict[str, Any]:
     """Return the record of one score; NaN and empty texts are what is not known."""
+    baseline = {} if comparison.alone else {"baseline": comparison.baseline}
     record: dict[str, Any] = {
         "schema": SCHEMA,
         **row._asdict(),
         "model": name,
-        "baseline": comparison.baseline,
+        **baseline,
         "value": value.mean,
         "std": value.std,
         "seeds": value.seeds,
     }
+    if comparison.alone:
+        low, high = comparison.interval(row, name)
+        return record | {"low": low, "high": high}
     if base := comparison.value(row, comparison.baseline):
         record |= {
             "baseline_value": base.mean,

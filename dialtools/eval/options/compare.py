@@ -1,5 +1,6 @@
 """dial-eval compare - compare the scores of models, with intervals and tests
 
+  dial-eval compare after.jsonl
   dial-eval compare before.jsonl after.jsonl
   dial-eval compare --metric accuracy --fail-if-worse 1 \\
     before.jsonl after.jsonl
@@ -10,7 +11,8 @@
 Tells which differences between models would be there again with other test
 items. Reads score records as the tasks and suites write them with -o, and
 compares each score with the baseline's of the same task, data set, setting
-and metric, item by item. The baseline is the first file, or --baseline.
+and metric, item by item. The baseline is the first file, or --baseline; of a
+single file the scores are shown, with their intervals.
 Several seeds of a model count by their mean, with the standard deviation
 beside it. For FPR, uniformity and alignment lower is better.
 
@@ -77,6 +79,13 @@ class CompareOptions(TableOutputOptions, RunOptions):
         metavar="NAMES",
         parse=name_list,
         help="compare only these metrics, e.g. accuracy,micro-f1",
+        shown="all",
+    )
+    setting: tuple[str, ...] = option(
+        (),
+        metavar="NAMES",
+        parse=name_list,
+        help="compare only these settings, e.g. 5-shot",
         shown="all",
     )
     test: str = option(
