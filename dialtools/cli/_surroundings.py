@@ -102,8 +102,8 @@ FILES = (
     ),
     Note(
         "MODEL/dialtools.toml",
-        "every option of the run with the source of its value: --config MODEL/dialtools.toml runs "
-        "it again",
+        "every option of the run with the source of its value: --config MODEL/dialtools.toml PAIRS "
+        "-o NEW runs it again",
         ("dial-train",),
     ),
     Note(

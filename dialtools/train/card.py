@@ -40,7 +40,7 @@ vectors = model.encode(["i need a table for two", "book a restaurant"])
 {rows}
 {validated}
 `dialtools.json` holds the provenance, `train-log.jsonl` each step, `dialtools.toml` the options
-(`dial-train --config dialtools.toml` runs it again).
+(`dial-train --config dialtools.toml PAIRS -o NEW` runs it again on the same pairs).
 """
 
 

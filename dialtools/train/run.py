@@ -136,7 +136,7 @@ class Training:
         """Write the model directory; the working folder goes.
 
         Args:
-            config: text of dialtools.toml, which runs it again.
+            config: text of dialtools.toml, which runs it again on its pairs.
         """
         after = self.validation.after if self.validation else {}
         with self.trainer.saved.in_place():

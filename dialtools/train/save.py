@@ -100,7 +100,7 @@ def save_run(
     """Write the model directory of a run that has ended, from its working folder.
 
     Args:
-        config: text of dialtools.toml, which runs it again.
+        config: text of dialtools.toml, which runs it again on its pairs.
     """
     with atomic_directory(final, overwrite=overwrite) as directory:
         write_model(

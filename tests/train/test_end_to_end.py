@@ -57,7 +57,9 @@ def test_the_model_says_what_made_it_and_can_be_made_again_from_its_own_config(
     assert (
         facts["options"]["batch-size"] == 32 and facts["inputs"][0]["bytes"] == pairs.stat().st_size
     )
-    assert (model / "README.md").read_text().startswith("---\n")
+    card = (model / "README.md").read_text()
+    assert card.startswith("---\n")
+    assert "`dial-train --config dialtools.toml PAIRS -o NEW` runs it again" in card
     train("--config", model / "dialtools.toml", "-o", tmp_path / "again", pairs, small=False)
     assert weights(tmp_path / "again") == weights(model)
 
