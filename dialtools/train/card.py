@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.token_vectors import UNBOUNDED
+from dialtools.encoder.tokens import SPEAKER_TOKENS
 from dialtools.streams.tally import counted
+from dialtools.train.objectives.catalog import SpeakerOptions
 from dialtools.train.options import TrainOptions, hyperparameters, objective_options
 from dialtools.train.recipe import replaced
 from dialtools.train.saved import in_words
@@ -33,7 +36,7 @@ model = SentenceTransformer("path/to/this/directory")
 vectors = model.encode(["i need a table for two", "book a restaurant"])
 ```
 
-{dimension} dimensions, {pooling} pooling, {lengths}, {normalised}.{nested}
+{dimension} dimensions, {pooling} pooling, {lengths}, {normalised}.{nested}{joined}
 
 | | |
 | --- | --- |
@@ -50,6 +53,7 @@ def card(
     options: TrainOptions,
     encoder: Encoder,
     pairs: int,
+    turns: int,
     steps: int,
     figures: Mapping[str, float],
     validation: Mapping[str, Any] | None = None,
@@ -58,6 +62,7 @@ def card(
 
     Args:
         pairs: those trained on.
+        turns: of the longest context.
         figures: of the last step, by name.
         validation: scores before and after (`Validation.facts`), at the end of a run.
     """
@@ -76,6 +81,7 @@ def card(
         lengths=_lengths(encoder.max_length),
         normalised="unit length" if encoder.normalize else "not normalised",
         nested=_nested(options),
+        joined=_joined(options, encoder, turns),
     )
 
 
@@ -114,6 +120,21 @@ def _nested(options: TrainOptions) -> str:
     every = f"{', '.join(map(str, more))} or {last}" if more else str(last)
     use = f"`dial-embed --dimensions {min(lengths)}`"
     return f"\nThe first {every} of them were trained to serve alone: {use}."
+
+
+def _joined(options: TrainOptions, encoder: Encoder, turns: int) -> str:
+    """Return the sentence on contexts of several turns in other libraries, or nothing."""
+    if encoder.role_tokens:
+        user, system = SPEAKER_TOKENS.values()
+        told = f'`{user}` or `{system}`: `model.encode("{user}hi{system}yes")`'
+        return f"\nIn sentence-transformers each turn begins with {told}."
+    if turns < 2 or not isinstance(objective_options(options), SpeakerOptions):
+        return ""
+    if encoder.special.earlier:
+        return "\nContexts of several turns are encoded as in training by `dial-embed` alone."
+    separator = json.dumps(encoder.tokenizer.decode(encoder.special.separator))
+    told = f"`model.encode({separator}.join(turns))`, oldest turn first"
+    return f"\nA context of several turns is, in sentence-transformers, {told}."
 
 
 def _saved(options: TrainOptions) -> str:

@@ -56,6 +56,7 @@ def write_model(
         options=options,
         encoder=trainer.encoder,
         pairs=len(trainer.sampler.pairs),
+        turns=int(trainer.setting.store.window[trainer.setting.pairs].max()),
         steps=trainer.step,
         figures={name: round(value, 4) for name, value in final.items() if name in alone},
         validation=validation,

@@ -93,6 +93,37 @@ def test_transformers_and_sentence_transformers_give_the_same_embeddings(model: 
     np.testing.assert_allclose(ours, plain, atol=2e-6)
 
 
+@pytest.mark.parametrize("flags", [(), ("--speaker-tokens",)])
+def test_a_context_in_sentence_transformers_is_what_the_card_says(
+    flags: tuple[str, ...], train: Train, pairs: Path, tmp_path: Path
+):
+    from dialtools.encoder.encode import encode
+    from dialtools.encoder.loading import load_encoder
+    from dialtools.encoder.sequences import sequences_of
+
+    theirs = pytest.importorskip("sentence_transformers", reason="needs the test extra")
+    train("--max-steps", 1, *flags, "-o", tmp_path / "model", pairs)
+    card = (tmp_path / "model" / "README.md").read_text()
+    text = "[USR]hi[SYS]yes" if flags else "hi[SEP]yes"
+    assert f'`model.encode("{text}")`' in card or '`model.encode("[SEP]".join(turns))`' in card
+    encoder = load_encoder(str(tmp_path / "model"))
+    sequences, *_ = sequences_of(encoder, [(("hi", "yes"), (1, 2))], 32)
+    vector_D = theirs.SentenceTransformer(str(tmp_path / "model"), device="cpu").encode(text)
+    np.testing.assert_allclose(vector_D, encode(encoder, sequences, batch_tokens=64)[0], atol=2e-6)
+
+
+def test_the_card_of_a_static_encoder_says_what_encodes_contexts_of_several_turns(
+    train: Train, pairs: Path, tmp_path: Path
+):
+    alone = "encoded as in training by `dial-embed` alone"
+    single = pair_records(10, windows=[1])
+    for name, rows in (("several", pair_records(10)), ("single", single)):
+        run = ("--max-steps", 0, "--device", "cpu", "-o", tmp_path / name)
+        train(*run, stdin=as_lines(rows), small=False)
+        card = (tmp_path / name / "README.md").read_text()
+        assert (alone in card) == (name == "several") and ".join(turns)" not in card
+
+
 def test_the_model_tells_where_each_option_came_from_as_print_config_does(
     train: Train, pairs: Path, tmp_path: Path
 ):
