@@ -66,15 +66,15 @@ def quoted(value: object) -> str:
 
 
 def listed(names: Iterable[str], most: int = NAMED, length: int = QUOTED) -> str:
-    """Return names joined by commas, the first few of them where there are many.
+    """Return names joined by commas, the first few of them where two or more are left out.
 
     Args:
-        most: names.
+        most: names, where more are left out.
         length: characters of a name.
     """
-    every = list(names)
-    more = f" and {len(every) - most:,} more" if len(every) > most else ""
-    return ", ".join(cut(name, length) for name in every[:most]) + more
+    every = [cut(name, length) for name in names]
+    more = len(every) - most
+    return ", ".join(every) if more < 2 else f"{', '.join(every[:most])} and {more:,} more"
 
 
 def first_line(error: BaseException) -> str:

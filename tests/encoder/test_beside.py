@@ -408,10 +408,11 @@ def test_a_module_takes_the_tensors_that_it_has_and_no_others():
             fill(layer, tensors, where="f")
     assert describe_misfit() == ""
     shapes = {"b" * 99: ((2, 3), (3, 2)), "a": ((), (1,))}
-    assert describe_misfit(missing="cab", unexpected="fedg", shapes=shapes) == (
+    assert describe_misfit(missing="cab", unexpected="fedgh", shapes=shapes) == (
         f"3 missing (a, b, c); 2 of another shape (a one number, not 1, {'b' * 80} 2x3, not 3x2); "
-        "4 too many (d, e, f and 1 more)"
+        "5 too many (d, e, f and 2 more)"
     )
+    assert describe_misfit(unexpected="fedg") == "4 too many (d, e, f, g)", "1 more is named"
 
 
 # the machine
