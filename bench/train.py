@@ -33,13 +33,14 @@ from side_by_side import Run, Work, compare
 from transformers import TrainerCallback
 
 from dialtools.encoder.loading import load_encoder
+from dialtools.options import Layer, resolve
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
 from dialtools.streams.sinks import write_records
-from dialtools.train import prepare
+from dialtools.train import prepare, recipe
 from dialtools.train.data.spool import spool, tokenise_store
 from dialtools.train.data.store import Store
-from dialtools.train.options import recipe_options
+from dialtools.train.options import TrainOptions
 
 PEER = "sentence-transformers trainer"
 MAX_LENGTH = 64
@@ -98,21 +99,21 @@ def ours(
     folder.mkdir(exist_ok=True)
     records = folder / f"{precision}.jsonl"
     write_records(({"context": [a], "response": b} for a, b in pairs), str(records))
-    settings = recipe_options(
-        method=method,
-        inputs=(str(records),),
-        model=options.model,
+    given = {
+        "method": method,
+        "model": options.model,
         **({"head": "none"} if method == "simcse" else {}),
-        batch_size=options.batch_size,
-        epochs=1.0,
-        lr=LEARNING_RATE,
-        max_length=MAX_LENGTH,
-        precision=precision,
-        device=options.device,
-        grad_cache="auto" if options.device != "cpu" else "off",
-    )
+        "batch-size": options.batch_size,
+        "epochs": 1.0,
+        "lr": LEARNING_RATE,
+        "max-length": MAX_LENGTH,
+        "precision": precision,
+        "device": options.device,
+        "grad-cache": "auto" if options.device != "cpu" else "off",
+    }
+    settings, _ = resolve(TrainOptions, [Layer("bench", given), *recipe.layers(given)])
     encoder = load_encoder(options.model)
-    spool(folder / precision, read_chunks(settings.inputs), Policy())
+    spool(folder / precision, read_chunks([str(records)]), Policy())
     tokenise_store(folder / precision, encoder.tokenizer)
     store = Store(folder / precision)
     trainer = prepare.build_trainer(encoder, store, np.arange(len(store)), settings)

@@ -11,7 +11,7 @@ import pytest
 import torch
 from oracles import slow_losses, slow_matching, slow_template
 from pair_corpus import Train, as_lines, weights
-from train_parts import contrast_options, letters_encoder, setting, stored, trainer
+from train_parts import contrast_options, letters_encoder, recipe_options, setting, stored, trainer
 
 from dialtools.encoder.encoder import Encoder
 from dialtools.metrics.space import unit
@@ -22,7 +22,6 @@ from dialtools.train.objectives.contrast import Contrast
 from dialtools.train.objectives.matching import Matching, Tokens
 from dialtools.train.objectives.siamese import Siamese
 from dialtools.train.objectives.template import Templates
-from dialtools.train.options import recipe_options
 from dialtools.train.prepare import check_prefixes
 
 LENGTHS = (5, 17)
