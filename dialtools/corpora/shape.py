@@ -111,8 +111,9 @@ class Shaper:
     def _called(self, speaker: str | None, name: str, chat: bool) -> str | None:
         if speaker is None:
             return None
-        if (key := self._key(name)) is not None:
-            self.tally.met.add(key)
+        key = self._key(name)
+        self.tally.met.add(EVERY_OTHER if key is None else key)
+        if key is not None:
             return self.roles[key]
         if chat and name == ASSISTANT:
             return SYSTEM

@@ -20,6 +20,10 @@ from dialtools.streams.sinks import writer
 from dialtools.streams.tally import Tally, counted
 
 Facts = dict[str, Any]
+NO_SPEAKERS = (
+    "no turn has a speaker (--speaker-column names a table's column of them, --speaker-prefix "
+    "takes them from lines of text)"
+)
 
 
 class Outputs:
@@ -107,7 +111,10 @@ def unmet_line(options: PairOptions, tally: Tally) -> str:
     read = tally.sources or tally.kept
     if not read or options.part or tally.kept == options.limit:
         return ""
-    unmet = [f"{flag}: nobody is called {quoted(n)}" for n, flag in options.unmet(tally.met)]
+    named = [*options.unmet(tally.met)]
+    unmet = [f"{flag}: nobody is called {quoted(name)}" for name, flag in named]
+    if named and not tally.met:
+        unmet = [f"{' and '.join(dict.fromkeys(flag for _, flag in named))}: {NO_SPEAKERS}"]
     if options.speaker and not tally.kept and tally.dropped[OTHER_SPEAKER]:
         nobody = f"--speaker: nobody who answers is called {quoted(options.speaker)}"
         unmet.append(f"{nobody} (--speaker-map NAME={options.speaker} says who is)")

@@ -484,6 +484,9 @@ def test_speakers_get_their_roles_and_the_others_are_counted(tmp_path: Path, scr
     nobody = ("--speaker-map", "agnet=system,*=user", "--drop-speaker", "nite", "-j", 2)
     told = run(scripts, *COLUMNS, *nobody, "--kind", "dialogue", path).stderr
     assert b"--speaker-map: nobody is called 'agnet'; --drop-speaker: nobody is called" in told
+    unspoken = tuple(flag for flag in COLUMNS if flag not in ("--speaker-column", "who"))
+    told = run(scripts, *unspoken, *nobody, path).stderr
+    assert b"--speaker-map and --drop-speaker: no turn has a speaker (--speaker-column" in told
     none = run(scripts, *COLUMNS, "--speaker", "system", path)
     assert b"nobody who answers is called 'system' (--speaker-map NAME=system" in none.stderr
     for wrong in ("agent", "a=b,A=c"):
@@ -526,7 +529,7 @@ def test_lines_of_text_may_begin_with_who_speaks(tmp_path: Path, scripts: Path):
     assert orjson.loads(names[0])["speakers"] == [None, "Customer", "Agent Kim"]
     plain = run(scripts, *ask, path)
     assert orjson.loads(plain.stdout.splitlines()[0])["turns"][1] == {"text": "Customer: a room"}
-    assert b"--speaker-map: nobody is called 'agent*'" in plain.stderr
+    assert b"--speaker-map: no turn has a speaker (" in plain.stderr
     path.write_bytes(b"1 " * 200_000 + b"\n" + b"a " * 200_000 + b": b\n")  # no time is lost
     assert b"0 pairs from 1 dialogue" in run(scripts, "--speaker-prefix", path).stderr
     path.write_bytes(b"and so on\n" * 300_000)  # nor where all of a file is one turn
