@@ -66,6 +66,8 @@ IDLE = {
     "dedupe": False,
 }
 """What makes pairs of dialogues, and the values that do nothing."""
+INSTEAD = {"speaker": "--drop-speaker NAME,... leaves out the turns of others"}
+"""What does for records what an option does for pairs."""
 
 
 @dataclass
@@ -227,7 +229,8 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
                 if getattr(self, name) != idle:
                     flag = f"--{name.replace('_', '-')}"
                     raise ConfigError(
-                        f"{flag} has no meaning for --kind {self.kind}, which makes no pairs"
+                        f"{flag} has no meaning for --kind {self.kind}, which makes no pairs",
+                        hint=INSTEAD.get(name),
                     )
         elif self.kind != "consecutive":
             used = {

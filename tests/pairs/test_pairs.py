@@ -1189,6 +1189,13 @@ def test_options_that_contradict_each_other_are_refused(options: dict, says: str
         PairOptions(**options)
 
 
+@pytest.mark.parametrize("kind", ["dialogue", "utterance"])
+def test_records_of_one_speaker_are_asked_for_by_leaving_out_the_others(kind: str):
+    with pytest.raises(ConfigError, match="--speaker has no meaning") as error:
+        PairOptions(kind=kind, speaker="user")
+    assert "--drop-speaker" in str(error.value.hint)
+
+
 def test_options_that_only_look_alike_are_taken():
     for options in (
         {"kind": "dialogue", "min_turns": 2, "sample": 0.5},
