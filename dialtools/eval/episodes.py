@@ -31,7 +31,7 @@ class Episodes:
     def __init__(self, options: LabelledOptions) -> None:
         self.options = options
         self.taken: dict[int, list[Episode]] = {}
-        self._classes_short_of_rows: dict[int, int] = {}
+        self._learnt: dict[int, list[int]] = {}  # rows, of classes that have too few
 
     @cached_property
     def _by_shots(self) -> dict[str, Any] | None:
@@ -48,8 +48,8 @@ class Episodes:
             DataError: if it names a row that is not there.
         """
         if self._by_shots is None:
-            sizes = Counter(labels).values()
-            self._classes_short_of_rows[shots] = sum((rows + 1) // 2 < shots for rows in sizes)
+            halves = ((rows + 1) // 2 for rows in Counter(labels).values())
+            self._learnt[shots] = [half for half in halves if half < shots]
             seeds = range(self.options.seed, self.options.seed + self.options.runs)
             episodes = [sample(labels, shots, seed=seed) for seed in seeds]
         else:
@@ -82,10 +82,11 @@ class Episodes:
     def notes(self) -> list[str]:
         """What a user should know of classes that have too few rows for what was asked."""
         return [
-            f"{shots}-shot: fewer than {2 * shots} rows of {counted(classes, 'class')}; half of a "
-            "class's rows are kept for validation, as DSE draws, so fewer were learnt from"
-            for shots, classes in self._classes_short_of_rows.items()
-            if classes
+            f"{shots}-shot: {counted(len(few), 'class')} with fewer than {2 * shots - 1} rows: "
+            f"half of each is learnt from ({min(few):,} rows at least), the rest kept for "
+            "validation, as DSE draws"
+            for shots, few in self._learnt.items()
+            if few
         ]
 
     def export(self) -> None:

@@ -75,6 +75,15 @@ def test_episodes_that_nobody_took_are_not_written(tmp_path: Path):
     assert (tmp_path / "e.json").exists()
 
 
+def test_classes_with_too_few_rows_for_their_shots_are_told_with_what_was_learnt_from():
+    drawn = Episodes(IntentOptions(inputs=("x",), runs=1))
+    drawn.take([*"aaaaa", *"bbbbbbbb", *"ccccccccc"], 5)
+    (note,) = drawn.notes
+    assert "5-shot: 2 classes with fewer than 9 rows: half of each" in note and "(3 rows at" in note
+    drawn.take([*"aaaaa", *"bbbbb"], 3)
+    assert drawn.notes == [note], "of 5 rows 3 are learnt from"
+
+
 def test_rows_are_grouped_by_a_column_of_any_name():
     assert groups(part(4, client=[7, 7, 8, None]), "client") == [0, 0, 1, 2]
 
@@ -143,8 +152,8 @@ def test_what_is_asked_on_the_way_has_rows_in_scope_and_rows_out_of_it(tmp_path:
     (task,) = prepare("test", "b")
     assert len(task.records) == 5
     for split, left_out, says in (
-        ("train", "o", "no training row is labelled 'o'"),
-        ("test", "o", "no test row is labelled 'o'"),
+        ("train", "o", "no training row is labelled 'o'; there are a, b$"),
+        ("test", "o", "no test row is labelled 'o'; there are a, b$"),
         ("test", "ab", "every test row is labelled 'o': none is in scope"),
     ):
         with pytest.raises(DataError, match=says):
