@@ -18,6 +18,7 @@ from dialtools.eval.rows import read_parts
 from dialtools.eval.score import Each, Score, Scored, of_runs, shares
 from dialtools.metrics.classify import prototypes
 from dialtools.metrics.detection import MEASURES, Detection, ranks
+from dialtools.shown import listed, quoted
 
 THRESHOLDS = {"mean-std": -1.0, "mean": 0.0, "mean+std": 1.0}
 """Standard deviations of the test scores above their mean."""
@@ -62,8 +63,9 @@ def check_both_kinds(labels: Sequence[str], name: str, oos_label: str) -> None:
     """Raise DataError unless some rows of a part are out of scope, and some are not."""
     out = sum(label == oos_label for label in labels)
     if not out:
-        hint = "name the label with --oos-label"
-        raise DataError(f"no {name} row is labelled {oos_label!r}", hint=hint)
+        there = f"there are {listed(sorted(set(labels)))}"
+        hint = f"some {name} rows must be out of scope; --oos-label says how they are labelled"
+        raise DataError(f"no {name} row is labelled {quoted(oos_label)}; {there}", hint=hint)
     if out == len(labels):
         raise DataError(f"every {name} row is labelled {oos_label!r}: none is in scope")
 
