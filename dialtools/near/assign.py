@@ -117,12 +117,13 @@ class Assigning:
         """
         options = self.options
         asked = "precision" if options.precision else "recall"
-        who = "1 class does" if missed == 1 else f"{missed:,} classes do"
-        who = who if options.per_class else "classes do"
-        line = f"{who} not reach {asked} {options.precision or options.recall or RECALL:g}"
+        who = f"of {counted(missed, 'class')} " if options.per_class else ""
+        line = (
+            f"{who}no threshold reaches {asked} {options.precision or options.recall or RECALL:g}"
+        )
         if options.precision:
             return line
-        return f"{line}: of {right:.1%} of the rows the nearest class is the right one"
+        return f"{line}: {right:.1%} of the rows of classes are nearest to their own"
 
     def _threshold(
         self, score_N: np.ndarray, right_N: np.ndarray, there: int
