@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ from dialtools.embed import transforms
 from dialtools.embed.model import load_model
 from dialtools.embed.options import KINDS, EmbedOptions
 from dialtools.embed.shard import encode_turns
+from dialtools.encoder.folder import model_folder
 from dialtools.encoder.options import PieceOptions
-from dialtools.errors import ConfigError
+from dialtools.errors import ConfigError, ModelError
 from dialtools.options import Layer, resolve
+from dialtools.shown import quoted
 from dialtools.streams.making import options_of
 
 ALIKE = (
@@ -45,6 +48,8 @@ def query_vectors(
     if not isinstance(name, str):
         raise ConfigError("the file does not tell which model made it", hint="--model DIR")
     _refuse_what_texts_lack(stated)
+    if not model:
+        _refuse_if_elsewhere(name)
     running = {key: getattr(engine, key.replace("-", "_")) for key in ENGINE}
     own = Layer("search", {"model": name, **running})
     of_file = Layer("the file's options", {key: stated.get(key) for key in ALIKE})
@@ -58,6 +63,17 @@ def query_vectors(
     if options.transform:
         return transforms.load(options.transform, space)[0](vectors_QD)
     return vectors_QD
+
+
+def _refuse_if_elsewhere(name: str) -> None:
+    """Refuse the model that a file names, if it is not here by that name."""
+    if Path(name).is_file():
+        return
+    try:
+        model_folder(name)
+    except ModelError:
+        what = f"the file names the model {quoted(name)}, which is not here"
+        raise ModelError(what, hint="--model DIR says where it is") from None
 
 
 def _refuse_what_texts_lack(stated: Mapping[str, Any]) -> None:

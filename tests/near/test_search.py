@@ -84,6 +84,16 @@ def test_a_file_that_tells_no_model_is_searched_with_one_that_is_named(
     assert "the file's vectors are of another model" in told
 
 
+def test_a_file_whose_model_has_moved_says_how_to_name_it(
+    near: Near, embed, model: Path, tmp_path: Path
+):
+    (tmp_path / "moved").symlink_to(model)
+    name = embed("t.parquet", "--model", "moved")
+    (tmp_path / "moved").unlink()
+    told = near("search", name, "thanks", code=1).stderr.decode()
+    assert "the file names the model 'moved', which is not here\n  --model DIR says where" in told
+
+
 def test_without_a_text_or_with_the_text_first_it_says_what_it_needs(near: Near, embed):
     assert "name a file and a text" in near("search", "t.parquet", code=2).stderr.decode()
     assert "is blank" in near("search", "t.parquet", "hi", " ", code=2).stderr.decode()
