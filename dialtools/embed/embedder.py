@@ -24,6 +24,8 @@ from dialtools.embed.rows import expander
 from dialtools.embed.shard import Encoded, Encoding, tokenised
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import DataError
+from dialtools.roles import EMPTY
+from dialtools.shown import quoted
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import counted
 from dialtools.streams.vectors import embedding_batch
@@ -37,20 +39,22 @@ FIRST_ROWS = 256
 
 @dataclass
 class Counts:
-    """Rows embedded, distinct texts encoded, texts cut at the maximal length, and texts of which
-    the model knows no word.
+    """Rows embedded, distinct texts encoded, texts cut at the maximal length, texts of which the
+    model knows no word, and blank texts.
     """
 
     rows: int = 0
     distinct: int = 0
     cut: int = 0
     unknown: int = 0
+    blank: int = 0
 
     def add(self, other: Counts) -> None:
         self.rows += other.rows
         self.distinct += other.distinct
         self.cut += other.cut
         self.unknown += other.unknown
+        self.blank += other.blank
 
 
 @dataclass(frozen=True)
@@ -169,9 +173,18 @@ class Embedder:
             distinct=encoded.distinct,
             cut=int(encoded.cut.sum()),
             unknown=int(encoded.unknown.sum()),
+            blank=self._blank(shard),
         )
         self.counts.add(added)
         return batch, added
+
+    def _blank(self, shard: Shard) -> int:
+        """Count the texts that are blank: all their turns are `EMPTY`, and were not before."""
+        return sum(
+            texts[0] == EMPTY and {*texts} == {EMPTY} and row.get(name) != EMPTY
+            for row, fields in zip(shard.rows, shard.turns, strict=True)
+            for name, (texts, _) in zip(self.fields, fields, strict=True)
+        )
 
     def _by_field(self, values: np.ndarray) -> dict[str, np.ndarray]:
         """Return the values of each field, by the name of its vectors."""
@@ -195,11 +208,13 @@ class Embedder:
         return min(whole, self.options.dimensions or whole)
 
     def notes(self) -> Iterator[str]:
-        """Yield what is to be said of texts that were cut, and of those that have no vector."""
+        """Yield what is to be said of texts that were cut, are blank, or have no vector."""
         texts = counted(self.counts.rows * len(self.fields), "text")
         if self.counts.cut and self.options.on_truncate == "warn":
             longest = self.model.settings.max_length
             yield f"{self.counts.cut:,} of {texts} cut at {longest} tokens"
+        if self.counts.blank:
+            yield f"{self.counts.blank:,} of {texts} blank: embedded as {quoted(EMPTY)}"
         if self.counts.unknown:
             alike = "zero" if self.model.settings.center is None else "alike"
             yield f"{self.counts.unknown:,} of {texts} without a known word: {alike} vectors"

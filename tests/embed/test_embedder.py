@@ -213,7 +213,7 @@ def test_texts_that_were_cut_are_told_refused_or_neither(embedder):
     places, rows = zip(
         *records({"text1": "a", "text2": "b"}, {"text1": "c", "text2": "a"}), strict=True
     )
-    shard = Shard(places, rows, [])
+    shard = Shard(places, rows, [[(("a",), None)] * 2] * 2)
     cut = np.array([False, False, False, True])  # field by field
     for says, notes in (("warn", ["3 of 20 texts cut at 7 tokens"]), ("ignore", []), ("error", [])):
         made = embedder(on_truncate=says, field=("text1", "text2"))
@@ -287,6 +287,21 @@ def test_what_is_too_long_keeps_the_side_that_is_asked_for_and_tells_the_first_r
     made = Embedder(load_model(refusing), refusing, Policy(), lambda _: None)
     with pytest.raises(DataError, match="x:3: longer than 4 tokens"):
         made.batch(next(made.shards(iter(records(*rows)))))
+
+
+def test_blank_texts_are_counted_and_told(embedder):
+    made = embedder(field=("said", "history"))
+    rows = [
+        {"said": " ", "history": ["", "\n"]},
+        {"said": ".", "history": ["", "a"]},
+        {"said": "", "history": ["a"]},
+    ]
+    (shard,) = made.shards(records(*rows))
+    assert made.batch(shard)[1].blank == made.counts.blank == 3
+    assert "3 of 6 texts blank: embedded as '.'" in made.notes()
+    again = embedder(field=("said", "history"))
+    again.counts.add(made.counts)
+    assert again.counts.blank == 3
 
 
 def test_shards_of_an_earlier_run_are_counted_and_give_the_schema(embedder):
