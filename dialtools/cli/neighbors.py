@@ -11,6 +11,7 @@ QUERIES if there is no INDEX. Writes one record per pair of a row and one of
 its nearest, in the order of QUERIES, nearest first:
   row, near        the numbers of both rows, from 0
   rank, cosine     how near they are; of equal cosines, the lower row is nearer
+                   (digits that are not written decide which are among the -k)
   id, near_id      the ids of both, if there are any
   text, near_text  what was embedded, if present; --keep names other fields
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from dialtools.cluster.methods import Advance, Clusters, again, find, silent
 from dialtools.cluster.options import FindOptions
+from dialtools.errors import DataError
 from dialtools.metrics.clusterings import adjusted_rand, contingency
 from dialtools.metrics.counts import share
 from dialtools.metrics.resample import over_runs
@@ -30,8 +31,9 @@ class Stability:
     jaccard: np.ndarray
 
     def overall(self) -> tuple[float, float, float]:
-        """Return the mean adjusted Rand index and its 95 % interval over the samples."""
-        return over_runs(self.rand)[:3]
+        """Return the mean adjusted Rand index, 1 at most, and its 95 % interval over samples."""
+        mean, low, high, _ = over_runs(self.rand)
+        return mean, low, min(high, 1.0)
 
     def of_clusters(self) -> np.ndarray:
         """Return (K,) the mean of each cluster; NaN for one that no sample has met."""
@@ -47,14 +49,22 @@ def stability(
     seed: int,
     advance: Advance = silent,
 ) -> Stability:
-    """Find as many clusters again in samples of the rows, and compare."""
+    """Find as many clusters again in samples of the rows, and compare.
+
+    Raises:
+        DataError: if a sample has too few rows for them.
+    """
     fixed = again(options, max(len(clusters), 1))
     rand, jaccard = np.zeros(samples), np.zeros((samples, len(clusters)))
     for number in range(samples):
         draw = np.random.default_rng([seed, number])
         size = max(1, round(SHARE * len(vectors_ND)))
         rows = np.sort(draw.choice(len(vectors_ND), size, replace=False))
-        found = find(vectors_ND[rows], fixed, seed=seed + number, advance=advance)
+        try:
+            found = find(vectors_ND[rows], fixed, seed=seed + number, advance=advance)
+        except DataError as error:
+            what = f"--stability clusters four fifths of the rows: {error.message}"
+            raise DataError(what, hint=error.hint) from None
         before = clusters.labels[rows]
         rand[number] = adjusted_rand(contingency(before, found.labels))
         jaccard[number] = best_matches(before, found.labels, len(clusters))

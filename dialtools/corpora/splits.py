@@ -72,9 +72,11 @@ def validation_split(splits: Splits, named: str | None, *, taken: Iterable[str])
 def held_out(names: Iterable[Any], share: float, *, seed: int) -> list[bool]:
     """Return whether a row is held out: by a stable hash of its name, the dialogue's or its own.
 
-    Rows of one name stay together, and which they are does not depend on the rows beside.
+    Rows of one name stay together, and which they are does not depend on the rows beside. A row
+    without a name stands for itself, by its place.
     """
-    return [share_of(str(name), seed=seed) < share for name in names]
+    own = (f"row {n}" if name is None else str(name) for n, name in enumerate(names))
+    return [share_of(name, seed=seed) < share for name in own]
 
 
 def tested_of_labels(

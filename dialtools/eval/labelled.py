@@ -51,8 +51,8 @@ def labelled_rows(
 
 
 def without_label(part: Embeddings, label: str, value: str | None) -> Embeddings:
-    """Return the rows of other labels; all of them if no value is named."""
+    """Return the rows of other labels, or of none; all of them if no value is named."""
     if value is None:
         return part
-    labels = [str(label) for label in part.column(label)]
-    return part.select(np.flatnonzero([label != value for label in labels]))
+    others = [label is None or str(label) != value for label in part.column(label)]
+    return part.select(np.flatnonzero(others))

@@ -46,7 +46,8 @@ def energy_test(
             of one sample, and stays whole where rows change sides.
     """
     rows = np.concatenate([old_ND, new_MD]).astype(np.float32)
-    apart = np.sqrt(np.maximum(2 - 2 * (rows @ rows.T), 0))
+    squares = (rows**2).sum(1)  # 1, but of rows without a vector 0
+    apart = np.sqrt(np.maximum(squares[:, None] + squares - 2 * (rows @ rows.T), 0))
     np.fill_diagonal(apart, 0)
     group = np.arange(len(rows)) if groups is None else groups
     old_of_G = np.zeros(int(group.max()) + 1, bool)

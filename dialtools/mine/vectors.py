@@ -9,6 +9,7 @@ import numpy as np
 
 from dialtools.corpora.fields import text_of_turn
 from dialtools.metrics.unit_vectors import UnitVectors
+from dialtools.streams.making import one_space
 from dialtools.streams.vectors import embedding_parts
 
 
@@ -19,9 +20,11 @@ class Vectors(UnitVectors):
         """Add what embedding files hold: of `X_embedding` the text is in column X.
 
         Raises:
-            DataError: if a file has no such column, or vectors differ in their length.
+            DataError: if a file has no such column, or vectors differ in their length or model.
         """
+        space: dict[str, Any] = {}
         for part in embedding_parts(paths):
+            space = one_space(space, part.metadata, where=part.name)
             for name, matrix_ND in part.vectors.items():
                 keys = hashes(turns_of(text) for text in part.texts(name))
                 self.add(keys, matrix_ND, where=part.name)

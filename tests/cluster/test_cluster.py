@@ -187,6 +187,8 @@ def test_clusters_that_samples_find_again_are_stable(cluster: Run, tmp_path: Pat
     whole, *found = lines((tmp_path / "s.jsonl").read_bytes())
     assert whole["low"] < whole["stability"] < 1
     assert min(record["stability"] for record in found) < 0.8
+    told = cluster("--clusters", 24, *ask, code=1).stderr.decode()
+    assert "--stability clusters four fifths of the rows: " in told
 
 
 def test_the_most_alike_cluster_is_by_shared_rows_of_the_rows_of_either():

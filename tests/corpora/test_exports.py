@@ -122,6 +122,16 @@ def test_a_log_of_several_days_is_a_dialogue_a_day(read, put):
     assert [r["id"] for r in records] == [f"#x/2024-01-0{day}" for day in (1, 2, 3)]
 
 
+def test_hexchat_tells_days_in_the_lines_and_the_year_once(read, put):
+    lines = "".join(
+        f"{at}:00 <kim> hello\n" for at in ("Dec 30 23:50", "Dec 31 00:01", "Jan 01 09:00")
+    )
+    log = f"**** BEGIN LOGGING AT Sat Dec 30 23:49:00 2023\n\n{lines}Feb 30 09:00:00 <kim> no day\n"
+    first, second, third = read(put({"x.log": log}))
+    assert [r["id"] for r in (first, second)] == ["x/2023-12-30", "x/2023-12-31"]
+    assert [turn["time"] for turn in third["turns"]] == ["2024-01-01T09:00:00"] * 2
+
+
 def test_tickets_are_read_one_a_line_too(read, put):
     lines = "".join(json.dumps(ticket) + "\n" for ticket in (exports.TICKET, {"id": 1}))
     folder = put({"tickets.jsonl": lines})

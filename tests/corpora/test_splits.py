@@ -81,3 +81,9 @@ def test_rows_of_one_dialogue_are_held_out_together_and_whatever_stands_beside(n
 def test_groups_are_numbered_as_they_come_and_a_row_without_one_stands_alone():
     assert splits.group_numbers(["b", "a", None, "b", None, 1, "1"]) == [0, 1, 2, 0, 3, 4, 4]
     assert splits.group_numbers(["b", "a", None]) == []
+
+
+def test_rows_without_a_name_are_held_out_each_by_itself():
+    held = splits.held_out([None] * 1000, 0.3, seed=0)
+    assert 250 < sum(held) < 350 and held == splits.held_out([None] * 1000, 0.3, seed=0)
+    assert len({*splits.held_out(["a"] * 10, 0.3, seed=0)}) == 1

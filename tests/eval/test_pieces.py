@@ -80,6 +80,7 @@ def test_labels_are_texts_and_vectors_of_unit_length_unless_asked_otherwise():
         labelled_rows(part(0, label=[]), "label")
     kept = without_label(part(3, label=[1, "x", "1"]), "label", "1")
     assert kept.columns["label"] == ["x"] and without_label(rows, "label", None) is rows
+    assert len(without_label(part(2, label=["a", None]), "label", "None")) == 2
 
 
 def test_rows_of_a_split_are_scored_apart():

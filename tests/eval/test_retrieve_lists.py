@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from score_files import Record, unit, write
 
-from dialtools.errors import DataError
+from dialtools.errors import ConfigError, DataError
 from dialtools.eval.options.retrieve import RetrieveOptions
 from dialtools.eval.score import Scored
 from dialtools.eval.tasks import retrieve
@@ -103,5 +103,8 @@ def test_lists_are_given_where_both_columns_are_there_else_made_by_bm25(tmp_path
     assert list(made.scores[0].items) == ["text", "label"]
     given = scored(tmp_path, [row | {"positives": [1], "negatives": [2]} for row in rows[:3]])
     assert [score.setting for score in given.scores] == ["given", "given"]
+    twice = (str(tmp_path / "r.jsonl"),) * 2
+    with pytest.raises(ConfigError, match="lists of row numbers are of one file"):
+        retrieve.evaluate(RetrieveOptions(inputs=twice))
     with pytest.raises(DataError, match="no query has both positives and negatives among its 3"):
         scored(tmp_path, [row | {"label": "a"} for row in rows])

@@ -22,6 +22,9 @@ def test_the_distance_is_that_of_all_pairs():
     x, y = on_sphere(20, seed=0), on_sphere(31, seed=1, shift=0.7)
     found = energy_test(x, y, permutations=1, seed=0)
     assert found.distance == pytest.approx(slow_energy(x, y), abs=1e-5)
+    x[:7], y[3] = 0, 0  # rows without a vector
+    found = energy_test(x, y, permutations=1, seed=0)
+    assert found.distance == pytest.approx(slow_energy(x, y), abs=1e-5)
 
 
 def test_each_way_to_part_rows_has_its_distance():

@@ -216,6 +216,17 @@ def test_turns_may_be_objects_and_a_context_one_text(mine: Mine):
     assert negatives(done)[:2] == [["mid", "far"]] * 2
 
 
+def test_vectors_of_two_models_are_refused(mine: Mine, tmp_path: Path):
+    for weights in ("one", "two"):
+        facts = {"weights": weights, "pooling": "mean", "options": {"model": weights}}
+        table = pa.Table.from_pylist(TEXTS).replace_schema_metadata(
+            {"dialtools": json.dumps(facts)}
+        )
+        pq.write_table(table, tmp_path / f"{weights}.parquet")
+    both = ["--embeddings", "one.parquet,two.parquet"]
+    assert "two.parquet: its vectors are of another model" in mine(*both, code=1).stderr.decode()
+
+
 def test_vectors_of_zeros_are_like_nothing(mine: Mine):
     rows = [{**row, "embedding": [0.0, 0.0]} for row in TEXTS]
     assert negatives(mine(embeddings=rows, pairs=PAIRS[:1] + PAIRS[3:]))[0] == ["mid", "far"]

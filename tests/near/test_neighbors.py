@@ -158,6 +158,13 @@ def test_groups_are_chains_of_near_rows(near: Near):
     assert near("neighbors", "x.jsonl", "--groups", "--min-cosine", 1, x=ASKED).stdout == b""
 
 
+def test_rows_without_a_vector_are_a_group_only_if_0_is_near_enough(near: Near):
+    zeros = [{"text": text, "embedding": [0.0, 0.0]} for text in "xy"]
+    assert near("neighbors", "z.jsonl", "--groups", "--min-cosine", 0.1, z=zeros).stdout == b""
+    found = rows(near("neighbors", "z.jsonl", "--groups", "--min-cosine", 0))
+    assert [row["size"] for row in found] == [2, 2]
+
+
 def embedded(path: Path, weights: str) -> None:
     facts = {"weights": weights, "pooling": "mean", "options": {"model": f"the {weights}"}}
     table = pa.table({"embedding": pa.array([at(1)], pa.list_(pa.float32(), 2))})

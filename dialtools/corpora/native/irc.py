@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,8 +23,9 @@ from dialtools.corpora.native.talk import NOTICES, Talk
 
 WEECHAT = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d)?)\t([^\t]*)\t(.*)")
 LINE = re.compile(
-    r"\[?(?:(\d{4}-\d\d-\d\d)[ T]|[A-Z][a-z]{2} \d\d )?(\d\d:\d\d(?::\d\d)?)\]?\s(.*)", re.DOTALL
+    r"\[?(?:(\d{4}-\d\d-\d\d)[ T]|([A-Z][a-z]{2} \d\d) )?(\d\d:\d\d(?::\d\d)?)\]?\s(.*)", re.DOTALL
 )
+HALF_A_YEAR = timedelta(days=182)
 SAID = re.compile(r"<[ @+%&~!]?([^<>\s]+)>\s(.*)", re.DOTALL)
 NO_NICKS = ("", "-->", "<--", "--", "=!=", "*")
 ANOTHER_DAY = re.compile(
@@ -52,11 +53,11 @@ def raw(files: Files) -> Iterator[Raw]:
         first = 1
         for number, text in files.lines(name):
             changed = ANOTHER_DAY.match(text)
-            date, line = (_date(changed), None) if changed else _line(text)
-            if date and date != day:
+            dated, line = (_date(changed), None) if changed else _line(text, day)
+            if dated and dated != day:
                 if held:
                     yield Raw(files.where(name, first), None, held, (stem, day))
-                day, held, first = date, [], number
+                day, held, first = dated, [], number
             if not changed and line:
                 held.append(line)
             elif not changed and not text.startswith(("---", "***", "Session ")):
@@ -78,18 +79,37 @@ def _date(match: re.Match[str]) -> str | None:
         return None
 
 
-def _line(text: str) -> tuple[str | None, Line | None]:
-    """Return date and content of a line, if it has any."""
+def _near(day: str | None, month_and_day: str) -> str | None:
+    """Return the date of a month and day, in the year of a day before or, in January, the next."""
+    if day is None:
+        return None
+    before = date.fromisoformat(day)
+    try:
+        same_year = datetime.strptime(f"{month_and_day} {before.year}", "%b %d %Y").date()
+    except ValueError:
+        return None
+    later = before - same_year > HALF_A_YEAR
+    return same_year.replace(year=before.year + later).isoformat()
+
+
+def _line(text: str, day: str | None) -> tuple[str | None, Line | None]:
+    """Return date and content of a line, if it has any.
+
+    Args:
+        day: of the lines before, which tells the year.
+    """
     if tabbed := WEECHAT.fullmatch(text):
-        date, time, nick, said = tabbed.groups()
+        dated, time, nick, said = tabbed.groups()
         nick = nick.strip().lstrip("@+%&~!")
-        return date, Line(time, None if nick in NO_NICKS else nick, said)
+        return dated, Line(time, None if nick in NO_NICKS else nick, said)
     match = LINE.fullmatch(text)
     if not match:
         return None, None
-    date, time, rest = match.groups()
+    dated, month_and_day, time, rest = match.groups()
+    if month_and_day:
+        dated = _near(day, month_and_day)
     said = SAID.fullmatch(rest.lstrip())
-    return date, Line(time, said[1], said[2]) if said else Line(time, None, rest)
+    return dated, Line(time, said[1], said[2]) if said else Line(time, None, rest)
 
 
 def record(raw: Raw) -> dict[str, Any]:

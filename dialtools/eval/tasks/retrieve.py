@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dialtools.corpora import fields, splits
-from dialtools.errors import DataError
+from dialtools.errors import ConfigError, DataError
 from dialtools.eval.identity import item_digests
 from dialtools.eval.options.retrieve import RetrieveOptions
 from dialtools.eval.rows import rows_by_part
@@ -61,11 +61,15 @@ def evaluate(options: RetrieveOptions) -> Scored:
 
     Raises:
         DataError: if no query has both positives and negatives.
+        ConfigError: if lists of several files name rows by their numbers.
     """
     source = read_embeddings(options.files, limit=options.limit)
     lists = options.lists
     if lists == "auto":
         lists = "given" if all(name in source.columns for name in LIST_COLUMNS) else "bm25"
+    if lists == "given" and len(options.files) > 1 and "id" not in source.columns:
+        message = "lists of row numbers are of one file"
+        raise ConfigError(message, hint="an id in each row, or one file at a time")
     parts = rows_by_part(source, split=options.split, part=options.part)
     scores: list[Score] = []
     for name, part in parts.items():
