@@ -184,22 +184,23 @@ def describe(path: str) -> dict[str, Any]:
     file, name = Path(path), as_text(path)
     files = _files(path)
     if file.is_dir():
-        return {"name": name, **_of_several(files, file)}
+        return {"name": name, **_of_several({f.relative_to(file).as_posix(): f for f in files})}
     if path == "-" or not file.is_file():
         return {"name": name}
     if len(files) > 1:
-        return {"name": name, **_of_several(files, file.parent)}
+        return {"name": name, **_of_several({f.name.removeprefix(file.name): f for f in files})}
     return {"name": name, "bytes": file.stat().st_size, "blake2b": digest(file)}
 
 
-def _of_several(files: Sequence[Path], folder: Path) -> dict[str, Any]:
+def _of_several(files: Mapping[str, Path]) -> dict[str, Any]:
+    """Return how many files there are, their size and digest, by what tells them apart."""
     total = blake2b(digest_size=16)
-    for file in files:
-        line = f"{file.relative_to(folder).as_posix()}\0{digest(file)}\n"
+    for name, file in files.items():
+        line = f"{name}\0{digest(file)}\n"
         total.update(line.encode("utf-8", "surrogateescape"))
     return {
         "files": len(files),
-        "bytes": sum(file.stat().st_size for file in files),
+        "bytes": sum(file.stat().st_size for file in files.values()),
         "blake2b": total.hexdigest(),
     }
 

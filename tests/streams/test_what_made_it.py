@@ -108,6 +108,10 @@ def test_what_lies_beside_a_matrix_is_read_with_it(there: Path):
     both = Inputs([str(alone)])
     (told,) = both.described()
     assert (told["files"], told["bytes"]) == (2, 3) and told["blake2b"] != digest(alone)
+    for file in (alone, columns):
+        moved = there / file.name.replace("m.npy", "n.npy")
+        moved.write_bytes(file.read_bytes())
+    assert describe(str(there / "n.npy"))["blake2b"] == told["blake2b"], "whatever they are called"
     columns.write_bytes(b"another")
     with pytest.raises(DataError, match="changed while it was read"):
         both.described()
