@@ -150,7 +150,7 @@ def line_writer(
         telling(file) if is_stream(output) else nullcontext(),
     ):
         last = 0.0
-        seen = output == "-" and sys.stdout.isatty()
+        seen = output == "-" and file.isatty()
 
         def write(blob: bytes) -> None:
             nonlocal last

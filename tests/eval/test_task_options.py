@@ -32,6 +32,15 @@ MTEB = "--protocol mteb is of k-means, with as many clusters as labels"
             (kind, [{}, ONE, TWO], [ONE | TWO, {"train": "a"}, ONE | {"test": "b"}], SPLIT)
             for kind in (ThreePartOptions, IntentOptions, OosOptions, ActOptions, InferOptions)
         ),
+        *(
+            (
+                ThreePartOptions,
+                [ONE | {name: "x"}, TWO],
+                [TWO | {name: "x"}],
+                f"--{name.replace('_', '-')} is of one file, --train and --test are two",
+            )
+            for name in ("split", "train_split", "test_split", "validation_split")
+        ),
         (
             OosOptions,
             [ONE | {"test_share": 0.1}, TWO],

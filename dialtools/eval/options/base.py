@@ -78,6 +78,15 @@ class ReportOptions(ScoreOptions):
             raise ConfigError(f"stdin can be read once, but is {' and '.join(places)}")
 
 
+OF_ONE_FILE = {
+    "split": "split",
+    "train_split": "train",
+    "test_split": "test",
+    "validation_split": None,
+}
+"""Options that say which of its rows are what, and their defaults."""
+
+
 @dataclass
 class SplitOptions(RowLimitOptions, ReportOptions):
     """Rows to learn from and rows to be tested on: two files, or one with a split column."""
@@ -108,6 +117,10 @@ class SplitOptions(RowLimitOptions, ReportOptions):
         files = (self.train, self.test)
         if any(files) and (self.inputs or not all(files)):
             raise ConfigError("name --train FILE and --test FILE, or one file with a split column")
+        for name, usual in OF_ONE_FILE.items():
+            if any(files) and getattr(self, name, usual) != usual:
+                flag = f"--{name.replace('_', '-')}"
+                raise ConfigError(f"{flag} is of one file, --train and --test are two")
         self.refuse_stdin_twice()
 
 
