@@ -6,14 +6,19 @@ import importlib.metadata
 import re
 import shutil
 import subprocess
+from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 from all_commands import COMMANDS, LOADED
 
 from dialtools.cli import _man
 from dialtools.cli._command import Group
 from dialtools.cli._help import group_page, page
+from dialtools.eval.tasks import oos, retrieve, space
+from dialtools.metrics import clusterings, detection, f1
+from dialtools.metrics.ranking import selection
 from dialtools.options import environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,6 +118,27 @@ def test_a_flag_means_the_same_in_every_command():
             if spec.name in shared:
                 shorts.setdefault(spec.name, set()).add(spec.short)
     assert all(len(kinds) == 1 for kinds in shorts.values()), shorts
+
+
+def names_of_scores() -> dict[str, set[str]]:
+    """Return the metrics of tasks that have several, from the code that computes them."""
+    verdict = oos.Verdict(np.arange(2), np.arange(2.0), np.arange(2), oos=1)
+    return {
+        "oos": {*oos.at_threshold(verdict, 0.5), *detection.MEASURES},
+        "select": {*selection(np.zeros((1, 2), np.int64))},
+        "act": {f"{name}-f1" for name in f1.AVERAGES},
+        "retrieve": {*retrieve.METRICS, "same-of-K"},
+        "cluster": {*clusterings.MEASURES},
+        "space": {*space.measures(np.eye(3, dtype=np.float32), np.array([0, 0, 1]))},
+        "sts": {"spearman", "pearson"},
+        "infer": {"accuracy", "majority"},
+    }
+
+
+@pytest.mark.parametrize("task", names_of_scores())
+def test_the_help_of_a_task_says_what_its_scores_are(task: str):
+    words = set(re.findall(r"[\w-]+", import_module(f"dialtools.eval.options.{task}").__doc__))
+    assert names_of_scores()[task] <= words
 
 
 def test_no_two_flags_of_a_command_share_a_letter():

@@ -15,6 +15,11 @@ zero_division=0.
 Turns of one dialogue are resampled together (--group), because they are not
 independent evidence.
 
+Scores:
+
+micro-f1 counts over all acts together, macro-f1 is the mean of the acts' own,
+weighted-f1 that mean by how often each act occurs.
+
 Rows of turns and ready-made rows:
 
 Rows of turns (dial-embed --per turn) hold each turn's own acts. --target next

@@ -7,8 +7,8 @@
   dial-eval entail triplets.parquet
 
 A triplet is right if the cosine of anchor and entailment is higher than that
-of anchor and contradiction. Ties count as wrong, and their number is
-reported.
+of anchor and contradiction; accuracy is the share of right ones. Ties count as
+wrong, and their number is reported.
 
 From labelled pairs (premise, hypothesis, label) the triplets are built: every
 entailment of a premise with every contradiction, or, with --triplets first,

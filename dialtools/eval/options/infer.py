@@ -6,8 +6,8 @@
   dial-eval infer --label is_contradiction --under-tokens 256 decode.parquet
 
 Trains one linear layer with a softmax over the classes on the frozen
-embeddings, and scores the most probable class. `majority` is the accuracy of
-always predicting the most frequent class of the training rows.
+embeddings. Scores are `accuracy` of the most probable class, and `majority`,
+that of always predicting the most frequent class of the training rows.
 """
 
 from __future__ import annotations

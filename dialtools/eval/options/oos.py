@@ -9,13 +9,27 @@ thresholds mean - std, mean and mean + std of the test scores (transductive,
 as in the DSE reference), and with validation rows for the one that is best on
 them.
 
-Each row of scores is divided by its length, as in the reference; `raw`
-settings skip that. AUROC, AUPR (average precision) and FPR at 95 % recall
-take out-of-scope texts as the positive class.
-
 The results of single test rows, for dial-eval compare, are kept only in
 files: 5 MB of them for CLINC150. --each keeps them on a terminal and in a
 pipe too.
+
+Scores:
+
+At each threshold:
+  accuracy      rows with the right class, out of scope being one of them
+  in-accuracy   the same, of in-scope rows
+  oos-accuracy  rows rightly told to be in or out of scope
+  oos-recall    out-of-scope rows that are found
+  average       the mean of these four
+
+Without a threshold, out-of-scope texts being the positive class:
+  auroc             area under the ROC curve
+  aupr              average precision
+  fpr-at-95-recall  in-scope rows given up where 95 % of the others are found
+
+In-scope rows with the wrong class are errors of the first two. Each row of
+similarities is divided by its length, as in the reference; settings with
+`raw` skip that.
 """
 
 from __future__ import annotations

@@ -14,6 +14,14 @@ therefore scores at `chance`, what random order gives on these lists: with 30
 positives among 70 candidates, MAP 46.0 and MRR 63.7. Rows with the same text
 have the vector of the first of them.
 
+Scores:
+
+Settings name where the candidates come from (given, bm25 or nearest); what
+ranks them are always the vectors.
+  map        mean over queries of the average precision
+  mrr        mean over queries of 1 / the rank of the first positive
+  same-of-K  rows with the query's label, of K nearest (--lists nearest)
+
 Lists of candidates:
 
 Given ids are of column `id`, or else row numbers from 0, within the row's

@@ -21,6 +21,11 @@ Records of `history`, `response` and `candidates` (texts) are embedded twice:
 as queries by dial-embed --field history, and as a pool by dial-embed --per
 candidate.
 
+Scores:
+
+top-1, top-3, top-5 and top-10 are the queries whose response is among the
+best 1, 3, 5 or 10 candidates; mrr is the mean of 1 / its rank.
+
 Duplicates, ties and intervals:
 
 A candidate with the text of the true response is left out, or counted against

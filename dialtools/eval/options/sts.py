@@ -4,7 +4,7 @@
   dial-eval sts sick.parquet
   dial-eval sts --part trial sick.parquet
 
-Reports Spearman's and Pearson's correlation, times 100, of the cosine of two
+Reports correlations (spearman, pearson), times 100, of the cosine of two
 texts with their score: for each split, and for all rows. Equal scores share
 the mean of their ranks. Intervals are from a bootstrap of the rows.
 """
