@@ -40,7 +40,7 @@ def title(comparison: Comparison) -> str:
     if comparison.alone:
         return "percent"
     tests = f"{CORRECTIONS[comparison.correct].summary} {comparison.tests} tests"
-    return f"difference to {comparison.baseline} with 95 % interval, p, * p < 0.05 {tests}"
+    return f"difference to {comparison.baseline} with 95 % interval, * p < 0.05 {tests}"
 
 
 def grid(comparison: Comparison) -> Grid:
@@ -50,7 +50,7 @@ def grid(comparison: Comparison) -> Grid:
     if comparison.alone:
         head.append("95 % interval")
     for name in others:
-        head += [name, "difference", "p"]
+        head += [name, "difference", "adjusted p"]
     rows = []
     for row in comparison.rows:
         cells = [row.task, row.dataset, f"{row.setting} {row.metric}".strip()]

@@ -109,6 +109,25 @@ RECORDS: dict[str, RecordKind] = {
             "weight": Field("number", "1 / (ln count + 1) (WMDC eq. 4)"),
         },
     ),
+    "imbalance": RecordKind(
+        summary="how unevenly a corpus repeats itself",
+        commands="written by dial-freq --summary",
+        example='{"schema": "dialtools.imbalance/1", "corpus": "chats", "total": 12100, '
+        '"distinct": 9799, "distinct_share": 0.81, "top_1_percent_share": 0.119, "gini": 0.185}',
+        fields={
+            "schema": Field("text", "dialtools.imbalance/1", required=True),
+            "corpus": Field("text", "the name of the input", required=True),
+            "total": Field("number", "occurrences", required=True),
+            "distinct": Field("number", "texts", required=True),
+            "distinct_share": Field("number", "texts of the occurrences"),
+            "top_1_percent_share": Field(
+                "number", "of the occurrences, held by the most frequent 1 % of the texts"
+            ),
+            "gini": Field("number", "0: all texts are as frequent; near 1: one holds all"),
+            "entropy_bits": Field("number", "entropy of drawing an occurrence"),
+            "zipf_slope": Field("number", "of log count over log rank; -1 under Zipf's law"),
+        },
+    ),
     "embedding": RecordKind(
         summary="a vector and what it is of",
         commands="written by dial-embed; read by dial-eval, dialtools assign, cluster, drift, "
@@ -138,6 +157,20 @@ RECORDS: dict[str, RecordKind] = {
             "text": Field("text", "that of the row"),
             "near_id": Field("text", "that of the row that is near"),
             "near_text": Field("text", "that of the row that is near"),
+        },
+    ),
+    "found": RecordKind(
+        summary="a row that is near a text",
+        commands="written by dialtools search",
+        example='{"query": "where is my card", "rank": 1, "row": 17, "cosine": 0.812345, '
+        '"id": "b"}',
+        fields={
+            "query": Field("text", "the text that was asked for", required=True),
+            "rank": Field("number", "1 is the nearest", required=True),
+            "row": Field("number", "the row of FILE, from 0", required=True),
+            "cosine": Field("number", "of their vectors, six digits", required=True),
+            "id": Field("text", "that of the row; so are all fields of --keep"),
+            "text": Field("text", "that of the row, or what else was embedded"),
         },
     ),
     "member": RecordKind(
@@ -258,6 +291,38 @@ RECORDS: dict[str, RecordKind] = {
             "data": Field("object", "what training and test rows are, and the texts they share"),
             "model": Field("text", "the model that made the embeddings"),
             "inputs": Field("list", "name, size and digest of each file that was read"),
+        },
+    ),
+    "comparison": RecordKind(
+        summary="one score of a model beside that of the baseline",
+        commands="written by dial-eval compare",
+        example='{"schema": "dialtools.comparison/1", "task": "intent", "dataset": "tickets", '
+        '"setting": "5-shot", "metric": "accuracy", "model": "after", "baseline": "before", '
+        '"value": 83.1, "seeds": 1, "baseline_value": 81.9, "difference": 1.2, "low": 0.4, '
+        '"high": 2.0, "p": 0.004, "adjusted_p": 0.012, "significant": true}',
+        fields={
+            "schema": Field("text", "dialtools.comparison/1", required=True),
+            "task": Field("text", "that of the score; so are the next three", required=True),
+            "dataset": Field("text", "the same", required=True),
+            "setting": Field("text", "the same"),
+            "metric": Field("text", "the same", required=True),
+            "model": Field("text", "the name of the column", required=True),
+            "value": Field("number", "its score, the mean over seeds", required=True),
+            "std": Field("number", "standard deviation over seeds"),
+            "seeds": Field("number", "score files that are one column", required=True),
+            "baseline": Field("text", "what it is compared with; nothing of one model alone"),
+            "baseline_value": Field("number", "the baseline's score"),
+            "baseline_std": Field("number", "its standard deviation over seeds"),
+            "baseline_seeds": Field("number", "its score files"),
+            "difference": Field("number", "value - baseline_value"),
+            "low": Field("number", "lower end of the 95 % interval, of the difference or alone"),
+            "high": Field("number", "upper end of it"),
+            "test": Field("text", "how p was found"),
+            "p": Field("number", "p-value of this test by itself"),
+            "adjusted_p": Field("number", "the p-value, corrected for all tests of the table"),
+            "correction": Field("text", "how (--correct)"),
+            "tests": Field("number", "how many there were"),
+            "significant": Field("true or false", "adjusted_p is below 0.05"),
         },
     ),
 }

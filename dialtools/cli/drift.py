@@ -97,7 +97,16 @@ def drift_grid(records: Sequence[dict[str, Any]]) -> Grid:
     facts = [f"{counted(whole['old'], 'row')} before, {whole['new']:,} after"]
     facts.append(f"distance {whole['distance']:.4f}, by chance {whole['chance']:.4f}")
     return Grid(
-        head=["what", "cluster", "words", "a text", "before", "after", "95 % interval", "p"],
+        head=[
+            "what",
+            "cluster",
+            "words",
+            "a text",
+            "before",
+            "after",
+            "95 % interval",
+            "adjusted p",
+        ],
         rows=rows,
         title=" · ".join([*facts, f"p {whole['p']:.3g}"]),
         names=2,

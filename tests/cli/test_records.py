@@ -37,15 +37,21 @@ MEASURED = b"""
 {"id": "2", "label": "b", "split": "train", "embedding": [0, 1]}
 {"id": "3", "label": "a", "split": "test", "embedding": [1, 0.1]}
 """
+SCORED = b"""
+{"schema": "dialtools.score/1", "task": "select", "dataset": "a", "setting": "", "metric": "top-1",
+ "value": 50, "each": [1, 0, 1, 0], "n": 4, "items": {"id": "00"}}
+""".replace(b"\n ", b" ")
 WRITTEN = {
     "dialogue": ("dial-pairs --kind dialogue", DIALOGUES),
     "utterance": ("dial-augment", UTTERANCES),
     "pair": ("dial-pairs --window 1,2 --follow 1", DIALOGUES),
     "frequency": ("dial-freq", DIALOGUES),
+    "imbalance": ("dial-freq --summary --json", DIALOGUES),
     "neighbor": ("dialtools neighbors", MEASURED),
     "member": ("dialtools cluster --clusters 2 -", MEASURED),
     "assigned": ("dialtools assign --examples examples.jsonl", MEASURED),
     "score": ("dial-eval intent --shots 1 --runs 2 -", MEASURED),
+    "comparison": ("dial-eval compare before.jsonl after.jsonl", b""),
 }
 
 
@@ -53,6 +59,8 @@ WRITTEN = {
 def test_a_command_writes_the_fields_of_its_page(kind: str, scripts: Path, tmp_path: Path):
     line, stdin = WRITTEN[kind]
     (tmp_path / "examples.jsonl").write_bytes(MEASURED)
+    for name in ("before", "after"):
+        (tmp_path / f"{name}.jsonl").write_bytes(SCORED)
     name, *arguments = line.split()
     command = [str(scripts / name), *arguments, "-q"]
     done = subprocess.run(command, input=stdin, capture_output=True, check=True, cwd=tmp_path)

@@ -197,10 +197,10 @@ def test_the_more_tests_the_larger_the_adjusted_p_values(compare, tmp_path: Path
     ]
     found = {kind: compare("--correct", kind, *files) for kind in ("none", "holm", "bh")}
     p = np.array([r["p"] for r in found["none"]])
-    assert [r["adjusted"] for r in found["none"]] == p.tolist()
+    assert [r["adjusted_p"] for r in found["none"]] == p.tolist()
     for kind, rejects in (("holm", slow.holm_rejects), ("bh", slow.benjamini_hochberg_rejects)):
         assert [r["significant"] for r in found[kind]] == rejects(p.tolist(), 0.05)
-        assert all(r["tests"] == 6 and r["adjusted"] >= r["p"] for r in found[kind])
+        assert all(r["tests"] == 6 and r["adjusted_p"] >= r["p"] for r in found[kind])
 
 
 def test_several_seeds_are_a_mean_with_its_spread_and_are_tested_by_their_mean(
@@ -436,7 +436,7 @@ def test_tables_for_latex_compile_what_they_are_given(command: Command, tmp_path
         r"50\% of\_data \& \{more\} | \$x \textasciitilde{}\textasciicircum{} \textbackslash{} *b*"
         in text
     )
-    assert r"a\_b & c|d & difference & p" in text and r"$<$0.001 \\" in text
+    assert r"a\_b & c|d & difference & adjusted p" in text and r"$<$0.001 \\" in text
     rows = [line for line in text.splitlines() if line.endswith(r"\\")]
     assert all(line.replace(r"\&", "").count("&") == 6 for line in rows)
 

@@ -178,7 +178,7 @@ def test_a_record_tells_of_a_test_where_there_was_one():
     assert both == plain and one == mine | {"dataset": "q"}
     tested = Difference(1.0, -1.0, 0.5, 1.5, 0.01, 0.02, "bootstrap")
     comparison.differences[row, "b"] = tested
-    judged = {"low": 0.5, "high": 1.5, "p": 0.01, "adjusted": 0.02, "test": "bootstrap"}
+    judged = {"low": 0.5, "high": 1.5, "p": 0.01, "adjusted_p": 0.02, "test": "bootstrap"}
     judged |= {"correction": "holm", "tests": 1, "significant": True}
     assert records(comparison)[0] == plain | judged
 

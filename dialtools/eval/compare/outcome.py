@@ -106,7 +106,7 @@ def _record(comparison: Comparison, row: Row, name: str, value: Value) -> dict[s
             "low": difference.low,
             "high": difference.high,
             "p": difference.p,
-            "adjusted": difference.adjusted,
+            "adjusted_p": difference.adjusted,
             "test": difference.test,
         }
     if difference and difference.test:
