@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import gzip
+import json
 import os
 import shutil
 import signal
@@ -98,3 +99,25 @@ def test_a_run_beside_another_does_nothing(nightly: Nightly, tmp_path: Path):
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert "another run is at work" in nightly.run("one")
     assert not (tmp_path / "runs/one").exists()
+
+
+@pytest.mark.slow
+def test_two_runs_are_added_up_centred_and_judged_on_dialogues_that_were_held_out(
+    scripts: Path, model: Path, environment: dict[str, str], tmp_path: Path
+):
+    with gzip.open(EXAMPLES / "dialogues.jsonl.gz") as lines:
+        (tmp_path / "chats.jsonl").write_bytes(b"".join(lines.readlines()[:600]))
+    small = ["STEPS=3", "MORE_STEPS=2", "FREEZE=0", "FEWEST=64", f"START={model}"]
+    command = ["make", "-f", EXAMPLES / "two-runs.mk", *small]
+    env = {**environment, "PATH": f"{scripts}:{environment['PATH']}"}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    run = tmp_path / "run"
+    assert (run / "comparison.md").read_text() in done.stdout
+    same, windows = (
+        [json.loads(line) for line in (run / name).read_text().splitlines()]
+        for name in ("same.jsonl", "windows.jsonl")
+    )
+    assert len(windows) == max(64, len(same)) and {pair["window"] for pair in windows} == {1, 2, 3}
+    again = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert "is up to date" in again.stdout

@@ -1,0 +1,71 @@
+# A better encoder from a log and a start: two runs added up, centred (docs/which-method.md).
+#
+#   make -f two-runs.mk LOG=chats.jsonl START=all-MiniLM-L6-v2 RUN=runs/better
+#
+# Ends with RUN/centred, a model, and with a table beside START on dialogues that were held out: the
+# response found among a hundred. What was stopped goes on where it was.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+LOG ?= chats.jsonl
+RUN ?= run
+STEPS ?= 300
+MORE_STEPS ?= 150
+# layers of START that the second run leaves as they are: half of them
+FREEZE ?= 3
+FEWEST ?= 10000
+# the speaker whose answers repeat
+SPEAKER ?= system
+
+# what was gained
+$(RUN)/comparison.md: $(RUN)/start.jsonl $(RUN)/centred.jsonl
+	dial-eval compare --overwrite --to markdown $^ -o $@
+	cat $@
+
+$(RUN)/%.jsonl: $(RUN)/%.parquet
+	dial-eval select --sampling random --overwrite --name heldout $< -o $@
+
+$(RUN)/start.parquet: $(RUN)/heldout.arrow
+	dial-embed --resume --model $(START) $< -o $@
+
+$(RUN)/centred.parquet: $(RUN)/heldout.arrow $(RUN)/centred/modules.json
+	dial-embed --resume --model $(RUN)/centred $< -o $@
+
+# the model
+$(RUN)/centred/modules.json: $(RUN)/both/modules.json $(RUN)/utterances.arrow
+	dialtools center --overwrite --model $(RUN)/both $(RUN)/utterances.arrow -o $(RUN)/centred
+
+$(RUN)/both/modules.json: $(RUN)/answers/modules.json $(RUN)/turns/modules.json
+	dialtools merge --overwrite $(START) $(RUN)/answers $(RUN)/turns -o $(RUN)/both
+
+$(RUN)/answers/modules.json: $(RUN)/windows.jsonl $(RUN)/same.jsonl
+	dial-train --resume --model $(START) --method same-answer --max-steps $(STEPS) -o $(RUN)/answers $^
+
+$(RUN)/turns/modules.json: $(RUN)/sides.arrow
+	dial-train --resume --model $(START) --method dialoguecse --freeze $(FREEZE) --max-steps $(MORE_STEPS) \
+	  -o $(RUN)/turns $<
+
+# the pairs
+$(RUN)/same.jsonl: $(RUN)/train.arrow
+	dial-pairs --overwrite --kind same-answer --speaker $(SPEAKER) --min-words 4 $< -o $@
+
+$(RUN)/windows.jsonl: $(RUN)/train.arrow $(RUN)/same.jsonl
+	# at random, as many as there are pairs of the same answer, and no fewer than FEWEST
+	same=$$(wc -l < $(RUN)/same.jsonl); \
+	dial-pairs --window 1,2,3 $< \
+	  | shuf -n $$((same > $(FEWEST) ? same : $(FEWEST))) --random-source=<(yes) > $@
+
+$(RUN)/sides.arrow: $(RUN)/train.arrow
+	dial-pairs --overwrite --window 3 --follow 3 --merge-speaker --min-turns 4 $< -o $@
+
+$(RUN)/utterances.arrow: $(RUN)/train.arrow
+	dial-pairs --overwrite --kind utterance $< -o $@
+
+$(RUN)/heldout.arrow: $(RUN)/heldout-dialogues.arrow
+	dial-pairs --overwrite $< -o $@
+
+$(RUN)/train.arrow $(RUN)/heldout-dialogues.arrow &: $(LOG)
+	mkdir -p $(RUN)
+	dial-pairs --overwrite --kind dialogue --split train=0.9,heldout-dialogues=0.1 -o '$(RUN)/{split}.arrow' $<
