@@ -7,6 +7,7 @@
     --precision 0.9 --per-class --save-router router.parquet
   dial-embed --model model/ tickets.jsonl \\
     | dialtools assign --router router.parquet
+  dialtools assign --router router.parquet test.parquet | dial-eval route
 
 Writes each row with its fields and three new ones:
   assigned    the nearest class, or `none` if no class is near enough

@@ -3,6 +3,7 @@
   dial-eval intent --train train.parquet --test test.parquet --shots 1,5
   dial-eval intent --method knn clinc.parquet
   dial-eval oos --train train.parquet --test test.parquet --oos-label oos
+  dialtools assign --router router.parquet test.parquet | dial-eval route
   dial-eval select heldout.parquet --fail-under top-1=60
   dial-eval act --target next dstc2.parquet
   dial-eval infer --label qi,hi --under-tokens 256 ic-tod.parquet

@@ -38,6 +38,7 @@ embed --templates augmented.jsonl tickets.jsonl -o templates.parquet
 for split in train test; do grep "\"$split\"" tickets.jsonl | embed -o $split.parquet; done
 for name in tickets new; do cp test.parquet $name.parquet; done
 dialtools assign --examples train.parquet --min-cosine 0.5 --save-router router.parquet
+dialtools assign --router router.parquet test.parquet -o routed.jsonl
 embed pairs.jsonl -o heldout.parquet
 embed --per turn chats.jsonl -o turns.parquet
 embed --field history dstc2_acts.jsonl -o dstc2.parquet
@@ -167,6 +168,7 @@ def write_slotted(home: Path) -> None:
 
 def write_tables(home: Path) -> None:
     """Write word vectors, lines, and logs as people export them."""
+    (home / "answers.csv").write_text("intent,answer\nflight,flight\ncard,none\n")
     (home / "glove.txt").write_text("text 1 2\nabout 0 1\na 2 0\nb 0 3\n")
     (home / "lines.txt").write_text("one\ntwo\n")
     (home / "log.csv").write_text(

@@ -16,7 +16,7 @@ from all_commands import COMMANDS, LOADED
 from dialtools.cli import _man
 from dialtools.cli._command import Group
 from dialtools.cli._help import group_page, page
-from dialtools.eval.tasks import oos, retrieve, space
+from dialtools.eval.tasks import oos, retrieve, route, space
 from dialtools.metrics import clusterings, detection, f1
 from dialtools.metrics.ranking import selection
 from dialtools.options import environment
@@ -125,6 +125,7 @@ def names_of_scores() -> dict[str, set[str]]:
     verdict = oos.Verdict(np.arange(2), np.arange(2.0), np.arange(2), oos=1)
     return {
         "oos": {*oos.at_threshold(verdict, 0.5), *detection.MEASURES},
+        "route": {*route.measures(np.arange(2), np.arange(2)), "weighted-f1"},
         "select": {*selection(np.zeros((1, 2), np.int64))},
         "act": {f"{name}-f1" for name in f1.AVERAGES},
         "retrieve": {*retrieve.METRICS, "same-of-K"},

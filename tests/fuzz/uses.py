@@ -167,6 +167,7 @@ USES = (
         "embeddings",
         f"--lists bm25 --candidates 5|--lists given|{SCORES}",
     ),
+    Use("dial-eval route --assigned split", "embeddings", f"--none test|--group id|{SCORES}"),
     Use("dial-eval sts", "text_embeddings", SCORES, weight=1.5),
     Use("dial-eval entail", "triplet_embeddings", SCORES),
     Use("dial-eval space", "embeddings", "--most 9|--label split|-v", weight=1.5),

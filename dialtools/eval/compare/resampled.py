@@ -131,12 +131,15 @@ def _statistics(seeds: Sequence[Seed]) -> list[each.Statistic]:
 def _gaps(ours: Sequence[each.Statistic], base: Sequence[each.Statistic]) -> np.ndarray | None:
     """Return (N,) by how much the model beats the baseline on each item, seeds averaged.
 
-    None if the score is no mean over items.
+    None if the score is no mean over the same items: those that a router gave a class (precision)
+    are others than another router's, and to swap an item is then to swap two numbers.
     """
-    means = []
-    for side in (ours, base):
-        values = [statistic.values for statistic in side if statistic.values is not None]
-        if len(values) < len(side):
-            return None
-        means.append(np.mean(values, axis=0))
-    return means[0] - means[1]
+    sides = (*ours, *base)
+    values = [statistic.values for statistic in sides if statistic.values is not None]
+    if len(values) < len(sides):
+        return None
+    values_SN = np.stack(values)
+    unlike_SN = np.isnan(values_SN) != np.isnan(values_SN[0])
+    if unlike_SN.any():
+        return None
+    return values_SN[: len(ours)].mean(0) - values_SN[len(ours) :].mean(0)

@@ -51,6 +51,11 @@ TASKS = {
         summary="tell in-scope texts from out-of-scope ones",
         options="dialtools.eval.options.oos:OosOptions",
     ),
+    "route": Task(
+        target="dialtools.eval.tasks.route:evaluate",
+        summary="judge a router: rows beside the class that each was given",
+        options="dialtools.eval.options.route:RouteOptions",
+    ),
     "select": Task(
         target="dialtools.eval.tasks.select:evaluate",
         summary="find the response among candidates",

@@ -1,0 +1,184 @@
+"""Routing: the class that each row was given beside its own. N rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dialtools.corpora import fields, splits
+from dialtools.corpora.fields import BadRecord
+from dialtools.corpora.read import read_records
+from dialtools.errors import DataError, nearest
+from dialtools.eval.each import statistic
+from dialtools.eval.identity import TELLING, item_digests
+from dialtools.eval.options.route import RouteOptions
+from dialtools.eval.score import Each, Score, Scored, of_bootstrap, shares
+from dialtools.metrics.paired import bootstrap
+from dialtools.metrics.resample import percentiles, widened
+from dialtools.shown import listed, quoted
+from dialtools.streams.bytesio import display_name
+from dialtools.streams.policy import Policy
+from dialtools.streams.tally import counted
+
+RESAMPLES = 1000
+NONE = 0
+"""The number of no class; those of the labels follow."""
+
+
+class Routed(NamedTuple):
+    """N rows.
+
+    Attributes:
+        truth, given: the class of each, and the one it was given, as texts; "" is none.
+        columns: what tells which the rows are, and what groups them.
+        unknown: rows without a label, which are not among the N.
+    """
+
+    truth: list[str]
+    given: list[str]
+    columns: dict[str, list[Any]]
+    unknown: int
+
+
+def evaluate(options: RouteOptions) -> Scored:
+    """Return accuracy, recall, precision, recall of none and F1, in percent.
+
+    Raises:
+        DataError: if a column is missing, a value is no class, or no row has a label.
+    """
+    routed = read(options)
+    names = ["", *sorted({*routed.truth, *routed.given} - {""})]
+    place = {name: number for number, name in enumerate(names)}
+    truth_N, given_N = (
+        np.asarray([place[name] for name in side], np.int64)
+        for side in (routed.truth, routed.given)
+    )
+    about = {
+        "task": "route",
+        "dataset": options.name or _where(options),
+        "setting": "",
+        "n": len(truth_N),
+        "seed": options.seed,
+        "items": item_digests(routed.columns, also=(options.label,)),
+        "groups": _groups(routed, options),
+    }
+    scores = [_score(metric, each, about) for metric, each in measures(truth_N, given_N).items()]
+    return Scored(scores, {}, _notes(routed, options))
+
+
+def measures(truth_N: np.ndarray, given_N: np.ndarray) -> dict[str, Each]:
+    """Return {metric: what each row adds} (`eval.each`) of those that are defined."""
+    right_N = (truth_N == given_N).astype(np.float64)
+    of = {
+        "accuracy": np.ones(len(truth_N), bool),
+        "recall": truth_N != NONE,
+        "precision": given_N != NONE,
+        "none-recall": truth_N == NONE,
+    }
+    classes = {"truth": truth_N.tolist(), "guess": [given_N.tolist()]}
+    means = {
+        name: shares(np.where(rows_N, right_N, np.nan))
+        for name, rows_N in of.items()
+        if rows_N.any()
+    }
+    return {**means, "macro-f1": classes, "weighted-f1": classes}
+
+
+def _score(metric: str, each: Each, about: Mapping[str, Any]) -> Score:
+    """Return a score with the interval of a bootstrap of rows, or of whole groups."""
+    of_rows, n, groups = statistic(metric, each), about["n"], about["groups"]
+    groups_N = np.asarray(groups) if groups else None
+    value = float(of_rows(np.ones((1, n)))[0])
+    again = bootstrap([of_rows], n, resamples=RESAMPLES, seed=about["seed"], groups_N=groups_N)[0]
+    low, high = percentiles(widened(again, value, len(set(groups)) or n))
+    return of_bootstrap((value, low, high), metric=metric, each=each, **about)
+
+
+def read(options: RouteOptions) -> Routed:
+    """Return the rows that have a label.
+
+    Raises:
+        DataError: naming the record, the column that none has, or that no row has a label.
+    """
+    telling = (*TELLING, options.label, options.group or "dialogue_id")
+    names: dict[str, None] = {}
+    rows: list[tuple[str, str, dict[str, Any]]] = []
+    unknown = 0
+    records = read_records(options.files, format=options.from_, policy=Policy())
+    for where, record in islice(records, options.limit):
+        names |= dict.fromkeys(record)
+        try:
+            own, given = (_class(record, name, options) for name in columns(options))
+        except BadRecord as error:
+            raise DataError(str(error), where=where) from None
+        if own is None:
+            unknown += 1
+        else:
+            rows.append((own, given or "", {k: record[k] for k in telling if k in record}))
+    for name in columns(options):
+        if name not in names:
+            raise _no_column(name, list(names), options)
+    if not rows:
+        raise DataError(f"no row has a {options.label}", where=_where(options))
+    truth, given, kept = zip(*rows, strict=True)
+    known = [name for name in dict.fromkeys(telling) if any(name in row for row in kept)]
+    told = {name: [row.get(name) for row in kept] for name in known}
+    return Routed(list(truth), list(given), told, unknown)
+
+
+def columns(options: RouteOptions) -> tuple[str, str]:
+    """Return the names of both columns."""
+    return options.label, options.assigned
+
+
+def _class(record: Mapping[str, Any], name: str, options: RouteOptions) -> str | None:
+    """Return the class that a column holds, "" if that is none; None if nothing is known."""
+    value = record.get(name)
+    if value is None or value == "":
+        return None
+    fields.label(value, name)
+    return "" if str(value) in options.none else str(value)
+
+
+def _no_column(name: str, known: list[str], options: RouteOptions) -> DataError:
+    flag = "--label" if name == options.label else "--assigned"
+    return DataError(
+        f"no column {quoted(name)}; there are {listed(known) or 'none'}",
+        where=_where(options),
+        hint=nearest(name, known) or f"{flag} names it",
+    )
+
+
+def _where(options: RouteOptions) -> str:
+    return ", ".join(map(display_name, options.files))
+
+
+def _groups(routed: Routed, options: RouteOptions) -> list[int]:
+    """Return the number of each row's dialogue, or what else --group names.
+
+    Raises:
+        DataError: if that column is named, and is not there.
+    """
+    name = options.group or "dialogue_id"
+    if name in routed.columns:
+        return splits.group_numbers(routed.columns[name])
+    if options.group:
+        raise DataError(f"no row has a {quoted(name)}, which --group names", where=_where(options))
+    return []
+
+
+def _notes(routed: Routed, options: RouteOptions) -> list[str]:
+    """Return which rows were left out, and which classes nobody was given."""
+    notes = []
+    if routed.unknown:
+        notes.append(f"{counted(routed.unknown, 'row')} without a {options.label} left out")
+    given = {"", *routed.given}
+    never = Counter(own for own in routed.truth if own not in given)
+    if never:
+        rows = counted(sum(never.values()), "row")
+        notes.append(f"no row was given {listed(list(never))}, which {rows} should have been")
+    return notes
