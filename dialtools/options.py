@@ -25,6 +25,9 @@ from dialtools.shown import quoted
 from dialtools.values import boolean, number, seed_number, whole_number
 
 Choices = Iterable[str] | Callable[[], Iterable[str]]
+Companion = str | tuple[str, tuple[str, ...]]
+"""The name of an option that is given, or of several, with blanks between, one of which is; or a
+name, and the values that are meant."""
 
 PARSERS: dict[type, Callable[[str], Any]] = {bool: boolean, int: whole_number, float: number}
 """How the text of an option without a parser of its own is read; others stay as they are."""
@@ -49,7 +52,8 @@ class Spec:
     shown: str | None = None
     how: bool = False
     kept: bool = False
-    goes_with: tuple[str, tuple[str, ...]] | None = None
+    goes_with: Companion | None = None
+    not_with: Companion | None = None
 
     @property
     def key(self) -> str:
@@ -89,7 +93,8 @@ def option(
     shown: str | None = None,
     how: bool = False,
     kept: bool = False,
-    goes_with: tuple[str, tuple[str, ...]] | None = None,
+    goes_with: Companion | None = None,
+    not_with: Companion | None = None,
 ) -> Any:
     """Return a dataclass field that is a flag.
 
@@ -104,7 +109,9 @@ def option(
         how: it changes how a run goes or where its results lie, not what it makes; such an option
         may differ between a run and its resumption, and is no part of provenance.
         kept: what it names is written into, and never replaced: a cache.
-        goes_with: another option, and the values of it beside which this one has a meaning.
+        goes_with: another option without which, or beside other values of which, this one has no
+            meaning: on the command line it is refused, elsewhere it counts as not given.
+        not_with: another option beside which, or beside values of which, it has none.
     """
     facts = dict(locals())
     return field(default=facts.pop("default"), metadata=facts)
@@ -234,9 +241,11 @@ class Layer:
 def resolve(options: type, layers: Sequence[Layer]) -> tuple[Any, dict[str, str]]:
     """Return the options object and where each value came from: the first layer that has its key.
 
+    A value that has no meaning beside the others is refused in the first layer, which is of this
+    run alone; in the others, which may be of many runs, it counts as not given.
+
     Raises:
-        ConfigError: for an unknown key, a value that cannot be read, or one that has no meaning
-            beside another.
+        ConfigError: for an unknown key, a value that cannot be read, or one without a meaning.
     """
     by_key = {spec.key: spec for spec in specs(options)}
     for layer in layers:
@@ -253,17 +262,39 @@ def resolve(options: type, layers: Sequence[Layer]) -> tuple[Any, dict[str, str]
         source = spec.flag if layer.name == "flag" else layer.source(key)
         values[spec.name] = parse_value(spec, layer.values[key], source=source)
     resolved = options(**values)
-    for spec in by_key.values():
-        if spec.goes_with and values.get(spec.name, spec.default) != spec.default:
-            _check_companion(resolved, spec, *spec.goes_with)
-    return resolved, origins
+    given = [
+        spec for spec in by_key.values() if values.get(spec.name, spec.default) != spec.default
+    ]
+    unmeant = [(spec, why) for spec in given if (why := _unmeant(resolved, spec))]
+    for spec, why in unmeant:
+        if origins[spec.key] == layers[0].name:
+            raise ConfigError(f"{spec.flag} {why}")
+        del values[spec.name]
+        origins[spec.key] = "default"
+    return options(**values) if unmeant else resolved, origins
 
 
-def _check_companion(options: Any, spec: Spec, name: str, allowed: tuple[str, ...]) -> None:
-    """Refuse an option that has no meaning beside the value of another."""
-    if getattr(options, name) not in allowed:
-        flag = f"--{name.replace('_', '-')}"
-        raise ConfigError(f"{spec.flag} goes with {flag} {' or '.join(allowed)}")
+def _unmeant(options: Any, spec: Spec) -> str:
+    """Return why an option has no meaning beside the values of others, or nothing."""
+    if spec.goes_with and not _holds(options, spec.goes_with):
+        return f"goes with {_shown(spec.goes_with)}"
+    if spec.not_with and _holds(options, spec.not_with):
+        return f"has no meaning beside {_shown(spec.not_with)}"
+    return ""
+
+
+def _holds(options: Any, companion: Companion) -> bool:
+    if isinstance(companion, str):
+        return any(getattr(options, name) for name in companion.split())
+    name, values = companion
+    return getattr(options, name) in values
+
+
+def _shown(companion: Companion) -> str:
+    if isinstance(companion, str):
+        return " or ".join(f"--{name.replace('_', '-')}" for name in companion.split())
+    name, values = companion
+    return f"--{name.replace('_', '-')} {' or '.join(values)}"
 
 
 def _check_keys(layer: Layer, known: list[str]) -> None:

@@ -150,6 +150,7 @@ class RowOptions(RowLimitOptions):
         parse=at_least(1),
         group="Input",
         help="--per dialogue: number of user turns",
+        goes_with=("per", ("dialogue",)),
     )
 
 
@@ -192,6 +193,9 @@ class ClusterOptions(FindOptions, RowOptions, OutputOptions, RunOptions):
 
     def __post_init__(self) -> None:
         self.check_linkage()
+        if self.table and self.to and self.output == "-":
+            hint = "-o FILE writes the rows beside the table"
+            raise ConfigError(f"--table takes the place of rows --to {self.to}", hint=hint)
 
     @property
     def files(self) -> tuple[str, ...]:

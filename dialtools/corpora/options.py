@@ -85,6 +85,7 @@ class LogOptions:
         shown="ISO 8601, or seconds",
         help="how times are written: day-first (31/12/2024 14:05), month-first "
         "(12/31/2024 2:05 PM), or a pattern such as '%d.%m.%y %H:%M'",
+        goes_with="order_column session_gap",
     )
     session_gap: str | None = option(
         None,

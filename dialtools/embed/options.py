@@ -148,6 +148,7 @@ class EmbedOptions(
         parse=at_least(1),
         group="Compression",
         help="use the mean of the N nearest --templates",
+        goes_with="templates",
     )
     compress: float | None = option(
         None,
@@ -209,8 +210,6 @@ class EmbedOptions(
             raise ConfigError(
                 "--compress and --align need templates", hint="--templates FILE, or --own-templates"
             )
-        if self.nearest_templates > 1 and not self.templates:
-            raise ConfigError("--nearest-templates goes with --templates FILE")
         if chosen and (self.transform or self.per != "record"):
             raise ConfigError("templates go with records, and without --transform")
         if self.own_templates:

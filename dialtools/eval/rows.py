@@ -9,7 +9,7 @@ import numpy as np
 
 from dialtools.corpora import splits
 from dialtools.errors import DataError
-from dialtools.eval.options.base import ThreePartOptions
+from dialtools.eval.options.base import PartOptions, ThreePartOptions
 from dialtools.eval.options.labelled import LabelledOptions
 from dialtools.streams.tally import counted
 from dialtools.streams.vectors import Embeddings, check_one_space, read_embeddings
@@ -116,8 +116,11 @@ def rows_by_part(source: Embeddings, *, split: str, part: str | None) -> dict[st
         part: the only split that is wanted.
 
     Raises:
-        DataError: if the part that was asked for is not there, or there are no rows.
+        DataError: if the part that was asked for is not there, or the column that was, or there
+            are no rows.
     """
+    if split != PartOptions.split:
+        source.column(split)
     if not len(source):
         raise DataError("holds no rows", where=source.name)
     by_split = splits.rows_by_split(source.columns.get(split) or [None] * len(source))

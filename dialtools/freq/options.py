@@ -9,7 +9,7 @@ from dialtools.corpora.options import CorpusOptions
 from dialtools.errors import ConfigError
 from dialtools.freq.normalise import AS_WMDC, STEPS
 from dialtools.freq.weights import WEIGHTS
-from dialtools.options import RunOptions, option
+from dialtools.options import RunOptions, option, restated
 from dialtools.streams.options import OF_ALL_PARTS, OutputOptions, ShardOptions
 from dialtools.values import (
     at_least,
@@ -32,6 +32,7 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         metavar="NAME",
         help="count the texts of this field or column",
         shown="the response of a pair, the turns of a dialogue, the text of an utterance",
+        not_with="merge",
     )
     normalize: tuple[str, ...] = option(
         AS_WMDC,
@@ -40,12 +41,14 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         parse=subset_of(STEPS),
         help="which differences between texts to ignore: lower (case), punct (punctuation), "
         "digits (a number becomes 0), space (runs of blanks, and those at the ends)",
+        not_with="merge",
     )
     unit: str = option(
         "turn",
         choices=("turn", "record"),
         help="turn: count a response once, however many windows it is in (same dialogue_id and "
         "turn); record: count every record",
+        not_with="merge",
     )
     top: int | None = option(
         None, metavar="N", parse=at_least(1), help="only the N most frequent texts"
@@ -71,9 +74,15 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         "an input; implies --summary",
         how=True,
     )
-    json: bool = option(False, help="write --summary as JSONL even on a terminal", how=True)
+    json: bool = option(
+        False, help="write --summary as JSONL even on a terminal", how=True, goes_with="summary"
+    )
+    limit: int | None = restated(CorpusOptions, "limit", not_with="summary")
     annotate: bool = option(
-        False, group="Weights", help="instead, write the input, each record with its weight"
+        False,
+        group="Weights",
+        help="instead, write the input, each record with its weight",
+        not_with="merge",
     )
     counts: str | None = option(
         None,
@@ -81,6 +90,7 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         group="Weights",
         shown="counted over the input itself",
         help="frequency records to weigh by; a text not in them has frequency 1",
+        goes_with="annotate",
     )
     weighting: str = option(
         "irf",
@@ -95,6 +105,7 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         shown="e",
         group="Weights",
         help="base of the logarithm of irf",
+        goes_with=("weighting", ("irf",)),
     )
     smooth: float = option(
         0.0,
@@ -135,13 +146,6 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         chosen = [f"--{name}" for name in ("annotate", "summary", "top") if getattr(self, name)]
         if len(chosen) > 1:
             raise ConfigError(f"{' and '.join(chosen)} are runs of their own")
-        if self.merge and (self.annotate or self.field):
-            flag = "--annotate" if self.annotate else "--field"
-            raise ConfigError(f"--merge reads frequency records; {flag} has no meaning there")
-        if self.counts and not self.annotate:
-            raise ConfigError(
-                "--counts is what --annotate weighs by", hint="--merge adds up several count files"
-            )
         if self.counts == "-" and (not self.inputs or "-" in self.inputs):
             raise ConfigError("--counts and the records cannot both be stdin")
         of_the_whole = {
@@ -152,5 +156,3 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
             OF_ALL_PARTS: self.annotate and self.limit is not None,
         }
         self.check_part(self.inputs, of_the_whole)
-        if self.weighting != "irf" and self.log_base != e:
-            raise ConfigError(f"--log-base belongs to --weighting irf, not to {self.weighting}")

@@ -10,17 +10,6 @@ from dialtools.streams.options import InputOptions, OutputOptions, VectorsOption
 from dialtools.values import at_least, cosine, fraction, name_list
 
 RECALL = 0.95
-OF_THE_ROUTER = (
-    "examples",
-    "validation",
-    "recall",
-    "precision",
-    "per_class",
-    "min_cosine",
-    "nearest",
-    "save_router",
-)
-"""Options that say how classes are told apart: a router knows."""
 
 
 @dataclass
@@ -33,7 +22,9 @@ class AssignOptions(OutputOptions, RunOptions):
     examples: str | None = option(
         None, metavar="FILE", group="Classes", help="embeddings of some rows of each class"
     )
-    label: str = option("label", metavar="NAME", group="Classes", help="column of the labels")
+    label: str = option(
+        "label", metavar="NAME", group="Classes", help="column of the labels", not_with="router"
+    )
     nearest: int | None = option(
         None,
         metavar="N",
@@ -41,6 +32,7 @@ class AssignOptions(OutputOptions, RunOptions):
         group="Classes",
         help="score a class by its N nearest examples (mean cosine)",
         shown="by its prototype: the mean of its examples",
+        not_with="router",
     )
     none: str = option(
         "none",
@@ -50,6 +42,7 @@ class AssignOptions(OutputOptions, RunOptions):
             "class of rows that are near no class; examples with this label are left out, "
             "validation rows with it belong to no class"
         ),
+        not_with="router",
     )
     validation: str | None = option(
         None,
@@ -59,6 +52,7 @@ class AssignOptions(OutputOptions, RunOptions):
             "labelled embeddings, other than the examples, from which --recall or --precision "
             "takes the threshold"
         ),
+        not_with="router",
     )
     recall: float | None = option(
         None,
@@ -70,6 +64,7 @@ class AssignOptions(OutputOptions, RunOptions):
             "own class"
         ),
         shown=f"{RECALL} with --validation",
+        goes_with="validation",
     )
     precision: float | None = option(
         None,
@@ -79,6 +74,7 @@ class AssignOptions(OutputOptions, RunOptions):
         help=(
             "instead of --recall: lowest threshold at which this share of the assignments is right"
         ),
+        goes_with="validation",
     )
     per_class: bool = option(
         False,
@@ -87,6 +83,7 @@ class AssignOptions(OutputOptions, RunOptions):
             "a threshold for each class from its own validation rows, instead of one for all; "
             "pays off where a class has many"
         ),
+        goes_with="validation",
     )
     min_cosine: float | None = option(
         None,
@@ -95,6 +92,7 @@ class AssignOptions(OutputOptions, RunOptions):
         group="Thresholds",
         help="one threshold for all classes; with --validation, a lower limit for each",
         shown="none",
+        not_with="router",
     )
     save_router: str | None = option(
         None,
@@ -102,9 +100,13 @@ class AssignOptions(OutputOptions, RunOptions):
         group="Router",
         help="write classes and thresholds (Parquet) for --router; needs no input",
         how=True,
+        not_with="router",
     )
     router: str | None = option(
-        None, metavar="FILE", group="Router", help="read classes and thresholds of --save-router"
+        None,
+        metavar="FILE",
+        group="Router",
+        help="read classes and thresholds of --save-router, instead of --examples",
     )
     vectors: str | None = restated(VectorsOptions, "vectors")
     limit: int | None = restated(InputOptions, "limit", help="stop after N rows")
@@ -124,15 +126,7 @@ class AssignOptions(OutputOptions, RunOptions):
             return
         if bool(self.examples) == bool(self.router):
             raise ConfigError("--examples FILE or --router FILE: give one", hint="see --help")
-        given = [name for name in OF_THE_ROUTER if getattr(self, name) not in (None, False)]
-        if self.router and given:
-            raise ConfigError(f"--{given[0].replace('_', '-')}: the router knows its own")
-        asked = {"recall": self.recall, "precision": self.precision}
-        if not self.validation and (self.per_class or any(asked.values())):
-            raise ConfigError(
-                "--recall, --precision and --per-class are of rows of --validation FILE"
-            )
-        if all(asked.values()):
+        if self.recall and self.precision:
             raise ConfigError("--recall or --precision: give one")
         if [*self.files, self.examples, self.validation, self.router].count("-") > 1:
             raise ConfigError("stdin can be read once")

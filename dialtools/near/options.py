@@ -80,6 +80,8 @@ class NeighborOptions(NearOptions):
         help="QUERIES and INDEX: embedding files, or folders of parts; without INDEX each row is "
         "searched among the others of QUERIES; none or - is stdin",
     )
+    k: int = restated(NearOptions, "k", not_with="groups")
+    limit: int | None = restated(NearOptions, "limit", not_with="groups")
     groups: bool = option(
         False,
         help=(
@@ -93,6 +95,7 @@ class NeighborOptions(NearOptions):
             "search a graph of the rows (HNSW, needs dialtools[ann]) and report what it misses;"
             " it is in memory, on top of --memory"
         ),
+        not_with="groups",
     )
 
     def __post_init__(self) -> None:
@@ -109,8 +112,8 @@ class NeighborOptions(NearOptions):
     def _check_groups(self) -> None:
         if self.min_cosine is None:
             raise ConfigError("--groups needs --min-cosine X: what links two rows")
-        if self.joins or self.crosses or self.approximate or self.limit is not None:
-            raise ConfigError("--groups is of all rows of one file, and exact")
+        if self.joins or self.crosses:
+            raise ConfigError("--groups is of all rows of one file, by one vector each")
 
     @property
     def joins(self) -> bool:

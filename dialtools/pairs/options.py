@@ -116,11 +116,13 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         choices=WORDS_BY,
         help="count words between blanks, or characters; auto: characters in scripts without "
         "blanks (Chinese, Japanese, Thai, ...)",
+        goes_with="min_words",
     )
     words_of: str = option(
         "members",
         choices=WORDS_OF,
         help="count the words of each turn of the context, or of all of them joined",
+        goes_with="min_words",
     )
     merge_speaker: bool = option(False, help="first join consecutive turns of one speaker")
     min_turns: int = option(
@@ -180,7 +182,9 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         help="instead, count for each input: dialogues, turns, neighbouring turns of one "
         "speaker, pairs made, kept and dropped",
     )
-    json: bool = option(False, help="write --summary as JSONL even on a terminal", how=True)
+    json: bool = option(
+        False, help="write --summary as JSONL even on a terminal", how=True, goes_with="summary"
+    )
     jobs: int = option(
         1,
         short="-j",

@@ -19,6 +19,7 @@ TABLE_FORMATS = ("table", "jsonl", "markdown", "latex", "csv")
 TAKEN_UP = "go on where a stopped job left off (with -o FILE)"
 OF_ALL_PARTS = "--limit counts the records of all parts, which no part knows"
 ENGINES = ("local", "ray")
+ON_RAY = ("engine", ENGINES[1:])
 PARTS = 16
 """Into which a cluster's work is cut, unless told otherwise."""
 
@@ -208,6 +209,7 @@ class EngineOptions(ShardOptions):
         help="number of parts that --engine ray cuts the work into",
         shown=str(PARTS),
         how=True,
+        goes_with=ON_RAY,
     )
     workers: int | None = option(
         None,
@@ -217,6 +219,7 @@ class EngineOptions(ShardOptions):
         help="at most N actors; each does one part at a time",
         shown="what the cluster has room for",
         how=True,
+        goes_with=ON_RAY,
     )
     address: str | None = option(
         None,
@@ -225,6 +228,7 @@ class EngineOptions(ShardOptions):
         help="address of the Ray cluster",
         shown="RAY_ADDRESS, else one on this machine, begun if there is none",
         how=True,
+        goes_with=ON_RAY,
     )
 
     @property
@@ -237,7 +241,7 @@ class EngineOptions(ShardOptions):
         return f"--engine {self.engine}" if self.on_ray else super().cut_by
 
     def check_engine(self, options: Any, unlike: Mapping[str, object]) -> None:
-        """Refuse options of a cluster without one, and those that have no meaning on one.
+        """Refuse options that have no meaning on a cluster.
 
         Args:
             options: all of the command.
@@ -247,9 +251,6 @@ class EngineOptions(ShardOptions):
             ConfigError: saying why.
         """
         if not self.on_ray:
-            for name in ("parts", "workers", "address"):
-                if getattr(self, name) is not None:
-                    raise ConfigError(f"--{name} goes with --engine {ENGINES[1]}")
             return
         of_all = {
             "the parts go into a folder: name -o DIR": options.output == "-",

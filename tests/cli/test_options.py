@@ -9,6 +9,7 @@ from all_commands import COMMANDS, EVERY_OPTION
 
 from dialtools.errors import ConfigError
 from dialtools.options import (
+    Companion,
     Layer,
     RunOptions,
     Spec,
@@ -95,28 +96,55 @@ def test_options_that_only_say_how_a_run_goes_leave_its_result_and_its_job_alone
     )
 
 
+@dataclass
+class Chosen(Options):
+    most: int = option(3, help="of kind bb", goes_with=("kind", ("bb",)))
+    least: int = option(1, help="of no rate", not_with="rate")
+
+
 def test_what_an_option_goes_with_is_asked_for_by_its_values_alone():
-    @dataclass
-    class Chosen(Options):
-        most: int = option(3, help="of kind bb", goes_with=("kind", ("bb",)))
-
-    for flags in ({"most": "4", "kind": "bb"}, {"most": "3"}, {"kind": "a"}):
+    for flags in ({"most": "4", "kind": "bb"}, {"most": "3"}, {"kind": "a"}, {"least": "2"}):
         resolve(Chosen, [Layer("flag", flags)])
-    with pytest.raises(ConfigError, match=r"^--most goes with --kind bb$"):
-        resolve(Chosen, [Layer("flag", {"most": "4"})])
+    for flags, says in (
+        ({"most": "4"}, "--most goes with --kind bb"),
+        ({"least": "2", "rate": "1"}, "--least has no meaning beside --rate"),
+    ):
+        with pytest.raises(ConfigError, match=f"^{says}$"):
+            resolve(Chosen, [Layer("flag", flags)])
 
 
-MEANT = {
-    "clusters": "3",
-    "distance": "0.3",
-    "episodes": "e.json",
-    "export-episodes": "e.json",
-    "linkage": "average",
-    "share": "0.5",
-    "template-references": "true",
-    "texts": "a,b",
-}
-"""A value of each option that goes with another; of the others it is 7."""
+def test_what_has_no_meaning_in_a_variable_or_a_configuration_counts_as_not_given():
+    for name in ("environment", "run.toml"):
+        layers = [Layer("flag", {"rate": "1"}), Layer(name, {"most": "4", "least": "2"})]
+        options, origins = resolve(Chosen, layers)
+        assert (options.rate, options.most, options.least) == (1, 3, 1)
+        assert origins["most"] == origins["least"] == "default"
+        assert resolve(Chosen, [Layer("flag", {"kind": "bb"}), *layers[1:]])[0].most == 4
+
+
+NEEDS = {"train": {"test": "t"}, "groups": {"min-cosine": "0.5"}}
+"""What an option is not given without."""
+
+
+def another(spec: Spec) -> str:
+    """Return a value of an option that is not its default."""
+    texts = (*(spec.choices or ()), "7", "0.5", "true", "a,b")
+    return next(
+        text
+        for text in texts
+        if takes(spec, text) and parse_value(spec, text, source="") != spec.default
+    )
+
+
+def beside(companion: Companion, known: dict[str, Spec], *, holds: bool) -> dict[str, str]:
+    """Return the flags of a companion that is given, or is not; or of a value that is meant."""
+    if isinstance(companion, str):
+        spec = known[companion.split()[0]]
+        own = beside(spec.goes_with, known, holds=True) if spec.goes_with else {}
+        return own | {spec.key: another(spec)} if holds else {}
+    spec, allowed = known[companion[0]], companion[1]
+    assert {*allowed} < {*(spec.choices or ())}
+    return {spec.key: next(text for text in spec.choices or () if (text in allowed) is holds)}
 
 
 @pytest.mark.parametrize(
@@ -124,20 +152,24 @@ MEANT = {
     [
         pytest.param(command, spec, id=f"{command} {spec.flag}")
         for command, spec in EVERY_OPTION
-        if spec.goes_with
+        if spec.goes_with or spec.not_with
     ],
 )
 def test_what_has_no_meaning_beside_another_option_is_refused(command: str, spec: Spec):
-    assert spec.goes_with
-    name, allowed = spec.goes_with
     options = COMMANDS[command].options
-    other = next(each for each in specs(options) if each.name == name)
-    assert {*allowed} < {*(other.choices or ())}
-    unmeant = next(choice for choice in other.choices or () if choice not in allowed)
-    flags = {spec.key: MEANT.get(spec.key, "7"), other.key: unmeant}
-    with pytest.raises(ConfigError) as error:
-        resolve(options, [Layer("flag", {**flags, "print-config": "true"})])
-    assert f"{spec.flag} goes with {other.flag} " in str(error.value)
+    known = {each.name: each for each in specs(options)}
+    refused: list[tuple[dict[str, str], str]] = []
+    if spec.goes_with:
+        refused.append((beside(spec.goes_with, known, holds=False), "goes with --"))
+    if spec.not_with:
+        meant = beside(spec.goes_with, known, holds=True) if spec.goes_with else {}
+        flags = meant | beside(spec.not_with, known, holds=True)
+        refused.append((flags, "has no meaning beside --"))
+    for flags, says in refused:
+        flags |= {spec.key: another(spec), "print-config": "true"}
+        flags = {key: value for flag in flags for key, value in NEEDS.get(flag, {}).items()} | flags
+        with pytest.raises(ConfigError, match=f"^{spec.flag} {says}"):
+            resolve(options, [Layer("flag", flags)])
 
 
 PROBES = ("-1", "0", "1e-9", "0.5", "1", "1.5", "2", "3", "4", "5")

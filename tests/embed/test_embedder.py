@@ -902,9 +902,6 @@ def test_numbers_have_least_values_and_some_options_only_change_how_a_run_goes()
     [
         ({"model": ""}, "--model DIR is needed"),
         ({"output": "-", "resume": True}, "--resume needs -o FILE"),
-        ({"nearest_templates": 2}, "--nearest-templates"),
-        ({"nearest_templates": 2, "own_templates": True}, "--nearest-templates"),
-        ({"workers": 2}, "--workers goes with --engine ray"),
         ({"engine": "ray", "inputs": ("a",), "to": "npy"}, "the parts are Parquet"),
         ({"whiten": True, "transform": "top"}, "--whiten or --transform top: give one"),
         ({"transform": "witen"}, "neither a kind nor a file: 'witen'"),

@@ -251,6 +251,8 @@ def test_without_validation_rows_a_share_of_the_training_dialogues_is_held_out(
         ({}, ("--test-split", "tset"), "no row has split = 'tset'"),
         ({}, ("--validation-split", "dev"), "no row has split = 'dev'"),
         ({}, ("--label", "lables"), "did you mean labels?"),
+        ({}, ("--acts", "deeds"), "no column 'dialogue_id'; there are labels, split"),
+        ({"dialogue_id": "a", "turn": 0}, ("--acts", "deeds"), "no column 'deeds'; there are"),
         ({"labels": ["inform"]}, (), "1 act in all: nothing to tell apart"),
         ({"labels": "inform"}, (), "acts: expected a list of names, got 'inform'"),
         ({"labels": None}, (), "no row has acts to predict"),

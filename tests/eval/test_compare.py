@@ -521,7 +521,9 @@ def test_a_score_that_is_worse_by_just_what_the_gate_allows_passes(points: float
         ({"items": {"text": "11"}}, False, "other test items (text differs)"),
         ({"items": {"id": "00ff"}}, True, "nothing tells which its test items are"),
         ({"items": {}}, True, "nothing tells which its test items are"),
-        ({"each": []}, True, "nothing is known of its items"),
+        ({"each": []}, True, "it is of all items together"),
+        ({"each": [], "items": {}}, True, "nothing is known of its items"),
+        ({"each": [], "items": {}, "task": "space"}, True, "it is of all items together"),
         ({"each": [1, 0]}, False, "another number of test items"),
         ({"groups": [0, 0, 1]}, True, "its items are grouped otherwise"),
         ({"dataset": "average", "each": []}, True, "an average of data sets"),
@@ -530,7 +532,8 @@ def test_a_score_that_is_worse_by_just_what_the_gate_allows_passes(points: float
 def test_two_scores_are_compared_if_of_the_same_items_and_tested_if_item_by_item(
     other: Record, comparable: bool, why: str | None
 ):
-    base = record([1, 0, 1], dataset=other.get("dataset", "a"))
+    shared = {key: other[key] for key in ("dataset", "task") if key in other}
+    base = record([1, 0, 1]) | shared
     seeds = [Seed("x:1", _row(one), one) for one in (base, base | other)]
     pairing = _pairing(seeds)
     assert pairing.comparable is comparable

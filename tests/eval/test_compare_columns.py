@@ -114,7 +114,9 @@ def test_only_scores_whose_items_are_known_to_be_the_same_and_several_are_tested
     assert why() == []
     assert why(items={"text": "other"}) == ["other test items (text differs)"]
     assert why(items={}) == ["nothing tells which its test items are"]
-    assert why(each=[]) == ["nothing is known of its items (dial-eval --each keeps that)"]
+    assert why(each=[]) == ["it is of all items together, and not of single ones"]
+    (one,) = why(each=[], items={})
+    assert one == "nothing is known of its items (dial-eval --each keeps that)"
     assert why(groups=[0, 0, 1, 1]) == ["its items are grouped otherwise (dial-eval --group)"]
     write("a.jsonl", record("a", groups=[0] * 4))
     (one,) = why(groups=[0] * 4)

@@ -48,6 +48,14 @@ def test_only_a_strictly_larger_cosine_is_right_and_ties_are_told(command: Comma
     assert record["low"] <= 25 <= record["high"]
 
 
+@pytest.mark.parametrize(("flag", "value"), [("--labels", "0,2"), ("--triplets", "first")])
+def test_what_pairs_are_read_by_has_no_meaning_for_triplets(
+    command: Command, triplets: Path, flag: str, value: str
+):
+    said = command("entail", flag, value, triplets, code=2).stderr
+    assert f"{flag} is of labelled pairs; these are triplets" in said
+
+
 def test_the_interval_is_over_anchors_drawn_by_the_seed(evaluate: Evaluate, triplets: Path):
     sums = np.array([[1, 2], [0, 1], [0, 1]])
     for seed in (0, 5):

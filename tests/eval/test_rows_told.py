@@ -70,7 +70,7 @@ def test_the_episodes_that_were_drawn_are_written(evaluate: Evaluate, tmp_path: 
     drawn = evaluate(task, path, *FEW, "--export-episodes", tmp_path / "e.json")
     written = json.loads((tmp_path / "e.json").read_text())["shots"]["1"]
     assert [len(run["train_idx"]) for run in written] == [3, 3]
-    given = evaluate(task, path, *FEW, "--episodes", tmp_path / "e.json")
+    given = evaluate(task, path, "--shots", 1, "--episodes", tmp_path / "e.json")
     assert [record["values"] for record in given] == [record["values"] for record in drawn]
 
 

@@ -59,10 +59,18 @@ def test_space_tells_each_file_and_part(evaluate: Evaluate, file: Path, tmp_path
 def test_without_labels_there_is_what_needs_none(
     evaluate: Evaluate, command: Command, file: Path, tmp_path: Path
 ):
-    metrics = {r["metric"] for r in evaluate("space", "--label", "none", "--part", "test", file)}
+    unlabelled = tmp_path / "u.jsonl"
+    unlabelled.write_text(file.read_text().replace('"label"', '"intent"'))
+    metrics = {r["metric"] for r in evaluate("space", "--part", "test", unlabelled)}
     assert metrics == {"uniformity", "average-cosine", "effective-rank", "isotropy"}
-    failed = command("space", "--label", "none", "--plot", tmp_path / "p.png", file, code=1)
-    assert "no labels (none), so no alignment to draw" in failed.stderr
+    failed = command("space", "--plot", tmp_path / "p.png", unlabelled, code=1)
+    assert "no labels (label), so no alignment to draw" in failed.stderr
+
+
+@pytest.mark.parametrize("flag", ["--label", "--split"])
+def test_a_column_that_is_named_is_there(command: Command, file: Path, flag: str):
+    said = command("space", flag, "intnet", file, code=1).stderr
+    assert "no column 'intnet'; there are " in said
 
 
 def test_of_many_rows_a_sample_is_taken(evaluate: Evaluate, file: Path):

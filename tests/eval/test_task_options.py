@@ -32,32 +32,11 @@ MTEB = "--protocol mteb is of k-means, with as many clusters as labels"
             (kind, [{}, ONE, TWO], [ONE | TWO, {"train": "a"}, ONE | {"test": "b"}], SPLIT)
             for kind in (ThreePartOptions, IntentOptions, OosOptions, ActOptions, InferOptions)
         ),
-        *(
-            (
-                ThreePartOptions,
-                [ONE | {name: "x"}, TWO],
-                [TWO | {name: "x"}],
-                f"--{name.replace('_', '-')} is of one file, --train and --test are two",
-            )
-            for name in ("split", "train_split", "test_split", "validation_split")
-        ),
-        (
-            OosOptions,
-            [ONE | {"test_share": 0.1}, TWO],
-            [TWO | {"test_share": 0.1}],
-            "--test-share cuts one file, --train and --test are two",
-        ),
         (
             ActOptions,
             [TWO | {"validation": "c"}],
             [ONE | {"validation": "c"}],
             "--validation FILE goes with --train FILE and --test FILE",
-        ),
-        (
-            ClusterOptions,
-            [ONE | {"protocol": "induce"}, TWO | {"protocol": "induce"}],
-            [TWO | {"protocol": "rows"}, TWO | {"protocol": "mteb"}],
-            "--train and --test go with --protocol induce",
         ),
         (
             ClusterOptions,

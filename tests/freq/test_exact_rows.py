@@ -495,12 +495,8 @@ def test_a_summary_is_a_record_a_corpus():
         ({"top": 1, "rank": False}, "--top needs the rank"),
         ({"annotate": True, "top": 1}, "--annotate and --top are runs of their own"),
         ({"plot": "x.svg", "top": 1}, "--summary and --top are runs of their own"),
-        ({"merge": True, "annotate": True}, "--annotate has no meaning there"),
-        ({"merge": True, "field": "x"}, "--field has no meaning there"),
-        ({"counts": "c"}, "--counts is what --annotate weighs by"),
         ({"counts": "-", "annotate": True}, "cannot both be stdin"),
         ({"counts": "-", "annotate": True, "inputs": ("a", "-")}, "cannot both be stdin"),
-        ({"weighting": "sqrt", "log_base": 2.0}, "--log-base belongs to --weighting irf"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options: dict[str, Any], says: str):

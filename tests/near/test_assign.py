@@ -210,8 +210,12 @@ BOTH = ("r.jsonl", "--examples", "e.jsonl", "--validation", "v.jsonl")
     ("arguments", "code", "told"),
     [
         (["r.jsonl"], 2, "--examples FILE or --router FILE: give one"),
-        (["r.jsonl", "--examples", "e.jsonl", "--recall", 0.9], 2, "are of rows of --validation"),
-        (["r.jsonl", "--router", "e.jsonl", "--nearest", 1], 2, "--nearest: the router knows"),
+        (
+            ["r.jsonl", "--examples", "e.jsonl", "--recall", 0.9],
+            2,
+            "--recall goes with --validation",
+        ),
+        (["r.jsonl", "--router", "e.jsonl", "--nearest", 1], 2, "--nearest has no meaning beside"),
         (["r.jsonl", "--examples", "-", "--validation", "-"], 2, "stdin can be read once"),
         (["--examples", "-"], 2, "stdin can be read once"),
         (

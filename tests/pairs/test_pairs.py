@@ -1171,7 +1171,6 @@ def test_dialogues_whose_pairs_take_more_than_the_bound_are_rejected(
         ({"kind": "entailment", "merge_speaker": True}, "not to --kind entailment"),
         ({"kind": "entailment", "reader": "tod-bert"}, "not to --kind entailment"),
         ({"merge_speaker": True, "reader": "tod-bert"}, "leave out --merge-speaker"),
-        ({"workers": 2}, "--workers goes with --engine ray"),
         ({"engine": "ray", "inputs": ("a",)}, "the parts go into a folder"),
         ({"engine": "ray", "inputs": ("a",), "output": "o", "jobs": 2}, "not --jobs"),
         (

@@ -66,15 +66,10 @@ def test_a_part_says_what_it_is_a_part_of_in_its_table_or_beside_it():
         ShardOptions().check_part_output(output, lines=lines, table="rows of all")
 
 
-def test_options_of_a_cluster_go_with_one():
+def test_what_has_no_meaning_on_a_cluster_has_one_without():
     Options().check_engine(Options(), {"odd": True})
-    given: dict[str, Any] = {"parts": 1, "workers": 1, "address": "here:1"}
-    for name, value in given.items():
-        options = Options(**{name: value})
-        with pytest.raises(ConfigError, match=f"--{name} goes with --engine ray"):
-            options.check_engine(options, {})
-        options = on_ray(**{name: value})
-        options.check_engine(options, {"odd": False})
+    options = on_ray(parts=1, workers=1, address="here:1")
+    options.check_engine(options, {"odd": False})
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ from dialtools.eval.options.compare import CompareOptions
 from dialtools.eval.suite import AVERAGE, Row
 from dialtools.metrics import CORRECTIONS
 
+OF_ALL_TOGETHER = "it is of all items together, and not of single ones"
+UNKNOWN = "nothing is known of its items (dial-eval --each keeps that)"
 LOWER_IS_BETTER = ("fpr-at-95-recall", "uniformity", "alignment", "average-cosine", "inter-cosine")
 
 
@@ -111,11 +113,10 @@ def _pairing(seeds: Sequence[Seed]) -> Pairing:
         return Pairing(comparable=False, why=f"other test items ({', '.join(other)} {verb})")
     if first["dataset"] == AVERAGE:
         return Pairing(comparable=True, why="an average of data sets")
-    if any(not seed.record.get("each") for seed in seeds):
-        return Pairing(
-            comparable=True,
-            why="nothing is known of its items (dial-eval --each keeps that)",
-        )
+    if unknown := [seed.record for seed in seeds if not seed.record.get("each")]:
+        # --no-each leaves out both; of scores of all items together there is nothing to leave out
+        whole = first["task"] == "space" or all(record.get("items") for record in unknown)
+        return Pairing(comparable=True, why=OF_ALL_TOGETHER if whole else UNKNOWN)
     if None in apart:
         return Pairing(comparable=True, why="nothing tells which its test items are")
     if len({each.size(seed.record["each"]) for seed in seeds}) > 1:

@@ -78,15 +78,6 @@ class ReportOptions(ScoreOptions):
             raise ConfigError(f"stdin can be read once, but is {' and '.join(places)}")
 
 
-OF_ONE_FILE = {
-    "split": "split",
-    "train_split": "train",
-    "test_split": "test",
-    "validation_split": None,
-}
-"""Options that say which of its rows are what, and their defaults."""
-
-
 @dataclass
 class SplitOptions(RowLimitOptions, ReportOptions):
     """Rows to learn from and rows to be tested on: two files, or one with a split column."""
@@ -105,22 +96,27 @@ class SplitOptions(RowLimitOptions, ReportOptions):
         metavar="NAME",
         group="Input",
         help="column that separates training rows from test rows",
+        not_with="train",
     )
     train_split: str = option(
-        "train", metavar="NAME", group="Input", help="value of the split column for training rows"
+        "train",
+        metavar="NAME",
+        group="Input",
+        help="value of the split column for training rows",
+        not_with="train",
     )
     test_split: str = option(
-        "test", metavar="NAME", group="Input", help="value of the split column for test rows"
+        "test",
+        metavar="NAME",
+        group="Input",
+        help="value of the split column for test rows",
+        not_with="train",
     )
 
     def __post_init__(self) -> None:
         files = (self.train, self.test)
         if any(files) and (self.inputs or not all(files)):
             raise ConfigError("name --train FILE and --test FILE, or one file with a split column")
-        for name, usual in OF_ONE_FILE.items():
-            if any(files) and getattr(self, name, usual) != usual:
-                flag = f"--{name.replace('_', '-')}"
-                raise ConfigError(f"{flag} is of one file, --train and --test are two")
         self.refuse_stdin_twice()
 
 
@@ -137,6 +133,7 @@ class ThreePartOptions(SplitOptions):
         group="Input",
         help="value of the split column for validation rows; none: there are no such rows",
         shown="validation, validate, valid, val or dev",
+        not_with="train",
     )
 
 

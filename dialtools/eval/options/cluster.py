@@ -74,6 +74,7 @@ PROTOCOLS = {
     ),
     MTEB: Entry("dialtools.eval.tasks.cluster:of_draws", "mini-batch k-means on draws of rows"),
 }
+OF_MTEB, OF_INDUCE = ("protocol", (MTEB,)), ("protocol", (INDUCE,))
 
 
 @dataclass
@@ -92,6 +93,8 @@ class ClusterOptions(FindOptions, SplitOptions):
             "many as there are labels"
         ),
     )
+    restarts: int = restated(FindOptions, "restarts", not_with=OF_MTEB)
+    most: int = restated(FindOptions, "most", not_with=OF_MTEB)
     runs: int = option(
         10,
         metavar="N",
@@ -103,11 +106,14 @@ class ClusterOptions(FindOptions, SplitOptions):
         metavar="X",
         parse=fraction,
         help="mteb: draw from this share of the rows",
-        goes_with=("protocol", (MTEB,)),
+        goes_with=OF_MTEB,
     )
     label: str = option("label", metavar="NAME", group="Input", help="column of the labels")
     vectors: str | None = restated(VectorsOptions, "vectors")
     part: str | None = restated(PartOptions, "part")
+    train: str | None = restated(SplitOptions, "train", goes_with=OF_INDUCE)
+    train_split: str = restated(SplitOptions, "train_split", goes_with=OF_INDUCE)
+    test_split: str = restated(SplitOptions, "test_split", goes_with=OF_INDUCE)
     without: str | None = option(
         None, metavar="LABEL", group="Input", help="leave out rows with this label, e.g. oos"
     )
@@ -115,8 +121,6 @@ class ClusterOptions(FindOptions, SplitOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_linkage()
-        if self.protocol != INDUCE and self.train:
-            raise ConfigError(f"--train and --test go with --protocol {INDUCE}")
         if self.protocol == INDUCE and self.part:
             raise ConfigError("--part goes with the other protocols", hint="see --test-split")
         if self.protocol == MTEB and (self.method != KMEANS or self.clusters != LABELS):

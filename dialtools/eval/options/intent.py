@@ -81,6 +81,7 @@ class IntentOptions(LabelledOptions):
         shown="1,5; logreg: 8",
         goes_with=("method", ("prototype", "logreg")),
     )
+    runs: int = restated(LabelledOptions, "runs", goes_with=("method", ("prototype", "logreg")))
     neighbours: tuple[int, ...] = option(
         (1,),
         metavar="K[,K...]",
@@ -108,7 +109,11 @@ class IntentOptions(LabelledOptions):
         ),
     )
     validation: str | None = option(
-        None, metavar="FILE", group="Input", help="embeddings to choose lambda on"
+        None,
+        metavar="FILE",
+        group="Input",
+        help="embeddings to choose lambda on",
+        goes_with="sweep_compress",
     )
     validation_split: str | None = option(
         None,
@@ -119,6 +124,8 @@ class IntentOptions(LabelledOptions):
             "training rows is used"
         ),
         shown="validation, validate, valid, val or dev",
+        not_with="train",
+        goes_with="sweep_compress",
     )
     episodes: str | None = restated(LabelledOptions, "episodes", goes_with=OF_PROTOTYPES)
     export_episodes: str | None = restated(

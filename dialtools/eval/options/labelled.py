@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.corpora.options import TestShareOptions
-from dialtools.errors import ConfigError
 from dialtools.eval.options.base import ThreePartOptions
 from dialtools.options import option, restated
 from dialtools.values import int_list, number_of_runs
@@ -16,9 +15,13 @@ class LabelledOptions(ThreePartOptions):
     """Labelled embeddings, and the few of them that a run may see."""
 
     label: str = option("label", metavar="NAME", group="Input", help="column of the labels")
-    test_share: float | None = restated(TestShareOptions, "test_share")
+    test_share: float | None = restated(TestShareOptions, "test_share", not_with="train")
     text: str = option(
-        "text", metavar="NAME", group="Input", help="column of the texts that --test-share draws by"
+        "text",
+        metavar="NAME",
+        group="Input",
+        help="column of the texts that --test-share draws by",
+        goes_with="test_share",
     )
     shots: tuple[int, ...] = option(
         (1, 5), metavar="N[,N...]", parse=int_list, help="examples per class"
@@ -28,12 +31,17 @@ class LabelledOptions(ThreePartOptions):
         metavar="N",
         parse=number_of_runs,
         help="number of runs; each draws new examples (seeds seed, seed+1, ...)",
+        not_with="episodes",
     )
     episodes: str | None = option(
         None, metavar="FILE", help="read the examples from a JSON file instead of drawing them"
     )
     episode_set: str | None = option(
-        None, metavar="NAME", help="data set of that file", shown="the only one"
+        None,
+        metavar="NAME",
+        help="data set of that file",
+        shown="the only one",
+        goes_with="episodes",
     )
     export_episodes: str | None = option(
         None,
@@ -41,8 +49,3 @@ class LabelledOptions(ThreePartOptions):
         help="write the drawn examples to a file, for others to use",
         how=True,
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.test_share and self.train:
-            raise ConfigError("--test-share cuts one file, --train and --test are two")

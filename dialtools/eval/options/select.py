@@ -59,7 +59,11 @@ class SelectOptions(FileOptions):
         shown="context_embedding, history_embedding or query_embedding",
     )
     response: str = option(
-        "response_embedding", metavar="NAME", group="Input", help="vectors of the responses"
+        "response_embedding",
+        metavar="NAME",
+        group="Input",
+        help="vectors of the responses",
+        not_with="pool",
     )
     text: str = option(
         "response",
@@ -81,6 +85,7 @@ class SelectOptions(FileOptions):
         metavar="N",
         parse=at_least(2),
         help="candidates per query, including the true response",
+        not_with="pool",
     )
     sampling: str = option(
         "blocks",
@@ -89,6 +94,7 @@ class SelectOptions(FileOptions):
             "blocks: responses of N consecutive rows, as in the DSE reference; random: drawn by"
             " --seed"
         ),
+        not_with="pool",
     )
     ties: str = option(
         "average",

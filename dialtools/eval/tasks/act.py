@@ -128,7 +128,11 @@ def examples(part: Embeddings, options: ActOptions) -> Embeddings:
 
 def _holds_turns(part: Embeddings, options: ActOptions) -> bool:
     """Tell whether the rows are turns with their own acts, or else ready-made."""
-    turns = all(name in part.columns for name in ("dialogue_id", "turn", options.acts))
+    columns = ("dialogue_id", "turn", options.acts)
+    if options.acts != ActOptions.acts:  # whoever names it has rows of turns
+        for name in columns:
+            part.column(name)
+    turns = all(name in part.columns for name in columns)
     if turns and options.label in part.columns:
         raise DataError(
             f"has {options.acts} (of each turn) and {options.label} (of the target): which?",

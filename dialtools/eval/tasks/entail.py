@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dialtools.corpora import splits
-from dialtools.errors import DataError
+from dialtools.errors import ConfigError, DataError
 from dialtools.eval.identity import item_digests
 from dialtools.eval.options.entail import EntailOptions
 from dialtools.eval.rows import rows_by_part
@@ -97,10 +97,17 @@ def _note(score: Score) -> str:
 
 
 def triplets(part: Embeddings, options: EntailOptions) -> Triplets:
-    """Return the triplets of a part: its rows, or what labelled pairs make of each premise."""
+    """Return the triplets of a part: its rows, or what labelled pairs make of each premise.
+
+    Raises:
+        ConfigError: for an option that has no meaning for the former.
+    """
     names = [f"{name}_{SUFFIX}" for name in TRIPLET]
     if options.texts or any(name not in part.vectors for name in names):
         return _triplets_of_pairs(part, options)
+    for name in ("labels", "triplets"):
+        if getattr(options, name) != getattr(EntailOptions, name):
+            raise ConfigError(f"--{name} is of labelled pairs; these are triplets", where=part.name)
     anchor_RD, good_RD, bad_RD = (unit(part.vector(name).astype(np.float64)) for name in names)
     return Triplets(
         entailment=_cosines(anchor_RD, good_RD),

@@ -20,11 +20,13 @@ def evaluate(options: SpaceOptions) -> list[Score]:
     """Return the scores of each file, and of each part of it; not in percent.
 
     Raises:
-        DataError: if there are fewer than two rows.
+        DataError: if there are fewer than two rows, or no column of labels of the name given.
     """
     scores = []
     for path in options.files:
         source = read_embeddings([path], limit=options.limit)
+        if options.label != SpaceOptions.label:
+            source.column(options.label)
         parts = rows_by_part(source, split=options.split, part=options.part)
         for setting, part in parts.items():
             scores += _scores(part, setting, options)
