@@ -17,8 +17,9 @@ from dialtools.shown import listed, quoted
 VALIDATION = ("validation", "validate", "valid", "val", "dev")
 """How a split of validation rows is usually called; where a file has several, the first."""
 
-NO_ROWS = "none"
-"""As the name of the validation split: no rows are, unless there is a split of that name."""
+NONE = "none"
+"""As the name of the validation split: no rows are, unless there is a split of that name; as that
+of the column of splits: all rows are one, unless there is such a column."""
 
 Splits = Mapping[str, Sequence[int]]
 """The rows of each split, in order."""
@@ -64,7 +65,7 @@ def validation_split(splits: Splits, named: str | None, *, taken: Iterable[str])
     None says that no rows are; a name that no row has is returned for `rows_of_split` to refuse.
     """
     if named is not None:
-        return None if named == NO_ROWS and named not in splits else named
+        return None if named == NONE and named not in splits else named
     free = splits.keys() - set(taken)
     return next((name for name in VALIDATION if name in free), None)
 

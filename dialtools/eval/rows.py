@@ -119,7 +119,7 @@ def rows_by_part(source: Embeddings, *, split: str, part: str | None) -> dict[st
         DataError: if the part that was asked for is not there, or the column that was, or there
             are no rows.
     """
-    if split != PartOptions.split:
+    if split not in (PartOptions.split, splits.NONE):
         source.column(split)
     if not len(source):
         raise DataError("holds no rows", where=source.name)

@@ -128,7 +128,7 @@ NEEDS = {"train": {"test": "t"}, "groups": {"min-cosine": "0.5"}}
 
 def another(spec: Spec) -> str:
     """Return a value of an option that is not its default."""
-    texts = (*(spec.choices or ()), "7", "0.5", "true", "a,b")
+    texts = (*(spec.choices or ()), "7", "0.5", "true", "a,b", "day-first")
     return next(
         text
         for text in texts

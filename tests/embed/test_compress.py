@@ -105,7 +105,7 @@ def test_the_nearest_template_needs_no_annotation(
     np.testing.assert_allclose(
         mean.vector("template_embedding"), unit(known[two].mean(1)), atol=1e-6
     )
-    assert "--templates FILE" in embed("--nearest-templates", 2, code=2)
+    assert "goes with --templates" in embed("--nearest-templates", 2, code=2)
     mixed = embed("--templates", "rows.jsonl", "--compress", 0.5)
     np.testing.assert_allclose(mixed.matrix, (known[near] + u) / 2, atol=1e-6)
 

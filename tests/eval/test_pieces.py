@@ -92,7 +92,8 @@ def test_rows_of_a_split_are_scored_apart():
         ("", [None]),
     ]
     assert list(rows_by_part(rows, split="split", part="a")) == ["a"]
-    assert len(rows_by_part(part(4), split="split", part=None)[""]) == 4
+    for one, column in ((part(4), "split"), (rows, "none")):
+        assert len(rows_by_part(one, split=column, part=None)[""]) == 4
     with pytest.raises(DataError, match="no column 'spilt'; there are split"):
         rows_by_part(rows, split="spilt", part=None)
     with pytest.raises(DataError, match="holds no rows"):

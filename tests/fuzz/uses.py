@@ -144,7 +144,7 @@ USES = (
         f"--method knn|--method logreg|{SCORES}",
         weight=1.5,
     ),
-    Use(f"dial-eval intent {FEW} --episodes {{side}}", "embeddings", SCORES, "episodes"),
+    Use("dial-eval intent --shots 1,2 --episodes {side}", "embeddings", SCORES, "episodes"),
     Use(
         f"dial-eval intent {FEW} --sweep-compress 0,0.5", "template_embeddings", SCORES, weight=0.4
     ),

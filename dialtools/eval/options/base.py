@@ -152,6 +152,9 @@ class PartOptions(FileOptions):
     """Rows of one or several parts, each scored apart."""
 
     split: str = option(
-        "split", metavar="NAME", group="Input", help="column that names the parts, if there is one"
+        "split",
+        metavar="NAME",
+        group="Input",
+        help="column that names the parts, if there is one; none: all rows are one part",
     )
     part: str | None = option(None, metavar="NAME", group="Input", help="score only this part")
