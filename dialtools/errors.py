@@ -6,8 +6,11 @@ the person who must act, `where` names the place, `hint` the next step.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from enum import IntEnum
+
+from dialtools.shown import listed, quoted
 
 
 class ExitCode(IntEnum):
@@ -89,3 +92,20 @@ def nearest(word: str, known: list[str]) -> str | None:
     """Return a hint that names the closest known words, or None if nothing is close."""
     close = get_close_matches(word, known, n=2, cutoff=0.6)
     return f"did you mean {' or '.join(close)}?" if close else None
+
+
+def no_column(
+    name: str, known: Iterable[str], *, where: object, hint: str | None = None
+) -> DataError:
+    """Return the error of a column that is not there.
+
+    Args:
+        known: the columns there are.
+        hint: what to do where none of them has a name like it.
+    """
+    there = list(known)
+    return DataError(
+        f"no column {quoted(name)}; there are {listed(there) or 'none'}",
+        where=where,
+        hint=nearest(name, there) or hint,
+    )

@@ -3,7 +3,8 @@
 #   make -f two-runs.mk LOG=chats.jsonl START=all-MiniLM-L6-v2 RUN=runs/better
 #
 # Ends with RUN/centred, a model, and with a table beside START on dialogues that were held out: the
-# response found among a hundred. What was stopped goes on where it was.
+# response found among a hundred. What was stopped goes on where it was; another log, start or number
+# of steps is another RUN.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:

@@ -10,8 +10,6 @@ from dialtools.cli._command import Command, command
 from dialtools.cli._run import Run
 from dialtools.eval.tasks.catalog import TASKS, Task
 
-MEMORY = "the embedding files: 4 bytes per number"
-
 
 @dataclass(frozen=True)
 class TaskCommand(Entry):
@@ -26,7 +24,7 @@ class TaskCommand(Entry):
 
         make = command(
             task.options_class(),
-            memory=MEMORY,
+            memory=task.memory,
             doc=task.page(),
         )
         return make(run_task)

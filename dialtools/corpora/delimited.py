@@ -12,8 +12,7 @@ from functools import partial
 from itertools import islice
 
 from dialtools.corpora.options import LogOptions
-from dialtools.errors import DataError, nearest
-from dialtools.shown import listed, quoted
+from dialtools.errors import DataError, no_column
 from dialtools.streams import bounds
 from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.chunks import ROWS, Chunk
@@ -89,11 +88,7 @@ def check(header: list[str], columns: Iterable[str], where: Where, hint: str) ->
     """Raise DataError if a column is not there, or more than once."""
     for column in columns:
         if column not in header:
-            raise DataError(
-                f"no column {quoted(column)}; there are {listed(header)}",
-                where=where,
-                hint=nearest(column, header) or hint,
-            )
+            raise no_column(column, header, where=where, hint=hint)
         if header.count(column) > 1:
             raise DataError(f"{header.count(column)} columns are called {column!r}", where=where)
 

@@ -22,7 +22,7 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from dialtools.errors import DataError, nearest
+from dialtools.errors import DataError, nearest, no_column
 from dialtools.shown import cut, listed, quoted
 from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.chunks import (
@@ -108,12 +108,7 @@ class Embeddings:
             DataError: naming the columns there are, or the row whose value does not pass.
         """
         if name not in self.columns:
-            known = list(self.columns)
-            raise DataError(
-                f"no column {quoted(name)}; there are {listed(known) or 'none'}",
-                where=self.name,
-                hint=nearest(name, known) or hint,
-            )
+            raise no_column(name, self.columns, where=self.name, hint=hint)
         if check:
             self._check(name, check)
         return self.columns[name]

@@ -125,7 +125,7 @@ def names_of_scores() -> dict[str, set[str]]:
     verdict = oos.Verdict(np.arange(2), np.arange(2.0), np.arange(2), oos=1)
     return {
         "oos": {*oos.at_threshold(verdict, 0.5), *detection.MEASURES},
-        "route": {*route.measures(np.arange(2), np.arange(2)), "weighted-f1"},
+        "route": {*route.measures(np.arange(2), np.arange(2))},
         "select": {*selection(np.zeros((1, 2), np.int64))},
         "act": {f"{name}-f1" for name in f1.AVERAGES},
         "retrieve": {*retrieve.METRICS, "same-of-K"},

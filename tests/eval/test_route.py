@@ -117,7 +117,7 @@ def test_notes_say_which_rows_do_not_count_and_what_nobody_was_given(
         ([("a", "a")], ["--label", "zzz"], "--label names it"),
         ([(None, "a")], [], "no row has a label"),
         ([("a", ["b"])], [], "r.jsonl:1: assigned: expected a string, got a list"),
-        ([("a", "a")], ["--group", "who"], "which --group names"),
+        ([("a", "a")], ["--group", "who"], "no column 'who'; there are"),
     ],
 )
 def test_what_cannot_be_scored_is_refused(

@@ -26,10 +26,12 @@ class Task(Entry):
         options: the class of its options, as `module:Class`.
         counts: what it advances by, where it takes long ("probes"); the function then takes a
             second argument `advance`, and its options tell in `points` how many there will be.
+        memory: what it holds, for the help page.
     """
 
     options: str
     counts: str = ""
+    memory: str = "the embedding files: 4 bytes per number"
 
     def options_class(self) -> type[ReportOptions]:
         """Return the class of its options; loads nothing heavy."""
@@ -55,6 +57,7 @@ TASKS = {
         target="dialtools.eval.tasks.route:evaluate",
         summary="judge a router: rows beside the class that each was given",
         options="dialtools.eval.options.route:RouteOptions",
+        memory="the labels of all rows, and their texts",
     ),
     "select": Task(
         target="dialtools.eval.tasks.select:evaluate",

@@ -9,20 +9,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dialtools.corpora import fields, splits
+from dialtools.corpora import fields
 from dialtools.corpora.fields import BadRecord
 from dialtools.corpora.read import read_records
-from dialtools.errors import DataError, nearest
+from dialtools.errors import DataError, no_column
 from dialtools.eval.each import statistic
 from dialtools.eval.identity import TELLING, item_digests
 from dialtools.eval.options.route import RouteOptions
+from dialtools.eval.rows import groups
 from dialtools.eval.score import Each, Score, Scored, of_bootstrap, shares
 from dialtools.metrics.paired import bootstrap
 from dialtools.metrics.resample import percentiles, widened
-from dialtools.shown import listed, quoted
+from dialtools.shown import listed
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import counted
+from dialtools.streams.vectors import Embeddings
 
 RESAMPLES = 1000
 NONE = 0
@@ -34,13 +36,13 @@ class Routed(NamedTuple):
 
     Attributes:
         truth, given: the class of each, and the one it was given, as texts; "" is none.
-        columns: what tells which the rows are, and what groups them.
+        rows: their columns that tell which they are, or group them; of no vectors.
         unknown: rows without a label, which are not among the N.
     """
 
     truth: list[str]
     given: list[str]
-    columns: dict[str, list[Any]]
+    rows: Embeddings
     unknown: int
 
 
@@ -59,12 +61,12 @@ def evaluate(options: RouteOptions) -> Scored:
     )
     about = {
         "task": "route",
-        "dataset": options.name or _where(options),
+        "dataset": options.name or routed.rows.name,
         "setting": "",
         "n": len(truth_N),
         "seed": options.seed,
-        "items": item_digests(routed.columns, also=(options.label,)),
-        "groups": _groups(routed, options),
+        "items": item_digests(routed.rows.columns, also=(options.label,)),
+        "groups": groups(routed.rows, options.group),
     }
     scores = [_score(metric, each, about) for metric, each in measures(truth_N, given_N).items()]
     return Scored(scores, {}, _notes(routed, options))
@@ -90,11 +92,11 @@ def measures(truth_N: np.ndarray, given_N: np.ndarray) -> dict[str, Each]:
 
 def _score(metric: str, each: Each, about: Mapping[str, Any]) -> Score:
     """Return a score with the interval of a bootstrap of rows, or of whole groups."""
-    of_rows, n, groups = statistic(metric, each), about["n"], about["groups"]
-    groups_N = np.asarray(groups) if groups else None
+    of_rows, n, together = statistic(metric, each), about["n"], about["groups"]
+    groups_N = np.asarray(together) if together else None
     value = float(of_rows(np.ones((1, n)))[0])
     again = bootstrap([of_rows], n, resamples=RESAMPLES, seed=about["seed"], groups_N=groups_N)[0]
-    low, high = percentiles(widened(again, value, len(set(groups)) or n))
+    low, high = percentiles(widened(again, value, len(set(together)) or n))
     return of_bootstrap((value, low, high), metric=metric, each=each, **about)
 
 
@@ -104,7 +106,9 @@ def read(options: RouteOptions) -> Routed:
     Raises:
         DataError: naming the record, the column that none has, or that no row has a label.
     """
-    telling = (*TELLING, options.label, options.group or "dialogue_id")
+    telling = dict.fromkeys((*TELLING, options.label, options.group or "dialogue_id"))
+    sides = {"--label": options.label, "--assigned": options.assigned}
+    name = ", ".join(map(display_name, options.files))
     names: dict[str, None] = {}
     rows: list[tuple[str, str, dict[str, Any]]] = []
     unknown = 0
@@ -112,27 +116,21 @@ def read(options: RouteOptions) -> Routed:
     for where, record in islice(records, options.limit):
         names |= dict.fromkeys(record)
         try:
-            own, given = (_class(record, name, options) for name in columns(options))
+            own, given = (_class(record, side, options) for side in sides.values())
         except BadRecord as error:
             raise DataError(str(error), where=where) from None
         if own is None:
             unknown += 1
         else:
             rows.append((own, given or "", {k: record[k] for k in telling if k in record}))
-    for name in columns(options):
-        if name not in names:
-            raise _no_column(name, list(names), options)
+    for flag, side in sides.items():
+        if side not in names:
+            raise no_column(side, names, where=name, hint=f"{flag} names it")
     if not rows:
-        raise DataError(f"no row has a {options.label}", where=_where(options))
+        raise DataError(f"no row has a {options.label}", where=name)
     truth, given, kept = zip(*rows, strict=True)
-    known = [name for name in dict.fromkeys(telling) if any(name in row for row in kept)]
-    told = {name: [row.get(name) for row in kept] for name in known}
-    return Routed(list(truth), list(given), told, unknown)
-
-
-def columns(options: RouteOptions) -> tuple[str, str]:
-    """Return the names of both columns."""
-    return options.label, options.assigned
+    columns = {key: [row.get(key) for row in kept] for key in telling if key in names}
+    return Routed(list(truth), list(given), Embeddings({}, columns, name=name), unknown)
 
 
 def _class(record: Mapping[str, Any], name: str, options: RouteOptions) -> str | None:
@@ -142,33 +140,6 @@ def _class(record: Mapping[str, Any], name: str, options: RouteOptions) -> str |
         return None
     fields.label(value, name)
     return "" if str(value) in options.none else str(value)
-
-
-def _no_column(name: str, known: list[str], options: RouteOptions) -> DataError:
-    flag = "--label" if name == options.label else "--assigned"
-    return DataError(
-        f"no column {quoted(name)}; there are {listed(known) or 'none'}",
-        where=_where(options),
-        hint=nearest(name, known) or f"{flag} names it",
-    )
-
-
-def _where(options: RouteOptions) -> str:
-    return ", ".join(map(display_name, options.files))
-
-
-def _groups(routed: Routed, options: RouteOptions) -> list[int]:
-    """Return the number of each row's dialogue, or what else --group names.
-
-    Raises:
-        DataError: if that column is named, and is not there.
-    """
-    name = options.group or "dialogue_id"
-    if name in routed.columns:
-        return splits.group_numbers(routed.columns[name])
-    if options.group:
-        raise DataError(f"no row has a {quoted(name)}, which --group names", where=_where(options))
-    return []
 
 
 def _notes(routed: Routed, options: RouteOptions) -> list[str]:
