@@ -22,6 +22,8 @@ SECOND = ("hypothesis", "text2", "sentence2")
 ASKED = ("anchor", "question", "query", "prompt", "instruction", "sent0", *FIRST)
 ANSWERED = ("positive", "answer", "response", "completion", "output", "sent1", *SECOND)
 """What two texts are called that belong together."""
+INFERRED = ("entailment", "negative", "contradiction", "hard_neg")
+"""What texts are called that follow from another, or contradict it."""
 MOST_TURNS = 1 << 31
 """Places in a dialogue are 32-bit numbers, in stores and in tables."""
 HEAVIEST = 1e30

@@ -101,6 +101,11 @@ class LogOptions:
         help="lines of plain text begin with who speaks, perhaps after a time (`[10:02] Kim: "
         "hello`); other lines go on with the turn before",
     )
+    html: bool = option(
+        False,
+        group=SPOKEN,
+        help="texts are HTML, as help desks export it: read what people see, a line a block",
+    )
     speaker_map: tuple[str, ...] = option(
         (),
         metavar="NAME=ROLE,...",

@@ -10,6 +10,7 @@ from typing import Any
 
 from dialtools.catalog import lookup
 from dialtools.corpora.catalog import CORPORA, Corpus
+from dialtools.corpora.fields import BadRecord
 from dialtools.corpora.native.files import ARCHIVES, OPENING_BYTES, Files, ends_like
 from dialtools.corpora.native.raw import LEFT_OUT, Unexpected
 from dialtools.errors import DataError
@@ -122,7 +123,7 @@ def corpus_chunks(
                 held, lines = [], []
             try:
                 record = reader.record(raw)
-            except Unexpected as error:
+            except (Unexpected, BadRecord) as error:
                 policy.reject(raw.where, str(error), raw.value)
                 continue
             if nesting.too_deep(record):

@@ -21,13 +21,14 @@ from dialtools.corpora.dialogues import (
     key_of_turns,
 )
 from dialtools.corpora.fields import ANSWERED, ASKED, TEXT_KEYS, BadRecord
+from dialtools.corpora.logs import log_records, shown_records
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import plain_dialogues, spoken_records
 from dialtools.corpora.published import corpus_chunks, corpus_of
 from dialtools.corpora.shape import Shaper
 from dialtools.corpora.table import table_chunks
 from dialtools.shown import listed
-from dialtools.streams.chunks import CHUNK_BYTES, Chunk, read_chunks, records
+from dialtools.streams.chunks import CHUNK_BYTES, Chunk, Numbered, read_chunks, records
 from dialtools.streams.formats import FORMATS, input_format
 from dialtools.streams.parts import unfolded
 from dialtools.streams.policy import Policy, Where
@@ -158,11 +159,11 @@ def dialogues(
         tally: gets the turns that are left out.
         utterances: a record of a text is a dialogue of one turn.
     """
-    if chunk.plain and not logs.speaker_prefix:
+    if chunk.plain and not (logs.speaker_prefix or logs.html):
         yield from plain_dialogues(chunk, policy)
         return
     shape = Shaper(logs, tally)
-    read = spoken_records(chunk, policy) if chunk.plain else records(chunk, policy, DIALOGUE_FIELDS)
+    read = _read(chunk, policy, logs, DIALOGUE_FIELDS)
     for number, record in read:
         if utterances and _is_utterance(record):
             record = {"id": record.get("id"), "turns": [record]}
@@ -182,17 +183,29 @@ def dialogue_records(
     chunk: Chunk, policy: Policy, logs: LogOptions, tally: Tally
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield each dialogue record in one shape, with its other fields, and its line or row."""
-    if chunk.plain and not logs.speaker_prefix:
+    if chunk.plain and not (logs.speaker_prefix or logs.html):
         for number, talk in plain_dialogues(chunk, policy):
             yield number, {"turns": [{"text": text} for text in talk.texts]}
         return
     shape = Shaper(logs, tally)
-    read = spoken_records(chunk, policy) if chunk.plain else records(chunk, policy)
+    read = _read(chunk, policy, logs)
     for number, record in read:
         try:
             yield from [(number, part) for part in shape(record, nulls=not chunk.columnar)]
         except BadRecord as error:
             _reject(policy, chunk, number, error, record)
+
+
+def _read(
+    chunk: Chunk, policy: Policy, logs: LogOptions, names: Collection[str] | None = None
+) -> Numbered:
+    if not chunk.plain:
+        return log_records(chunk, policy, logs, names)
+    if logs.speaker_prefix:
+        read = spoken_records(chunk, policy)
+    else:
+        read = ((line, {"turns": talk.texts}) for line, talk in plain_dialogues(chunk, policy))
+    return shown_records(read, chunk, policy) if logs.html else read
 
 
 def _is_utterance(names: Collection[str]) -> bool:

@@ -17,6 +17,7 @@ from dialtools.chance import share, split_of, stable_hash
 from dialtools.corpora.dialogues import Dialogue
 from dialtools.corpora.flat import FlatTurns
 from dialtools.corpora.gather import Row, gathered
+from dialtools.corpora.logs import probe
 from dialtools.pairs.chunk import consecutive, digests_of
 from dialtools.pairs.filters import kept, names_or_texts
 from dialtools.pairs.options import PairOptions
@@ -70,6 +71,7 @@ def _of_chunk(chunk: Chunk, *, options: PairOptions) -> Answered:
     tally.sources = len(turns.sizes)
     pairs = kept(pairs, turns, options, tally)
     names, ids, texts = names_or_texts(turns), turns.ids.to_pylist(), turns.texts.to_pylist()
+    probe(texts, tally)
     rows = []
     columns = zip(pairs.start.tolist(), pairs.response.tolist(), pairs.dialogue, strict=True)
     for said, answer, d in columns:

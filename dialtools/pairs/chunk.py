@@ -13,6 +13,7 @@ from dialtools.chance import split_of
 from dialtools.corpora.block import read_block
 from dialtools.corpora.dialogues import WITHOUT_TEXT, Dialogue
 from dialtools.corpora.flat import FlatTurns, running
+from dialtools.corpora.logs import FIRST_TEXTS, probe
 from dialtools.corpora.read import dialogues
 from dialtools.pairs import labelled
 from dialtools.pairs.cut import drawn_response
@@ -38,6 +39,7 @@ def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
     policy = Collecting()
     tally = Tally()
     turns, pairs = _PAIRS[options.kind](chunk, options, policy, tally)
+    probe(turns.texts[:FIRST_TEXTS].to_pylist(), tally)
     tally.sources = len(turns.sizes)
     if options.summary:
         _count(turns, pairs, tally)

@@ -18,6 +18,7 @@ from dialtools.corpora.dialogues import (
     key_of_turns,
 )
 from dialtools.corpora.fields import FIRST, SECOND, BadRecord
+from dialtools.corpora.logs import probe, shown
 from dialtools.corpora.read import dialogue_records
 from dialtools.corpora.utterances import utterance
 from dialtools.pairs.options import PairOptions
@@ -68,6 +69,7 @@ def _dialogues(
     """Yield each dialogue as its record."""
     for _, record in dialogue_records(chunk, policy, options, tally):
         turns = record["turns"]
+        probe((turn["text"] for turn in turns), tally)
         if len(turns) < options.min_turns or not turns:
             tally.drop("of too few turns")
         else:
@@ -90,10 +92,11 @@ def _utterances(
             yield from _turns(alone, options, policy, tally)
             continue
         try:
-            name, made = _standing_alone(record)
+            name, made = _standing_alone(shown(record) if options.html else record)
         except BadRecord as error:
             policy.reject(Where(chunk.name, number), str(error), record)
         else:
+            probe((made.get("text"),), tally)
             yield name, [made]
 
 

@@ -13,6 +13,7 @@ from dialtools.corpora.dialogues import Dialogue, identity_of
 from dialtools.corpora.fields import ANSWERED, ASKED, FIRST, SECOND, BadRecord
 from dialtools.corpora.flat import FlatTurns
 from dialtools.corpora.gather import Row, gathered
+from dialtools.corpora.logs import log_records
 from dialtools.corpora.read import record_chunks
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.windows import Pairs, windowed
@@ -45,7 +46,8 @@ def coupled(
     names = [(name,) for name in options.texts] or [ASKED, ANSWERED]
 
     def talks() -> Talks:
-        for line, record in records(chunk, policy, (*chain(*names), "id")):
+        wanted = (*chain(*names), "id")
+        for line, record in log_records(chunk, policy, options, wanted, texts=options.texts):
             try:
                 texts = [_text(record, called, "a couple") for called in names]
                 name = identity_of(record.get("id"), "id")
@@ -82,7 +84,7 @@ def triples(
 
 
 def _three_texts(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> Talks:
-    for line, record in records(chunk, policy):
+    for line, record in log_records(chunk, policy, options):
         try:
             texts = [_text(record, names, "three texts") for names in THREE_TEXTS]
             name = identity_of(record.get("id"), "id")
@@ -155,7 +157,7 @@ def _labelled(
     similar: list[bool] = []
 
     def talks() -> Talks:
-        for line, record in records(chunk, policy, (*chain(*TWO_TEXTS), "id")):
+        for line, record in log_records(chunk, policy, options, (*chain(*TWO_TEXTS), "id")):
             try:
                 premise, hypothesis, label = (_text(record, n, "two texts") for n in TWO_TEXTS)
                 name = identity_of(record.get("id"), "id")

@@ -70,7 +70,7 @@ PAIRS = (
     "--kind self|--window 1,2|--window all|--min-words 2|--merge-speaker|--min-turns 2|--follow 2"
     "|--reader tod-bert|--lower|--dedupe|--sample 0.5|-v|--speaker user|-n 5"
     "|--min-words 3 --words-of joined|--session-gap 5m|--drop-speaker Kim"
-    "|--speaker-map user=system,*=user|--speaker-prefix|--min-words 1 --words-by characters"
+    "|--speaker-map user=system,*=user|--speaker-prefix|--html|--min-words 1 --words-by characters"
     "|--to arrow -o out/o.arrow|--to parquet -o out/o.parquet|-o out/o.jsonl|--dry-run|-j 2"
     "|--split train=0.5,dev=0.5 -o out/{split}.jsonl"
 )

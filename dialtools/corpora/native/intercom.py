@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dialtools.corpora.markup import seen
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, field, known
 from dialtools.corpora.native.talk import (
@@ -19,7 +20,6 @@ from dialtools.corpora.native.talk import (
     documents,
     known_text,
     objects,
-    text_of_html,
 )
 
 SPEAKERS = {
@@ -45,7 +45,7 @@ def record(raw: Raw) -> dict[str, Any]:
     listed = field(raw.value, PARTS, dict, default={})
     talk = Talk()
     for part in [opening, *objects(listed.get(PARTS) or [], PARTS)]:
-        text = text_of_html(field(part, "body", str, default=""))
+        text = seen(field(part, "body", str, default=""))
         if part.get("part_type") in NOTES:
             talk.leave(INTERNAL)
         elif not text.strip() and part is not opening:

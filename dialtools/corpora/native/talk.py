@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from typing import Any
 
 from dialtools.corpora.dialogues import WITHOUT_TEXT
@@ -17,8 +15,6 @@ from dialtools.errors import DataError
 NOTICES = "notices"
 BOTS = "turns of bots"
 INTERNAL = "notes of the team"
-BLOCKS = ("br", "p", "div", "li", "tr", "h1", "h2", "h3")
-UNREAD = ("style", "script")
 
 
 class Talk:
@@ -85,35 +81,3 @@ def known_text(record: dict[str, Any], *names: str) -> str | None:
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
     return None
-
-
-def text_of_html(html: str) -> str:
-    """Return the text of HTML, a line a block."""
-    if "<" not in html and "&" not in html:
-        return html
-    parser = _Text()
-    parser.feed(html)
-    parser.close()
-    rows = (" ".join(row.split()) for row in "".join(parser.parts).split("\n"))
-    return "\n".join(row for row in rows if row)
-
-
-class _Text(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.parts: list[str] = []
-        self._unread = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._unread += tag in UNREAD
-        if tag in BLOCKS:
-            self.parts.append("\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._unread -= tag in UNREAD and self._unread > 0
-        if tag in BLOCKS:
-            self.parts.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        if not self._unread:
-            self.parts.append(re.sub(r"\s+", " ", data))

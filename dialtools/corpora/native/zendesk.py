@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dialtools.corpora.markup import seen
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected, field
 from dialtools.corpora.native.talk import (
@@ -17,7 +18,6 @@ from dialtools.corpora.native.talk import (
     documents,
     known_text,
     objects,
-    text_of_html,
 )
 
 
@@ -57,4 +57,4 @@ def _person(record: dict[str, Any], name: str) -> str | None:
 
 def _text(comment: dict[str, Any]) -> str:
     plain = field(comment, "plain_body", str, default="") or field(comment, "body", str, default="")
-    return plain or text_of_html(field(comment, "html_body", str, default=""))
+    return plain or seen(field(comment, "html_body", str, default=""))
