@@ -20,8 +20,8 @@ SPREADSHEET = re.compile(
     r"(?:[ T,]+(\d{1,2})[:.](\d{2})(?:[:.](\d{2})(?:[.,]\d+)?)?\s*([ap])?\.?(?:m\.?)?)?",
     re.IGNORECASE,
 )
-NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE)
-ZONE = re.compile(r"\s*(?:(Z|UTC|GMT)|([+-]\d{2}(?::?\d{2})?))$", re.IGNORECASE)
+NUMBER = re.compile(r"\s*+[+-]?(?:\d++\.?\d*+|\.\d++)(?:e[+-]?\d++)?\s*+", re.ASCII | re.IGNORECASE)
+ZONE = re.compile(r"(?<!\s)\s*+(?:(Z|UTC|GMT)|([+-]\d{2}(?::?\d{2})?))$", re.IGNORECASE)
 PER_SECOND = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 """From where on a number is in ns, us, ms: as seconds it would be after the year 5000."""
 

@@ -17,7 +17,7 @@ NAMES = {
     "label": ("label", "intent"),
     "split": ("split", "partition"),
 }
-BRACKETED = re.compile(r"\[\s*([^\[\]:]+?)\s*:\s*([^\[\]]+?)\s*\]")
+BRACKETED = re.compile(r"\[\s*+([^\[\]:]++):\s*+([^\[\]]++)\]")
 
 
 class Span(NamedTuple):
@@ -102,11 +102,11 @@ def bracketed(text: str) -> tuple[str, list[Span]]:
     at = 0
     length = 0  # of the text without the notation, so far
     for match in BRACKETED.finditer(text):
-        before = text[at : match.start()]
-        parts += [before, match[2]]
+        before, label, value = text[at : match.start()], match[1].rstrip(), match[2].rstrip()
+        parts += [before, value]
         length += len(before)
-        spans.append(Span(length, length + len(match[2]), match[1]))
-        length += len(match[2])
+        spans.append(Span(length, length + len(value), label))
+        length += len(value)
         at = match.end()
     return "".join([*parts, text[at:]]), spans
 

@@ -22,7 +22,7 @@ from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, known, occur
 HEADER = "session.ID"
 SPEAKERS = {"user": "user", "agent": "system"}
 ACT = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
-VALUES = re.compile(r"(\w+)\s*=\s*(?:\{([^{}=]*)\}|([^\s;={}|][^;={}|]*))")
+VALUES = re.compile(r"(?<!\w)(\w++)\s*+=\s*+(?:\{([^{}=]*)\}|([^\s;={}|][^;={}|]*))")
 NO_SLOTS = {"greeting", "closing", "other", "result"}
 
 Row = tuple[int, list[str]]

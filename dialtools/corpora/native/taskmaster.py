@@ -53,7 +53,9 @@ def record(raw: Raw) -> dict[str, Any]:
     domain = field(raw.value, "vertical", str, default=raw.more)
     if domain is None:
         domain = (
-            re.sub(r"[-_ ]*\d+\w?$", "", field(raw.value, "instruction_id", str, default=""))
+            re.sub(
+                r"[-_ ]{0,9}\d{1,9}\w?$", "", field(raw.value, "instruction_id", str, default="")
+            )
             or None
         )
     return dialogue(raw, turns, id=field(raw.value, "conversation_id", str), domain=domain)

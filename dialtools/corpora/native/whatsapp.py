@@ -30,7 +30,7 @@ MESSAGE = re.compile(
 )
 SPOKEN = re.compile(r"([^:\"“”«»]{1,80}?): ?(.*)", re.DOTALL)
 MEDIA = re.compile(r"<[^<>]+>|null")
-EDITED = re.compile(r"\s*\u200e?<[^<>]*edited[^<>]*>$")
+EDITED = re.compile(r"(?<!\s)\s*+\u200e?<[^<>]{0,99}edited[^<>]{0,99}>$")
 DELETED = ("This message was deleted", "You deleted this message")
 MARK = "\u200e"
 """Before what the app, not a person, has written."""
