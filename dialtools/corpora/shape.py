@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any
 
+from dialtools.chance import stable_hash
 from dialtools.corpora.chat import ASSISTANT, CHATS, SYSTEM
 from dialtools.corpora.dialogues import (
     HISTORY,
@@ -74,7 +75,10 @@ class Shaper:
         identity, asked = naming(record)
         taken = (key, *asked, *((RESPONSE, "speaker") if key == HISTORY else ()))
         rest = {k: v for k, v in record.items() if k not in taken}
-        for number, session in enumerate(self._sessions(turns, times), 1):
+        sessions = list(self._sessions(turns, times))
+        if identity is None and len(sessions) > 1:
+            identity = _known_by(turns)
+        for number, session in enumerate(sessions, 1):
             if identity is None:
                 yield {**rest, "turns": session}
                 continue
@@ -135,6 +139,11 @@ class Shaper:
         borders = [i for i in range(1, len(times)) if times[i] - times[i - 1] > gap]
         for start, end in zip([0, *borders], [*borders, len(turns)], strict=True):
             yield turns[start:end]
+
+
+def _known_by(turns: list[dict[str, Any]]) -> str:
+    """Return a name for a dialogue without one, by which its sessions go to one part of a split."""
+    return format(stable_hash("\n".join(turn["text"] for turn in turns)), "016x")
 
 
 def _role(turn: Any) -> str | None:

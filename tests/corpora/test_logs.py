@@ -332,6 +332,26 @@ def test_the_sessions_of_a_dialogue_go_to_one_part_of_a_split(
     }
 
 
+def test_the_sessions_of_a_dialogue_without_a_name_stay_together_too(tmp_path: Path, scripts: Path):
+    def chat(i: int, *hours: int) -> dict:
+        return {
+            "turns": [
+                {"text": f"{i} {j} {hour}", "time": 3600 * hour + j}
+                for hour in hours
+                for j in (0, 1)
+            ]
+        }
+
+    path = written(tmp_path, "jsonl", [chat(i, 0, 1, 2) for i in range(40)])
+    flags = "--session-gap 30m --split train=0.5,test=0.5 -o"
+    run(scripts, *shlex.split(flags), tmp_path / "{split}.jsonl", path)
+    parts = [json_lines((tmp_path / f"{part}.jsonl").read_text()) for part in ("train", "test")]
+    train, test = ({pair["response"].split()[0] for pair in part} for part in parts)
+    assert len(train) + len(test) == 40 and train and test
+    whole = run(scripts, "--session-gap", "30m", written(tmp_path, "jsonl", [chat(1, 0)]))
+    assert b"dialogue_id" not in whole.stdout
+
+
 @pytest.mark.parametrize("key", ["time", "timestamp", "created_at"])
 def test_turns_of_dialogue_records_have_times_too(tmp_path: Path, scripts: Path, key: str):
     turns = [
