@@ -268,7 +268,8 @@ def resolve(options: type, layers: Sequence[Layer]) -> tuple[Any, dict[str, str]
     unmeant = [(spec, why) for spec in given if (why := _unmeant(resolved, spec))]
     for spec, why in unmeant:
         if origins[spec.key] == layers[0].name:
-            raise ConfigError(f"{spec.flag} {why}")
+            flag = f"--no-{spec.key}" if values[spec.name] is False else spec.flag
+            raise ConfigError(f"{flag} {why}")
         del values[spec.name]
         origins[spec.key] = "default"
     return options(**values) if unmeant else resolved, origins

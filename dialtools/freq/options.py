@@ -57,6 +57,7 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         True,
         help="sort by frequency and number the ranks; --no-rank: any order, faster, for shards "
         "that --merge adds up",
+        not_with="summary",
     )
     merge: bool = option(
         False, help="read frequency records, for example of shards, and add up their counts"
@@ -97,6 +98,7 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         choices=WEIGHTS,
         group="Weights",
         help="weight of frequency f: irf 1/(log f + 1) (WMDC), inverse 1/f, sqrt 1/sqrt f, none 1",
+        not_with="summary",
     )
     log_base: float = option(
         e,
@@ -106,6 +108,7 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         group="Weights",
         help="base of the logarithm of irf",
         goes_with=("weighting", ("irf",)),
+        not_with="summary",
     )
     smooth: float = option(
         0.0,
@@ -113,11 +116,13 @@ class FreqOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         parse=not_negative,
         group="Weights",
         help="add X to every frequency before weighing",
+        not_with="summary",
     )
     mean_one: bool = option(
         False,
         group="Weights",
         help="scale the weights to a mean of 1 over all that was counted",
+        not_with="summary",
     )
     memory: int = option(
         1 << 30,

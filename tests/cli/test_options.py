@@ -128,7 +128,7 @@ NEEDS = {"train": {"test": "t"}, "groups": {"min-cosine": "0.5"}}
 
 def another(spec: Spec) -> str:
     """Return a value of an option that is not its default."""
-    texts = (*(spec.choices or ()), "7", "0.5", "true", "a,b", "day-first")
+    texts = (*(spec.choices or ()), "7", "0.5", "true", "false", "a,b", "day-first")
     return next(
         text
         for text in texts
@@ -168,7 +168,8 @@ def test_what_has_no_meaning_beside_another_option_is_refused(command: str, spec
     for flags, says in refused:
         flags |= {spec.key: another(spec), "print-config": "true"}
         flags = {key: value for flag in flags for key, value in NEEDS.get(flag, {}).items()} | flags
-        with pytest.raises(ConfigError, match=f"^{spec.flag} {says}"):
+        flag = f"--no-{spec.key}" if spec.negatable else spec.flag
+        with pytest.raises(ConfigError, match=f"^{flag} {says}"):
             resolve(options, [Layer("flag", flags)])
 
 

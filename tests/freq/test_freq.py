@@ -259,6 +259,13 @@ def test_runs_of_their_own_exclude_each_other(freq, two):
     assert b"are runs of their own" in freq(*two, code=2).stderr
 
 
+@pytest.mark.parametrize("flag", ["--no-rank", "--weighting=sqrt", "--smooth=1", "--mean-one"])
+def test_a_summary_has_no_ranks_and_no_weights(freq, flag: str):
+    name = flag.partition("=")[0]
+    told = freq("--summary", flag, code=2).stderr.decode()
+    assert told.startswith(f"dial-freq: {name} has no meaning beside --summary")
+
+
 @pytest.mark.shared
 def test_the_imbalance_of_real_corpora_is_the_known_one(freq, shared):
     """METHODS 4.4, which takes blanks off the ends only: the shares agree to the point shown."""
