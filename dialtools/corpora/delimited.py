@@ -30,9 +30,13 @@ FEW_LINES = 10_000
 open, and the rest of the file need not be read to tell.
 """
 NOT_UTF8 = "--encoding cp1252 reads what Excel writes on Windows"
+TO_UTF8 = "`iconv -f cp1252 -t utf-8` makes UTF-8 of what Excel writes on Windows"
+"""The same for commands without that flag."""
 
 
-def row_chunks(path: str, kind: str, column: str | None, policy: Policy) -> Iterator[Chunk]:
+def row_chunks(
+    path: str, kind: str, column: str | None, policy: Policy, logs: LogOptions | None = None
+) -> Iterator[Chunk]:
     """Yield chunks of plain records, one a row.
 
     `first` is exact as long as no field holds a line end.
@@ -44,7 +48,7 @@ def row_chunks(path: str, kind: str, column: str | None, policy: Policy) -> Iter
     columns = (column,) if column else ()
     first = 2  # below the header
     held: list[dict[str, str]] = []
-    for _, row in rows(path, kind, columns, LogOptions(), policy, hint="--field NAME names it"):
+    for _, row in rows(path, kind, columns, logs, policy, hint="--field NAME names it"):
         held.append(row)
         if len(held) == ROWS_A_CHUNK:
             yield Chunk(name, first, ROWS, held)
@@ -54,12 +58,19 @@ def row_chunks(path: str, kind: str, column: str | None, policy: Policy) -> Iter
 
 
 def rows(
-    path: str, kind: str, columns: Sequence[str], logs: LogOptions, policy: Policy, *, hint: str
+    path: str,
+    kind: str,
+    columns: Sequence[str],
+    logs: LogOptions | None,
+    policy: Policy,
+    *,
+    hint: str,
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the line where each row begins, and the row; blank lines are none.
 
     Args:
         columns: those that must be there.
+        logs: how the file is read, of commands with such flags.
         hint: what to do if one is not.
 
     Raises:
@@ -104,7 +115,7 @@ class _Lines:
     """
 
     def __init__(
-        self, stream: io.BufferedReader, name: str, logs: LogOptions, policy: Policy
+        self, stream: io.BufferedReader, name: str, logs: LogOptions | None, policy: Policy
     ) -> None:
         self.name, self.policy = name, policy
         self.number = self.quotes = self.size = 0
@@ -112,8 +123,9 @@ class _Lines:
         self.most_lines = max(FEW_LINES, self.most // BYTES_A_LINE)
         self.first: int | None = None
         bom = stream.peek(2)[:2]
-        self.encoding = logs.encoding or UTF16.get(bom, "utf-8")
-        self.hint = None if logs.encoding else NOT_UTF8
+        chosen = logs.encoding if logs else None
+        self.encoding = chosen or UTF16.get(bom, "utf-8")
+        self.hint = None if chosen else NOT_UTF8 if logs else TO_UTF8
         self.held: list[str] = []
         wide = codecs.lookup(self.encoding).name.startswith(WIDE)
         self.lines = self._wide(stream) if wide else self._narrow(stream)
@@ -178,7 +190,7 @@ class _Lines:
 
 
 def _header(
-    lines: _Lines, kind: str, columns: Sequence[str], logs: LogOptions
+    lines: _Lines, kind: str, columns: Sequence[str], logs: LogOptions | None
 ) -> tuple[str, list[str] | None]:
     """Return the delimiter (by --delimiter, sep= or the first line), and the columns' names."""
     line = lines.peek()
@@ -190,7 +202,7 @@ def _header(
     if line is None:
         return ",", None
     by_header = max(DELIMITERS[kind], key=lambda d: _suits(line, d, columns))
-    delimiter = logs.delimiter or by_sep or by_header
+    delimiter = (logs and logs.delimiter) or by_sep or by_header
     return delimiter, next((fields for _, fields in _parsed(lines, delimiter) if fields), None)
 
 

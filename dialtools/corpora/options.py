@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dialtools.corpora.catalog import CORPORA
 from dialtools.errors import ConfigError
 from dialtools.options import option, restated
-from dialtools.streams.formats import INPUT_FORMATS, RECORD_FORMATS
+from dialtools.streams.formats import FORMATS, INPUT_FORMATS, RECORD_FORMATS, by_suffix
 from dialtools.streams.options import InputOptions
 from dialtools.values import (
     delimiter,
@@ -29,6 +29,7 @@ from dialtools.values import (
 DAY_FIRST, MONTH_FIRST = "day-first", "month-first"
 TABLE, SPOKEN, BYTES = "Tables of one turn a row", "Times and speakers", "CSV and TSV"
 EVERY_OTHER = "*"
+TEXT = "text"
 
 
 @dataclass
@@ -158,6 +159,27 @@ class LogOptions:
         By it all its sessions go to one part of a split.
         """
         return re.sub(r"#\d+$", "", identity) if self.session_gap else identity
+
+    def format_of(self, path: str, chosen: str | None) -> str | None:
+        """Return the format that is asked for: lines that begin with who speaks are plain text."""
+        unknown = chosen is None and by_suffix(path) is None
+        return TEXT if self.speaker_prefix and unknown else chosen
+
+    def check_format(self, where: str, kind: str) -> None:
+        """Refuse flags that say how another format is read.
+
+        Raises:
+            ConfigError: naming the input and its format.
+        """
+        if self.speaker_prefix and kind != TEXT:
+            raise ConfigError(
+                f"--speaker-prefix reads lines of plain text, and {where} is read as {kind}",
+                hint="--from text reads it so",
+            )
+        flags = {"--delimiter": self.delimiter, "--encoding": self.encoding}
+        for flag, given in flags.items():
+            if given and not (kind in FORMATS and FORMATS[kind].columns):
+                raise ConfigError(f"{flag} is for CSV and TSV, and {where} is read as {kind}")
 
     def check_order(self, where: str) -> None:
         """Refuse to split a table by time without a column of times.

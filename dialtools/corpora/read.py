@@ -28,6 +28,7 @@ from dialtools.corpora.published import corpus_chunks, corpus_of
 from dialtools.corpora.shape import Shaper
 from dialtools.corpora.table import table_chunks
 from dialtools.shown import listed
+from dialtools.streams.bytesio import display_name
 from dialtools.streams.chunks import CHUNK_BYTES, Chunk, Numbered, read_chunks, records
 from dialtools.streams.formats import FORMATS, input_format
 from dialtools.streams.parts import unfolded
@@ -81,14 +82,17 @@ def dialogue_chunks(
         shard: the part of the inputs that is wanted.
     """
     for path, span in spans(unfolded(paths), shard):
-        kind = input_format(path, format)
-        if corpus := corpus_of(path, format):
+        corpus = corpus_of(path, format)
+        chosen = logs.format_of(path, format) if not corpus else format
+        kind = input_format(path, chosen)
+        logs.check_format(display_name(path), corpus or kind)
+        if corpus:
             read = _corpus(path, corpus)
         elif FORMATS[kind].columns or logs.rows_are_turns:
-            kind = kind if FORMATS[kind].columns else format
+            kind = kind if FORMATS[kind].columns else chosen
             read = partial(table_chunks, path, kind, logs, keep=keep)
         else:
-            yield from read_chunks([path], format=format, prompt=prompt, span=span)
+            yield from read_chunks([path], format=chosen, prompt=prompt, span=span)
             continue
         yield from within(span, read, policy, tally)
 
@@ -102,33 +106,41 @@ def record_chunks(
     chunk_bytes: int = CHUNK_BYTES,
     prompt: bool = False,
     shard: Shard | None = None,
+    logs: LogOptions | None = None,
 ) -> Iterator[Chunk]:
     """Yield the chunks of every input: of a published corpus, of records, lines, or rows.
 
     Args:
         column: that rows of CSV and TSV must have.
+        logs: how these are read, of commands with such flags.
         prompt: hand on the lines that a pipe has, rather than wait for a full chunk.
         shard: the part of the inputs that is wanted.
     """
     for path, span in spans(unfolded(paths), shard):
         lines = partial(read_chunks, chunk_bytes=chunk_bytes, prompt=prompt)
-        yield from _record_chunks(path, span, lines, format=format, policy=policy, column=column)
+        yield from _record_chunks(path, span, lines, format, policy, column, logs)
 
 
 def _record_chunks(
     path: str,
     span: Span | None,
     lines: Callable[..., Iterator[Chunk]],
-    *,
     format: str | None,
     policy: Policy,
     column: str | None,
+    logs: LogOptions | None,
 ) -> Iterator[Chunk]:
-    kind = input_format(path, format)
-    if corpus := corpus_of(path, format):
+    kind, corpus = input_format(path, format), corpus_of(path, format)
+    if logs:
+        logs.check_format(display_name(path), corpus or kind)
+    if corpus:
         yield from within(span, _corpus(path, corpus), policy)
     elif FORMATS[kind].columns:
-        yield from within(span, lambda policy, _: row_chunks(path, kind, column, policy), policy)
+
+        def read(policy: Policy, _: Tally) -> Iterator[Chunk]:
+            return row_chunks(path, kind, column, policy, logs)
+
+        yield from within(span, read, policy)
     else:
         yield from lines([path], format=format, whole_dialogues=False, span=span)
 

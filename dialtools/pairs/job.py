@@ -47,7 +47,12 @@ def input_chunks(
         return triple_chunks(options, policy, tally)
     if options.kind in OF_TEXTS:
         return record_chunks(
-            options.inputs, format=options.from_, policy=policy, column=None, shard=options.part
+            options.inputs,
+            format=options.from_,
+            policy=policy,
+            column=None,
+            shard=options.part,
+            logs=options,
         )
     chunks = dialogue_chunks(
         options.inputs,

@@ -103,7 +103,9 @@ def triple_chunks(options: PairOptions, policy: Policy, tally: Tally) -> Iterato
     Its entailments take its contradictions in turn. Holds 256 MiB of pairs, the rest on disk.
     """
     for path in options.inputs or ("-",):
-        chunks = record_chunks([path], format=options.from_, policy=policy, column=None)
+        chunks = record_chunks(
+            [path], format=options.from_, policy=policy, column=None, logs=options
+        )
         every = ((chunk, *row) for chunk in chunks for row in records(chunk, policy))
         head = list(islice(every, 1))
         rows = chain(head, every)

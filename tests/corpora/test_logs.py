@@ -234,6 +234,27 @@ def test_what_excel_saves_is_read(
     )
 
 
+def test_two_texts_a_row_are_read_so_too_and_other_formats_are_not(tmp_path: Path, scripts: Path):
+    faq, chats = tmp_path / "faq.csv", tmp_path / "chats.jsonl"
+    faq.write_bytes("question|answer\r\ncafé?|oui\r\n".encode("cp1252"))
+    chats.write_text('{"turns": ["Kim: a", "Lee: b"]}\n')
+    flags = ("--delimiter", "|", "--encoding", "cp1252")
+    (pair,) = json_lines(run(scripts, "--kind", "texts", *flags, faq).stdout.decode())
+    assert (pair["context"], pair["response"]) == (["café?"], "oui")
+    for words, told in {
+        flags[:2]: "--delimiter is for CSV and TSV, and {} is read as jsonl",
+        flags[2:]: "--encoding is for CSV and TSV, and {} is read as jsonl",
+        (
+            "--speaker-prefix",
+        ): "--speaker-prefix reads lines of plain text, and {} is read as jsonl",
+    }.items():
+        for kind in ("consecutive", "dialogue"):
+            said = run(scripts, "--kind", kind, *words, chats, status=2).stderr.decode()
+            assert said.startswith(f"dial-pairs: {told.format(chats)}\n")
+    piped = run(scripts, "--speaker-prefix", input=b"Kim: a\nLee: b\n")
+    assert orjson.loads(piped.stdout)["speakers"] == ["Kim", "Lee"]
+
+
 def test_a_first_line_names_the_delimiter(tmp_path: Path, scripts: Path):
     (tmp_path / "log.csv").write_text("sep=|\n" + delimited(LOG, "|"), newline="")
     assert talks(run(scripts, "--kind", "dialogue", *COLUMNS, tmp_path / "log.csv")) == AS_TURNS
