@@ -105,10 +105,9 @@ def main(options: PairOptions, run: Run) -> None:
         from dialtools.cli._of_inputs import report_inputs
 
         return run.tell_plan({}) if run.dry else report_inputs(options, run)
-    from dialtools.corpora.logs import markup_line
     from dialtools.pairs.job import input_chunks, mine
     from dialtools.pairs.options import KINDS, OF_ALL_RECORDS, RECORDS
-    from dialtools.pairs.output import Outputs, closing_line, unmet_line
+    from dialtools.pairs.output import Outputs, closing_line, warnings
     from dialtools.streams.formats import FORMATS
     from dialtools.streams.sinks import output_format
     from dialtools.streams.tally import Tally
@@ -128,9 +127,8 @@ def main(options: PairOptions, run: Run) -> None:
             outputs.write(piece)
             progress.advance(piece.rows)
 
-    for warning in (unmet_line(options, tally), markup_line(tally) if not options.html else ""):
-        if warning:
-            run.warn(warning)
+    for warning in warnings(options, tally):
+        run.warn(warning)
     closing = closing_line(options, tally)
     if options.dry_run:
         run.tell_plan({"finds": closing, "writes": outputs.plan()})

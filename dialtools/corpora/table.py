@@ -13,7 +13,7 @@ from dialtools.corpora.dialogues import WITHOUT_TEXT
 from dialtools.corpora.fields import json_kind
 from dialtools.corpora.gather import Row, gathered
 from dialtools.corpora.options import LogOptions
-from dialtools.corpora.times import BadTime, rank, seconds
+from dialtools.corpora.times import OF_TEXT, BadTime, rank, seconds
 from dialtools.errors import ConfigError, DataError
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.chunks import ROWS, Chunk, read_chunks, records
@@ -28,6 +28,7 @@ NAME_COLUMNS = (
     "name it with --dialogue-column, --text-column, --speaker-column, --order-column; "
     "--kind texts pairs two texts a row"
 )
+LAST = "turns without a place in an order"
 NO_COLUMNS = "--from tsv reads it as a table, as Excel's Unicode text is one"
 
 
@@ -86,7 +87,7 @@ def table_chunks(
     first = 1
     turns = 0
     held: list[dict[str, Any]] = []
-    for record in _dialogues(rows, name, columns, logs, policy):
+    for record in _dialogues(rows, name, columns, logs, policy, tally):
         held.append(record)
         turns += len(record["turns"])
         if len(held) == DIALOGUES_A_CHUNK or turns >= TURNS_A_CHUNK:
@@ -197,17 +198,30 @@ def _together(rows: Iterator[Row], name: str, columns: Columns) -> Iterator[Row]
 
 
 def _dialogues(
-    rows: Iterator[Row], name: str, columns: Columns, logs: LogOptions, policy: Policy
+    rows: Iterator[Row],
+    name: str,
+    columns: Columns,
+    logs: LogOptions,
+    policy: Policy,
+    tally: Tally,
 ) -> Iterator[dict[str, Any]]:
     for identity, members in groupby(rows, key=attrgetter("dialogue")):
-        if turns := _in_order(members, name, columns.order, logs, policy):
+        if turns := _in_order(members, name, columns.order, logs, policy, tally):
             yield {"id": identity, "turns": turns}
 
 
 def _in_order(
-    rows: Iterator[Row], name: str, order: str | None, logs: LogOptions, policy: Policy
+    rows: Iterator[Row],
+    name: str,
+    order: str | None,
+    logs: LogOptions,
+    policy: Policy,
+    tally: Tally,
 ) -> list[dict[str, Any]]:
-    """Return the turns by time, or whatever else orders them; what is equal stays as it came."""
+    """Return the turns by time, or whatever else orders them; what is equal stays as it came.
+
+    Those without a number or a time stand last, and are counted where others have one.
+    """
     if order is None:
         return [row.turn for row in rows]
     ranked = []
@@ -222,4 +236,6 @@ def _in_order(
             policy.reject(Where(name, row.line), f"{order}: {error}", row.turn, error.hint)
         else:
             ranked.append((key, row.turn))
+    placed = sum(kind != OF_TEXT for (kind, _, _), _ in ranked)
+    tally.facts[LAST] += len(ranked) - placed if placed else 0
     return [turn for _, turn in sorted(ranked, key=lambda pair: pair[0])]

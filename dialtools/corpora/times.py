@@ -22,6 +22,8 @@ SPREADSHEET = re.compile(
 )
 NUMBER = re.compile(r"\s*+[+-]?(?:\d++\.?\d*+|\.\d++)(?:e[+-]?\d++)?\s*+", re.ASCII | re.IGNORECASE)
 ZONE = re.compile(r"(?<!\s)\s*+(?:(Z|UTC|GMT)|([+-]\d{2}(?::?\d{2})?))$", re.IGNORECASE)
+OF_TEXT = 2
+"""The kind of a rank by text alone, after numbers and times."""
 PER_SECOND = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 """From where on a number is in ns, us, ms: as seconds it would be after the year 5000."""
 
@@ -86,7 +88,7 @@ def rank(value: Any, style: str | None = None) -> tuple[int, float, str]:
     except BadTime as error:
         if isinstance(error, Ambiguous) or (style and value not in (None, "")):
             raise
-        return (2, 0.0, "" if value is None else str(value))
+        return (OF_TEXT, 0.0, "" if value is None else str(value))
 
 
 def number(value: Any) -> float | None:

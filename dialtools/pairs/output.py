@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dialtools.corpora.logs import markup_line
+from dialtools.corpora.table import LAST
 from dialtools.pairs.job import Piece
 from dialtools.pairs.options import KINDS, OTHER_SPEAKER, RECORDS, PairOptions
 from dialtools.shown import listed, quoted
@@ -103,7 +105,13 @@ class Outputs:
         return f"{', '.join(sizes)} as {self.kind}"
 
 
-def unmet_line(options: PairOptions, tally: Tally) -> str:
+def warnings(options: PairOptions, tally: Tally) -> list[str]:
+    """Return a line on each thing in the log that may not be as its reader thinks."""
+    markup = "" if options.html else markup_line(tally)
+    return [*filter(None, (_unmet_line(options, tally), _last_line(options, tally), markup))]
+
+
+def _unmet_line(options: PairOptions, tally: Tally) -> str:
     """Return the line on speakers that flags name and nobody is called, or "".
 
     Nothing is said of a part of the input, which need not have them all.
@@ -119,6 +127,14 @@ def unmet_line(options: PairOptions, tally: Tally) -> str:
         nobody = f"--speaker: nobody who answers is called {quoted(options.speaker)}"
         unmet.append(f"{nobody} (--speaker-map NAME={options.speaker} says who is)")
     return "; ".join(unmet)
+
+
+def _last_line(options: PairOptions, tally: Tally) -> str:
+    """Return the line on turns without a number or time where others of a dialogue have one."""
+    if not (last := tally.facts[LAST]):
+        return ""
+    column = quoted(options.order_column or "")
+    return f"{column} has no number or time for {counted(last, 'turn')}, put last of the dialogue"
 
 
 def closing_line(options: PairOptions, tally: Tally) -> str:

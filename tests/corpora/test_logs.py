@@ -425,6 +425,19 @@ def test_a_time_that_is_needed_and_cannot_be_read_is_an_error(
     assert says in done.stderr.decode()
 
 
+def test_turns_without_a_time_beside_others_stand_last_and_are_told(tmp_path: Path, scripts: Path):
+    def ordered(*times: str | None) -> subprocess.CompletedProcess:
+        rows = [{"dialogue_id": 1, "text": str(i), "sent": t} for i, t in enumerate(times)]
+        path = written(tmp_path, "csv", rows)
+        return run(scripts, "--kind", "dialogue", "--order-column", "sent", path)
+
+    some = ordered("2024-01-02", None, "2024-01-01", "soon")
+    assert talks(some) == {"1": ["2", "0", "1", "3"]}
+    assert b"'sent' has no number or time for 2 turns, put last of the dialogue" in some.stderr
+    for times in (("b", "a", None), (None, None), ("2", "1")):
+        assert b"put last" not in ordered(*times).stderr
+
+
 def test_a_gap_without_times_is_an_error(tmp_path: Path, scripts: Path):
     assert (
         b"--order-column NAME names their column"
