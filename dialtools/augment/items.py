@@ -106,6 +106,7 @@ def _item(
         rest = {name: value for name, value in record.items() if name != key}
         return Item(where, rest, turns, dialogue=True)
     text, slots_of_record, fields = utterance(record)
+    identity_of(fields.get("id"), "id")  # checks it: what is made from the record names it
     spans: Any = slots_of_record  # None where nobody marked any: a tagger may fill them in
     if marked is not None:
         spans = slots(marked.get(str(fields.get("id", where.line)), []), text, "spans")

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
-from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -186,7 +185,7 @@ def _are(value: Any, kinds: type | tuple[type, ...]) -> bool:
 
 def _are_numbers(values: Any) -> bool:
     return _are(values, (int, float)) and not any(
-        isinstance(value, bool) or not isfinite(value) for value in values
+        isinstance(value, bool) or not abs(value) < 1 << 63 for value in values
     )
 
 
