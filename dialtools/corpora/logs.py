@@ -55,9 +55,10 @@ def shown_records(
     read: Numbered, chunk: Chunk, policy: Policy, texts: Collection[str] = ()
 ) -> Numbered:
     """Yield records of a chunk as readers see their texts."""
+    every = TEXTS.union(texts)
     for number, record in read:
         try:
-            yield number, shown(record, TEXTS.union(texts))
+            yield number, shown(record, every)
         except BadRecord as error:
             policy.reject(Where(chunk.name, number), str(error), record)
 

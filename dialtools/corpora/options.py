@@ -179,7 +179,10 @@ class LogOptions:
         flags = {"--delimiter": self.delimiter, "--encoding": self.encoding}
         for flag, given in flags.items():
             if given and not (kind in FORMATS and FORMATS[kind].columns):
-                raise ConfigError(f"{flag} is for CSV and TSV, and {where} is read as {kind}")
+                raise ConfigError(
+                    f"{flag} is for CSV and TSV, and {where} is read as {kind}",
+                    hint="--from csv reads it so",
+                )
 
     def check_order(self, where: str) -> None:
         """Refuse to split a table by time without a column of times.

@@ -30,8 +30,8 @@ PARTS_OF_TRAINING = re.compile(r"shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors")
 """Files of a checkpoint of distributed training, which transformers prefers to a model's."""
 REPEATED = re.compile(r"(layers?|groups?|group_num|blocks|stages|experts|depths?)$")
 """Ends of the names of numbers that say how often something is built."""
-HEADS = re.compile(r"heads?$")
-"""Ends of the names of numbers that a width is divided by."""
+HEADS = re.compile(r"(?:^n|num|attention)_heads?$")
+"""Ends of the names of numbers that a width is divided by; transformers itself refuses 0."""
 SHARES = re.compile(r"(dropout|dropout_prob|dropout_rate|pdrop)$")
 """Ends of the names of numbers that are shares of what is dropped."""
 MOST_BUILT = 512
@@ -206,7 +206,7 @@ def _check_numbers(config: SideFile, tensors: int) -> None:
             raise ModelError(
                 f"{name}: {number:,}, but the weights are {tensors:,} tensors", where=config.path
             )
-        if HEADS.search(name) and number < 1:
+        if HEADS.search(name) and number < 0:
             raise config.wrong(name, "1 or more", number)
         if SHARES.search(name) and not 0 <= number <= 1:
             raise config.wrong(name, "a share, 0 to 1", number)

@@ -117,7 +117,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "a dropout of 2": (field("hidden_dropout_prob", 2), "hidden_dropout_prob: expected a share"),
     "a giant": (field("hidden_size", 1 << 16), "describes a model of"),
     "a vocabulary below nothing": (field("vocab_size", -1), "not a model"),
-    "no heads": (field("num_attention_heads", 0), "num_attention_heads: expected 1 or more"),
+    "no heads": (field("num_attention_heads", 0), "not a model"),
     "no configuration": (lambda folder: (folder / "config.json").unlink(), "no config.json"),
     "a configuration that is a list": (field("", [1]), "config.json: expected an object"),
     "a configuration nested without end": (write("config.json", "[" * 10**5), "nested too deep"),
