@@ -95,17 +95,23 @@ def nearest(word: str, known: list[str]) -> str | None:
 
 
 def no_column(
-    name: str, known: Iterable[str], *, where: object, hint: str | None = None
+    name: str,
+    known: Iterable[str],
+    *,
+    where: object,
+    hint: str | None = None,
+    likely: str | None = None,
 ) -> DataError:
     """Return the error of a column that is not there.
 
     Args:
         known: the columns there are.
         hint: what to do where none of them has a name like it.
+        likely: what to do, where more than one name tells it.
     """
     there = list(known)
     return DataError(
         f"no column {quoted(name)}; there are {listed(there) or 'none'}",
         where=where,
-        hint=nearest(name, there) or hint,
+        hint=likely or nearest(name, there) or hint,
     )

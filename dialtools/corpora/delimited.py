@@ -6,7 +6,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -65,6 +65,7 @@ def rows(
     policy: Policy,
     *,
     hint: str,
+    likely: Callable[[Sequence[str]], str | None] = lambda _: None,
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the line where each row begins, and the row; blank lines are none.
 
@@ -72,6 +73,7 @@ def rows(
         columns: those that must be there.
         logs: how the file is read, of commands with such flags.
         hint: what to do if one is not.
+        likely: the same of a header that tells more.
 
     Raises:
         DataError: if a column is missing or named twice, or a quote never closes.
@@ -83,7 +85,7 @@ def rows(
         delimiter, header = _header(lines, kind, columns, logs)
         if header is None:
             return
-        check(header, columns, Where(name, lines.number), hint)
+        check(header, columns, Where(name, lines.number), hint, likely)
         for number, fields in _parsed(lines, delimiter):
             if len(fields) == len(header):
                 yield number, dict(zip(header, fields, strict=True))
@@ -95,11 +97,17 @@ def rows(
                 )
 
 
-def check(header: list[str], columns: Iterable[str], where: Where, hint: str) -> None:
+def check(
+    header: list[str],
+    columns: Iterable[str],
+    where: Where,
+    hint: str,
+    likely: Callable[[Sequence[str]], str | None],
+) -> None:
     """Raise DataError if a column is not there, or more than once."""
     for column in columns:
         if column not in header:
-            raise no_column(column, header, where=where, hint=hint)
+            raise no_column(column, header, where=where, hint=hint, likely=likely(header))
         if header.count(column) > 1:
             raise DataError(f"{header.count(column)} columns are called {column!r}", where=where)
 

@@ -21,6 +21,7 @@ from dialtools.corpora.dialogues import (
     key_of_turns,
 )
 from dialtools.corpora.fields import ANSWERED, ASKED, TEXT_KEYS, BadRecord
+from dialtools.corpora.likely import flags
 from dialtools.corpora.logs import log_records, shown_records
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import plain_dialogues, spoken_records
@@ -50,9 +51,8 @@ DIALOGUE_FIELDS = (
 )
 """All that a dialogue is read from."""
 OF_CHATS = frozenset(CHATS)
-HINT_OF_UTTERANCES = (
-    "--kind self makes pairs of utterances; --dialogue-column NAME reads a turn a row: there are {}"
-)
+HINT_OF_UTTERANCES = "--kind self makes pairs of utterances; {}"
+HINT_OF_ROWS = "{} reads a turn a row"
 HINT_OF_TEXTS = (
     "two texts are no dialogue: --kind texts pairs them, --kind utterance writes them as they are"
 )
@@ -236,10 +236,13 @@ def _hint(names: Collection[str], error: str) -> str | None:
     """Return what may be done about a record of these fields that is no dialogue."""
     if all(any(key in names for key in keys) for keys in (ASKED, ANSWERED)):
         return HINT_OF_TEXTS
+    likely = flags(names, LogOptions())
+    as_rows = HINT_OF_ROWS.format(likely or "--dialogue-column NAME")
     if _is_utterance(names):
-        return HINT_OF_UTTERANCES.format(listed(names))
+        there = "" if likely else f": there are {listed(names)}"
+        return HINT_OF_UTTERANCES.format(as_rows) + there
     if {"context", RESPONSE} <= set(names):
         return HINT_OF_PAIRS
     if error == NO_TURNS:
-        return HINT_OF_NAMES.format(listed(names) or "no fields")
+        return as_rows if likely else HINT_OF_NAMES.format(listed(names) or "no fields")
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from dialtools.corpora import delimited
 from dialtools.corpora.dialogues import WITHOUT_TEXT
 from dialtools.corpora.fields import json_kind
 from dialtools.corpora.gather import Row, gathered
+from dialtools.corpora.likely import flags
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.times import OF_TEXT, BadTime, rank, seconds
 from dialtools.errors import ConfigError, DataError
@@ -102,8 +103,14 @@ def _rows(
     path: str, kind: str | None, columns: Columns, logs: LogOptions, policy: Policy
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield number and row of a table that has the columns."""
+
+    def likely(header: Sequence[str]) -> str | None:
+        found = flags(header, logs)
+        return found and f"by its names: {found}"
+
     if kind in FORMATS and FORMATS[kind].columns:
-        yield from delimited.rows(path, kind, columns.named, logs, policy, hint=NAME_COLUMNS)
+        named = columns.named
+        yield from delimited.rows(path, kind, named, logs, policy, hint=NAME_COLUMNS, likely=likely)
         return
     checked = False
     for chunk in read_chunks([path], format=kind):
@@ -115,7 +122,8 @@ def _rows(
         if not checked and rows:
             known = dict.fromkeys(key for _, row in rows for key in row)
             names = chunk.data.schema.names if chunk.columnar else list(known)
-            delimited.check(names, columns.named, Where(chunk.name, chunk.first), NAME_COLUMNS)
+            where = Where(chunk.name, chunk.first)
+            delimited.check(names, columns.named, where, NAME_COLUMNS, likely)
             checked = True
         yield from rows
 

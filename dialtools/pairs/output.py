@@ -125,7 +125,8 @@ def _unmet_line(options: PairOptions, tally: Tally) -> str:
         unmet = [f"{' and '.join(dict.fromkeys(flag for _, flag in named))}: {NO_SPEAKERS}"]
     if options.speaker and not tally.kept and tally.dropped[OTHER_SPEAKER]:
         nobody = f"--speaker: nobody who answers is called {quoted(options.speaker)}"
-        unmet.append(f"{nobody} (--speaker-map NAME={options.speaker} says who is)")
+        who = f"--speaker-map NAME={options.speaker} says who is"
+        unmet.append(f"{nobody} ({who}; --speaker-column, which column of a table does)")
     return "; ".join(unmet)
 
 

@@ -85,10 +85,8 @@ def test_a_conversation_beside_a_text_is_whose_text_it_is(scripts: Path, tmp_pat
             assert (run.returncode, json.loads(run.stdout)["text"]) == (0, "is it open?"), line
     path.write_text('{"conversation": 7, "message": "is it open?"}\n')
     run = subprocess.run([scripts / "dial-pairs", "-q", path], capture_output=True, text=True)
-    assert (
-        'log.jsonl:1: no "turns"\n  there are conversation, message; --dialogue-column'
-        in run.stderr
-    )
+    flags = "--dialogue-column conversation --text-column message"
+    assert f'log.jsonl:1: no "turns"\n  {flags} reads a turn a row\n' in run.stderr
     path.write_text('{"dialog": ["is it open?", "until six"]}\n')
     run = subprocess.run([scripts / "dial-pairs", "-q", path], capture_output=True)
     assert json.loads(run.stdout)["response"] == "until six"

@@ -1,0 +1,51 @@
+"""What the columns of a table of turns probably hold, by the names that exports give them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection
+
+from dialtools.corpora.options import LogOptions
+from dialtools.shown import QUOTED
+
+LIKELY = {
+    "dialogue_column": "dialogue_id dialog_id conversation_id conversation conv_id conv dialogue "
+    "dialog chat_id chat session_id session thread_id thread ticket_id ticket case_id call_id "
+    "interaction_id",
+    "text_column": "text message body content utterance message_text message_body msg txt",
+    "speaker_column": "speaker role speaker_role sender_role author_role sender_type author_type "
+    "participant_role sender author participant from who user",
+    "order_column": "turn turn_id turn_index turn_number created_at timestamp sent_at time "
+    "date_time date ts position sequence",
+}
+"""Names of what each flag asks for, those that say it most clearly first."""
+NEEDED = ("dialogue_column", "text_column")
+"""What no table of turns can do without."""
+
+
+def flags(header: Collection[str], logs: LogOptions) -> str | None:
+    """Return the flags that read a table with this header; None if its names do not tell.
+
+    A flag that was given is not questioned; if no column has its name, nothing is proposed.
+    """
+    proposed = []
+    for option, names in LIKELY.items():
+        given = getattr(logs, option)
+        column = given or _first(names.split(), header)
+        if column not in header:
+            if given or option in NEEDED:
+                return None
+        elif not given:
+            proposed.append(f"--{option.replace('_', '-')} {shlex.quote(str(column))}")
+    return " ".join(proposed) or None
+
+
+def _first(names: Collection[str], header: Collection[str]) -> str | None:
+    """Return the column of the first of these names, however it writes it."""
+    columns = {_plain(column): column for column in header if len(column) <= QUOTED}
+    return next((columns[key] for name in names if (key := _plain(name)) in columns), None)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_.-]", "", name.casefold())
