@@ -84,11 +84,13 @@ class Command:
         return self._run(options, origins, self.function)
 
     def _run(self, options: Any, origins: dict[str, str], function: Function) -> int:
-        from dialtools.cli._outputs import check_names, check_outputs  # a page of help has none
+        # a page of help has none of these
+        from dialtools.cli._outputs import check_inputs, check_names, check_outputs
 
         check_names(options, self.specs)
         check_outputs(options, self.specs)
         if not getattr(options, "on_ray", False):  # Ray has use for pandas
+            check_inputs(options)
             from dialtools.cli import _pandas
 
             _pandas.leave_out()

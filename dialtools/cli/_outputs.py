@@ -1,13 +1,14 @@
-"""What a command writes beside its output: never over what it reads, nor unasked over a file."""
+"""What a command reads, and writes beside its output: never over that, nor unasked over a file."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dialtools.errors import ConfigError, OutputError
+from dialtools.errors import ConfigError, DataError, OutputError
 from dialtools.options import Spec
 from dialtools.shown import LONGEST, listed
 from dialtools.streams.atomic import check_kind, check_parent, is_special, refuse_existing
@@ -56,6 +57,23 @@ def check_names(options: Any, specs: Sequence[Spec]) -> None:
         if any(isinstance(text, str) and as_text(text) != text for text in texts):
             where = "INPUT" if spec.positional else spec.flag
             raise ConfigError("is not UTF-8", where=where, hint="give it another name")
+
+
+def check_inputs(options: Any) -> None:
+    """Look for the files of records that are to be read, before a model is loaded in vain.
+
+    What goes to stdout tells its reader of an error, and so begins before its inputs are opened.
+
+    Raises:
+        DataError: if one is not there; what else is wrong with it is told when it is opened.
+    """
+    from dialtools.streams.bytesio import display_name
+
+    records = hasattr(options, "on_error") and getattr(options, "output", "-") != "-"
+    for path in options.inputs if records else ():
+        with suppress(OSError, ValueError):
+            if path != "-" and not Path(path).exists():
+                raise DataError("no such file or directory", where=display_name(path))
 
 
 def check_outputs(options: Any, specs: Sequence[Spec]) -> None:

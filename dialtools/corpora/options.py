@@ -121,7 +121,8 @@ class LogOptions:
         metavar="NAME,...",
         parse=name_list,
         group=SPOKEN,
-        help="leave out the turns of these speakers (names as in the log), before --session-gap",
+        help="leave out the turns of these speakers, as the log or --speaker-map calls them, "
+        "before --session-gap",
     )
 
     @property

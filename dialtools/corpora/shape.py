@@ -105,12 +105,23 @@ class Shaper:
         return kept, times
 
     def _why_not(self, name: str, text: str | None, chat: bool) -> str | None:
-        if name and name in self.dropped:
-            self.tally.met.add(name)
-            return f"turns of {name}"
+        if name and self.dropped and (dropped := self._dropped(name)):
+            return f"turns of {dropped}"
         if chat and name in NO_TURNS and self._key(name) is None:
             return NO_TURNS[name]
         return None if text and text.strip() else WITHOUT_TEXT
+
+    def _dropped(self, name: str) -> str | None:
+        """Return what --drop-speaker calls a speaker: the name in the log, or that mapped to."""
+        if name in self.dropped:
+            self.tally.met.add(name)
+            return name
+        key = self._key(name)
+        role = self.roles.get(EVERY_OTHER if key is None else key, "").casefold()
+        if role not in self.dropped:
+            return None
+        self.tally.met |= {role, EVERY_OTHER if key is None else key}
+        return role
 
     def _called(self, speaker: str | None, name: str, chat: bool) -> str | None:
         if speaker is None:

@@ -312,6 +312,10 @@ def test_a_long_pause_begins_a_new_dialogue(tmp_path: Path, scripts: Path):
         "2": ["first", "second"],
     }
     assert b"1 turn of note" in done.stderr
+    mapped = ("--speaker-map", "n*=aside", "--drop-speaker", "Aside")
+    renamed = run(scripts, *flags, *mapped, path)
+    assert (renamed.stdout, b"1 turn of aside" in renamed.stderr) == (done.stdout, True)
+    assert b"nobody" not in renamed.stderr
     pairs = run(
         scripts, *COLUMNS, "--session-gap", "29.9m", "--drop-speaker", "note", path
     ).stdout.splitlines()

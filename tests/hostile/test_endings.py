@@ -292,6 +292,7 @@ def test_want_of_memory_is_no_defect(error):
 
 
 def test_a_bound_on_memory_is_told_in_a_line(installed, tmp_path):
+    (tmp_path / "pairs.jsonl").touch()
     words = f"ulimit -v 400000; {installed / 'dial-train'} -o m pairs.jsonl"
     done = subprocess.run(["bash", "-c", words], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
