@@ -33,8 +33,8 @@ PARTIAL = ("dial-embed", "dial-train", "dial-eval suite", "dial-eval finetune", 
 SCRAPS = (".*.tmp", ".*.old", "*/.*.tmp", "*/.*.old", "*.tmp")
 
 POLICY = "quarantine=out/q.jsonl"
-UNEVEN = ("dial-embed", "dial-train", "-n ", "--to ")
-"""What does not meet all records, or tells more than these."""
+UNEVEN = ("dial-embed", "dial-train", "-n ", "--to ", "--speaker-prefix")
+"""What does not meet all records, tells more than these, or makes records of several lines."""
 
 Check = Callable[[Case, Outcome], Iterator[str]]
 
