@@ -17,6 +17,8 @@ OFFERED = (
     ("sentence1", "sentence2"),
     ("anchor", "entailment", "contradiction"),
     ("premise", "hypothesis"),
+    ("utterance",),
+    ("content",),
 )
 """The fields that are embedded where none are named: the first of these that a record has."""
 

@@ -15,6 +15,7 @@ from dialtools.streams.tally import counted
 from dialtools.streams.vectors import Embeddings, check_one_space, read_embeddings
 
 HINT_OF_SPLIT = "--split names it; or --train FILE and --test FILE"
+HINT_OF_LABELLED = f"{HINT_OF_SPLIT}; or --test-share 0.2 draws some rows of each label"
 
 Rows = TypeVar("Rows")
 Other = TypeVar("Other")
@@ -89,9 +90,13 @@ def _parts_of_splits(options: ThreePartOptions) -> Parts[Embeddings]:
 
 def _splits(source: Embeddings, options: ThreePartOptions) -> splits.Splits:
     """Return the rows of each split: of the split column, or as --test-share draws them."""
-    if not isinstance(options, LabelledOptions) or options.test_share is None:
+    if not isinstance(options, LabelledOptions):
         return splits.rows_by_split(source.column(options.split, hint=HINT_OF_SPLIT))
-    labels, texts = ([str(v) for v in source.column(c)] for c in (options.label, options.text))
+    if options.test_share is None:
+        return splits.rows_by_split(source.column(options.split, hint=HINT_OF_LABELLED))
+    first, *_ = source.vectors
+    shown = source.column(options.text) if options.text else source.texts(first)
+    labels, texts = ([str(v) for v in values] for values in (source.column(options.label), shown))
     tested = splits.tested_of_labels(labels, texts, options.test_share, seed=options.seed)
     named = (options.test_split if test else options.train_split for test in tested)
     return splits.rows_by_split(named)

@@ -41,7 +41,7 @@ from dialtools.streams.tally import counted
 
 SUFFIX = "embedding"
 TEXT = "text"
-OFFERED_ALONE = (TEXT, "query")
+OFFERED_ALONE = (TEXT, "query", "utterance", "content")
 """What dial-embed takes of a record where no field is named, if it is one: the first it has."""
 MAKER = "dial-embed makes them"
 MAKER_OF_SEVERAL = "dial-embed --field A,B makes A_embedding and B_embedding"

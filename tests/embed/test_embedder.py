@@ -371,6 +371,7 @@ def test_the_fields_are_those_named_or_the_first_that_are_offered():
     pair = {"response": "r", "context": ["c"], "history": [], "query": "q"}
     assert choose_fields((), pair) == ("context", "response")
     assert choose_fields((), pair | {"text": "t"}) == ("text",)
+    assert choose_fields((), {"intent": "i", "utterance": "u"}) == ("utterance",)
     assert choose_fields((), {"hypothesis": "h", "premise": "p"}) == ("premise", "hypothesis")
     assert choose_fields(("query+response", "context"), pair) == ("query+response", "context")
     assert vector_name("a+b", ("a+b",)) == "embedding"

@@ -16,11 +16,12 @@ class LabelledOptions(ThreePartOptions):
 
     label: str = option("label", metavar="NAME", group="Input", help="column of the labels")
     test_share: float | None = restated(TestShareOptions, "test_share", not_with="train")
-    text: str = option(
-        "text",
+    text: str | None = option(
+        None,
         metavar="NAME",
         group="Input",
         help="column of the texts that --test-share draws by",
+        shown="what the vectors are of, else text",
         goes_with="test_share",
     )
     shots: tuple[int, ...] = option(
