@@ -43,12 +43,29 @@ centred() {
   unless "$own" python "$bench/own_mean.py" "vectors/$1" "vectors/$centred" "$own"
 }
 
+# moved NAME MODEL: as NAME-own, and in the dialogues of the corpora that methods learn from contexts
+# are moved to where their responses lie, as NAME-moved
+moved() {
+  local name=${1%-[0-9]} seed file folder
+  seed=${1#"$name"} file=$1-to-response.safetensors folder=$name-moved$seed
+  [[ -d vectors/$folder ]] && return
+  unless "$file" dial-embed -q --overwrite --model "$2" --precision "$precision" --max-length 64 \
+    --keep none --transform to-response --save-transform "$file" few-windows.train.arrow -o pairs.parquet
+  cp -rl "vectors/$name-own$seed" "vectors/.$folder"
+  for set in select-1 select-3; do
+    vectors_of "$set" "$2" "vectors/.$folder" --transform "$file"
+  done
+  mv "vectors/.$folder" "vectors/$folder"
+}
+
 embed start "$start"
 centred start "$start"
+moved start "$start"
 unless weighed dialtools weigh -q --model "$start" --half-at "${HALF_AT:-0.03}" -o weighed \
   utterances.train.arrow > /dev/null
 embed weighed weighed
 centred weighed weighed
+moved weighed weighed
 short=(--lr 3e-5 --batch-size 64 --max-length 64)
 for seed in $seeds; do
   train "dse-$seed" --method dse "${short[@]}" consecutive.train.arrow
@@ -68,6 +85,7 @@ for seed in $seeds; do
   merged "dse-123-1+dialoguecse-$seed" "dse-123-1-$seed" "dialoguecse-$seed"
   for learnt in dse-123-1 same-answer weighed+same-answer same-answer+dialoguecse; do
     centred "$learnt-$seed" "$learnt-$seed"
+    moved "$learnt-$seed" "$learnt-$seed"
   done
 done
 
@@ -76,7 +94,8 @@ starts=() others=()
 for scores in scores/*-0.jsonl; do
   others+=("$(seeds_of "$(basename "$scores" -0.jsonl)")")
 done
-for name in start start-centred start-own weighed weighed-centred weighed-own; do
+for name in start start-centred start-own start-moved weighed weighed-centred weighed-own \
+  weighed-moved; do
   starts+=("$name=scores/$name.jsonl")
 done
 dial-eval compare --to markdown "${starts[@]}" "${others[@]}"

@@ -21,7 +21,7 @@ pairs() {
   unless "$1.train.arrow" dial-pairs -q --split train=0.95 "${@:2}" "${corpora[@]}" -o "$1.{split}.arrow"
 }
 
-# vectors_of SET MODEL DIR: a model's vectors of the texts of a set
+# vectors_of SET MODEL DIR FLAGS...: a model's vectors of the texts of a set
 vectors_of() {
   local flags=(--max-length 128 "data/$1.jsonl")
   case $1 in
@@ -31,7 +31,8 @@ vectors_of() {
     select-*) flags=(--max-length 128 --keep response -n 3000 "data/$1.test.arrow") ;;
     *) flags=(--max-length 64 "data/$1.jsonl") ;;
   esac
-  dial-embed -q --overwrite --model "$2" --precision "$precision" "${flags[@]}" -o "$3/$1.parquet"
+  dial-embed -q --overwrite --model "$2" --precision "$precision" "${flags[@]}" "${@:4}" \
+    -o "$3/$1.parquet"
 }
 
 # embed NAME MODEL: its vectors of everything

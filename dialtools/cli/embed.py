@@ -6,6 +6,8 @@
   dial-embed --model model/ --per turn chats.jsonl -o turns.parquet
   dial-embed --model model/ --whiten --save-transform whiten.safetensors \\
     tickets.jsonl -o white.parquet
+  dial-embed --model model/ --transform to-response \\
+    --save-transform to-response.safetensors pairs.arrow -o pairs.parquet
   dial-embed --model glove.txt tickets.jsonl -o glove.parquet
   dial-embed --model model/ --compress 0.2 --templates augmented.jsonl \\
     tickets.jsonl -o compressed.parquet
@@ -42,6 +44,10 @@ Changed vectors:
 --fit-on, to other embeddings of the same model. --templates adds the vector
 of the nearest template (by cosine) to that of each text, or mixes the two:
 lambda t + (1 - lambda) u, of unit vectors.
+
+--transform to-response is for finding responses. Fitted to the vectors of a
+few thousand pairs, it moves contexts to where their responses lie. Responses
+stay as they are, and nothing is trained. docs/which-method.md has figures.
 """
 
 from __future__ import annotations

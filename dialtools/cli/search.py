@@ -3,6 +3,8 @@
   dialtools search tickets.parquet "text about a" -k 3
   dialtools search tickets.parquet "text about a" "text about b" --json
   dialtools search --distinct --model model/ tickets.parquet "text about a"
+  dialtools search --transform to-response.safetensors responses.parquet \\
+    "what a customer says"
 
 Embeds the text with the model and the options that made FILE. Parquet and
 Arrow files record both. Use --model if the model has moved, or if the file
@@ -39,7 +41,9 @@ def main(options: SearchOptions, run: Run) -> None:
 
     rows = Rows(vectors=options.vectors, keep=options.keep, distinct=options.distinct)
     rows.read(options.inputs[0])
-    vectors_QD = query_vectors(options.texts, rows.made, options, model=options.model)
+    vectors_QD = query_vectors(
+        options.texts, rows.made, options, model=options.model, transform=options.transform
+    )
     rows.vectors.expect(vectors_QD)
     records = found_records(rows, options.texts, vectors_QD, options)
     write_table(

@@ -16,7 +16,8 @@ from dialtools.streams.options import EngineOptions, OutputOptions, ResumeOption
 from dialtools.values import at_least, folder, fraction, name_list, share
 
 PER = ("record", "turn", "candidate")
-KINDS = ("center", "top", "whiten", "flow")
+TO_RESPONSE = "to-response"
+KINDS = ("center", "top", "whiten", "flow", TO_RESPONSE)
 
 
 @dataclass
@@ -113,7 +114,8 @@ class EmbedOptions(
         metavar="KIND|FILE",
         group="Transform",
         help="center, top (remove the top directions), whiten or flow, fitted to the input or "
-        "to --fit-on; or a file written by --save-transform",
+        "to --fit-on; to-response, which moves contexts (the only field, or the first of two) "
+        "to where their responses lie; or a file written by --save-transform",
     )
     whiten: bool = option(False, group="Transform", help="short for --transform whiten")
     fit_on: str | None = option(
@@ -232,6 +234,11 @@ class EmbedOptions(
         for flag, value in of_kinds.items():
             if value and not fitted:
                 raise ConfigError(f"{flag} goes with --transform {'|'.join(KINDS)}")
+        if self.transform == TO_RESPONSE and not self.fit_on and len(self.field) not in (0, 2):
+            raise ConfigError(
+                "--transform to-response is fitted to contexts and their responses",
+                hint="--field context,response, or --fit-on FILE with both",
+            )
         if self.dimensions and self.transform not in (None, "whiten"):
             raise ConfigError("--dimensions goes with --transform whiten, or with none")
         if fitted and not self.fit_on and self.output == "-":

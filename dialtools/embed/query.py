@@ -29,7 +29,12 @@ TEMPLATES = ("templates", "own-templates")
 
 
 def query_vectors(
-    texts: Sequence[str], made: Mapping[str, Any], engine: PieceOptions, *, model: str | None
+    texts: Sequence[str],
+    made: Mapping[str, Any],
+    engine: PieceOptions,
+    *,
+    model: str | None,
+    transform: str | None,
 ) -> np.ndarray:
     """Return (Q, D) vectors of texts, as dial-embed makes them with the options of a file.
 
@@ -37,23 +42,21 @@ def query_vectors(
         made: what the file tells of its making.
         engine: where the encoder runs.
         model: in place of the file's own.
+        transform: moves the texts alone, to where their responses lie.
 
     Raises:
         ConfigError: if the file tells no model, or vectors that no text alone has, or options that
-            dial-embed does not take.
+            dial-embed does not take; or if the transform is of another kind.
         ModelError: if the model cannot be loaded.
     """
     stated = options_of(made)
-    name = model or stated.get("model")
-    if not isinstance(name, str):
-        raise ConfigError("the file does not tell which model made it", hint="--model DIR")
-    _refuse_what_texts_lack(stated)
-    if not model:
-        _refuse_if_elsewhere(name)
+    if transform:
+        _refuse_as_move(transform, stated)
     running = {key: getattr(engine, key.replace("-", "_")) for key in ENGINE}
-    own = Layer("search", {"model": name, **running})
-    of_file = Layer("the file's options", {key: stated.get(key) for key in ALIKE})
-    options, _ = resolve(EmbedOptions, [own, of_file])
+    own = {"model": _model(stated, model), "transform": transform, **running}
+    of_file = {key: stated.get(key) for key in ALIKE}
+    layers = [Layer("search", own), Layer("the file's options", of_file)]
+    options, _ = resolve(EmbedOptions, layers)
     loaded = load_model(options)
     space = loaded.space()
     if made.get("weights") and (unlike := transforms.difference(dict(made), space)):
@@ -63,6 +66,26 @@ def query_vectors(
     if options.transform:
         return transforms.load(options.transform, space)[0](vectors_QD)
     return vectors_QD
+
+
+def _model(stated: Mapping[str, Any], chosen: str | None) -> str:
+    """Return the model that embeds texts as the file's were, or the one in place of it."""
+    name = chosen or stated.get("model")
+    if not isinstance(name, str):
+        raise ConfigError("the file does not tell which model made it", hint="--model DIR")
+    _refuse_what_texts_lack(stated)
+    if not chosen:
+        _refuse_if_elsewhere(name)
+    return name
+
+
+def _refuse_as_move(transform: str, stated: Mapping[str, Any]) -> None:
+    """Refuse a transform that does not move contexts alone, or comes on top of the file's own."""
+    if not transforms.one_sided(transform):
+        kind = "no transform that moves contexts alone, as to-response does"
+        raise ConfigError(f"--transform {transform}: {kind}")
+    if own := stated.get("transform"):
+        raise ConfigError(f"--transform: the file was made with one of its own, {quoted(str(own))}")
 
 
 def _refuse_if_elsewhere(name: str) -> None:

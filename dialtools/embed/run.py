@@ -29,6 +29,7 @@ from dialtools.embed.options import EmbedOptions
 from dialtools.embed.plan import plan
 from dialtools.embed.shard import Encoding
 from dialtools.embed.transformed import Transform
+from dialtools.embed.transforms import one_sided
 from dialtools.errors import DataError
 from dialtools.shown import first_line
 from dialtools.streams.ahead import ahead, behind
@@ -38,6 +39,7 @@ from dialtools.streams.digests import RecordDigest, hashed_stdin
 from dialtools.streams.formats import EMBEDDING_FORMATS, FORMATS
 from dialtools.streams.job import Job
 from dialtools.streams.job_files import damaged
+from dialtools.streams.making import ONE_SIDED
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import Inputs, as_metadata
 from dialtools.streams.resume import Work
@@ -73,7 +75,8 @@ class Embedding:
     ) -> None:
         self.options = options
         self.format = embedding_format(options)
-        self.space = model.space()
+        sided = {ONE_SIDED: True} if one_sided(options.transform) else {}
+        self.space = model.space() | sided
         self.mine = Mine(model, options, policy, advance)
         self.embedder = self.mine.embedder
         self.written = False
@@ -122,6 +125,7 @@ class Embedding:
         ready = ((shard, self.embedder.tokenised(shard)) for shard in shards)
         with self._sink(metadata, overwrite=self.options.overwrite) as write:
             for shard, encoding in self._early(ready):
+                self.transform.check_fields(self.embedder.fields)
                 write(self.embedder.batch(shard, encoding)[0])
             self._refuse_nothing()
 
@@ -195,6 +199,7 @@ class Embedding:
             work.expect(name, made_of, records)
             self.embedder.take_over(shard, _read_part(path).schema, counts)
             return
+        self.transform.check_fields(self.embedder.fields)
         batch, counts = self.embedder.batch(shard, encoding)
         with (
             atomic_file(path, overwrite=True) as temporary,

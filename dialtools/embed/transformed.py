@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,13 @@ import pyarrow as pa
 
 from dialtools.embed import transforms
 from dialtools.embed.options import KINDS, EmbedOptions
+from dialtools.embed.to_response import fit_to_response
 from dialtools.errors import ConfigError, DataError
 from dialtools.metrics.space import unit
+from dialtools.shown import listed
 from dialtools.streams.atomic import refuse_existing
 from dialtools.streams.making import making, options_of
+from dialtools.streams.tally import counted
 from dialtools.streams.vectors import (
     SUFFIX,
     batch_matrix,
@@ -38,6 +41,7 @@ class Transform:
         self.space = space
         self.overwrite = overwrite
         self.fitted: transforms.Fitted | None = None
+        self.one_sided = transforms.one_sided(options.transform)
         if options.save_transform:
             refuse_existing(options.save_transform, overwrite=overwrite)
         if options.transform and options.transform not in KINDS:
@@ -52,8 +56,20 @@ class Transform:
 
     def fit(self, batches: Iterable[pa.RecordBatch]) -> None:
         """Fit it to the vectors of the input."""
-        parts = (part for batch in batches for part in _matrices(batch).values())
-        self._fit(parts, source=", ".join(self.options.inputs) or "-")
+        self._fit(map(_matrices, batches), source=", ".join(self.options.inputs) or "-")
+
+    def check_fields(self, fields: Sequence[str]) -> None:
+        """Refuse fields whose vectors it cannot be fitted to, or applied to.
+
+        Raises:
+            ConfigError: if there are too few, or too many.
+        """
+        if self.one_sided and len(fields) not in ((2,) if self.waits else (1, 2)):
+            wanted = "a context and a response" if self.waits else "contexts, and responses or none"
+            raise ConfigError(
+                f"--transform to-response is for {wanted}, not for {listed(fields)}",
+                hint="--field context,response",
+            )
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return a batch with its vectors transformed, scaled to length 1 again if they were.
@@ -64,6 +80,8 @@ class Transform:
         if self.fitted is None:
             return batch
         matrices = _matrices(batch)
+        if self.one_sided:
+            matrices = dict([*matrices.items()][:1])
         for matrix_ND in matrices.values():
             if matrix_ND.shape[1] != self.fitted.width:
                 wants = (
@@ -79,10 +97,16 @@ class Transform:
         }
         return pa.RecordBatch.from_pydict(columns)
 
-    def _fit(self, parts: Iterable[np.ndarray], *, source: str) -> None:
+    def _fit(self, parts: Iterable[Mapping[str, np.ndarray]], *, source: str) -> None:
         options = self.options
         kind = options.transform or ""
-        self.fitted = transforms.fit(kind, parts, dimensions=options.dimensions, seed=options.seed)
+        if self.one_sided:
+            self.fitted = fit_to_response(_sides(part, source) for part in parts)
+        else:
+            each = (vectors_ND for part in parts for vectors_ND in part.values())
+            self.fitted = transforms.fit(
+                kind, each, dimensions=options.dimensions, seed=options.seed
+            )
         if options.save_transform and not options.dry_run:
             facts = {
                 "kind": kind,
@@ -94,8 +118,8 @@ class Transform:
             }
             transforms.save(options.save_transform, self.fitted, facts, overwrite=self.overwrite)
 
-    def _vectors_of(self, path: str) -> Iterator[np.ndarray]:
-        """Return the vectors of an embedding file.
+    def _vectors_of(self, path: str) -> Iterable[Mapping[str, np.ndarray]]:
+        """Return the vectors of an embedding file, in one part.
 
         Raises:
             ConfigError: if they are of another model, or transformed or cut already.
@@ -110,7 +134,23 @@ class Transform:
         options = options_of(facts)
         if options.get("transform") or options.get("dimensions"):
             raise ConfigError("its vectors are transformed already, or cut", where=path)
-        return iter(source.vectors.values())
+        return [source.vectors]
+
+
+def _sides(vectors: Mapping[str, np.ndarray], source: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the vectors of contexts, and those of responses.
+
+    Raises:
+        DataError: if there are not those of two fields.
+    """
+    if len(vectors) != 2:
+        raise DataError(
+            f"has vectors of {counted(len(vectors), 'field')}, not of contexts and responses",
+            where=source,
+            hint="dial-embed --field context,response makes both",
+        )
+    contexts_ND, responses_ND = vectors.values()
+    return contexts_ND, responses_ND
 
 
 def _matrices(batch: pa.RecordBatch) -> dict[str, np.ndarray]:

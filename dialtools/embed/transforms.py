@@ -1,4 +1,4 @@
-"""What may be done to finished vectors: centring, all-but-the-top, whitening, a flow.
+"""What may be done to finished vectors, all alike: centring, all-but-the-top, whitening, a flow.
 
 A transform is fitted once and kept in a file.
 N rows, D dimensions in, K out.
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import orjson
 
-from dialtools.embed.options import KINDS
+from dialtools.embed.options import KINDS, TO_RESPONSE
 from dialtools.errors import ConfigError, DataError
 from dialtools.streams.atomic import atomic_file
 from dialtools.streams.making import options_of
@@ -62,10 +62,14 @@ class Moments:
     def mean(self) -> np.ndarray:
         return self.total / self.n
 
+    def scatter(self) -> np.ndarray:
+        """Return the (D, D) sums of products of the rows less their mean."""
+        products = self.products - self.n * np.outer(self.mean, self.mean)
+        return (products + products.T) / 2
+
     def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the variances, largest first, and (D, D) their directions as columns."""
-        covariance = self.products / self.n - np.outer(self.mean, self.mean)
-        variance, directions = np.linalg.eigh((covariance + covariance.T) / 2)
+        variance, directions = np.linalg.eigh(self.scatter() / self.n)
         return np.maximum(variance[::-1], 0), directions[:, ::-1]
 
 
@@ -187,6 +191,32 @@ def load(path: str, space: dict[str, Any]) -> tuple[Fitted, dict[str, Any]]:
     Raises:
         DataError: if the file is none. ConfigError: if it was fitted to vectors of another space.
     """
+    facts, tensors = _read(path)
+    if unlike := difference(facts, space):
+        raise ConfigError(
+            f"fitted to vectors of {unlike}",
+            where=path,
+            hint="fit it anew: --transform KIND --fit-on FILE",
+        )
+    return _fitted(facts, tensors, path), facts
+
+
+def one_sided(transform: str | None) -> bool:
+    """Tell whether a kind, or a file, changes contexts alone; what is no file of one does not."""
+    if not transform or transform in KINDS:
+        return transform == TO_RESPONSE
+    try:
+        return _read(transform)[0].get("kind") == TO_RESPONSE
+    except DataError:
+        return False
+
+
+def _read(path: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return what a file of a transform tells of it, and its tensors.
+
+    Raises:
+        DataError: if the file is none.
+    """
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -202,13 +232,7 @@ def load(path: str, space: dict[str, Any]) -> tuple[Fitted, dict[str, Any]]:
             where=path,
             hint=f"--transform takes {', '.join(KINDS)}, or a file of --save-transform",
         )
-    if unlike := difference(facts, space):
-        raise ConfigError(
-            f"fitted to vectors of {unlike}",
-            where=path,
-            hint="fit it anew: --transform KIND --fit-on FILE",
-        )
-    return _fitted(facts, tensors, path), facts
+    return facts, tensors
 
 
 def _fitted(facts: dict[str, Any], tensors: dict[str, np.ndarray], path: str) -> Fitted:

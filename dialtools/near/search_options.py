@@ -23,6 +23,12 @@ class SearchOptions(PieceOptions, RunOptions):
     model: str | None = option(
         None, metavar="DIR", help="encoder of the texts", shown="the one that FILE records"
     )
+    transform: str | None = option(
+        None,
+        metavar="FILE",
+        help="move the texts to where their responses lie, by a file of dial-embed --transform "
+        "to-response --save-transform: find what to answer",
+    )
     k: int = restated(NearOptions, "k", help="number of nearest rows per text")
     min_cosine: float | None = restated(NearOptions, "min_cosine")
     distinct: bool = restated(NearOptions, "distinct")

@@ -14,6 +14,8 @@ SPACE = ("weights", "pooling", "head")
 """What files tell of the model, and must share for their cosines to mean something."""
 FITTED = "fitted"
 """Beside these: by what vectors were transformed."""
+ONE_SIDED = "one_sided"
+"""Whether that moved contexts alone, so that they are compared with responses as they are."""
 
 
 def making(metadata: Mapping[str, str]) -> dict[str, Any]:
@@ -71,7 +73,7 @@ def _fitted(facts: Mapping[str, Any]) -> list[str] | None:
     if isinstance(kept, list) and len(cast(list[Any], kept)) == 3:
         return [str(part) for part in cast(list[Any], kept)]
     kind = options_of(facts).get("transform")
-    if not kind:
+    if not kind or facts.get(ONE_SIDED):
         return None
     files: Any = facts.get("files")
     files = cast(dict[str, Any], files) if isinstance(files, dict) else {}
