@@ -46,7 +46,7 @@ centred() {
 # moved NAME MODEL: as NAME-own, and in the dialogues of the corpora that methods learn from contexts
 # are moved to where their responses lie, as NAME-moved
 moved() {
-  local name=${1%-[0-9]} seed file folder
+  local name=${1%-[0-9]} seed file folder set
   seed=${1#"$name"} file=$1-to-response.safetensors folder=$name-moved$seed
   [[ -d vectors/$folder ]] && return
   unless "$file" dial-embed -q --overwrite --model "$2" --precision "$precision" --max-length 64 \

@@ -81,9 +81,12 @@ def _model(stated: Mapping[str, Any], chosen: str | None) -> str:
 
 def _refuse_as_move(transform: str, stated: Mapping[str, Any]) -> None:
     """Refuse a transform that does not move contexts alone, or comes on top of the file's own."""
+    maker = "dial-embed --transform to-response --save-transform FILE makes one"
+    if not Path(transform).is_file():
+        raise ConfigError(f"--transform {quoted(transform)}: no such file", hint=maker)
     if not transforms.one_sided(transform):
-        kind = "no transform that moves contexts alone, as to-response does"
-        raise ConfigError(f"--transform {transform}: {kind}")
+        what = f"--transform {quoted(transform)}: not what moves contexts alone"
+        raise ConfigError(what, hint=maker)
     if own := stated.get("transform"):
         raise ConfigError(f"--transform: the file was made with one of its own, {quoted(str(own))}")
 

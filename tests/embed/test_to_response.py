@@ -139,6 +139,20 @@ def test_contexts_move_and_responses_stay(embed: Run, scripts: Path, tmp_path: P
     assert found(*texts[:1], *texts[3:])[0]["response"] == "w3"
 
 
+def test_a_search_takes_no_other_transform(embed: Run, scripts: Path, tmp_path: Path):
+    embed(*FIT, "-o", "moved.parquet", "pairs.jsonl")
+    embed("--whiten", "--save-transform", "w.safetensors", "-o", "white.parquet", "pairs.jsonl")
+    embed("--field", "response", "-o", "plain.parquet", "pairs.jsonl")
+    for transform, file, says in (
+        ("w.safetensors", "plain.parquet", "not what moves contexts alone"),
+        ("to-response", "plain.parquet", "no such file"),
+        ("t.safetensors", "moved.parquet", "the file was made with one of its own"),
+    ):
+        line = [scripts / "dialtools", "search", "--transform", transform, file, "w1"]
+        done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
+        assert (done.returncode, says in done.stderr) == (2, True), done.stderr
+
+
 def _next(text: str) -> str:
     return WORDS[(WORDS.index(text.split()[0]) + 1) % 12]
 
