@@ -140,7 +140,8 @@ def test_contexts_move_and_responses_stay(embed: Run, scripts: Path, tmp_path: P
 
 
 def test_a_search_takes_no_other_transform(embed: Run, scripts: Path, tmp_path: Path):
-    embed(*FIT, "-o", "moved.parquet", "pairs.jsonl")
+    embed(*FIT, "-o", "fitted.parquet", "pairs.jsonl")
+    embed(*APPLIED, "--field", "context", "-o", "moved.parquet", "pairs.jsonl")
     embed("--whiten", "--save-transform", "w.safetensors", "-o", "white.parquet", "pairs.jsonl")
     embed("--field", "response", "-o", "plain.parquet", "pairs.jsonl")
     for transform, file, says in (
