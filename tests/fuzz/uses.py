@@ -87,6 +87,7 @@ AUGMENT = (
 EMBED = (
     "--to jsonl|--to jsonl|-o out/o.parquet|-o out/o.arrow|-o out/o.npy|--keep none|--tokens"
     "|--sample 0.5|--dtype float16|--max-length 8|--pooling max|--transform center|--shard-rows 5"
+    "|--transform to-response -o out/o.parquet|--transform to-response --fit-on out/o.parquet"
     "|--whiten --dimensions 2 -o out/w.parquet|--on-truncate ignore|--dry-run -o out/o.parquet"
 )
 CENTER = "--sample 0.5|-n 3|--field text|--dry-run|--seed 3|--batch-tokens 8|--overwrite"
