@@ -273,6 +273,7 @@ class Embedding:
         )
         yield self.embedder.columns.note()
         yield self.compression.note()
+        yield self.transform.note
 
 
 def _part_name(number: int) -> str:

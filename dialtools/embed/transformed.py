@@ -41,6 +41,7 @@ class Transform:
         self.space = space
         self.overwrite = overwrite
         self.fitted: transforms.Fitted | None = None
+        self.note = ""
         self.one_sided = transforms.one_sided(options.transform)
         if options.save_transform:
             refuse_existing(options.save_transform, overwrite=overwrite)
@@ -101,7 +102,9 @@ class Transform:
         options = self.options
         kind = options.transform or ""
         if self.one_sided:
-            self.fitted = fit_to_response(_sides(part, source) for part in parts)
+            sides = (_sides(part, source) for part in parts)
+            self.fitted, choice = fit_to_response(sides, seed=options.seed)
+            self.note = str(choice)
         else:
             each = (vectors_ND for part in parts for vectors_ND in part.values())
             self.fitted = transforms.fit(

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dialtools.embed import to_response
 from dialtools.embed.to_response import RIDGE, fit_to_response
 from dialtools.errors import DataError
 from dialtools.streams.vectors import read_embeddings
@@ -28,22 +29,47 @@ def related(n: int, *, strength: float, dimensions: int = 5) -> tuple[np.ndarray
     return x, strength * x @ mixing + draw.normal(size=(n, dimensions)) @ np.diag([3, 2, 1, 1, 0.5])
 
 
-def test_it_is_the_product_of_the_covariances():
+def fitted(parts: list[tuple[np.ndarray, np.ndarray]]) -> Callable[[np.ndarray], np.ndarray]:
+    moved, choice = fit_to_response(parts, seed=0)
+    assert choice.way == 1
+    return moved
+
+
+def test_it_is_the_product_of_the_covariances(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(to_response, "WAYS", (1.0,))
     x, y = (unit(side) for side in related(300, strength=0.5))
-    moved = fit_to_response([(x[:100], y[:100]), (x[:0], y[:0]), (x[100:], y[100:])])
+    moved = fitted([(x[:100], y[:100]), (x[:0], y[:0]), (x[100:], y[100:])])
     a, b = x - x.mean(0), y - y.mean(0)
     ridge = RIDGE * np.eye(5)  # of vectors of length 1
     by_hand = a @ np.linalg.inv(a.T @ a + ridge) @ (a.T @ b) @ np.linalg.inv(b.T @ b + ridge)
     by_hand *= np.sqrt((a**2).sum() / (by_hand**2).sum())
     np.testing.assert_allclose(moved(x), by_hand, rtol=1e-4, atol=1e-6)
-    longer = fit_to_response([(10 * x, 10 * y)])
+    longer = fitted([(10 * x, 10 * y)])
     np.testing.assert_allclose(longer(10 * x), 10 * by_hand, rtol=1e-4, atol=1e-5)
 
 
-def test_it_is_the_pointwise_mutual_information_of_weakly_related_gaussians():
+def test_how_far_contexts_move_is_what_finds_held_out_responses():
+    draw = np.random.default_rng(0)
+    x, noise = draw.normal(size=(2, 1000, 64))
+    turned = x @ np.linalg.qr(draw.normal(size=(64, 64)))[0]
+    moved, choice = fit_to_response([(x, turned + noise)], seed=0)
+    assert (choice.way, choice.pairs) == (1, 100) and choice.before < 0.1 < 0.7 < choice.after
+    # a response like its context: what so few pairs teach is no better than standing still
+    moved, choice = fit_to_response([(x, x + 3 * noise)], seed=0)
+    assert choice.way < 1 and choice.after >= choice.before - 0.02
+    whole = to_response.Sides()
+    whole.add(x, x + 3 * noise)
+    part = choice.way * whole.matrix() + (1 - choice.way) * np.eye(64)
+    np.testing.assert_allclose(moved(x), (x - x.mean(0)) @ part, atol=1e-4)
+
+
+def test_it_is_the_pointwise_mutual_information_of_weakly_related_gaussians(
+    monkeypatch: pytest.MonkeyPatch,
+):
     """But for terms of a context or a response alone, which four points cancel."""
+    monkeypatch.setattr(to_response, "WAYS", (1.0,))
     x, y = related(400_000, strength=0.01)
-    moved = fit_to_response([(x, y)])
+    moved = fitted([(x, y)])
     both, mean = np.cov(np.hstack([x, y]).T), np.hstack([x, y]).mean(0)
     apart = both.copy()
     apart[:5, 5:] = apart[5:, :5] = 0
@@ -66,10 +92,10 @@ def test_it_is_the_pointwise_mutual_information_of_weakly_related_gaussians():
 def test_pairs_that_tell_nothing_are_refused():
     some = np.random.default_rng(0).normal(size=(9, 3))
     with pytest.raises(DataError, match="no pairs to fit to"):
-        fit_to_response([(some[:0], some[:0])])
+        fit_to_response([(some[:0], some[:0])], seed=0)
     for contexts in (np.ones((9, 3)), 0 * some):
         with pytest.raises(DataError, match="9 pairs, whose contexts tell nothing"):
-            fit_to_response([(contexts, some)])
+            fit_to_response([(contexts, some)], seed=0)
 
 
 WORDS = [f"w{i}" for i in range(12)]
