@@ -45,6 +45,8 @@ embed --field history dstc2_acts.jsonl -o dstc2.parquet
 embed --field history+response --tokens citod.jsonl -o ic-tod.parquet
 cp ic-tod.parquet decode.parquet
 embed --field context,response pairs.arrow -o v.parquet
+embed --field response pairs.arrow -o responses.parquet
+embed --transform to-response --save-transform to-response.safetensors pairs.arrow -o moved.parquet
 for name in vectors texts; do cp v.parquet $name.parquet; done
 for name in jddc sick snli triplets; do embed $name.jsonl -o $name.parquet; done
 

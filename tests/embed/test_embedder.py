@@ -604,7 +604,7 @@ def test_a_run_streams_its_shards_with_what_made_them(glove: str, tmp_path: Path
     np.testing.assert_allclose(found.matrix, [A / 3, B / 4, C / 2**0.5], rtol=1e-6)
     made = orjson.loads(found.metadata["dialtools"])
     assert (made["command"], made["normalize"], made["pooling"]) == ("dial-embed", True, "mean")
-    assert list(run.closing_notes()) == ["3 rows, 3 texts encoded, 2 dimensions", "", ""]
+    assert list(run.closing_notes()) == ["3 rows, 3 texts encoded, 2 dimensions", "", "", ""]
     assert sum(told) == 3
 
 
