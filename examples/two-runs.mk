@@ -1,10 +1,12 @@
-# A better encoder from a log and a start: two runs added up, centred (docs/which-method.md).
+# A better encoder from a log and a start: two runs added up, centred, and contexts moved to where
+# their responses lie (docs/which-method.md).
 #
 #   make -f two-runs.mk LOG=chats.jsonl START=all-MiniLM-L6-v2 RUN=runs/better
 #
-# Ends with RUN/centred, a model, and with a table beside START on dialogues that were held out: the
-# response found among a hundred. What was stopped goes on where it was; another log, start or number
-# of steps is another RUN.
+# Ends with RUN/centred, a model, with RUN/to-reply.safetensors, which finds replies
+# (dial-embed --transform), and with a table beside START on dialogues that were held out: the response
+# found among a hundred. What was stopped goes on where it was; another log, start or number of steps
+# is another RUN.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
@@ -21,7 +23,7 @@ FEWEST ?= 10000
 SPEAKER ?= system
 
 # what was gained
-$(RUN)/comparison.md: $(RUN)/start.jsonl $(RUN)/centred.jsonl
+$(RUN)/comparison.md: $(RUN)/start.jsonl $(RUN)/centred.jsonl $(RUN)/moved.jsonl
 	dial-eval compare --overwrite --to markdown $^ -o $@
 	cat $@
 
@@ -33,6 +35,14 @@ $(RUN)/start.parquet: $(RUN)/heldout.arrow
 
 $(RUN)/centred.parquet: $(RUN)/heldout.arrow $(RUN)/centred/modules.json
 	dial-embed --resume --model $(RUN)/centred $< -o $@
+
+$(RUN)/moved.parquet: $(RUN)/heldout.arrow $(RUN)/to-reply.safetensors
+	dial-embed --resume --model $(RUN)/centred --transform $(RUN)/to-reply.safetensors $< -o $@
+
+# where replies lie
+$(RUN)/to-reply.safetensors: $(RUN)/pairs.arrow $(RUN)/centred/modules.json
+	dial-embed --overwrite --model $(RUN)/centred --keep none --transform to-response \
+	  --save-transform $@ $< -o $(RUN)/pairs.parquet
 
 # the model
 $(RUN)/centred/modules.json: $(RUN)/both/modules.json $(RUN)/utterances.arrow
@@ -64,7 +74,9 @@ $(RUN)/sides.arrow: $(RUN)/train.arrow
 $(RUN)/utterances.arrow: $(RUN)/train.arrow
 	dial-pairs --overwrite --kind utterance $< -o $@
 
+$(RUN)/pairs.arrow: $(RUN)/train.arrow
 $(RUN)/heldout.arrow: $(RUN)/heldout-dialogues.arrow
+$(RUN)/pairs.arrow $(RUN)/heldout.arrow:
 	dial-pairs --overwrite $< -o $@
 
 $(RUN)/train.arrow $(RUN)/heldout-dialogues.arrow &: $(LOG)

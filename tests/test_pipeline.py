@@ -113,7 +113,9 @@ def test_two_runs_are_added_up_centred_and_judged_on_dialogues_that_were_held_ou
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     run = tmp_path / "run"
-    assert (run / "comparison.md").read_text() in done.stdout
+    table = (run / "comparison.md").read_text()
+    assert table in done.stdout
+    assert all(name in table for name in ("start", "centred", "moved"))
     same, windows = (
         [json.loads(line) for line in (run / name).read_text().splitlines()]
         for name in ("same.jsonl", "windows.jsonl")

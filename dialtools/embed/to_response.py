@@ -32,8 +32,14 @@ better from 30,000 pairs, 10 from a thousand, all within a point.
 """
 WAYS = (1.0, 0.75, 0.5, 0.25, 0.0)
 """How far contexts may move; of equals the first."""
-HELD_OUT, LONGEST_RUN, MOST_HELD = 10, 1000, 10_000
-"""A tenth of the pairs is held out, in runs, as those of a dialogue stand together."""
+FEWEST_HELD, MOST_HELD = 10, 10_000
+"""Of fewer held-out pairs nothing is known; more tell no more."""
+GROWTH, FIRST_ROWS = 1.2, 50
+"""Pairs come in blocks, each a fifth longer than the one before, the first of ten.
+
+The last tenth of each is held out: a run, as pairs of a dialogue stand together, and the longer the
+more pairs there are; and the same pairs, in whatever parts they come.
+"""
 CANDIDATES = 100
 """Among so many held-out responses, drawn at random, that of a context is found."""
 UNRELATED = 1e-9
@@ -48,7 +54,7 @@ class Choice(NamedTuple):
 
     Attributes:
         way: of 1.
-        pairs: that were held out; of fewer than ten nothing is known, and contexts move all of it.
+        pairs: that were held out; 0 if they were too few, and contexts move all of it.
         before: share of them whose response is the nearest of CANDIDATES, as vectors are.
         after: the same, of contexts that are moved.
     """
@@ -112,7 +118,7 @@ def fit_to_response(parts: Iterable[Part], *, seed: int) -> tuple[Affine, Choice
     for rest, out in _apart(parts):
         sides.add(*rest)
         held.append(out)
-    choice = _chosen(sides, held, seed) if sum(len(out) for out, _ in held) >= HELD_OUT else None
+    choice = _chosen(sides, held, seed) if sum(len(out) for out, _ in held) >= FEWEST_HELD else None
     for out in held:
         sides.add(*out)
     matrix = sides.matrix()
@@ -122,13 +128,13 @@ def fit_to_response(parts: Iterable[Part], *, seed: int) -> tuple[Affine, Choice
 
 def _apart(parts: Iterable[Part]) -> Iterator[tuple[Part, Part]]:
     """Yield of each part the pairs to learn from, and those that are held out."""
-    left = MOST_HELD
+    seen, left = 0, MOST_HELD
     for contexts_ND, responses_ND in parts:
         n = len(contexts_ND)
-        run = np.clip(n // HELD_OUT, 1, LONGEST_RUN)
-        out_N = np.arange(n) // run % HELD_OUT == HELD_OUT - 1
+        block_N = np.log1p(np.arange(seen, seen + n) / FIRST_ROWS) / np.log(GROWTH)
+        out_N = block_N % 1 >= 0.9
         out_N &= out_N.cumsum() <= left
-        left -= out_N.sum()
+        seen, left = seen + n, left - out_N.sum()
         if n:
             yield (
                 (contexts_ND[~out_N], responses_ND[~out_N]),

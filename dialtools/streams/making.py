@@ -16,6 +16,8 @@ FITTED = "fitted"
 """Beside these: by what vectors were transformed."""
 ONE_SIDED = "one_sided"
 """Whether that moved contexts alone, so that they are compared with responses as they are."""
+MOVED = "moved"
+"""By what contexts were moved, if they were."""
 
 
 def making(metadata: Mapping[str, str]) -> dict[str, Any]:
@@ -53,27 +55,41 @@ def one_space(known: dict[str, Any], metadata: Mapping[str, str], *, where: str)
     facts = {key: value for key, value in told.items() if key in SPACE}
     if not facts:
         return known
-    facts = {**facts, "head": facts.get("head"), FITTED: _fitted(told)}
-    if any(known.get(key, facts[key]) != facts[key] for key in facts.keys() - {FITTED}):
+    facts |= {"head": facts.get("head")}
+    if any(known.get(key, facts[key]) != facts[key] for key in facts):
         model = quoted(model_named(metadata) or "no name")
         message = f"its vectors are of another model, pooling or head ({model})"
         raise DataError(message, where=where, hint="vectors are compared within one space")
-    if _differ(known.get(FITTED, facts[FITTED]), facts[FITTED]):
-        hint = "--save-transform keeps what was fitted to some, --transform FILE does it to others"
+    fitted, moved = _transforms(told)
+    hint = "--save-transform keeps what was fitted to some, --transform FILE does it to others"
+    if _differ(known.get(FITTED, fitted), fitted):
         raise DataError("its vectors were transformed otherwise", where=where, hint=hint)
-    return {**facts, **known}
+    if moved and _differ(known.get(MOVED) or moved, moved):
+        raise DataError("its contexts were moved otherwise", where=where, hint=hint)
+    return {**facts, FITTED: fitted, **known, MOVED: known.get(MOVED) or moved}
 
 
-def _fitted(facts: Mapping[str, Any]) -> list[str] | None:
-    """Return what vectors were transformed by: kind, where that comes from, and its digest.
+def _transforms(facts: Mapping[str, Any]) -> tuple[list[str] | None, list[str] | None]:
+    """Return what all vectors were transformed by, and what contexts alone.
 
-    None if they are as the model made them.
+    Each is kind, where that comes from, and its digest; None is as the model made them.
     """
-    kept: Any = facts.get(FITTED)  # of examples, in a router
-    if isinstance(kept, list) and len(cast(list[Any], kept)) == 3:
-        return [str(part) for part in cast(list[Any], kept)]
+    kept = _kept(facts.get(FITTED)), _kept(facts.get(MOVED))  # of examples, in a router
+    if any(kept):
+        return kept
+    told = _told(facts)
+    return (None, told) if facts.get(ONE_SIDED) else (told, None)
+
+
+def _kept(told: Any) -> list[str] | None:
+    if not isinstance(told, list) or len(cast(list[Any], told)) != 3:
+        return None
+    return [str(part) for part in cast(list[Any], told)]
+
+
+def _told(facts: Mapping[str, Any]) -> list[str] | None:
     kind = options_of(facts).get("transform")
-    if not kind or facts.get(ONE_SIDED):
+    if not kind:
         return None
     files: Any = facts.get("files")
     files = cast(dict[str, Any], files) if isinstance(files, dict) else {}

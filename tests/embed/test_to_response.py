@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 from collections.abc import Callable
@@ -53,7 +54,7 @@ def test_how_far_contexts_move_is_what_finds_held_out_responses():
     x, noise = draw.normal(size=(2, 1000, 64))
     turned = x @ np.linalg.qr(draw.normal(size=(64, 64)))[0]
     moved, choice = fit_to_response([(x, turned + noise)], seed=0)
-    assert (choice.way, choice.pairs) == (1, 100) and choice.before < 0.1 < 0.7 < choice.after
+    assert (choice.way, choice.pairs) == (1, 94) and choice.before < 0.1 < 0.7 < choice.after
     # a response like its context: what so few pairs teach is no better than standing still
     moved, choice = fit_to_response([(x, x + 3 * noise)], seed=0)
     assert choice.way < 1 and choice.after >= choice.before - 0.02
@@ -61,6 +62,16 @@ def test_how_far_contexts_move_is_what_finds_held_out_responses():
     whole.add(x, x + 3 * noise)
     part = choice.way * whole.matrix() + (1 - choice.way) * np.eye(64)
     np.testing.assert_allclose(moved(x), (x - x.mean(0)) @ part, atol=1e-4)
+
+
+def test_the_same_pairs_are_held_out_in_whatever_parts_they_come():
+    x, y = related(1000, strength=0.5)
+    whole, choice = fit_to_response([(x, y)], seed=0)
+    bounds = [0, 7, 8, 300, 300, 1000]
+    parts = [(x[a:b], y[a:b]) for a, b in itertools.pairwise(bounds)]
+    moved, same = fit_to_response(parts, seed=0)
+    assert choice.pairs == 94 and str(same) == str(choice)
+    np.testing.assert_allclose(moved(x), whole(x), rtol=1e-4, atol=1e-5)
 
 
 def test_it_is_the_pointwise_mutual_information_of_weakly_related_gaussians(

@@ -225,12 +225,23 @@ NAMES = map(str, count())
 """Of files: another each time, as what counts is what they hold."""
 
 
-def transformed(kind: str | None = None, *, inputs: str = "a", **files: str) -> dict[str, str]:
-    """Return the metadata of vectors of one model, as dial-embed writes it."""
+def transformed(
+    kind: str | None = None, *, inputs: str = "a", contexts: bool = False, **files: str
+) -> dict[str, str]:
+    """Return the metadata of vectors of one model, as dial-embed writes it.
+
+    Args:
+        contexts: they alone are transformed.
+    """
     digests = {source: {"blake2b": file, "name": next(NAMES)} for source, file in files.items()}
     made_of = [{"blake2b": inputs, "name": next(NAMES)}]
     facts = {"weights": "w", "pooling": "mean", "inputs": made_of, "files": digests}
+    facts |= {"one_sided": True} if contexts else {}
     return {"dialtools": json.dumps({**facts, "options": {"transform": kind}})}
+
+
+def moved(file: str, **more: str) -> dict[str, str]:
+    return transformed(file, transform=file, contexts=True, **more)
 
 
 @pytest.mark.parametrize(
@@ -247,6 +258,10 @@ def transformed(kind: str | None = None, *, inputs: str = "a", **files: str) -> 
         (transformed("c", transform="1"), transformed("center"), True),
         (transformed("center", **{"fit-on": "1"}), transformed("center", **{"fit-on": "2"}), False),
         (transformed("center"), {}, True),
+        (transformed("to-response", contexts=True), transformed(), True),
+        (transformed("to-response", contexts=True), transformed("center"), False),
+        (moved("1"), moved("1", inputs="b"), True),
+        (moved("1"), moved("2"), False),
     ],
 )
 def test_vectors_that_are_known_to_be_transformed_otherwise_are_of_another_space(
