@@ -32,7 +32,7 @@ from pathlib import Path
 
 from dialtools.cli._command import command
 from dialtools.cli._run import Run
-from dialtools.embed.log_options import CenterOptions
+from dialtools.embed.derived_options import CenterOptions
 from dialtools.streams.tally import counted
 
 

@@ -2,6 +2,7 @@
 
   dialtools assign new.parquet --examples train.parquet --min-cosine 0.5
   dialtools center --model minilm utterances.jsonl -o centred/
+  dialtools cut --layers 3 --model minilm -o minilm-3/
   dialtools formats --kind dialogues
   dialtools gather parts/ -o pairs.arrow
   dialtools merge minilm dse*0.7 simcse*0.7 -o merged/
@@ -107,6 +108,7 @@ COMMANDS = {
     "center": Entry(
         "dialtools.cli.center:main", "subtract the mean of a log's vectors from a model's"
     ),
+    "cut": Entry("dialtools.cli.cut:main", "keep the first layers of a model alone"),
     "formats": Entry(
         "dialtools.cli.dialtools:formats", "list the formats and published corpora that can be read"
     ),

@@ -34,7 +34,7 @@ from pathlib import Path
 
 from dialtools.cli._command import command
 from dialtools.cli._run import Run
-from dialtools.embed.log_options import WeighOptions
+from dialtools.embed.derived_options import WeighOptions
 from dialtools.streams.tally import counted
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dialtools import __version__
 from dialtools.embed.derived import facts_of
-from dialtools.embed.log_options import CenterOptions
+from dialtools.embed.derived_options import CenterOptions
 from dialtools.embed.mine import Mine
 from dialtools.embed.model import Model
 from dialtools.encoder import modeldir

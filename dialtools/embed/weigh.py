@@ -10,7 +10,7 @@ import numpy as np
 
 from dialtools import __version__
 from dialtools.embed.derived import facts_of
-from dialtools.embed.log_options import WeighOptions
+from dialtools.embed.derived_options import WeighOptions
 from dialtools.embed.mine import Mine
 from dialtools.embed.model import Model
 from dialtools.embed.shard import Settings

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from dialtools.catalog import lookup
 from dialtools.encoder import budget, packed
 from dialtools.encoder.catalog import POOLINGS
+from dialtools.encoder.depth import layer_stack
 from dialtools.encoder.device import DTYPES, moved
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.tokens import SPEAKER_TOKENS, SpecialTokens, lower_cased
@@ -165,12 +166,7 @@ class Encoder(nn.Module):
             ConfigError: if nothing would be left to train.
         """
         depth = self.backbone.config.num_hidden_layers
-        stacks = (
-            name
-            for name, module in self.backbone.named_modules()
-            if isinstance(module, nn.ModuleList) and len(module) == depth
-        )
-        stack = next(stacks, None)  # what it is called depends on the kind of model
+        stack = layer_stack(self.backbone)
         if stack is None or layers >= depth:
             raise ConfigError(
                 f"--freeze {layers}: the encoder has {depth} layers",

@@ -14,11 +14,11 @@ from fuzz.zygote import Ended, Zygote
 ROOT = Path(__file__).resolve().parents[2]
 NEEDS_TORCH = (
     *("dial-train", "dial-embed", "dial-eval finetune", "dial-eval curve"),
-    *("dialtools merge", "dialtools center", "dialtools weigh"),
+    *("dialtools merge", "dialtools center", "dialtools weigh", "dialtools cut"),
 )
 TINY = "dial-train --max-steps 0 --hidden 64 --vocab-size 300 --device cpu --threads 1"
 MODELS = {
-    "model": f"{TINY} --layers 1",
+    "model": f"{TINY} --layers 2",
     "static": f"{TINY} --encoder static",
     "centred": "dialtools center --model model --device cpu --threads 1",
     "weighed": "dialtools weigh --model model",

@@ -20,6 +20,7 @@ OF_A_FOLDER = (
     *("dial-embed --model model --to jsonl", "dial-embed --model model -o out/e.parquet"),
     *(TRAIN_STATIC, f"{TRAIN_STATIC} --method wmdc", TRAIN),
     *("dialtools center --model model -o out/m", "dialtools weigh --model model -o out/m"),
+    "dialtools cut --layers 1 --model model -o out/m",
 )
 OF_MODELS = ("dial-embed --", "dialtools center", "dialtools weigh")
 OF_A_FILE = tuple(line.replace("--model model", "--model words.txt") for line in OF_A_FOLDER)

@@ -1,4 +1,4 @@
-"""Options of what changes a model by the texts of a log: `dialtools center` and `weigh`."""
+"""Options of what makes a model of another one without training: `center`, `weigh` and `cut`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from dialtools.encoder.options import PieceOptions, RemoteCodeOptions
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, option, restated
 from dialtools.streams.options import InputOptions, OutputOptions
-from dialtools.values import bounded
+from dialtools.values import at_least, bounded
 
 
 @dataclass
-class LogOptions(AnyRecordOptions, RemoteCodeOptions, RunOptions):
-    """Which model, which texts, and where the changed one goes.
+class DerivedOptions(RemoteCodeOptions, RunOptions):
+    """Which model is changed, and where the changed one goes.
 
     Attributes:
         not_of_files: why a file of word vectors will not do, and what to do instead.
@@ -29,11 +29,6 @@ class LogOptions(AnyRecordOptions, RemoteCodeOptions, RunOptions):
     model: str = restated(
         EmbedOptions, "model", help="encoder: a model directory, or a name in the local cache"
     )
-    field: tuple[str, ...] = restated(EmbedOptions, "field")
-    sample: float | None = restated(
-        EmbedOptions, "sample", help="use this share of the records, drawn by --seed"
-    )
-    limit: int | None = restated(InputOptions, "limit", help="use only the first N records")
     output: str = restated(
         OutputOptions, "output", default="", metavar="DIR", help="model directory to write"
     )
@@ -51,6 +46,17 @@ class LogOptions(AnyRecordOptions, RemoteCodeOptions, RunOptions):
             raise ConfigError(f"--model {self.model}: {why}", hint=hint)
         if not self.output:
             raise ConfigError("name the model directory to write: -o DIR")
+
+
+@dataclass
+class LogOptions(AnyRecordOptions, DerivedOptions):
+    """By which texts a model is changed."""
+
+    field: tuple[str, ...] = restated(EmbedOptions, "field")
+    sample: float | None = restated(
+        EmbedOptions, "sample", help="use this share of the records, drawn by --seed"
+    )
+    limit: int | None = restated(InputOptions, "limit", help="use only the first N records")
 
     def embedding(self) -> EmbedOptions:
         """Return how the texts are embedded."""
@@ -88,3 +94,19 @@ class WeighOptions(LogOptions):
         parse=bounded(low=1e-9, high=1),
         help="a token with this share of the log's tokens weighs one half",
     )
+
+
+@dataclass
+class CutOptions(DerivedOptions):
+    """How many layers `dialtools cut` keeps."""
+
+    not_of_files = ("a file of word vectors has no layers", "")
+
+    layers: int = option(
+        0, metavar="N", parse=at_least(1), help="keep the first N layers", shown="needed"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.layers and not self.print_config:
+            raise ConfigError("--layers N is needed", hint="half of those there are is a start")

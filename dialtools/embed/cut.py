@@ -1,0 +1,64 @@
+"""A model of another one's first layers: written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dialtools import __version__
+from dialtools.embed.derived import facts_of
+from dialtools.embed.derived_options import CutOptions
+from dialtools.encoder import modeldir
+from dialtools.encoder.depth import cut
+from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.loading import load_encoder
+from dialtools.encoder.static import StaticEncoder
+from dialtools.errors import ConfigError, ModelError
+
+CARD = """---
+library_name: sentence-transformers
+pipeline_tag: sentence-similarity
+tags: [sentence-transformers, feature-extraction, dialogue, dialtools]
+---
+
+# The first layers of a dialogue encoder
+
+Made by dialtools {version}: `{model}`, of which layers 1 to {layers} are kept, as they are.
+
+```sh
+dial-embed --model . texts.jsonl -o embeddings.parquet
+```
+
+`dialtools.json` holds the provenance, that of the model included.
+"""
+
+
+def load_cut(options: CutOptions) -> Encoder:
+    """Load the first layers of --model, without a centre that it has: it is of the last one.
+
+    Raises:
+        ConfigError: if it has no more layers than are to be kept.
+    """
+    encoder = load_encoder(options.model, trust_remote_code=options.trust_remote_code)
+    if isinstance(encoder, StaticEncoder):
+        raise ConfigError(f"--model {options.model}: a static encoder has no layers")
+    try:
+        cut(encoder.backbone, options.layers)
+    except ModelError as error:
+        raise ConfigError(f"--model {options.model}: {error}") from None
+    encoder.center = None
+    return encoder
+
+
+def write_cut(
+    directory: Path, encoder: Encoder, options: CutOptions, provenance: Mapping[str, Any]
+) -> None:
+    """Write the model.
+
+    Args:
+        directory: exists and is empty.
+    """
+    facts = facts_of(encoder, options.model, provenance)
+    card = CARD.format(version=__version__, model=options.model, layers=options.layers)
+    modeldir.save(encoder, directory, provenance=facts, card=card)

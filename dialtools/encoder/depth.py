@@ -1,0 +1,47 @@
+"""The layers of a transformer, one behind the other, whatever its kind calls them."""
+
+from __future__ import annotations
+
+from torch import nn
+from transformers import PretrainedConfig, PreTrainedModel
+
+from dialtools.errors import ModelError
+from dialtools.streams.tally import counted
+
+
+def layer_stack(backbone: PreTrainedModel) -> str | None:
+    """Return the name of the list of layers; None if they share weights, or there are none."""
+    depth = backbone.config.num_hidden_layers
+    return next(
+        (
+            name
+            for name, module in backbone.named_modules()
+            if isinstance(module, nn.ModuleList) and len(module) == depth
+        ),
+        None,
+    )
+
+
+def cut(backbone: PreTrainedModel, layers: int) -> None:
+    """Keep the first layers alone, and what follows the last: a norm, in most kinds.
+
+    Raises:
+        ModelError: if it has no more than these.
+    """
+    depth, stack = backbone.config.num_hidden_layers, layer_stack(backbone)
+    if stack is None:
+        raise ModelError("its layers are not kept apart")
+    if layers >= depth:
+        raise ModelError(f"it has {counted(depth, 'layer')}, and none behind layer {layers}")
+    parent, _, name = stack.rpartition(".")
+    owner = backbone.get_submodule(parent)
+    setattr(owner, name, getattr(owner, name)[:layers])
+    _tell_of(backbone.config, depth, layers)
+
+
+def _tell_of(config: PretrainedConfig, depth: int, layers: int) -> None:
+    """Cut what a configuration tells of each layer: which attend to a window, which are sparse."""
+    for key, value in config.to_dict().items():
+        if "layer" in key and isinstance(value, list) and len(value) == depth:
+            setattr(config, key, value[:layers])
+    config.num_hidden_layers = layers
