@@ -31,6 +31,28 @@ def test_a_command_loads_nothing_heavy_before_it_works(command: str):
     assert said.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize(
+    ("command", "flags"), [("train", "p.jsonl"), ("embed", "p.jsonl"), ("cut", "--layers 1")]
+)
+def test_a_model_that_is_not_there_is_told_before_torch_is_loaded(
+    command: str, flags: str, tmp_path: Path
+):
+    (tmp_path / "p.jsonl").write_text('{"context": ["a"], "response": "b"}\n')
+    code = f"""
+import sys
+from dialtools.cli.{command} import main
+try:
+    main()
+finally:
+    print("torch" in sys.modules)
+"""
+    line = [sys.executable, "-c", code, *flags.split(), "--model", "none", "-o", "made"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(line, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "False\n")
+    assert "no model 'none' on this machine" in done.stderr
+
+
 def test_pyarrow_does_not_bring_pandas_along_and_others_may_import_it(tmp_path: Path):
     (tmp_path / "pandas.py").write_text("print('imported')\n")
     talk = {"turns": [{"text": "a", "speaker": "user"}, {"text": "b", "speaker": "system"}]}

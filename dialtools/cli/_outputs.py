@@ -60,20 +60,33 @@ def check_names(options: Any, specs: Sequence[Spec]) -> None:
 
 
 def check_inputs(options: Any) -> None:
-    """Look for the files of records that are to be read, before a model is loaded in vain.
+    """Look for the files of records and the model that are to be read, before torch is.
 
     What goes to stdout tells its reader of an error, and so begins before its inputs are opened.
 
     Raises:
-        DataError: if one is not there; what else is wrong with it is told when it is opened.
+        DataError: if a file is not there; what else is wrong with it is told when it is opened.
+        ModelError: if the model is not.
     """
     from dialtools.streams.bytesio import display_name
 
-    records = hasattr(options, "on_error") and getattr(options, "output", "-") != "-"
-    for path in options.inputs if records else ():
-        with suppress(OSError, ValueError):
-            if path != "-" and not Path(path).exists():
-                raise DataError("no such file or directory", where=display_name(path))
+    if getattr(options, "output", "-") == "-":
+        return
+    for path in options.inputs if hasattr(options, "on_error") else ():
+        if path != "-" and not _is_there(path):
+            raise DataError("no such file or directory", where=display_name(path))
+    model = getattr(options, "model", None)
+    if isinstance(model, str) and model and not _is_there(model):
+        from dialtools.encoder.folder import model_folder
+
+        model_folder(model)
+
+
+def _is_there(path: str) -> bool:
+    """Tell whether a path is there; what cannot be asked of is told when it is opened."""
+    with suppress(OSError, ValueError):
+        return Path(path).exists()
+    return True
 
 
 def check_outputs(options: Any, specs: Sequence[Spec]) -> None:
