@@ -54,11 +54,17 @@ def load_cut(options: CutOptions) -> Encoder:
 def write_cut(
     directory: Path, encoder: Encoder, options: CutOptions, provenance: Mapping[str, Any]
 ) -> None:
-    """Write the model.
+    """Write the model, and load it again: kinds of models tell of their layers in many ways.
 
     Args:
         directory: exists and is empty.
+
+    Raises:
+        ModelError: if it is not what was written.
     """
     facts = facts_of(encoder, options.model, provenance)
     card = CARD.format(version=__version__, model=options.model, layers=options.layers)
     modeldir.save(encoder, directory, provenance=facts, card=card)
+    again = load_encoder(str(directory), trust_remote_code=options.trust_remote_code)
+    if again.digest() != encoder.digest():
+        raise ModelError("cut, it does not load as it was", where=options.model)

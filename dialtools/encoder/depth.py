@@ -40,8 +40,9 @@ def cut(backbone: PreTrainedModel, layers: int) -> None:
 
 
 def _tell_of(config: PretrainedConfig, depth: int, layers: int) -> None:
-    """Cut what a configuration tells of each layer: which attend to a window, which are sparse."""
+    """Cut what a configuration tells of each layer: which attend to a window, and how wide."""
     for key, value in config.to_dict().items():
-        if "layer" in key and isinstance(value, list) and len(value) == depth:
+        of_layers = "layer" in key or key == "attention_window"
+        if of_layers and isinstance(value, list) and len(value) == depth:
             setattr(config, key, value[:layers])
     config.num_hidden_layers = layers

@@ -38,6 +38,7 @@ KINDS: dict[str, tuple[dict[str, Any], str | None]] = {
     ),
     "GPT2Model": ({"vocab_size": 50, "n_embd": 32, "n_layer": 4, "n_head": 2}, "ln_f"),
     "Qwen2Model": (SIZES | {"num_key_value_heads": 1}, "norm"),
+    "LongformerModel": (SIZES | {"attention_window": [4, 4, 8, 8]}, None),
     "Gemma2Model": (SIZES | {"num_key_value_heads": 1, "head_dim": 16}, "norm"),
 }
 """A kind of model with its configuration, and the norm that follows its last layer."""
@@ -55,7 +56,7 @@ def tiny(kind: str, config: dict[str, Any]) -> Any:
 def test_it_gives_what_the_whole_model_has_behind_that_layer(kind: str, tmp_path: Path):
     config, norm = KINDS[kind]
     whole = tiny(kind, config)
-    ids = torch.randint(1, 50, (2, 9))
+    ids = torch.randint(1, 50, (2, 16))
     with torch.inference_mode():
         expected = whole(input_ids=ids, output_hidden_states=True).hidden_states[3]
         expected = whole.get_submodule(norm)(expected) if norm else expected
