@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dialtools import __version__
-from dialtools.embed.derived import facts_of
+from dialtools.embed.derived import save
 from dialtools.embed.derived_options import CenterOptions
 from dialtools.embed.mine import Mine
 from dialtools.embed.model import Model
-from dialtools.encoder import modeldir
 from dialtools.encoder.loading import load_encoder
 from dialtools.errors import DataError
 from dialtools.streams.policy import Policy
@@ -22,23 +20,6 @@ from dialtools.streams.provenance import Inputs
 
 EQUAL = 1e-6
 """By which the mean of unit vectors is shorter than 1 at least, if they are not all the same."""
-CARD = """---
-library_name: sentence-transformers
-pipeline_tag: sentence-similarity
-tags: [sentence-transformers, feature-extraction, dialogue, dialtools]
----
-
-# A centred dialogue encoder
-
-Made by dialtools {version}: `{model}`, whose unit vectors have the mean of {texts:,} vectors of
-texts taken off (length {length:.2f}), and are scaled to length 1 again. Its weights are unchanged.
-
-```sh
-dial-embed --model . texts.jsonl -o embeddings.parquet
-```
-
-`dialtools.json` holds the provenance, that of the model included.
-"""
 
 
 def mean_vector(
@@ -88,7 +69,11 @@ def write_centred(
     encoder = load_encoder(options.model, trust_remote_code=options.trust_remote_code)
     made_of.check()
     encoder.center = center_D
-    facts = facts_of(encoder, options.model, provenance)
     length = float(np.linalg.norm(center_D))
-    card = CARD.format(version=__version__, model=options.model, texts=texts, length=length)
-    modeldir.save(encoder, directory, provenance=facts, card=card)
+    how = (
+        f"`{options.model}`, whose unit vectors have the mean of {texts:,} vectors of\n"
+        f"texts taken off (length {length:.2f}), and are scaled to length 1 again. "
+        "Its weights are unchanged."
+    )
+    title = "A centred dialogue encoder"
+    save(directory, encoder, model=options.model, provenance=provenance, title=title, how=how)

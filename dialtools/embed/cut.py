@@ -6,32 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dialtools import __version__
-from dialtools.embed.derived import facts_of
+from dialtools.embed.derived import save
 from dialtools.embed.derived_options import CutOptions
-from dialtools.encoder import modeldir
 from dialtools.encoder.depth import cut
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.static import StaticEncoder
 from dialtools.errors import ConfigError, ModelError
-
-CARD = """---
-library_name: sentence-transformers
-pipeline_tag: sentence-similarity
-tags: [sentence-transformers, feature-extraction, dialogue, dialtools]
----
-
-# The first layers of a dialogue encoder
-
-Made by dialtools {version}: `{model}`, of which layers 1 to {layers} are kept, as they are.
-
-```sh
-dial-embed --model . texts.jsonl -o embeddings.parquet
-```
-
-`dialtools.json` holds the provenance, that of the model included.
-"""
 
 
 def load_cut(options: CutOptions) -> Encoder:
@@ -62,9 +43,9 @@ def write_cut(
     Raises:
         ModelError: if it is not what was written.
     """
-    facts = facts_of(encoder, options.model, provenance)
-    card = CARD.format(version=__version__, model=options.model, layers=options.layers)
-    modeldir.save(encoder, directory, provenance=facts, card=card)
+    how = f"`{options.model}`, of which layers 1 to {options.layers} are kept, as they are."
+    title = "The first layers of a dialogue encoder"
+    save(directory, encoder, model=options.model, provenance=provenance, title=title, how=how)
     again = load_encoder(str(directory), trust_remote_code=options.trust_remote_code)
     if again.digest() != encoder.digest():
         raise ModelError("cut, it does not load as it was", where=options.model)

@@ -3,15 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from dialtools import __version__
+from dialtools.encoder import modeldir
 from dialtools.encoder.descent import content
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.folder import model_folder
 from dialtools.streams.provenance import read_provenance
 
+CARD = """---
+library_name: sentence-transformers
+pipeline_tag: sentence-similarity
+tags: [sentence-transformers, feature-extraction, dialogue, dialtools]
+---
 
-def facts_of(encoder: Encoder, model: str, provenance: Mapping[str, Any]) -> dict[str, Any]:
+# {title}
+
+Made by dialtools {version}: {how}
+
+```sh
+dial-embed --model . texts.jsonl -o embeddings.parquet
+```
+
+`dialtools.json` holds the provenance, that of the model included.
+"""
+
+
+def save(
+    directory: Path,
+    encoder: Encoder,
+    *,
+    model: str,
+    provenance: Mapping[str, Any],
+    title: str,
+    how: str,
+) -> None:
+    """Write an encoder that was made of `model`.
+
+    Args:
+        directory: exists and is empty.
+        title: of the model's card.
+        how: it was made, a sentence for the card.
+    """
+    card = CARD.format(title=title, version=__version__, how=how)
+    facts = _facts(encoder, model, provenance)
+    modeldir.save(encoder, directory, provenance=facts, card=card)
+
+
+def _facts(encoder: Encoder, model: str, provenance: Mapping[str, Any]) -> dict[str, Any]:
     """Return the provenance of an encoder that was made of `model`, that one's included."""
     folder = model_folder(model)
     own = read_provenance(folder)

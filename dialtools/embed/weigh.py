@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dialtools import __version__
-from dialtools.embed.derived import facts_of
+from dialtools.embed.derived import save
 from dialtools.embed.derived_options import WeighOptions
 from dialtools.embed.mine import Mine
 from dialtools.embed.model import Model
 from dialtools.embed.shard import Settings
-from dialtools.encoder import modeldir
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.sequences import flat_sequences
@@ -24,25 +22,6 @@ from dialtools.encoder.static import StaticEncoder
 from dialtools.encoder.token_weights import by_rarity
 from dialtools.errors import ConfigError, DataError
 from dialtools.streams.policy import Policy
-
-CARD = """---
-library_name: sentence-transformers
-pipeline_tag: sentence-similarity
-tags: [sentence-transformers, feature-extraction, dialogue, dialtools]
----
-
-# A dialogue encoder whose rare tokens count more
-
-Made by dialtools {version}: `{model}`, whose vector of a text is the average of its tokens with
-weights a / (a + p), p being a token's share of {texts:,} texts and a = {half_at:g}. Its own weights
-are unchanged.
-
-```sh
-dial-embed --model . texts.jsonl -o embeddings.parquet
-```
-
-`dialtools.json` holds the provenance, that of the model included.
-"""
 
 
 def load_weighable(options: WeighOptions) -> Encoder:
@@ -116,7 +95,10 @@ def write_weighed(
         texts: in how many texts.
     """
     encoder.token_weights = by_rarity(counts_V, options.half_at)
-    facts = facts_of(encoder, options.model, provenance)
-    half_at = options.half_at
-    card = CARD.format(version=__version__, model=options.model, texts=texts, half_at=half_at)
-    modeldir.save(encoder, directory, provenance=facts, card=card)
+    how = (
+        f"`{options.model}`, whose vector of a text is the average of its tokens with\n"
+        f"weights a / (a + p), p being a token's share of {texts:,} texts and a = "
+        f"{options.half_at:g}. Its own weights\nare unchanged."
+    )
+    title = "A dialogue encoder whose rare tokens count more"
+    save(directory, encoder, model=options.model, provenance=provenance, title=title, how=how)
