@@ -21,6 +21,7 @@ def load_cut(options: CutOptions) -> Encoder:
     Raises:
         ConfigError: if it has no more layers than are to be kept.
     """
+    assert options.layers
     encoder = load_encoder(options.model, trust_remote_code=options.trust_remote_code)
     if isinstance(encoder, StaticEncoder):
         raise ConfigError(f"--model {options.model}: a static encoder has no layers")
