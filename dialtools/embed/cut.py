@@ -25,10 +25,7 @@ def load_cut(options: CutOptions) -> Encoder:
     encoder = load_encoder(options.model, trust_remote_code=options.trust_remote_code)
     if isinstance(encoder, StaticEncoder):
         raise ConfigError(f"--model {options.model}: a static encoder has no layers")
-    try:
-        cut(encoder.backbone, options.layers)
-    except ModelError as error:
-        raise ConfigError(f"--model {options.model}: {error}") from None
+    cut(encoder.backbone, options.layers)
     encoder.center = None
     return encoder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import nn
 from transformers import PretrainedConfig, PreTrainedModel
 
-from dialtools.errors import ModelError
+from dialtools.errors import ConfigError
 from dialtools.streams.tally import counted
 
 
@@ -26,13 +26,14 @@ def cut(backbone: PreTrainedModel, layers: int) -> None:
     """Keep the first layers alone, and what follows the last: a norm, in most kinds.
 
     Raises:
-        ModelError: if it has no more than these.
+        ConfigError: if it has no more than these.
     """
     depth, stack = backbone.config.num_hidden_layers, layer_stack(backbone)
     if stack is None:
-        raise ModelError("its layers are not kept apart")
+        raise ConfigError(f"--layers {layers}: the layers of the encoder are not kept apart")
     if layers >= depth:
-        raise ModelError(f"it has {counted(depth, 'layer')}, and none behind layer {layers}")
+        has = f"the encoder has {counted(depth, 'layer')}"
+        raise ConfigError(f"--layers {layers}: {has}, and none behind layer {layers}")
     parent, _, name = stack.rpartition(".")
     owner = backbone.get_submodule(parent)
     setattr(owner, name, getattr(owner, name)[:layers])

@@ -16,7 +16,7 @@ from pair_corpus import as_lines, pair_records
 from dialtools.encoder.batches import pad
 from dialtools.encoder.depth import cut
 from dialtools.encoder.loading import load_encoder
-from dialtools.errors import ModelError
+from dialtools.errors import ConfigError
 from dialtools.metrics.space import unit
 
 Run = Callable[..., subprocess.CompletedProcess]
@@ -71,7 +71,7 @@ def test_it_gives_what_the_whole_model_has_behind_that_layer(kind: str, tmp_path
 
 def test_layers_that_share_their_weights_are_not_cut():
     albert = tiny("AlbertModel", SIZES | {"embedding_size": 8})
-    with pytest.raises(ModelError, match="its layers are not kept apart"):
+    with pytest.raises(ConfigError, match="the layers of the encoder are not kept apart"):
         cut(albert, 2)
 
 
@@ -109,7 +109,7 @@ def test_a_model_is_cut_and_others_read_it(call: Run, deep: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        ("--layers 1 --model small", "small: it has 1 layer, and none behind layer 1"),
+        ("--layers 1 --model small", "--layers 1: the encoder has 1 layer, and none behind"),
         ("--model small", "--layers N is needed"),
         ("--layers 0 --model small", "must be 1 or more"),
         ("--layers 1 --model static", "a static encoder has no layers"),
