@@ -28,7 +28,7 @@ static encoder.
 Without --model an encoder and its tokenizer are trained from nothing: on a
 CPU a static encoder (one vector a token, averaged) in minutes, on a GPU a
 small transformer. After its first steps a run tells how long it will take
-here; --dry-run takes these steps alone, to tell it.
+here; --dry-run takes these steps alone, or parts of a long one, to tell it.
 
 What pairs may carry:
 

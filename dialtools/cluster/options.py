@@ -193,9 +193,11 @@ class ClusterOptions(FindOptions, RowOptions, OutputOptions, RunOptions):
 
     def __post_init__(self) -> None:
         self.check_linkage()
-        if self.table and self.to and self.output == "-":
+        of_rows = {f"--to {self.to}": self.to, "--keep": self.keep != KEPT}
+        idle = next((flag for flag, given in of_rows.items() if given), None)
+        if self.table and idle and self.output == "-":
             hint = "-o FILE writes the rows beside the table"
-            raise ConfigError(f"--table takes the place of rows --to {self.to}", hint=hint)
+            raise ConfigError(f"{idle} is for rows, whose place --table takes", hint=hint)
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -205,6 +205,25 @@ class Trainer:
         self.grad_cache = "on"
         return self._backward(batch, figures, seed)
 
+    def estimated_seconds(self, few: int) -> float:
+        """Return the seconds of a step by a few of its micro-batches, 0 if it has hardly more.
+
+        Nothing is learnt. They are taken twice: the first time waits for libraries to settle.
+        """
+        self.encoder.train()
+        batch = self.objective.collate(self.sampler.batch(self.step), self.step)
+        if len(batch.parts) < 4 * few:
+            return 0.0
+        parts = batch.parts[:: -(-len(batch.parts) // few)]
+        cached = self.cached(batch)
+        for _ in range(2):
+            began = time.monotonic()
+            with seeded(self.setting.seed, self.encoder.device):
+                gradcache.backward(self._encode, parts, torch.sum, seed=0, cached=cached)
+            seconds = time.monotonic() - began
+        self.optimiser.zero_grad(set_to_none=True)
+        return seconds * batch.tokens / sum(int(part[1].sum()) for part in parts)
+
     def _encode(self, part: Part) -> Tensor:
         with autocast(self.encoder.device, self.precision):
             return self.objective.encode(part)

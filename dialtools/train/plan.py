@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from dialtools.encoder.forecast import LONG_STEP
 from dialtools.streams.atomic import check_kind, refuse_existing
 from dialtools.streams.provenance import Inputs
 from dialtools.streams.scraps import temporary_folder
@@ -19,6 +20,9 @@ from dialtools.train.options import TrainOptions
 from dialtools.train.prepare import build_trainer, cut_note
 from dialtools.train.saved import in_words
 from dialtools.train.validate import BLOCK, drawn, validation_scores, validations_left
+
+MICRO_BATCHES = 4
+"""That tell how long a step of many takes."""
 
 
 def dry_run(
@@ -59,8 +63,8 @@ def measured(
     every = options.validate_every or trainer.sampler.per_epoch
     validations = validations_left(0, trainer.total, every) if validation else 0
     forecast = forecast_of(trainer, validations=validations)
-    for step in trainer.steps():
-        if forecast.note(step.seconds):
+    for seconds in _seconds_of_steps(trainer):
+        if forecast.note(seconds):
             break
     if validation:
         store, pairs = validation
@@ -70,6 +74,15 @@ def measured(
         scale = len(pairs) / len(pairs[:BLOCK])
         forecast.validation_seconds = scale * (time.monotonic() - began)
     return forecast
+
+
+def _seconds_of_steps(trainer: Trainer) -> Iterator[float]:
+    """Yield how long steps take: a long one by a few of its micro-batches, others as they are."""
+    seconds = trainer.estimated_seconds(MICRO_BATCHES)
+    if seconds > LONG_STEP:
+        yield seconds
+    else:
+        yield from (step.seconds for step in trainer.steps())
 
 
 def plan(trainer: Trainer, options: TrainOptions, held_out: int) -> dict[str, str]:

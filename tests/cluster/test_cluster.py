@@ -340,7 +340,8 @@ def test_what_cannot_be_clustered_is_one_line(
             "--distance is of cosines, which --linkage ward does not join by",
         ),
         (["--min-samples", 3], "--min-samples goes with --method hdbscan"),
-        (["--table", "--to", "parquet"], "--table takes the place of rows --to parquet"),
+        (["--table", "--to", "parquet"], "--to parquet is for rows, whose place --table takes"),
+        (["--table", "--keep", "all"], "--keep is for rows, whose place --table takes"),
         (["--summary", "s.txt"], "name it .jsonl, .csv, .md, .tex"),
     ],
 )

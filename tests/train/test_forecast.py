@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
+from tempfile import mkdtemp
 from types import SimpleNamespace
 
 import pytest
+import torch
 from pair_corpus import Train
-from train_parts import letters_encoder, recipe_options
+from train_parts import (
+    WORDS,
+    contrast_options,
+    letters_encoder,
+    recipe_options,
+    setting,
+    stored,
+    trainer,
+)
 
 from dialtools.cli._run import Run
 from dialtools.encoder.static import fresh_static
 from dialtools.train.forecast import Forecast, instead
+from dialtools.train.objectives.contrast import Contrast
+from dialtools.train.plan import measured
 from dialtools.train.validate import validations_left
 
 TOLD = r"about \d+ \w+: 60 steps of [\d.e-]+ s(, 1 validation of \d+ s)? on 1 thread"
@@ -32,6 +45,38 @@ def test_a_dry_run_counts_the_validations(train: Train, pairs: Path, tmp_path: P
     run = ("--max-steps", 60, "--threads", 1, "--validate", pairs, "--batch-size", 8)
     planned = train(*run, "-o", tmp_path / "m", "--dry-run", pairs).stdout.decode()
     assert re.search(rf"^time +{TOLD}$", planned, re.MULTILINE) and "1 validation" in planned
+
+
+def test_a_step_of_many_micro_batches_is_told_by_a_few_and_nothing_is_learnt(tmp_path: Path):
+    texts = [[{"context": [a], "response": b} for a, b in pairwise(WORDS)]]
+
+    def run(max_tokens: int, *, estimated: bool) -> tuple[float, list[int], list[float]]:
+        encoder, encoded = letters_encoder(), []
+        store = stored(texts, Path(mkdtemp(dir=tmp_path)), encoder)
+        objective = Contrast(setting(store, encoder, contrast_options(), max_tokens=max_tokens))
+        encode = objective.encode
+        objective.encode = lambda part: encoded.append(int(part[1].sum())) or encode(part)
+        learning = trainer(objective, batch_size=24, max_steps=2)
+        seconds = learning.estimated_seconds(4) if estimated else 0.0
+        few = encoded[: len(encoded) // 2]
+        assert all(p.grad is None for p in learning.parameters)
+        return seconds, few, [step.loss for step in learning.steps()]
+
+    seconds, few, losses = run(6, estimated=True)  # 48 texts of three tokens, two at once
+    assert seconds > 0 and few == [6] * 4
+    assert losses == run(6, estimated=False)[2]
+    assert run(12 * 3, estimated=True)[:2] == (0.0, []), "four micro-batches are no few of many"
+
+
+def test_a_long_step_is_not_taken_to_tell_its_time():
+    class Long:
+        encoder = SimpleNamespace(device=torch.device("cpu"))
+        sampler = SimpleNamespace(per_epoch=2)
+        total, step = 10, 0
+        estimated_seconds = staticmethod(lambda few: 72.0)
+
+    forecast = measured(Long(), recipe_options(), None)
+    assert (forecast.each, forecast.seconds) == (72.0, 720.0)
 
 
 @pytest.mark.parametrize(
