@@ -30,7 +30,7 @@ from sentence_transformers import (
 )
 from sentence_transformers.losses import MultipleNegativesRankingLoss
 from side_by_side import Run, Work, compare
-from transformers import TrainerCallback
+from transformers import PrinterCallback, TrainerCallback
 
 from dialtools.encoder.loading import load_encoder
 from dialtools.options import Layer, resolve
@@ -119,7 +119,8 @@ def ours(
     trainer = prepare.build_trainer(encoder, store, np.arange(len(store)), settings)
 
     def steps() -> float:
-        trainer.step = 0
+        # the next epoch: its batches have other shapes, as in a long run
+        trainer.total = trainer.step + trainer.sampler.per_epoch
         start = time.perf_counter()
         for _ in trainer.steps():
             pass
@@ -185,6 +186,7 @@ def peer(
         trainer = SentenceTransformerTrainer(
             model=model, args=settings, train_dataset=data, loss=loss, callbacks=[clock]
         )
+        trainer.remove_callback(PrinterCallback)
         trainer.train()
         set_up.append(time.perf_counter() - start - clock.seconds)
         return clock.seconds

@@ -43,6 +43,8 @@ def encode(
     vectors_ND = np.empty((len(sequences), encoder.dimension), np.float32)
     was_training = encoder.training
     encoder.eval()
+    if any(parameter.dtype == torch.bfloat16 for parameter in encoder.parameters()):
+        precision = "float32"  # such weights need no casts around each layer
     with torch.inference_mode(), autocast(encoder.device, precision):
         begun = chain(_begun(encoder, sequences, batch_tokens), [None])
         for early, _ in pairwise(begun):  # the next is begun before this one is waited for
@@ -84,10 +86,10 @@ def on_its_way(vectors: Tensor) -> Arrival:
     """Return what waits for a tensor; if it is on a GPU, that may compute on meanwhile."""
     if vectors.device.type != "cuda":
         return vectors.cpu().numpy
-    host = torch.empty_like(vectors, device="cpu").pin_memory()
+    host = torch.empty_like(vectors, device="cpu", pin_memory=True)
     host.copy_(vectors, non_blocking=True)
     copied = torch.cuda.Event()
-    copied.record()
+    copied.record(torch.cuda.current_stream(vectors.device))
 
     def arrival() -> np.ndarray:
         copied.synchronize()

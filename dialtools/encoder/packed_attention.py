@@ -1,19 +1,17 @@
 """Attention of texts that are laid end to end, within each of them; as transformers asks for it.
 
-torch's kernel for texts of many lengths sees to that on a GPU, or flash-attn's where it is
-installed, which alone knows dropout; on a CPU texts of like length are padded for attention alone,
-which has a hundredth of the arithmetic. N texts, T tokens in all, H heads of D dimensions.
+torch's kernel for texts of many lengths, flash-attn's, sees to that on a GPU in 16 bits. Elsewhere
+texts of like length are padded for attention alone, which has a hundredth of the arithmetic. N
+texts, T tokens in all, H heads of D dimensions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib import import_module
-from importlib.util import find_spec
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
@@ -26,8 +24,11 @@ WHOLE = (-1, -1)
 """The window of tokens on the left and on the right that see no end but the text's."""
 UNKNOWN = ("position_bias", "softcap", "s_aux", "cache")
 """What attention may be asked for besides, and ours cannot."""
-LIKE = 0.8
-"""Of the longest text the shortest that is padded beside it, in tokens."""
+CAUSAL = (-1, 0)
+"""That of tokens that see themselves and all before."""
+LIKE = {"cpu": 0.8, "cuda": 0.5}
+"""Of the longest text the shortest that is padded beside it, in tokens; a GPU likes few and large
+runs."""
 
 
 class Run(NamedTuple):
@@ -38,22 +39,19 @@ class Run(NamedTuple):
         end: behind the last.
         sizes: (n,) tokens of each text.
         width: tokens of the longest.
+        place: (T,) of each token among those of the padded texts; None if all have one length.
     """
 
     begin: int
     end: int
     sizes: Tensor
     width: int
-
-    @property
-    def is_even(self) -> bool:
-        """Whether all texts have the same length."""
-        return len(self.sizes) * self.width == self.end - self.begin
+    place: Tensor | None
 
     @property
     def real(self) -> Tensor:
         """(n, W) True where a token of the padded texts is real."""
-        return torch.arange(self.width) < self.sizes[:, None]
+        return torch.arange(self.width, device=self.sizes.device) < self.sizes[:, None]
 
 
 @dataclass(frozen=True)
@@ -65,12 +63,14 @@ class Layout:
         place: of each token in it, row after row.
         position: of each token in its own text, from 0 on.
         ends: (N + 1,) int32, 0 and where each text ends.
+        known: the same where they are known without waiting for a GPU.
     """
 
     shape: tuple[int, int]
     place: Tensor
     position: Tensor
     ends: Tensor
+    known: Tensor
 
     @classmethod
     def of(cls, mask_NT: Tensor) -> Layout:
@@ -81,26 +81,36 @@ class Layout:
         count, width = mask_NT.shape
         place = mask_NT.flatten().nonzero()[:, 0]
         ends = nn.functional.pad(mask_NT.sum(1).cumsum(0), (1, 0)).to(torch.int32)
-        return cls((count, width), place, place % width, ends)
+        return cls((count, width), place, place % width, ends, ends)
 
     def to(self, device: torch.device) -> Layout:
         """Return it on a device; from pinned memory nothing waits for the copy."""
         tensors = (moved(tensor, device) for tensor in (self.place, self.position, self.ends))
-        return Layout(self.shape, *tensors)
+        return Layout(self.shape, *tensors, self.known)
 
     @cached_property
     def runs(self) -> list[Run]:
         """The texts, as they come, in runs of like length; those of no tokens are in none."""
-        ends, sizes = self.ends.tolist(), self.ends.diff()
+        like = LIKE[self.ends.device.type]
         runs: list[Run] = []
         first = least = most = 0
-        for text, size in enumerate([*sizes.tolist(), -1]):  # the last, no text, ends the last run
-            if min(least, size) < LIKE * max(most, size):
+        # the last, no text, ends the last run
+        for text, size in enumerate([*self.known.diff().tolist(), -1]):
+            if min(least, size) < like * max(most, size):
                 if most:
-                    runs.append(Run(ends[first], ends[text], sizes[first:text], most))
+                    runs.append(self._run(first, text, most))
                 first = text
             least, most = (size, size) if text == first else (min(least, size), max(most, size))
         return runs
+
+    def _run(self, first: int, last: int, width: int) -> Run:
+        """Return the run of the texts from the first to the one before the last."""
+        begin, end = self.known[[first, last]].tolist()
+        sizes = self.ends[first : last + 1].diff()
+        if (last - first) * width == end - begin:
+            return Run(begin, end, sizes, width, None)
+        text = self.place[begin:end] // self.shape[1] - first
+        return Run(begin, end, sizes, width, text * width + self.position[begin:end])
 
     def padded(self, states_1TD: Tensor) -> Tensor:
         """Return (N, W, D) states of tokens at their places in the batch, zeros at the others."""
@@ -165,65 +175,22 @@ def attention(
     # rotary positions may have made numbers of 32 bits of the two that they turn
     tokens = [x[0].transpose(0, 1).to(value.dtype) for x in (query, key, value)]
     ask = Ask(_layout.get(), window, scaling, dropout)
-    return _kernel(value, dropout)(*tokens, ask)[None], None
+    return _kernel(value)(*tokens, ask)[None], None
 
 
-def _kernel(value: Tensor, dropout: float) -> Any:
-    """Return what computes attention: a CPU's way, or a GPU's kernel, which is for 16 bits.
+def _kernel(value: Tensor) -> Callable[..., Tensor]:
+    """Return what computes attention: a GPU's kernel, which is of 16 bits, or what all can do."""
+    return flash if value.device.type == "cuda" and value.dtype in HALF else side_by_side
 
-    Raises:
-        NotImplementedError: if the GPU has none for this.
+
+def flash(query: Tensor, key: Tensor, value: Tensor, ask: Ask) -> Tensor:
+    """Return (T, H, D) attention by torch's kernel for texts of many lengths.
+
+    It is what `torch.nn.attention.varlen` calls, which leaves out dropout, and until torch 2.12
+    keys of fewer heads.
     """
-    if value.device.type != "cuda" or value.dtype not in HALF:
-        return side_by_side
-    if _flash_attn():
-        return _by_flash_attn
-    if dropout:
-        raise NotImplementedError("packed attention with dropout, without flash-attn")
-    return _by_torch
-
-
-def _by_torch(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    ask: Ask,
-) -> Tensor:
-    from torch.nn.attention.varlen import varlen_attn
-
     longest = ask.layout.shape[1]
-    attended = varlen_attn(
-        query.contiguous(),
-        key.contiguous(),
-        value.contiguous(),
-        ask.layout.ends,
-        ask.layout.ends,
-        longest,
-        longest,
-        scale=ask.scale,
-        window_size=ask.window,
-        enable_gqa=query.shape[1] != key.shape[1],
-    )
-    assert isinstance(attended, Tensor)  # more only if more is asked for
-    return attended
-
-
-@cache
-def _flash_attn() -> Any:
-    """Return the function of the package flash-attn; None without it."""
-    if find_spec("flash_attn") is None:
-        return None
-    return import_module("flash_attn").flash_attn_varlen_func
-
-
-def _by_flash_attn(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    ask: Ask,
-) -> Tensor:
-    longest = ask.layout.shape[1]
-    return _flash_attn()(
+    return torch.ops.aten._flash_attention_forward(
         query,
         key,
         value,
@@ -231,55 +198,54 @@ def _by_flash_attn(
         ask.layout.ends,
         longest,
         longest,
-        dropout_p=ask.dropout,
-        softmax_scale=ask.scale,
-        causal=ask.window[1] == 0,
-        window_size=ask.window,
-    )
+        ask.dropout,
+        ask.window == CAUSAL,
+        False,
+        scale=ask.scale,
+        window_size_left=ask.window[0],
+        window_size_right=ask.window[1],
+    )[0]
 
 
-def side_by_side(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    ask: Ask,
-) -> Tensor:
-    """Return (T, H, D) attention, texts of like length side by side: a CPU's kernel."""
+def side_by_side(query: Tensor, key: Tensor, value: Tensor, ask: Ask) -> Tensor:
+    """Return (T, H, D) attention, texts of like length side by side."""
     attended = [query.new_empty(0, *query.shape[1:])]
     for run in ask.layout.runs:
-        place = None if run.is_even else run.real.flatten().nonzero()[:, 0]
-        texts = (_padded(x, run, place) for x in (query, key, value))
         out = nn.functional.scaled_dot_product_attention(
-            *texts,
+            *(_padded(x, run) for x in (query, key, value)),
             attn_mask=_seen(run, ask.window),
             dropout_p=ask.dropout,
+            is_causal=ask.window == CAUSAL,
             scale=ask.scale,
             enable_gqa=query.shape[1] != key.shape[1],
         )
         tokens = out.transpose(1, 2).flatten(0, 1)
-        attended.append(tokens if place is None else tokens[place])
+        attended.append(tokens if run.place is None else tokens.index_select(0, run.place))
     return torch.cat(attended)
 
 
-def _padded(tokens_THD: Tensor, run: Run, place: Tensor | None) -> Tensor:
+def _padded(tokens_THD: Tensor, run: Run) -> Tensor:
     """Return (n, H, W, D) the texts of a run, zeros where one is shorter than the longest."""
     tokens = tokens_THD[run.begin : run.end]
     shape = len(run.sizes), run.width, *tokens.shape[1:]
-    if place is not None:
+    if run.place is not None:
         room = tokens.new_zeros(shape[0] * shape[1], *shape[2:])
-        tokens = room.index_copy(0, place, tokens)
+        tokens = room.index_copy(0, run.place, tokens)
     return tokens.view(shape).transpose(1, 2)
 
 
 def _seen(run: Run, window: tuple[int, int]) -> Tensor | None:
-    """Return (n or 1, 1, 1 or W, W) True where a token sees another; None where each sees all.
+    """Return (n or 1, 1, 1 or W, W) True where a token sees another; None if all, or all before.
 
-    A token of padding, which nobody looks at, sees all: one that sees nothing has no number.
+    Padding is behind its text: of what comes before a token it is no part. A token of padding,
+    which nobody looks at, sees all: one that sees nothing has no number.
     """
+    if window == CAUSAL:
+        return None
     if window == WHOLE:
-        return None if run.is_even else run.real[:, None, None]
+        return None if run.place is None else run.real[:, None, None]
     left, right = (run.width if reach < 0 else reach for reach in window)
-    place = torch.arange(run.width)
+    place = torch.arange(run.width, device=run.sizes.device)
     ahead = place[None] - place[:, None]
     within = (-left <= ahead) & (ahead <= right)
     real = run.real

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -182,7 +182,7 @@ def join_turns(*turns: Any, **settings: Any) -> list[np.ndarray]:
 def split(flat: Flat) -> list[np.ndarray]:
     """Return each of the N sequences."""
     ids, ends = flat
-    return np.split(ids, ends[1:-1]) if len(ends) > 1 else []
+    return [ids[begin:end] for begin, end in pairwise(ends.tolist())]
 
 
 def join_flat(

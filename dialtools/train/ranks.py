@@ -177,6 +177,8 @@ def noticed() -> Generator[None]:
     """Raise LostRank for what torch raises when a process is gone."""
     try:
         yield
+    except torch.OutOfMemoryError:
+        raise
     except RuntimeError as error:
         raise LostRank(
             "another process of this run has ended", hint="--resume goes on from the checkpoint"

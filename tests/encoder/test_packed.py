@@ -18,7 +18,7 @@ from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.fresh import train_tokenizer
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.packed import NAME, is_packed, pack
-from dialtools.encoder.packed_attention import Ask, Layout, side_by_side
+from dialtools.encoder.packed_attention import Ask, Layout, flash, side_by_side
 from dialtools.encoder.placed import placed
 from dialtools.errors import ModelError
 
@@ -120,19 +120,32 @@ def test_attention_that_reaches_into_the_next_text_is_found_out(build, monkeypat
     assert not pack(build("bert"), "float32")
 
 
-def test_a_kernel_without_dropout_is_used_where_there_is_none(build, monkeypatch):
-    def kernel(query, dropout):
-        if dropout:
+def test_a_kernel_that_knows_no_dropout_is_found_out_by_what_learns(build, monkeypatch):
+    def without_dropout(query, key, value, ask):
+        if ask.dropout:
             raise NotImplementedError
-        return side_by_side
+        return side_by_side(query, key, value, ask)
 
-    monkeypatch.setattr(packed_attention, "_kernel", kernel)
+    monkeypatch.setattr(packed_attention, "side_by_side", without_dropout)
     encoder = build("bert")
     for layer in encoder.backbone.encoder.layer:
         layer.attention.self.dropout.p = 0.1
     assert not pack(encoder.train(), "float32")
     assert encoder.training
     assert pack(encoder.eval(), "float32")
+
+
+@pytest.mark.parametrize("heads", [4, 2])
+def test_a_gpu_s_kernel_is_asked_for_what_this_torch_offers(heads):
+    mask_NT = torch.arange(40) < torch.tensor([40, 33, 2])[:, None]
+    ask = Ask(Layout.of(mask_NT.long()).to(torch.device("meta")), (-1, 0), None, 0.1)
+    shapes = [(75, 4, 8), (75, heads, 8), (75, heads, 8)]
+    tokens = [
+        torch.empty(shape, dtype=torch.bfloat16, device="meta", requires_grad=True)
+        for shape in shapes
+    ]
+    found = flash(*tokens, ask)
+    assert found.shape == (75, 4, 8) and found.requires_grad
 
 
 def test_the_tokens_of_padding_are_computed_by_nobody(build):
@@ -180,7 +193,7 @@ def test_texts_of_like_length_stand_side_by_side():
     runs = Layout.of(mask_NT.long()).runs
     assert [run.sizes.tolist() for run in runs] == [[40, 33, 32], [31], [5, 5], [4]]
     assert [(run.begin, run.end) for run in runs] == [(0, 105), (105, 136), (136, 146), (146, 150)]
-    assert [run.is_even for run in runs] == [False, True, True, True]
+    assert [run.place is None for run in runs] == [False, True, True, True]
 
 
 def test_a_layout_is_undone():
@@ -211,9 +224,9 @@ def test_minilm_without_padding(minilm):
 def test_a_gpu_s_kernel_gives_the_vectors_and_gradients_of_padded_texts(build, family):
     encoder = build(family).cuda()
     texts = sequences(5, 2, 90, 31, 31, 1)
+    expected_ND = encode(encoder, texts, batch_tokens=400)
     with torch.autocast("cuda", torch.bfloat16):
         expected = gradients(encoder)
-    expected_ND = encode(encoder, texts, batch_tokens=400)
     assert pack(encoder, "bfloat16")
     found_ND = encode(encoder, texts, batch_tokens=400, precision="bfloat16")
     with torch.autocast("cuda", torch.bfloat16):
@@ -265,6 +278,26 @@ def test_weights_in_16_bits_embed_as_those_in_32_and_stay_who_they_are(minilm):
     norms_N = np.linalg.norm(expected_ND, axis=1) * np.linalg.norm(found_ND, axis=1)
     assert (dots_N / norms_N).min() > 0.9995 and found_ND.dtype == np.float32
     assert encoder.digest() == digest
+
+
+@pytest.mark.parametrize("family", ["llama", "modernbert"])
+def test_positions_turn_as_fast_where_weights_have_16_bits(build, family):
+    encoder = build(family)
+    whole = {k: v.clone() for k, v in encoder.backbone.named_buffers() if "inv_freq" in k}
+    encoder.lower()
+    buffers = dict(encoder.backbone.named_buffers())
+    assert whole and all(torch.equal(buffers[name], whole[name]) for name in whole)
+    assert encode(encoder, sequences(5, 90), batch_tokens=400, precision="bfloat16").shape[0] == 2
+
+
+def test_no_cast_stands_around_a_layer_of_16_bits(build):
+    encoder, seen = build("bert", "cls-pooler"), []
+    encoder.lower()
+    encoder.backbone.embeddings.LayerNorm.register_forward_hook(
+        lambda *_: seen.append(torch.is_autocast_enabled("cpu"))
+    )
+    encode(encoder, sequences(3, 50), batch_tokens=400, precision="bfloat16")
+    assert seen and not any(seen)
 
 
 def test_on_a_cpu_what_learns_leaves_out_padding_and_what_embeds_does_not(build):

@@ -52,7 +52,7 @@ def build(library: Path) -> None:
 class Event:
     """What has been done so far: all of it, as nothing is done later."""
 
-    def record(self) -> None:
+    def record(self, stream: object) -> None:
         pass
 
     def synchronize(self) -> None:
@@ -92,6 +92,7 @@ def install(library: str) -> None:
         "empty_cache": lambda: None,
         "get_device_properties": lambda device=None: SimpleNamespace(total_memory=MEMORY),
         "mem_get_info": lambda device=None: (MEMORY, MEMORY),
+        "current_stream": lambda device=None: None,
         "Event": Event,
     }
     for name, stand_in in stand_ins.items():

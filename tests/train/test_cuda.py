@@ -19,10 +19,12 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from pair_corpus import CITIES, DAYS, Train, as_lines, steps, weights
+from transformers import AutoConfig, AutoModel, AutoTokenizer
 
 Run = Callable[..., subprocess.CompletedProcess]
 METHODS = ("dse-123-1", "dse-dropout", "dse-dianli", "wmdc", "simcse", "todbert", "mlm")
 MATCHING = ("dialoguecse", "siamese-s", "siamese-m")
+IN_32 = ("--device", "cuda", "--precision", "float32")
 FEW = ("--freeze", 0, "--batch-size", 16, "--max-steps", 3, "--lr", "1e-3")
 
 
@@ -92,7 +94,8 @@ def courses(
     on_cuda(
         "dial-train",
         *arguments,
-        *shlex.split("--device cuda --precision float32 -o"),
+        *IN_32,
+        "-o",
         folder / "cuda",
     )
     logs = [steps(folder / name / "train-log.jsonl") for name in ("cpu", "cuda")]
@@ -109,6 +112,25 @@ def test_a_method_takes_the_steps_that_it_takes_on_the_cpu(
     cpu, cuda = courses(
         train, on_cuda, tmp_path, "--method", method, "--model", steady, *FEW, *few, pairs
     )
+    np.testing.assert_allclose(cuda, cpu, rtol=2e-3, atol=2e-4)
+
+
+@pytest.mark.parametrize("kind", ["modernbert", "llama"])
+def test_what_sees_a_window_or_what_is_before_learns_there_without_padding_too(
+    kind: str, train: Train, on_cuda: Run, steady: Path, pairs: Path, tmp_path: Path
+):
+    tokenizer = AutoTokenizer.from_pretrained(steady)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
+    sizes |= {"intermediate_size": 48, "vocab_size": len(tokenizer), "local_attention": 8}
+    sizes |= {f"{name}_token_id": 0 for name in ("pad", "bos", "eos", "cls", "sep")}
+    torch.manual_seed(0)
+    model = AutoModel.from_config(AutoConfig.for_model(kind, **sizes))
+    for part in (model, tokenizer):
+        part.save_pretrained(tmp_path / "model")
+    run = ("--model", tmp_path / "model", "--pooling", "mean", *FEW, pairs)
+    told = on_cuda("dial-train", *run, "-o", tmp_path / "m", "--dry-run", *IN_32).stdout
+    assert b"tokens in the first" in told and b"with padding" not in told
+    cpu, cuda = courses(train, on_cuda, tmp_path, *run)
     np.testing.assert_allclose(cuda, cpu, rtol=2e-3, atol=2e-4)
 
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.batches import pad, token_batches
+from dialtools.encoder.device import moved
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.tokens import SpecialTokens, assemble
 from dialtools.train.data.collate import Layout, Lengths
@@ -156,5 +157,5 @@ class Objective(nn.Module, Generic[OptionsT]):
         return Batch(parts, place, sizes, pairs, extra, setting.packed)
 
     def tensor(self, values: np.ndarray) -> Tensor:
-        """Return an array as a tensor on the encoder's device."""
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self.setting.encoder.device)
+        """Return an array as a tensor on the encoder's device; a GPU is not waited for."""
+        return moved(torch.from_numpy(np.ascontiguousarray(values)), self.setting.encoder.device)

@@ -132,10 +132,10 @@ class Contrast(Objective[ContrastOptions]):
     def _mean(self, losses_N: Tensor, batch: Batch) -> Tensor:
         """Return the weighted mean of the losses of pairs that are similar (METHODS 2.4, p_i)."""
         weighted = self.tensor(self.weights[batch.pairs]).to(losses_N) * losses_N
-        similar = self.tensor(self.setting.store.similar[batch.pairs]).bool()
+        similar = np.asarray(self.setting.store.similar[batch.pairs], bool)
         if similar.all():
             return weighted.mean()
-        return weighted[similar].sum() / similar.sum().clamp(min=1)
+        return weighted[self.tensor(similar.nonzero()[0])].sum() / max(1, int(similar.sum()))
 
     def _told_apart(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
         """Return the mean cross entropy of which pairs are similar, from vectors before a head."""
