@@ -118,8 +118,7 @@ def ours(
     store = Store(folder / precision)
     trainer = prepare.build_trainer(encoder, store, np.arange(len(store)), settings)
 
-    def steps() -> float:
-        # the next epoch: its batches have other shapes, as in a long run
+    def steps() -> float:  # an epoch more: its batches have other shapes, as in a long run
         trainer.total = trainer.step + trainer.sampler.per_epoch
         start = time.perf_counter()
         for _ in trainer.steps():

@@ -106,12 +106,12 @@ def no_column(
 
     Args:
         known: the columns there are.
-        hint: what to do where none of them has a name like it.
+        hint: what else to do.
         likely: what to do, where more than one name tells it.
     """
     there = list(known)
     return DataError(
         f"no column {quoted(name)}; there are {listed(there) or 'none'}",
         where=where,
-        hint=likely or nearest(name, there) or hint,
+        hint=likely or " ".join(filter(None, [nearest(name, there), hint])) or None,
     )

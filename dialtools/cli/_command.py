@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 Recipe = Callable[[dict[str, Any]], Sequence[Layer]]
 Function = Callable[[Any, Run], None]
+CHECKED = "check the options, print what would be read, written and replaced, then stop"
+"""What --dry-run does of a command that has no plan to tell."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,10 @@ class Command:
 
     @property
     def specs(self) -> tuple[Spec, ...]:
-        return specs(self.options)
+        known = specs(self.options)
+        if self.plans:
+            return known
+        return tuple(replace(s, help=CHECKED) if s.name == "dry_run" else s for s in known)
 
     def __call__(self, argv: Sequence[str] | None = None) -> NoReturn:
         _start(self, argv)

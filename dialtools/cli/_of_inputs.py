@@ -60,7 +60,8 @@ def _record(name: str, own: Tally) -> dict[str, Any]:
         "same_speaker": facts["same_speaker"],
         "pairs": facts["pairs"],
         "kept": own.kept,
-        "dropped": dict(own.dropped.most_common()),
+        # Parquet has no type for objects without a field
+        "dropped": dict(own.dropped.most_common()) or None,
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from dialtools.errors import ConfigError, DataError, OutputError
 from dialtools.options import Spec
 from dialtools.shown import LONGEST, listed
-from dialtools.streams.atomic import check_kind, check_parent, is_special, refuse_existing
+from dialtools.streams.atomic import check_kind, check_parent, is_special, refuse_existing, target
 from dialtools.streams.tally import counted
 
 FILES = {"FILE", "FILE[,FILE...]", "INPUT", "OLD NEW", "PART"}
@@ -124,7 +124,7 @@ def _check_place(output: Output, options: Any) -> None:
     if not getattr(options, "on_ray", False):  # Ray writes a folder of parts
         refuse_existing(path, overwrite=output.may_be_there)
         check_kind(path, directory=output.folder)
-    check_parent(path.resolve() if path.is_symlink() else path)
+    check_parent(target(path))
 
 
 def _check_folder(output: Output, stays: Iterable[str]) -> None:
@@ -151,7 +151,7 @@ def plan(options: Any, specs: Sequence[Spec], told: Mapping[str, str]) -> dict[s
     Raises:
         OSError: if a file that is to be read is not there.
     """
-    files = [file for spec in specs for file in _files(spec, getattr(options, spec.name))]
+    files = [file for spec in specs for file in _files(spec, options)]
     outputs = list(_written(options, specs))
     replaced = [
         _described(output.path)
@@ -164,16 +164,23 @@ def plan(options: Any, specs: Sequence[Spec], told: Mapping[str, str]) -> dict[s
     return lines | ({"replaces": listed(replaced, length=LONGEST)} if replaced else {})
 
 
-def _files(spec: Spec, value: Any) -> Sequence[str]:
+def _files(spec: Spec, options: Any) -> Sequence[str]:
     """Return the files and folders that an option names and a run reads, described."""
     words = (spec.metavar or "").split()
     if not (spec.positional or "DIR" in words or _names_file(spec)) or spec.writes:
         return ()
-    named = value if isinstance(value, tuple) else (value,)
-    texts = [text for text in named if isinstance(text, str)]
+    texts = _texts(spec, options)
     if spec.metavar in FILES:
         return [_described(text) for text in texts]
     return [_described(text) if Path(text).exists() else text for text in texts]
+
+
+def _texts(spec: Spec, options: Any) -> list[str]:
+    """Return the texts that an option has; of arguments those that are inputs."""
+    value = getattr(options, "inputs" if spec.positional else spec.name)
+    return [
+        text for text in (value if isinstance(value, tuple) else (value,)) if isinstance(text, str)
+    ]
 
 
 def _described(path: str) -> str:
@@ -198,12 +205,8 @@ def _read(options: Any, specs: Sequence[Spec]) -> Iterator[tuple[str, str]]:
         named = spec.positional or _names_file(spec) or spec.metavar == "DIR"
         if not named or spec.writes:
             continue
-        value = getattr(options, spec.name)
-        texts = value if isinstance(value, tuple) else (value,)
         name = "an input" if spec.positional else spec.flag
-        yield from (
-            (text, name) for text in texts if isinstance(text, str) and text not in ("", "-")
-        )
+        yield from ((text, name) for text in _texts(spec, options) if text not in ("", "-"))
 
 
 def _written(options: Any, specs: Sequence[Spec]) -> Iterator[Output]:

@@ -94,7 +94,7 @@ def _texts(source: Embeddings, options: RowOptions) -> list[str]:
 def _shown(value: Any) -> str:
     """Return a text, or the turns of a history, as one."""
     if isinstance(value, list):
-        return BETWEEN_TURNS.join(map(text_of_turn, value))
+        return BETWEEN_TURNS.join(str(text_of_turn(turn) or "") for turn in value)
     return "" if value is None else str(value)
 
 

@@ -13,7 +13,8 @@ LIKELY = {
     "dialogue_column": "dialogue_id dialog_id conversation_id conversation conv_id conv dialogue "
     "dialog chat_id chat session_id session thread_id thread ticket_id ticket case_id call_id "
     "interaction_id",
-    "text_column": "text message body content utterance message_text message_body msg txt",
+    "text_column": "text message body content utterance message_text message_body msg txt comment "
+    "comment_body",
     "speaker_column": "speaker role speaker_role sender_role author_role sender_type author_type "
     "participant_role sender author participant from who user",
     "order_column": "turn turn_id turn_index turn_number created_at timestamp sent_at time "
@@ -25,20 +26,24 @@ NEEDED = ("dialogue_column", "text_column")
 
 
 def flags(header: Collection[str], logs: LogOptions) -> str | None:
-    """Return the flags that read a table with this header; None if its names do not tell.
+    """Return the flags that read a table with this header; None if its names tell nothing.
 
-    A flag that was given is not questioned; if no column has its name, nothing is proposed.
+    Of what is needed and not told, a column has to be named. A flag that was given is not
+    questioned; if no column has its name, nothing is proposed.
     """
-    proposed = []
+    proposed: list[str] = []
+    unknown: list[str] = []
     for option, names in LIKELY.items():
         given = getattr(logs, option)
         column = given or _first(names.split(), header)
-        if column not in header:
-            if given or option in NEEDED:
-                return None
-        elif not given:
-            proposed.append(f"--{option.replace('_', '-')} {shlex.quote(str(column))}")
-    return " ".join(proposed) or None
+        flag = f"--{option.replace('_', '-')}"
+        if column in header:
+            proposed += [] if given else [f"{flag} {shlex.quote(str(column))}"]
+        elif given:
+            return None
+        elif option in NEEDED:
+            unknown.append(f"{flag} NAME")
+    return " ".join([*proposed, *unknown]) if proposed else None
 
 
 def _first(names: Collection[str], header: Collection[str]) -> str | None:

@@ -177,13 +177,12 @@ class LogOptions:
                 f"--speaker-prefix reads lines of plain text, and {where} is read as {kind}",
                 hint="--from text reads it so",
             )
-        flags = {"--delimiter": self.delimiter, "--encoding": self.encoding}
-        for flag, given in flags.items():
+        hints = {"--delimiter": "--from csv reads it so"}
+        hints["--encoding"] = f"`iconv -f {self.encoding} -t utf-8` makes UTF-8 of it"
+        for flag, given in {"--delimiter": self.delimiter, "--encoding": self.encoding}.items():
             if given and not (kind in FORMATS and FORMATS[kind].columns):
-                raise ConfigError(
-                    f"{flag} is for CSV and TSV, and {where} is read as {kind}",
-                    hint="--from csv reads it so",
-                )
+                what = f"{flag} is for CSV and TSV, and {where} is read as {kind}"
+                raise ConfigError(what, hint=hints[flag])
 
     def check_order(self, where: str) -> None:
         """Refuse to split a table by time without a column of times.

@@ -17,7 +17,7 @@ from dialtools.errors import DataError
 from dialtools.streams import nesting
 from dialtools.streams.bytesio import open_input
 from dialtools.streams.chunks import ROWS, Chunk
-from dialtools.streams.formats import DEFAULT, FORMATS, by_suffix
+from dialtools.streams.formats import DEFAULT, FORMATS, by_suffix, last_suffix
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally
 
@@ -83,10 +83,11 @@ def recognised(files: Files) -> str:
     for name, corpus in CORPORA.items():
         if lies_in(files, corpus):
             return name
-    some = ", ".join(files.names()[:4])
-    raise DataError(
-        f"the files of no known corpus: {some or 'none at all'}", where=files.path, hint=HINT
-    )
+    names = files.names()
+    own = next((last_suffix(name) for name in names if by_suffix(name)), None)
+    some = ", ".join(names[:4]) or "none at all"
+    hint = f"{HINT}; files of your own are no corpus: name each (*{own})" if own else HINT
+    raise DataError(f"the files of no known corpus: {some}", where=files.path, hint=hint)
 
 
 def lies_in(files: Files, corpus: Corpus) -> bool:

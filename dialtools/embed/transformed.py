@@ -90,6 +90,8 @@ class Transform:
                 )
                 raise DataError(wants, where=self.options.transform)
         vectors = {name: self.fitted(part) for name, part in matrices.items()}
+        if not all(np.isfinite(part).all() for part in vectors.values()):
+            raise DataError("makes vectors that are not finite", where=self.options.transform)
         if self.space["normalize"]:
             vectors = {name: unit(part) for name, part in vectors.items()}
         changed = embedding_batch({}, vectors, float16=self.options.dtype == "float16")

@@ -85,7 +85,8 @@ class Affine:
         return len(self.mean)
 
     def __call__(self, vectors_ND: np.ndarray) -> np.ndarray:
-        return ((vectors_ND.astype(np.float64) - self.mean) @ self.matrix).astype(np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):  # told where it is used
+            return ((vectors_ND.astype(np.float64) - self.mean) @ self.matrix).astype(np.float32)
 
     def tensors(self) -> dict[str, np.ndarray]:
         return {"mean": self.mean, "matrix": self.matrix}

@@ -86,7 +86,7 @@ def on_its_way(vectors: Tensor) -> Arrival:
     """Return what waits for a tensor; if it is on a GPU, that may compute on meanwhile."""
     if vectors.device.type != "cuda":
         return vectors.cpu().numpy
-    host = torch.empty_like(vectors, device="cpu", pin_memory=True)
+    host = torch.empty_like(vectors, device="cpu").pin_memory()
     host.copy_(vectors, non_blocking=True)
     copied = torch.cuda.Event()
     copied.record(torch.cuda.current_stream(vectors.device))

@@ -85,8 +85,8 @@ class Layout:
 
     def to(self, device: torch.device) -> Layout:
         """Return it on a device; from pinned memory nothing waits for the copy."""
-        tensors = (moved(tensor, device) for tensor in (self.place, self.position, self.ends))
-        return Layout(self.shape, *tensors, self.known)
+        place, position, ends = (moved(x, device) for x in (self.place, self.position, self.ends))
+        return Layout(self.shape, place, position, ends, self.known)
 
     @cached_property
     def runs(self) -> list[Run]:

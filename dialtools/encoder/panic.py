@@ -9,6 +9,11 @@ from contextlib import contextmanager
 from dialtools.shown import first_line
 
 
+def is_one(error: BaseException) -> bool:
+    """Tell whether an error is a panic, which no module offers by name."""
+    return type(error).__name__ == "PanicException"
+
+
 @contextmanager
 def as_error() -> Generator[None]:
     """Turn a panic into ValueError: it is no `Exception`, and tells of itself on stderr.
@@ -21,7 +26,7 @@ def as_error() -> Generator[None]:
     try:
         yield
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # which no module offers by name
+        if not is_one(error):
             raise
         raise ValueError(first_line(error)) from None
     finally:

@@ -74,6 +74,8 @@ def load_pretrained(folder: Path, *, trust_remote_code: bool) -> tuple[Any, Any]
         config = AutoConfig.from_pretrained(folder, **local)
         kind = AutoModelForTextEncoding if config.model_type in ENCODER_HALVES else AutoModel
         config.use_cache = False  # decoders would keep keys and values of every batch
+        config.return_dict, config.output_attentions = True, False
+        config.chunk_size_feed_forward = 0  # batches are no multiples of it
         if config._attn_implementation not in ATTENTIONS:
             config._attn_implementation = None
         _refuse_oversize(kind, config, held, folder, trust_remote_code=trust_remote_code)

@@ -22,7 +22,7 @@ from dialtools.encoder.arrays import read_arrays
 from dialtools.encoder.catalog import USUAL_POOLING
 from dialtools.encoder.center import read_center
 from dialtools.encoder.stated import Stated
-from dialtools.encoder.tokens import Flat, SpecialTokens, check_ids
+from dialtools.encoder.tokens import MOST_PADDED, Flat, SpecialTokens, check_ids
 from dialtools.errors import ConfigError, ModelError
 from dialtools.shown import first_line, shape_of
 
@@ -146,27 +146,31 @@ def read_token_vectors(folder: Path) -> TokenVectors:
     """
     path = folder / WEIGHTS
     tensors = read_arrays(path)
-    vectors_VD, earlier_VD = _folded(tensors, path), tensors.get(EARLIER)
+    tokenizer = _tokenizer(folder / TOKENIZER)
+    most = max(tokenizer.get_vocab().values(), default=0) + 1 + MOST_PADDED
+    vectors_VD, earlier_VD = _folded(tensors, path, most=most), tensors.get(EARLIER)
     if earlier_VD is not None:
         if earlier_VD.shape != vectors_VD.shape:
             expected, got = shape_of(vectors_VD.shape), shape_of(earlier_VD.shape)
             raise ModelError(f"{EARLIER}: expected {expected} numbers, got {got}", where=path)
         earlier_VD = _numbers(earlier_VD, EARLIER, path)
-    tokenizer = _tokenizer(folder / TOKENIZER)
-    pad = (tokenizer.padding or {}).get("pad_id", 0)
     check_ids(
         tokenizer.get_vocab,
         lambda text: tokenizer.encode(text).ids,
         rows=len(vectors_VD),
-        pad=pad,
+        pad=(tokenizer.padding or {}).get("pad_id", 0),
         where=folder,
         least=1.0,
     )
     return TokenVectors(vectors_VD, tokenizer, earlier_VD=earlier_VD)
 
 
-def _folded(tensors: dict[str, np.ndarray], where: Path) -> np.ndarray:
-    """Return the vector of each token."""
+def _folded(tensors: dict[str, np.ndarray], where: Path, *, most: int) -> np.ndarray:
+    """Return the vector of each token.
+
+    Args:
+        most: tokens that there may be: a small file may map many.
+    """
     name = next((name for name in NAMES if name in tensors), None)
     if name is None:
         raise ModelError(f"no {' or '.join(NAMES)} in it", where=where)
@@ -176,9 +180,11 @@ def _folded(tensors: dict[str, np.ndarray], where: Path) -> np.ndarray:
         whole = mapping.ndim == 1 and mapping.dtype.kind in "biu" and mapping.size
         if not whole or int(mapping.min()) < 0 or int(mapping.max()) >= len(vectors):
             raise ModelError(f"mapping: expected rows of {name}", where=where)
+        if len(mapping) > most:
+            raise ModelError(f"mapping: more tokens than a tokenizer's {most:,}", where=where)
         vectors = vectors[mapping.astype(np.int64)]
     if weights is not None:
-        if weights.shape != vectors.shape[:1]:
+        if weights.shape != vectors.shape[:1] or weights.dtype.kind != "f":
             raise ModelError(
                 f"weights: expected a number a token, got {_told(weights)}", where=where
             )

@@ -59,6 +59,8 @@ def read_token_weights(folder: Path, *, tokens: int) -> Tensor:
     weights_V1 = tensors.get(TENSOR)
     if tensors.keys() != {TENSOR} or weights_V1 is None or weights_V1.shape[1:] != (1,):
         raise ModelError(f"expected one tensor, {TENSOR}, of one column", where=folder / WEIGHTS)
+    if not weights_V1.is_floating_point():
+        raise ModelError(f"{TENSOR}: expected decimals", where=folder / WEIGHTS)
     weights_V = weights_V1[:, 0].float()
     if len(weights_V) < tokens:
         message = f"weights of {len(weights_V):,} tokens, but the tokenizer knows {tokens:,}"

@@ -127,7 +127,12 @@ def _tokenise_words(backend: Any, texts: Sequence[str]) -> Flat:
 
 
 def _encoded(backend: Any, texts: Sequence[str]) -> Flat:
-    encodings = backend.encode_batch_fast(list(texts), add_special_tokens=False)
+    try:
+        encodings = backend.encode_batch_fast(list(texts), add_special_tokens=False)
+    except BaseException as error:  # whatever tokenizers raises
+        if not (isinstance(error, Exception) or panic.is_one(error)):
+            raise
+        raise ModelError(f"its tokenizer does not work: {first_line(error)}") from None
     return _flat([encoding.ids for encoding in encodings])
 
 

@@ -41,8 +41,9 @@ def labelled_rows(
         DataError: if there is no row, or one has no label.
     """
     values = part.column(label, hint="--label names it")
-    if None in values:
-        raise DataError(f"row {values.index(None) + 1} has no {label}", where=part.name)
+    if bare := next((i for i, value in enumerate(values, 1) if value in (None, "")), 0):
+        hint = "leave such rows out before they are embedded, or name them"
+        raise DataError(f"row {bare} has no {label}", where=part.name, hint=hint)
     part.column(label, fields.label)
     if not values:
         raise DataError("holds no rows", where=part.name)

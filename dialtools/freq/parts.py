@@ -22,7 +22,7 @@ def write_gathered(
 ) -> None:
     """Write the frequency records of one run over all that the parts have counted."""
     given: dict[str, Any] = whole.facts["options"]
-    if given["annotate"]:  # no counts, but records, one part after another
+    if given.get("annotate"):  # no counts, but records, one part after another
         join(whole, output, to=to, overwrite=overwrite, advance=advance)
         return
     kept = {name: value for name, value in given.items() if name not in OF_TEXTS}

@@ -91,8 +91,7 @@ def effective_rank(vectors_ND: np.ndarray) -> float:
 
     Of the centred vectors (Roy and Vetterli 2007).
     """
-    centred = vectors_ND - vectors_ND.mean(0)
-    values = np.sqrt(np.maximum(np.linalg.eigvalsh(centred.T.astype(np.float64) @ centred), 0))
+    values = np.sqrt(_spread(vectors_ND - vectors_ND.mean(0)))
     if values.sum() <= 0:
         return 1.0
     shares = values[values > 0] / values.sum()
@@ -102,12 +101,30 @@ def effective_rank(vectors_ND: np.ndarray) -> float:
 def isotropy(vectors_ND: np.ndarray) -> float:
     """Return min Z(c) / max Z(c): 1 is the same in all directions (Mu and Viswanath 2018).
 
-    Z(c) is the sum of exp(c.x), c an eigenvector of X'X or its opposite.
+    Z(c) is the sum of exp(c.x), c an eigenvector of X'X or its opposite. Where there are more
+    dimensions than rows, some are at right angles to all rows, and Z(c) = N.
     """
-    directions = np.linalg.eigh(vectors_ND.T.astype(np.float64) @ vectors_ND)[1]
-    along = vectors_ND.astype(np.float64) @ directions
+    exact_ND = vectors_ND.astype(np.float64)
+    n, d = exact_ND.shape
+    if n < d:
+        along = np.hstack([_along(exact_ND), np.zeros((n, 1))])
+    else:
+        along = exact_ND @ np.linalg.eigh(exact_ND.T @ exact_ND)[1]
     partition = np.concatenate([np.exp(along).sum(0), np.exp(-along).sum(0)])
     return float(partition.min() / partition.max())
+
+
+def _spread(vectors_ND: np.ndarray) -> np.ndarray:
+    """Return the squares of the singular values, those that are 0 in part."""
+    exact_ND = vectors_ND.astype(np.float64)
+    few = exact_ND @ exact_ND.T if len(exact_ND) < exact_ND.shape[1] else exact_ND.T @ exact_ND
+    return np.maximum(np.linalg.eigvalsh(few), 0)
+
+
+def _along(vectors_ND: np.ndarray) -> np.ndarray:
+    """Return (N, N) how far each row goes along the eigenvectors of X'X that rows span, N < D."""
+    u, values, _ = np.linalg.svd(vectors_ND, full_matrices=False)
+    return u * values
 
 
 def _sums(vectors_ND: np.ndarray, classes_N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

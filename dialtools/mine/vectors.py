@@ -34,7 +34,8 @@ def turns_of(value: Any) -> tuple[str, ...]:
     """Return a text, or a list of turns, as turns."""
     if isinstance(value, str):
         return (value,)
-    return tuple(map(text_of_turn, value)) if isinstance(value, list) else ()
+    turns = tuple(map(text_of_turn, value)) if isinstance(value, list) else ()
+    return turns if all(isinstance(turn, str) for turn in turns) else ()
 
 
 def hashes(turns: Any) -> np.ndarray:

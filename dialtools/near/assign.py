@@ -39,8 +39,7 @@ class Assigning:
     def _made(self) -> Router:
         """Make a router of the examples, with thresholds."""
         options = self.options
-        examples = read_embeddings([options.examples or "-"])
-        labels = labels_of(examples, options.label)
+        examples, labels = self._labelled(options.examples)
         rows = [i for i, label in enumerate(labels) if label != options.none]
         if not rows:
             raise DataError("holds no example of a class", where=examples.name)
@@ -61,12 +60,26 @@ class Assigning:
             self.notes.append("no thresholds: each row gets its nearest class")
         return router
 
+    def _labelled(self, path: str | None) -> tuple[Embeddings, list[str]]:
+        """Read the rows of a file that have a label, and these as text.
+
+        Raises:
+            DataError: naming the row whose label is none.
+        """
+        part, name = read_embeddings([path or "-"]), self.options.label
+        values = part.column(name, hint="--label names it")
+        rows = [i for i, value in enumerate(values) if value not in (None, "")]
+        if left_out := len(values) - len(rows):
+            self.notes.append(f"{part.name}: {counted(left_out, 'row')} without a {name} left out")
+            part = part.select(np.array(rows, np.int64))
+        return part, [str(value) for value in part.column(name, fields.label)]
+
     def _thresholds(self, router: Router) -> np.ndarray:
         """Return (C,) thresholds of validation rows, none below those there are."""
         options = self.options
-        rows = read_embeddings([options.validation or "-"])
+        rows, own = self._labelled(options.validation)
         router.space = one_space(router.space, rows.metadata, where=rows.name)
-        labels, truth_N = np.array(router.labels), np.array(labels_of(rows, options.label))
+        labels, truth_N = np.array(router.labels), np.array(own)
         scores_NC = self._scores(router, rows)
         nearest_N, score_N = scores_NC.argmax(1), scores_NC.max(1)
         best_N = labels[nearest_N]
@@ -143,7 +156,7 @@ class Assigning:
     def _scores(self, router: Router, part: Embeddings) -> np.ndarray:
         """Return (N, C) scores of the rows of a part."""
         _, matrix_ND = part.chosen(self.options.vectors)
-        starts = range(0, len(matrix_ND), ROWS_AT_ONCE)
+        starts = range(0, max(1, len(matrix_ND)), ROWS_AT_ONCE)
         try:
             scores = [router.scores(matrix_ND[i : i + ROWS_AT_ONCE]) for i in starts]
         except ValueError as error:
@@ -194,12 +207,3 @@ class Assigning:
 def classes(each: Sized) -> str:
     """Return how many there are, for people."""
     return counted(len(each), "class")
-
-
-def labels_of(part: Embeddings, name: str) -> list[str]:
-    """Return the label of each row as text.
-
-    Raises:
-        DataError: naming the row that has none.
-    """
-    return [str(value) for value in part.column(name, fields.label, hint="--label names it")]

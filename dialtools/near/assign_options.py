@@ -130,6 +130,9 @@ class AssignOptions(OutputOptions, RunOptions):
             raise ConfigError("--recall or --precision: give one")
         if [*self.files, self.examples, self.validation, self.router].count("-") > 1:
             raise ConfigError("stdin can be read once")
+        if self.examples and self.examples == self.validation:
+            what = "--validation is the file of --examples, each of whose rows is its own nearest"
+            raise ConfigError(what, hint="hold out some labelled rows, and validate on them")
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -51,6 +51,9 @@ class SearchOptions(PieceOptions, RunOptions):
         files = {"-", *filter(os.path.exists, self.asked)}
         if self.asked[0] not in files and len(files) > 1:
             raise ConfigError(f"{quoted(self.asked[0])}: the file comes first, then the texts")
+        if "-" in self.texts:
+            hint = f"a file of texts, one a line: xargs -d '\\n' dialtools search {self.asked[0]}"
+            raise ConfigError("texts are arguments, and - is none", hint=hint)
         if not all(text.strip() for text in self.texts):
             raise ConfigError("a text to search for is blank")
 

@@ -49,25 +49,6 @@ OTHER_SPEAKER = "of another speaker"
 """Why --speaker drops a pair."""
 PER_ANSWER = 20
 WORDS_OF = ("members", "joined")
-IDLE = {
-    "window": (1,),
-    "min_words": 0,
-    "words_by": "auto",
-    "words_of": "members",
-    "merge_speaker": False,
-    "short_windows": False,
-    "follow": 0,
-    "inner": False,
-    "domain": False,
-    "summary": False,
-    "speaker": None,
-    "reader": "plain",
-    "lower": False,
-    "dedupe": False,
-}
-"""What makes pairs of dialogues, and the values that do nothing."""
-INSTEAD = {"speaker": "--drop-speaker NAME,... leaves out the turns of others"}
-"""What does for records what an option does for pairs."""
 
 
 @dataclass
@@ -101,15 +82,19 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         parse=window_sizes,
         help="turns of context; only full windows count. Several sizes (1-3; 1,all) give the "
         "union; all, or 0, is the whole history",
+        goes_with=("kind", ("consecutive",)),
     )
     short_windows: bool = option(
-        False, help="also use shorter windows at the beginning of a dialogue"
+        False,
+        help="also use shorter windows at the beginning of a dialogue",
+        goes_with=("kind", ("consecutive",)),
     )
     min_words: int = option(
         0,
         metavar="N",
         parse=at_least(0),
         help="keep pairs whose turns all have N words or more (the papers' > 3 is 4)",
+        not_with=("kind", RECORDS),
     )
     words_by: str = option(
         "auto",
@@ -124,12 +109,17 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         help="count the words of each turn of the context, or of all of them joined",
         goes_with="min_words",
     )
-    merge_speaker: bool = option(False, help="first join consecutive turns of one speaker")
+    merge_speaker: bool = option(
+        False,
+        help="first join consecutive turns of one speaker",
+        not_with=("kind", (*RECORDS, *OF_TEXTS)),
+    )
     min_turns: int = option(
         0,
         metavar="N",
         parse=at_least(0),
         help="leave out dialogues with fewer turns (after joining)",
+        not_with=("kind", OF_TEXTS),
     )
     per_answer: int = option(
         PER_ANSWER,
@@ -139,30 +129,46 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         goes_with=("kind", ("same-answer",)),
     )
     follow: int = option(
-        0, metavar="N", parse=at_least(0), help="add up to N turns after the response, as `follow`"
+        0,
+        metavar="N",
+        parse=at_least(0),
+        help="add up to N turns after the response, as `follow`",
+        goes_with=("kind", ("consecutive",)),
     )
     inner: bool = option(
         False,
         help="only responses that another turn follows; with --window 3 --short-windows "
         "--follow 3 these are the samples of DialogueCSE",
+        goes_with=("kind", ("consecutive",)),
     )
     domain: bool = option(
-        False, help="add the dialogue's `domain` to each pair; dial-train can draw negatives by it"
+        False,
+        help="add the dialogue's `domain` to each pair; dial-train can draw negatives by it",
+        goes_with=("kind", ("consecutive", "self", "random-split")),
     )
     speaker: str | None = option(
         None,
         metavar="NAME",
-        help="only responses of this speaker (the name after --speaker-map)",
+        help="only responses of this speaker (the name after --speaker-map); --drop-speaker "
+        "leaves the others out of records",
+        goes_with=("kind", ("consecutive", "self", "same-answer")),
     )
     reader: str = option(
         "plain",
         choices=READERS,
         help="tod-bert: keep the turns that TOD-BERT's corpus readers keep, on which DSE was "
         "trained; CamRest676 has a reader of its own",
+        not_with=("kind", (*RECORDS, *OF_TEXTS)),
     )
-    lower: bool = option(False, help="lower-case the text")
+    lower: bool = option(
+        False,
+        help="lower-case the text",
+        not_with=("kind", RECORDS),
+    )
     dedupe: bool = option(
-        False, help="keep only the first of identical pairs (takes 16 bytes of memory each)"
+        False,
+        help="keep only the first of identical pairs (takes 16 bytes of memory each)",
+        not_with=("kind", RECORDS),
     )
     split: tuple[str, ...] = option(
         (),
@@ -181,6 +187,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         False,
         help="instead, count for each input: dialogues, turns, neighbouring turns of one "
         "speaker, pairs made, kept and dropped",
+        not_with=("kind", (*RECORDS, "same-answer")),
     )
     json: bool = option(
         False, help="write --summary as JSONL even on a terminal", how=True, goes_with="summary"
@@ -200,7 +207,10 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
             raise ConfigError(
                 "--split writes one file a part", hint="name them: -o 'pairs.{split}.jsonl'"
             )
-        self._check_kind()
+        if "{split}" in self.output and not self.split:
+            raise ConfigError(
+                "-o names {split}, and nothing is split", hint="--split train=0.9,heldout=0.1"
+            )
         of_the_whole = {
             OF_ALL_PARTS: self.limit is not None,
             "--dedupe keeps the first of all parts, which no part knows": self.dedupe,
@@ -224,37 +234,6 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
             raise ConfigError(
                 f"--reader {self.reader} has its own way with several turns of one speaker; "
                 "leave out --merge-speaker"
-            )
-
-    def _check_kind(self) -> None:
-        """Refuse options that have no meaning for the kind."""
-        if self.kind in RECORDS:
-            for name, idle in IDLE.items():
-                if getattr(self, name) != idle:
-                    flag = f"--{name.replace('_', '-')}"
-                    raise ConfigError(
-                        f"{flag} has no meaning for --kind {self.kind}, which makes no pairs",
-                        hint=INSTEAD.get(name),
-                    )
-        elif self.kind != "consecutive":
-            used = {
-                "--follow": self.follow,
-                "--window": self.window != IDLE["window"],
-                "--short-windows": self.short_windows,
-                "--inner": self.inner,
-                "--speaker": self.speaker and self.kind not in ("self", "same-answer"),
-                "--domain": self.domain and self.kind in (*OF_TEXTS, "same-answer"),
-                "--summary": self.summary and self.kind == "same-answer",
-            }
-            for flag in used:
-                if used[flag]:
-                    raise ConfigError(f"{flag} has no meaning for --kind {self.kind}")
-
-        of_dialogues = self.reader != "plain" or self.merge_speaker or self.min_turns
-        if self.kind in OF_TEXTS and of_dialogues:
-            raise ConfigError(
-                "--reader, --merge-speaker and --min-turns belong to dialogues, "
-                f"not to --kind {self.kind}"
             )
 
     @property

@@ -108,7 +108,8 @@ class Outputs:
 def warnings(options: PairOptions, tally: Tally) -> list[str]:
     """Return a line on each thing in the log that may not be as its reader thinks."""
     markup = "" if options.html else markup_line(tally)
-    return [*filter(None, (_unmet_line(options, tally), _last_line(options, tally), markup))]
+    lines = (_unmet_line(options, tally), _short_line(options, tally), _last_line(options, tally))
+    return [*filter(None, (*lines, markup))]
 
 
 def _unmet_line(options: PairOptions, tally: Tally) -> str:
@@ -128,6 +129,16 @@ def _unmet_line(options: PairOptions, tally: Tally) -> str:
         who = f"--speaker-map NAME={options.speaker} says who is"
         unmet.append(f"{nobody} ({who}; --speaker-column, which column of a table does)")
     return "; ".join(unmet)
+
+
+def _short_line(options: PairOptions, tally: Tally) -> str:
+    """Return the line on dialogues that are shorter than any window, or ""."""
+    none = tally.sources and not (tally.kept or tally.dropped.total() or options.part)
+    if not none or options.kind != "consecutive":
+        return ""
+    turns = counted(min(options.window), "turn")
+    way = ": a smaller --window, or --short-windows" if min(options.window) > 1 else ""
+    return f"no dialogue has more than {turns}{way}"
 
 
 def _last_line(options: PairOptions, tally: Tally) -> str:

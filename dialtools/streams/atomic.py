@@ -97,7 +97,7 @@ def atomic_file(path: str | Path, *, overwrite: bool) -> Generator[Path]:
         with naming(final):
             yield final
         return
-    final = final.resolve() if final.is_symlink() else final
+    final = target(final)
     check_parent(final)
     clear_scraps(final)
     temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")
@@ -110,6 +110,20 @@ def atomic_file(path: str | Path, *, overwrite: bool) -> Generator[Path]:
             witness(temporary)
         refuse_existing(final, overwrite=overwrite)  # it may have come meanwhile
         _name(temporary, final)
+
+
+def target(path: Path) -> Path:
+    """Return what a link leads to; what is none is its own target.
+
+    Raises:
+        OutputError: if it leads to itself.
+    """
+    if not path.is_symlink():
+        return path
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        raise OutputError("is a link that leads to itself", where=path) from None
 
 
 @contextmanager
@@ -125,7 +139,7 @@ def atomic_directory(path: str | Path, *, overwrite: bool) -> Generator[Path]:
     final = Path(path)
     refuse_existing(final, overwrite=overwrite)
     check_kind(final, directory=True)
-    final = final.resolve() if final.is_symlink() else final
+    final = target(final)
     check_parent(final)
     clear_scraps(final)
     temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")

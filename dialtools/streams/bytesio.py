@@ -18,7 +18,10 @@ from dialtools.errors import DataError
 BOM = b"\xef\xbb\xbf"
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 STDIN = "<stdin>"
-FOLDERS = "of folders those are read that hold Parquet or Arrow alone, or the parts of one run"
+FOLDERS = (
+    "name its files: DIR/*.jsonl; folders are read that hold Parquet or Arrow alone, or the parts "
+    "of one run"
+)
 BUFFER_BYTES = 1 << 20
 REMOTE = "dialtools.remote"
 """The folder, in a temporary one, in which copies of remote files lie."""

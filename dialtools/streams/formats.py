@@ -141,6 +141,9 @@ DEFAULT = "jsonl"
 FOREIGN = {
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as CSV (UTF-8)"),
     **dict.fromkeys((".db", ".sqlite", ".sqlite3"), "export the table as CSV"),
+    **dict.fromkeys(
+        (".bz2", ".xz", ".lz4", ".br", ".7z"), "unpack them, or make .gz or .zst of them"
+    ),
     **dict.fromkeys((".pkl", ".pickle", ".pt"), "they may run code; make JSONL or Parquet of it"),
 }
 """Suffixes of files that people have, and what to do with them."""
@@ -169,9 +172,9 @@ def by_suffix(path: str) -> str | None:
 
 
 def last_suffix(path: str) -> str | None:
-    """Return the last suffix of a file's name, whatever compresses it."""
-    suffixes = [suffix for suffix in Path(path).suffixes if suffix not in COMPRESSED]
-    return suffixes[-1] if suffixes else None
+    """Return the last suffix of a file's name, in small letters, whatever compresses it."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    return next((suffix for suffix in reversed(suffixes) if suffix not in COMPRESSED), None)
 
 
 def by_magic(head: bytes) -> str | None:

@@ -26,6 +26,8 @@ OF_ONE = ("argv", "counts", "output", SHARD)
 """What the parts of a run may differ in."""
 NO_DATA, NOTES = (".", "_"), (".json", ".md", ".crc")
 """What lies beside the files of a table: how their names begin, or end."""
+MOST = 1_000_000
+"""Parts of a run: what tells of more is no part."""
 NO_PART = "dial-pairs, dial-freq, dial-augment and dial-embed --shard I/N make parts"
 
 
@@ -169,7 +171,7 @@ def completed(parts: Sequence[Part]) -> list[Part]:
 
 def part_in(path: str) -> Part | None:
     """Return the part in a file; None of what tells of none, or has changed since it told."""
-    told = path != "-" and not path.endswith(BESIDE)
+    told = path != "-" and Path(path).is_file() and not path.endswith(BESIDE)
     return part_of(path, job_of_output(Path(path)) if told else None)
 
 
@@ -177,7 +179,10 @@ def part_of(path: str, facts: Description | None) -> Part | None:
     """Return the part of which facts tell, if they do."""
     try:
         part = Part(path, facts or {})
+        numbered = type(part.number) is type(part.of) is int
+        numbered = numbered and 0 < part.number <= part.of <= MOST
+        told = isinstance(part.facts["command"], str) and isinstance(part.facts["options"], dict)
         inputs_told = all("name" in file for file in part.facts["inputs"])
-        return part if 0 < part.number <= part.of and inputs_told else None
+        return part if numbered and told and inputs_told else None
     except (KeyError, TypeError):
         return None

@@ -17,7 +17,7 @@ import pyarrow as pa
 from dialtools.errors import DataError
 from dialtools.shown import first_line
 from dialtools.streams.full import scratch_file
-from dialtools.streams.schemas import NO_COLUMN, fitted, schema_of, united
+from dialtools.streams.schemas import NO_COLUMN, columns_of, fitted, united
 
 BATCH_ROWS = 4096
 
@@ -44,7 +44,7 @@ def _parts(records: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 def _batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:
     with misfits():
-        return pa.RecordBatch.from_pylist(rows, schema=schema_of(rows))
+        return pa.RecordBatch.from_pydict(columns_of(rows))
 
 
 def _under_the_first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -38,9 +37,14 @@ def column_of(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Arra
 
 
 def schema_of(rows: Sequence[Mapping[str, Any]]) -> pa.Schema:
-    """Return the schema that records show, their fields in the order in which they occur first."""
+    """Return the schema that records show."""
+    return pa.schema([(name, column.type) for name, column in columns_of(rows).items()])
+
+
+def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, pa.Array]:
+    """Return the columns of records by name, in the order in which they occur first."""
     names = dict.fromkeys(name for row in rows for name in row)
-    return pa.schema([(name, column_of([row.get(name) for row in rows]).type) for name in names])
+    return {name: column_of([row.get(name) for row in rows]) for name in names}
 
 
 def wider(known: pa.DataType, fresh: pa.DataType) -> pa.DataType:
@@ -62,7 +66,7 @@ def united(schemas: Iterable[pa.Schema]) -> pa.Schema:
     Raises:
         ArrowException: if there is none.
     """
-    return reduce(_united, schemas)
+    return pa.unify_schemas([*schemas], promote_options="permissive")
 
 
 def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
@@ -82,10 +86,6 @@ def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         for field in schema
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _united(known: pa.Schema, fresh: pa.Schema) -> pa.Schema:
-    return pa.unify_schemas([known, fresh], promote_options="permissive")
 
 
 def _held(column: pa.Array, kind: pa.DataType) -> pa.Array:

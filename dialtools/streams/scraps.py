@@ -53,7 +53,7 @@ def temporary_folder() -> Generator[Path]:
     is known to be at work.
     """
     parent = Path(tempfile.gettempdir())
-    _clear(parent, r"dialtools-(\d+)-.*")
+    _clear(parent, r"dialtools-(\d+)-[0-9a-f]{16}")
     folder = parent / f"dialtools-{os.getpid()}-{secrets.token_hex(8)}"
     with removed_at_the_end(folder):  # said before it is there: a signal may come between the two
         folder.mkdir(mode=0o700)

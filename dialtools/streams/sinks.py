@@ -27,6 +27,7 @@ from dialtools.streams.failure import telling
 from dialtools.streams.formats import (
     ARROW_FILES,
     DEFAULT,
+    FOREIGN,
     FORMATS,
     OUTPUT_FORMATS,
     by_suffix,
@@ -63,6 +64,9 @@ def output_format(
             the format cannot be streamed.
     """
     kind = to or by_suffix(path) or default
+    if not to and last_suffix(path) in FOREIGN:
+        hint = f"--to {', '.join(formats)}; .gz or .zst compresses lines"
+        raise ConfigError(f"cannot write {last_suffix(path)} files", hint=hint)
     if kind not in formats:
         raise ConfigError(f"cannot write {kind}", hint=f"--to {', '.join(formats)}")
     if path == "-" and FORMATS[kind].seeks:
@@ -116,11 +120,11 @@ def open_output(path: str, *, overwrite: bool) -> Generator[BinaryIO]:
 
 @contextmanager
 def _compressed(raw: BinaryIO, path: str) -> Generator[BinaryIO]:
-    if path.endswith(".gz"):
+    if path.lower().endswith(".gz"):
         # neither name nor time in the header: same content, same bytes
         with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0, compresslevel=6) as file:
             yield cast("BinaryIO", file)
-    elif path.endswith(".zst"):
+    elif path.lower().endswith(".zst"):
         import zstandard
 
         with zstandard.ZstdCompressor(level=3).stream_writer(raw, closefd=False) as file:
@@ -173,6 +177,8 @@ def arrow_writer(
     """
     import pyarrow as pa
 
+    from dialtools.streams.record_tables import misfits
+
     del floats
     is_file = last_suffix(output) in ARROW_FILES and not is_special(output)
     begin = pa.ipc.new_file if is_file else pa.ipc.new_stream
@@ -188,7 +194,8 @@ def arrow_writer(
             else:
                 batch = batch.replace_schema_metadata(_merged(batch.schema, metadata))
             table = table or begin(_Bytes(file), batch.schema)
-            table.write_batch(batch)
+            with misfits():  # nested deeper than a table can be
+                table.write_batch(batch)
 
         yield write
         if table is None:  # a table without rows, which readers can open

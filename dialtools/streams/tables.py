@@ -40,7 +40,9 @@ def parquet_batches(stream: io.BufferedReader, path: str) -> Iterator[pa.RecordB
         DataError: if it is damaged.
     """
     with _damage("parquet", path):
-        if Path(path).suffix == ".parquet" and Path(path).is_file():  # a FIFO is opened once
+        if (
+            Path(path).suffix.lower() == ".parquet" and Path(path).is_file()
+        ):  # a FIFO is opened once
             with pa.OSFile(path) as source:
                 yield from _parquet_batches(source, path)
             return

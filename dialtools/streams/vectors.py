@@ -184,10 +184,17 @@ def embedding_batch(
     *,
     float16: bool = False,
 ) -> pa.RecordBatch:
-    """Return an Arrow batch of columns and FixedSizeList vectors, each vector (N, D)."""
+    """Return an Arrow batch of columns and FixedSizeList vectors, each vector (N, D).
+
+    Raises:
+        DataError: if 16 bits do not hold a number.
+    """
     arrays = {name: pa.array(values) for name, values in columns.items()}
     for name, matrix_ND in vectors.items():
-        flat = np.ascontiguousarray(matrix_ND, np.float16 if float16 else np.float32).ravel()
+        with np.errstate(over="ignore"):  # told below
+            flat = np.ascontiguousarray(matrix_ND, np.float16 if float16 else np.float32).ravel()
+        if float16 and not np.isfinite(flat).all():
+            raise DataError("vectors with numbers beyond float16", hint="--dtype float32")
         arrays[name] = pa.FixedSizeListArray.from_arrays(pa.array(flat), matrix_ND.shape[1])
     return pa.RecordBatch.from_pydict(arrays)
 

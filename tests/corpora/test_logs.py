@@ -747,7 +747,7 @@ def test_what_belongs_to_pairs_is_refused_and_what_fits_no_table_is_told(
     mixed = [{"id": "1", "turns": ["a"], "x": 1}, {"id": "2", "turns": ["b"], "x": "y"}]
     path = written(tmp_path, "jsonl", mixed)
     pairs = run(scripts, "--kind", "dialogue", "--min-words", "3", path, status=2)
-    assert b"--min-words has no meaning for --kind dialogue" in pairs.stderr
+    assert b"--min-words has no meaning beside --kind dialogue" in pairs.stderr
     done = run(scripts, "--kind", "dialogue", path, "-o", tmp_path / "out.parquet", status=1)
     assert b"records do not fit one table" in done.stderr
     assert b"--to jsonl takes any record" in done.stderr

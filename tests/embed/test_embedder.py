@@ -21,6 +21,8 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from least import check_least, own_hows
+from safetensors import safe_open
+from safetensors.numpy import save_file
 from train_parts import WORDS as LETTERS
 from train_parts import letters_encoder
 
@@ -316,6 +318,25 @@ def test_shards_of_an_earlier_run_are_counted_and_give_the_schema(embedder):
     assert made.columns.kinds == {"text": pa.string(), "n": pa.int64()}
     with pytest.raises(DataError, match="not of one type"):
         batches(made, {"text": "a", "n": "x"})
+
+
+def test_vectors_that_a_transform_or_16_bits_take_beyond_all_numbers_are_refused(
+    glove: str, tmp_path: Path
+):
+    file = str(tmp_path / "t.safetensors")
+    space = load_model(EmbedOptions(model=glove, output="x.parquet")).space()
+    made = EmbedOptions(model=glove, output="x", transform="center", save_transform=file)
+    batch = embedding_batch({}, {"embedding": np.array([[1.0, 2], [3, 6]])})
+    Transform(made, space, overwrite=False).fit([batch])
+    with safe_open(file, "numpy") as held:
+        facts = held.metadata()
+    saved = EmbedOptions(model=glove, output="x", transform=file)
+    for number in (np.nan, 1e300):
+        save_file({"mean": np.zeros(2), "matrix": np.full((2, 2), number)}, file, metadata=facts)
+        with pytest.raises(DataError, match="makes vectors that are not finite"):
+            Transform(saved, space, overwrite=False)(batch)
+    with pytest.raises(DataError, match="numbers beyond float16"):
+        embedding_batch({}, {"embedding": np.array([[1e5]])}, float16=True)
 
 
 def test_a_transform_is_fitted_applied_saved_and_refused_to_other_vectors(

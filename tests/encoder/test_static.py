@@ -22,7 +22,7 @@ from dialtools.encoder.stated import read_stated
 from dialtools.encoder.static import StaticEncoder, fresh_static
 from dialtools.encoder.static_start import of_transformer, of_words
 from dialtools.encoder.token_vectors import load_token_vectors, read_token_vectors
-from dialtools.encoder.tokens import _words_stand_alone, tokenise
+from dialtools.encoder.tokens import _encoded, _words_stand_alone, tokenise
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, ModelError
 from dialtools.train.lazy_adam import LazyAdam
@@ -222,7 +222,15 @@ def test_model2vecs_shared_and_weighted_vectors_are_folded(static, tmp_path: Pat
             "mapping: expected rows of embeddings",
         ),
         (
+            {"embeddings": torch.zeros(1, 2), "mapping": torch.zeros(9999, dtype=torch.int8)},
+            "mapping: more tokens than",
+        ),
+        (
             {"embeddings": torch.zeros(400, 2), "weights": torch.zeros(3)},
+            "weights: expected a number a token",
+        ),
+        (
+            {"embeddings": torch.zeros(9, 2), "weights": torch.zeros(9, dtype=torch.complex64)},
             "weights: expected a number a token",
         ),
     ],
@@ -234,6 +242,23 @@ def test_vectors_that_are_not_those_of_the_tokens_are_refused(static, tmp_path, 
     save_file(tensors, tmp_path / "model.safetensors")
     with pytest.raises(ModelError, match=says):
         load_encoder(str(tmp_path))
+
+
+class PanicException(BaseException):
+    """As a library that is written in Rust raises it."""
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [(PanicException, ModelError), (ValueError, ModelError), *[(KeyboardInterrupt,) * 2]],
+)
+def test_a_tokenizer_that_fails_at_a_text_is_told(raised, told):
+    class Backend:
+        def encode_batch_fast(self, texts, add_special_tokens):
+            raise raised("at a text")
+
+    with pytest.raises(told, match="at a text"):
+        _encoded(Backend(), ["a"])
 
 
 def test_a_damaged_tokenizer_is_told(static, tmp_path: Path):

@@ -225,7 +225,9 @@ BOTH = ("r.jsonl", "--examples", "e.jsonl", "--validation", "v.jsonl")
         ),
         (["r.jsonl", "--router", "e.jsonl"], 1, "e.jsonl: is no router"),
         (["r.jsonl", "--examples", "r.jsonl"], 1, "no column 'label'; there are id, n\n  --label"),
-        (["r.jsonl", "--examples", "gap.jsonl"], 1, "gap.jsonl:1: label: expected a string"),
+        (["r.jsonl", "--examples", "gap.jsonl"], 1, "gap.jsonl: holds no example of a class"),
+        (["r.jsonl", "--examples", "odd.jsonl"], 1, "odd.jsonl:1: label: expected a string"),
+        (["--examples", "e.jsonl", "--validation", "e.jsonl"], 2, "is the file of"),
         (["r.jsonl", "--examples", "none.jsonl"], 1, "holds no example of a class"),
         (
             ["short.jsonl", "--examples", "e.jsonl"],
@@ -242,7 +244,8 @@ def test_what_makes_no_sense_is_told_in_a_line(
         "r": ROWS,
         "e": EXAMPLES,
         "v": HELD,
-        "gap": labelled(None, 1),
+        "gap": [*labelled(None, 1), *labelled("", 1)],
+        "odd": labelled(["a"], 1),
         "none": labelled("none", 1),
         "short": [{"embedding": [1.0]}],
     }

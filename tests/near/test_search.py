@@ -99,6 +99,8 @@ def test_without_a_text_or_with_the_text_first_it_says_what_it_needs(near: Near,
     assert "is blank" in near("search", "t.parquet", "hi", " ", code=2).stderr.decode()
     told = near("search", "thanks", embed("t.parquet"), code=2).stderr.decode()
     assert "'thanks': the file comes first, then the texts" in told
+    told = near("search", "t.parquet", "-", code=2).stderr.decode()
+    assert "- is none" in told and "xargs -d '\\n' dialtools search t.parquet" in told
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialtools.chance import share, split_of
-from dialtools.errors import ConfigError
 from dialtools.pairs.job import input_chunks, mine
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.skeleton import skeleton
@@ -143,15 +142,6 @@ def test_both_lanes_and_two_processes_give_the_same_pairs(tmp_path: Path):
     kept = [row for row in lines[""] if row in sampled[""]]
     assert kept == sampled[""] and 0 < len(kept) < 20
     assert tally.dropped["not sampled"] == 20 - len(kept)
-
-
-@pytest.mark.parametrize("least", ["--window 2", "--follow 1", "--inner", "--domain", "--summary"])
-def test_what_has_no_meaning_for_them_is_refused(least: str):
-    flag, *value = least.split()
-    name = flag.removeprefix("--")
-    given = {"window": (2,)} if name == "window" else {name: int(value[0]) if value else True}
-    with pytest.raises(ConfigError, match=f"{flag} has no meaning for --kind same-answer"):
-        PairOptions(kind="same-answer", **given)
 
 
 def test_from_dialogues_to_a_model(tmp_path: Path, scripts: Path, environment: dict[str, str]):

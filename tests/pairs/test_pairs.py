@@ -24,6 +24,7 @@ from dialtools.chance import share, split_of
 from dialtools.corpora.dialogues import WITHOUT_TEXT, Dialogue, dialogue
 from dialtools.corpora.fields import BadRecord
 from dialtools.errors import ConfigError, DataError, OutputError
+from dialtools.options import Layer, resolve
 from dialtools.pairs.chunk import merged, mine_chunk
 from dialtools.pairs.convert import convert_chunk
 from dialtools.pairs.job import Piece, input_chunks, mine
@@ -1162,14 +1163,7 @@ def test_dialogues_whose_pairs_take_more_than_the_bound_are_rejected(
     ("options", "says"),
     [
         ({"split": ("a=1",)}, "one file a part"),
-        ({"kind": "dialogue", "window": (2,)}, "--window has no meaning for --kind dialogue"),
-        ({"kind": "utterance", "dedupe": True}, "--dedupe has no meaning for --kind utterance"),
-        ({"kind": "self", "follow": 1}, "--follow has no meaning for --kind self"),
-        ({"kind": "self", "window": (2,)}, "--window has no meaning for --kind self"),
-        ({"kind": "entailment", "speaker": "u"}, "--speaker has no meaning for --kind entailment"),
-        ({"kind": "entailment", "min_turns": 1}, "not to --kind entailment"),
-        ({"kind": "entailment", "merge_speaker": True}, "not to --kind entailment"),
-        ({"kind": "entailment", "reader": "tod-bert"}, "not to --kind entailment"),
+        ({"output": "{split}.jsonl"}, "nothing is split"),
         ({"merge_speaker": True, "reader": "tod-bert"}, "leave out --merge-speaker"),
         ({"engine": "ray", "inputs": ("a",)}, "the parts go into a folder"),
         ({"engine": "ray", "inputs": ("a",), "output": "o", "jobs": 2}, "not --jobs"),
@@ -1188,11 +1182,30 @@ def test_options_that_contradict_each_other_are_refused(options: dict, says: str
         PairOptions(**options)
 
 
-@pytest.mark.parametrize("kind", ["dialogue", "utterance"])
-def test_records_of_one_speaker_are_asked_for_by_leaving_out_the_others(kind: str):
-    with pytest.raises(ConfigError, match="--speaker has no meaning") as error:
-        PairOptions(kind=kind, speaker="user")
-    assert "--drop-speaker" in str(error.value.hint)
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        ("--kind dialogue --window 2", "--window goes with --kind consecutive"),
+        ("--kind utterance --dedupe", "--dedupe has no meaning beside --kind dialogue or"),
+        ("--kind self --follow 1", "--follow goes with --kind consecutive"),
+        ("--kind entailment --speaker u", "--speaker goes with --kind consecutive or self or"),
+        ("--kind entailment --min-turns 1", "--min-turns has no meaning beside --kind texts or"),
+        ("--kind entailment --merge-speaker", "--merge-speaker has no meaning beside --kind"),
+        ("--kind entailment --reader tod-bert", "--reader has no meaning beside --kind"),
+        ("--kind same-answer --summary", "--summary has no meaning beside --kind"),
+        ("--kind same-answer --inner", "--inner goes with --kind consecutive"),
+    ],
+)
+def test_what_has_no_meaning_for_a_kind_is_refused_as_a_flag_and_else_not_given(
+    flags: str, says: str
+):
+    words = flags.replace("--", "").split()
+    given = {"kind": words[1], words[2]: [*words[3:], True][0]}
+    with pytest.raises(ConfigError, match=says):
+        resolve(PairOptions, [Layer("flag", given)])
+    of_many = [Layer("flag", {"kind": words[1]}), Layer("pairs.toml", {words[2]: given[words[2]]})]
+    options, origins = resolve(PairOptions, of_many)
+    assert options == PairOptions(kind=words[1]) and origins[words[2]] == "default"
 
 
 def test_options_that_only_look_alike_are_taken():

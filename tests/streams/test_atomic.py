@@ -166,10 +166,10 @@ def test_folders_of_killed_runs_in_tmpdir_go_with_the_next_run(
     scrap, elsewhere, mine, theirs = (
         tmp_path / name
         for name in (
-            f"dialtools-{gone.pid}-a",
-            f"dialtools-{gone.pid}-b",
-            "dialtools-notes",
-            f"dialtools-{os.getppid()}-c",
+            f"dialtools-{gone.pid}-{'a' * 16}",
+            f"dialtools-{gone.pid}-{'b' * 16}",
+            f"dialtools-{gone.pid}-results",
+            f"dialtools-{os.getppid()}-{'c' * 16}",
         )
     )
     for folder in (scrap, elsewhere, mine, theirs):

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dialtools.errors import DataError, OutputError
+from dialtools.errors import ConfigError, DataError, OutputError
 from dialtools.streams import bounds, full, json_file, lines_table, nesting
 from dialtools.streams.bounds import BOUNDS, DEFAULTS, beyond, most, parse_bounds, size_text, use
 from dialtools.streams.formats import (
@@ -30,6 +30,7 @@ from dialtools.streams.full import naming, scratch_file
 from dialtools.streams.json_file import read_json
 from dialtools.streams.lines_table import table_of_lines
 from dialtools.streams.policy import Collecting, Where
+from dialtools.streams.sinks import output_format
 
 
 @pytest.fixture(autouse=True)
@@ -200,6 +201,11 @@ def test_a_format_is_the_chosen_one_else_of_the_name_else_of_the_content():
     assert input_format("x.xlsx", "jsonl") == "jsonl"
     with pytest.raises(DataError, match=r"x\.xlsx\.gz: \.xlsx files are not read"):
         input_format("x.xlsx.gz", None)
+    with pytest.raises(DataError, match=r"x\.jsonl\.XZ: \.xz files are not read"):
+        input_format("x.jsonl.XZ", None)
+    assert by_suffix("LOG.CSV") == "csv" and by_suffix("x.Parquet") == "parquet"
+    with pytest.raises(ConfigError, match=r"cannot write \.bz2 files"):
+        output_format("x.jsonl.bz2", None)
 
 
 def test_what_can_be_read_and_written_follows_from_the_table_of_formats():

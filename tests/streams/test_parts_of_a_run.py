@@ -100,6 +100,19 @@ def made(path: Path, number: int, of: int = 2) -> str:
     return str(path)
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"shard": {"part": 1.0, "of": 2.0}},
+        {"shard": {"part": 1, "of": 10**12}},
+        {"command": None},
+        {"options": []},
+    ],
+)
+def test_what_a_stranger_says_of_a_part_is_checked(odd: dict[str, Any]):
+    assert part_of("1.jsonl", facts(1) | odd) is None
+
+
 def test_folders_and_files_are_gathered_and_what_is_no_part_is_told(tmp_path: Path):
     one, two = made(tmp_path / "in" / "b.jsonl", 1), made(tmp_path / "in" / "a.jsonl", 2)
     (tmp_path / "in" / "c.jsonl").write_text("{}\n")
@@ -138,6 +151,7 @@ def test_tables_of_a_folder_are_read_where_nothing_but_notes_lies_beside_them(
     shutil.rmtree("-")
     made(Path("-"), 1)
     assert part_in("-") is None and part_in("./-") is not None
+    assert part_in(".") is None and part_in("nowhere") is None
 
 
 # what is read of inputs

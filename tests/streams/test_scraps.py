@@ -74,16 +74,16 @@ def test_no_lock_stays_open(parent: Path):
 
 
 def test_folders_of_killed_runs_go_unless_somebody_holds_their_lock(parent: Path):
-    held, left, link = (parent / f"dialtools-{GONE}-{name}" for name in ("held", "left", "link"))
-    target = parent / "precious"
-    for folder in (held, left, target, parent / "other-1-x"):
+    held, left, link = (parent / f"dialtools-{GONE}-{name * 16}" for name in "abc")
+    target, own = parent / "precious", parent / f"dialtools-{GONE}-notes"
+    for folder in (held, left, target, own, parent / "other-1-x"):
         folder.mkdir()
         (folder / "file").touch()
     link.symlink_to(target)
     lock = os.open(held, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
     with temporary_folder() as folder:
-        assert names(parent) == {held.name, "precious", "other-1-x", folder.name}
+        assert names(parent) == {held.name, "precious", own.name, "other-1-x", folder.name}
         assert names(target) == {"file"}, "a link goes, not what it leads to"
     os.close(lock)
     with temporary_folder():
@@ -98,7 +98,7 @@ def test_where_no_lock_can_be_had_the_number_of_the_process_decides(
         raise OSError(errno.ENOLCK, "no locks")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    left = parent / f"dialtools-{GONE}-left"
+    left = parent / f"dialtools-{GONE}-{'a' * 16}"
     left.mkdir()
     with temporary_folder() as folder:
         assert names(parent) == {folder.name}

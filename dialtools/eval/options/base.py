@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, argument, option, restated
@@ -16,6 +17,16 @@ def page_of(options: type) -> str:
     return sys.modules[options.__module__].__doc__ or ""
 
 
+OF_TABLES = (".csv", ".tsv", ".md", ".tex", ".html", ".parquet", ".arrow", ".feather")
+
+
+def score_file(text: str) -> str:
+    """Check the name of a file of scores: JSON lines, whose single results fit no table."""
+    if Path(text).suffix in OF_TABLES:
+        raise ValueError("scores are JSON lines; dial-eval compare -o FILE.csv makes a table")
+    return text
+
+
 SOURCES = ("train", "test", "validation", "pool", "episodes")
 """Options of tasks that name a file beside the inputs."""
 
@@ -24,7 +35,9 @@ SOURCES = ("train", "test", "validation", "pool", "episodes")
 class ScoreOptions(RunOptions):
     """Where scores go, and how low they may be."""
 
-    output: str = restated(OutputOptions, "output", help="file for the scores; - is stdout")
+    output: str = restated(
+        OutputOptions, "output", parse=score_file, help="file for the scores; - is stdout"
+    )
     json: bool = option(
         False,
         group="Output",
