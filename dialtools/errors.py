@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 from enum import IntEnum
+from functools import partial
 
 from dialtools.shown import listed, quoted
 
@@ -53,11 +54,7 @@ class DialError(Exception):
         return f"{self.where}: {self.message}" if self.where else self.message
 
     def __reduce__(self):  # crosses process borders with keyword fields intact
-        return _rebuild, (type(self), self.message, self.where, self.hint)
-
-
-def _rebuild(kind: type[DialError], message: str, where: str | None, hint: str | None) -> DialError:
-    return kind(message, where=where, hint=hint)
+        return partial(type(self), where=self.where, hint=self.hint), (self.message,)
 
 
 class ConfigError(DialError):

@@ -26,8 +26,8 @@ from dialtools.values import boolean, number, seed_number, whole_number
 
 Choices = Iterable[str] | Callable[[], Iterable[str]]
 Companion = str | tuple[str, tuple[str, ...]]
-"""The name of an option that is given, or of several, with blanks between, one of which is; or a
-name, and the values that are meant."""
+"""What another option needs beside it: an option's name, or names between blanks, one of which has
+to be given; or a name and values, one of which it has to have."""
 
 PARSERS: dict[type, Callable[[str], Any]] = {bool: boolean, int: whole_number, float: number}
 """How the text of an option without a parser of its own is read; others stay as they are."""
@@ -130,7 +130,6 @@ def restated(owner: type, name: str, *, default: Any = dataclasses.MISSING, **ch
 
 
 def argument(
-    default: Any = (),
     *,
     help: str,
     metavar: str = "INPUT",
@@ -142,7 +141,7 @@ def argument(
         choices: names that completion offers beside files; others are allowed.
     """
     metadata = {"help": help, "metavar": metavar, "positional": True, "choices": choices}
-    return field(default=default, metadata=metadata)
+    return field(default=(), metadata=metadata)
 
 
 @cache

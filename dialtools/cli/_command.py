@@ -238,11 +238,6 @@ class Group:
         return group_parser(self.name, parsers)
 
 
-def group(doc: str, table: Mapping[str, Entry]) -> Group:
-    """Make a command of sub-commands from its docstring and table."""
-    return Group(doc, table)
-
-
 def _configuration(path: str) -> Layer:
     """Read a --config file.
 

@@ -82,7 +82,7 @@ def as_dial_error(error: Exception) -> DialError:
     if isinstance(error, DialError):
         return error
     if isinstance(error, OSError):
-        # files are named where they are written (`streams.atomic.naming`); stdout has no such place
+        # files are named where they are written (`streams.full.naming`); stdout has no such place
         where = error.filename or ("stdout" if error.errno in UNWRITABLE else None)
         return DialError(error.strerror or str(error), where=where)
     if _is_short_of_memory(error):

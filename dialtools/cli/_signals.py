@@ -43,9 +43,9 @@ class Ended(KeyboardInterrupt):
         self.number = number
 
 
-def heeded(numbers: tuple[signal.Signals, ...] = ENDING) -> list[signal.Signals]:
+def heeded() -> list[signal.Signals]:
     """Return those signals that the caller does not have ignored."""
-    return [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    return [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def end_at_once() -> None:

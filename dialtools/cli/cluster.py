@@ -61,9 +61,6 @@ if TYPE_CHECKING:
     from dialtools.cli._grid import Grid
     from dialtools.cluster.job import Clustering
 
-SHOWN = 60
-"""Characters of a text in the table."""
-
 
 @command(
     ClusterOptions,
@@ -147,7 +144,7 @@ def _named(record: dict[str, Any]) -> list[str]:
     """Return what tells a cluster: its number, its words, and the text of its medoid, or its id."""
     name = "noise" if record["cluster"] < 0 else str(record["cluster"])
     medoid = next(iter(record.get("nearest", ())), str(record.get("medoid", "")))
-    return [name, " ".join(record.get("words", ())), cut(medoid, SHOWN)]
+    return [name, " ".join(record.get("words", ())), cut(medoid)]
 
 
 def _title(whole: dict[str, Any]) -> str:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialtools.catalog import Entry
-from dialtools.cli._command import command, group
+from dialtools.cli._command import Group, command
 from dialtools.cli._run import Run
 from dialtools.corpora.catalog import CORPORA
 from dialtools.options import RunOptions, option
@@ -121,4 +121,4 @@ COMMANDS = {
     "drift": Entry("dialtools.cli.drift:main", "tell what is new, gone or grown between two files"),
     "weigh": Entry("dialtools.cli.weigh:main", "let a model's rare tokens count more"),
 }
-main = group(__doc__ or "", COMMANDS)
+main = Group(__doc__ or "", COMMANDS)

@@ -48,9 +48,6 @@ from dialtools.streams.tally import counted
 if TYPE_CHECKING:
     from dialtools.cli._grid import Grid
 
-SHOWN = 60
-"""Characters of a text in the table."""
-
 
 @command(
     DriftOptions,
@@ -87,7 +84,7 @@ def drift_grid(records: Sequence[dict[str, Any]]) -> Grid:
             record["verdict"],
             "noise" if record["cluster"] < 0 else str(record["cluster"]),
             " ".join(record.get("words", ())),
-            cut(next(iter(record.get("nearest", ())), ""), SHOWN),
+            cut(next(iter(record.get("nearest", ())), "")),
             *(f"{share:.1%}" for share in tested_shares(record)),
             f"{100 * record['low']:+.1f} – {100 * record['high']:+.1f}",
             f"{record['adjusted_p']:.2g}",

@@ -26,7 +26,7 @@ blocks of candidates, or a bootstrap over the queries of one run.
 from __future__ import annotations
 
 from dialtools.catalog import Entry
-from dialtools.cli._command import group
+from dialtools.cli._command import Group
 from dialtools.cli.eval_task import task_commands
 
 COMMANDS = {
@@ -57,4 +57,4 @@ COMMANDS = {
         "compare score files: differences, intervals, paired tests",
     ),
 }
-main = group(__doc__ or "", COMMANDS)
+main = Group(__doc__ or "", COMMANDS)

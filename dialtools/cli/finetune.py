@@ -22,7 +22,7 @@ from dataclasses import make_dataclass
 from typing import TYPE_CHECKING, Any
 
 from dialtools.catalog import Entry
-from dialtools.cli._command import Command, command, group
+from dialtools.cli._command import Command, Group, command
 from dialtools.cli._run import Run
 from dialtools.eval.options.base import ReportOptions, page_of
 from dialtools.finetune.catalog import TASKS
@@ -87,7 +87,7 @@ def evaluate(task_class: type[Task[Any]], options: Any, run: Run) -> None:
     run.close(f"{where}{counted(runs.total, 'run')}, {each}")
 
 
-main = group(
+main = Group(
     __doc__ or "",
     {name: TaskCommand(entry.target, entry.summary) for name, entry in TASKS.items()},
 )

@@ -181,5 +181,5 @@ def _tell_time(training: Training, run: Run) -> None:
     from dialtools.train.forecast import instead
 
     run.warn(str(training.forecast))
-    for line in filter(None, [instead(training.forecast, training.trainer, training.options)]):
+    if line := instead(training.forecast, training.trainer, training.options):
         run.caution(line)

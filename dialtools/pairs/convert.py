@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-import orjson
-
 from dialtools.chance import share, split_of
 from dialtools.corpora import fields
 from dialtools.corpora.dialogues import (
@@ -24,6 +22,7 @@ from dialtools.corpora.utterances import utterance
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.render import Lines, Mined
 from dialtools.streams.chunks import ROWS, Chunk, records
+from dialtools.streams.payloads import json_line
 from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.tally import Tally
 
@@ -47,7 +46,7 @@ def convert_chunk(chunk: Chunk, *, options: PairOptions) -> Mined:
         elif not _is_sampled(identity, options):
             tally.drop("not sampled", len(members))
         else:
-            lines[part] += map(_line, members)
+            lines[part] += map(json_line, members)
     payloads = {part: Lines(b"".join(members), len(members)) for part, members in lines.items()}
     return Mined(payloads, {}, tally, policy.rejected)
 
@@ -57,10 +56,6 @@ def _is_sampled(identity: str, options: PairOptions) -> bool:
         return True
     # a name of its own, so that the draw does not depend on that of --split
     return share(f"{identity}\tdialogue", seed=options.seed) < options.sample
-
-
-def _line(record: Record) -> bytes:
-    return orjson.dumps(record, default=str, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _dialogues(

@@ -31,7 +31,9 @@ class _BrokenOff(Exception):
 
 @contextmanager
 def behind(consume: Callable[[Iterator[T]], object]) -> Generator[Callable[[T], None]]:
-    """Yield what hands on items to `consume`, which runs in a thread; the block ends after it.
+    """Yield a function that queues items for `consume`, which runs in a thread.
+
+    The block ends after `consume` has.
 
     Where the block fails, so does the iterator of `consume`. What `consume` raises is raised when
     the next item is handed on, or at the end.

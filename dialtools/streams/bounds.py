@@ -13,7 +13,7 @@ from dialtools.values import byte_size
 
 
 class Bound(NamedTuple):
-    """A bound: bytes, or a number, and of what; and the highest that it may be set to."""
+    """The default of a bound, what it bounds, and the highest that it may be set to."""
 
     most: int
     text: str

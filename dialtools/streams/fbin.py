@@ -5,8 +5,7 @@ Rows and dimensions, four bytes each, then the numbers of all rows, float32; all
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -26,14 +25,9 @@ def _header(rows: int, dimensions: int, _dtype: np.dtype[Any]) -> bytes:
     return np.array([rows, dimensions], SIZES).tobytes()
 
 
-@contextmanager
-def fbin_writer(
-    output: str, *, overwrite: bool, metadata: Mapping[str, str], floats: bool
-) -> Generator[Write]:
+def fbin_writer(output: str, *, overwrite: bool, **_: Any) -> AbstractContextManager[Write]:
     """Open FILE.fbin for batches of one column of vectors; its columns are as those of npy."""
-    del metadata, floats
-    with matrix_writer(output, "fbin", overwrite=overwrite, header=_header, dtype=NUMBERS) as write:
-        yield write
+    return matrix_writer(output, "fbin", overwrite=overwrite, header=_header, dtype=NUMBERS)
 
 
 def read_fbin(stream: BinaryIO, path: str) -> np.ndarray:

@@ -42,7 +42,7 @@ def model_named(metadata: Mapping[str, str]) -> str | None:
 
 
 def one_space(known: dict[str, Any], metadata: Mapping[str, str], *, where: str) -> dict[str, Any]:
-    """Return what is known of the model of some vectors, and of those of a file.
+    """Return the facts known of the model of some vectors, with those that a file tells.
 
     Args:
         known: what this returned for those before; {} at first.

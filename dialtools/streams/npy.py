@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -69,14 +69,9 @@ def _npy_header(rows: int, dimensions: int, dtype: np.dtype[Any]) -> bytes:
     return magic + text.ljust(length - 1).encode() + b"\n"
 
 
-@contextmanager
-def npy_writer(
-    output: str, *, overwrite: bool, metadata: Mapping[str, str], floats: bool
-) -> Generator[Write]:
+def npy_writer(output: str, *, overwrite: bool, **_: Any) -> AbstractContextManager[Write]:
     """Open FILE.npy for batches of one column of vectors; FILE.npy.columns.jsonl takes the rest."""
-    del metadata, floats
-    with matrix_writer(output, "npy", overwrite=overwrite, header=_npy_header) as write:
-        yield write
+    return matrix_writer(output, "npy", overwrite=overwrite, header=_npy_header)
 
 
 @contextmanager

@@ -70,7 +70,7 @@ class Whole(NamedTuple):
 
 @contextmanager
 def telling_beside(output: str, facts: Callable[[], Mapping[str, Any]]) -> Generator[None]:
-    """Let an output written in this block have what it tells beside it, before it gets its name."""
+    """Write OUTPUT.job.json for an output written in this block, before that gets its name."""
     final = Path(output)
     with witnessed(final, lambda written: write_beside(final, written, facts())):
         yield

@@ -222,7 +222,7 @@ class Work:
         self._clear()
 
     def _tell_beside(self, written: Path) -> None:
-        """Let an output that cannot carry its job have it beside it, before it gets its name."""
+        """Write OUTPUT.job.json for an output without metadata, before it gets its name."""
         if read_provenance(written) is None:
             write_beside(self.final, written, self.provenance())
 

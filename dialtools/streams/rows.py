@@ -56,7 +56,10 @@ def rows(
 
 
 def values(array: pa.Array) -> list[Any]:
-    """Return the values of a sound column; rows that share a text share one object."""
+    """Return the values of a sound column.
+
+    Of dictionaries and views, rows that share a text share one object.
+    """
     if _is_plain(array.type):
         return array.to_pylist()  # by far the most columns
     convert = next((made for fits, made in _CONVERT if fits(array.type)), _carried)

@@ -48,7 +48,8 @@ def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, pa.Array]:
 
 
 def wider(known: pa.DataType, fresh: pa.DataType) -> pa.DataType:
-    """Return the type that holds the values of two: text that of nothing, decimals whole numbers.
+    """Return the narrowest type that holds the values of two: of nothing and texts, texts; of whole
+    numbers and decimals, decimals.
 
     Raises:
         ArrowException: if there is none.

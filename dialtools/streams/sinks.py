@@ -15,7 +15,7 @@ import io
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import orjson
@@ -77,7 +77,6 @@ def output_format(
     return kind
 
 
-@contextmanager
 def writer(
     output: str,
     *,
@@ -85,7 +84,7 @@ def writer(
     overwrite: bool = False,
     metadata: Mapping[str, str] | None = None,
     floats: bool = False,
-) -> Generator[Write]:
+) -> AbstractContextManager[Write]:
     """Open an output; the yielded function takes what the format has: blobs of lines, or batches.
 
     Args:
@@ -94,8 +93,7 @@ def writer(
             dictionary in Parquet).
     """
     opened = load(FORMATS[format].writer)
-    with opened(output, overwrite=overwrite, metadata=metadata or {}, floats=floats) as write:
-        yield write
+    return opened(output, overwrite=overwrite, metadata=metadata or {}, floats=floats)
 
 
 def is_stream(output: str) -> bool:

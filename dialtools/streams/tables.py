@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dialtools.errors import DataError
+from dialtools.shown import first_line
 from dialtools.streams import bounds, messages
 from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.full import scratch_file
@@ -259,5 +260,4 @@ def _damage(kind: str, path: str) -> Generator[None]:
     except (pa.ArrowException, OSError, UnicodeDecodeError, messages.Damaged) as error:
         if isinstance(error, OSError) and error.errno:  # of the system, not of the file's content
             raise
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(f"damaged {kind}: {reason}", where=display_name(path)) from None
+        raise DataError(f"damaged {kind}: {first_line(error)}", where=display_name(path)) from None

@@ -14,9 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from dialtools.train.draws import mixed_seed
 from dialtools.train.ranks import ALONE, Ranks
-
-APART = 0x9E3779B1  # odd, so that the micro-batches of a step have seeds of their own
 
 
 def backward(
@@ -48,7 +47,7 @@ def backward(
     with torch.no_grad() if cached else nullcontext():
         rows = [encoded(number) for number in own]
     leaves, sizes = ranks.gathered([piece.detach() for piece in rows], len(parts))
-    torch.manual_seed(_seed_of(seed, 0))
+    torch.manual_seed(mixed_seed(0, seed))
     total = loss(leaves.requires_grad_())
     gradients = _gradients(total, leaves).split(sizes)
     if ranks.rank:  # every process has those of the loss itself: they count once
@@ -64,7 +63,7 @@ def backward(
 def _encoded(
     encode: Callable[[Any], Tensor], parts: Sequence[Any], seed: int, number: int
 ) -> Tensor:
-    torch.manual_seed(_seed_of(seed, number + 1))
+    torch.manual_seed(mixed_seed(number + 1, seed))
     return encode(parts[number])
 
 
@@ -72,8 +71,3 @@ def _gradients(total: Tensor, leaves: Tensor) -> Tensor:
     total.backward()
     assert leaves.grad is not None
     return leaves.grad
-
-
-def _seed_of(seed: int, number: int) -> int:
-    """Return 32 bits, as torch looks at no more on the CPU."""
-    return (seed + number * APART) % 2**32

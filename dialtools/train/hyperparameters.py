@@ -6,7 +6,6 @@ recipe speaks; settled, in a frozen dataclass, it has a value or there is an err
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,29 +23,14 @@ RECIPE = "Recipe's values"
 """What help calls the flags that override a recipe."""
 
 
-def by_recipe(
-    *,
-    help: str,
-    default: Any = MISSING,
-    metavar: str | None = None,
-    choices: Iterable[str] | None = None,
-    parse: Callable[[str], Any] | None = None,
-    group: str = RECIPE,
-) -> Any:
+def by_recipe(*, default: Any = MISSING, group: str = RECIPE, **facts: Any) -> Any:
     """Return a field of a frozen dataclass whose value a recipe says, unless a flag does.
 
     Args:
         default: the value where neither does; without it every recipe that needs it must say it.
+        facts: of `option`.
     """
-    flag = option(
-        None,
-        help=help,
-        metavar=metavar,
-        choices=choices,
-        parse=parse,
-        group=group,
-    )
-    return field(default=default, metadata=flag.metadata)
+    return field(default=default, metadata=option(None, group=group, **facts).metadata)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -19,12 +19,11 @@ from dialtools.encoder.device import DTYPES, autocast
 from dialtools.encoder.randomness import seeded
 from dialtools.errors import ModelError
 from dialtools.train import gradcache, optimiser
+from dialtools.train.draws import mixed_seed
 from dialtools.train.hyperparameters import Hyperparameters
 from dialtools.train.objectives.base import Batch, Objective, Part, Setting
 from dialtools.train.ranks import ALONE, LostRank, Ranks
 from dialtools.train.saved import Saved
-
-FAR_APART = 0x9E3779B1  # odd, so that no two seeds below 2**32 meet before billions of steps
 
 
 @dataclass
@@ -153,7 +152,7 @@ class Trainer:
         self.optimiser.zero_grad(set_to_none=True)
         figures: dict[str, float] = {}
         # Dropout depends on seed and step alone, so that resume is exact.
-        seed = seed_of_step(self.setting.seed, self.step)
+        seed = mixed_seed(self.setting.seed, self.step)
         with seeded(seed, self.encoder.device):
             loss = self._backward(batch, figures, seed)
         value = float(loss)
@@ -235,11 +234,6 @@ class Trainer:
         floats = batch.computed * self.encoder.floats_a_token
         needed = floats * DTYPES[self.precision].itemsize / self.ranks.size
         return needed > activation_bytes(self.encoder.device)
-
-
-def seed_of_step(seed: int, step: int) -> int:
-    """Return another seed for each seed and step: 32 bits, as torch looks at no more on the CPU."""
-    return (seed * FAR_APART + step) % 2**32
 
 
 def planned_steps(epochs: float, per_epoch: int, *, least: int = 0) -> int:

@@ -50,7 +50,7 @@ def dry_run(
         held_out = len(gathered.validation[1]) if gathered.validation else 0
         lines = plan(trainer, options, held_out)
         forecast = measured(trainer, options, gathered.validation)
-        for line in filter(None, [instead(forecast, trainer, options)]):
+        if line := instead(forecast, trainer, options):
             caution(line)
         lines |= {"time": str(forecast), "writes": _writes(trainer, options)}
         return lines, gathered.skipped

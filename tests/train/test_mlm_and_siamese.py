@@ -112,9 +112,9 @@ def test_the_siamese_loss_is_the_cross_entropy_of_a_head_over_u_v_and_their_diff
     score = torch.nn.Sequential(
         torch.nn.Linear(9, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1), torch.nn.Flatten(-2)
     )
-    objective = SimpleNamespace(
-        score=score, negatives=SimpleNamespace(of_batch=False), tensor=torch.from_numpy
-    )
+    drawn = SimpleNamespace(asked=lambda pairs, candidates, named: (candidates, zeros, None))
+    objective = SimpleNamespace(score=score, negatives=drawn, tensor=torch.from_numpy)
+    zeros = np.zeros(2, np.int64)
     rows, candidates = torch.randn(5, 3), np.array([[2, 3], [4, 2]])
     place, named = np.array([3, 0, 4, 1, 2]), np.zeros(0, np.int64)
     batch = SimpleNamespace(place=place, pairs=np.arange(2), extra=(candidates, named))

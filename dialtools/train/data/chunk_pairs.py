@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -57,20 +57,10 @@ class ChunkPairs:
 
     def head(self, n: int) -> ChunkPairs:
         """Return the first n pairs."""
-        context = self.context.head(n)
-        return ChunkPairs(
-            texts=self.texts,
-            context=context,
-            follow=self.follow.head(n),
-            negatives=self.negatives.head(n),
-            context_roles=self.context_roles[: len(context.places)],
-            response=self.response[:n],
-            response_role=self.response_role[:n],
-            weight=self.weight[:n],
-            similar=self.similar[:n],
-            kind=self.kind[:n],
-            domain=self.domain[:n],
-            dialogue=self.dialogue[:n],
-            turn=self.turn[:n],
-            template=self.template[:n],
-        )
+        firsts = {
+            each.name: value.head(n) if isinstance(value, TurnLists) else value[:n]
+            for each in fields(self)
+            if (value := getattr(self, each.name)) is not self.texts
+        }
+        turns = int(self.context.sizes[:n].sum())
+        return replace(self, **{**firsts, "context_roles": self.context_roles[:turns]})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import nan
 from typing import Any, NamedTuple
 
@@ -21,15 +20,13 @@ def read_pairs(chunk: Chunk, policy: Policy) -> ChunkPairs:
     """Return the pairs of a chunk; records that are no pairs go to the policy."""
     if chunk.columnar and is_columnar(chunk.data):
         return pairs_of_batch(chunk.data)
-    rows = _Rows()
+    pairs: list[_Pair] = []
     for line, record in records(chunk, policy, ("text", *PAIR, DOMAIN)):
         try:
-            pair = _checked(record)
+            pairs.append(_checked(record))
         except BadRecord as error:
             policy.reject(Where(chunk.name, line), str(error), record)
-        else:
-            rows.add(pair)
-    return rows.pairs()
+    return _in_columns(pairs)
 
 
 class _Pair(NamedTuple):
@@ -85,72 +82,42 @@ def _texts(turns: list[Any] | None) -> list[str]:
     return [turn if type(turn) is str else text_of_turn(turn) for turn in turns or ()]
 
 
-@dataclass
-class _Rows:
-    """Pairs gathered one by one, in lists that grow."""
-
-    texts: list[str] = field(default_factory=list)
-    places: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in LISTS})
-    sizes: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in LISTS})
-    context_roles: list[int] = field(default_factory=list)
-    response: list[int] = field(default_factory=list)
-    response_role: list[int] = field(default_factory=list)
-    weight: list[float] = field(default_factory=list)
-    similar: list[int] = field(default_factory=list)
-    kind: list[str | None] = field(default_factory=list)
-    domain: list[str | None] = field(default_factory=list)
-    dialogue: list[str | None] = field(default_factory=list)
-    turn: list[int] = field(default_factory=list)
-    template: list[int] = field(default_factory=list)
-
-    def add(self, pair: _Pair) -> None:
-        """Append a pair."""
-        texts = self.texts
+def _in_columns(pairs: list[_Pair]) -> ChunkPairs:
+    """Return pairs as arrays; the texts of a pair stand together."""
+    texts: list[str] = []
+    places: dict[str, list[int]] = {name: [] for name in (*LISTS, "response", "template")}
+    roles: list[list[int]] = []
+    for pair in pairs:
         for name in LISTS:
             turns = getattr(pair, name)
-            self.places[name] += range(len(texts), len(texts) + len(turns))
-            self.sizes[name].append(len(turns))
+            places[name] += range(len(texts), len(texts) + len(turns))
             texts += turns
-        self.response.append(len(texts))
+        places["response"].append(len(texts))
         texts.append(pair.response)
-        self.template.append(-1 if pair.template is None else len(texts))
-        if pair.template is not None:
-            texts.append(pair.template)
-        self._add_roles(pair.speakers, len(pair.context))
-        self.weight.append(pair.weight)
-        self.similar.append(pair.similar)
-        self.kind.append(pair.kind)
-        self.domain.append(pair.domain)
-        self.dialogue.append(pair.dialogue)
-        self.turn.append(pair.turn)
+        places["template"].append(-1 if pair.template is None else len(texts))
+        texts += [] if pair.template is None else [pair.template]
+        said = len(pair.speakers) == len(pair.context) + 1  # of some turns, we do not know of which
+        speakers = pair.speakers if said else [None] * (len(pair.context) + 1)
+        roles.append([role_of(speaker) for speaker in speakers])
 
-    def _add_roles(self, speakers: list[str | None], turns: int) -> None:
-        if len(speakers) != turns + 1:  # said of some turns only, we do not know of which
-            speakers = [None] * (turns + 1)
-        roles = [role_of(speaker) for speaker in speakers]
-        self.response_role.append(roles.pop())
-        self.context_roles += roles
+    def column(name: str, kind: Any) -> np.ndarray:
+        return np.asarray([getattr(pair, name) for pair in pairs], kind)
 
-    def _lists(self, name: str) -> TurnLists:
-        return TurnLists(
-            np.asarray(self.places[name], np.int64), np.asarray(self.sizes[name], np.int64)
-        )
+    def lists(name: str) -> TurnLists:
+        sizes = [len(getattr(pair, name)) for pair in pairs]
+        return TurnLists(np.asarray(places[name], np.int64), np.asarray(sizes, np.int64))
 
-    def pairs(self) -> ChunkPairs:
-        """Return what was gathered, as arrays."""
-        return ChunkPairs(
-            texts=self.texts,
-            context=self._lists("context"),
-            follow=self._lists("follow"),
-            negatives=self._lists("negatives"),
-            context_roles=np.asarray(self.context_roles, np.uint8),
-            response=np.asarray(self.response, np.int64),
-            response_role=np.asarray(self.response_role, np.uint8),
-            weight=np.asarray(self.weight, np.float32),
-            similar=np.asarray(self.similar, np.uint8),
-            kind=self.kind,
-            domain=self.domain,
-            dialogue=self.dialogue,
-            turn=np.asarray(self.turn, np.int32),
-            template=np.asarray(self.template, np.int64),
-        )
+    return ChunkPairs(
+        texts=texts,
+        **{name: lists(name) for name in LISTS},
+        context_roles=np.asarray([r for of_pair in roles for r in of_pair[:-1]], np.uint8),
+        response=np.asarray(places["response"], np.int64),
+        response_role=np.asarray([of_pair[-1] for of_pair in roles], np.uint8),
+        weight=column("weight", np.float32),
+        similar=column("similar", np.uint8),
+        kind=[pair.kind for pair in pairs],
+        domain=[pair.domain for pair in pairs],
+        dialogue=[pair.dialogue for pair in pairs],
+        turn=column("turn", np.int32),
+        template=np.asarray(places["template"], np.int64),
+    )

@@ -17,7 +17,7 @@ from dialtools.train import health
 from dialtools.train.losses import matching
 from dialtools.train.objectives.base import Batch, Objective, Part, Setting
 from dialtools.train.objectives.catalog import MatchingOptions
-from dialtools.train.objectives.negatives import Negatives, batch_candidates, places_of
+from dialtools.train.objectives.negatives import Negatives, places_of
 
 
 class Roles(NamedTuple):
@@ -86,23 +86,16 @@ class Matching(Objective[MatchingOptions]):
         turns, candidates, named = batch.extra
         sums = tokens.sums(turns)
         sizes = self.tensor(np.where(turns < 0, 0, batch.sizes[turns]))
-        excluded = None
-        if self.negatives.of_batch:
-            distinct, truth, kin = batch_candidates(
-                candidates[:, 0], self.setting.store.dialogue[batch.pairs], named
-            )
-            similarity = matching.similarities(sums, sizes, tokens.padded(distinct), self.weigh)
-            excluded = self.tensor(kin)
-        else:
-            truth = np.zeros(len(candidates), np.int64)
-            similarity = matching.candidate_similarities(
-                sums, sizes, tokens.padded(candidates), self.weigh
-            )
+        asked, truth, kin = self.negatives.asked(batch.pairs, candidates, named)
+        compare = (
+            matching.similarities if self.negatives.of_batch else matching.candidate_similarities
+        )
+        similarity = compare(sums, sizes, tokens.padded(asked), self.weigh)
         losses = matching.pick_response(
             similarity,
             self.tensor(truth),
             temperature=self.setting.options.temperature,
-            excluded=excluded,
+            excluded=None if kin is None else self.tensor(kin),
         )
 
         unit = nn.functional.normalize(tokens.sums(candidates[:, 0]), dim=1)

@@ -83,6 +83,14 @@ class Negatives:
             return np.zeros(0, np.int64)
         return np.unique(named_negatives(self.store, pairs)[0])
 
+    def asked(
+        self, pairs: np.ndarray, candidates_NK: np.ndarray, named_M: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return (N, K) or, of a batch, (J,) candidates, each pair's own, and which are none."""
+        if self.of_batch:
+            return batch_candidates(candidates_NK[:, 0], self.store.dialogue[pairs], named_M)
+        return candidates_NK, np.zeros(len(candidates_NK), np.int64), None
+
     def draw(self, pairs: np.ndarray, step: int) -> np.ndarray:
         """Return (N, K) utterances: those that a pair names, as many as there are, else drawn.
 

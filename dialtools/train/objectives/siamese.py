@@ -12,7 +12,7 @@ from dialtools.train import health
 from dialtools.train.losses import matching
 from dialtools.train.objectives.base import Batch, Objective, Setting
 from dialtools.train.objectives.catalog import SiameseOptions
-from dialtools.train.objectives.negatives import Negatives, batch_candidates, places_of
+from dialtools.train.objectives.negatives import Negatives, places_of
 
 
 class Siamese(Objective[SiameseOptions]):
@@ -51,23 +51,18 @@ class Siamese(Objective[SiameseOptions]):
         """Return the mean cross entropy of the true responses."""
         context = rows[self.tensor(batch.place[: len(batch.pairs)])]
         candidates, named = batch.extra
-        excluded = None
-        if self.negatives.of_batch:
-            distinct, truth, kin = batch_candidates(
-                candidates[:, 0], self.setting.store.dialogue[batch.pairs], named
-            )
-            response = rows[self.tensor(batch.place[distinct])].expand(len(context), -1, -1)
-            excluded = self.tensor(kin)
-        else:
-            truth = np.zeros(len(candidates), np.int64)
-            response = rows[self.tensor(batch.place[candidates])]
+        asked, truth, kin = self.negatives.asked(batch.pairs, candidates, named)
+        response = rows[self.tensor(batch.place[asked])].expand(len(context), -1, -1)
 
         # SentenceBERT's classifier: both vectors, and how far apart they are in each dimension
         u = context[:, None].expand_as(response)
         scores = self.score(torch.cat([u, response, (u - response).abs()], -1))
         # Scores of a net have a scale of their own, so that there is no temperature.
         losses = matching.pick_response(
-            scores, self.tensor(truth), temperature=1.0, excluded=excluded
+            scores,
+            self.tensor(truth),
+            temperature=1.0,
+            excluded=None if kin is None else self.tensor(kin),
         )
 
         true = rows[self.tensor(batch.place[np.unique(candidates[:, 0])])]
