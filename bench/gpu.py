@@ -126,8 +126,11 @@ def training_rows(name: str, options: argparse.Namespace, folder: Path) -> None:
     texts = [text for pair in pairs for text in pair]
     tokens = token_count(encoder, texts, train.MAX_LENGTH)
     what = f"{options.steps} steps of {options.batch_size}"
-    theirs = train.peer(options, pairs, folder, PRECISION, [])
-    row(name, Job(f"its trainer, {what}", theirs, tokens, 6), encoder, options.device)
+    try:
+        theirs = train.peer(options, pairs, folder, PRECISION, [])
+        row(name, Job(f"its trainer, {what}", theirs, tokens, 6), encoder, options.device)
+    except ImportError as error:
+        print(f"| {name} | its trainer: {error} | | | | | |", flush=True)
     ours = train.ours(options, pairs, folder, PRECISION)
     job = Job(f"dial-train, {padding(encoder)}, {what}", ours, tokens, 6)
     row(name, job, encoder, options.device)

@@ -21,14 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from datasets import Dataset
 from inputs import DIALOGUES, default_model, read_texts
-from sentence_transformers import (
-    SentenceTransformer,
-    SentenceTransformerTrainer,
-    SentenceTransformerTrainingArguments,
-)
-from sentence_transformers.losses import MultipleNegativesRankingLoss
 from side_by_side import Run, Work, compare
 from transformers import PrinterCallback, TrainerCallback
 
@@ -151,23 +144,12 @@ class Clock(TrainerCallback):
         self.seconds = time.perf_counter() - self.start
 
 
-def peer(
-    options: argparse.Namespace, pairs: Pairs, folder: Path, precision: str, set_up: list[float]
-) -> Steps:
-    """Return a call that takes the steps with sentence-transformers' trainer.
+def _settings(options: argparse.Namespace, folder: Path, precision: str) -> Any:
+    """Return those of the peer's trainer: ours, and nothing saved, logged or reported."""
+    from sentence_transformers import SentenceTransformerTrainingArguments
 
-    A trainer is good for one run, so each call makes one, outside the clock.
-
-    Args:
-        set_up: is given the seconds that a call took beside its steps.
-    """
-    model = SentenceTransformer(options.model, device=options.device)
-    model.max_seq_length = MAX_LENGTH
-    anchors, positives = zip(*pairs, strict=True)
-    data = Dataset.from_dict({"anchor": anchors, "positive": positives})
-    loss = MultipleNegativesRankingLoss(model)
-    settings = SentenceTransformerTrainingArguments(
-        str(folder / "peer"),
+    return SentenceTransformerTrainingArguments(
+        str(folder),
         per_device_train_batch_size=options.batch_size,
         num_train_epochs=1,
         learning_rate=LEARNING_RATE,
@@ -178,6 +160,31 @@ def peer(
         use_cpu=options.device == "cpu",
         bf16=precision == "bfloat16",
     )
+
+
+def peer(
+    options: argparse.Namespace, pairs: Pairs, folder: Path, precision: str, set_up: list[float]
+) -> Steps:
+    """Return a call that takes the steps with sentence-transformers' trainer.
+
+    A trainer is good for one run, so each call makes one, outside the clock.
+
+    Args:
+        set_up: is given the seconds that a call took beside its steps.
+
+    Raises:
+        ImportError: where the peer, or what it trains with, is not installed.
+    """
+    from datasets import Dataset
+    from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer
+    from sentence_transformers.losses import MultipleNegativesRankingLoss
+
+    model = SentenceTransformer(options.model, device=options.device)
+    model.max_seq_length = MAX_LENGTH
+    anchors, positives = zip(*pairs, strict=True)
+    data = Dataset.from_dict({"anchor": anchors, "positive": positives})
+    loss = MultipleNegativesRankingLoss(model)
+    settings = _settings(options, folder / "peer", precision)
 
     def steps() -> float:
         clock = Clock(options.device)
