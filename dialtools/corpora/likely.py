@@ -25,11 +25,13 @@ NEEDED = ("dialogue_column", "text_column")
 """What no table of turns can do without."""
 
 
-def flags(header: Collection[str], logs: LogOptions) -> str | None:
-    """Return the flags that read a table with this header; None if its names tell nothing.
+def flags(header: Collection[str], logs: LogOptions, *, in_part: bool = False) -> str | None:
+    """Return the flags that read a table with this header; None if its names do not tell.
 
-    Of what is needed and not told, a column has to be named. A flag that was given is not
-    questioned; if no column has its name, nothing is proposed.
+    A flag that was given is not questioned; if no column has its name, nothing is proposed.
+
+    Args:
+        in_part: propose what is told, if anything is, and that the rest is named.
     """
     proposed: list[str] = []
     unknown: list[str] = []
@@ -39,7 +41,7 @@ def flags(header: Collection[str], logs: LogOptions) -> str | None:
         flag = f"--{option.replace('_', '-')}"
         if column in header:
             proposed += [] if given else [f"{flag} {shlex.quote(str(column))}"]
-        elif given:
+        elif given or (option in NEEDED and not in_part):
             return None
         elif option in NEEDED:
             unknown.append(f"{flag} NAME")

@@ -105,7 +105,7 @@ def _rows(
     """Yield number and row of a table that has the columns."""
 
     def likely(header: Sequence[str]) -> str | None:
-        found = flags(header, logs)
+        found = flags(header, logs, in_part=True)
         return found and f"by its names: {found}"
 
     if kind in FORMATS and FORMATS[kind].columns:

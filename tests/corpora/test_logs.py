@@ -741,6 +741,16 @@ def test_utterances_keep_text_slots_and_label(tmp_path: Path, scripts: Path):
     assert told == [(0, "a"), (1, "b"), (0, "c")]
 
 
+def test_a_table_is_told_the_flags_that_its_header_suggests_and_what_is_left_to_name(
+    tmp_path: Path, scripts: Path
+):
+    path, author = tmp_path / "log.csv", "--speaker-column Author"
+    for text, said in (("Comment", f"Comment {author}"), ("Blah", f"{author} --text-column NAME")):
+        path.write_text(f"Ticket ID,Author,{text}\n1,a,hi\n1,b,yo\n")
+        told = run(scripts, path, status=1).stderr.decode()
+        assert "by its names: --dialogue-column 'Ticket ID' --" in told and said in told
+
+
 def test_what_belongs_to_pairs_is_refused_and_what_fits_no_table_is_told(
     tmp_path: Path, scripts: Path
 ):
