@@ -178,9 +178,8 @@ def _files(spec: Spec, options: Any) -> Sequence[str]:
 def _texts(spec: Spec, options: Any) -> list[str]:
     """Return the texts that an option has; of arguments those that are inputs."""
     value = getattr(options, "inputs" if spec.positional else spec.name)
-    return [
-        text for text in (value if isinstance(value, tuple) else (value,)) if isinstance(text, str)
-    ]
+    named = value if isinstance(value, tuple) else (value,)
+    return [text for text in named if isinstance(text, str)]
 
 
 def _described(path: str) -> str:

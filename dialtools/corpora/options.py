@@ -177,12 +177,14 @@ class LogOptions:
                 f"--speaker-prefix reads lines of plain text, and {where} is read as {kind}",
                 hint="--from text reads it so",
             )
-        hints = {"--delimiter": "--from csv reads it so"}
-        hints["--encoding"] = f"`iconv -f {self.encoding} -t utf-8` makes UTF-8 of it"
-        for flag, given in {"--delimiter": self.delimiter, "--encoding": self.encoding}.items():
-            if given and not (kind in FORMATS and FORMATS[kind].columns):
-                what = f"{flag} is for CSV and TSV, and {where} is read as {kind}"
-                raise ConfigError(what, hint=hints[flag])
+        if kind in FORMATS and FORMATS[kind].columns:
+            return
+        is_for = f"is for CSV and TSV, and {where} is read as {kind}"
+        if self.delimiter:
+            raise ConfigError(f"--delimiter {is_for}", hint="--from csv reads it so")
+        if self.encoding:
+            hint = f"`iconv -f {self.encoding} -t utf-8` makes UTF-8 of it"
+            raise ConfigError(f"--encoding {is_for}", hint=hint)
 
     def check_order(self, where: str) -> None:
         """Refuse to split a table by time without a column of times.
