@@ -12,8 +12,10 @@ import torch
 
 OF_CPU = 1024
 LEAST = 1024
-TO_EMBED, TO_TRAIN = 1 << 16, 1 << 15
+TO_EMBED, TO_TRAIN = 1 << 16, 1 << 17
 """More tokens keep a GPU no busier."""
+OF_OTHERS = 1 << 15
+"""What a device takes that does not tell its memory."""
 SHARE = 0.5
 """Of a GPU's memory; weights, their gradients and the optimiser's numbers have the rest."""
 ACTIVATION_BYTES = 2 << 30
@@ -35,7 +37,7 @@ def tokens_that_fit(memory: int, token_bytes: int, *, most: int) -> int:
 def to_embed(device: torch.device, token_floats: int, float_bytes: int) -> int:
     """Return the padded tokens of a batch that is not learnt from, by the memory that is free."""
     if device.type != "cuda":
-        return OF_CPU if device.type == "cpu" else TO_TRAIN
+        return OF_CPU if device.type == "cpu" else OF_OTHERS
     free, _ = torch.cuda.mem_get_info(device)
     return tokens_that_fit(free, token_floats * float_bytes, most=TO_EMBED)
 
@@ -46,7 +48,7 @@ def to_train(device: torch.device, token_floats: int, float_bytes: int) -> int:
     On a GPU by all memory, not by what is free: a resumed run has to decide the same.
     """
     if device.type != "cuda":
-        return OF_CPU if device.type == "cpu" else TO_TRAIN
+        return OF_CPU if device.type == "cpu" else OF_OTHERS
     memory = torch.cuda.get_device_properties(device).total_memory
     return tokens_that_fit(memory, token_floats * float_bytes, most=TO_TRAIN)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
@@ -64,6 +65,14 @@ def autocast(device: torch.device, precision: str) -> AbstractContextManager[obj
     if precision == "float32":
         return nullcontext()
     return torch.autocast(device.type, DTYPES[precision])
+
+
+def together(tensors: Sequence[Tensor], device: torch.device) -> list[Tensor]:
+    """Return int64 tensors of one dimension on a device, by one copy that a GPU is not waited for.
+
+    Memory that is pinned is dear: what is copied at once needs it once.
+    """
+    return list(moved(torch.cat(list(tensors)), device).split([len(x) for x in tensors]))
 
 
 def moved(tensor: Tensor, device: torch.device) -> Tensor:

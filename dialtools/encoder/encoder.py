@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.catalog import lookup
-from dialtools.encoder import budget, packed
+from dialtools.encoder import budget, lowered, packed
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.depth import layer_stack
 from dialtools.encoder.device import DTYPES, moved
@@ -155,12 +155,20 @@ class Encoder(nn.Module):
     def _states(self, ids_NT: Tensor, mask_NT: Tensor, **options: bool) -> Any:
         if self.is_packed:
             first = first_position(self.backbone.config)
-            return packed.states_of(self.backbone, ids_NT, mask_NT, first=first, **options)
+            batch = ids_NT, mask_NT
+            return packed.states_of(self._run, batch, self.device, first=first, **options)
         # Attention without a mask is faster; a GPU would have to be waited for to know of it.
         is_full = mask_NT.device.type == "cpu" and bool(mask_NT.all())
         mask = None if is_full else moved(mask_NT, self.device)
         ids_NT = moved(ids_NT, self.device)
-        return self.backbone(input_ids=ids_NT, attention_mask=mask, **options)
+        return self._run(input_ids=ids_NT, attention_mask=mask, **options)
+
+    def _run(self, **given: Any) -> Any:
+        """Return what the backbone gives, where it learns in 16 bits of weights that are cast."""
+        kind = self.device.type
+        if self.training and torch.is_autocast_enabled(kind):
+            return lowered.called(self.backbone, torch.get_autocast_dtype(kind), given)
+        return self.backbone(**given)
 
     def freeze(self, layers: int) -> None:
         """Keep the embeddings and the first layers (1 or more) as they are from now on.

@@ -6,6 +6,7 @@ list of models would be complete. N texts of W tokens at most, T tokens in all, 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,23 +22,32 @@ NAME = "dialtools_packed"
 """Of our attention, among those of transformers; it is never written to a config.json."""
 SIZES = (2, 7, 200)
 """Tokens of the texts on which a model is tried; the longest is beyond usual windows."""
+SHORT = (2, 7, 18, 100)
+"""Of those on which a block is tried."""
 NEAR = {"float32": 1e-5, "bfloat16": 0.1}
 """How far a vector may be from that of the padded text, as a part of its length, in a precision."""
 
 
 def states_of(
-    backbone: Any, ids_NT: Tensor, mask_NT: Tensor, *, first: int, **options: bool
+    backbone: Callable[..., Any],
+    batch: tuple[Tensor, Tensor],
+    device: torch.device,
+    *,
+    first: int,
+    **options: bool,
 ) -> Any:
     """Return a backbone's states of a batch, computed without its padding.
 
     Args:
+        batch: (N, W) ids and mask.
+        device: the backbone's.
         first: the position of a text's first token.
 
     Returns:
         its output, with (N, W, D) states as of a padded batch.
     """
-    device = backbone.device
-    layout = Layout.of(mask_NT)
+    ids_NT, mask_NT = batch
+    layout = Layout.of(mask_NT, in_blocks=device.type == "cuda")
     ids_1T = moved(ids_NT.flatten()[layout.place][None], device)
     layout = layout.to(device)
     with laid_out(layout):
@@ -57,8 +67,11 @@ def pack(encoder: Any, precision: str) -> bool:
     from transformers import AttentionInterface
 
     AttentionInterface.register(NAME, attention)
-    trial = _trial(encoder)
-    if not all(_same(encoder, trial, name) for name in dict.fromkeys(("float32", precision))):
+    trials = [_trial(encoder, SIZES)]
+    if encoder.device.type == "cuda":
+        trials.append(_trial(encoder, SHORT))
+    precisions = dict.fromkeys(("float32", precision))
+    if not all(_same(encoder, trial, name) for trial in trials for name in precisions):
         return False
     encoder.backbone.config._attn_implementation = NAME
     return True
@@ -89,10 +102,10 @@ def _same(encoder: Any, trial: tuple[Tensor, Tensor], precision: str) -> bool:
     return bool((error_N < NEAR[precision]).all())
 
 
-def _trial(encoder: Any) -> tuple[Tensor, Tensor]:
+def _trial(encoder: Any, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
     """Return ids and mask of texts of several lengths."""
     words = encoder.backbone.get_input_embeddings().num_embeddings
-    sizes = [min(size, encoder.positions) for size in SIZES]
+    sizes = [min(size, encoder.positions) for size in sizes]
     padding = {encoder.special.pad, getattr(encoder.backbone.config, "pad_token_id", None)}
     known = np.array([word for word in range(words) if word not in padding])
     rows = [known[np.arange(size) * 7919 % len(known)] for size in sizes]

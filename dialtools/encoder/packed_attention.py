@@ -1,8 +1,9 @@
 """Attention of texts that are laid end to end, within each of them; as transformers asks for it.
 
-torch's kernel for texts of many lengths, flash-attn's, sees to that on a GPU in 16 bits. Elsewhere
-texts of like length are padded for attention alone, which has a hundredth of the arithmetic. N
-texts, T tokens in all, H heads of D dimensions.
+On a GPU short texts stand in blocks (encoder.blocks); for longer ones there is torch's kernel for
+texts of many lengths, flash-attn's, in 16 bits. Elsewhere texts of like length are padded for
+attention alone, which has a hundredth of the arithmetic. N texts, T tokens in all, H heads of D
+dimensions.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dialtools.encoder.device import moved
+from dialtools.encoder import blocks
+from dialtools.encoder.device import together
 
 HALF = (torch.float16, torch.bfloat16)
 WHOLE = (-1, -1)
@@ -60,10 +63,13 @@ class Layout:
 
     Attributes:
         shape: (N, W) of the padded batch.
-        place: of each token in it, row after row.
+        place: of each token in it; -1 where a block has none.
         position: of each token in its own text, from 0 on.
-        ends: (N + 1,) int32, 0 and where each text ends.
+        ends: (N + 1,) 0 and where each text ends, if they stand one behind the other; int32 once
+            it is on its device.
         known: the same where they are known without waiting for a GPU.
+        real: (T,) where the tokens of texts stand that are filled into blocks; None without.
+        room: tokens of a block.
     """
 
     shape: tuple[int, int]
@@ -71,22 +77,44 @@ class Layout:
     position: Tensor
     ends: Tensor
     known: Tensor
+    real: Tensor | None = None
+    room: int = 0
+    _added: dict[tuple[tuple[int, int], torch.dtype], Tensor] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, mask_NT: Tensor) -> Layout:
+    def of(cls, mask_NT: Tensor, *, in_blocks: bool = False) -> Layout:
         """Return the layout of a batch that is padded on the right.
 
         Of a mask on a GPU that waits for the GPU, so it had better be on the CPU still.
+
+        Args:
+            in_blocks: fill texts into blocks, if none is too long for that.
         """
         count, width = mask_NT.shape
-        place = mask_NT.flatten().nonzero()[:, 0]
-        ends = nn.functional.pad(mask_NT.sum(1).cumsum(0), (1, 0)).to(torch.int32)
-        return cls((count, width), place, place % width, ends, ends)
+        sizes = mask_NT.sum(1).cpu().numpy()
+        ends = np.concatenate([[0], sizes.cumsum()])
+        position = np.arange(ends[-1]) - np.repeat(ends[:-1], sizes)
+        place = np.repeat(np.arange(count) * width, sizes) + position
+        places, real, room = [place, position], None, 0
+        if in_blocks and (block := blocks.fitting(sizes)):
+            room = block.room
+            real = np.repeat(block.begins, sizes) + position
+            places = [
+                _spread(x, real, block.tokens, empty)
+                for x, empty in zip(places, (-1, 0), strict=True)
+            ]
+            real = torch.from_numpy(real)
+        known = torch.from_numpy(ends)
+        place, position = map(torch.from_numpy, places)
+        return cls((count, width), place, position, known, known, real, room)
 
     def to(self, device: torch.device) -> Layout:
         """Return it on a device; from pinned memory nothing waits for the copy."""
-        place, position, ends = (moved(x, device) for x in (self.place, self.position, self.ends))
-        return Layout(self.shape, place, position, ends, self.known)
+        if self.real is not None:
+            place, position, real = together([self.place, self.position, self.real], device)
+            return replace(self, place=place, position=position, real=real)
+        place, position, ends = together([self.place, self.position, self.ends], device)
+        return replace(self, place=place, position=position, ends=ends.int())
 
     @cached_property
     def runs(self) -> list[Run]:
@@ -115,9 +143,26 @@ class Layout:
     def padded(self, states_1TD: Tensor) -> Tensor:
         """Return (N, W, D) states of tokens at their places in the batch, zeros at the others."""
         count, width = self.shape
-        dimension = states_1TD.shape[-1]
-        rows = states_1TD.new_zeros(count * width, dimension)
-        return rows.index_copy(0, self.place, states_1TD[0]).view(count, width, dimension)
+        states, place = states_1TD.squeeze(0), self.place
+        if self.real is not None:
+            states, place = states[self.real], place[self.real]
+        rows = states.new_zeros(count * width, states.shape[1])
+        return rows.index_copy(0, place, states).view(count, width, -1)
+
+    def added(self, window: tuple[int, int], dtype: torch.dtype) -> Tensor:
+        """Return (B, 1, T, T) what is added to the products of tokens in blocks."""
+        if (window, dtype) not in self._added:
+            text = self.place.view(-1, self.room) // self.shape[1]  # -1 where no text stands
+            position = self.position.view(-1, self.room)
+            self._added[window, dtype] = blocks.added(blocks.seen(text, position, window), dtype)
+        return self._added[window, dtype]
+
+
+def _spread(values_T: np.ndarray, place_T: np.ndarray, room: int, empty: int) -> np.ndarray:
+    """Return (room,) values at their places, something else where there is none."""
+    spread = np.full(room, empty)
+    spread[place_T] = values_T
+    return spread
 
 
 class Ask(NamedTuple):
@@ -173,13 +218,15 @@ def attention(
     reach = -1 if sliding_window is None else sliding_window - 1
     window = (reach, 0 if causal else reach)
     # rotary positions may have made numbers of 32 bits of the two that they turn
-    tokens = [x[0].transpose(0, 1).to(value.dtype) for x in (query, key, value)]
+    tokens = [x.squeeze(0).transpose(0, 1).to(value.dtype) for x in (query, key, value)]
     ask = Ask(_layout.get(), window, scaling, dropout)
-    return _kernel(value)(*tokens, ask)[None], None
+    return _kernel(value, ask.layout)(*tokens, ask)[None], None
 
 
-def _kernel(value: Tensor) -> Callable[..., Tensor]:
+def _kernel(value: Tensor, layout: Layout) -> Callable[..., Tensor]:
     """Return what computes attention: a GPU's kernel, which is of 16 bits, or what all can do."""
+    if layout.real is not None:
+        return block_by_block
     return flash if value.device.type == "cuda" and value.dtype in HALF else side_by_side
 
 
@@ -205,6 +252,20 @@ def flash(query: Tensor, key: Tensor, value: Tensor, ask: Ask) -> Tensor:
         window_size_left=ask.window[0],
         window_size_right=ask.window[1],
     )[0]
+
+
+def block_by_block(query: Tensor, key: Tensor, value: Tensor, ask: Ask) -> Tensor:
+    """Return (T, H, D) attention of tokens in blocks."""
+    heads = query.shape[1] // key.shape[1]
+    if heads > 1:  # the kernel that takes a mask has as many heads of keys as of queries
+        key, value = (x.repeat_interleave(heads, 1) for x in (key, value))
+    out = nn.functional.scaled_dot_product_attention(
+        *(x.unflatten(0, (-1, ask.layout.room)).transpose(1, 2) for x in (query, key, value)),
+        attn_mask=ask.layout.added(ask.window, query.dtype),
+        dropout_p=ask.dropout,
+        scale=ask.scale,
+    )
+    return out.transpose(1, 2).flatten(0, 1)
 
 
 def side_by_side(query: Tensor, key: Tensor, value: Tensor, ask: Ask) -> Tensor:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -29,12 +27,8 @@ def unit(vectors_ND: np.ndarray) -> np.ndarray:
     return vectors_ND / np.where(norms_N1 > 0, norms_N1, 1)
 
 
-def uniformity(vectors_ND: Any, t: float = 2.0, *, exp: Callable[[Any], Any] = np.exp) -> float:
-    """Return log of the mean of exp(-t |x - y|^2) over pairs of rows; lower is more even.
-
-    Args:
-        vectors_ND: of numpy, or of torch with its own `exp` (training watches batches with it).
-    """
+def uniformity(vectors_ND: np.ndarray, t: float = 2.0) -> float:
+    """Return log of the mean of exp(-t |x - y|^2) over pairs of rows; lower is more even."""
     n, total = len(vectors_ND), 0.0
     if n < 2:
         return math.nan
@@ -42,14 +36,14 @@ def uniformity(vectors_ND: Any, t: float = 2.0, *, exp: Callable[[Any], Any] = n
     for start in range(0, n, BLOCK):
         part = vectors_ND[start : start + BLOCK]
         lengths = squares_N[start : start + BLOCK, None] + squares_N[start:]
-        kernel = exp(-t * (lengths - 2 * (part @ vectors_ND[start:].T)).clip(min=0))
+        kernel = np.exp(-t * (lengths - 2 * (part @ vectors_ND[start:].T)).clip(min=0))
         within, rest = kernel[:, : len(part)], kernel[:, len(part) :]
         total += float(within.sum() - within.diagonal().sum()) / 2 + float(rest.sum())
     return math.log(total / (n * (n - 1) / 2))
 
 
-def pair_alignment(anchor_ND: Any, positive_ND: Any) -> float:
-    """Return the mean of |x - y|^2 over partners, of numpy or of torch; lower is closer."""
+def pair_alignment(anchor_ND: np.ndarray, positive_ND: np.ndarray) -> float:
+    """Return the mean of |x - y|^2 over partners; lower is closer."""
     return float(((anchor_ND - positive_ND) ** 2).sum(1).mean())
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,13 @@ from torch import Tensor, nn
 
 from dialtools.encoder.budget import activation_bytes
 from dialtools.encoder.device import DTYPES, autocast
+from dialtools.encoder.encode import on_its_way
 from dialtools.encoder.randomness import seeded
 from dialtools.errors import ModelError
 from dialtools.train import gradcache, optimiser
 from dialtools.train.draws import mixed_seed
 from dialtools.train.hyperparameters import Hyperparameters
-from dialtools.train.objectives.base import Batch, Objective, Part, Setting
+from dialtools.train.objectives.base import Batch, Figures, Objective, Part, Setting
 from dialtools.train.ranks import ALONE, LostRank, Ranks
 from dialtools.train.saved import Saved
 
@@ -120,7 +121,7 @@ class Trainer:
             NotFinite: before the weights are touched.
         """
         self.encoder.train()
-        with ThreadPoolExecutor(1) as ahead:
+        with _taking_turns(), ThreadPoolExecutor(1) as ahead:
             # a batch is made while the one before is learnt from, on another core
             coming = ahead.submit(self._batch, self.step)
             try:
@@ -150,13 +151,13 @@ class Trainer:
             warmup=self.values.warmup,
         )
         self.optimiser.zero_grad(set_to_none=True)
-        figures: dict[str, float] = {}
         # Dropout depends on seed and step alone, so that resume is exact.
         seed = mixed_seed(self.setting.seed, self.step)
         with seeded(seed, self.encoder.device):
-            loss = self._backward(batch, figures, seed)
-        value = float(loss)
-        if not np.isfinite(value):
+            arrival = self._backward(batch, seed)
+        figures = arrival()  # a GPU goes on with backward meanwhile
+        loss = figures.pop("loss")
+        if not np.isfinite(loss):
             raise NotFinite(self.step + 1, batch.pairs)
         if self.values.clip:
             optimiser.clip(self.optimiser, self.values.clip)
@@ -166,31 +167,41 @@ class Trainer:
         return Step(
             step=self.step,
             epoch=self.step / self.sampler.per_epoch,
-            loss=value,
+            loss=loss,
             lr=self.values.lr * rate,
             tokens=batch.tokens,
             seconds=time.monotonic() - started,
             figures=figures,
         )
 
-    def _backward(self, batch: Batch, figures: dict[str, float], seed: int) -> Tensor:
-        """Return the loss of a batch; what does not fit into a GPU's memory is encoded twice.
+    def _backward(self, batch: Batch, seed: int) -> Callable[[], dict[str, float]]:
+        """Return what waits for the loss of a batch and its figures.
+
+        What does not fit into a GPU's memory is encoded twice.
 
         Raises:
             ModelError: if it does not fit so either, or other processes would have to know.
         """
-        backward = partial(
-            gradcache.backward,
-            self._encode,
-            batch.parts,
-            lambda rows: self.objective.nested_loss(rows, batch, figures),
-            seed=seed,
-            parameters=self.parameters,
-            ranks=self.ranks,
-        )
+        arrivals: list[Callable[[], dict[str, float]]] = []
+
+        def loss(rows: Tensor) -> Tensor:
+            figures: Figures = {}
+            total = self.objective.nested_loss(rows, batch, figures)
+            arrivals.append(_on_their_way(figures | {"loss": total}))
+            return total
+
         cached = self.cached(batch)
         try:
-            return backward(cached=cached)
+            gradcache.backward(
+                self._encode,
+                batch.parts,
+                loss,
+                seed=seed,
+                cached=cached,
+                parameters=self.parameters,
+                ranks=self.ranks,
+            )
+            return arrivals[-1]
         except torch.OutOfMemoryError:
             pass  # not in the handler: what it holds has to go first
         self.optimiser.zero_grad(set_to_none=True)
@@ -202,7 +213,7 @@ class Trainer:
                 hint=f"--grad-cache on, then --micro-batch-tokens {tokens // 2}",
             )
         self.grad_cache = "on"
-        return self._backward(batch, figures, seed)
+        return self._backward(batch, seed)
 
     def estimated_seconds(self, few: int) -> float:
         """Return the seconds of a step by a few of its micro-batches, 0 if it has hardly more.
@@ -234,6 +245,32 @@ class Trainer:
         floats = batch.computed * self.encoder.floats_a_token
         needed = floats * DTYPES[self.precision].itemsize / self.ranks.size
         return needed > activation_bytes(self.encoder.device)
+
+
+@contextmanager
+def _taking_turns() -> Iterator[None]:
+    """Let threads take turns often: who feeds a GPU must not wait 5 ms for one that makes a batch.
+
+    Python's own interval is that long.
+    """
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(usual)
+
+
+def _on_their_way(figures: Figures) -> Callable[[], dict[str, float]]:
+    """Return what waits for numbers, of which a GPU may still have to compute some."""
+    tensors = {name: x.detach() for name, x in figures.items() if isinstance(x, Tensor)}
+    arrival = on_its_way(torch.stack([x.float() for x in tensors.values()]))
+
+    def arrived() -> dict[str, float]:
+        known = dict(zip(tensors, arrival().tolist(), strict=True))
+        return {name: known.get(name, number) for name, number in figures.items()}
+
+    return arrived
 
 
 def planned_steps(epochs: float, per_epoch: int, *, least: int = 0) -> int:

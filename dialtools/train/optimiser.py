@@ -57,8 +57,7 @@ def clip(optimiser: torch.optim.Optimizer, norm: float) -> None:
             values.append(gradient)
     total = nn.utils.get_total_norm(values)
     scale = (norm / (total + 1e-6)).clamp(max=1.0)
-    for value in values:
-        value.mul_(scale)
+    torch._foreach_mul_(values, scale)
 
 
 class Pace(NamedTuple):

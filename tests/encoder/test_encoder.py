@@ -450,8 +450,7 @@ def test_attention_is_told_of_padding_alone():
         told.append(attention_mask)
         return SimpleNamespace(last_hidden_state=input_ids + 1)
 
-    backbone.config = SimpleNamespace()
-    backed: Any = SimpleNamespace(backbone=backbone, device=torch.device("cpu"), is_packed=False)
+    backed: Any = SimpleNamespace(_run=backbone, device=torch.device("cpu"), is_packed=False)
     ids, some = torch.tensor([[4, 5], [6, 0]]), torch.tensor([[1, 1], [1, 0]])
     for mask in (some, torch.ones_like(some)):
         states = Encoder._states(backed, ids, mask)

@@ -17,7 +17,7 @@ from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.fresh import train_tokenizer
 from dialtools.encoder.loading import load_encoder
-from dialtools.encoder.packed import NAME, is_packed, pack
+from dialtools.encoder.packed import NAME, SHORT, is_packed, pack
 from dialtools.encoder.packed_attention import Ask, Layout, flash, side_by_side
 from dialtools.encoder.placed import placed
 from dialtools.errors import ModelError
@@ -221,9 +221,10 @@ def test_minilm_without_padding(minilm):
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("family", PACKS)
-def test_a_gpu_s_kernel_gives_the_vectors_and_gradients_of_padded_texts(build, family):
+@pytest.mark.parametrize("sizes", [(5, 2, 90, 31, 31, 1), (18, 30, 9, 4, 2, 1), SHORT])
+def test_a_gpu_s_kernels_give_the_vectors_and_gradients_of_padded_texts(build, family, sizes):
     encoder = build(family).cuda()
-    texts = sequences(5, 2, 90, 31, 31, 1)
+    texts = sequences(*sizes)
     expected_ND = encode(encoder, texts, batch_tokens=400)
     with torch.autocast("cuda", torch.bfloat16):
         expected = gradients(encoder)

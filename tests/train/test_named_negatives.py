@@ -101,7 +101,7 @@ def test_a_named_text_is_no_negative_of_a_pair_that_says_it(
     figures: dict[str, float] = {}
     assert objective.loss(rows, batch, figures).item() == pytest.approx(slow.mean(), rel=1e-4)
     assert figures["named_negatives"] == 3 / 4
-    assert figures["uniformity"] == pytest.approx(health.uniformity(unit[:8]), rel=1e-5)
+    assert figures["uniformity"] == pytest.approx(float(health.uniformity(unit[:8])), rel=1e-5)
 
 
 def test_where_windows_have_heads_a_named_text_goes_through_that_of_its_pair(

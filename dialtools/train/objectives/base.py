@@ -20,6 +20,8 @@ from dialtools.train.data.sampler import Grouped, Sampler
 from dialtools.train.data.store import Store
 
 Part = tuple[Tensor, ...]
+Figures = dict[str, Any]
+"""Numbers to log, by name; tensors of one number stay on their device."""
 OptionsT = TypeVar("OptionsT")
 
 
@@ -122,11 +124,11 @@ class Objective(nn.Module, Generic[OptionsT]):
         """Return the rows of a micro-batch: (n, D) pooled vectors."""
         return self.setting.encoder(part[0], part[1])
 
-    def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
+    def loss(self, rows: Tensor, batch: Batch, figures: Figures) -> Tensor:
         """Return the mean loss of a batch from the rows of its parts; note figures to log."""
         raise NotImplementedError
 
-    def nested_loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
+    def nested_loss(self, rows: Tensor, batch: Batch, figures: Figures) -> Tensor:
         """Return the mean of the losses of a batch over --matryoshka's prefixes and the whole.
 
         Kusupati et al. (2022). Zeros stand behind a prefix: a head, which takes whole vectors and

@@ -21,7 +21,7 @@ from dialtools.train.data.sampler import Grouped, Sampler
 from dialtools.train.data.weights import pair_weights
 from dialtools.train.losses.catalog import LOSSES
 from dialtools.train.losses.kept import kept_similarities
-from dialtools.train.objectives.base import Batch, Objective, Setting
+from dialtools.train.objectives.base import Batch, Figures, Objective, Setting
 from dialtools.train.objectives.catalog import ContrastOptions
 from dialtools.train.objectives.start import FrozenStart, held_alike
 
@@ -94,7 +94,7 @@ class Contrast(Objective[ContrastOptions]):
         rows = Rows(sequence[kept], keys[kept], window[kept[2 * n :]])
         return self.batches(sequences, pairs, rows)
 
-    def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
+    def loss(self, rows: Tensor, batch: Batch, figures: Figures) -> Tensor:
         """Return the weighted mean loss of a batch, and what holds on to the start."""
         options, n = self.setting.options, len(batch.pairs)
         places = self.tensor(batch.place[batch.extra.sequence])
@@ -137,13 +137,13 @@ class Contrast(Objective[ContrastOptions]):
             return weighted.mean()
         return weighted[self.tensor(similar.nonzero()[0])].sum() / max(1, int(similar.sum()))
 
-    def _told_apart(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
+    def _told_apart(self, rows: Tensor, batch: Batch, figures: Figures) -> Tensor:
         """Return the mean cross entropy of which pairs are similar, from vectors before a head."""
         assert self.classifier is not None
         u, v = rows.chunk(2)
         logits = self.classifier(torch.cat([u, v, (u - v).abs()], 1)).float()
         truth = self.tensor(self.setting.store.similar[batch.pairs]).long()
-        figures["accuracy"] = 100 * float((logits.argmax(1) == truth).float().mean())
+        figures["accuracy"] = 100 * (logits.argmax(1) == truth).float().mean()
         return nn.functional.cross_entropy(logits, truth)
 
     def save(self, directory: Path) -> None:
@@ -157,7 +157,7 @@ class Contrast(Objective[ContrastOptions]):
         return self.tensor(np.concatenate([windows, batch.extra.named_window]))
 
     def _excluded(
-        self, false: np.ndarray, window: Tensor, start: Tensor | None, figures: dict[str, float]
+        self, false: np.ndarray, window: Tensor, start: Tensor | None, figures: Figures
     ) -> Tensor | None:
         """Return (2N, 2N + M) bool: what is no negative of a row; None if all are."""
         options, n = self.setting.options, len(false) // 2
@@ -169,18 +169,18 @@ class Contrast(Objective[ContrastOptions]):
         if start is not None and options.guide_floor < 1:
             margin, floor = options.guide_margin, options.guide_floor
             alike = held_alike(start, pairs=n, margin=margin, floor=floor)
-            figures["held_alike"] = float(alike.float().mean())
+            figures["held_alike"] = alike.float().mean()
             masks.append(alike)
         return torch.stack(masks).any(0) if masks else None
 
-    def _strayed(self, rows: Tensor, start: Tensor, figures: dict[str, float]) -> Tensor:
+    def _strayed(self, rows: Tensor, start: Tensor, figures: Figures) -> Tensor:
         """Return how far likeness among contexts, and among responses, is from the start's."""
         unit = nn.functional.normalize(rows.float(), dim=1)
         sides = zip(unit.chunk(2), start[: len(unit)].chunk(2), strict=True)
         temperature = self.setting.options.hold_temperature
         kept = [kept_similarities(*side, temperature=temperature).mean() for side in sides]
         strayed = torch.stack(kept).mean()
-        figures["strayed"] = float(strayed.detach())
+        figures["strayed"] = strayed.detach()
         return strayed
 
 

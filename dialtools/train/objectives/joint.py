@@ -14,7 +14,7 @@ from torch import Tensor
 
 from dialtools.encoder.batches import where
 from dialtools.train.draws import generator
-from dialtools.train.objectives.base import Batch, Part, Setting
+from dialtools.train.objectives.base import Batch, Figures, Part, Setting
 from dialtools.train.objectives.catalog import JointOptions
 from dialtools.train.objectives.contrast import Contrast, Rows
 from dialtools.train.objectives.mlm import STREAM, guess, hide, word_head
@@ -92,7 +92,7 @@ class Joint(Contrast):
         tokens, pooled = self.setting.encoder.both(ids, mask)
         return torch.cat([pooled, where(tokens, labels >= 0).to(pooled)])
 
-    def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
+    def loss(self, rows: Tensor, batch: Batch, figures: Figures) -> Tensor:
         """Return the sum of both losses."""
         both: Both = batch.extra
         texts = rows[self.tensor(both.vectors)]
@@ -100,5 +100,5 @@ class Joint(Contrast):
         embeddings = self.setting.encoder.backbone.get_input_embeddings().weight
         hidden = rows[self.tensor(both.words)]
         words = guess(self.words(hidden, embeddings), self.tensor(both.truth), figures)
-        figures["words"] = float(words.detach())
+        figures["words"] = words.detach()
         return contrast + words

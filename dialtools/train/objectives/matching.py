@@ -15,7 +15,7 @@ from dialtools.encoder.token_weights import scaled
 from dialtools.ranges import starts_of
 from dialtools.train import health
 from dialtools.train.losses import matching
-from dialtools.train.objectives.base import Batch, Objective, Part, Setting
+from dialtools.train.objectives.base import Batch, Figures, Objective, Part, Setting
 from dialtools.train.objectives.catalog import MatchingOptions
 from dialtools.train.objectives.negatives import Negatives, places_of
 
@@ -77,11 +77,11 @@ class Matching(Objective[MatchingOptions]):
             tokens = scaled(tokens, encoder.weights_of(ids, mask))
         return where(tokens, mask)
 
-    def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
+    def loss(self, rows: Tensor, batch: Batch, figures: Figures) -> Tensor:
         """Return the mean loss of a batch."""
         return self.loss_of_tokens(Tokens(rows.float(), batch), batch, figures)
 
-    def loss_of_tokens(self, tokens: Tokens, batch: Batch, figures: dict[str, float]) -> Tensor:
+    def loss_of_tokens(self, tokens: Tokens, batch: Batch, figures: Figures) -> Tensor:
         """Return the mean loss of a batch from its token vectors, in their precision."""
         turns, candidates, named = batch.extra
         sums = tokens.sums(turns)
@@ -101,7 +101,7 @@ class Matching(Objective[MatchingOptions]):
         unit = nn.functional.normalize(tokens.sums(candidates[:, 0]), dim=1)
         figures.update(
             uniformity=health.uniformity(unit),
-            accuracy=100 * float((similarity.argmax(1) == self.tensor(truth)).float().mean()),
+            accuracy=100 * (similarity.argmax(1) == self.tensor(truth)).float().mean(),
         )
         return losses.mean()
 

@@ -16,7 +16,7 @@ from dialtools.encoder.weights import fill
 from dialtools.errors import ModelError
 from dialtools.train.data.collate import responses
 from dialtools.train.draws import generator
-from dialtools.train.objectives.base import Batch, Objective, Part, Setting
+from dialtools.train.objectives.base import Batch, Figures, Objective, Part, Setting
 from dialtools.train.objectives.catalog import MaskedWordsOptions
 
 KEPT, REPLACED = 0.1, 0.1  # of the chosen words; the others become [MASK] (BERT)
@@ -74,7 +74,7 @@ class MaskedWords(Objective[MaskedWordsOptions]):
         ids, mask, labels = part
         return where(self.setting.encoder.tokens(ids, mask), labels >= 0)
 
-    def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
+    def loss(self, rows: Tensor, batch: Batch, figures: Figures) -> Tensor:
         """Return the mean cross entropy of the hidden words."""
         words = self.setting.encoder.backbone.get_input_embeddings().weight
         return guess(self.head(rows, words), self.tensor(batch.extra), figures)
@@ -103,9 +103,9 @@ def word_head(setting: Setting[Any]) -> WordHead:
     return head
 
 
-def guess(logits_MV: Tensor, truth_M: Tensor, figures: dict[str, float]) -> Tensor:
+def guess(logits_MV: Tensor, truth_M: Tensor, figures: Figures) -> Tensor:
     """Return the mean cross entropy of hidden words; note how many are guessed."""
-    figures.update(accuracy=100 * float((logits_MV.argmax(1) == truth_M).float().mean()))
+    figures.update(accuracy=100 * (logits_MV.argmax(1) == truth_M).float().mean())
     return nn.functional.cross_entropy(logits_MV.float(), truth_M)
 
 

@@ -10,7 +10,7 @@ from dialtools.encoder.randomness import seeded
 from dialtools.encoder.tokens import assemble
 from dialtools.train import health
 from dialtools.train.losses import matching
-from dialtools.train.objectives.base import Batch, Objective, Setting
+from dialtools.train.objectives.base import Batch, Figures, Objective, Setting
 from dialtools.train.objectives.catalog import SiameseOptions
 from dialtools.train.objectives.negatives import Negatives, places_of
 
@@ -47,7 +47,7 @@ class Siamese(Objective[SiameseOptions]):
         texts = [s.store.utterance(int(turn)) for turn in turns]
         return assemble(texts, s.special, max_length=s.lengths.context, newest=True)[0]
 
-    def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
+    def loss(self, rows: Tensor, batch: Batch, figures: Figures) -> Tensor:
         """Return the mean cross entropy of the true responses."""
         context = rows[self.tensor(batch.place[: len(batch.pairs)])]
         candidates, named = batch.extra
@@ -68,6 +68,6 @@ class Siamese(Objective[SiameseOptions]):
         true = rows[self.tensor(batch.place[np.unique(candidates[:, 0])])]
         figures.update(
             uniformity=health.uniformity(nn.functional.normalize(true, dim=1)),
-            accuracy=100 * float((scores.argmax(1) == self.tensor(truth)).float().mean()),
+            accuracy=100 * (scores.argmax(1) == self.tensor(truth)).float().mean(),
         )
         return losses.mean()

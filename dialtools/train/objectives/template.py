@@ -13,7 +13,7 @@ from dialtools.encoder.alignment import alignment_layer, save_alignment
 from dialtools.encoder.kept_head import save_heads
 from dialtools.train import heads, health
 from dialtools.train.losses.template import Terms, Views, template_losses
-from dialtools.train.objectives.base import Batch, Objective, Setting
+from dialtools.train.objectives.base import Batch, Figures, Objective, Setting
 from dialtools.train.objectives.catalog import TemplateOptions
 
 
@@ -66,7 +66,7 @@ class Templates(Objective[TemplateOptions]):
         )
         return self.batches(sequences, pairs, rows)
 
-    def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:
+    def loss(self, rows: Tensor, batch: Batch, figures: Figures) -> Tensor:
         """Return the mean loss of a batch."""
         options = self.setting.options
         views = self._views(rows, batch)
