@@ -34,7 +34,8 @@ class Lookup(nn.Embedding):
         if self.padding_idx is not None:
             real = ids != self.padding_idx
             ids, gradient = ids[real], gradient[real]
-        self.weight.grad.index_add_(0, ids.flatten(), gradient.flatten(0, -2))
+        rows = gradient.flatten(0, -2).to(self.weight.dtype)  # that of a copy may have 16 bits
+        self.weight.grad.index_add_(0, ids.flatten(), rows)
 
 
 class _Rows(torch.autograd.Function):

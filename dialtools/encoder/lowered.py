@@ -38,7 +38,7 @@ def _copied(tensors: Sequence[Tensor], dtypes: Iterable[torch.dtype]) -> list[Te
     """Return copies of tensors, each in its own precision, by few calls of a GPU."""
     copies = [torch.empty_like(x, dtype=dtype) for x, dtype in zip(tensors, dtypes, strict=True)]
     if copies:
-        torch._foreach_copy_(copies, tensors)
+        torch.ops.aten._foreach_copy_(copies, list(tensors))
     return copies
 
 

@@ -57,7 +57,7 @@ def clip(optimiser: torch.optim.Optimizer, norm: float) -> None:
             values.append(gradient)
     total = nn.utils.get_total_norm(values)
     scale = (norm / (total + 1e-6)).clamp(max=1.0)
-    torch._foreach_mul_(values, scale)
+    torch.ops.aten._foreach_mul_.Tensor(values, scale)
 
 
 class Pace(NamedTuple):

@@ -170,7 +170,7 @@ class MemoryOptions:
         parse=at_least(0),
         group="Engine",
         help="tokens to encode at once; padding counts only for models that need it",
-        shown="1024 on CPU; on CUDA what fits into half of its memory, up to 32768",
+        shown="1024 on CPU; on CUDA what fits into half of its memory, up to 131072",
     )
     grad_cache: str = option(
         "auto",

@@ -13,6 +13,7 @@ from dialtools.encoder import lowered
 from dialtools.encoder.batches import pad
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.fresh import train_tokenizer
+from dialtools.encoder.quick import quicken
 
 SIZES = {"vocab_size": 300, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
 DRY = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
@@ -37,7 +38,10 @@ def learnt(encoder: Encoder, *, precision: torch.dtype | None) -> dict[str, torc
     return {name: p.grad for name, p in encoder.named_parameters() if p.grad is not None}
 
 
-def test_gradients_are_those_of_32_bits_but_for_rounding(encoder: Encoder):
+@pytest.mark.parametrize("quick", [False, True])
+def test_gradients_are_those_of_32_bits_but_for_rounding(encoder: Encoder, quick: bool):
+    if quick:  # its lookup adds up gradients itself
+        quicken(encoder)
     exact = learnt(encoder, precision=None)
     found = learnt(encoder, precision=torch.bfloat16)
     assert found.keys() == exact.keys()
