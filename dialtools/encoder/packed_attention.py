@@ -95,18 +95,22 @@ class Layout:
         ends = np.concatenate([[0], sizes.cumsum()])
         position = np.arange(ends[-1]) - np.repeat(ends[:-1], sizes)
         place = np.repeat(np.arange(count) * width, sizes) + position
-        places, real, room = [place, position], None, 0
-        if in_blocks and (block := blocks.fitting(sizes)):
-            room = block.room
-            real = np.repeat(block.begins, sizes) + position
-            places = [
-                _spread(x, real, block.tokens, empty)
-                for x, empty in zip(places, (-1, 0), strict=True)
-            ]
-            real = torch.from_numpy(real)
+        filled = blocks.fitting(sizes) if in_blocks else None
+        real = None
+        if filled:
+            real = np.repeat(filled.begins, sizes) + position
+            place = _spread(place, real, filled.tokens, empty=-1)
+            position = _spread(position, real, filled.tokens, empty=0)
         known = torch.from_numpy(ends)
-        place, position = map(torch.from_numpy, places)
-        return cls((count, width), place, position, known, known, real, room)
+        return cls(
+            shape=(count, width),
+            place=torch.from_numpy(place),
+            position=torch.from_numpy(position),
+            ends=known,
+            known=known,
+            real=None if real is None else torch.from_numpy(real),
+            room=filled.room if filled else 0,
+        )
 
     def to(self, device: torch.device) -> Layout:
         """Return it on a device; from pinned memory nothing waits for the copy."""
@@ -158,7 +162,7 @@ class Layout:
         return self._added[window, dtype]
 
 
-def _spread(values_T: np.ndarray, place_T: np.ndarray, room: int, empty: int) -> np.ndarray:
+def _spread(values_T: np.ndarray, place_T: np.ndarray, room: int, *, empty: int) -> np.ndarray:
     """Return (room,) values at their places, something else where there is none."""
     spread = np.full(room, empty)
     spread[place_T] = values_T
