@@ -120,9 +120,13 @@ def _kind(spec: Spec) -> click.ParamType:
         return _NamesAndPaths(spec.choices, several=False)
     if spec.choices:
         return _Choices(spec.choices, several=spec.lists)
-    if spec.positional or spec.metavar in PATHS:
-        return click.Path()
-    return click.STRING
+    stated = (spec.metavar or "").split("|")
+    path = spec.positional or any(name in PATHS for name in stated)
+    words = [name for name in stated if name.islower()]
+    if words:
+        kind = _NamesAndPaths if path else _Choices
+        return kind(words, several=spec.lists)
+    return click.Path() if path else click.STRING
 
 
 def _version(name: str) -> click.Option:

@@ -111,11 +111,11 @@ class EmbedOptions(
 
     transform: str | None = option(
         None,
-        metavar="KIND|FILE",
+        metavar="|".join((*KINDS, "FILE")),
         group="Transform",
-        help="center, top (remove the top directions), whiten or flow, fitted to the input or "
-        "to --fit-on; to-response, which moves contexts (the only field, or the first of two) "
-        "to where their responses lie; or a file written by --save-transform",
+        help="center, top (remove the top directions), whiten or flow is fitted to the input or "
+        "to --fit-on; to-response moves contexts (the only field, or the first of two) to where "
+        "their responses lie; FILE is one written by --save-transform",
     )
     whiten: bool = option(False, group="Transform", help="short for --transform whiten")
     fit_on: str | None = option(

@@ -11,7 +11,7 @@ import numpy as np
 
 from dialtools.chance import split_of
 from dialtools.corpora.block import read_block
-from dialtools.corpora.dialogues import WITHOUT_TEXT, Dialogue
+from dialtools.corpora.dialogues import DOMAIN, WITHOUT_TEXT, Dialogue
 from dialtools.corpora.flat import FlatTurns, running
 from dialtools.corpora.logs import FIRST_TEXTS, probe
 from dialtools.corpora.read import dialogues
@@ -30,6 +30,7 @@ from dialtools.streams.text_columns import lengths
 
 FEW_TURNS = 16
 """Windows up to this multiply an input by no more than it is worth to measure."""
+WITH_DOMAIN = "dialogues with a domain"
 PUNCTUATION = 4
 """Bytes of a turn beside its text and speaker: quotes, commas."""
 
@@ -125,6 +126,8 @@ def consecutive(
         tally.drop(WITHOUT_TEXT, len(block) - len(turns))
     else:
         turns = FlatTurns.of(_shaped(chunk, options, policy, tally), domain=options.domain)
+        about = turns.facts.get(DOMAIN)
+        tally.facts[WITH_DOMAIN] += 0 if about is None else len(about) - about.null_count
     if options.min_turns:
         long = turns.sizes >= options.min_turns
         tally.drop("in dialogues of too few turns", int((turns.sizes[~long] - 1).clip(0).sum()))

@@ -9,8 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dialtools.corpora.dialogues import DOMAIN
 from dialtools.corpora.logs import markup_line
 from dialtools.corpora.table import LAST
+from dialtools.pairs.chunk import WITH_DOMAIN
 from dialtools.pairs.job import Piece
 from dialtools.pairs.options import KINDS, OTHER_SPEAKER, RECORDS, PairOptions
 from dialtools.shown import listed, quoted
@@ -108,7 +110,7 @@ class Outputs:
 def warnings(options: PairOptions, tally: Tally) -> list[str]:
     """Return a line on each thing in the log that may not be as its reader thinks."""
     markup = "" if options.html else markup_line(tally)
-    lines = (_unmet_line(options, tally), _short_line(options, tally), _last_line(options, tally))
+    lines = [line(options, tally) for line in (_unmet_line, _short_line, _domain_line, _last_line)]
     return [*filter(None, (*lines, markup))]
 
 
@@ -139,6 +141,16 @@ def _short_line(options: PairOptions, tally: Tally) -> str:
     turns = counted(min(options.window), "turn")
     way = ": a smaller --window, or --short-windows" if min(options.window) > 1 else ""
     return f"no dialogue has more than {turns}{way}"
+
+
+def _domain_line(options: PairOptions, tally: Tally) -> str:
+    """Return the line on --domain where no dialogue has one, or "".
+
+    Nothing is said of a part of the input, which may be without.
+    """
+    if not options.domain or options.part or not tally.sources or tally.facts[WITH_DOMAIN]:
+        return ""
+    return f"--domain: no dialogue has a text in {quoted(DOMAIN)}"
 
 
 def _last_line(options: PairOptions, tally: Tally) -> str:

@@ -68,6 +68,24 @@ def test_choices_are_completed(command: str, spec: Spec):
         ]
 
 
+@pytest.mark.parametrize(
+    ("command", "flag", "begun", "words", "paths"),
+    [
+        ("dial-embed", "transform", "w", ["whiten"], True),
+        ("dial-augment", "ner", "", ["rules"], True),
+        ("dial-augment", "max_per_template", "a", ["all"], False),
+    ],
+)
+def test_words_among_other_values_are_completed(
+    command: str, flag: str, begun: str, words: list[str], paths: bool
+):
+    parser = COMMANDS[command].click_command()
+    parameter = next(p for p in parser.params if p.name == flag)
+    offered = parameter.shell_complete(click.Context(parser), begun)
+    assert [item.value for item in offered if item.type == "plain"] == words
+    assert any(item.type == "file" for item in offered) is paths
+
+
 def test_a_shell_is_told_the_choices_of_a_task(scripts: Path):
     asked = {
         "_DIAL_EVAL_COMPLETE": "bash_complete",
