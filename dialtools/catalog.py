@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from dialtools.errors import ConfigError, nearest
+from dialtools.errors import ConfigError, proposed
 from dialtools.shown import quoted
 
 
@@ -34,7 +34,7 @@ def lookup(table: Mapping[str, Entry], name: str, *, kind: str) -> Any:
         known = list(table)
         raise ConfigError(
             f"unknown {kind} {quoted(name)}",
-            hint=nearest(name, known) or f"choose from {', '.join(known)}",
+            hint=proposed(name, known),
         )
     return table[name].load()
 

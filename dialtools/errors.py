@@ -91,6 +91,12 @@ def nearest(word: str, known: list[str]) -> str | None:
     return f"did you mean {' or '.join(close)}?" if close else None
 
 
+def proposed(word: str, known: Iterable[str]) -> str:
+    """Return a hint that names the closest known words, or all of them where nothing is close."""
+    every = list(known)
+    return nearest(word, every) or f"choose from {', '.join(every) or 'none'}"
+
+
 def no_column(
     name: str,
     known: Iterable[str],

@@ -9,7 +9,7 @@ from typing import ClassVar
 from dialtools.corpora.options import AnyRecordOptions
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.options import BatchOptions, DeviceOptions, RemoteCodeOptions
-from dialtools.errors import ConfigError, nearest
+from dialtools.errors import ConfigError, proposed
 from dialtools.options import RunOptions, option, restated
 from dialtools.streams.formats import EMBEDDING_FORMATS
 from dialtools.streams.options import EngineOptions, OutputOptions, ResumeOptions
@@ -228,7 +228,7 @@ class EmbedOptions(
         if self.transform and not fitted and not Path(self.transform).is_file():
             raise ConfigError(
                 f"--transform: neither a kind nor a file: {self.transform!r}",
-                hint=nearest(self.transform, list(KINDS)) or f"choose from {', '.join(KINDS)}",
+                hint=proposed(self.transform, KINDS),
             )
         of_kinds = {"--fit-on": self.fit_on, "--save-transform": self.save_transform}
         for flag, value in of_kinds.items():

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dialtools.errors import ConfigError, GateError, nearest
+from dialtools.errors import ConfigError, GateError, proposed
 from dialtools.eval.each import size, statistic
 from dialtools.metrics import paired
 from dialtools.metrics.resample import bootstrap, over_groups, over_runs, percentiles, widened
@@ -186,7 +186,7 @@ def gated(scores: list[Score], gates: tuple[str, ...]) -> list[tuple[Score, str]
             known = list(dict.fromkeys(s.metric for s in scores))
             raise ConfigError(
                 f"--fail-under: no metric {name!r}",
-                hint=nearest(name, known) or f"there are {', '.join(known)}",
+                hint=proposed(name, known),
             )
         named += hits
     return named

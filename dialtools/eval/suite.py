@@ -23,7 +23,7 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dialtools.errors import ConfigError, nearest
+from dialtools.errors import ConfigError, nearest, proposed
 from dialtools.eval.tasks.catalog import TASKS
 from dialtools.shown import quoted
 from dialtools.toml import read_toml
@@ -168,7 +168,7 @@ def _check_keys(table: Mapping[str, Any], kind: type, place: str, suite: str) ->
     """Raise ConfigError if a table lacks a key that it must have, or has an unknown one."""
     known = {each.name: each for each in fields(kind)}
     for key in table.keys() - known.keys():
-        hint = nearest(key, list(known)) or f"there are {', '.join(known)}"
+        hint = proposed(key, known)
         raise ConfigError(f"{place}unknown key {quoted(key)}", where=suite, hint=hint)
     for key, each in known.items():
         if key not in table and each.default is each.default_factory is MISSING:
@@ -216,7 +216,7 @@ def _check(dataset: Dataset, suite: str) -> None:
         raise ConfigError(
             f"{dataset.name}: no task {dataset.task!r}",
             where=suite,
-            hint=nearest(dataset.task, list(TASKS)) or f"choose from {', '.join(TASKS)}",
+            hint=proposed(dataset.task, TASKS),
         )
     for model, numbers in dataset.published.items():
         if len(numbers) != len(dataset.rows()):
@@ -238,6 +238,6 @@ def with_tasks(suite: Suite, tasks: Sequence[str]) -> Suite:
         if task not in known:
             raise ConfigError(
                 f"--task: {suite.title} has no task {task!r}",
-                hint=nearest(task, known) or f"there are {', '.join(known)}",
+                hint=proposed(task, known),
             )
     return replace(suite, sets=[dataset for dataset in suite.sets if dataset.task in tasks])

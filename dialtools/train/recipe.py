@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dialtools.errors import ConfigError, nearest
+from dialtools.errors import ConfigError, proposed
 from dialtools.options import Layer
 from dialtools.train.objectives.catalog import OBJECTIVES, ObjectiveEntry
 from dialtools.train.start import STATIC, TRANSFORMER, encoder_kind
@@ -64,7 +64,7 @@ def _read_recipe(name: str, source: str) -> dict[str, Any]:
     if name not in names():  # a file of options may name a number
         raise ConfigError(
             f"{source}: unknown recipe {name!r}",
-            hint=nearest(str(name), names()) or f"choose from {', '.join(names())}",
+            hint=proposed(str(name), names()),
         )
     return _read(HOME / f"{name}.toml")
 

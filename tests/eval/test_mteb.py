@@ -225,7 +225,7 @@ def test_scores_of_several_models_are_of_one_that_is_named(tmp_path: Path):
     assert export.files["model_meta.json"]["name"] == "me/mine"
     with pytest.raises(ConfigError) as error:
         mteb.evaluate(MtebOptions(inputs=(path,), output="d", task=("qqqqqqqq=STSBenchmark",)))
-    assert error.value.hint == "there are stsb"
+    assert error.value.hint == "choose from stsb"
 
 
 def test_the_part_of_similarities_is_the_one_with_mtebs_rows():

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dialtools.errors import ConfigError, DataError, nearest
+from dialtools.errors import ConfigError, DataError, proposed
 from dialtools.eval import each
 from dialtools.eval.compare.names import Column, Seed, with_names_of_the_first
 from dialtools.eval.options.compare import CompareOptions
@@ -116,7 +116,7 @@ class _Table:
         if first not in self.columns:
             raise ConfigError(
                 f"--baseline: no column {first!r}",
-                hint=nearest(first, list(self.columns)) or f"there are {', '.join(self.columns)}",
+                hint=proposed(first, self.columns),
             )
         return {first: self.columns[first], **self.columns}
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialtools.errors import ConfigError, nearest
+from dialtools.errors import ConfigError, proposed
 from dialtools.eval import each
 from dialtools.eval.compare.columns import Seed, columns_of
 from dialtools.eval.compare.comparison import Comparison, Difference, Pair
@@ -52,7 +52,7 @@ def _chosen(rows: list[Row], key: str, names: Sequence[str]) -> list[Row]:
         if name not in known:
             raise ConfigError(
                 f"--{key}: no score has {name!r}",
-                hint=nearest(name, known) or f"there are {', '.join(known)}",
+                hint=proposed(name, known),
             )
     return [row for row in rows if not names or getattr(row, key) in names]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from dialtools.errors import ConfigError, DataError, nearest
+from dialtools.errors import ConfigError, DataError, proposed
 from dialtools.eval.compare.columns import read_scores
 from dialtools.eval.compare.mteb_tasks import MTEB_TASKS, PROTOCOL
 from dialtools.eval.options.mteb import MtebOptions
@@ -108,7 +108,7 @@ def _named(options: MtebOptions) -> dict[str, str]:
             known = list(MTEB_TASKS)
             raise ConfigError(
                 f"--task: no task {name!r}",
-                hint=nearest(name, known) or f"choose from {', '.join(known)}",
+                hint=proposed(name, known),
             )
         named[dataset] = name
     return named
@@ -119,7 +119,7 @@ def _check_named(named: Mapping[str, str], datasets: Sequence[str]) -> None:
     known = list(dict.fromkeys(datasets))
     for dataset in named:
         if dataset not in known:
-            hint = nearest(dataset, known) or f"there are {', '.join(known) or 'none'}"
+            hint = proposed(dataset, known)
             raise ConfigError(f"--task: no score is of data set {dataset!r}", hint=hint)
 
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialtools.encoder.options import PieceOptions
-from dialtools.errors import ConfigError, nearest
+from dialtools.errors import ConfigError, proposed
 from dialtools.eval.options.base import ScoreOptions
 from dialtools.options import RunOptions, argument, option, restated
 from dialtools.streams.options import TAKEN_UP, ResumeOptions
@@ -112,7 +112,7 @@ class CurveOptions(PieceOptions, RunOptions):
         known = self.metrics
         for name in self.metric:
             if name not in known:
-                hint = nearest(name, known) or f"choose from {', '.join(known)}"
+                hint = proposed(name, known)
                 raise ConfigError(f"--metric: no {name!r}", hint=hint)
 
     @property
