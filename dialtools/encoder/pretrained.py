@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from dialtools.encoder.growth import refuse_growth
 from dialtools.encoder.sidefile import SideFile, as_json, stays_inside
 from dialtools.encoder.tokens import check_ids
 from dialtools.encoder.weights import a_few, describe_misfit
@@ -107,6 +108,7 @@ def look_over(folder: Path) -> Held:
         ModelError: if files are missing or damaged, or config.json describes no such model.
     """
     config = _config_file(folder)
+    refuse_growth(folder / "tokenizer.json")
     held = _held(_weight_files(folder, config))
     _check_numbers(config, len(held.kinds))
     return held

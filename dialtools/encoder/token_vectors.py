@@ -21,6 +21,7 @@ import numpy as np
 from dialtools.encoder.arrays import read_arrays
 from dialtools.encoder.catalog import USUAL_POOLING
 from dialtools.encoder.center import read_center
+from dialtools.encoder.growth import refuse_growth
 from dialtools.encoder.stated import Stated
 from dialtools.encoder.tokens import MOST_PADDED, Flat, SpecialTokens, check_ids
 from dialtools.errors import ConfigError, ModelError
@@ -212,6 +213,7 @@ def _told(tensor: np.ndarray) -> str:
 def _tokenizer(path: Path) -> Any:
     from tokenizers import Tokenizer
 
+    refuse_growth(path)
     try:
         return Tokenizer.from_file(str(path))
     except Exception as error:  # whatever tokenizers raises

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from dialtools.encoder.descent import content, descends
 from dialtools.encoder.folder import model_folder
+from dialtools.encoder.growth import refuse_growth
 from dialtools.encoder.pretrained import OLD_BUFFERS
 from dialtools.encoder.stated import Stated, read_modules, read_stated
 from dialtools.encoder.token_weights import read_token_weights
@@ -81,6 +82,7 @@ class Parent:
             return {}
         from tokenizers import Tokenizer
 
+        refuse_growth(path)
         try:
             return Tokenizer.from_file(str(path)).get_vocab(with_added_tokens=True)
         except Exception as error:  # tokenizers raises no other kind
