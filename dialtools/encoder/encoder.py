@@ -220,18 +220,10 @@ class Encoder(nn.Module):
 
         New ones begin as the mean of all others.
         """
-        known = len(self.tokenizer)
-        added = self.tokenizer.add_special_tokens(
-            {"extra_special_tokens": tokens}, replace_extra_special_tokens=False
-        )
-        if not added:
-            return
-        rows = self.backbone.get_input_embeddings().num_embeddings
-        self.backbone.resize_token_embeddings(max(rows, len(self.tokenizer)), mean_resizing=False)
+        new = self._added(tokens, seed=0)
         weight = self.backbone.get_input_embeddings().weight
         with torch.no_grad():
-            weight[known : len(self.tokenizer)] = weight[:known].mean(0)
-        self._weigh_new_tokens(known)
+            weight[new] = weight[: new.start].mean(0)
 
     def use_speaker_tokens(self, *, seed: int = 0) -> None:
         """Make sure that [USR] and [SYS] are single tokens, and put them before turns from now on.
@@ -241,18 +233,29 @@ class Encoder(nn.Module):
         Args:
             seed: of their embeddings, if they are new; without it each process would draw others.
         """
-        added = self.tokenizer.add_special_tokens(
-            {"extra_special_tokens": list(SPEAKER_TOKENS.values())},
-            replace_extra_special_tokens=False,
-        )
-        if added:
-            with seeded(seed):
-                self.backbone.resize_token_embeddings(len(self.tokenizer), mean_resizing=False)
-            self._weigh_new_tokens(len(self.tokenizer) - added)
+        self._added([*SPEAKER_TOKENS.values()], seed=seed)
         user, system = (
             self.tokenizer.convert_tokens_to_ids(token) for token in SPEAKER_TOKENS.values()
         )
         self.role_tokens = (system, user, system)  # who is unknown speaks as the system does
+
+    def _added(self, tokens: list[str], *, seed: int) -> slice:
+        """Add those of the tokens that are not there, with embeddings drawn as the model draws its.
+
+        Returns:
+            the rows of the new ones.
+        """
+        known = len(self.tokenizer)
+        added = self.tokenizer.add_special_tokens(
+            {"extra_special_tokens": tokens}, replace_extra_special_tokens=False
+        )
+        if added:
+            rows = self.backbone.get_input_embeddings().num_embeddings
+            with seeded(seed):  # rows that pad a table have no token, and go
+                for size in (known, max(rows, len(self.tokenizer))):
+                    self.backbone.resize_token_embeddings(size, mean_resizing=False)
+            self._weigh_new_tokens(known)
+        return slice(known, len(self.tokenizer))
 
     def _weigh_new_tokens(self, known: int) -> None:
         """Let tokens from `known` on count as little as any: they stand in text after text."""

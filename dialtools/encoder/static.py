@@ -44,12 +44,15 @@ class Table(nn.Module):
         return self.embedding
 
     def resize_token_embeddings(self, rows: int, *, mean_resizing: bool = False) -> None:
-        """Add rows, drawn like those there are; transformers' models have a method of this name."""
-        old_VD = self.embedding.weight.detach()
+        """Add rows, drawn like those there are, or leave out the last.
+
+        transformers' models have a method of this name.
+        """
+        old_VD = self.embedding.weight.detach()[:rows]
         new_VD = torch.randn(rows - len(old_VD), old_VD.shape[1]) * old_VD.std()
         self.embedding = _embedding(torch.cat([old_VD, new_VD]))
         if self.earlier is not None:
-            self.earlier = _embedding(torch.cat([self.earlier.weight.detach(), new_VD]))
+            self.earlier = _embedding(torch.cat([self.earlier.weight.detach()[:rows], new_VD]))
 
 
 def _embedding(vectors_VD: Tensor) -> nn.Embedding:

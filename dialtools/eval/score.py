@@ -11,8 +11,9 @@ import numpy as np
 
 from dialtools.errors import ConfigError, GateError, proposed
 from dialtools.eval.each import size, statistic
-from dialtools.metrics import paired
-from dialtools.metrics.resample import bootstrap, over_groups, over_runs, percentiles, widened
+from dialtools.metrics import counts
+from dialtools.metrics.paired import Statistic
+from dialtools.metrics.resample import over_groups, over_items, over_runs
 
 SCHEMA = "dialtools.score/1"
 Each = list[Any] | dict[str, list[Any]]
@@ -142,18 +143,24 @@ def _reach_of_items(
     """Return half of the 95 % interval of other items, or other groups of them, in percent."""
     if not each:
         return 0.0
-    n, groups_N = size(each), np.asarray(groups) if groups else None
-    found = [statistic(metric, each)]
-    again_B = paired.bootstrap(found, n, resamples=RESAMPLES, seed=seed, groups_N=groups_N)[0]
-    units = len(set(groups)) if groups else n
-    low, high = percentiles(widened(again_B, 0.0, units))  # how far apart is all that counts
-    return 50 * (high - low)
+    found, groups_N = statistic(metric, each), np.asarray(groups) if groups else None
+    n = size(each)
+    share = over_items(found, n, seed=seed, groups_N=groups_N, resamples=RESAMPLES)
+    return 50 * (share[2] - share[1])
 
 
-def of_bootstrap(share: tuple[float, float, float], **facts: Any) -> Score:
-    """Return a score of one run, in percent, from a share and the bounds of its interval."""
+def of_statistic(found: Statistic, *, each: Each, **facts: Any) -> Score:
+    """Return the score of one run that its items make together, in percent.
+
+    Its interval is of a bootstrap of the items, of whole `groups` if the facts tell any.
+
+    Args:
+        found: the share that `each` tells of.
+    """
+    groups_N = np.asarray(facts["groups"]) if facts.get("groups") else None
+    share = over_items(found, size(each), seed=facts["seed"], groups_N=groups_N)
     value, low, high = (100 * bound for bound in share)
-    return Score(value=value, low=low, high=high, **facts)
+    return Score(value=value, low=low, high=high, each=each, **facts)
 
 
 def of_queries(values_N: np.ndarray, **facts: Any) -> Score:
@@ -165,7 +172,7 @@ def of_queries(values_N: np.ndarray, **facts: Any) -> Score:
     if groups := facts.get("groups"):
         mean, low, high = over_groups(values, np.asarray(groups))
     else:
-        mean, low, high = bootstrap(values, seed=facts["seed"])
+        mean, low, high = over_items(counts.mean(values), len(values), seed=facts["seed"])
     each = shares(values_N / 100)
     return Score(value=mean, low=low, high=high, n=len(values_N), each=each, **facts)
 

@@ -121,10 +121,9 @@ def label_f1(
         truth, guess: the labels of each item, 0 to `labels` - 1.
         average: a name of `f1.AVERAGES`.
     """
-    return Sums(
-        _f1_parts(truth, guess, labels),
-        lambda s: f1_of.AVERAGES[average](s.reshape(len(s), 3, labels)),
-    )
+    parts = _f1_parts(truth, guess, labels)
+    of_sums = _averaged(average, parts)
+    return Sums(parts, lambda s: of_sums(s.reshape(len(s), 3, labels)))
 
 
 def class_f1(truth_N: np.ndarray, guess_RN: np.ndarray, average: str) -> Sums:
@@ -135,22 +134,31 @@ def class_f1(truth_N: np.ndarray, guess_RN: np.ndarray, average: str) -> Sums:
     from scipy import sparse
 
     parts: list[Any] = []
+    averages: list[Callable[[np.ndarray], np.ndarray]] = []
     edges = [0]
     for guess_N in guess_RN:
         names, both = np.unique(np.concatenate([truth_N, guess_N]), return_inverse=True)
         true = both[: len(truth_N), None].tolist()
         guess = both[len(truth_N) :, None].tolist()
         parts.append(_f1_parts(true, guess, len(names)))
+        averages.append(_averaged(average, parts[-1]))
         edges.append(edges[-1] + 3 * len(names))
 
     def mean_f1(sums: np.ndarray) -> np.ndarray:
         by_run = [
-            f1_of.AVERAGES[average](sums[:, low:high].reshape(len(sums), 3, -1))
-            for low, high in pairwise(edges)
+            of_sums(sums[:, low:high].reshape(len(sums), 3, -1))
+            for of_sums, (low, high) in zip(averages, pairwise(edges), strict=True)
         ]
         return np.mean(by_run, axis=0)
 
     return Sums(sparse.hstack(parts).tocsr(), mean_f1)
+
+
+def _averaged(average: str, parts: Any) -> Callable[[np.ndarray], np.ndarray]:
+    """Return an average of F1 over resamples of items that add these parts."""
+    if average != "macro":
+        return f1_of.AVERAGES[average]
+    return f1_of.macro_of(np.asarray(parts.sum(0)).reshape(3, -1))
 
 
 def _f1_parts(truth: Sequence[Sequence[int]], guess: Sequence[Sequence[int]], labels: int) -> Any:

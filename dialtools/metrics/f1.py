@@ -8,7 +8,7 @@ or summed over rows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
@@ -42,6 +42,25 @@ def micro(sums_3A: np.ndarray) -> np.ndarray:
 def macro(sums_3A: np.ndarray) -> np.ndarray:
     """Return the mean F1 of all labels, the absent ones too."""
     return f1(sums_3A).mean(-1)
+
+
+def macro_of(whole_3A: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the macro average as resamples of a sample have it.
+
+    A rare label that a resample does not draw has no F1 there; 0 would pull its mean below that of
+    the sample. So the mean is over those that it draws, times the share of labels that the sample
+    itself has: of the sample it is `macro`.
+
+    Args:
+        whole_3A: the counts of the sample.
+    """
+    there = float((whole_3A.sum(-2) > 0).mean())
+
+    def average(sums_3A: np.ndarray) -> np.ndarray:
+        drawn = (sums_3A.sum(-2) > 0).sum(-1)
+        return there * f1(sums_3A).sum(-1) / np.maximum(drawn, 1)
+
+    return average
 
 
 def weighted(sums_3A: np.ndarray) -> np.ndarray:

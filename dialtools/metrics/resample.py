@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dialtools.metrics.paired import Statistic, bootstrap
 from dialtools.metrics.sums import sums_of
 
 # two-sided 95 % quantiles of Student's t for 1, 2, ... 30 degrees of freedom; beyond, the normal
@@ -84,45 +85,23 @@ def _t95(n: int) -> float:
     return _T95[n - 2] if n - 2 < len(_T95) else 1.96
 
 
-def bootstrap(
-    values: np.ndarray, *, seed: int, resamples: int = 1000
-) -> tuple[float, float, float]:
-    """Return mean and 95 % percentile interval over resamples of the values."""
-    draw = np.random.default_rng(seed)
-    means = np.array(
-        [values[draw.integers(0, len(values), len(values))].mean() for _ in range(resamples)]
-    )
-    mean = float(np.mean(values))
-    return mean, *percentiles(widened(means, mean, len(values)))
-
-
-def bootstrap_sums(
-    parts_N: np.ndarray,
-    statistic: Callable[[np.ndarray], np.ndarray],
+def over_items(
+    statistic: Statistic,
+    n: int,
     *,
     seed: int,
     groups_N: np.ndarray | None = None,
     resamples: int = 1000,
 ) -> tuple[float, float, float]:
-    """Return a statistic of the sum of N parts, such as F1 of counts, and its 95 % interval.
-
-    The interval holds the middle of its resamples.
+    """Return a statistic of n items and its 95 % interval: that of its bootstrap.
 
     Args:
-        parts_N: (N, ...) what each query adds.
-        statistic: takes sums (..., as one part) to numbers.
-        groups_N: which queries belong together; whole groups are resampled.
+        groups_N: which items belong together, 0 to G - 1; whole groups are resampled.
     """
-    if groups_N is not None:
-        parts_N = sums_of(parts_N, groups_N)
-    draw, n = np.random.default_rng(seed), len(parts_N)
-    flat = parts_N.reshape(n, -1).astype(np.float64)
-    sums = np.stack(
-        [np.bincount(draw.integers(0, n, n), minlength=n) @ flat for _ in range(resamples)]
-    )
-    again = statistic(sums.reshape(resamples, *parts_N.shape[1:]))
-    value = float(statistic(parts_N.sum(0, dtype=np.float64)))
-    return value, *percentiles(widened(again, value, n))
+    value = float(statistic(np.ones((1, n)))[0])
+    (again_B,) = bootstrap([statistic], n, resamples=resamples, seed=seed, groups_N=groups_N)
+    units = n if groups_N is None else len(np.unique(groups_N))
+    return value, *percentiles(widened(again_B, value, units))
 
 
 def over_tables(

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-FAR_APART = 0x9E3779B1  # odd, so that no two seeds below 2**32 meet before billions of steps
+LOW = 2**64 - 1
+"""The bits of a seed that count."""
 
 
 def mixed_seed(one: int, number: int) -> int:
-    """Return another seed for each two numbers: 32 bits, as torch looks at no more on the CPU."""
-    return (one * FAR_APART + number) % 2**32
+    """Return a seed of two numbers: 32 bits, as torch looks at no more on the CPU.
+
+    Those of neighbours have nothing in common, nor those that are mixed of mixed ones.
+    """
+    return int(np.random.SeedSequence([one & LOW, number]).generate_state(1)[0])
 
 
 def generator(seed: int, step: int, *, stream: int) -> np.random.Generator:
-    """Return the generator of a step (or an epoch); streams of one step are independent.
-
-    Args:
-        seed: its lowest 64 bits count, each of them.
-    """
-    key = np.array([seed & (2**64 - 1), step], np.uint64)  # a list would go through float64
+    """Return the generator of a step (or an epoch); streams of one step are independent."""
+    key = np.array([seed & LOW, step], np.uint64)  # a list would go through float64
     return np.random.Generator(np.random.Philox(key=key, counter=[0, 0, 0, stream]))

@@ -282,7 +282,8 @@ def begin(
         validation=validation,
         skipped=gathered.skipped,
     )
-    notes = [cut_note(training.trainer), _alone(training.trainer)]
+    trainer = training.trainer
+    notes = [cut_note(trainer), _alone(trainer), trainer.objective.note()]
     notes += [_found_by_itself(validation)] if validation else []
     for line in filter(None, notes):
         tell(line)

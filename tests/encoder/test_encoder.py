@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 import shutil
@@ -29,6 +30,7 @@ from dialtools.encoder.pretrained import _check_numbers, check_tokenizer, quiet_
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.sequences import sequences_of
 from dialtools.encoder.sidefile import SideFile
+from dialtools.encoder.static import fresh_static
 from dialtools.encoder.tokens import SpecialTokens, assemble, join_turns, tokenise
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, ModelError
@@ -596,6 +598,25 @@ def test_new_tokens_are_single_and_begin_as_the_mean_of_the_others(small):
     encoder.use_speaker_tokens()
     special = ["{SLOT}", "{Day}", "[USR]", "[SYS]", "{Hour}"]
     assert encoder.tokenizer.all_special_tokens[-5:] == special
+
+
+@pytest.mark.parametrize("kind", ["transformer", "static"])
+def test_a_table_that_is_padded_stays_as_large_and_its_new_tokens_are_drawn(kind: str):
+    tokenizer = train_tokenizer(TEXTS * 5, vocab_size=400)
+    tables = []
+    for learnt in (7.0, 9.0):
+        if kind == "static":
+            encoder = fresh_static(copy.deepcopy(tokenizer), dimension=64, seed=0)
+        else:
+            encoder = fresh_encoder(copy.deepcopy(tokenizer), hidden=64, layers=1)
+        known = len(encoder.tokenizer)
+        encoder.backbone.resize_token_embeddings(known + 30, mean_resizing=False)
+        with torch.no_grad():
+            encoder.backbone.get_input_embeddings().weight[known:] = learnt
+        encoder.use_speaker_tokens(seed=3)
+        tables.append(encoder.backbone.get_input_embeddings().weight.detach())
+        assert len(tables[-1]) == known + 30 and tables[-1].max() < 2
+    torch.testing.assert_close(*tables)
 
 
 def test_a_directory_that_is_no_model_is_told_in_one_line(tmp_path):

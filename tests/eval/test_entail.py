@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from score_files import Evaluate, Record, score, write
 
-from dialtools.metrics.resample import bootstrap_sums
+from dialtools.metrics import counts
+from dialtools.metrics.resample import over_items
 
 Command = Callable[..., subprocess.CompletedProcess]
 ANGLES = {
@@ -57,10 +58,10 @@ def test_what_pairs_are_read_by_has_no_meaning_for_triplets(
 
 
 def test_the_interval_is_over_anchors_drawn_by_the_seed(evaluate: Evaluate, triplets: Path):
-    sums = np.array([[1, 2], [0, 1], [0, 1]])
+    share = counts.ratio(np.array([1, 0, 0]), np.array([2, 1, 1]))
     for seed in (0, 5):
         (found,) = evaluate("entail", triplets, "--seed", seed, "--name", "mine")
-        expected = bootstrap_sums(sums, lambda s: s[..., 0] / s[..., 1], seed=seed)
+        expected = over_items(share, 3, seed=seed)
         value, low, high = (100 * x for x in expected)
         assert (found["value"], found["low"], found["high"]) == (value, max(low, 0), min(high, 100))
         facts = [found[name] for name in ("task", "dataset", "setting", "metric", "runs", "seed")]

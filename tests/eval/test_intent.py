@@ -269,6 +269,22 @@ def test_without_validation_rows_a_tenth_of_the_training_rows_chooses(
     assert found[0]["chosen"]["lambda"] == 1 and found[0]["value"] == 100
 
 
+def test_episodes_of_a_file_are_of_all_training_rows_those_that_choose_lambda_are_drawn(
+    evaluate: Evaluate, toy: Toy, tmp_path: Path
+):
+    path = templates(toy, tmp_path / "t.jsonl")
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    known = [r["label"] for r in rows if r["split"] == "train" and not r.get("synthetic")]
+    last = {label: row for row, label in enumerate(known)}
+    assert len(known) - 1 in last.values(), "beyond what is left without a tenth"
+    episodes = tmp_path / "e.json"
+    runs = [{"train_idx": sorted(last.values())}]
+    episodes.write_text(json.dumps({"shots": {"1": runs}}))
+    ask = ("intent", "--shots", "1", "--episodes", episodes, "--sweep-compress", "0", path)
+    (one,), (other,) = (evaluate(*ask, "--validation-split", split) for split in ("val", "none"))
+    assert one["runs"] == other["runs"] == 1 and one["each"] == other["each"]
+
+
 def test_templates_may_be_references_and_made_rows_only_on_request(
     evaluate: Evaluate, toy: Toy, tmp_path: Path
 ):

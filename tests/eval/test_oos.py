@@ -96,6 +96,19 @@ def test_auroc_aupr_and_fpr_need_no_threshold(evaluate: Evaluate, tmp_path: Path
     )
 
 
+def test_likeness_to_the_prototype_of_what_is_out_of_scope_is_no_sign_of_scope(
+    evaluate: Evaluate, tmp_path: Path
+):
+    angles = {"a": 0.0, "b": 0.4, "oos": 1.5}  # each near its class, that out of scope nearest
+    rows = [(label, angles[label] + far) for label in angles for far in (0.0, 0.02, 0.05)]
+    rows = [(label, angles[label] if label == "oos" else angle) for label, angle in rows]
+    vectors = np.array([[np.cos(angle), np.sin(angle)] for _, angle in rows])
+    file = write(tmp_path / "x.jsonl", [{"label": name} for name, _ in rows], embedding=vectors)
+    records = evaluate("oos", "--train", file, "--test", file, "--shots", "3", "--runs", 1)
+    for metric, best in (("auroc", 100), ("aupr", 100), ("fpr-at-95-recall", 0)):
+        assert score(records, metric, "3-shot raw")["value"] == pytest.approx(best)
+
+
 def test_a_threshold_from_validation_data_does_not_look_at_the_test_set(
     evaluate: Evaluate, files: tuple[Path, Path], scope: Toy, tmp_path: Path
 ):
@@ -145,7 +158,8 @@ def test_validation_rows_are_found_by_their_usual_names(
 
 
 def test_a_score_at_the_threshold_is_out_of_scope():
-    verdict = Verdict(np.array([0, 0, 1, 1]), np.array([0.5, 0.6, 0.5, 0.6]), np.zeros(4, int), 1)
+    best = np.array([0.5, 0.6, 0.5, 0.6])
+    verdict = Verdict(np.array([0, 0, 1, 1]), best, np.zeros(4, int), known=best, oos=1)
     found = at_threshold(verdict, 0.5)
     assert found["accuracy"].tolist() == [0, 1, 1, 0]
     assert found["oos-accuracy"].tolist() == [0, 1, 1, 0]
@@ -181,7 +195,9 @@ def test_the_chosen_threshold_is_the_best_of_200_quantiles():
         return sum(four_metrics(said, classes.tolist(), 2).values())
 
     tried = sorted(np.quantile(best, k / 200) for k in range(201))
-    assert chosen_threshold(Verdict(classes, best, guess, 2)) == max(tried, key=average)
+    assert chosen_threshold(Verdict(classes, best, guess, known=best, oos=2)) == max(
+        tried, key=average
+    )
 
 
 def test_the_scores_without_leaked_rows_are_those_of_the_others(evaluate: Evaluate, tmp_path: Path):

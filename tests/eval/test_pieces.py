@@ -37,9 +37,9 @@ from dialtools.eval.tasks.entail import triplets
 from dialtools.eval.tasks.infer import accuracy, classes, short_enough
 from dialtools.eval.tasks.retrieve import given_lists, similarities
 from dialtools.eval.tasks.sts import annotated, cosines, ordering
-from dialtools.metrics import f1
+from dialtools.metrics import counts, f1
 from dialtools.metrics.episodes import sample
-from dialtools.metrics.resample import bootstrap_sums
+from dialtools.metrics.resample import over_items
 from dialtools.streams.vectors import Embeddings, embedding_batch
 
 
@@ -667,14 +667,16 @@ def test_intervals_of_f1_are_over_rows_or_over_groups_of_them():
     for groups_N in ([], [row // 5 for row in range(30)]):
         scores = act._f1_scores(truth, guess, {**facts, "groups": groups_N})
         assert [s.metric for s in scores] == ["micro-f1", "macro-f1", "weighted-f1", "samples-f1"]
-        for score, average in zip(scores, f1.AVERAGES.values(), strict=False):
-            expected = bootstrap_sums(
-                f1.counts(truth, guess),
-                average,
+        for score, (name, average) in zip(scores, f1.AVERAGES.items(), strict=False):
+            sides = ([np.flatnonzero(row).tolist() for row in side] for side in (truth, guess))
+            expected = over_items(
+                counts.label_f1(*sides, 4, name),
+                30,
                 seed=3,
                 groups_N=np.array(groups_N) if groups_N else None,
             )
             assert (score.value, score.low, score.high) == tuple(100 * x for x in expected)
+            assert expected[0] == pytest.approx(average(f1.counts(truth, guess).sum(0)))
             assert each.statistic(score.metric, score.each)(np.ones((1, 30)))[0] == pytest.approx(
                 expected[0]
             )

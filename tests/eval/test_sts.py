@@ -12,7 +12,8 @@ import pytest
 from scipy import stats
 from score_files import Evaluate, Published, score, unit, write
 
-from dialtools.metrics.correlation import pearson, spearman, with_interval
+from dialtools.metrics.counts import Spearman, pearson
+from dialtools.metrics.resample import over_items
 
 Command = Callable[..., subprocess.CompletedProcess]
 
@@ -44,8 +45,8 @@ def test_every_split_and_all_rows_are_scored(evaluate: Evaluate, tmp_path: Path)
             100 * stats.pearsonr(cosines(a, b)[part], gold[part]).statistic, abs=1e-4
         )
     (rank, line) = evaluate("sts", "--part", "dev", path, "--seed", 5, "--name", "mine")
-    for record, correlation in ((rank, spearman), (line, pearson)):
-        expected = with_interval(correlation, cosines(a, b)[:20], gold[:20], seed=5)
+    for record, correlation in ((rank, Spearman), (line, pearson)):
+        expected = over_items(correlation(cosines(a, b)[:20], gold[:20]), 20, seed=5)
         found = [record[name] for name in ("value", "low", "high")]
         assert found == pytest.approx([100 * x for x in expected], abs=1e-4)
         facts = [record[name] for name in ("task", "dataset", "setting", "runs", "n", "seed")]

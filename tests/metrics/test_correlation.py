@@ -8,30 +8,33 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dialtools.metrics.correlation import pearson, spearman, with_interval
+from dialtools.metrics.counts import Spearman, pearson
+from dialtools.metrics.resample import over_items
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=3, max_size=40))
 def test_ties_share_their_rank(pairs: list[tuple[int, int]]):
     x, y = np.asarray(pairs, float).T
     assume(len(set(x)) > 1 and len(set(y)) > 1)
-    assert spearman(x, y) == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-9)
-    assert pearson(x, y) == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-9)
+    whole = np.ones((1, len(x)))
+    assert Spearman(x, y)(whole) == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-9)
+    assert pearson(x, y)(whole) == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-9)
 
 
 def test_the_interval_narrows_with_the_rows_and_holds_what_fisher_gives():
     draw = np.random.default_rng(0)
     x = draw.normal(size=2000)
     y = x + draw.normal(size=2000)
-    value, low, high = with_interval(pearson, x, y, seed=0)
+    value, low, high = over_items(pearson(x, y), 2000, seed=0)
     fisher = np.tanh(np.arctanh(value) + np.array([-1.96, 1.96]) / np.sqrt(1997))
     assert (low, high) == pytest.approx(tuple(fisher), abs=0.006)
-    few = with_interval(pearson, x[:100], y[:100], seed=0)
+    few = over_items(pearson(x[:100], y[:100]), 100, seed=0)
     assert few[2] - few[1] > 3 * (high - low)
 
 
 def test_a_constant_series_has_no_correlation():
-    assert np.isnan(spearman(np.ones(4), np.arange(4.0)))
+    for correlation in (Spearman, pearson):
+        assert np.isnan(correlation(np.ones(4), np.arange(4.0))(np.ones((1, 4))))
 
 
 def test_the_interval_is_that_of_resampled_pairs():
@@ -43,4 +46,4 @@ def test_the_interval_is_that_of_resampled_pairs():
     spread = np.sqrt(12 / 11) * stats.t.ppf(0.975, 11) / 1.96
     wide = value + spread * (np.array(again) - value)
     expected = pytest.approx((value, *np.percentile(wide, [2.5, 97.5])), abs=1e-4)
-    assert with_interval(spearman, x, y, seed=2, resamples=50) == expected
+    assert over_items(Spearman(x, y), 12, seed=2, resamples=50) == expected

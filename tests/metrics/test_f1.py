@@ -10,7 +10,8 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics import f1_score
 
 from dialtools.metrics import f1
-from dialtools.metrics.resample import bootstrap_sums
+from dialtools.metrics.counts import class_f1, label_f1
+from dialtools.metrics.resample import over_items
 
 tables = st.tuples(st.integers(1, 12), st.integers(1, 5)).flatmap(
     lambda shape: st.tuples(
@@ -45,11 +46,27 @@ def test_the_interval_of_an_f1_holds_it_and_narrows_with_more_rows():
     widths = []
     for n in (50, 5000):
         truth = draw.random((n, 4)) < 0.4
-        counts = f1.counts(truth, truth ^ (draw.random((n, 4)) < 0.2))
-        value, low, high = bootstrap_sums(counts, f1.macro, seed=1)
-        assert low < value < high and value == pytest.approx(f1.macro(counts.sum(0)))
+        guess = truth ^ (draw.random((n, 4)) < 0.2)
+        sides = ([np.flatnonzero(row).tolist() for row in side] for side in (truth, guess))
+        value, low, high = over_items(label_f1(*sides, 4, "macro"), n, seed=1)
+        assert low < value < high
+        assert value == pytest.approx(f1.macro(f1.counts(truth, guess).sum(0)))
         widths.append(high - low)
     assert widths[1] < widths[0] / 5
+
+
+def test_rare_labels_that_a_resample_does_not_draw_do_not_pull_the_interval_down():
+    truth = np.repeat(np.arange(50), 2)
+    assert over_items(class_f1(truth, truth[None], "macro"), 100, seed=0) == (1, 1, 1)
+    draw = np.random.default_rng(1)
+    guess = np.where(draw.random(100) < 0.1, draw.permutation(truth), truth)
+    one_each = ([[label] for label in side.tolist()] for side in (truth, guess))
+    of_classes = over_items(class_f1(truth, guess[None], "macro"), 100, seed=0)
+    # with 50 labels more that no row has, half of it
+    of_labels = over_items(label_f1(*one_each, 100, "macro"), 100, seed=0)
+    value, low, high = of_classes
+    assert low < value - 0.02 and value + 0.02 < high
+    assert of_labels == pytest.approx(tuple(bound / 2 for bound in of_classes))
 
 
 def test_one_label_that_is_true_once_weighs_all():

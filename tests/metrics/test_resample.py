@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 from dialtools.eval.score import of_runs, shares
+from dialtools.metrics import counts
 from dialtools.metrics.resample import (
-    bootstrap,
-    bootstrap_sums,
     over_groups,
+    over_items,
     over_runs,
     percentiles,
 )
@@ -66,15 +66,16 @@ def test_one_run_has_a_mean_and_no_interval():
 
 def test_bootstrap_holds_the_mean_repeats_by_seed_and_narrows_with_more_queries():
     hits = np.random.default_rng(0).random(400) < 0.3
-    mean, low, high = bootstrap(hits.astype(float), seed=1)
+    share = counts.mean(hits.astype(float))
+    mean, low, high = over_items(share, 400, seed=1)
     assert low < mean < high and mean == hits.mean()
-    assert bootstrap(hits.astype(float), seed=1) == (mean, low, high)
+    assert over_items(share, 400, seed=1) == (mean, low, high)
     # the normal approximation, 1.96 standard errors
     assert (high - low) / 2 == pytest.approx(1.96 * hits.std() / 20, rel=0.15)
 
 
 def test_bootstrap_of_equal_values_is_a_point():
-    assert bootstrap(np.full(9, 5.0), seed=0) == (5, 5, 5)
+    assert over_items(counts.mean(np.full(9, 5.0)), 9, seed=0) == (5, 5, 5)
 
 
 def test_the_interval_over_groups_of_any_sizes_is_that_of_their_means_close_to_the_bootstrap():
@@ -87,10 +88,7 @@ def test_the_interval_over_groups_of_any_sizes_is_that_of_their_means_close_to_t
     )
     groups = np.repeat(np.arange(200), draw.integers(1, 9, 200))
     own = draw.random(200)[groups] + draw.random(len(groups))
-    both = np.column_stack([own, np.ones(len(own))])
-    resampled = bootstrap_sums(
-        both, lambda sums: sums[..., 0] / sums[..., 1], seed=0, groups_N=groups
-    )
+    resampled = over_items(counts.mean(own), len(own), seed=0, groups_N=groups)
     assert over_groups(own, groups) == pytest.approx(resampled, abs=0.005)
     order = draw.permutation(len(own))
     assert over_groups(own[order], groups[order]) == pytest.approx(over_groups(own, groups))
@@ -98,16 +96,13 @@ def test_the_interval_over_groups_of_any_sizes_is_that_of_their_means_close_to_t
 
 def test_rows_that_only_repeat_their_group_narrow_no_interval():
     draw = np.random.default_rng(3)
-    values, times = draw.random((40, 1)), np.repeat(np.arange(40), 5)
-    mean = lambda sums: sums[..., 0] / 40  # noqa: E731
-    once = bootstrap_sums(values, mean, seed=0)
-    assert bootstrap_sums(values[times] / 5, mean, seed=0, groups_N=times) == pytest.approx(once)
-    _, low, high = bootstrap_sums(values[times] / 5, mean, seed=0)
-    assert high - low < 0.6 * (once[2] - once[1])
-    order = draw.permutation(200)
-    assert bootstrap_sums(
-        values[times[order]] / 5, mean, seed=0, groups_N=times[order]
-    ) == pytest.approx(once)
+    values, times = draw.random(40), np.repeat(np.arange(40), 5)
+    once = over_items(counts.mean(values), 40, seed=0)
+    for own in (times, times[draw.permutation(200)]):
+        mean = counts.mean(values[own])
+        assert over_items(mean, 200, seed=0, groups_N=own) == pytest.approx(once)
+        _, low, high = over_items(mean, 200, seed=0)
+        assert high - low < 0.6 * (once[2] - once[1])
 
 
 @pytest.mark.parametrize("n", range(2, 40))
@@ -130,11 +125,11 @@ def test_the_bootstrap_is_that_of_its_definition():
         again = value + spread * (np.array(resampled) - value)
         return value, *np.percentile(again, [2.5, 97.5])
 
-    found = bootstrap_sums(values, ratio, seed=5, resamples=200)
+    found = over_items(counts.ratio(*values.T), 30, seed=5, resamples=200)
     ratios = [ratio(values[own].sum(0)) for own in rows]
     assert found == pytest.approx(interval(ratio(values.sum(0)), ratios), abs=1e-4)
     means = [values[own, 0].mean() for own in rows]
-    alone = bootstrap(values[:, 0], seed=5, resamples=200)
+    alone = over_items(counts.mean(values[:, 0]), 30, seed=5, resamples=200)
     assert alone == pytest.approx(interval(values[:, 0].mean(), means), abs=1e-4)
     assert {type(number) for number in (*found, *alone)} == {float}, "JSON takes no others"
 
@@ -149,11 +144,9 @@ def test_intervals_of_few_dialogues_hold_the_truth_as_often_as_they_say():
     """F1 of eight dialogues: a bootstrap as it is holds it in 86 % of draws."""
     draw, held = np.random.default_rng(6), []
     groups = np.repeat(np.arange(8), 5)
-    ratio = lambda sums: sums[..., 0] / sums[..., 1]  # noqa: E731
     for _ in range(200):
         ease = draw.normal(size=8)[groups]
-        right = draw.random(40) < 1 / (1 + np.exp(-1 - ease))
-        parts = np.column_stack([right, np.ones(40)]).astype(float)
-        _, low, high = bootstrap_sums(parts, ratio, seed=0, groups_N=groups, resamples=300)
+        right = counts.mean((draw.random(40) < 1 / (1 + np.exp(-1 - ease))).astype(float))
+        _, low, high = over_items(right, 40, seed=0, groups_N=groups, resamples=300)
         held.append(low <= TRUTH <= high)
     assert 0.9 <= np.mean(held) <= 0.99

@@ -119,12 +119,16 @@ def test_the_true_response_is_picked_among_candidates_that_are_not_excluded():
     truth = torch.tensor([2, 0])
     out = torch.tensor([[False, True, True], [True, False, False]])
     for excluded, kept in ((None, [[0, 1, 2], [0, 1, 2]]), (out, [[0, 2], [0, 1, 2]])):
-        value = matching.pick_response(similarity, truth, temperature=0.5, excluded=excluded)
+        value, first = matching.pick_response(similarity, truth, temperature=0.5, excluded=excluded)
         slow = [
             np.log(sum(np.exp(row[k] / 0.5) for k in of_row)) - row[true] / 0.5
             for row, of_row, true in zip(similarity.tolist(), kept, truth.tolist(), strict=True)
         ]
         np.testing.assert_allclose(value.numpy(), slow, rtol=1e-5)
+        best = [
+            max(of_row, key=row.__getitem__) for row, of_row in zip(similarity, kept, strict=True)
+        ]
+        assert first.tolist() == [b == true for b, true in zip(best, truth.tolist(), strict=True)]
 
 
 def test_similarities_are_float32_whatever_the_autocast():

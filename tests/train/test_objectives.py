@@ -13,6 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import slow_matching
+from safetensors.torch import load_file, save_file
 from train_parts import contrast_options, letters_encoder, said, sequences, setting, stored
 
 from dialtools.encoder.encoder import Encoder
@@ -883,6 +884,36 @@ def test_a_checkpoint_lends_its_head_over_words(encoder: Encoder, tmp_path: Path
     weight = "transform.0.weight"
     assert not torch.equal(fresh.state_dict()[weight], taken.state_dict()[weight])
     assert not torch.equal(fresh.state_dict()[weight], other.state_dict()[weight])
+
+
+def test_a_head_is_lent_by_old_names_and_to_tokens_that_are_new(tmp_path: Path):
+    from transformers import BertForMaskedLM
+
+    encoder = letters_encoder()
+    store = stored([[{"text": "a b"}]], tmp_path, encoder)
+    saved = BertForMaskedLM(encoder.backbone.config)
+    saved.save_pretrained(tmp_path / "new")
+    lent = pretrained_head(str(tmp_path / "new"))
+    (tmp_path / "old").mkdir()
+    weights = load_file(tmp_path / "new" / "model.safetensors")
+    gamma = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
+    old = {
+        next((n.replace(new, was) for new, was in gamma.items() if new in n), n): weight
+        for n, weight in weights.items()
+    }
+    assert old.keys() != weights.keys()
+    save_file(old, tmp_path / "old" / "model.safetensors")
+    encoder.use_speaker_tokens()
+    options = MaskedWordsOptions(mask_share=0.5, mask_most=20)
+    learnt = MaskedWords(setting(store, encoder, options, model=str(tmp_path / "old")))
+    taken = learnt.head.state_dict()
+    torch.testing.assert_close(taken.pop("bias"), torch.nn.functional.pad(lent.pop("bias"), (0, 2)))
+    torch.testing.assert_close(taken, type(taken)(lent))
+    assert learnt.note() == "" and MaskedWords(setting(store, encoder, options)).note() == ""
+    (tmp_path / "none").mkdir()
+    save_file({"x": torch.ones(1)}, tmp_path / "none" / "model.safetensors")
+    fresh = MaskedWords(setting(store, encoder, options, model=str(tmp_path / "none")))
+    assert fresh.note() == f"{tmp_path}/none has no head over words: a new one learns with it"
 
 
 def test_what_is_to_be_guessed_is_what_was_written(encoder: Encoder, tmp_path: Path):

@@ -22,7 +22,8 @@ At each threshold:
   oos-recall    out-of-scope rows that are found
   average       the mean of these four
 
-Without a threshold, out-of-scope texts being the positive class:
+Without a threshold, out-of-scope texts being the positive class, by how like
+they are to the nearest class that is in scope:
   auroc             area under the ROC curve
   aupr              average precision
   fpr-at-95-recall  in-scope rows given up where 95 % of the others are found

@@ -26,9 +26,9 @@ from dialtools.eval import probe, sanity
 from dialtools.eval.identity import item_digests
 from dialtools.eval.options.act import ActOptions
 from dialtools.eval.rows import Parts, groups
-from dialtools.eval.score import Score, Scored, of_bootstrap, of_queries
+from dialtools.eval.score import Score, Scored, of_queries, of_statistic
 from dialtools.metrics import f1
-from dialtools.metrics.resample import bootstrap_sums
+from dialtools.metrics.counts import label_f1
 from dialtools.shown import listed
 from dialtools.streams.vectors import Embeddings
 
@@ -78,17 +78,16 @@ def _notes(data: dict[str, Any], acts: Parts[list[list[str]]]) -> list[str]:
 def _f1_scores(truth_NA: np.ndarray, guess_NA: np.ndarray, facts: dict[str, Any]) -> list[Score]:
     """Return F1 of all averages, their intervals over resamples of whole groups."""
     counts_N3A = f1.counts(truth_NA, guess_NA)
-    each = {
+    each: dict[str, Any] = {
         "truth": [np.flatnonzero(row).tolist() for row in truth_NA],
         "guess": [np.flatnonzero(row).tolist() for row in guess_NA],
         "labels": truth_NA.shape[1],
     }
-    groups_N = np.asarray(facts["groups"], np.int64) if facts["groups"] else None
-    scores = []
-    for name, average in f1.AVERAGES.items():
-        share = bootstrap_sums(counts_N3A, average, seed=facts["seed"], groups_N=groups_N)
-        about = {"metric": f"{name}-f1", "n": len(counts_N3A), "each": each}
-        scores.append(of_bootstrap(share, **about, **facts))
+    about = {"n": len(counts_N3A), "each": each, **facts}
+    scores = [
+        of_statistic(label_f1(**each, average=name), metric=f"{name}-f1", **about)
+        for name in f1.AVERAGES
+    ]
     return [*scores, of_queries(100 * f1.by_row(counts_N3A), metric="samples-f1", **facts)]
 
 

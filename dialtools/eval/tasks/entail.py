@@ -15,8 +15,8 @@ from dialtools.errors import ConfigError, DataError
 from dialtools.eval.identity import item_digests
 from dialtools.eval.options.entail import EntailOptions
 from dialtools.eval.rows import rows_by_part
-from dialtools.eval.score import Score, Scored, of_bootstrap
-from dialtools.metrics.resample import bootstrap_sums
+from dialtools.eval.score import Score, Scored, of_statistic
+from dialtools.metrics import counts
 from dialtools.metrics.space import unit
 from dialtools.streams.tally import counted
 from dialtools.streams.vectors import SUFFIX, Embeddings, read_embeddings
@@ -65,20 +65,18 @@ def _score(part: Embeddings, setting: str, options: EntailOptions) -> Score:
         )
     right_N = (cosines.entailment > cosines.contradiction).astype(np.int64)
     right_A, size_A = np.bincount(cosines.anchor, right_N), np.bincount(cosines.anchor)
-    sums_A2 = np.column_stack([right_A, size_A]).astype(np.int64)
-    share = bootstrap_sums(sums_A2, lambda s: s[..., 0] / s[..., 1], seed=options.seed)
-    return of_bootstrap(
-        share,
+    return of_statistic(
+        counts.ratio(right_A, size_A),
         task="entail",
         dataset=options.name or part.name,
         setting=setting,
         metric="accuracy",
         n=len(right_N),
         seed=options.seed,
-        each={"right": sums_A2[:, 0].tolist(), "of": sums_A2[:, 1].tolist()},
+        each={"right": right_A.astype(np.int64).tolist(), "of": size_A.tolist()},
         items=item_digests(part.columns, cosines.rows, also=(options.label,)),
         data={
-            "anchors": len(sums_A2),
+            "anchors": len(size_A),
             "triplets": len(right_N),
             "dropped": cosines.dropped,
             "ties": int((cosines.entailment == cosines.contradiction).sum()),
@@ -87,12 +85,12 @@ def _score(part: Embeddings, setting: str, options: EntailOptions) -> Score:
 
 
 def _note(score: Score) -> str:
-    counts = score.data
+    data = score.data
     return (
         f"{score.setting or score.dataset}: "
-        f"{counted(counts['triplets'], 'triplet')} of {counted(counts['anchors'], 'anchor')}; "
-        f"{counted(counts['dropped'], 'anchor')} without both sides left out; "
-        f"{counted(counts['ties'], 'tie')} counted as wrong"
+        f"{counted(data['triplets'], 'triplet')} of {counted(data['anchors'], 'anchor')}; "
+        f"{counted(data['dropped'], 'anchor')} without both sides left out; "
+        f"{counted(data['ties'], 'tie')} counted as wrong"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
@@ -56,14 +56,16 @@ def evaluate(options: IntentOptions) -> Scored:
 
     if options.sweep_compress:
         learn, choose = mixed.rows_to_choose_on(parts, options)
+        # a file's episodes are of all training rows: of fewer, others are drawn
+        tried = episodes if len(parts.validation) else Episodes(replace(options, episodes=None))
 
         def accuracy(weight: float) -> float:
-            scores = _scores(learn, choose, options, weight, episodes, name)
+            scores = _scores(learn, choose, options, weight, tried, name)
             return fmean(score.value for score in scores if score.metric == "accuracy")
 
         weight, accuracies = mixed.best(options.sweep_compress, accuracy)
-        tried = {f"{weight:g}": value for weight, value in accuracies.items()}
-        chosen = {"lambda": weight, "validation": tried}
+        validation = {f"{weight:g}": value for weight, value in accuracies.items()}
+        chosen = {"lambda": weight, "validation": validation}
 
     train = mixed.without_made(parts.train, options)
     scores = _scores(train, parts.test, options, weight, episodes, name)

@@ -115,7 +115,7 @@ def one_run(
         for name, threshold in thresholds.items():
             for metric, shares_N in at_threshold(verdict, threshold).items():
                 figures[f"{kind}{name}", metric] = shares_N
-        ranking = {"out": verdict.classes == verdict.oos, "rank": ranks(-verdict.best)}
+        ranking = {"out": verdict.classes == verdict.oos, "rank": ranks(-verdict.known)}
         figures |= dict.fromkeys(((kind.strip(), metric) for metric in MEASURES), ranking)
     return figures
 
@@ -126,12 +126,14 @@ class Verdict(NamedTuple):
     Attributes:
         classes: (N,) their true classes.
         best, guess: (N,) the highest score, and whose it is.
+        known: (N,) the highest score of a class that is in scope.
         oos: the class of what is out of scope.
     """
 
     classes: np.ndarray
     best: np.ndarray
     guess: np.ndarray
+    known: np.ndarray
     oos: int
 
 
@@ -147,6 +149,7 @@ def _verdict(
         classes=part.classes(names),
         best=scores_NC.max(1),
         guess=scores_NC.argmax(1),
+        known=scores_NC[:, :-1].max(1),
         oos=len(names) - 1,
     )
 

@@ -17,16 +17,13 @@ from dialtools.eval.each import statistic
 from dialtools.eval.identity import TELLING, item_digests
 from dialtools.eval.options.route import RouteOptions
 from dialtools.eval.rows import groups
-from dialtools.eval.score import Each, Score, Scored, of_bootstrap, shares
-from dialtools.metrics.paired import bootstrap
-from dialtools.metrics.resample import percentiles, widened
+from dialtools.eval.score import Each, Scored, of_statistic, shares
 from dialtools.shown import listed
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import counted
 from dialtools.streams.vectors import Embeddings
 
-RESAMPLES = 1000
 NONE = 0
 """The number of no class; those of the labels follow."""
 
@@ -68,7 +65,10 @@ def evaluate(options: RouteOptions) -> Scored:
         "items": item_digests(routed.rows.columns, also=(options.label,)),
         "groups": groups(routed.rows, options.group),
     }
-    scores = [_score(metric, each, about) for metric, each in measures(truth_N, given_N).items()]
+    scores = [
+        of_statistic(statistic(metric, each), metric=metric, each=each, **about)
+        for metric, each in measures(truth_N, given_N).items()
+    ]
     return Scored(scores, {}, _notes(routed, options))
 
 
@@ -88,16 +88,6 @@ def measures(truth_N: np.ndarray, given_N: np.ndarray) -> dict[str, Each]:
         if rows_N.any()
     }
     return {**means, "macro-f1": classes, "weighted-f1": classes}
-
-
-def _score(metric: str, each: Each, about: Mapping[str, Any]) -> Score:
-    """Return a score with the interval of a bootstrap of rows, or of whole groups."""
-    of_rows, n, together = statistic(metric, each), about["n"], about["groups"]
-    groups_N = np.asarray(together) if together else None
-    value = float(of_rows(np.ones((1, n)))[0])
-    again = bootstrap([of_rows], n, resamples=RESAMPLES, seed=about["seed"], groups_N=groups_N)[0]
-    low, high = percentiles(widened(again, value, len(set(together)) or n))
-    return of_bootstrap((value, low, high), metric=metric, each=each, **about)
 
 
 def read(options: RouteOptions) -> Routed:

@@ -11,8 +11,8 @@ from dialtools.errors import DataError
 from dialtools.eval.identity import item_digests
 from dialtools.eval.options.sts import StsOptions
 from dialtools.eval.rows import rows_by_part
-from dialtools.eval.score import Score, Scored, of_bootstrap, shares
-from dialtools.metrics.correlation import pearson, spearman, with_interval
+from dialtools.eval.score import Score, Scored, of_statistic, shares
+from dialtools.metrics.counts import Spearman, pearson
 from dialtools.metrics.space import unit
 from dialtools.streams.tally import counted
 from dialtools.streams.vectors import SUFFIX, Embeddings, read_embeddings
@@ -23,7 +23,7 @@ def ordering(series_N: np.ndarray) -> list[int]:
     return np.unique(series_N, return_inverse=True)[1].tolist()
 
 
-METRICS = {"spearman": spearman, "pearson": pearson}
+METRICS = {"spearman": Spearman, "pearson": pearson}
 KEPT = {"spearman": ordering, "pearson": shares}
 """What records keep of a series."""
 
@@ -61,10 +61,11 @@ def _scores(part: Embeddings, setting: str, options: StsOptions) -> list[Score]:
     }
     scores = []
     for metric, correlation in METRICS.items():
-        found = with_interval(correlation, cosine_N, gold_N, seed=options.seed)
         kept = KEPT[metric]
         each = {"x": kept(cosine_N), "y": kept(gold_N)}
-        scores.append(of_bootstrap(found, metric=metric, each=each, **facts))
+        scores.append(
+            of_statistic(correlation(cosine_N, gold_N), metric=metric, each=each, **facts)
+        )
     return scores
 
 

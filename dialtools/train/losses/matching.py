@@ -72,8 +72,10 @@ def _cosine(refined: Tensor, sizes: Tensor, response: Tensor, weigh: Weigh | Non
 
 def pick_response(
     similarity_NK: Tensor, truth_N: Tensor, *, temperature: float, excluded: Tensor | None = None
-) -> Tensor:
-    """Return (N,) nats: -log softmax of the true response over its candidates (DialogueCSE 4.4).
+) -> tuple[Tensor, Tensor]:
+    """Return (N,) nats, -log softmax of the true response over its candidates (DialogueCSE 4.4).
+
+    And (N,) whether it is the first of them.
 
     Args:
         truth_N: the column of the true response.
@@ -83,4 +85,5 @@ def pick_response(
     if excluded is not None:
         true = nn.functional.one_hot(truth_N, logits.shape[1]).bool()
         logits = logits.masked_fill(excluded & ~true, float("-inf"))
-    return nn.functional.cross_entropy(logits, truth_N, reduction="none")
+    losses = nn.functional.cross_entropy(logits, truth_N, reduction="none")
+    return losses, logits.argmax(1) == truth_N

@@ -142,6 +142,10 @@ class Objective(nn.Module, Generic[OptionsT]):
         ]
         return torch.stack([*losses, self.loss(rows, batch, figures)]).mean()
 
+    def note(self) -> str:
+        """Return the line on what it begins with, where a user may not know; as a rule, ""."""
+        return ""
+
     def save(self, directory: Path) -> None:
         """Write what stays of the objective beside the model: nothing, as a rule."""
 

@@ -17,7 +17,7 @@ from dialtools.train.draws import generator
 from dialtools.train.objectives.base import Batch, Figures, Part, Setting
 from dialtools.train.objectives.catalog import JointOptions
 from dialtools.train.objectives.contrast import Contrast, Rows
-from dialtools.train.objectives.mlm import STREAM, guess, hide, word_head
+from dialtools.train.objectives.mlm import STREAM, guess, hide, new_head, word_head
 
 
 class Both(NamedTuple):
@@ -43,6 +43,10 @@ class Joint(Contrast):
         super().__init__(setting)
         self.hiding: JointOptions = setting.options
         self.words = word_head(setting)
+
+    def note(self) -> str:
+        """Tell of a head over words that has learnt nothing."""
+        return new_head(self.words, self.setting)
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Hide words of each distinct context; which, depends on seed and step alone."""

@@ -91,7 +91,7 @@ class Matching(Objective[MatchingOptions]):
             matching.similarities if self.negatives.of_batch else matching.candidate_similarities
         )
         similarity = compare(sums, sizes, tokens.padded(asked), self.weigh)
-        losses = matching.pick_response(
+        losses, first = matching.pick_response(
             similarity,
             self.tensor(truth),
             temperature=self.setting.options.temperature,
@@ -101,7 +101,7 @@ class Matching(Objective[MatchingOptions]):
         unit = nn.functional.normalize(tokens.sums(candidates[:, 0]), dim=1)
         figures.update(
             uniformity=health.uniformity(unit),
-            accuracy=100 * (similarity.argmax(1) == self.tensor(truth)).float().mean(),
+            accuracy=100 * first.float().mean(),
         )
         return losses.mean()
 

@@ -25,7 +25,13 @@ STREAM = 1 << 41  # of the random numbers of a step; drawn negatives and epochs 
 
 
 class WordHead(nn.Module):
-    """BERT's head over words: a transform, then the input embeddings as output layer."""
+    """BERT's head over words: a transform, then the input embeddings as output layer.
+
+    Attributes:
+        is_lent: whether it has learnt already, as a part of a checkpoint.
+    """
+
+    is_lent = False
 
     def __init__(self, embeddings: nn.Embedding, dimension: int, eps: float = BERT_EPS) -> None:
         super().__init__()
@@ -45,6 +51,10 @@ class MaskedWords(Objective[MaskedWordsOptions]):
     def __init__(self, setting: Setting[MaskedWordsOptions]) -> None:
         super().__init__(setting)
         self.head = word_head(setting)
+
+    def note(self) -> str:
+        """Tell of a head over words that has learnt nothing."""
+        return new_head(self.head, self.setting)
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Choose words of each text and hide them; which, depends on seed and step alone."""
@@ -99,8 +109,19 @@ def word_head(setting: Setting[Any]) -> WordHead:
         head = WordHead(words, encoder.dimension, eps)
     pretrained = pretrained_head(model) if model else {}
     if pretrained:
+        bias_V, new = pretrained["bias"], words.num_embeddings - len(pretrained["bias"])
+        if new > 0:  # tokens of the speakers: as likely as any at first
+            pretrained["bias"] = nn.functional.pad(bias_V, (0, new))
         fill(head, pretrained, where=model)
+        head.is_lent = True
     return head
+
+
+def new_head(head: WordHead, setting: Setting[Any]) -> str:
+    """Return the line on a pretrained encoder whose head over words begins from nothing, or ""."""
+    if head.is_lent or not setting.model:
+        return ""
+    return f"{setting.model} has no head over words: a new one learns with it"
 
 
 def guess(logits_MV: Tensor, truth_M: Tensor, figures: Figures) -> Tensor:
@@ -188,8 +209,16 @@ def pretrained_head(model: str) -> dict[str, Any]:
     if not path:
         return {}
     with safe_open(path, "pt") as file:
-        names = set(file.keys())
+        names = {_today(name): name for name in file.keys()}  # noqa: SIM118 (it is no mapping)
         for table in (BERT_HEAD, ROBERTA_HEAD):
-            if names.issuperset(table.values()):
-                return {ours: file.get_tensor(theirs) for ours, theirs in table.items()}
+            if names.keys() >= set(table.values()):
+                return {ours: file.get_tensor(names[theirs]) for ours, theirs in table.items()}
     return {}
+
+
+def _today(name: str) -> str:
+    """Return what a weight is called now: layer norms of BERT's first checkpoints have other names.
+
+    bert-base-uncased has these still.
+    """
+    return name.replace(".gamma", ".weight").replace(".beta", ".bias")

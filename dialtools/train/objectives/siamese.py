@@ -58,7 +58,7 @@ class Siamese(Objective[SiameseOptions]):
         u = context[:, None].expand_as(response)
         scores = self.score(torch.cat([u, response, (u - response).abs()], -1))
         # Scores of a net have a scale of their own, so that there is no temperature.
-        losses = matching.pick_response(
+        losses, first = matching.pick_response(
             scores,
             self.tensor(truth),
             temperature=1.0,
@@ -68,6 +68,6 @@ class Siamese(Objective[SiameseOptions]):
         true = rows[self.tensor(batch.place[np.unique(candidates[:, 0])])]
         figures.update(
             uniformity=health.uniformity(nn.functional.normalize(true, dim=1)),
-            accuracy=100 * (scores.argmax(1) == self.tensor(truth)).float().mean(),
+            accuracy=100 * first.float().mean(),
         )
         return losses.mean()
