@@ -10,7 +10,7 @@ from dialtools.cluster.methods import Advance, Clusters, again, find, silent
 from dialtools.cluster.options import FindOptions
 from dialtools.errors import DataError
 from dialtools.metrics.clusterings import adjusted_rand, contingency
-from dialtools.metrics.counts import share
+from dialtools.metrics.counts import quotient
 from dialtools.metrics.resample import over_runs
 
 SHARE = 0.8
@@ -37,7 +37,7 @@ class Stability:
 
     def of_clusters(self) -> np.ndarray:
         """Return (K,) the mean of each cluster; NaN for one that no sample has met."""
-        return share(np.nansum(self.jaccard, axis=0), (~np.isnan(self.jaccard)).sum(axis=0))
+        return quotient(np.nansum(self.jaccard, axis=0), (~np.isnan(self.jaccard)).sum(axis=0))
 
 
 def stability(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dialtools.corpora.chat import CHATS, messages
@@ -58,6 +58,11 @@ def dialogue(record: Mapping[str, Any]) -> Dialogue:
     about = record.get(DOMAIN)
     domain = about if isinstance(about, str) else None
     return Dialogue(naming(record)[0], texts, speakers, domain)
+
+
+def known_by(name: str | None, texts: Iterable[str]) -> str:
+    """Return what chance knows a dialogue by: its name, else its texts. Same text, same part."""
+    return "\n".join(texts) if name is None else name
 
 
 def naming(record: Mapping[str, Any]) -> tuple[str | None, tuple[str, ...]]:

@@ -7,7 +7,7 @@ N rows, D dimensions in, K out.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -92,12 +92,12 @@ class Affine:
         return {"mean": self.mean, "matrix": self.matrix}
 
 
-def center(moments: Moments, dimensions: int | None, seed: int) -> Affine:
+def center(moments: Moments) -> Affine:
     """Take the mean off."""
     return Affine(moments.mean, np.eye(len(moments.mean)))
 
 
-def all_but_the_top(moments: Moments, dimensions: int | None, seed: int) -> Affine:
+def all_but_the_top(moments: Moments) -> Affine:
     """Take off the mean and the directions of most variance, one in a hundred.
 
     Mu and Viswanath 2018.
@@ -106,7 +106,7 @@ def all_but_the_top(moments: Moments, dimensions: int | None, seed: int) -> Affi
     return Affine(moments.mean, np.eye(len(moments.mean)) - top @ top.T)
 
 
-def whiten(moments: Moments, dimensions: int | None, seed: int) -> Affine:
+def whiten(moments: Moments, dimensions: int | None) -> Affine:
     """Make no direction matter more than another, and keep the first K (METHODS 7).
 
     y = (x - mean) U S^(-1/2), where cov = U S Uᵀ.
@@ -118,11 +118,6 @@ def whiten(moments: Moments, dimensions: int | None, seed: int) -> Affine:
     return Affine(moments.mean, (directions * scale)[:, :kept])
 
 
-AFFINE: dict[str, Callable[[Moments, int | None, int], Affine]] = {
-    "center": center,
-    "top": all_but_the_top,
-    "whiten": whiten,
-}
 FLOW_ROWS = 200_000  # held in memory: 600 MB at 768 dimensions
 
 
@@ -147,7 +142,9 @@ def fit(kind: str, parts: Iterable[np.ndarray], *, dimensions: int | None, seed:
         from dialtools.embed.flow import fit_flow
 
         return fit_flow(np.concatenate(kept), seed=seed)
-    return AFFINE[kind](moments, dimensions, seed)
+    if kind == "whiten":
+        return whiten(moments, dimensions)
+    return {"center": center, "top": all_but_the_top}[kind](moments)
 
 
 def save(path: str, fitted: Fitted, facts: dict[str, Any], *, overwrite: bool) -> None:

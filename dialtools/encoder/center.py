@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from dialtools.encoder.arrays import read_arrays
+from dialtools.encoder.folder import WEIGHTS
 from dialtools.encoder.sidefile import SideFile, write_json
 from dialtools.encoder.stated import BY_HAND
 from dialtools.errors import ModelError
 
-WEIGHTS = "model.safetensors"
 MATRIX, BIAS = "linear.weight", "linear.bias"
 IDENTITY = "torch.nn.modules.linear.Identity"
 

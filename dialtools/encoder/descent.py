@@ -9,7 +9,7 @@ from typing import Any
 from dialtools.encoder.sidefile import SideFile
 from dialtools.streams.provenance import digest
 
-WEIGHTS = (".safetensors", ".bin")
+SUFFIXES = (".safetensors", ".bin")
 TOKENIZER = ("tokenizer*", "vocab.*", "merges.txt", "*.model")
 BESIDE = ("config.json", "modules.json", "sentence_*_config.json", *TOKENIZER, "*/config.json")
 """What else decides what a text's vector is: tokens, how many at most, pooling."""
@@ -78,4 +78,4 @@ def _origin(told: SideFile) -> Any:
 
 def _weights(described: str) -> list[str]:
     """Return the files of weights among those that `content` describes."""
-    return [word for word in described.split() if word.partition(":")[0].endswith(WEIGHTS)]
+    return [word for word in described.split() if word.partition(":")[0].endswith(SUFFIXES)]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from dialtools.errors import ModelError
 
+WEIGHTS = "model.safetensors"
+"""The file of a model's weights, where they are in one."""
 HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 
 

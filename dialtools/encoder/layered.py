@@ -13,11 +13,10 @@ from torch import Tensor
 
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.encoder import Encoder
+from dialtools.encoder.folder import WEIGHTS
 from dialtools.encoder.stated import LAYERS, POOLER
 from dialtools.encoder.weights import read_tensors
 from dialtools.errors import ModelError
-
-WEIGHTS = "model.safetensors"
 
 
 def beside_pooling(encoder: Encoder) -> Iterator[tuple[str, dict[str, Any], dict[str, Tensor]]]:

@@ -9,7 +9,8 @@ from dialtools import __version__
 from dialtools.encoder.catalog import POOLINGS
 from dialtools.encoder.center import write_center
 from dialtools.encoder.encoder import Encoder
-from dialtools.encoder.layered import WEIGHTS, beside_pooling
+from dialtools.encoder.folder import WEIGHTS
+from dialtools.encoder.layered import beside_pooling
 from dialtools.encoder.sidefile import write_json
 from dialtools.encoder.stated import (
     CENTRED,

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from dialtools.encoder.folder import WEIGHTS
 from dialtools.encoder.growth import refuse_growth
 from dialtools.encoder.sidefile import SideFile, as_json, stays_inside
 from dialtools.encoder.tokens import check_ids
@@ -25,7 +26,6 @@ from dialtools.shown import first_line
 
 ENCODER_HALVES = ("t5", "mt5", "umt5", "t5gemma")
 """Kinds of which only the encoder is loaded; a saved half does not say that it is one."""
-WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 PARTS_OF_TRAINING = re.compile(r"shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors")
 """Files of a checkpoint of distributed training, which transformers prefers to a model's."""

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import torch
 
+from dialtools.encoder.folder import WEIGHTS
 from dialtools.encoder.pretrained import quiet_transformers
 from dialtools.encoder.sidefile import write_json
 from dialtools.encoder.static import StaticEncoder
 from dialtools.encoder.token_vectors import (
     EARLIER,
     OURS,
-    WEIGHTS,
     TokenVectors,
 )
 

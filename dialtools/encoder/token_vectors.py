@@ -21,13 +21,13 @@ import numpy as np
 from dialtools.encoder.arrays import read_arrays
 from dialtools.encoder.catalog import USUAL_POOLING
 from dialtools.encoder.center import read_center
+from dialtools.encoder.folder import WEIGHTS
 from dialtools.encoder.growth import refuse_growth
 from dialtools.encoder.stated import Stated
 from dialtools.encoder.tokens import MOST_PADDED, Flat, SpecialTokens, check_ids
 from dialtools.errors import ConfigError, ModelError
 from dialtools.shown import first_line, shape_of
 
-WEIGHTS = "model.safetensors"
 OURS = "embeddings"
 EARLIER = "earlier"
 NAMES = (OURS, "embedding.weight")

@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dialtools.encoder.folder import WEIGHTS
 from dialtools.encoder.stated import BY_HAND
 from dialtools.encoder.weights import read_tensors
 from dialtools.errors import ModelError
 
-WEIGHTS = "model.safetensors"
 TENSOR = "emb_layer.weight"
 
 

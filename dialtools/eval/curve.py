@@ -15,6 +15,7 @@ import numpy as np
 import orjson
 
 from dialtools.corpora.turns import Record
+from dialtools.encoder.folder import WEIGHTS
 from dialtools.errors import DataError, ModelError
 from dialtools.eval.options.curve import CurveOptions
 from dialtools.eval.prepared import Prepared
@@ -93,7 +94,7 @@ def _weights(model: Path) -> str:
     try:
         if (model / "dialtools.json").exists():
             return str(orjson.loads((model / "dialtools.json").read_bytes())["weights"])
-        return digest(model / "model.safetensors")
+        return digest(model / WEIGHTS)
     except (OSError, ValueError, KeyError, TypeError):
         raise ModelError("not a model directory", where=model) from None
 

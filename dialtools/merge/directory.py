@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dialtools import __version__
-from dialtools.encoder.pretrained import WEIGHTS
+from dialtools.encoder.folder import WEIGHTS
 from dialtools.encoder.sidefile import write_json
 from dialtools.encoder.stated import LAYERS, POOLER, WORD_WEIGHTS, read_modules
 from dialtools.encoder.weights import merged

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from dialtools.encoder.pretrained import WEIGHTS
+from dialtools.encoder.folder import WEIGHTS
 from dialtools.errors import ModelError
 from dialtools.shown import first_line
 

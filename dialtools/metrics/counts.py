@@ -44,19 +44,19 @@ def mean(values_N: np.ndarray) -> Sums:
     """Return the mean of the numbers that are not NaN."""
     counts = ~np.isnan(values_N)
     parts = np.column_stack([np.where(counts, values_N, 0.0), counts])
-    return Sums(parts, lambda s: share(s[:, 0], s[:, 1]), values_N)
+    return Sums(parts, lambda s: quotient(s[:, 0], s[:, 1]), values_N)
 
 
 def ratio(part_N: np.ndarray, whole_N: np.ndarray) -> Sums:
     """Return the sum of the parts over the sum of the wholes: a mean over grouped items."""
-    return Sums(np.column_stack([part_N, whole_N]), lambda s: share(s[:, 0], s[:, 1]), part_N)
+    return Sums(np.column_stack([part_N, whole_N]), lambda s: quotient(s[:, 0], s[:, 1]), part_N)
 
 
 def mean_of_shares(values_NK: np.ndarray) -> Sums:
     """Return the mean of K means, each over the items whose number is not NaN."""
     counts, k = ~np.isnan(values_NK), values_NK.shape[1]
     parts = np.hstack([np.where(counts, values_NK, 0.0), counts])
-    return Sums(parts, lambda s: share(s[:, :k], s[:, k:]).mean(1))
+    return Sums(parts, lambda s: quotient(s[:, :k], s[:, k:]).mean(1))
 
 
 def pearson(x_N: np.ndarray, y_N: np.ndarray) -> Sums:
@@ -82,7 +82,7 @@ class Spearman:
         xy = np.einsum("nb,nb,nb->b", weights_NB, x, y)
         level = total * mean**2
         spread = np.sqrt(np.maximum(xx - level, 0) * np.maximum(yy - level, 0))
-        return share(xy - level, spread)
+        return quotient(xy - level, spread)
 
 
 class _Order:
@@ -183,9 +183,9 @@ def _correlation(sums_B6: np.ndarray) -> np.ndarray:
     n, x, y, xx, yy, xy = sums_B6.T
     spread_x = np.maximum(n * xx - x * x, 0)  # below 0 by rounding alone
     spread_y = np.maximum(n * yy - y * y, 0)
-    return share(n * xy - x * y, np.sqrt(spread_x * spread_y))
+    return quotient(n * xy - x * y, np.sqrt(spread_x * spread_y))
 
 
-def share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+def quotient(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     """Return part / whole, NaN where there is no whole."""
     return np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=np.asarray(whole) > 0)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialtools.metrics.counts import share
+from dialtools.metrics.counts import quotient
 
 RECALL = 0.95
 
@@ -40,13 +40,13 @@ def roc_area(curve: Curve) -> np.ndarray:
     """Return (B,) the share of pairs in which the positive scores higher; ties count half."""
     above_PB = curve.alarms - curve.tied / 2
     pairs = curve.positives * curve.negatives
-    return 1 - share(np.einsum("pb,pb->b", curve.here, above_PB), pairs)
+    return 1 - quotient(np.einsum("pb,pb->b", curve.here, above_PB), pairs)
 
 
-def average_precision(curve: Curve) -> np.ndarray:
+def area_under_precision(curve: Curve) -> np.ndarray:
     """Return (B,) the mean precision at the scores of the positives, as scikit-learn has it."""
-    precision_PB = share(curve.found, curve.found + curve.alarms)
-    return share(np.nansum(curve.here * precision_PB, axis=0), curve.positives)
+    precision_PB = quotient(curve.found, curve.found + curve.alarms)
+    return quotient(np.nansum(curve.here * precision_PB, axis=0), curve.positives)
 
 
 def false_alarms(curve: Curve, recall: float = RECALL) -> np.ndarray:
@@ -56,12 +56,12 @@ def false_alarms(curve: Curve, recall: float = RECALL) -> np.ndarray:
     enough_PB = curve.found >= np.ceil(recall * curve.positives - 1e-9)
     first_B = enough_PB.argmax(0)
     alarms_B = curve.alarms[first_B, np.arange(len(first_B))]
-    return np.where(curve.positives > 0, share(alarms_B, curve.negatives), np.nan)
+    return np.where(curve.positives > 0, quotient(alarms_B, curve.negatives), np.nan)
 
 
 MEASURES: dict[str, Callable[[Curve], np.ndarray]] = {
     "auroc": roc_area,
-    "aupr": average_precision,
+    "aupr": area_under_precision,
     "fpr-at-95-recall": false_alarms,
 }
 
@@ -151,6 +151,6 @@ class _Ranking:
         return found_PB, seen_PB - found_PB, here_PB, tied_PB
 
 
-def ranks(scores_N: np.ndarray) -> np.ndarray:
+def dense_ranks(scores_N: np.ndarray) -> np.ndarray:
     """Return (N,) ranks from 0, the highest score, on; equal scores have equal ranks."""
     return np.unique(-scores_N, return_inverse=True)[1]

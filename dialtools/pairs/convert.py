@@ -14,6 +14,7 @@ from dialtools.corpora.dialogues import (
     field_of_turns,
     identity_of,
     key_of_turns,
+    known_by,
 )
 from dialtools.corpora.fields import FIRST, SECOND, BadRecord
 from dialtools.corpora.logs import probe, shown
@@ -68,7 +69,7 @@ def _dialogues(
         if len(turns) < options.min_turns or not turns:
             tally.drop("of too few turns")
         else:
-            yield record.get("id") or "\n".join(turn["text"] for turn in turns), [record]
+            yield known_by(record.get("id") or None, (turn["text"] for turn in turns)), [record]
 
 
 def _utterances(
@@ -109,16 +110,16 @@ def _standing_alone(record: Record) -> tuple[str, Record]:
     if len(pair) == 2:
         for key in pair:
             fields.text(record[key], key)
-        return _known_by(record, "\n".join(record[key] for key in pair)), record
+        return _known_by(record, *(record[key] for key in pair)), record
     text, spans, rest = utterance(record)
     marked = {} if spans is None else {"slots": [span._asdict() for span in spans]}
     return _known_by(rest, text), {"text": text, **marked, **rest}
 
 
-def _known_by(record: Record, text: str) -> str:
-    """Return what a record goes to its part of a split by: its dialogue, else its id or text."""
+def _known_by(record: Record, *texts: str) -> str:
+    """Return what a record goes to its part of a split by: its dialogue, else its id or texts."""
     names = (identity_of(record.get(key), key) for key in reversed(IDS))
-    return next((name for name in names if name is not None), text)
+    return known_by(next((name for name in names if name is not None), None), texts)
 
 
 def _turns(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> Iterator[Members]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dialtools.chance import share
-from dialtools.corpora.dialogues import Dialogue
+from dialtools.corpora.dialogues import Dialogue, known_by
 from dialtools.roles import SYSTEM, USER, role_of
 
 FEW = 2
@@ -23,6 +23,6 @@ def drawn_response(dialogue: Dialogue, *, seed: int) -> int | None:
     fewer = min(len(answers), roles.count(USER))
     at = answers[-1]
     if fewer > FEW:
-        name = dialogue.id if dialogue.id is not None else "\n".join(dialogue.texts)
+        name = known_by(dialogue.id, dialogue.texts)
         at = answers[1 + int(share(f"{name}\tcut", seed=seed) * (fewer - 1))]
     return at or None

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dialtools.chance import share
+from dialtools.corpora.dialogues import known_by
 from dialtools.corpora.flat import FlatTurns, running
 from dialtools.pairs.options import OTHER_SPEAKER, PairOptions
 from dialtools.pairs.windows import Pairs
@@ -133,6 +134,5 @@ def _sampled_texts(turns: FlatTurns, size: float, *, seed: int) -> Mask:
 
 
 def names_or_texts(turns: FlatTurns) -> list[str]:
-    """Return each dialogue's id, or, if it has none, its text: same text, same split."""
-    names = enumerate(turns.ids.to_pylist())
-    return ["\n".join(turns.texts_of(d)) if name is None else name for d, name in names]
+    """Return what each dialogue is known by."""
+    return [known_by(name, turns.texts_of(d)) for d, name in enumerate(turns.ids.to_pylist())]

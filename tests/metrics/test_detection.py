@@ -10,7 +10,7 @@ from oracles import evaluation as slow
 from sklearn.metrics import average_precision_score
 
 from dialtools.metrics import paired
-from dialtools.metrics.detection import MEASURES, Detection, ranks
+from dialtools.metrics.detection import MEASURES, Detection, dense_ranks
 
 scores = st.lists(st.integers(-2, 2).map(float), min_size=1, max_size=25)
 
@@ -31,7 +31,7 @@ def test_a_measure_of_the_sample_is_that_of_the_oracle(
 ):
     both = np.array(positive + negative)
     truth = np.arange(len(both)) < len(positive)
-    found = Detection(measure, [ranks(both)], truth)(np.ones((1, len(both))))
+    found = Detection(measure, [dense_ranks(both)], truth)(np.ones((1, len(both))))
     assert found[0] == pytest.approx(slowly(measure, both, truth))
 
 
@@ -41,7 +41,7 @@ def test_weights_repeat_rows_and_rankings_are_averaged(measure: str, levels: int
     draw = np.random.default_rng(0)
     truth = draw.random(60) < 0.3
     runs = draw.integers(0, levels, (3, 60)) + truth * (levels // 4)
-    detection = Detection(measure, [ranks(run) for run in runs], truth)
+    detection = Detection(measure, [dense_ranks(run) for run in runs], truth)
     rows = [np.arange(60), np.arange(30), *(draw.integers(0, 60, 60) for _ in range(5))]
     weights = np.stack([np.bincount(own, minlength=60) for own in rows]).astype(float)
     expected = [np.mean([slowly(measure, run[own], truth[own]) for run in runs]) for own in rows]
@@ -60,7 +60,7 @@ def test_a_kind_of_which_nothing_was_drawn_has_no_value():
 def test_measures_of_one_ranking_share_its_curves_and_stay_what_they_are_alone():
     draw = np.random.default_rng(1)
     truth = draw.random(50) < 0.4
-    runs = [ranks(draw.normal(size=50) + truth) for _ in range(2)]
+    runs = [dense_ranks(draw.normal(size=50) + truth) for _ in range(2)]
     every = [Detection(measure, [run], truth) for run in runs for measure in MEASURES]
     together = paired.bootstrap(every, 50, resamples=40, seed=0)
     for row, detection in enumerate(every):
@@ -75,7 +75,7 @@ def test_of_two_models_that_are_alike_one_in_twenty_seems_better(measure: str):
     for _ in range(200):
         shared = truth * 1.5 + draw.normal(size=240) * 0.7
         two = [
-            Detection(measure, [ranks(shared + 0.7 * draw.normal(size=240))], truth)
+            Detection(measure, [dense_ranks(shared + 0.7 * draw.normal(size=240))], truth)
             for _ in range(2)
         ]
         of_one, of_other = paired.bootstrap(two, 240, resamples=400, seed=0)

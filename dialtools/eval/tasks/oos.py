@@ -17,7 +17,7 @@ from dialtools.eval.options.oos import OosOptions
 from dialtools.eval.rows import read_parts
 from dialtools.eval.score import Each, Score, Scored, of_runs, shares
 from dialtools.metrics.classify import prototypes
-from dialtools.metrics.detection import MEASURES, Detection, ranks
+from dialtools.metrics.detection import MEASURES, Detection, dense_ranks
 from dialtools.shown import listed, quoted
 
 THRESHOLDS = {"mean-std": -1.0, "mean": 0.0, "mean+std": 1.0}
@@ -115,7 +115,7 @@ def one_run(
         for name, threshold in thresholds.items():
             for metric, shares_N in at_threshold(verdict, threshold).items():
                 figures[f"{kind}{name}", metric] = shares_N
-        ranking = {"out": verdict.classes == verdict.oos, "rank": ranks(-verdict.known)}
+        ranking = {"out": verdict.classes == verdict.oos, "rank": dense_ranks(-verdict.known)}
         figures |= dict.fromkeys(((kind.strip(), metric) for metric in MEASURES), ranking)
     return figures
 

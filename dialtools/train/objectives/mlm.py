@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.batches import where
+from dialtools.encoder.folder import WEIGHTS
 from dialtools.encoder.linear import linear
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.weights import fill
@@ -202,7 +203,7 @@ def pretrained_head(model: str) -> dict[str, Any]:
 
     path = cached_file(
         model,
-        "model.safetensors",
+        WEIGHTS,
         local_files_only=True,
         _raise_exceptions_for_missing_entries=False,
     )
