@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.encoder import Encoder
-from dialtools.encoder.static import StaticEncoder
 from dialtools.train.catalog import OPTIMISERS, SCHEDULES
 from dialtools.train.lazy_adam import coalesced
 
@@ -32,8 +31,6 @@ def build(
     Args:
         lr: of the encoder; the head's is `head_multiplier` times that.
     """
-    if isinstance(encoder, StaticEncoder):
-        encoder.sparse = OPTIMISERS[name].lazy
     groups: list[dict[str, Any]] = []
     for module, rate in ((encoder, lr), (head, lr * head_multiplier)):
         parameters = [p for p in module.parameters() if p.requires_grad]

@@ -20,6 +20,7 @@ from dialtools.encoder.static_start import of_transformer, of_words
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError
 from dialtools.streams.tally import counted
+from dialtools.train.catalog import OPTIMISERS
 from dialtools.train.data.collate import Lengths
 from dialtools.train.data.store import Store, placeholders, utterance_texts
 from dialtools.train.loop import Trainer
@@ -136,6 +137,8 @@ def build_trainer(
     encoder.max_length = max(encoder.max_length, lengths.context, lengths.response)
     if values.freeze:
         encoder.freeze(values.freeze)
+    if isinstance(encoder, StaticEncoder):
+        encoder.sparse = OPTIMISERS[values.optimizer].lazy
     placed(encoder.train(), device, precision)
     setting = Setting(
         encoder=encoder,
