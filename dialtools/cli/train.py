@@ -104,8 +104,8 @@ def main(options: TrainOptions, run: Run) -> None:
     start_torch(options.threads, processes=options.nproc)
     from dialtools.encoder.device import slower_precision
     from dialtools.streams.resume import claim
-    from dialtools.train.gather import check_inputs
     from dialtools.train.join import follows, together
+    from dialtools.train.material import check_inputs
     from dialtools.train.plan import dry_run
     from dialtools.train.run import begin, job_of
 

@@ -9,9 +9,9 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from dialtools.corpora import delimited
+from dialtools.corpora.by_dialogue import Row, by_dialogue
 from dialtools.corpora.dialogues import WITHOUT_TEXT
 from dialtools.corpora.fields import json_kind
-from dialtools.corpora.gather import Row, gathered
 from dialtools.corpora.likely import flags
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.times import OF_TEXT, BadTime, rank, seconds
@@ -83,7 +83,7 @@ def table_chunks(
     columns = Columns.named_by(logs)
     logs.check_order(name)
     rows = _turns(_rows(path, kind, columns, logs, policy), name, columns, policy, tally, keep=keep)
-    rows = gathered(rows) if logs.unsorted else _together(rows, name, columns)
+    rows = by_dialogue(rows) if logs.unsorted else _together(rows, name, columns)
 
     first = 1
     turns = 0

@@ -14,9 +14,9 @@ from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 from dialtools.chance import share, split_of, stable_hash
+from dialtools.corpora.by_dialogue import Row, by_dialogue
 from dialtools.corpora.dialogues import Dialogue
 from dialtools.corpora.flat import FlatTurns
-from dialtools.corpora.gather import Row, gathered
 from dialtools.corpora.logs import probe
 from dialtools.pairs.chunk import consecutive, digests_of
 from dialtools.pairs.filters import kept, names_or_texts
@@ -89,7 +89,7 @@ def _of_chunk(chunk: Chunk, *, options: PairOptions) -> Answered:
 
 
 def _pairs(rows: Iterator[Row], options: PairOptions, tally: Tally) -> Iterator[dict[str, Any]]:
-    for _, group in groupby(gathered(rows), key=lambda row: row.dialogue):
+    for _, group in groupby(by_dialogue(rows), key=lambda row: row.dialogue):
         turns, count = _drawn((row.turn for row in group), 2 * options.per_answer, options.seed)
         pairs = [
             {**one, "other": other["text"]}

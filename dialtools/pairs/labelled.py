@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from dialtools.corpora import fields
+from dialtools.corpora.by_dialogue import Row, by_dialogue
 from dialtools.corpora.dialogues import Dialogue, identity_of
 from dialtools.corpora.fields import ANSWERED, ASKED, FIRST, SECOND, BadRecord
 from dialtools.corpora.flat import FlatTurns
-from dialtools.corpora.gather import Row, gathered
 from dialtools.corpora.logs import log_records
 from dialtools.corpora.read import record_chunks
 from dialtools.pairs.options import PairOptions
@@ -139,7 +139,7 @@ def _of_premises(
             else:
                 tally.drop(f"labelled {cut(label)}")
 
-    for premise, group in groupby(gathered(pairs()), key=lambda row: row.dialogue):
+    for premise, group in groupby(by_dialogue(pairs()), key=lambda row: row.dialogue):
         members = list(group)
         against = [row.turn["text"] for row in members if not row.turn["entails"]]
         entailments = [row for row in members if row.turn["entails"]]

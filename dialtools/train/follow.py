@@ -6,9 +6,9 @@ from pathlib import Path
 
 from dialtools.train import checkpoint
 from dialtools.train.data.store import Store
-from dialtools.train.gather import divide
 from dialtools.train.loop import Trainer
 from dialtools.train.machines import brought_files, send_files
+from dialtools.train.material import divide
 from dialtools.train.options import TrainOptions
 from dialtools.train.prepare import as_wished, build_trainer, load_start, ready_encoder
 from dialtools.train.ranks import Ranks

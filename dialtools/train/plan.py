@@ -14,8 +14,8 @@ from dialtools.streams.scraps import temporary_folder
 from dialtools.streams.tally import counted
 from dialtools.train.data.store import Store
 from dialtools.train.forecast import Forecast, forecast_of, instead
-from dialtools.train.gather import gather
 from dialtools.train.loop import Trainer
+from dialtools.train.material import read_material
 from dialtools.train.options import TrainOptions
 from dialtools.train.prepare import build_trainer, cut_note
 from dialtools.train.saved import in_words
@@ -39,21 +39,21 @@ def dry_run(
     refuse_existing(options.output, overwrite=options.overwrite or options.resume)
     check_kind(options.output, directory=True)
     with temporary_folder() as folder:
-        gathered = gather(
+        material = read_material(
             folder,
             options,
             Inputs(options.inputs),
             tell=tell,
             note_stdin=lambda _: None,
         )
-        trainer = build_trainer(gathered.encoder, gathered.store, gathered.train, options)
-        held_out = len(gathered.validation[1]) if gathered.validation else 0
+        trainer = build_trainer(material.encoder, material.store, material.train, options)
+        held_out = len(material.validation[1]) if material.validation else 0
         lines = plan(trainer, options, held_out)
-        forecast = measured(trainer, options, gathered.validation)
+        forecast = measured(trainer, options, material.validation)
         if line := instead(forecast, trainer, options):
             caution(line)
         lines |= {"time": str(forecast), "writes": _writes(trainer, options)}
-        return lines, gathered.skipped
+        return lines, material.skipped
 
 
 def measured(

@@ -27,10 +27,11 @@ from dialtools.streams.job import Job
 from dialtools.streams.provenance import Inputs
 from dialtools.streams.resume import Work
 from dialtools.streams.tally import counted
-from dialtools.train import checkpoint, gather, save, steplog
+from dialtools.train import checkpoint, save, steplog
 from dialtools.train.follow import lead
 from dialtools.train.forecast import Forecast, forecast_of
 from dialtools.train.loop import NotFinite, Step, Trainer
+from dialtools.train.material import STORE, VALIDATION, read_material
 from dialtools.train.options import TrainOptions
 from dialtools.train.prepare import build_trainer, cut_note
 from dialtools.train.ranks import ALONE, Ranks
@@ -38,8 +39,8 @@ from dialtools.train.validate import Validation, drawn, validation_scores, valid
 
 NAN_BATCH = "nan-batch.jsonl"
 MAKES = (
-    gather.STORE,
-    gather.VALIDATION,
+    STORE,
+    VALIDATION,
     checkpoint.FILE,
     checkpoint.BEST,
     steplog.NAME,
@@ -262,7 +263,7 @@ def begin(
         ranks: the processes that take the steps, which this one leads.
         tell: is given what the user should know before the steps begin, a line at a time.
     """
-    gathered = gather.gather(
+    material = read_material(
         work.folder,
         options,
         work.job.inputs,
@@ -270,17 +271,17 @@ def begin(
         note_stdin=lambda content: work.note_stdin(content, keep=True),
     )
     validation = None
-    if gathered.validation:
-        store, pairs = gathered.validation
+    if material.validation:
+        store, pairs = material.validation
         validation = Validation(store, drawn(pairs))
     training = Training(
         work=work,
         trainer=build_trainer(
-            gathered.encoder, gathered.store, gathered.train, options, ranks=ranks
+            material.encoder, material.store, material.train, options, ranks=ranks
         ),
         options=options,
         validation=validation,
-        skipped=gathered.skipped,
+        skipped=material.skipped,
     )
     trainer = training.trainer
     notes = [cut_note(trainer), _alone(trainer), trainer.objective.note()]

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from written import json_lines, json_value
 
-from dialtools.corpora.gather import Row, gathered
+from dialtools.corpora.by_dialogue import Row, by_dialogue
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.read import dialogue_chunks, dialogue_records
 from dialtools.streams.chunks import read_records
@@ -476,7 +476,7 @@ def test_rows_that_do_not_stand_together_are_gathered_on_request(tmp_path: Path,
 def test_more_rows_than_a_batch_come_back_in_order():
     rows = [Row(n, f"d{n * 7919 % 5003}", {"text": f"té\0{n}"}) for n in range(30_000)]
     first = {row.dialogue: row.line for row in reversed(rows)}
-    assert list(gathered(rows)) == sorted(rows, key=lambda row: (first[row.dialogue], row.line))
+    assert list(by_dialogue(rows)) == sorted(rows, key=lambda row: (first[row.dialogue], row.line))
 
 
 @settings(max_examples=10)

@@ -31,7 +31,7 @@ class Row(NamedTuple):
     turn: dict[str, Any]
 
 
-def gathered(rows: Iterable[Row]) -> Iterator[Row]:
+def by_dialogue(rows: Iterable[Row]) -> Iterator[Row]:
     """Yield the rows dialogue by dialogue, in the order in which those begin.
 
     Holds 256 MiB, and the rest on disk.

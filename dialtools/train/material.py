@@ -52,7 +52,7 @@ STDIN = "stdin.json"
 
 
 @dataclass(frozen=True)
-class Gathered:
+class Material:
     """What a run learns from.
 
     Attributes:
@@ -69,14 +69,14 @@ class Gathered:
     skipped: int
 
 
-def gather(
+def read_material(
     folder: Path,
     options: TrainOptions,
     inputs: Inputs,
     *,
     tell: Callable[[str], None],
     note_stdin: Callable[[Mapping[str, Any]], None],
-) -> Gathered:
+) -> Material:
     """Read the pairs, unless an earlier run did, and the encoder that they train.
 
     Args:
@@ -107,7 +107,7 @@ def gather(
     skipped = store.counts["skipped"]
     if options.validate and validation:
         skipped += validation[0].counts["skipped"]
-    return Gathered(encoder, store, train, validation, skipped)
+    return Material(encoder, store, train, validation, skipped)
 
 
 @contextmanager
