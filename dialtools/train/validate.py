@@ -12,7 +12,7 @@ from dialtools.encoder.encode import encode
 from dialtools.metrics.ranking import block_ranks, top_k
 from dialtools.metrics.space import pair_alignment, uniformity, unit
 from dialtools.streams.tally import counted
-from dialtools.train.data.collate import Layout, contexts, responses
+from dialtools.train.data.collate import Joining, contexts, responses
 from dialtools.train.data.sampler import epoch_order
 from dialtools.train.data.store import Store
 from dialtools.train.loop import Trainer
@@ -24,7 +24,7 @@ SPACE = {"alignment": "validation_alignment", "uniformity": "validation_uniformi
 """What is measured of the space, and its name in the log: a batch has figures of these names."""
 TOLD = {"top-1": " %", "top-10": " %", **dict.fromkeys(SPACE.values(), "")}
 """The scores that the user is told, and their units."""
-Side = Callable[[Store, np.ndarray, Layout], list[np.ndarray]]
+Side = Callable[[Store, np.ndarray, Joining], list[np.ndarray]]
 
 
 def drawn(pairs: np.ndarray) -> np.ndarray:
@@ -109,7 +109,7 @@ def validations_left(step: int, total: int, every: int) -> int:
 def _vectors(trainer: Trainer, side: Side, store: Store, pairs: np.ndarray) -> np.ndarray:
     """Return (P, D) unit vectors of a side of the pairs."""
     setting = trainer.setting
-    sequences = side(store, pairs, setting.layout)
+    sequences = side(store, pairs, setting.joining)
     vectors = encode(
         trainer.encoder,
         sequences,

@@ -15,6 +15,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from oracles.slow_tokens import assemble
 from safetensors.torch import load_file, save_file
 
 from dialtools.encoder.batches import pad, token_batches
@@ -31,7 +32,7 @@ from dialtools.encoder.randomness import seeded
 from dialtools.encoder.sequences import sequences_of
 from dialtools.encoder.sidefile import SideFile
 from dialtools.encoder.static import fresh_static
-from dialtools.encoder.tokens import SpecialTokens, assemble, join_turns, tokenise
+from dialtools.encoder.tokens import SpecialTokens, join_turns, tokenise
 from dialtools.encoder.word_vectors import WordVectors
 from dialtools.errors import ConfigError, ModelError
 

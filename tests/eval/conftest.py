@@ -124,9 +124,11 @@ def published(shared: Path) -> Callable[[str], list[Record]]:
 @pytest.fixture(scope="session")
 def embed(minilm: str) -> Callable[[list[str]], np.ndarray]:
     """Embed texts with MiniLM, 64 tokens at most, each distinct text once in the session."""
+    from oracles.slow_tokens import assemble
+
     from dialtools.encoder.encode import encode
     from dialtools.encoder.loading import load_encoder
-    from dialtools.encoder.tokens import assemble, tokenise
+    from dialtools.encoder.tokens import tokenise
 
     encoder, known = load_encoder(minilm), {}
 

@@ -66,11 +66,12 @@ def test_the_model_says_what_made_it_and_can_be_made_again_from_its_own_config(
 
 def test_transformers_and_sentence_transformers_give_the_same_embeddings(model: Path):
     import torch
+    from oracles.slow_tokens import assemble
     from transformers import AutoModel, AutoTokenizer
 
     from dialtools.encoder.encode import encode
     from dialtools.encoder.loading import load_encoder
-    from dialtools.encoder.tokens import assemble, tokenise
+    from dialtools.encoder.tokens import tokenise
 
     sentence_transformers = pytest.importorskip(
         "sentence_transformers", reason="needs the test extra"

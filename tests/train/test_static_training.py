@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from oracles.slow_tokens import assemble
 from pair_corpus import Train, weights
 from train_parts import recipe_options
 
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.static import StaticEncoder
-from dialtools.encoder.tokens import SpecialTokens, assemble
-from dialtools.train.data.collate import Layout, Lengths, contexts, responses
+from dialtools.encoder.tokens import SpecialTokens
+from dialtools.train.data.collate import Joining, Lengths, contexts, responses
 from dialtools.train.data.store import Store
 from dialtools.train.start import encoder_kind
 from dialtools.train.validate import told_score
@@ -201,15 +202,15 @@ def test_a_batch_of_sequences_is_what_assembling_each_gives(
         model = tmp_path_factory.mktemp("batches") / "m"
         train(*STATIC, "--max-steps", "0", "--cache", cache, "-o", model, pairs, small=False)
     store = Store(next(path for path in cache.iterdir() if path.is_dir()))
-    layout = Layout(special, lengths, roles)
+    joining = Joining(special, lengths, roles)
     some = np.r_[0, np.random.default_rng(0).integers(0, len(store), 200)]
-    for pair, ours in zip(some, contexts(store, some, layout), strict=True):
+    for pair, ours in zip(some, contexts(store, some, joining), strict=True):
         where = store.context(int(pair))
         turns = [store.utterance(int(turn)) for turn in store.turns[where]]
         spoken = [roles[role] for role in store.roles[where]] if roles else None
         expected, _ = assemble(turns, special, max_length=lengths.context, roles=spoken)
         np.testing.assert_array_equal(ours, expected)
-    for pair, ours in zip(some, responses(store, some, layout), strict=True):
+    for pair, ours in zip(some, responses(store, some, joining), strict=True):
         turn = store.utterance(int(store.response[pair]))
         spoken = [roles[store.response_role[pair]]] if roles else None
         length = lengths.response

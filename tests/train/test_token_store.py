@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from oracles.slow_tokens import assemble
 from pair_corpus import as_lines
 from train_parts import letters_encoder, stored
 
 from dialtools.chance import share
 from dialtools.corpora.fields import MOST_TURNS
 from dialtools.encoder.encoder import Encoder
-from dialtools.encoder.tokens import assemble
 from dialtools.errors import DataError
 from dialtools.roles import SYSTEM, UNKNOWN, USER
 from dialtools.streams.chunks import Chunk, read_chunks
@@ -25,7 +25,7 @@ from dialtools.train.data import spool as spooling
 from dialtools.train.data import store as storing
 from dialtools.train.data.chunk_pairs import LISTS, ChunkPairs
 from dialtools.train.data.collate import (
-    Layout,
+    Joining,
     Lengths,
     contexts,
     named_negatives,
@@ -447,7 +447,7 @@ def test_sides_of_a_batch_are_those_of_its_pairs_one_by_one(
         slow_contexts.append(whole.tolist())
         named = store.negatives[store.negative(pair)].tolist()
         slow_negatives += [alone(utterance, pair) for utterance in named]
-    batch = (store, pairs, Layout(special, lengths, roles))
+    batch = (store, pairs, Joining(special, lengths, roles))
     assert [side.tolist() for side in contexts(*batch)] == slow_contexts
     slow = [alone(int(store.response[pair]), pair) for pair in pairs]
     assert [side.tolist() for side in responses(*batch)] == slow

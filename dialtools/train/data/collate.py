@@ -20,7 +20,7 @@ class Lengths:
     response: int
 
 
-class Layout(NamedTuple):
+class Joining(NamedTuple):
     """How texts become sequences of tokens.
 
     Attributes:
@@ -36,30 +36,37 @@ class Layout(NamedTuple):
         return np.asarray(self.roles)[who] if self.roles else None
 
 
-def contexts(store: Store, pairs: np.ndarray, layout: Layout) -> list[np.ndarray]:
-    """Return the token ids of each pair's context; long ones keep their newest tokens."""
-    starts, turns_N = _ranges(store.turn_ends, pairs)
-    turns = places_in(starts, turns_N)
+def contexts(
+    store: Store, pairs: np.ndarray, joining: Joining, *, turns: int | None = None
+) -> list[np.ndarray]:
+    """Return the token ids of each pair's context; long ones keep their newest tokens.
+
+    Args:
+        turns: so many at most, the newest; None is all.
+    """
+    starts, whole_N = _ranges(store.turn_ends, pairs)
+    turns_N = whole_N if turns is None else np.minimum(whole_N, turns)
+    places = places_in(starts + whole_N - turns_N, turns_N)
     return join_turns(
         store.tokens,
-        *_ranges(store.token_ends, store.turns[turns]),
+        *_ranges(store.token_ends, store.turns[places]),
         turns_N,
-        layout.special,
-        max_length=layout.lengths.context,
+        joining.special,
+        max_length=joining.lengths.context,
         newest_N=np.ones(len(pairs), bool),
-        speakers_T=layout.speakers(store.roles[turns]),
+        speakers_T=joining.speakers(store.roles[places]),
     )
 
 
-def responses(store: Store, pairs: np.ndarray, layout: Layout) -> list[np.ndarray]:
+def responses(store: Store, pairs: np.ndarray, joining: Joining) -> list[np.ndarray]:
     """Return the token ids of each pair's response; long ones keep their first tokens."""
-    return _alone(store, store.response[pairs], store.response_role[pairs], layout)
+    return alone(store, store.response[pairs], joining, said_by=store.response_role[pairs])
 
 
-def negatives(store: Store, pairs: np.ndarray, layout: Layout) -> list[np.ndarray]:
+def negatives(store: Store, pairs: np.ndarray, joining: Joining) -> list[np.ndarray]:
     """Return the token ids of all negatives that pairs name, as if each were their response."""
     utterances, owner = named_negatives(store, pairs)
-    return _alone(store, utterances, store.response_role[pairs[owner]], layout)
+    return alone(store, utterances, joining, said_by=store.response_role[pairs[owner]])
 
 
 def named_negatives(store: Store, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -68,18 +75,22 @@ def named_negatives(store: Store, pairs: np.ndarray) -> tuple[np.ndarray, np.nda
     return store.negatives[places_in(starts, sizes)], np.repeat(np.arange(len(pairs)), sizes)
 
 
-def _alone(
-    store: Store, utterances: np.ndarray, said_by: np.ndarray, layout: Layout
+def alone(
+    store: Store, utterances: np.ndarray, joining: Joining, *, said_by: np.ndarray | None = None
 ) -> list[np.ndarray]:
-    """Return the token ids of texts that stand alone; long ones keep their first tokens."""
+    """Return the token ids of texts that stand alone; long ones keep their first tokens.
+
+    Args:
+        said_by: whose each is; None names nobody.
+    """
     return join_turns(
         store.tokens,
         *_ranges(store.token_ends, utterances),
         np.ones(len(utterances), np.int64),
-        layout.special,
-        max_length=layout.lengths.response,
+        joining.special,
+        max_length=joining.lengths.response,
         newest_N=np.zeros(len(utterances), bool),
-        speakers_T=layout.speakers(said_by),
+        speakers_T=None if said_by is None else joining.speakers(said_by),
     )
 
 

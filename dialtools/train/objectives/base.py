@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from dialtools.encoder.batches import pad, token_batches
 from dialtools.encoder.device import moved
 from dialtools.encoder.encoder import Encoder
-from dialtools.encoder.tokens import SpecialTokens, assemble
-from dialtools.train.data.collate import Layout, Lengths
+from dialtools.encoder.tokens import SpecialTokens
+from dialtools.train.data.collate import Joining, Lengths, alone
 from dialtools.train.data.sampler import Grouped, Sampler
 from dialtools.train.data.store import Store
 
@@ -60,13 +60,12 @@ class Setting(Generic[OptionsT]):
         return self.encoder.special
 
     @property
-    def layout(self) -> Layout:
-        return Layout(self.special, self.lengths, self.role_tokens)
+    def joining(self) -> Joining:
+        return Joining(self.special, self.lengths, self.role_tokens)
 
-    def text(self, utterance: int) -> np.ndarray:
-        """Return the tokens of an utterance that stands alone; of a long one, the first."""
-        tokens = [self.store.utterance(utterance)]
-        return assemble(tokens, self.special, max_length=self.lengths.response, newest=False)[0]
+    def texts(self, utterances: Iterable[int]) -> list[np.ndarray]:
+        """Return the tokens of utterances that stand alone; of long ones, the first."""
+        return alone(self.store, np.fromiter(utterances, np.int64), self.joining)
 
 
 @dataclass

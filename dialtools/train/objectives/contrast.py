@@ -81,7 +81,7 @@ class Contrast(Objective[ContrastOptions]):
         they are named: of those that are responses of the batch there is a row already.
         """
         s, n = self.setting, len(pairs)
-        sides = [side(s.store, pairs, s.layout) for side in SIDES]
+        sides = [side(s.store, pairs, s.joining) for side in SIDES]
         of_side = np.repeat(np.minimum(range(len(SIDES)), 1), [len(side) for side in sides])
         sequence, keys, sequences = _distinct(list(chain(*sides)), of_side)
         if len(sequence) == 2 * n:

@@ -61,7 +61,7 @@ class Matching(Objective[MatchingOptions]):
         named = self.negatives.named(pairs)
         for utterance in (*drawn.ravel().tolist(), *named.tolist()):
             place.setdefault(utterance, len(place))
-        sequences = [s.text(utterance) for utterance in place]
+        sequences = s.texts(place)
         roles = Roles(turns, places_of(drawn, place), places_of(named, place))
         return self.batches(sequences, pairs, roles)
 

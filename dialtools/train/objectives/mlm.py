@@ -64,7 +64,7 @@ class MaskedWords(Objective[MaskedWordsOptions]):
         tokenizer = s.encoder.tokenizer
         sequences: list[np.ndarray] = []
         truth: list[np.ndarray] = []
-        for sequence in responses(s.store, pairs, s.layout):
+        for sequence in responses(s.store, pairs, s.joining):
             hidden, places = hide(
                 sequence,
                 draw,

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.randomness import seeded
-from dialtools.encoder.tokens import assemble
 from dialtools.train import health
+from dialtools.train.data.collate import contexts
 from dialtools.train.losses import matching
 from dialtools.train.objectives.base import Batch, Figures, Objective, Setting
 from dialtools.train.objectives.catalog import SiameseOptions
@@ -30,22 +30,14 @@ class Siamese(Objective[SiameseOptions]):
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Each distinct candidate is encoded once; contexts are encoded apart from them."""
         s = self.setting
-        sequences = [self._context(int(pair)) for pair in pairs]
+        sequences = contexts(s.store, pairs, s.joining, turns=s.options.context_turns)
         place: dict[int, int] = {}
         drawn = self.negatives.candidates(pairs, step)
         named = self.negatives.named(pairs)
         for utterance in (*drawn.ravel().tolist(), *named.tolist()):
-            if utterance not in place:
-                place[utterance] = len(sequences)
-                sequences.append(s.text(utterance))
+            place.setdefault(utterance, len(sequences) + len(place))
+        sequences += s.texts(place)
         return self.batches(sequences, pairs, (places_of(drawn, place), places_of(named, place)))
-
-    def _context(self, pair: int) -> np.ndarray:
-        """Return the tokens of the newest turns of a context."""
-        s = self.setting
-        turns = s.store.turns[s.store.context(pair)][-s.options.context_turns :]
-        texts = [s.store.utterance(int(turn)) for turn in turns]
-        return assemble(texts, s.special, max_length=s.lengths.context, newest=True)[0]
 
     def loss(self, rows: Tensor, batch: Batch, figures: Figures) -> Tensor:
         """Return the mean cross entropy of the true responses."""

@@ -121,5 +121,5 @@ def _add_distinct(
     """Append the tokens of each distinct text; return (N,) where those of each text stand."""
     distinct, place = np.unique(texts_N, return_inverse=True)
     start = len(sequences)
-    sequences.extend(setting.text(int(text)) for text in distinct)
+    sequences.extend(setting.texts(distinct))
     return start + place
