@@ -15,6 +15,8 @@ from dialtools.streams.policy import Policy, Where
 from dialtools.train.data.chunk_pairs import LISTS, UNKNOWN_TURN, ChunkPairs, TurnLists
 from dialtools.train.data.pairs_of_batch import is_columnar, pairs_of_batch
 
+MADE_OF = "dial-pairs makes them of dialogues, dial-pairs --kind texts of questions and answers"
+
 
 def read_pairs(chunk: Chunk, policy: Policy) -> ChunkPairs:
     """Return the pairs of a chunk; records that are no pairs go to the policy."""
@@ -25,7 +27,8 @@ def read_pairs(chunk: Chunk, policy: Policy) -> ChunkPairs:
         try:
             pairs.append(_checked(record))
         except BadRecord as error:
-            policy.reject(Where(chunk.name, line), str(error), record)
+            hint = None if "context" in record else MADE_OF
+            policy.reject(Where(chunk.name, line), str(error), record, hint)
     return _in_columns(pairs)
 
 
