@@ -165,9 +165,7 @@ def join_flat(
     newest_N: np.ndarray,
     speakers_T: np.ndarray | None = None,
 ) -> Flat:
-    """Join the turns of many items: [CLS] t1 [SEP] t2 [SEP].
-
-    With speakers it is [CLS] [USR] t1 [SYS] t2 [SEP].
+    """Join the turns of many items: [CLS] t1 [SEP] t2 [SEP], or [CLS] [USR] t1 [SYS] t2 [SEP].
 
     Args:
         tokens: flat ids, of which each of the T turns is a range.
