@@ -122,7 +122,7 @@ def test_a_flag_means_the_same_in_every_command():
 
 def names_of_scores() -> dict[str, set[str]]:
     """Return the metrics of tasks that have several, from the code that computes them."""
-    verdict = oos.Verdict(np.arange(2), np.arange(2.0), np.arange(2), oos=1)
+    verdict = oos.Verdict(*[np.arange(2)] * 4, oos=1)
     return {
         "oos": {*oos.at_threshold(verdict, 0.5), *detection.MEASURES},
         "route": {*route.measures(np.arange(2), np.arange(2))},
