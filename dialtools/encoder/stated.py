@@ -4,7 +4,7 @@ modules, pooling and length, and our own training options.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,7 @@ class Stated:
         transformer: the folder of weights and tokenizer, in or below that of the model.
         static: it is a table of vectors, no transformer.
         pooling, max_length: None where it states none.
-        max_length_file: who states max_length.
+        max_length_file: the file that states it, or would.
         dimension: the length of vectors that pooling was made for.
         modules: folders by kind, where the user names no pooling.
         speaker_tokens: turns open with the token of their speaker.
@@ -64,7 +64,7 @@ class Stated:
     static: bool
     pooling: str | None
     max_length: int | None
-    max_length_file: Path | None
+    max_length_file: Path
     dimension: int | None
     normalize: bool
     speaker_tokens: bool
@@ -81,42 +81,41 @@ def read_stated(folder: Path, *, pooling: str | None = None) -> Stated:
         ModelError: naming file and field, if one holds something else than it should, or if the
             model has a part that is not known here.
     """
-    listed = listed_modules(folder / "modules.json")
+    path = folder / "modules.json"
+    listed = listed_modules(path)
     centred = _ends_in_center(listed)
-    modules = _in_order(listed[:-2] if centred else listed, folder / "modules.json")
+    modules = _in_order(listed[:-2] if centred else listed, path)
     static = STATIC in modules or (not modules and _is_model2vec(folder))
     transformer = folder / modules.get(STATIC if static else "Transformer", "")
     ours = SideFile.read(folder / "dialtools.json")
-    stated_pooling, dimension = None, None
-    if pooling is None:
-        _refuse_lost_modules(folder, there=bool(modules) or static)
-        stated_pooling, dimension = _stated_pooling(folder, modules, ours)
-    averages = plain(pooling or stated_pooling or USUAL_POOLING) == USUAL_POOLING and not static
-    if pooling is None and not averages and WORD_WEIGHTS in modules:
-        message = f"{as_json(WORD_WEIGHTS)}: weights of tokens whose vectors are not averaged"
-        raise ModelError(message, where=folder / "modules.json", hint=BY_HAND)
+    own, dimension = (None, None) if pooling else _stated_pooling(folder, modules, ours, static)
+    weights = modules.get(WORD_WEIGHTS)
+    if weights is not None and (static or plain(pooling or own or USUAL_POOLING) != USUAL_POOLING):
+        if pooling is None:
+            message = f"{as_json(WORD_WEIGHTS)}: weights of tokens whose vectors are not averaged"
+            raise ModelError(message, where=path, hint=BY_HAND)
+        weights = None
     length = _length_file(transformer, modules, asked=pooling is None)
-    training = ours.tables("options")
-    return Stated(
+    whole = Stated(
         transformer=transformer,
         static=static,
-        pooling=stated_pooling,
-        max_length=length.count("max_seq_length") if length else None,
-        max_length_file=length.path if length else None,
+        pooling=own,
+        max_length=length.count("max_seq_length"),
+        max_length_file=length.path,
         dimension=dimension,
         normalize="Normalize" in modules or (static and _normalizes(folder)),
-        speaker_tokens=training.flag("speaker-tokens"),
-        lower_case=length.flag("do_lower_case") if length else False,
-        modules=modules if pooling is None else {},
-        center=folder / listed[-2][1] if centred and pooling is None else None,
-        token_weights=folder / modules[WORD_WEIGHTS]
-        if averages and WORD_WEIGHTS in modules
-        else None,
+        speaker_tokens=ours.tables("options").flag("speaker-tokens"),
+        lower_case=length.flag("do_lower_case"),
+        modules=modules,
+        center=folder / listed[-2][1] if centred else None,
+        token_weights=None if weights is None else folder / weights,
     )
+    # a pooling of the user's own has nothing behind it
+    return replace(whole, modules={}, center=None) if pooling else whole
 
 
-def _length_file(transformer: Path, modules: dict[str, str], *, asked: bool) -> SideFile | None:
-    """Return the file that states how long texts may be; None if there is none.
+def _length_file(transformer: Path, modules: dict[str, str], *, asked: bool) -> SideFile:
+    """Return the file that states how long texts may be; an empty one if there is none.
 
     Raises:
         ModelError: if a transformer among modules has lost it, and is asked for as it is.
@@ -126,13 +125,14 @@ def _length_file(transformer: Path, modules: dict[str, str], *, asked: bool) -> 
     if found is None and asked and "Transformer" in modules:
         message = f"no {LENGTH_FILES[0]}, which tells how long texts may be"
         raise ModelError(message, where=transformer, hint=f"is the copy whole? {BY_HAND}")
-    return found
+    return found or SideFile(transformer / LENGTH_FILES[0], {})
 
 
 def _stated_pooling(
-    folder: Path, modules: dict[str, str], ours: SideFile
+    folder: Path, modules: dict[str, str], ours: SideFile, static: bool
 ) -> tuple[str | None, int | None]:
     """Return the pooling that a folder states, and the length of vectors that it was made for."""
+    _refuse_lost_modules(folder, there=bool(modules) or static)
     named = _named(ours, modules)
     _refuse_unknown(modules, folder / "modules.json", named=named)
     if "Pooling" not in modules:
