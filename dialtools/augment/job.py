@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from hashlib import blake2b
 from typing import IO, Any
 
+from dialtools.advance import Advance, silent
 from dialtools.augment import consistent
 from dialtools.augment.book import Book, key
 from dialtools.augment.fill import Filler
@@ -39,7 +40,7 @@ class Augment:
         self,
         options: AugmentOptions,
         policy: Policy,
-        advance: Callable[[int], None] = lambda n: None,
+        advance: Advance = silent,
     ) -> None:
         self.options = options
         self.policy = policy

@@ -19,10 +19,10 @@ in place of a file.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dialtools.advance import Advance
 from dialtools.cli._command import command
 from dialtools.cli._run import Run
 from dialtools.options import RunOptions, argument, restated
@@ -62,7 +62,7 @@ def main(options: GatherOptions, run: Run) -> None:
     run.close(f"{counted(len(whole.paths), 'part')} of {whole.facts['command']} joined")
 
 
-def _write(whole: Whole, options: GatherOptions, advance: Callable[[int], None]) -> None:
+def _write(whole: Whole, options: GatherOptions, advance: Advance) -> None:
     command = whole.facts["command"]
     where: dict[str, Any] = {
         "output": options.output,

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from dialtools.advance import Advance
 from dialtools.chance import sample_of_rows
-from dialtools.cluster.methods import Advance, Clusters, find
+from dialtools.cluster.methods import Clusters, find
 from dialtools.cluster.options import DriftOptions
 from dialtools.cluster.rows import Rows, read_rows
 from dialtools.cluster.summary import DIGITS, cluster_facts

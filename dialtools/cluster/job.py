@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dialtools.cluster.methods import Advance, Clusters, find
+from dialtools.advance import Advance
+from dialtools.cluster.methods import Clusters, find
 from dialtools.cluster.options import KEPT, ClusterOptions
 from dialtools.cluster.rows import Rows, read_rows
 from dialtools.cluster.stability import Stability, stability

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dialtools.advance import Advance, silent
 from dialtools.catalog import lookup
 from dialtools.chance import sample_of_rows
 from dialtools.cluster.options import HDBSCAN, METHODS, WARD, FindOptions
@@ -28,12 +29,6 @@ AT_ONCE = 9
 """Numbers that are tried before one looks closer around the best of them."""
 MOST_PAIRED = 10_000
 """Rows of which all pairs are held at once: some 2 GB, and seconds."""
-
-Advance = Callable[[int], None]
-
-
-def silent(_steps: int) -> None:
-    """Tell nobody."""
 
 
 class Labels(NamedTuple):

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialtools.cluster.methods import Advance, Clusters, again, find, silent
+from dialtools.advance import Advance, silent
+from dialtools.cluster.methods import Clusters, again, find
 from dialtools.cluster.options import FindOptions
 from dialtools.errors import DataError
 from dialtools.metrics.clusterings import adjusted_rand, contingency

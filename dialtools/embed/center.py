@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dialtools.advance import Advance
 from dialtools.embed.derived import save
 from dialtools.embed.derived_options import CenterOptions
 from dialtools.embed.mine import Mine
@@ -23,7 +24,7 @@ EQUAL = 1e-6
 
 
 def mean_vector(
-    model: Model, options: CenterOptions, policy: Policy, advance: Callable[[int], None]
+    model: Model, options: CenterOptions, policy: Policy, advance: Advance
 ) -> tuple[np.ndarray, int]:
     """Return the (D,) float32 mean of the unit vectors of texts, and how many they are.
 

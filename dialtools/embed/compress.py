@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from dialtools.advance import silent
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.shard import Settings, encode_turns
 from dialtools.encoder.alignment import load_alignment
@@ -67,7 +68,7 @@ class Compression:
             self.names = _templates(options.templates)
             items = [((name,), None) for name in self.names]
             plain = replace(settings, normalize=False)
-            self.templates = self._aligned(encode_turns(encoder, items, plain, _ignore).vectors)
+            self.templates = self._aligned(encode_turns(encoder, items, plain, silent).vectors)
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return a batch with its vectors mixed, or with both of text and template side by side."""
@@ -119,7 +120,3 @@ def _templates(path: str) -> list[str]:
     if not distinct:
         raise DataError('no record has a "template"', where=path, hint="dial-augment makes them")
     return list(distinct)
-
-
-def _ignore(_texts: int) -> None:
-    """Show no progress: templates are few."""

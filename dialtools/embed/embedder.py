@@ -5,7 +5,7 @@ N rows of a shard, F fields that are embedded, D dimensions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from dialtools.advance import Advance
 from dialtools.chance import share
 from dialtools.corpora.dialogues import HISTORY
 from dialtools.corpora.turns import Turns, turns_of
@@ -82,7 +83,7 @@ class Embedder:
     model: Model
     options: EmbedOptions
     policy: Policy
-    advance: Callable[[int], None]
+    advance: Advance
     counts: Counts = field(default_factory=Counts)
     fields: tuple[str, ...] = ()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dialtools.advance import silent
 from dialtools.corpora.turns import Record, column_of_turns
 from dialtools.embed.shard import Settings, encode_turns
 from dialtools.encoder.device import choose_device, choose_precision
@@ -52,6 +53,6 @@ def _field_vectors(
     """Return (N, D) vectors of each field of N records."""
     columns = {field: column_of_turns(records, field) for field in fields}
     return {
-        field: encode_turns(encoder, turns, settings, lambda _: None).vectors
+        field: encode_turns(encoder, turns, settings, silent).vectors
         for field, turns in columns.items()
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from dialtools.advance import Advance, silent
 from dialtools.corpora.read import read_records
 from dialtools.embed.carry import Columns
 from dialtools.embed.embedder import Embedder, Record, Shard
@@ -29,7 +30,7 @@ class Mine:
     """
 
     def __init__(
-        self, model: Model, options: EmbedOptions, policy: Policy, advance: Callable[[int], None]
+        self, model: Model, options: EmbedOptions, policy: Policy, advance: Advance
     ) -> None:
         self.model, self.options = model, options
         self.elsewhere = Elsewhere(policy)
@@ -72,7 +73,7 @@ class Mine:
     def _count(self) -> int:
         """Return how many shards there are; see the columns of all, if one file is to hold them."""
         nobody = Elsewhere(self.policy)
-        embedder = Embedder(self.model, self.options, nobody, lambda texts: None)
+        embedder = Embedder(self.model, self.options, nobody, silent)
         count = 0
         for shard in embedder.shards(self._records(nobody)):
             count += 1

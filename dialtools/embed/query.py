@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dialtools.advance import silent
 from dialtools.embed import transforms
 from dialtools.embed.model import load_model
 from dialtools.embed.options import KINDS, EmbedOptions
@@ -62,7 +63,7 @@ def query_vectors(
     if made.get("weights") and (unlike := transforms.difference(dict(made), space)):
         raise ConfigError(f"the file's vectors are of {unlike}", hint="--model DIR names theirs")
     items = [((text,), None) for text in texts]
-    vectors_QD = encode_turns(loaded.encoder, items, loaded.settings, lambda _: None).vectors
+    vectors_QD = encode_turns(loaded.encoder, items, loaded.settings, silent).vectors
     if options.transform:
         return transforms.load(options.transform, space)[0](vectors_QD)
     return vectors_QD

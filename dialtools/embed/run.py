@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from dialtools.advance import Advance
 from dialtools.embed.carry import Columns
 from dialtools.embed.compress import Compression
 from dialtools.embed.embedder import Counts, Shard
@@ -71,7 +72,7 @@ class Embedding:
         options: EmbedOptions,
         model: Model,
         policy: Policy,
-        advance: Callable[[int], None],
+        advance: Advance,
     ) -> None:
         self.options = options
         self.format = embedding_format(options)

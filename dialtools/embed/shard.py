@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dialtools.advance import Advance
 from dialtools.corpora.turns import Turns
 from dialtools.encoder.sequences import flat_sequences
 from dialtools.encoder.token_vectors import TokenVectors
@@ -69,7 +70,7 @@ def encode_turns(
     encoder: Encoder | TokenVectors | WordVectors,
     items: Sequence[Turns],
     settings: Settings,
-    advance: Callable[[int], None],
+    advance: Advance,
 ) -> Encoded:
     """Encode N fields; a list of turns keeps its newest tokens, a single text its first."""
     return tokenised(encoder, items, settings)(advance)
@@ -89,7 +90,7 @@ def tokenised(
         encoder, list(distinct), settings.max_length, newest=settings.newest
     )
 
-    def encoded(advance: Callable[[int], None]) -> Encoded:
+    def encoded(advance: Advance) -> Encoded:
         vectors = _vectors(encoder, flat, settings, advance)
         unknown = _zero(vectors)
         if settings.head is not None:
@@ -110,7 +111,7 @@ def _of_words(
     distinct: Sequence[Turns],
     settings: Settings,
     place: np.ndarray,
-    advance: Callable[[int], None],
+    advance: Advance,
 ) -> Encoded:
     """Average the words of N fields, of which `place` tells where among the distinct ones."""
     vectors, counts = encoder.encode([" ".join(texts) for texts, _ in distinct])
@@ -125,7 +126,7 @@ def _of_words(
 
 
 def _vectors(
-    encoder: Encoder | TokenVectors, flat: Flat, settings: Settings, advance: Callable[[int], None]
+    encoder: Encoder | TokenVectors, flat: Flat, settings: Settings, advance: Advance
 ) -> np.ndarray:
     """Return the (N, D) float32 vectors of N sequences."""
     if isinstance(encoder, TokenVectors):

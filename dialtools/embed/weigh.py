@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dialtools.advance import Advance
 from dialtools.embed.derived import save
 from dialtools.embed.derived_options import WeighOptions
 from dialtools.embed.mine import Mine
@@ -43,7 +44,7 @@ def load_weighable(options: WeighOptions) -> Encoder:
 
 
 def token_counts(
-    encoder: Encoder, options: WeighOptions, policy: Policy, advance: Callable[[int], None]
+    encoder: Encoder, options: WeighOptions, policy: Policy, advance: Advance
 ) -> tuple[np.ndarray, int]:
     """Return (V,) how often each token stands in the texts as they are embedded, and their number.
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dialtools.advance import Advance
 from dialtools.encoder.batches import pad, token_batches
 from dialtools.encoder.device import autocast
 from dialtools.encoder.encoder import Encoder
@@ -23,7 +24,7 @@ def encode(
     *,
     batch_tokens: int,
     precision: str = "float32",
-    advance: Callable[[int], None] | None = None,
+    advance: Advance | None = None,
 ) -> np.ndarray:
     """Encode sequences of token ids, in batches of like length.
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dialtools.advance import Advance
 from dialtools.errors import DataError
 from dialtools.eval.options.probes import ProbeOptions
 from dialtools.eval.rows import Held, Parts, hold_out, read_parts
@@ -80,7 +81,7 @@ def train(
     targets: Parts[np.ndarray],
     quality: Quality,
     options: ProbeOptions,
-    advance: Callable[[int], None],
+    advance: Advance,
 ) -> Probe:
     """Train a layer at each point of the grid and return the best, of equal ones the first.
 

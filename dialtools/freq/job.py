@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from dialtools.advance import Advance, silent
 from dialtools.corpora.read import record_chunks
 from dialtools.errors import ConfigError
 from dialtools.freq import render
@@ -43,9 +44,7 @@ class Freq:
         unseen: records of --annotate whose text is not in --counts.
     """
 
-    def __init__(
-        self, options: FreqOptions, policy: Policy, advance: Callable[[int], None] = lambda n: None
-    ) -> None:
+    def __init__(self, options: FreqOptions, policy: Policy, advance: Advance = silent) -> None:
         self.options, self.policy, self.advance = options, policy, advance
         self.tally = Tally()
         self.distinct = self.unseen = 0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
+from dialtools.advance import Advance
 from dialtools.freq.job import Freq
 from dialtools.freq.options import FreqOptions
 from dialtools.freq.output import write_frequencies
@@ -18,7 +18,7 @@ OF_TEXTS = ("field", "unit", "normalize", "annotate")
 
 
 def write_gathered(
-    whole: Whole, *, output: str, to: str | None, overwrite: bool, advance: Callable[[int], None]
+    whole: Whole, *, output: str, to: str | None, overwrite: bool, advance: Advance
 ) -> None:
     """Write the frequency records of one run over all that the parts have counted."""
     given: dict[str, Any] = whole.facts["options"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import inf
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
+from dialtools.advance import Advance
 from dialtools.mine.options import RANDOM, MineOptions
 from dialtools.mine.pairs import Pairs, known_positives
 from dialtools.mine.search import (
@@ -49,7 +50,7 @@ class Mining:
         self.vectors.read(options.embeddings)
         self.pairs.read(read_chunks(options.inputs, format=options.from_), limit=options.limit)
 
-    def search(self, advance: Callable[[int], None]) -> None:
+    def search(self, advance: Advance) -> None:
         """Find the negatives of all pairs."""
         options, pairs = self.options, self.pairs
         starts, answers = known_positives(pairs.anchor, pairs.answer)

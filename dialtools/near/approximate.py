@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dialtools.advance import Advance, silent
 from dialtools.errors import ConfigError
 from dialtools.metrics.unit_vectors import UnitVectors
-from dialtools.near.find import DIGITS, HALF_DIGIT, Advance, Table, nearest_vectors
+from dialtools.near.find import DIGITS, HALF_DIGIT, Table, nearest_vectors
 
 SAMPLE = 1000
 """Vectors that are searched exactly, too."""
@@ -63,7 +64,7 @@ class Graph:
             self.among,
             count=self.count,
             floor=self.floor,
-            advance=lambda _: None,
+            advance=silent,
         )
         there_S = np.isfinite(exact_SK).sum(1)
         last_S = np.where(np.isfinite(exact_SK), exact_SK, np.inf).min(1)

@@ -7,11 +7,11 @@ matrices makes of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from dialtools.advance import Advance
 from dialtools.metrics.nearest import Nearest, rank
 from dialtools.metrics.unit_vectors import AT_ONCE, UnitVectors
 from dialtools.near.rows import Rows
@@ -23,7 +23,6 @@ DIGITS = 6
 """Of a cosine: float32 has no more."""
 HALF_DIGIT = 0.5 * 10**-DIGITS
 
-Advance = Callable[[int], None]
 Table = tuple[np.ndarray, np.ndarray]
 """(U, K) numbers of vectors, the nearest first, -1 where there are fewer; and their cosines."""
 

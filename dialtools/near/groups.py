@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from dialtools.advance import Advance
 from dialtools.metrics.unit_vectors import AT_ONCE
-from dialtools.near.find import HALF_DIGIT, QUERIES_AT_ONCE, Advance
+from dialtools.near.find import HALF_DIGIT, QUERIES_AT_ONCE
 from dialtools.near.rows import ROW, Rows, columns_of, without
 from dialtools.streams.tally import counted
 

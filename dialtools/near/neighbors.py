@@ -8,8 +8,9 @@ from math import inf
 import numpy as np
 import pyarrow as pa
 
+from dialtools.advance import Advance
 from dialtools.near.approximate import Graph
-from dialtools.near.find import Advance, Table, nearest_rows_of, nearest_vectors
+from dialtools.near.find import Table, nearest_rows_of, nearest_vectors
 from dialtools.near.options import NeighborOptions
 from dialtools.near.rows import ROW, Rows, columns_of, without
 from dialtools.streams.tally import counted

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dialtools.advance import silent
 from dialtools.metrics.space import unit
 from dialtools.near.find import nearest_rows_of, nearest_vectors
 from dialtools.near.rows import ROW, Rows, columns_of, without
@@ -22,9 +23,7 @@ def found_records(
     """Return the nearest rows of each text, the nearest first."""
     least = -inf if options.min_cosine is None else options.min_cosine
     query_QD = unit(vectors_QD).astype(np.float32)
-    table = nearest_vectors(
-        query_QD, rows.vectors, count=options.k, floor=least, advance=lambda _: None
-    )
+    table = nearest_vectors(query_QD, rows.vectors, count=options.k, floor=least, advance=silent)
     found = nearest_rows_of(table, np.arange(len(texts)), rows, count=options.k)
     near = {name: values(column) for name, column in columns_of(rows.fields, found.row).items()}
     told = without(near, *OWN)

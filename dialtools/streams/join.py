@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
+from dialtools.advance import Advance
 from dialtools.errors import ConfigError, DataError
 from dialtools.streams.bytesio import as_text, open_input
 from dialtools.streams.formats import FORMATS, input_format, load
@@ -39,7 +40,7 @@ def join(
     *,
     to: str | None,
     overwrite: bool,
-    advance: Callable[[int], None],
+    advance: Advance,
     vectors: bool = False,
 ) -> None:
     """Write the parts one after another.

@@ -15,11 +15,11 @@ N rows, A acts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from dialtools.advance import Advance, silent
 from dialtools.corpora import fields
 from dialtools.errors import ConfigError, DataError
 from dialtools.eval import probe, sanity
@@ -36,7 +36,7 @@ THRESHOLD = 0.5
 TARGET = "target"
 
 
-def evaluate(options: ActOptions, advance: Callable[[int], None] = lambda _: None) -> Scored:
+def evaluate(options: ActOptions, advance: Advance = silent) -> Scored:
     """Return micro, macro, weighted and samples F1 in percent.
 
     The labels are those of training and test rows; one that is never guessed has F1 0 and counts in

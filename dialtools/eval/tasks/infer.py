@@ -5,11 +5,11 @@ A probe with a softmax over the classes, and its accuracy. N rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from dialtools.advance import Advance, silent
 from dialtools.corpora import fields
 from dialtools.errors import DataError
 from dialtools.eval import probe, sanity
@@ -23,7 +23,7 @@ TRUE = ("1", "1.0", "true", "yes")
 """What columns say of a row that has a label, in lower case: JSON, CSV, pandas, people differ."""
 
 
-def evaluate(options: InferOptions, advance: Callable[[int], None] = lambda _: None) -> Scored:
+def evaluate(options: InferOptions, advance: Advance = silent) -> Scored:
     """Return the accuracy in percent, and that of always saying the most frequent class."""
     parts = probe.read_probe_parts(options).each(lambda part: short_enough(part, options))
     labels = parts.each(lambda part: classes(part, options.label))
