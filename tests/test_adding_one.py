@@ -77,7 +77,7 @@ class Norm(Objective[NormOptions]):
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         setting = self.setting
-        rows = [setting.text(int(setting.store.response[pair])) for pair in pairs]
+        rows = setting.texts(setting.store.response[pairs])
         return self.batches(rows, pairs, None)
 
     def loss(self, rows: Tensor, batch: Batch, figures: dict[str, float]) -> Tensor:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +27,11 @@ class Labelled:
         return np.fromiter(
             (index.get(label, -1) for label in self.labels), np.int64, len(self.labels)
         )
+
+
+def known(labels: Iterable[Any]) -> list[Any]:
+    """Return labels, None for one that is empty: what a CSV has where there is none."""
+    return [None if label == "" else label for label in labels]
 
 
 def labelled_rows(

@@ -136,7 +136,7 @@ def _unmet_line(options: PairOptions, tally: Tally) -> str:
 def _short_line(options: PairOptions, tally: Tally) -> str:
     """Return the line on dialogues that are shorter than any window, or ""."""
     none = tally.sources and not (tally.kept or tally.dropped.total() or options.part)
-    if not none or options.kind != "consecutive":
+    if not none or options.kind != "consecutive" or options.limit == 0:
         return ""
     turns = counted(min(options.window), "turn")
     way = ": a smaller --window, or --short-windows" if min(options.window) > 1 else ""

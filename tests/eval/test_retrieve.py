@@ -56,6 +56,18 @@ def test_of_the_nearest_rows_those_of_the_same_label_are_counted_the_row_itself_
     assert found["same-of-3"]["chance"] == pytest.approx(100 * (1 + 2 * 1 / 4) / 3)
 
 
+def test_an_empty_label_is_none(evaluate: Evaluate, tmp_path: Path):
+    draw = np.random.default_rng(1)
+    matrix = draw.normal(size=(12, 4))
+    scores = []
+    for none in ("", None):
+        rows = [{"text": f"t {i}", "label": none if i % 2 else "ab"[i % 4 // 2]} for i in range(12)]
+        file = write(tmp_path / f"{none}.jsonl", rows, embedding=matrix)
+        found = evaluate("retrieve", file, "--name", "x") + evaluate("space", file)
+        scores.append([(r["metric"], r["value"], r["n"]) for r in found])
+    assert scores[0] == scores[1]
+
+
 def test_rows_of_one_text_tie_though_their_vectors_differ_by_a_rounding(
     evaluate: Evaluate, tmp_path: Path
 ):

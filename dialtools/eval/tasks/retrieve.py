@@ -16,6 +16,7 @@ import numpy as np
 from dialtools.corpora import fields, splits
 from dialtools.errors import ConfigError, DataError
 from dialtools.eval.identity import item_digests
+from dialtools.eval.labelled import known
 from dialtools.eval.options.retrieve import RetrieveOptions
 from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score, Scored, of_queries, shares
@@ -139,7 +140,7 @@ def _nearest_scores(part: Embeddings, setting: str, options: RetrieveOptions) ->
 
     So counts the reference of DSE. Rows without a label are near to others, and are no queries.
     """
-    labels = part.column(options.label)
+    labels = known(part.column(options.label))
     depths = [k for k in options.neighbours if k <= len(part)]
     queries = np.flatnonzero([label is not None for label in labels])
     if not depths or not len(queries):
@@ -263,7 +264,7 @@ def bm25_lists(part: Embeddings, options: RetrieveOptions) -> Lists:
     """
     import bm25s
 
-    texts, labels = part.column(options.text, fields.text), part.column(options.label)
+    texts, labels = part.column(options.text, fields.text), known(part.column(options.label))
     terms = [index_terms(text) or [""] for text in texts]
     same_but_case = [" ".join(text.lower().split()) for text in texts]
     text_N = np.unique(same_but_case, return_inverse=True)[1]

@@ -7,6 +7,7 @@ import numpy as np
 from dialtools.chance import sample_of_rows
 from dialtools.corpora import splits
 from dialtools.errors import DataError
+from dialtools.eval.labelled import known
 from dialtools.eval.options.space import SpaceOptions
 from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score
@@ -39,7 +40,9 @@ def _scores(part: Embeddings, setting: str, options: SpaceOptions) -> list[Score
         raise DataError(f"{counted(len(rows), 'row')}: a space has two or more", where=part.name)
     vectors_ND = unit(part.chosen(options.vectors)[1])[rows]
     labels = part.columns.get(options.label)
-    classes_N = np.asarray(splits.numbered(labels[row] for row in rows)) if labels else None
+    classes_N = None
+    if labels:
+        classes_N = np.asarray(splits.numbered(known(labels[row] for row in rows)))
 
     return [
         Score(
