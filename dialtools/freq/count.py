@@ -33,7 +33,12 @@ DUCKDB_ROWS = 2048
 """Rows of DuckDB's own vectors: it hands on no fewer for less memory."""
 ROWS_A_BATCH = 1 << 15
 BYTES_A_BATCH = 4 << 20
-EACH_TURN_ONCE = "(SELECT DISTINCT text, input, dialogue, turn FROM feed)"
+EACH_TURN_ONCE = """(
+    SELECT text, input, dialogue, turn, max(times) AS times FROM (
+        SELECT text, input, dialogue, turn, size, count(size) AS times FROM feed GROUP BY ALL
+    ) GROUP BY ALL
+)"""
+"""A turn is in one pair of each window: one that is in two is of two dialogues of one name."""
 
 
 class Ahead(queue.Queue[pa.RecordBatch | None]):
@@ -151,7 +156,8 @@ class Counting:
             fields.append(("n", pa.int64()))
             times = "sum(n)::BIGINT"
         if self.by_turn:
-            fields += [("dialogue", pa.string()), ("turn", pa.int64())]
+            fields += [("dialogue", pa.string()), ("turn", pa.int64()), ("size", pa.int64())]
+            times = "sum(greatest(times, 1))::BIGINT"
         self.schema = pa.schema(fields)
 
         groups = "text, input" if self.apart else "text"
@@ -183,6 +189,7 @@ class Counting:
             named = texts.dialogue is not None
             columns["dialogue"] = texts.dialogue if named else pa.nulls(rows, pa.string())
             columns["turn"] = alone if texts.turn is None else texts.turn
+            columns["size"] = pa.nulls(rows, pa.int64()) if texts.window is None else texts.window
         self.fed += rows
         arrays = [pa.array(columns[field.name], field.type) for field in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -13,6 +13,21 @@ from dialtools.freq.fields import LARGEST, RESPONSE
 from dialtools.streams.rows import rows
 
 PLACE = ("window", "dialogue_id", "turn")
+
+
+class Place(NamedTuple):
+    """Where a response stands.
+
+    Attributes:
+        dialogue: the name of its dialogue, or None.
+        turn: its turn there; without a name, a number that the windows of one response share.
+        window: of the pair, where the dialogue has a name: two pairs of one place and window are of
+            two dialogues of that name, as of two exports that both count from 1.
+    """
+
+    dialogue: str | None
+    turn: int
+    window: int | None = None
 
 
 class Places:
@@ -29,10 +44,8 @@ class Places:
         self.response = None
         return self.number
 
-    def place(
-        self, record: Mapping[str, Any], name: str | None = None
-    ) -> tuple[str | None, int] | None:
-        """Return dialogue and turn of a pair's response; None if the record is no pair.
+    def place(self, record: Mapping[str, Any], name: str | None = None) -> Place | None:
+        """Return where a pair's response stands; None if the record is no pair.
 
         Args:
             name: the field that is counted, if it was named.
@@ -54,7 +67,8 @@ class Places:
                 fields.place(turn, "turn")
             return None
         if identity is not None:
-            return identity, turn
+            known = type(window) is int and abs(window) < LARGEST
+            return Place(identity, turn, window if known else None)
         if type(window) is not int:
             fields.place(window, "window")
 
@@ -64,11 +78,20 @@ class Places:
             self.response = (turn, record[RESPONSE])
             self.windows = set()
         self.windows.add(window)
-        return None, self.number
+        return Place(None, self.number)
 
-    def columns(self, batch: pa.RecordBatch) -> tuple[pa.Array, pa.Array]:
-        """Return (T,) dialogues and turns of a batch of pairs of which some have no id."""
+    def columns(self, batch: pa.RecordBatch) -> tuple[pa.Array, pa.Array, pa.Array]:
+        """Return (T,) dialogues, turns and windows of a batch of pairs of which some lack one."""
         names = [name for name in (RESPONSE, *PLACE) if name in batch.schema.names]
-        places = [self.place(row) or (None, self.next()) for row in rows(batch, names)]
-        dialogues = pa.array([dialogue for dialogue, _ in places], pa.string())
-        return dialogues, pa.array([turn for _, turn in places], pa.int64())
+        return columns_of(
+            [self.place(row) or Place(None, self.next()) for row in rows(batch, names)]
+        )
+
+
+def columns_of(places: Sequence[Place]) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """Return (T,) dialogues, turns and windows of places."""
+    return (
+        pa.array([place.dialogue for place in places], pa.string()),
+        pa.array([place.turn for place in places], pa.int64()),
+        pa.array([place.window for place in places], pa.int64()),
+    )

@@ -22,7 +22,7 @@ from dialtools.corpora.fields import BadRecord, text
 from dialtools.errors import nearest
 from dialtools.freq.columns import integers, is_utf8, strings
 from dialtools.freq.fields import COUNT, RESPONSE, TEXT, count_of, field_texts
-from dialtools.freq.places import Places
+from dialtools.freq.places import Place, Places, columns_of
 from dialtools.streams.chunks import Chunk, decode, records
 from dialtools.streams.payloads import Kept, Payload, json_line
 from dialtools.streams.policy import Policy, Where
@@ -41,6 +41,7 @@ class Texts:
         counts: (T,) how often each was counted before, or None: once.
         dialogue: (T,) of a pair's response, the dialogue's id; None if these are no pairs.
         turn: (T,) its turn there; without an id, a number that the windows of one response share.
+        window: (T,) the window of the pair, null where it is not known.
         payload: what to re-emit, JSON lines or an Arrow batch of T records; None if nothing was
             asked for.
     """
@@ -51,6 +52,7 @@ class Texts:
     counts: pa.Array | None = None
     dialogue: pa.Array | None = None
     turn: pa.Array | None = None
+    window: pa.Array | None = None
     payload: Payload | None = None
 
 
@@ -119,10 +121,11 @@ class Extractor:
         texts = Texts(source, chunk.name, column, counts, payload=payload)
         if self.tell_places and wanted == RESPONSE and "turn" in names:
             texts.dialogue = strings(batch, "dialogue_id")
-            texts.turn = integers(batch, "turn")
-            if texts.dialogue is None or texts.turn is None or has_blank(texts.dialogue):
+            texts.turn, texts.window = integers(batch, "turn"), integers(batch, "window")
+            found = (texts.dialogue, texts.turn, texts.window)
+            if any(column is None for column in found) or has_blank(texts.dialogue):
                 try:
-                    texts.dialogue, texts.turn = self.places.columns(batch)
+                    texts.dialogue, texts.turn, texts.window = self.places.columns(batch)
                 except BadRecord:  # the rows tell which
                     return None
         return texts
@@ -157,24 +160,19 @@ class Extractor:
             if self.keep:
                 rows.kept.keep(number, record)
 
-        of_pairs = rows.of_pairs
         return Texts(
             source,
             chunk.name,
-            texts=pa.array(rows.texts, pa.string()),
-            counts=pa.array(rows.counts, pa.int64()) if self.merge else None,
-            dialogue=pa.array(rows.dialogues, pa.string()) if of_pairs else None,
-            turn=pa.array(rows.turns, pa.int64()) if of_pairs else None,
+            pa.array(rows.texts, pa.string()),
+            pa.array(rows.counts, pa.int64()) if self.merge else None,
+            *(columns_of(rows.places) if rows.of_pairs else ()),
             payload=rows.kept.payload() if self.keep else None,
         )
 
-    def _place(self, place: tuple[str | None, int] | None, texts: int, rows: _Rows) -> None:
+    def _place(self, place: Place | None, texts: int, rows: _Rows) -> None:
         """Note the turn of each text of a record; what is no pair has turns of its own."""
         rows.of_pairs = rows.of_pairs or place is not None
-        for _ in range(texts):
-            identity, turn = place or (None, self.places.next())
-            rows.dialogues.append(identity)
-            rows.turns.append(turn)
+        rows.places += [place or Place(None, self.places.next()) for _ in range(texts)]
 
     def texts_of(self, record: dict[str, Any]) -> list[str]:
         """Return the texts of a record.
@@ -206,8 +204,7 @@ class _Rows:
         self.kept = Kept(chunk)
         self.texts: list[str] = []
         self.counts: list[int] = []
-        self.dialogues: list[str | None] = []
-        self.turns: list[int] = []
+        self.places: list[Place] = []
         self.of_pairs = False
 
 

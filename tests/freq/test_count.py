@@ -27,7 +27,7 @@ from dialtools.freq import count, output
 from dialtools.freq.count import Counting
 from dialtools.freq.job import Freq
 from dialtools.freq.options import FreqOptions
-from dialtools.freq.places import Places
+from dialtools.freq.places import Place, Places
 from dialtools.freq.texts import Texts
 from dialtools.streams.policy import Policy
 
@@ -90,27 +90,38 @@ def test_a_turn_counts_once_in_its_dialogue_and_again_in_every_other_dialogue_tu
     assert counted(parts[0], alone, alone, by_turn=True) == {"yes": 5 + 4, "no": 2}
 
 
-PLACE = st.tuples(st.sampled_from("ab"), st.sampled_from(["d", None]), st.integers(0, 9))
+PLACE = st.tuples(
+    st.sampled_from("ab"),
+    st.sampled_from(["d", None]),
+    st.integers(0, 9),
+    st.sampled_from([None, 1, 1, 2]),
+)
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(PLACE, min_size=1), st.lists(st.lists(PLACE) | st.text("ab", max_size=6)))
-def test_turns_are_those_that_differ_in_text_dialogue_turn_or_input_and_all_that_are_no_pairs(
+def test_turns_differ_in_text_dialogue_turn_or_input_come_again_in_a_window_or_are_no_pairs(
     first: list[tuple[Any, ...]], others: list[list[tuple[Any, ...]] | str]
 ):
-    parts, slow, seen = [], Counter[str](), set()
+    parts, slow, pairs = [], Counter[str](), Counter[tuple[Any, ...]]()
     for i, said in enumerate([first, *others]):
         source = i % 2  # an input has chunks of either kind
-        texts = [*said] if isinstance(said, str) else [text for text, _, _ in said]
+        texts = [*said] if isinstance(said, str) else [text for text, *_ in said]
         part = Texts(source, "x", pa.array(texts, pa.string()))
         if not isinstance(said, str):
-            part.dialogue = pa.array([dialogue for _, dialogue, _ in said], pa.string())
-            part.turn = pa.array([turn for _, _, turn in said], pa.int64())
-            new = {(source, *place) for place in said} - seen
-            seen |= new
-            texts = [text for _, text, _, _ in new]
-        slow.update(texts)
+            _, dialogues, turns, windows = zip(*said, strict=True) if said else [()] * 4
+            part.dialogue = pa.array(dialogues, pa.string())
+            part.turn = pa.array(turns, pa.int64())
+            part.window = pa.array(windows, pa.int64())
+            pairs.update((source, *place) for place in said)
+        else:
+            slow.update(texts)
         parts.append(part)
+    times = Counter[tuple[Any, ...]]()
+    for (*place, window), count in pairs.items():  # as often as one window, however many those are
+        times[*place] = max(times[*place], count if window else 1)
+    for (_, text, *_), count in times.items():
+        slow[text] += count
     assert counted(*parts, by_turn=True) == slow
 
 
@@ -127,12 +138,14 @@ def test_pairs_without_a_dialogue_are_told_apart_by_where_they_stand():
 
     places = Places()
     rows = [pair(2, 1), pair(2, 2), pair(2, 1), pair(2, 2), pair(3, 1), pair(3, 1, "no")]
-    assert [places.place(row) for row in rows] == [(None, n) for n in (1, 1, 2, 2, 3, 4)]
+    assert [places.place(row) for row in rows] == [Place(None, n) for n in (1, 1, 2, 2, 3, 4)]
     places.next()  # a record that is no pair stands between
-    assert places.place(pair(3, 2, "no")) == (None, 6)
-    assert places.place(pair(2, 1, dialogue_id=7)) == ("7", 2)
+    assert places.place(pair(3, 2, "no")) == Place(None, 6)
+    assert places.place(pair(2, 1, dialogue_id=7)) == Place("7", 2, 1)
+    for window in (None, "1", 1 << 80):
+        assert places.place(pair(2, window, dialogue_id=7)) == Place("7", 2)
     assert places.place(pair(2, 1), "text") is None and places.place({"response": "a"}) is None
-    assert places.place(pair(2, 1), "response") == (None, 7)
+    assert places.place(pair(2, 1), "response") == Place(None, 7)
     assert places.place(pair(None, 1)) is None
     for turn in (1 << 62, True, "1"):
         with pytest.raises(BadRecord, match="turn: expected a whole number"):

@@ -354,11 +354,12 @@ def test_pairs_in_columns_and_in_lines_stand_at_the_same_turns():
     for records in (PAIRS, rows):
         batch = pa.RecordBatch.from_pylist(records)
         places = [
-            (found.dialogue.to_pylist(), found.turn.to_pylist())
+            [column.to_pylist() for column in (found.dialogue, found.turn, found.window)]
             for found in (extracted("arrow", batch), extracted("jsonl", as_lines(records)))
         ]
         assert places[0] == places[1]
-    assert places[0] == (["d", None, "d", "d", "d"], [1, 1, 1, 2, 3])
+    windows = [1, None, 1, 1, 1]
+    assert places[0] == [["d", None, "d", "d", "d"], [1, 1, 1, 2, 3], windows]
     nameless = [{k: v for k, v in row.items() if k != "dialogue_id"} for row in PAIRS]
     nameless[4]["turn"] = None  # no pair: a turn of its own
     found = extracted("arrow", pa.RecordBatch.from_pylist(nameless))
@@ -398,7 +399,8 @@ def what_is_taken(found: Texts) -> tuple[Any, ...]:
     rows = len(found.texts)
     turns = [("alone", row) for row in range(rows)]
     if found.turn is not None:
-        turns = list(zip(found.dialogue.to_pylist(), found.turn.to_pylist(), strict=True))
+        places = (found.dialogue, found.turn, found.window)
+        turns = list(zip(*(column.to_pylist() for column in places), strict=True))
     counts = None if found.counts is None else found.counts.to_pylist()
     payload = found.payload
     if payload is not None:

@@ -100,6 +100,13 @@ def test_a_response_counts_once_however_many_windows_it_stands_in(freq, scripts,
         assert {r["text"]: r["count"] for r in found} == told(list(slow.elements()))
 
 
+def test_dialogues_of_two_exports_that_share_a_name_count_both(freq, scripts):
+    data = pairs_of(scripts, talks(40) + talks(40))
+    once = slow_counts.responses(rows(pairs_of(scripts, talks(40))))
+    found = {r["text"]: r["count"] for r in rows(freq("-q", data=data).stdout)}
+    assert found == told([*once.elements()] * 2)
+
+
 @pytest.mark.parametrize("to", ["jsonl", "arrow"])
 def test_annotate_gives_the_input_back_in_its_order_with_its_weights(freq, scripts, tmp_path, to):
     data = pairs_of(scripts, talks(40), "--to", to)

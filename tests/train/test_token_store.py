@@ -407,6 +407,7 @@ def test_without_a_share_to_hold_out_none_is_and_the_responses_of_a_turn_count_o
         {"context": ["a"], "response": text, "dialogue_id": name, "turn": turn}
         for name, turn, text in places
     ]
+    rows[1]["context"] = ["a", "a"]
     rows[3]["weight"] = 5
     store = stored([rows], tmp_path, encoder)
     assert store.held_out(0, seed=3).tolist() == [False] * 5

@@ -194,6 +194,15 @@ def test_a_response_counts_once_in_however_many_windows_it_stands(
     assert counts == {"Thank you.": 3, "thank you.": 3, "thank  you.": 3, "bye": 2, "what else?": 1}
 
 
+def test_a_window_that_is_there_again_is_of_another_dialogue_of_the_same_name(tmp_path: Path):
+    """Two exports that both number their dialogues from 1."""
+    rows = [
+        {"context": ["x"] * w, "response": "yes", "turn": 2, "dialogue_id": "1"}
+        for w in (1, 2, 1, 2)
+    ]
+    assert frequencies(stored(rows, tmp_path)) == {"yes": 2}
+
+
 def test_pairs_that_are_not_trained_on_have_no_say(tmp_path: Path):
     rows = [
         {"context": ["x"], "response": "yes", "dialogue_id": str(i), "turn": 1} for i in range(9)

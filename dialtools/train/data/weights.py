@@ -35,21 +35,30 @@ def inverse_response_frequency(store: Store, pairs: np.ndarray) -> np.ndarray:
     """Return (P,) 1 / (ln f + 1), f the frequency of the response among `pairs`.
 
     Counted as dial-freq counts: a turn counts once, though it answers a context of every window
-    size (METHODS 10, trap 4). Pairs that do not say of which dialogue or turn they are count each
-    for itself.
+    size (METHODS 10, trap 4), and again where a window is there again, of another dialogue of the
+    same name. Pairs that do not say of which dialogue or turn they are count each for itself.
     """
     folded = _folded(store)
     response = np.asarray(store.response)
     place = np.asarray(store.dialogue)[pairs].astype(np.uint64)
-    # dialogue, turn and response as one 64-bit number (splitmix's constant): one turn, one number
-    for part in (np.asarray(store.turn)[pairs], response[pairs]):
-        mixed = (place ^ (place >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
-        place = mixed + part.astype(np.uint64)
+    for part in (store.turn, store.response):
+        place = _mixed(place, np.asarray(part)[pairs])
     unknown = np.asarray(store.turn)[pairs] < 0
     place[unknown] = np.arange(unknown.sum(), dtype=np.uint64)  # each for itself
-    once = pairs[np.unique(place, return_index=True)[1]]
-    frequency = np.bincount(folded[response[once]], minlength=int(folded.max(initial=0)) + 1)
+    windowed = _mixed(place, np.asarray(store.window)[pairs])
+    _, first, times = np.unique(windowed, return_index=True, return_counts=True)
+    _, once, turn = np.unique(place[first], return_index=True, return_inverse=True)
+    most = np.zeros(len(once), np.int64)
+    np.maximum.at(most, turn, times)
+    kinds = int(folded.max(initial=0)) + 1
+    frequency = np.bincount(folded[response[pairs[first[once]]]], weights=most, minlength=kinds)
     return Weighting()(frequency)[folded[response]]
+
+
+def _mixed(numbers: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """Return one 64-bit number for two, with splitmix's constant."""
+    mixed = (numbers ^ (numbers >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
+    return mixed + more.astype(np.uint64)
 
 
 def _folded(store: Store) -> np.ndarray:
