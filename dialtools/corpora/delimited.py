@@ -120,6 +120,7 @@ class _Lines:
         first: that of the first line of the row.
         quotes: how many the row has; an odd number leaves the last one open.
         size: characters of the row so far.
+        last: the line that was read last.
     """
 
     def __init__(
@@ -130,6 +131,7 @@ class _Lines:
         self.most = bounds.most("line")
         self.most_lines = max(FEW_LINES, self.most // BYTES_A_LINE)
         self.first: int | None = None
+        self.last = ""
         bom = stream.peek(2)[:2]
         chosen = logs.encoding if logs else None
         self.encoding = chosen or UTF16.get(bom, "utf-8")
@@ -144,6 +146,7 @@ class _Lines:
     def __next__(self) -> str:
         line = self.held.pop() if self.held else next(self.lines)
         self.first = self.first or self.number
+        self.last = line
         self.quotes += line.count('"')
         self.size += len(line)
         lines = self.number - self.first + 1
@@ -235,9 +238,15 @@ def _parsed(lines: _Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         if fields is None:
             return
         first = lines.first or lines.number
-        if lines.quotes % 2 and lines.number > first and lines.peek() is None:
+        if lines.quotes % 2 and lines.peek() is None and _is_open(lines, first, delimiter):
             raise DataError("a quote in this row never closes", where=Where(lines.name, first))
         yield first, fields
+
+
+def _is_open(lines: _Lines, first: int, delimiter: str) -> bool:
+    """Tell whether the last row, of an odd number of quotes, would go on with another line."""
+    one_line = lines.number == first
+    return not one_line or len(list(csv.reader([lines.last, "\n"], delimiter=delimiter))) == 1
 
 
 def csv_error(error: csv.Error, where: Where) -> DataError:

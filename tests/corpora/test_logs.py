@@ -279,6 +279,7 @@ def test_bytes_that_are_not_utf8_are_never_guessed(tmp_path: Path, scripts: Path
         ('1,"two\nlines",9\n1,short\n', "log.csv:4: expected 3 fields, got 2"),
         ('1,"two\nlines",9\n\n1,a,b,c\n', "log.csv:5: expected 3 fields, got 4"),
         ('1,a,1\n1,"never\ncloses,2\n1,b,3\n', "log.csv:3: a quote in this row never closes"),
+        ('1,a,1\n1,"cut he', "log.csv:3: a quote in this row never closes"),
         ('1,a,1\n1,"' + "\n" * 300_000, "log.csv:3: a quote that never closes (262,145 lines on)"),
         ("1,a\rb,1\n", "log.csv:2: a carriage return within a field without quotes"),
     ],

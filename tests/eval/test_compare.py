@@ -314,6 +314,22 @@ def test_a_gate_minds_which_direction_is_better(command: Command, tmp_path: Path
     command("compare", "--fail-if-worse", points + 0.01, "--resamples", 100, *files)
 
 
+def test_a_gate_fails_where_a_score_of_the_baseline_is_gone_or_of_other_items(
+    command: Command, tmp_path: Path
+):
+    files = [
+        scores(tmp_path / f"{name}.jsonl", *records)
+        for name, records in (
+            ("a", [record(BAD), record(BAD, setting="5-shot"), record(BAD, setting="9-shot")]),
+            ("b", [record(GOOD), record(BAD[1:], setting="5-shot"), record(GOOD, dataset="new")]),
+        )
+    ]
+    gate = ("compare", "-q", "--fail-if-worse", "1", "--resamples", 100, *files)
+    lost = command(*gate, code=4).stderr
+    assert "b: intent one 5-shot accuracy is not compared with a's, and 1 more" in lost
+    command(*gate, "--setting", "1-shot")
+
+
 def test_columns_are_named_and_the_baseline_chosen(compare, command: Command, tmp_path: Path):
     files = [
         scores(tmp_path / name / "scores.jsonl", record(own))

@@ -118,10 +118,10 @@ def test_turns_differ_in_text_dialogue_turn_or_input_come_again_in_a_window_or_a
             slow.update(texts)
         parts.append(part)
     times = Counter[tuple[Any, ...]]()
-    for (*place, window), count in pairs.items():  # as often as one window, however many those are
-        times[*place] = max(times[*place], count if window else 1)
-    for (_, text, *_), count in times.items():
-        slow[text] += count
+    for (*place, window), n in pairs.items():  # as often as one window, however many those are
+        times[*place] = max(times[*place], n if window else 1)
+    for (_, text, *_), n in times.items():
+        slow[text] += n
     assert counted(*parts, by_turn=True) == slow
 
 

@@ -94,6 +94,13 @@ class Comparison:
         record = seeds[0].record if len(seeds) == 1 else {}
         return record.get("low", math.nan), record.get("high", math.nan)
 
+    @property
+    def missing(self) -> list[tuple[Row, str]]:
+        """The scores of the baseline that a model lacks, or has of other items."""
+        others = list(self.columns)[1:]
+        scores = [row for row in self.rows if row in self.columns[self.baseline]]
+        return [(row, m) for row in scores for m in others if (row, m) not in self.differences]
+
     def set_aside(self, row: Row, name: str, why: str) -> None:
         """Note that a score of a column cannot be paired with the baseline's."""
         self.untested.setdefault((name, why), []).append(row)

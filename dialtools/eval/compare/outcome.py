@@ -35,16 +35,29 @@ def check_gate(comparison: Comparison, points: float) -> None:
     """Compare with --fail-if-worse.
 
     Raises:
-        GateError: naming the score that is furthest below the baseline's, if by more than `points`.
+        GateError: naming the score that is furthest below the baseline's, if by more than `points`,
+            or one of the baseline's that a model has not, or of other items.
     """
     (row, name), worst = max(comparison.differences.items(), key=lambda pair: pair[1].gap)
     if worst.gap > points:
         fails = sum(difference.gap > points for difference in comparison.differences.values())
-        more = f", and {fails - 1} more" if fails > 1 else ""
+        more = _and_more(fails)
         raise GateError(
             f"{name}: {in_words(row)} is worse than {comparison.baseline}'s "
             f"by {worst.gap:.2f}, above {points:g}{more}"
         )
+    if comparison.missing:
+        row, name = comparison.missing[0]
+        raise GateError(
+            f"{name}: {in_words(row)} is not compared with {comparison.baseline}'s"
+            f"{_and_more(len(comparison.missing))}",
+            hint="--metric and --setting choose the scores that count",
+        )
+
+
+def _and_more(count: int) -> str:
+    """Return how many there are beside the one that was named."""
+    return f", and {count - 1} more" if count > 1 else ""
 
 
 def untested_notes(comparison: Comparison) -> Iterator[str]:

@@ -39,7 +39,9 @@ Where the test items of `retrieve` are candidates of each other, MAP counts
 an item as a query and as a candidate. For MRR and same-of-N only the
 queries are resampled, and the candidates stay.
 
---fail-if-worse looks at the difference alone, not at its p-value.
+--fail-if-worse looks at the difference alone, not at its p-value. A score
+of the baseline that a model lacks, or has of other test items, fails as well;
+--metric and --setting choose those that count.
 """
 
 from __future__ import annotations
@@ -115,6 +117,6 @@ class CompareOptions(TableOutputOptions, RunOptions):
         metavar="POINTS",
         parse=not_negative,
         group="Output",
-        help="exit 4 if a score is worse than the baseline's by more than this",
+        help="exit 4 if a score is worse than the baseline's by more than this, or is missing",
         how=True,
     )
