@@ -101,8 +101,7 @@ def check_outputs(options: Any, specs: Sequence[Spec]) -> None:
     written: dict[Any, str] = {}
     for output in outputs:
         file = _identity(output.path)
-        # -o --overwrite replaces its own input when all is read, as one may wish
-        other = written.get(file) or (read.get(file) if output.flag != "-o" else None)
+        other = written.get(file) or read.get(file)
         if other and not is_special(output.path):
             raise ConfigError(f"{output.flag} and {other} name the same file", where=output.path)
         written[file] = output.flag

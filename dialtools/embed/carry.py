@@ -38,20 +38,24 @@ class Columns:
     Attributes:
         keep: --keep.
         without: fields that are never carried along.
+        made: columns that the run makes.
         settled: the first shard fixes names and types, as of a stream, whose head is gone. Else a
             later one may bring fields, and wider types: numbers that are not whole, text after
             nothing.
         names: of the fields so far.
         kinds: their types so far.
         left_out: fields that came too late.
+        earlier: fields of an earlier run, of vectors or the numbers of tokens, which this one makes.
     """
 
     keep: Sequence[str]
     without: frozenset[str] = frozenset()
+    made: frozenset[str] = frozenset()
     settled: bool = False
     names: list[str] = field(default_factory=list)
     kinds: dict[str, pa.DataType] = field(default_factory=dict)
     left_out: dict[str, None] = field(default_factory=dict)
+    earlier: dict[str, None] = field(default_factory=dict)
 
     def see(self, rows: Rows) -> None:
         """Take the names from the first rows.
@@ -85,10 +89,12 @@ class Columns:
 
     def note(self) -> str:
         """Return what the closing line says, if anything."""
-        if not self.left_out:
-            return ""
-        which = f"{counted(len(self.left_out), 'field')} left out: {listed(self.left_out)}"
-        return f"{which}, not in the first rows"
+        why = {"not in the first rows": self.left_out, "of an earlier run": self.earlier}
+        return "; ".join(
+            f"{counted(len(names), 'field')} left out: {listed(names)}, {reason}"
+            for reason, names in why.items()
+            if names
+        )
 
     def _meet(self, rows: Rows) -> None:
         """Take the names of the fields that come with these rows."""
@@ -100,7 +106,13 @@ class Columns:
                 self.names = [*self.names, *new]
 
     def _names(self, rows: Rows) -> list[str]:
-        return [name for name in carried(rows, self.keep) if name not in self.without]
+        names = [name for name in carried(rows, self.keep) if name not in self.without]
+        if tuple(self.keep) == ("all",):
+            self.earlier |= dict.fromkeys(name for name in names if self._is_earlier(name))
+        return [name for name in names if name not in self.earlier]
+
+    def _is_earlier(self, name: str) -> bool:
+        return name.endswith("embedding") or name in self.made
 
     def _column(self, name: str, rows: Rows, places: Sequence[Where]) -> pa.Array:
         values = [row.get(name) for row in rows]

@@ -24,7 +24,7 @@ from dialtools.embed.options import EmbedOptions
 from dialtools.embed.rows import expander
 from dialtools.embed.shard import Encoded, Encoding, tokenised
 from dialtools.encoder.word_vectors import WordVectors
-from dialtools.errors import DataError
+from dialtools.errors import ConfigError, DataError
 from dialtools.roles import EMPTY
 from dialtools.shown import quoted
 from dialtools.streams.policy import Policy, Where
@@ -107,6 +107,7 @@ class Embedder:
         rows = min(FIRST_ROWS, most) if soon else most
         while taken := list(islice(good, rows)):
             shard = Shard(*zip(*taken, strict=True))
+            self.columns.made = self._made()
             self.columns.see(shard.rows)
             yield shard
             rows = min(2 * rows, most)
@@ -187,6 +188,19 @@ class Embedder:
             for name, (texts, _) in zip(self.fields, fields, strict=True)
         )
 
+    def _made(self) -> frozenset[str]:
+        """Return the names of the columns that are made.
+
+        Raises:
+            ConfigError: if one is to be carried along from the input.
+        """
+        names = [vector_name(name, self.fields) for name in self.fields]
+        if self.options.tokens:
+            names += [name.replace("embedding", "tokens") for name in names]
+        if taken := next((name for name in names if name in self.options.keep), None):
+            raise ConfigError(f"--keep: {taken} is a column that this run makes")
+        return frozenset(names)
+
     def _by_field(self, values: np.ndarray) -> dict[str, np.ndarray]:
         """Return the values of each field, by the name of its vectors."""
         parts = np.split(values, len(self.fields))
@@ -214,6 +228,8 @@ class Embedder:
         if self.counts.cut and self.options.on_truncate == "warn":
             longest = self.model.settings.max_length
             yield f"{self.counts.cut:,} of {texts} cut at {longest} tokens"
+        if self.policy.blank:
+            yield f"{counted(self.policy.blank, 'blank line')} of plain text left out: no rows"
         if self.counts.blank:
             yield f"{self.counts.blank:,} of {texts} blank: embedded as {quoted(EMPTY)}"
         if self.counts.unknown:

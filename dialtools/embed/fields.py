@@ -64,7 +64,7 @@ def carried(records: Sequence[Mapping[str, Any]], keep: Sequence[str]) -> list[s
     if tuple(keep) == ("none",):
         return []
     if tuple(keep) == ("all",):
-        return [name for name in known if not name.endswith("embedding")]
+        return known
     for name in keep:
         if name not in known:
             raise ConfigError(

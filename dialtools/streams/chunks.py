@@ -286,10 +286,12 @@ def records(chunk: Chunk, policy: Policy, names: Collection[str] | None = None) 
 
 
 def text_records(chunk: Chunk, policy: Policy) -> Numbered:
-    """Yield a record of each line of text that is not blank."""
-    for number, line in enumerate(chunk.data.split(b"\n"), chunk.first):
+    """Yield a record of each line of text that is not blank; the policy counts those that are."""
+    for number, line in enumerate(chunk.data.removesuffix(b"\n").split(b"\n"), chunk.first):
         if text := decode(line, Where(chunk.name, number), policy):
             yield number, {"text": text}
+        elif text is not None:
+            policy.blank += 1
 
 
 def json_records(chunk: Chunk, policy: Policy) -> Numbered:
@@ -331,12 +333,12 @@ def why_not_json(line: bytes, error: Exception) -> str:
 
 
 def decode(line: bytes, where: Where, policy: Policy, blanks: str | None = None) -> str | None:
-    """Return a line of text without the blanks at its ends, or None if it is empty or rejected."""
+    """Return a line of text without the blanks at its ends, or None if it is rejected."""
     if b"\0" in line:
         policy.reject(where, f"NUL at byte {line.index(0) + 1}", line)
         return None
     try:
-        return line.decode("utf-8").strip(blanks) or None
+        return line.decode("utf-8").strip(blanks)
     except UnicodeDecodeError as bad:
         policy.reject(where, f"invalid UTF-8 at byte {bad.start + 1}", line)
         return None

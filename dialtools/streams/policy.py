@@ -38,11 +38,15 @@ class Policy:
 
     What is put aside: file, line, error and raw text, as JSON lines; in a `dry` run nothing. The
     file gets its name before the output does, or when the block of the policy ends well.
+
+    Attributes:
+        skipped: records that could not be used.
+        blank: lines of plain text that hold nothing, which are no records.
     """
 
     def __init__(self, on_error: str = "fail", *, dry: bool = False) -> None:
         self.fails = on_error == "fail"
-        self.skipped = 0
+        self.skipped = self.blank = 0
         word, _, file = on_error.partition("=")
         self.path = Path(file) if word == "quarantine" and not dry else None
         self._file: BinaryIO | None = None

@@ -29,7 +29,7 @@ from train_parts import letters_encoder
 from dialtools.chance import share
 from dialtools.corpora.by_turn import turns
 from dialtools.embed import compress, in_memory, model
-from dialtools.embed.carry import _nested
+from dialtools.embed.carry import Columns, _nested
 from dialtools.embed.compress import Compression
 from dialtools.embed.embedder import Counts, Embedder, Record, Shard
 from dialtools.embed.fields import carried, choose_fields, vector_name
@@ -382,10 +382,20 @@ def test_a_transform_is_fitted_applied_saved_and_refused_to_other_vectors(
 
 def test_what_is_carried_is_as_named():
     rows = [{"b": 1, "a": 2}, {"c": 3, "a": 4, "old_embedding": [1]}]
-    assert carried(rows, ["all"]) == ["b", "a", "c"] and carried(rows, ["none"]) == []
+    everything = ["b", "a", "c", "old_embedding"]
+    assert carried(rows, ["all"]) == everything and carried(rows, ["none"]) == []
     assert carried(rows, ["c", "b"]) == ["c", "b"]
-    with pytest.raises(ConfigError, match="no field 'd'; there are b, a, c"):
+    with pytest.raises(ConfigError, match="no field 'd'; there are b, a, c, old_embedding"):
         carried(rows, ["d"])
+
+
+def test_columns_of_an_earlier_run_are_left_out_and_named():
+    columns = Columns(["all"], made=frozenset({"tokens"}))
+    columns.see([{"text": "a", "tokens": 1, "x_embedding": [1], "embedding": [1], "id": 7}])
+    assert columns.names == ["text", "id"]
+    assert columns.note() == (
+        "3 fields left out: tokens, x_embedding, embedding, of an earlier run"
+    )
 
 
 def test_the_fields_are_those_named_or_the_first_that_are_offered():

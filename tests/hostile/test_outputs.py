@@ -38,6 +38,16 @@ def test_bad_records_are_never_put_aside_in_an_input(run, tmp_path, command, nam
     assert (tmp_path / "talk.jsonl").read_text() == before
 
 
+@pytest.mark.parametrize("command", ["dial-pairs", "dial-freq", "dial-augment"])
+def test_an_output_never_replaces_an_input(run, tmp_path, command):
+    (tmp_path / "link").symlink_to("talk.jsonl")
+    before = (tmp_path / "talk.jsonl").read_text()
+    for name in ("talk.jsonl", "link"):
+        code, said = run(f"{command} --on-error skip -o {name} --overwrite talk.jsonl")
+        assert (code, "-o and an input name the same file" in said) == (2, True)
+    assert (tmp_path / "talk.jsonl").read_text() == before
+
+
 def test_bad_records_are_put_aside_in_another_file_only_if_asked(run, tmp_path):
     code, said = run("dial-freq --on-error quarantine=mine.txt talk.jsonl")
     assert (code, "--overwrite replaces it" in said) == (1, True)

@@ -263,10 +263,17 @@ def test_a_record_may_nest_as_deep_as_the_bound_and_no_deeper(monkeypatch: pytes
     assert {bad.message for bad in policy.rejected} == {"nested deeper than 3 levels"}
 
 
+def test_blank_lines_of_plain_text_are_counted_but_for_what_ends_the_last_line():
+    policy = Collecting()
+    for data in (b"a\n\n \r\nb\n", b"c", b"\xff\n\n"):
+        list(records(Chunk("x", 1, "text", data), policy))
+    assert (policy.blank, len(policy.rejected)) == (3, 1)
+
+
 def test_text_is_stripped_of_what_is_asked_for():
     policy, at = Collecting(), Where("x", 1)
     assert decode(b"\t a \r", at, policy) == "a" and decode(b"\t a \r", at, policy, "\r") == "\t a "
-    assert decode(b"\r", at, policy, "\r") is None and not policy.rejected
+    assert decode(b"\r", at, policy, "\r") == "" and not policy.rejected
 
 
 def test_stdin_is_read_where_no_file_is_named(monkeypatch: pytest.MonkeyPatch):

@@ -141,7 +141,7 @@ def test_a_damaged_file_is_told_as_such(tmp_path: Path, name: str, data: bytes, 
 def test_a_line_of_text_is_decoded_or_rejected():
     policy, at = Collecting(), Where("x", 3)
     lines = (b" a ", b"  ", b"a\0b", b"a\xff")
-    assert [decode(line, at, policy) for line in lines] == ["a", None, None, None]
+    assert [decode(line, at, policy) for line in lines] == ["a", "", None, None]
     assert [(bad.where, bad.message) for bad in policy.rejected] == [
         (at, "NUL at byte 2"),
         (at, "invalid UTF-8 at byte 2"),
