@@ -45,7 +45,7 @@ class Columns:
         names: of the fields so far.
         kinds: their types so far.
         left_out: fields that came too late.
-        earlier: fields of an earlier run, of vectors or the numbers of tokens, which this one makes.
+        earlier: fields of an earlier run: vectors, and what this one makes beside its own.
     """
 
     keep: Sequence[str]
