@@ -25,9 +25,9 @@ from dialtools.shown import quoted
 from dialtools.values import boolean, number, seed_number, whole_number
 
 Choices = Iterable[str] | Callable[[], Iterable[str]]
-Companion = str | tuple[str, tuple[str, ...]]
+Companion = str | tuple[str, tuple[str | bool, ...]]
 """What another option needs beside it: an option's name, or names between blanks, one of which has
-to be given; or a name and values, one of which it has to have."""
+to be given; or a name and values, one of which it has to have: `(False,)` is a flag's --no-."""
 
 PARSERS: dict[type, Callable[[str], Any]] = {bool: boolean, int: whole_number, float: number}
 """How the text of an option without a parser of its own is read; others stay as they are."""
@@ -294,7 +294,8 @@ def _shown(companion: Companion) -> str:
     if isinstance(companion, str):
         return " or ".join(f"--{name.replace('_', '-')}" for name in companion.split())
     name, values = companion
-    return f"--{name.replace('_', '-')} {' or '.join(values)}"
+    flag = name.replace("_", "-")
+    return f"--no-{flag}" if values == (False,) else f"--{flag} {' or '.join(map(str, values))}"
 
 
 def _check_keys(layer: Layer, known: list[str]) -> None:

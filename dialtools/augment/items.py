@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -13,9 +13,11 @@ from dialtools.augment.tagger import BATCH, Tagger
 from dialtools.corpora.dialogues import dialogue, field_of_turns, identity_of, key_of_turns
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord
 from dialtools.corpora.read import record_chunks
+from dialtools.corpora.shape import as_turns
 from dialtools.corpora.utterances import Span, apart, slots, utterance
 from dialtools.streams.chunks import records
 from dialtools.streams.policy import Policy, Where
+from dialtools.streams.tally import Tally
 
 
 class Turn(NamedTuple):
@@ -65,6 +67,7 @@ def items(
     policy: Policy,
     tag: Tagger | None,
     marked: dict[str, list[dict[str, Any]]] | None,
+    tally: Tally,
 ) -> Iterator[Item]:
     """Yield the records of the inputs with their values marked.
 
@@ -73,8 +76,9 @@ def items(
     Args:
         tag: marks texts that come without slots.
         marked: slots by record id that take the place of the records' own.
+        tally: gets the messages of chats that are no turns.
     """
-    every = _items(options, policy, marked)
+    every = _items(options, policy, marked, tally)
     while part := list(islice(every, BATCH)):
         if tag is not None:
             part = _tagged(part, tag)
@@ -83,20 +87,23 @@ def items(
 
 
 def _items(
-    options: AugmentOptions, policy: Policy, marked: dict[str, list[dict[str, Any]]] | None
+    options: AugmentOptions,
+    policy: Policy,
+    marked: dict[str, list[dict[str, Any]]] | None,
+    tally: Tally,
 ) -> Iterator[Item]:
     chunks = record_chunks(options.inputs, format=options.from_, policy=policy, shard=options.part)
     for chunk in chunks:
         for number, record in records(chunk, policy):
             where = Where(chunk.name, number)
             try:
-                yield _item(where, record, marked)
+                yield _item(where, as_turns(record, tally), marked)
             except BadRecord as error:
                 policy.reject(where, str(error), record)
 
 
 def _item(
-    where: Where, record: dict[str, Any], marked: dict[str, list[dict[str, Any]]] | None
+    where: Where, record: Mapping[str, Any], marked: dict[str, list[dict[str, Any]]] | None
 ) -> Item:
     key = key_of_turns(record)
     if key is not None:
@@ -118,7 +125,7 @@ def _turn(turn: Any, text: str, number: int) -> Turn:
     if isinstance(turn, str):
         return Turn(turn, spans, {})
     # the text as it came: offsets count from its first blank
-    text = next(turn[name] for name in TEXT_KEYS if name in turn)
+    text = next(turn[name] for name in TEXT_KEYS if name in turn) or ""
     if turn.get("slots") is not None:
         spans = slots(turn["slots"], text, f"turns[{number}].slots")
     rest = {name: value for name, value in turn.items() if name not in (*TEXT_KEYS, "slots")}

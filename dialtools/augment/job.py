@@ -33,6 +33,7 @@ class Augment:
             splits.
         templates: how often each stands in the training records, if they are to be saved; `typed`:
             how many there are, typed.
+        unknown: of --types those that no value has.
         tally: what was kept and dropped.
     """
 
@@ -52,6 +53,7 @@ class Augment:
         self.templates: Counter[Template] = Counter()
         self.typed = 0
         self.seen: set[bytes] = set()
+        self.unknown: list[str] = []
 
     def run(self) -> Iterator[dict[str, Any]]:
         """Yield each record with its templates, and after it those made from it."""
@@ -74,7 +76,7 @@ class Augment:
             book.merge(Book.load(path))
         tag = tagger(options, book if options.book else None)
         marked = spans_by_id(options.spans) if options.spans else None
-        for item in items(options, self.policy, tag, marked):
+        for item in items(options, self.policy, tag, marked, self.tally):
             bare = not any(turn.spans for turn in item.turns)
             if options.slotless == "skip" and bare and self._trains(item):
                 self.tally.drop("without slots")
@@ -86,6 +88,7 @@ class Augment:
                     for span in turn.spans:
                         book.add(span.label, turn.text[span.start : span.end])
         spool.seek(0)
+        self.unknown = [name for name in options.types if name not in book.types]
         self.book = book.filtered(
             types=options.types, min_count=options.min_count, max_words=options.max_words
         )
@@ -184,6 +187,13 @@ class Augment:
                 "count": count,
                 "slots": name.count(SLOT) if not self.options.typed else None,
             }
+
+    def notes(self) -> Iterator[str]:
+        """Yield what options name and no record has."""
+        if self.unknown:
+            yield f"--types {','.join(self.unknown)}: no value is of that type"
+        if self.passed and not self.originals and self.tally.kept != self.options.limit:
+            yield f"--train-split {self.options.train_split}: no record is of it, none is filled"
 
     def line(self) -> str:
         """Return the closing line: the figures of the paper's table 1."""

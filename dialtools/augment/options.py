@@ -37,6 +37,7 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         metavar="CODE",
         group="Entities",
         help="language for --ner rules: how texts are split into words (zh, ja: characters)",
+        goes_with=("ner", (RULES,)),
     )
     short_types: bool = option(
         False,
@@ -64,6 +65,7 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         parse=at_least(1),
         group="Entity book",
         help="fill a slot with the K most frequent values of its type",
+        not_with=("fill", (False,)),
     )
     types: tuple[str, ...] = option(
         (),
@@ -121,8 +123,14 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         group="Filling",
         help="make at most N utterances from a template, a seeded sample of its combinations",
         shown="K squared",
+        not_with=("fill", (False,)),
     )
-    articles: bool = option(True, group="Filling", help="adapt an a/an before a value to it")
+    articles: bool = option(
+        True,
+        group="Filling",
+        help="adapt an a/an before a value to it",
+        not_with=("fill", (False,)),
+    )
     train_split: str = option(
         "train",
         metavar="NAME",
@@ -136,8 +144,6 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
             raise ConfigError("--ner or --spans: give one")
         if self.ner == RULES and not self.book:
             raise ConfigError("--ner rules finds the values of a --book FILE; there is none")
-        if self.ner and self.ner != RULES and self.language != "xx":
-            raise ConfigError("--language goes with --ner rules", hint="a pipeline knows its own")
         saved = self.save_book or self.save_templates or self.report
         of_the_whole = {
             "no part knows the values and texts of the others, to fill templates; --no-fill marks "

@@ -72,4 +72,6 @@ def main(options: AugmentOptions, run: Run) -> None:
         write_records(job.template_records(), options.save_templates, overwrite=options.overwrite)
     if options.report:
         write_records(job.book.report(), options.report, overwrite=options.overwrite)
+    for note in job.notes():
+        run.warn(note)
     run.close(job.line())

@@ -10,20 +10,27 @@ from dialtools.corpora.dialogues import (
     RESPONSE,
     SPEAKER_KEYS,
     TEXT_KEYS,
+    WITHOUT_TEXT,
     dialogue,
     field_of_turns,
 )
+from dialtools.corpora.shape import as_turns
 from dialtools.streams.policy import Where
+from dialtools.streams.tally import Tally
 
 Row = dict[str, Any]
 
 
-def turns(where: Where, record: Mapping[str, Any]) -> Iterator[Row]:
+def turns(where: Where, record: Mapping[str, Any], tally: Tally) -> Iterator[Row]:
     """Yield a row for each turn with a text: its own fields, and the `history` that ends with it.
+
+    Args:
+        tally: gets the turns that are left out.
 
     Raises:
         BadRecord: if the record is no dialogue.
     """
+    record = as_turns(record, tally)
     talk = dialogue(record)
     key, listed = field_of_turns(record)
     # beside a history, the response and its speaker are the last turn, not facts of the dialogue
@@ -31,6 +38,7 @@ def turns(where: Where, record: Mapping[str, Any]) -> Iterator[Row]:
     shared = {k: v for k, v in record.items() if k not in (key, "id", "dialogue_id", *last_turn)}
     shared["dialogue_id"] = talk.id if talk.id is not None else str(where)
     said = [turn for turn, text in zip(listed, talk.texts, strict=True) if text]
+    tally.drop(WITHOUT_TEXT, len(listed) - len(said))
     talk = talk.spoken()
     history = [
         {"speaker": who, "text": text} for who, text in zip(talk.speakers, talk.texts, strict=True)

@@ -15,7 +15,7 @@ NAMED_LIKE_IDS = ("dialog", "conversation")
 """Fields of turns where no text stands beside them; beside one they tell whose it is."""
 NO_TURNS = 'no "turns"'
 WITHOUT_TEXT = "turns without text"
-"""Why a turn is left out: one of blanks alone is none, and its neighbours follow each other."""
+"""Why a turn is left out: one of null or blanks is none, and its neighbours follow each other."""
 DOMAIN = "domain"
 SPEAKER_KEYS = ("speaker", "role", "author")
 IDS = ("id", "dialogue_id")
@@ -133,9 +133,10 @@ def _turn(turn: Any, where: str) -> tuple[str, str | None]:
     key = next((k for k in TEXT_KEYS if k in turn), None)
     if key is None:
         raise BadRecord(f'{where}: no "text"; there are {listed(turn) or "no fields"}')
-    if not isinstance(turn[key], str):
-        raise BadRecord(f"{where}.{key}: expected a string, got {json_kind(turn[key])}")
+    text = "" if turn[key] is None else turn[key]  # as tables write what is not there
+    if not isinstance(text, str):
+        raise BadRecord(f"{where}.{key}: expected a string, got {json_kind(text)}")
     speaker = next((turn[k] for k in SPEAKER_KEYS if turn.get(k) not in (None, "")), None)
     if speaker is not None and not isinstance(speaker, str):
         raise BadRecord(f"{where}.speaker: expected a string, got {json_kind(speaker)}")
-    return turn[key].strip(), speaker
+    return text.strip(), speaker

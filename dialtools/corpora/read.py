@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from dialtools.corpora.chat import CHATS
 from dialtools.corpora.delimited import row_chunks
 from dialtools.corpora.dialogues import (
     DOMAIN,
@@ -26,7 +25,7 @@ from dialtools.corpora.logs import log_records, shown_records
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.plain import plain_dialogues, spoken_records
 from dialtools.corpora.published import corpus_chunks, corpus_of
-from dialtools.corpora.shape import Shaper
+from dialtools.corpora.shape import OF_CHATS, Shaper
 from dialtools.corpora.table import table_chunks
 from dialtools.shown import listed
 from dialtools.streams.bytesio import display_name
@@ -50,7 +49,6 @@ DIALOGUE_FIELDS = (
     DOMAIN,
 )
 """All that a dialogue is read from."""
-OF_CHATS = frozenset(CHATS)
 HINT_OF_UTTERANCES = "--kind self makes pairs of utterances; {}"
 HINT_OF_ROWS = "{} reads a turn a row"
 HINT_OF_TEXTS = (

@@ -19,6 +19,7 @@ from dialtools.corpora.dialogues import (
     SPEAKER_KEYS,
     WITHOUT_TEXT,
     field_of_turns,
+    key_of_turns,
     naming,
 )
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord, json_kind
@@ -26,6 +27,7 @@ from dialtools.corpora.options import EVERY_OTHER, LogOptions
 from dialtools.corpora.times import BadTime, seconds
 from dialtools.streams.tally import Tally
 
+OF_CHATS = frozenset(CHATS)
 TIME_KEYS = ("time", "timestamp", "created_at")
 NO_TURNS = {
     "system": "instructions",
@@ -152,6 +154,17 @@ class Shaper:
             yield turns[start:end]
 
 
+def as_turns(record: Mapping[str, Any], tally: Tally) -> Mapping[str, Any]:
+    """Return a chat with a language model as a dialogue of `turns`; another record as it is.
+
+    Raises:
+        BadRecord: naming the field, what was expected and what was found.
+    """
+    if key_of_turns(record) not in OF_CHATS:
+        return record
+    return next(Shaper(LogOptions(), tally)(record))
+
+
 def _known_by(turns: list[dict[str, Any]]) -> str:
     """Return a name for a dialogue without one, by which its sessions go to one part of a split."""
     return format(stable_hash("\n".join(turn["text"] for turn in turns)), "016x")
@@ -182,14 +195,14 @@ def _taken_apart(
     speaker = turn[speaker_key] if speaker_key else None
     if not isinstance(speaker, str | None):
         raise BadRecord(f"{where}.{speaker_key}: expected a string, got {json_kind(speaker)}")
-    text = _text(turn.get(text_key), f"{where}.{text_key}", silent=silent)
+    text = _text(turn.get(text_key), f"{where}.{text_key}")
     rest = {k: v for k, v in turn.items() if k not in (text_key, speaker_key)}
     return text, speaker, rest
 
 
-def _text(content: Any, where: str, *, silent: bool) -> str | None:
+def _text(content: Any, where: str) -> str | None:
     """Return a text, or the texts of a list of parts, without its pictures and sounds."""
-    if isinstance(content, str) or (content is None and silent):
+    if content is None or isinstance(content, str):
         return content
     if not isinstance(content, list):
         raise BadRecord(f"{where}: expected a string, got {json_kind(content)}")

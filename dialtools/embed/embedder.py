@@ -28,7 +28,7 @@ from dialtools.errors import ConfigError, DataError
 from dialtools.roles import EMPTY
 from dialtools.shown import quoted
 from dialtools.streams.policy import Policy, Where
-from dialtools.streams.tally import counted
+from dialtools.streams.tally import Tally, counted, given
 from dialtools.streams.vectors import embedding_batch
 
 Record = tuple[Where, dict[str, Any]]
@@ -78,6 +78,7 @@ class Embedder:
         advance: is told of each encoded text.
         fields: what is embedded; the first row fixes it.
         columns: the fields that are carried along.
+        tally: counts the turns that are no rows.
     """
 
     model: Model
@@ -88,7 +89,8 @@ class Embedder:
     fields: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        self.expand = expander(self.options.per)
+        self.tally = Tally()
+        self.expand = expander(self.options.per, self.tally)
         turn_by_turn = self.options.per == "turn"
         if turn_by_turn and not self.options.field:
             self.fields = (HISTORY,)
@@ -228,6 +230,8 @@ class Embedder:
         if self.counts.cut and self.options.on_truncate == "warn":
             longest = self.model.settings.max_length
             yield f"{self.counts.cut:,} of {texts} cut at {longest} tokens"
+        if self.tally.dropped:
+            yield f"left out {', '.join(given(n, why) for why, n in self.tally.dropped.items())}"
         if self.policy.blank:
             yield f"{counted(self.policy.blank, 'blank line')} of plain text left out: no rows"
         if self.counts.blank:

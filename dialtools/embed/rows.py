@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from dialtools.corpora.by_turn import Row, turns
 from dialtools.streams.policy import Where
+from dialtools.streams.tally import Tally
 
 
-def expander(per: str) -> Callable[[Where, Row], Iterable[Row]]:
-    """Return the function that makes rows of a record; it may remember what it has seen."""
-    return {"record": _itself, "turn": turns, "candidate": Candidates()}[per]
+def expander(per: str, tally: Tally) -> Callable[[Where, Row], Iterable[Row]]:
+    """Return the function that makes rows of a record; it may remember what it has seen.
+
+    Args:
+        tally: gets the turns that are no rows.
+    """
+    return {"record": _itself, "turn": partial(turns, tally=tally), "candidate": Candidates()}[per]
 
 
 def _itself(_where: Where, record: Row) -> tuple[Row]:

@@ -32,6 +32,7 @@ from dialtools.finetune.options import FinetuneOptions, other_default
 from dialtools.finetune.task import Figures, Items, Task
 from dialtools.options import option
 from dialtools.streams.policy import Policy
+from dialtools.streams.tally import Tally
 from dialtools.values import share_below_one
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class Act(Task[ActProtocol]):
         found = [record]
         if self.options.label not in fields and key_of_turns(fields):
             try:
-                rows = list(turns(where, fields))
+                rows = list(turns(where, fields, Tally()))
             except ValueError as error:
                 raise DataError(str(error), where=where) from None
             found = [(where, self._of_turn(row)) for row in rows if self._is_wanted(row)]

@@ -7,18 +7,21 @@ from typing import Any
 
 from dialtools.corpora.dialogues import dialogue, key_of_turns
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord, json_kind
+from dialtools.corpora.shape import as_turns
 from dialtools.shown import listed, quoted
+from dialtools.streams.tally import Tally
 
 RESPONSE, TEXT, COUNT = "response", "text", "count"
 LARGEST = 1 << 62
 """Beyond it the sums of 64-bit counts could overflow."""
 
 
-def field_texts(record: dict[str, Any], name: str | None) -> list[str]:
+def field_texts(record: dict[str, Any], name: str | None, tally: Tally) -> list[str]:
     """Return the texts of a field.
 
     Args:
         name: None is the response of a pair, the turns of a dialogue, the text of an utterance.
+        tally: gets the messages of a chat that are no turns.
 
     Raises:
         BadRecord: if there is no such field, or it holds something else.
@@ -27,7 +30,7 @@ def field_texts(record: dict[str, Any], name: str | None) -> list[str]:
         if RESPONSE in record:
             name = RESPONSE
         elif key_of_turns(record):
-            return dialogue(record).texts
+            return dialogue(as_turns(record, tally)).texts
         elif TEXT in record:
             name = TEXT
         else:

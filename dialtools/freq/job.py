@@ -55,6 +55,7 @@ class Freq:
         extract = Extractor(
             options.field,
             self.policy,
+            self.tally,
             merge=options.merge,
             tell_places=options.unit == "turn" and not options.merge,
             keep=options.annotate,

@@ -26,6 +26,7 @@ from dialtools.freq.places import Place, Places, columns_of
 from dialtools.streams.chunks import Chunk, decode, records
 from dialtools.streams.payloads import Kept, Payload, json_line
 from dialtools.streams.policy import Policy, Where
+from dialtools.streams.tally import Tally
 
 NO_FREQUENCY = "expected frequency records, as dial-freq writes them"
 
@@ -65,11 +66,13 @@ class Extractor:
             of an utterance.
         merge: the records are frequency records.
         tell_places: tell which turn a response is.
+        tally: gets the messages of chats that are no turns.
         keep: keep what is to be re-emitted; a record must then hold one text.
     """
 
     field: str | None
     policy: Policy
+    tally: Tally = dataclasses.field(default_factory=Tally)
     merge: bool = False
     tell_places: bool = True
     keep: bool = False
@@ -182,7 +185,7 @@ class Extractor:
         """
         if self.merge:
             text(record.get(TEXT), TEXT)
-        texts = field_texts(record, TEXT if self.merge else self.field)
+        texts = field_texts(record, TEXT if self.merge else self.field, self.tally)
         if self.keep and len(texts) != 1:
             raise BadRecord(f"holds {len(texts)} texts; --annotate weighs records of one")
         return texts

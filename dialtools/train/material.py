@@ -212,6 +212,7 @@ def _to_tell(encoder: Encoder, store: Store, options: TrainOptions) -> Iterator[
     yield preset_note(options)
     yield _unread(store, options)
     yield _alike(store, options)
+    yield from _not_there(store, options)
 
 
 def _left_out(options: TrainOptions, encoder: Encoder) -> Iterator[str]:
@@ -248,6 +249,15 @@ def _alike(store: Store, options: TrainOptions) -> str:
         "each text is paired with itself, and without dropout the two are alike: dialogues "
         "(dial-pairs), or --model TRANSFORMER --method simcse, teach more"
     )
+
+
+def _not_there(store: Store, options: TrainOptions) -> Iterator[str]:
+    """Yield what options ask for and no pair has."""
+    windows = map(str, sorted({*options.window} - {*np.unique(store.window).tolist()}))
+    if absent := ", ".join(windows):
+        yield f"--window {absent}: no pair is of that size"
+    if getattr(options, "weights", None) == "given" and np.isnan(store.weight).all():
+        yield "--weights given: no pair has a weight, and all count alike"
 
 
 def _validation(

@@ -80,7 +80,7 @@ class RecipeOptions:
         metavar="N",
         parse=at_least(0),
         group=RECIPE,
-        help="stop after N steps; 0 saves the start unchanged",
+        help="take N steps, whatever --epochs and --least-steps; 0 saves the start unchanged",
     )
     context_max_length: int | None = option(
         None,
@@ -152,11 +152,13 @@ class ValidationOptions:
         group="Validation",
         help="steps between validations",
         shown="once an epoch",
+        goes_with="validate validation_share",
     )
     keep_best: bool = option(
         False,
         group="Validation",
         help="save the checkpoint that validates best, not the last",
+        goes_with="validate validation_share",
     )
 
 

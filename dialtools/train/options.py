@@ -33,8 +33,6 @@ ENGINE = (DeviceOptions, MemoryOptions, RemoteCodeOptions, ProgressOptions)
 
 def _check(options: TrainOptions) -> None:
     """Raise ConfigError if options do not agree, whatever their source."""
-    if options.keep_best and not (options.validate or options.validation_share):
-        raise ConfigError("--keep-best needs --validate FILE or --validation-share")
     _refuse_foreign_sizes(options)
     if options.resume and options.overwrite:
         raise ConfigError("--resume goes on, --overwrite starts over: give one")
@@ -76,6 +74,8 @@ def _refuse_foreign_sizes(options: TrainOptions) -> None:
     static, model = options.encoder == STATIC, options.model
     if static and not model and options.layers != FreshOptions.layers:
         raise ConfigError("--layers goes with --encoder transformer")
+    if static and not model and options.pooling not in (None, "mean"):
+        raise ConfigError(f"--pooling {options.pooling}: a static encoder averages its tokens")
     if not model:
         return
     sizes = [size for size in specs(FreshOptions) if size.name != "encoder"]

@@ -223,5 +223,5 @@ def describe_start(encoder: Encoder, options: TrainOptions) -> str:
         return "" if options.encoder == TRANSFORMER else f"{options.model}: {encoder.shape}"
     if options.encoder == TRANSFORMER:
         return f"no --model: a fresh encoder ({encoder.shape}) with {words}"
-    why = "--encoder transformer sees the order of words, and takes hours"
+    why = "--encoder transformer sees the order of words, and takes far longer"
     return f"no --model: a static encoder of width {encoder.dimension} with {words}; {why}"

@@ -156,6 +156,8 @@ def replaced(options: Any) -> dict[str, Replaced]:
 def preset_note(options: Any) -> str:
     """Return one line on what the preset replaces of the recipe, empty if that is nothing."""
     values = {key: f"{key} {pair.preset}" for key, pair in replaced(options).items()}
+    if options.max_steps is not None:
+        values.pop("epochs", None)
     if not values:
         return ""
     if "epochs" in values and options.least_steps:

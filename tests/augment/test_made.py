@@ -251,7 +251,6 @@ PART = {"inputs": ("a",), "shard": "1/2"}
     [
         ({"ner": "x", "spans": "s"}, "--ner or --spans: give one"),
         ({"ner": "rules"}, "finds the values of a --book FILE"),
-        ({"ner": "x", "language": "zh"}, "--language goes with --ner rules"),
         ({"output": "o", "report": "./o"}, "two outputs have one name"),
         ({"save_book": "o", "save_templates": "o"}, "two outputs have one name"),
         (PART, "no part knows the values"),
@@ -268,11 +267,23 @@ def test_options_that_only_look_alike_are_taken():
     for options in (
         {"ner": "rules", "book": ("b",), "language": "zh"},
         {"ner": "x"},
-        {"spans": "s", "language": "zh"},
         PART | {"fill": False},
         {"output": "o", "report": "r", "save_book": "b", "save_templates": "t"},
     ):
         assert AugmentOptions(**options).most == 25
+
+
+def test_what_no_record_has_is_told(job):
+    rows = [said("to rome", (3, 7, "city")) | {"split": "test"}]
+    made, found = job(rows, types=("city", "town"), train_split="lern")
+    assert list(made.notes()) == [
+        "--types city,town: no value is of that type",
+        "--train-split lern: no record is of it, none is filled",
+    ]
+    made, found = job(rows, types=("city", "town"), train_split="test")
+    assert list(made.notes()) == ["--types town: no value is of that type"]
+    made, found = job([*rows, said("hi")], limit=1)
+    assert len(found) == 1 and not list(made.notes())
 
 
 @pytest.mark.parametrize("limit", range(5))

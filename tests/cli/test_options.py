@@ -122,7 +122,11 @@ def test_what_has_no_meaning_in_a_variable_or_a_configuration_counts_as_not_give
         assert resolve(Chosen, [Layer("flag", {"kind": "bb"}), *layers[1:]])[0].most == 4
 
 
-NEEDS = {"train": {"test": "t"}, "groups": {"min-cosine": "0.5"}}
+NEEDS = {
+    "train": {"test": "t"},
+    "groups": {"min-cosine": "0.5"},
+    "ner": {"book": "b.json"},
+}
 """What an option is not given without."""
 
 
@@ -143,8 +147,10 @@ def beside(companion: Companion, known: dict[str, Spec], *, holds: bool) -> dict
         own = beside(spec.goes_with, known, holds=True) if spec.goes_with else {}
         return own | {spec.key: another(spec)} if holds else {}
     spec, allowed = known[companion[0]], companion[1]
-    assert {*allowed} < {*(spec.choices or ())}
-    return {spec.key: next(text for text in spec.choices or () if (text in allowed) is holds)}
+    if spec.choices:
+        assert {*allowed} < {*spec.choices}
+        return {spec.key: next(text for text in spec.choices if (text in allowed) is holds)}
+    return {spec.key: str(allowed[0]).lower()} if holds else {}
 
 
 @pytest.mark.parametrize(
@@ -168,7 +174,7 @@ def test_what_has_no_meaning_beside_another_option_is_refused(command: str, spec
     for flags, says in refused:
         flags |= {spec.key: another(spec), "print-config": "true"}
         flags = {key: value for flag in flags for key, value in NEEDS.get(flag, {}).items()} | flags
-        flag = f"--no-{spec.key}" if spec.negatable else spec.flag
+        flag = f"--no-{spec.key}" if flags[spec.key] == "false" else spec.flag
         with pytest.raises(ConfigError, match=f"^{flag} {says}"):
             resolve(options, [Layer("flag", flags)])
 

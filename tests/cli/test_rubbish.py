@@ -128,8 +128,8 @@ def test_configuration_comes_from_flag_environment_and_file_in_that_order(script
         (b'\n{"turns":["a\xff","c"]}\n', "<stdin>:2: invalid UTF-8 at byte 13"),
         (gzip.compress(corpus(3000), mtime=0)[:-30], "truncated gzip"),
         (
-            b'{"turns":[{"text":"a"},{"text":null}]}\n',
-            "<stdin>:1: turns[1].text: expected a string, got null",
+            b'{"turns":[{"text":"a"},{"text":7}]}\n',
+            "<stdin>:1: turns[1].text: expected a string, got a number",
         ),
     ],
 )

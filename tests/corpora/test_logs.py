@@ -621,8 +621,11 @@ def test_a_chat_of_a_language_model_is_read_as_the_conversation_in_it(
             {"speaker": "system", "text": "Sunny."},
         ],
     }
+    counted = subprocess.run([scripts / "dial-freq", path], capture_output=True)
+    texts = [orjson.loads(line)["text"] for line in counted.stdout.splitlines()]
+    assert sorted(texts) == ["sunny.", "weather in rome?"]
     for reason in (b"1 instruction", b"1 turn of tools", b"1 turn without text"):
-        assert reason in done.stderr
+        assert reason in done.stderr and reason in counted.stderr
     (pair,) = map(orjson.loads, run(scripts, path).stdout.splitlines())
     assert (pair["context"], pair["response"], pair["speakers"]) == (
         ["weather in Rome?"],
@@ -649,7 +652,7 @@ NOT_A_PART = "messages[1].content[0]: expected a part with a text, got a number"
     ("message", "says"),
     [
         ({"role": "user"}, 'messages[1]: no "text"'),
-        ({"role": "user", "content": None}, "messages[1].content: expected a string, got null"),
+        ({"role": "user", "content": 7}, "messages[1].content: expected a string, got a number"),
         ({"role": "user", "content": [{"type": "text", "text": 1}]}, NOT_A_PART),
         ({"role": "user", "content": [7]}, NOT_A_PART),
         ({"role": 1, "content": "a"}, "messages[1].role: expected a string, got a number"),

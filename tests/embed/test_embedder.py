@@ -52,7 +52,7 @@ from dialtools.streams.carried import Carried
 from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.provenance import Inputs
 from dialtools.streams.resume import Work, claim
-from dialtools.streams.tally import counted
+from dialtools.streams.tally import Tally, counted
 from dialtools.streams.vectors import embedding_batch, read_embeddings
 
 WORDS = {"a": [3, 0], "b": [0, 4], "c": [1, 1]}
@@ -421,19 +421,27 @@ def test_the_fields_are_those_named_or_the_first_that_are_offered():
 
 def test_a_row_a_turn_has_its_own_facts_and_those_of_its_dialogue():
     talk = {"id": 7, "split": "train", "turns": [{"text": "a", "speaker": "u", "acts": [1]}, "b"]}
-    first, second = turns(AT, talk)
+    tally = Tally()
+    first, second = turns(AT, talk, tally)
     history = [{"speaker": "u", "text": "a"}, {"speaker": None, "text": "b"}]
     shared = {"split": "train", "dialogue_id": "7"}
     assert first == {**shared, "turn": 0, **history[0], "acts": [1], "history": history[:1]}
     assert second == {**shared, "turn": 1, **history[1], "history": history}
-    assert [r["dialogue_id"] for r in turns(AT, {"turns": ["a"]})] == ["x:1"]
+    assert [r["dialogue_id"] for r in turns(AT, {"turns": ["a", " "]}, tally)] == ["x:1"]
     # beside a history, response and speaker are the last turn, not facts of the dialogue
-    rows = list(turns(AT, {"history": ["a"], "response": "r", "speaker": "s", "id": "d"}))
+    rows = list(turns(AT, {"history": ["a"], "response": "r", "speaker": "s", "id": "d"}, tally))
     assert [(r["text"], r["speaker"], r["dialogue_id"]) for r in rows] == [
         ("a", None, "d"),
         ("r", "s", "d"),
     ]
     assert all("response" not in row for row in rows)
+    assert tally.dropped == {"turns without text": 1}
+    # a chat with a language model has turns as dial-pairs finds them
+    said = [("system", "be kind"), ("user", ["hi", {"text": "there"}]), ("assistant", "hello")]
+    chat = {"messages": [{"role": who, "content": text} for who, text in said]}
+    rows = list(turns(AT, chat, tally))
+    assert [(r["text"], r["speaker"]) for r in rows] == [("hi there", "user"), ("hello", "system")]
+    assert tally.dropped == {"turns without text": 1, "instructions": 1}
 
 
 def test_a_row_a_candidate_is_each_text_once_in_all_records():

@@ -38,6 +38,7 @@ from dialtools.freq.texts import NO_FREQUENCY, Extractor, Texts, count_empty
 from dialtools.freq.weights import Weighting
 from dialtools.streams.chunks import Chunk, read_records
 from dialtools.streams.policy import Policy
+from dialtools.streams.tally import Tally
 
 PAIRS = [
     {"response": "yes", "window": 1, "dialogue_id": "d", "turn": 1},
@@ -236,9 +237,11 @@ def test_a_spool_gives_back_lines_and_batches_in_their_order():
 
 
 def test_the_texts_of_a_record_by_kind_or_by_name():
-    assert field_texts({"text": "t", "turns": ["a", {"text": "b"}], "response": "r"}, None) == ["r"]
-    assert field_texts({"text": "t", "turns": ["a", {"text": "b"}]}, None) == ["a", "b"]
-    assert field_texts({"x": ["a", {"utterance": "b"}]}, "x") == ["a", "b"]
+    assert field_texts(
+        {"text": "t", "turns": ["a", {"text": "b"}], "response": "r"}, None, Tally()
+    ) == ["r"]
+    assert field_texts({"text": "t", "turns": ["a", {"text": "b"}]}, None, Tally()) == ["a", "b"]
+    assert field_texts({"x": ["a", {"utterance": "b"}]}, "x", Tally()) == ["a", "b"]
     for record, name, says in (
         ({"x": "a"}, None, 'no "response", "turns" or "text"; there are x'),
         ({}, None, "there are no fields"),
@@ -247,7 +250,7 @@ def test_the_texts_of_a_record_by_kind_or_by_name():
         ({"x": "a"}, "y", "no field 'y'; there are x"),
     ):
         with pytest.raises(BadRecord, match=says):
-            field_texts(record, name)
+            field_texts(record, name, Tally())
 
 
 def test_the_count_of_a_frequency_record_is_a_whole_number_above_0_that_64_bits_can_add_up():

@@ -601,8 +601,8 @@ def test_any_number_of_jobs_gives_the_same_bytes(tmp_path: Path, scripts: Path, 
         ({"turns": "x"}, '"turns" must be a list'),
         ({"id": 1}, 'no "turns"'),
         (
-            {"turns": [{"text": "a"}, {"text": None}]},
-            r"turns\[1\].text: expected a string, got null",
+            {"turns": [{"text": "a"}, {"text": 7}]},
+            r"turns\[1\].text: expected a string, got a number",
         ),
         ({"turns": [1]}, r"turns\[0\]: expected a string or an object, got a number"),
         ({"messages": [{"role": "user"}]}, r'messages\[0\]: no "text"; there are role'),
@@ -611,6 +611,11 @@ def test_any_number_of_jobs_gives_the_same_bytes(tmp_path: Path, scripts: Path, 
 def test_a_record_that_is_no_dialogue_says_which_field(record: dict, says: str):
     with pytest.raises(BadRecord, match=says):
         dialogue(record)
+
+
+def test_a_text_that_is_null_is_that_of_a_turn_without_one():
+    talk = dialogue({"turns": [{"text": "a"}, {"text": None, "speaker": "u"}, {"content": "b"}]})
+    assert talk.texts == ["a", "", "b"] and talk.spoken().texts == ["a", "b"]
 
 
 def test_dialects_read_as_the_same_dialogue():

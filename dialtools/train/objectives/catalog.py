@@ -155,7 +155,10 @@ class ContrastOptions(
         "(ln f + 1) of the response's frequency",
     )
     weights_mean_one: bool = by_recipe(
-        group=CONTRAST, default=False, help="scale the weights to a mean of 1"
+        group=CONTRAST,
+        default=False,
+        help="scale the weights to a mean of 1",
+        not_with=("weights", ("none",)),
     )
     batches: str = by_recipe(
         group=CONTRAST,
@@ -193,6 +196,7 @@ class ContrastOptions(
         metavar="X",
         parse=positive,
         help="temperature of --hold",
+        goes_with="hold",
     )
     classify: float = by_recipe(
         group=CONTRAST,
