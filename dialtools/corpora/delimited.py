@@ -15,7 +15,7 @@ from dialtools.corpora.options import LogOptions
 from dialtools.errors import DataError, no_column
 from dialtools.streams import bounds
 from dialtools.streams.bytesio import display_name, open_input
-from dialtools.streams.chunks import ROWS, Chunk
+from dialtools.streams.chunks import ROWS, TO_UTF8, Chunk
 from dialtools.streams.policy import Policy, Where
 from dialtools.values import WIDE
 
@@ -30,7 +30,6 @@ FEW_LINES = 10_000
 open, and the rest of the file need not be read to tell.
 """
 NOT_UTF8 = "--encoding cp1252 reads what Excel writes on Windows"
-TO_UTF8 = "`iconv -f cp1252 -t utf-8` makes UTF-8 of what Excel writes on Windows"
 """The same for commands without that flag."""
 
 

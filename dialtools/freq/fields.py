@@ -56,7 +56,7 @@ def count_of(record: Mapping[str, Any]) -> int:
 
 
 def _names(record: Mapping[str, Any]) -> str:
-    return listed(record) or "no fields"
+    return listed(record) or "no fields with a value"
 
 
 def _text(value: Any, where: str) -> str:

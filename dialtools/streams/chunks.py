@@ -37,6 +37,16 @@ BATCH = "arrow"
 ROWS_OF_BATCH = "dialtools.streams.rows:rows"  # imports pyarrow
 ROWS = "rows"
 """The format of chunks whose records were decoded already."""
+TO_UTF8 = "`iconv -f cp1252 -t utf-8` makes UTF-8 of what Windows or Excel wrote"
+UTF16, PACKED = "`iconv -f utf-16 -t utf-8` makes UTF-8 of it", "unpack it first: `xz -dc FILE |`"
+OTHERWISE = {
+    b"\xff\xfe": UTF16,
+    b"\xfe\xff": UTF16,
+    b"\xfd7zXZ": PACKED,
+    b"BZh": PACKED.replace("xz", "bzip2"),
+    b"PK\3\4": PACKED.replace("xz -dc", "unzip -p"),
+}
+"""How files begin that are no JSON lines, and what makes some of them."""
 WHOLE_DOCUMENT = (
     "a record a line is expected: `jq -c .` writes indented ones so; a corpus as it was published "
     "is named with --from (`dialtools formats` lists them)"
@@ -316,9 +326,22 @@ def json_records(chunk: Chunk, policy: Policy) -> Numbered:
 
 
 def _hint(line: bytes, number: int) -> str | None:
-    """Return what to do about a file that begins like one JSON object over several lines."""
-    opens = line.strip().endswith((b"{", b"[", b","))
-    return WHOLE_DOCUMENT if number == 1 and opens else None
+    """Return what to do about a file that begins like another kind, or is of other letters."""
+    if number == 1:
+        for beginning, hint in OTHERWISE.items():
+            if line.startswith(beginning):
+                return hint
+        if line.strip().endswith((b"{", b"[", b",")):
+            return WHOLE_DOCUMENT
+    return None if b"\0" in line or _is_utf8(line) else TO_UTF8
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def why_not_json(line: bytes, error: Exception) -> str:

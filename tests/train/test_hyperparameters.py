@@ -101,3 +101,20 @@ def test_the_size_of_a_fresh_encoder_is_refused_beside_a_model(train: Train, pai
     done = train("--model", "x", *SMALL, pairs, code=2, small=False)
     says = b"--hidden, --layers and --vocab-size belong to a fresh encoder, not to --model"
     assert says in done.stderr
+
+
+def test_what_is_asked_for_and_no_pair_has_is_told(train: Train, pairs: Path, tmp_path: Path):
+    asked = ("--window", "1,2,3,9", "--weights", "given", "--max-steps", "1")
+    done = train(*asked, "-o", tmp_path / "m", pairs)
+    said = done.stderr.decode()
+    assert "--window 9: no pair is of that size" in said
+    assert "--weights given: no pair has a weight, and all count alike" in said
+    assert "epochs" not in said, "--max-steps says how long"
+
+
+def test_a_static_encoder_has_no_pooling_but_its_mean(train: Train, pairs: Path, tmp_path: Path):
+    static = ("--encoder", "static", "--max-steps", "1", "-o", tmp_path / "m")
+    done = train(*static, "--pooling", "cls", pairs, code=2, small=False)
+    assert b"--pooling cls: a static encoder averages its tokens" in done.stderr
+    # what a recipe says is for transformers
+    assert b"pooling mean" in train(*static, "--method", "simcse", pairs, small=False).stderr

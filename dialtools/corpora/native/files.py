@@ -12,6 +12,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import shutil
 import tarfile
 import zipfile
@@ -57,6 +58,8 @@ DAMAGED = (
 """What the libraries of archives raise for one that is broken, encrypted or of an unknown kind."""
 Member = tuple[str, int, Any]
 """Name and bytes of a file of an archive, and what the archive's library calls it."""
+HIDDEN = re.compile(r"(^|/)\.(?!\.?/)")
+"""Files of macOS, of git, and outputs on their way."""
 ORDER: dict[str | None, int] = {split: place for place, split in enumerate(SPLITS)}
 
 
@@ -71,9 +74,8 @@ class Files:
         self.path, self.policy = path, policy
         self._archive: zipfile.ZipFile | tarfile.TarFile | None = None
         try:
-            self._names = {
-                name: at for name, at in self._open(path).items() if "/._" not in f"/{name}"
-            }  # of macOS
+            named = self._open(path).items()
+            self._names = {n: at for n, at in named if self.single or not HIDDEN.search(n)}
         except DAMAGED as error:
             if isinstance(error, OSError) and error.strerror:  # the system's; not gzip's own
                 raise DataError(error.strerror.lower(), where=path) from None
