@@ -19,6 +19,7 @@ from dialtools.errors import DataError
 from dialtools.streams import bounds
 from dialtools.streams.chunks import (
     JSON_AS_TEXT,
+    TO_UTF8,
     WHOLE_DOCUMENT,
     Chunk,
     _blank_line,
@@ -229,7 +230,9 @@ def test_lines_that_are_no_records_are_told_each_with_its_reason():
         *((10, "not JSON", lines[5]), (11, "expected a JSON object", lines[6])),
         *((12, "expected a JSON object", lines[7]), (14, "not JSON", lines[9])),
     ]
-    assert all(bad.hint is None and bad.where.name == "x" for bad in policy.rejected)
+    hints = {bad.where.line: bad.hint for bad in policy.rejected}
+    assert hints == {**dict.fromkeys(hints), 9: TO_UTF8}
+    assert {bad.where.name for bad in policy.rejected} == {"x"}
 
 
 @pytest.mark.parametrize("line", [b"{ ", b'{"a": [', b'{"a": 1,', b"["])
