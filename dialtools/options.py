@@ -224,6 +224,10 @@ def _parse_text(spec: Spec, text: str) -> Any:
     return PARSERS.get(spec.type, str)(text)
 
 
+FLAG = "flag"
+"""The name of the layer of the command line."""
+
+
 @dataclass(frozen=True)
 class Layer:
     """One source of values: its name for origins, raw values by TOML key, and where these stand."""
@@ -258,11 +262,14 @@ def resolve(options: type, layers: Sequence[Layer]) -> tuple[Any, dict[str, str]
             origins[key] = "default"
             continue
         origins[key] = layer.name
-        source = spec.flag if layer.name == "flag" else layer.source(key)
+        source = spec.flag if layer.name == FLAG else layer.source(key)
         values[spec.name] = parse_value(spec, layer.values[key], source=source)
     resolved = options(**values)
     given = [
-        spec for spec in by_key.values() if values.get(spec.name, spec.default) != spec.default
+        spec
+        for spec in by_key.values()
+        if spec.name in values
+        and (values[spec.name] != spec.default or _is_said(spec, values, origins))
     ]
     unmeant = [(spec, why) for spec in given if (why := _unmeant(resolved, spec))]
     for spec, why in unmeant:
@@ -272,6 +279,11 @@ def resolve(options: type, layers: Sequence[Layer]) -> tuple[Any, dict[str, str]
         del values[spec.name]
         origins[spec.key] = "default"
     return options(**values) if unmeant else resolved, origins
+
+
+def _is_said(spec: Spec, values: Mapping[str, Any], origins: Mapping[str, str]) -> bool:
+    """Tell whether a flag says a default aloud; that something is off has a meaning anywhere."""
+    return origins[spec.key] == FLAG and values[spec.name] is not False
 
 
 def _unmeant(options: Any, spec: Spec) -> str:

@@ -19,7 +19,7 @@ from dialtools.cli import _help
 from dialtools.cli._exit import finish
 from dialtools.cli._run import Run
 from dialtools.errors import ConfigError, ExitCode
-from dialtools.options import Layer, Spec, environment, resolve, specs
+from dialtools.options import FLAG, Layer, Spec, environment, resolve, specs
 from dialtools.streams import bounds
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Command:
         The first that has a value wins: flags, environment, --config, recipe, default.
         """
         variables = environment(self.options, self.name.split()[0], os.environ)
-        layers = [Layer("flag", flags), variables]
+        layers = [Layer(FLAG, flags), variables]
         config = flags.get("config") or variables.values.get("config")
         if config:
             layers.append(_configuration(config))

@@ -127,9 +127,12 @@ def report_space(scores: list[Score], options: SpaceOptions, run: Run) -> None:
         name = f"{score.dataset} {score.setting}".strip()
         spaces.setdefault(name, {})[score.metric] = score.value
 
+    points = _trade_off(spaces, options) if options.plot else {}
     _write(space_grid(spaces), [score.record() for score in scores], options, run)
     if options.plot:
-        _draw_trade_off(spaces, options, run)
+        from dialtools.plots.trade_off import draw_trade_off
+
+        draw_trade_off(points, options.plot, tell=run.warn, overwrite=options.overwrite)
     check_gates(gates)
 
 
@@ -143,14 +146,14 @@ def space_grid(spaces: dict[str, dict[str, float]]) -> Grid:
     return Grid(head=["space", *spaces], rows=rows)
 
 
-def _draw_trade_off(spaces: dict[str, dict[str, float]], options: SpaceOptions, run: Run) -> None:
-    """Draw alignment against uniformity.
+def _trade_off(
+    spaces: dict[str, dict[str, float]], options: SpaceOptions
+) -> dict[str, tuple[float, float]]:
+    """Return alignment and uniformity of each space that has both.
 
     Raises:
         DataError: without labels there is no alignment.
     """
-    from dialtools.plots.trade_off import draw_trade_off
-
     points = {
         name: (values["alignment"], values["uniformity"])
         for name, values in spaces.items()
@@ -159,8 +162,7 @@ def _draw_trade_off(spaces: dict[str, dict[str, float]], options: SpaceOptions, 
     if not points:
         message = f"no labels ({options.label}), so no alignment to draw"
         raise DataError(message, where=options.files[0])
-    assert options.plot
-    draw_trade_off(points, options.plot, tell=run.warn, overwrite=options.overwrite)
+    return points
 
 
 def report_suite(suite: Suite, result: Result, options: SuiteOptions, run: Run) -> None:

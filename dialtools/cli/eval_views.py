@@ -34,11 +34,14 @@ def space(options: SpaceOptions, run: Run) -> None:
     doc=page_of(PlotOptions),
 )
 def plot(options: PlotOptions, run: Run) -> None:
+    from dialtools.eval.labelled import note_on_absent
     from dialtools.eval.tasks import map as task
     from dialtools.plots.map import draw_map, write_page
     from dialtools.streams.sinks import write_records
 
     picture = task.evaluate(options)
+    for note in note_on_absent("--black", options.black, picture.labels):
+        run.warn(note)
     if Path(options.output).suffix == ".html":
         write_page(
             picture.points,

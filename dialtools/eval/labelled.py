@@ -29,9 +29,14 @@ class Labelled:
         )
 
 
+def is_known(label: Any) -> bool:
+    """Tell whether there is a label: a CSV has an empty one where there is none, pandas NaN."""
+    return label is not None and label != "" and label == label
+
+
 def known(labels: Iterable[Any]) -> list[Any]:
-    """Return labels, None for one that is empty: what a CSV has where there is none."""
-    return [None if label == "" else label for label in labels]
+    """Return labels, None for one that is not known."""
+    return [label if is_known(label) else None for label in labels]
 
 
 def labelled_rows(
@@ -48,7 +53,7 @@ def labelled_rows(
         DataError: if there is no row, or one has no label.
     """
     values = part.column(label, hint="--label names it")
-    if bare := next((i for i, value in enumerate(values, 1) if value in (None, "")), 0):
+    if bare := next((i for i, value in enumerate(values, 1) if not is_known(value)), 0):
         hint = "leave such rows out before they are embedded, or name them"
         raise DataError(f"row {bare} has no {label}", where=part.name, hint=hint)
     part.column(label, fields.label)
@@ -64,3 +69,10 @@ def without_label(part: Embeddings, label: str, value: str | None) -> Embeddings
         return part
     others = [label is None or str(label) != value for label in part.column(label)]
     return part.select(np.flatnonzero(others))
+
+
+def note_on_absent(flag: str, label: str | None, labels: Iterable[Any]) -> list[str]:
+    """Return the note on a label that an option names and no row has, if it is so."""
+    if label is None or label in map(str, labels):
+        return []
+    return [f"{flag} {label}: no row has that label"]

@@ -67,8 +67,13 @@ def _parts_of_files(options: ThreePartOptions) -> Parts[Embeddings]:
     files = (str(options.train), str(options.test))
     train, test = (read_embeddings([file], limit=options.limit) for file in files)
     if options.validation:
-        return Parts(train, read_embeddings([options.validation]), test)
+        return Parts(train, _validation_file(options), test)
     return Parts(train, take(train, []), test)
+
+
+def _validation_file(options: ThreePartOptions) -> Embeddings:
+    assert options.validation
+    return read_embeddings([options.validation], limit=options.limit)
 
 
 def _parts_of_splits(options: ThreePartOptions) -> Parts[Embeddings]:
@@ -83,7 +88,7 @@ def _parts_of_splits(options: ThreePartOptions) -> Parts[Embeddings]:
     taken = (options.train_split, options.test_split)
     train, test = (rows(name) for name in taken)
     if options.validation:
-        return Parts(train, read_embeddings([options.validation]), test)
+        return Parts(train, _validation_file(options), test)
     name = splits.validation_split(by_split, options.validation_split, taken=taken)
     return Parts(train, rows(name) if name else take(train, []), test)
 

@@ -53,7 +53,8 @@ class MineOptions(InputOptions, OutputOptions, RunOptions):
         0.05,
         metavar="X|none",
         parse=either({"none": -inf, "-inf": -inf}, not_negative),
-        help="a negative scores at most p - X|p|, where p is the score of the pair's own response",
+        help="a negative scores at most p - X|p|, where p is the score of the pair's own response; "
+        "none: it may score more than p",
     )
     absolute_margin: float | None = option(
         None, metavar="X", parse=number, help="a negative scores at most p - X", shown="none"

@@ -113,6 +113,14 @@ class Embeddings:
             self._check(name, check)
         return self.columns[name]
 
+    def column_if(self, name: str, *, usual: str) -> list[Any] | None:
+        """Return a column; None if it is not there and has its usual name: nobody has named it.
+
+        Raises:
+            DataError: if it is not there, and has another name.
+        """
+        return self.columns.get(name) if name == usual else self.column(name)
+
     def _check(self, name: str, check: Callable[[Any, str], None]) -> None:
         for row, value in enumerate(self.columns[name], 1):
             try:

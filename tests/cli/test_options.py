@@ -102,11 +102,12 @@ class Chosen(Options):
     least: int = option(1, help="of no rate", not_with="rate")
 
 
-def test_what_an_option_goes_with_is_asked_for_by_its_values_alone():
-    for flags in ({"most": "4", "kind": "bb"}, {"most": "3"}, {"kind": "a"}, {"least": "2"}):
+def test_what_an_option_goes_with_is_asked_for_by_values_of_others_and_by_whoever_says_it():
+    for flags in ({"most": "4", "kind": "bb"}, {"kind": "a"}, {"least": "2"}):
         resolve(Chosen, [Layer("flag", flags)])
     for flags, says in (
         ({"most": "4"}, "--most goes with --kind bb"),
+        ({"most": "3"}, "--most goes with --kind bb"),  # its default, said aloud
         ({"least": "2", "rate": "1"}, "--least has no meaning beside --rate"),
     ):
         with pytest.raises(ConfigError, match=f"^{says}$"):
@@ -115,6 +116,7 @@ def test_what_an_option_goes_with_is_asked_for_by_its_values_alone():
 
 def test_what_has_no_meaning_in_a_variable_or_a_configuration_counts_as_not_given():
     for name in ("environment", "run.toml"):
+        resolve(Chosen, [Layer("flag", {}), Layer(name, {"most": "3"})])
         layers = [Layer("flag", {"rate": "1"}), Layer(name, {"most": "4", "least": "2"})]
         options, origins = resolve(Chosen, layers)
         assert (options.rate, options.most, options.least) == (1, 3, 1)
@@ -153,6 +155,11 @@ def beside(companion: Companion, known: dict[str, Spec], *, holds: bool) -> dict
     return {spec.key: str(allowed[0]).lower()} if holds else {}
 
 
+def is_default(key: str, text: str, known: dict[str, Spec]) -> bool:
+    spec = next(spec for spec in known.values() if spec.key == key)
+    return parse_value(spec, text, source="") == spec.default
+
+
 @pytest.mark.parametrize(
     ("command", "spec"),
     [
@@ -169,6 +176,7 @@ def test_what_has_no_meaning_beside_another_option_is_refused(command: str, spec
         refused.append((beside(spec.goes_with, known, holds=False), "goes with --"))
     if spec.not_with:
         meant = beside(spec.goes_with, known, holds=True) if spec.goes_with else {}
+        meant = {key: text for key, text in meant.items() if not is_default(key, text, known)}
         flags = meant | beside(spec.not_with, known, holds=True)
         refused.append((flags, "has no meaning beside --"))
     for flags, says in refused:

@@ -100,6 +100,7 @@ class ClusterOptions(FindOptions, SplitOptions):
         metavar="N",
         parse=number_of_runs,
         help="number of runs (seeds seed, seed+1, ...), or of draws",
+        goes_with=("method", (KMEANS,)),
     )
     share: float = option(
         1.0,

@@ -29,8 +29,16 @@ from pathlib import Path
 from dialtools.errors import ConfigError
 from dialtools.eval.options.base import PartOptions
 from dialtools.options import RunOptions, argument, option, restated
+from dialtools.streams.formats import FOREIGN, OUTPUT_FORMATS, by_suffix, last_suffix
 from dialtools.streams.options import OutputOptions, RowLimitOptions, VectorsOptions
 from dialtools.values import PICTURES, at_least, bounded
+
+
+def record_file(text: str) -> str:
+    """Check the name of a file of records; one without a known suffix is of JSON lines."""
+    if last_suffix(text) in FOREIGN or by_suffix(text) not in (None, *OUTPUT_FORMATS):
+        raise ValueError("name it .jsonl, .parquet or .arrow")
+    return text
 
 
 @dataclass
@@ -48,6 +56,7 @@ class PlotOptions(RowLimitOptions, RunOptions):
         None,
         metavar="FILE",
         group="Output",
+        parse=record_file,
         help="also write the points as data: x, y, label, text (JSONL, Parquet, Arrow)",
         how=True,
     )

@@ -10,7 +10,7 @@ Reports these measures of the unit vectors:
   intra-cosine    mean cosine of pairs with one label
   inter-cosine    mean cosine of pairs with two labels
   margin          intra-cosine minus inter-cosine
-  effective-rank  exp of the entropy of the singular values
+  effective-rank  exp of the entropy of their singular values, once centred
   isotropy        smallest partition function divided by the largest
 
 For uniformity and alignment lower is better, for isotropy and margin higher.
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dialtools.errors import ConfigError
 from dialtools.eval.options.base import PartOptions
 from dialtools.options import option, restated
 from dialtools.streams.options import VectorsOptions
@@ -29,6 +30,11 @@ from dialtools.values import at_least, picture
 @dataclass
 class SpaceOptions(PartOptions):
     """Options of `dial-eval space`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.name and len(self.inputs) > 1:
+            raise ConfigError("--name is of one file; several are told apart by their own")
 
     vectors: str | None = restated(VectorsOptions, "vectors")
     label: str = option(

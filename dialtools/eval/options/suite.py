@@ -62,6 +62,7 @@ class SuiteOptions(ScoreOptions):
         shown="all",
     )
     published: bool = option(False, help="show the paper's numbers beside yours")
+    output: str = restated(TableOutputOptions, "output")  # a table, or scores
     to: str | None = restated(TableOutputOptions, "to")
 
     resume: bool = restated(

@@ -18,7 +18,7 @@ from dialtools.cluster.methods import find
 from dialtools.cluster.options import KMEANS
 from dialtools.errors import DataError
 from dialtools.eval.identity import item_digests
-from dialtools.eval.labelled import Labelled, labelled_rows, without_label
+from dialtools.eval.labelled import Labelled, labelled_rows, note_on_absent, without_label
 from dialtools.eval.logreg import predict
 from dialtools.eval.options.cluster import LABELS, PROTOCOLS, ClusterOptions
 from dialtools.eval.rows import rows_by_part
@@ -51,7 +51,8 @@ def evaluate(options: ClusterOptions) -> Scored:
 
 def of_rows(options: ClusterOptions) -> Scored:
     """Cluster the rows of each part, and compare with their labels."""
-    scores, notes, source = [], [], read_embeddings(options.files, limit=options.limit)
+    scores, source = [], read_embeddings(options.files, limit=options.limit)
+    notes = note_on_absent("--without", options.without, source.column(options.label))
     for setting, truth in _parts(source, options):
         found = [
             find(truth.vectors, asked, seed=seed, where=source.name).labels

@@ -13,7 +13,7 @@ from dialtools.errors import DataError
 from dialtools.eval import logreg, mixed, sanity
 from dialtools.eval.episodes import Episodes
 from dialtools.eval.identity import item_digests
-from dialtools.eval.labelled import Labelled, labelled_rows, without_label
+from dialtools.eval.labelled import Labelled, labelled_rows, note_on_absent, without_label
 from dialtools.eval.options.intent import METHODS, IntentOptions
 from dialtools.eval.rows import read_parts
 from dialtools.eval.score import Score, Scored, of_queries, of_runs, shares
@@ -72,8 +72,22 @@ def evaluate(options: IntentOptions) -> Scored:
     episodes.export()
     for score in scores:
         score.chosen = chosen
-    notes = [*sanity.notes(scores[0].data, scores[0].data["unlearnt"]), *episodes.notes]
+    notes = [
+        *sanity.notes(scores[0].data, scores[0].data["unlearnt"]),
+        *episodes.notes,
+        *_idle(options, train, parts.test),
+    ]
     return Scored(scores, parts.train.metadata, notes)
+
+
+def _idle(options: IntentOptions, train: Embeddings, test: Embeddings) -> list[str]:
+    """Return what options ask for and the rows do not have."""
+    labels = [*train.column(options.label), *test.column(options.label)]
+    notes = note_on_absent("--without", options.without, labels)
+    if options.method == "knn" and max(options.neighbours) > len(train):
+        few = counted(len(train), "training row")
+        notes.append(f"--neighbours {max(options.neighbours):,}: there are {few}")
+    return notes
 
 
 def _scores(

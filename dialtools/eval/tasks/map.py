@@ -57,8 +57,8 @@ def evaluate(options: PlotOptions) -> Map:
     nothing = [""] * len(rows)
     return Map(
         points=plane(vectors_ND, options),
-        labels=[str(value) for value in chosen.columns.get(options.label, nothing)],
-        texts=[_text(value) for value in chosen.columns.get(options.text, nothing)],
+        labels=list(map(str, chosen.column_if(options.label, usual=PlotOptions.label) or nothing)),
+        texts=list(map(_text, chosen.column_if(options.text, usual=PlotOptions.text) or nothing)),
         kinds=list(map(str, chosen.column(options.shape))) if options.shape else nothing,
         title=part.name,
     )

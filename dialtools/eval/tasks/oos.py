@@ -55,7 +55,8 @@ def evaluate(options: OosOptions) -> Scored:
         scores += scores_of_runs(runs, f"{shots}-shot", facts)
     episodes.export()
     sanity.check(scores, parts.train, parts.test, train.labels, test.labels)
-    notes = [sanity.note_on_rows(scores[0].data), *episodes.notes]
+    lost = sanity.unlearnt([*train.labels, options.oos_label], test.labels)
+    notes = [*sanity.notes(scores[0].data, lost), *episodes.notes]
     return Scored(scores, parts.train.metadata, notes)
 
 

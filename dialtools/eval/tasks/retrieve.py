@@ -73,14 +73,17 @@ def evaluate(options: RetrieveOptions) -> Scored:
         raise ConfigError(message, hint="an id in each row, or one file at a time")
     parts = rows_by_part(source, split=options.split, part=options.part)
     scores: list[Score] = []
+    notes: list[str] = []
     for name, part in parts.items():
         setting = f"{name} {lists}".strip()
         if lists == "nearest":
             scores += _nearest_scores(part, setting, options)
+            deep = ", ".join(str(k) for k in options.neighbours if k > len(part))
+            notes += [f"--neighbours {deep}: there are {len(part):,} rows"] if deep else []
         else:
             found = given_lists(part) if lists == "given" else bm25_lists(part, options)
             scores += _list_scores(part, found, setting, options)
-    return Scored(scores, source.metadata)
+    return Scored(scores, source.metadata, notes)
 
 
 def _facts(
@@ -184,11 +187,10 @@ def one_vector_a_text(part: Embeddings, text: str) -> np.ndarray:
     Args:
         text: the column of the texts; without it, or in rows without one, vectors are as they are.
     """
-    if text not in part.columns:
+    texts = part.column_if(text, usual=RetrieveOptions.text)
+    if texts is None:
         return part.matrix
-    _, first, which = np.unique(
-        splits.numbered(part.columns[text]), return_index=True, return_inverse=True
-    )
+    _, first, which = np.unique(splits.numbered(texts), return_index=True, return_inverse=True)
     return part.matrix[first[which]]
 
 

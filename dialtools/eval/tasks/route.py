@@ -35,12 +35,14 @@ class Routed(NamedTuple):
         truth, given: the class of each, and the one it was given, as texts; "" is none.
         rows: their columns that tell which they are, or group them; of no vectors.
         unknown: rows without a label, which are not among the N.
+        absent: names of none that no row has.
     """
 
     truth: list[str]
     given: list[str]
     rows: Embeddings
     unknown: int
+    absent: list[str]
 
 
 def evaluate(options: RouteOptions) -> Scored:
@@ -101,10 +103,11 @@ def read(options: RouteOptions) -> Routed:
     name = ", ".join(map(display_name, options.files))
     names: dict[str, None] = {}
     rows: list[tuple[str, str, dict[str, Any]]] = []
-    unknown = 0
+    unknown, met = 0, set[str]()
     records = read_records(options.files, format=options.from_, policy=Policy())
     for where, record in islice(records, options.limit):
         names |= dict.fromkeys(record)
+        met |= {str(record.get(side)) for side in sides.values()} & {*options.none}
         try:
             own, given = (_class(record, side, options) for side in sides.values())
         except BadRecord as error:
@@ -120,7 +123,8 @@ def read(options: RouteOptions) -> Routed:
         raise DataError(f"no row has a {options.label}", where=name)
     truth, given, kept = zip(*rows, strict=True)
     columns = {key: [row.get(key) for row in kept] for key in telling if key in names}
-    return Routed(list(truth), list(given), Embeddings({}, columns, name=name), unknown)
+    absent = [none for none in options.none if none not in met]
+    return Routed(list(truth), list(given), Embeddings({}, columns, name=name), unknown, absent)
 
 
 def _class(record: Mapping[str, Any], name: str, options: RouteOptions) -> str | None:
@@ -133,8 +137,10 @@ def _class(record: Mapping[str, Any], name: str, options: RouteOptions) -> str |
 
 
 def _notes(routed: Routed, options: RouteOptions) -> list[str]:
-    """Return which rows were left out, and which classes nobody was given."""
+    """Return which rows were left out, and which classes and names nobody has."""
     notes = []
+    if options.none != RouteOptions.none and routed.absent:
+        notes.append(f"--none {','.join(routed.absent)}: no row has it")
     if routed.unknown:
         notes.append(f"{counted(routed.unknown, 'row')} without a {options.label} left out")
     given = {"", *routed.given}

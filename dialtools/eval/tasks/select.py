@@ -107,9 +107,8 @@ def _draw(draw: np.random.Generator, want: int, text_N: np.ndarray, text: int) -
 
 def _text_ids(source: Embeddings, options: SelectOptions, response_ND: np.ndarray) -> np.ndarray:
     """Return (N,) an integer for each distinct response text; without texts, for each vector."""
-    if options.text not in source.columns:
-        return first_equal(response_ND)
-    return np.asarray(splits.numbered(source.columns[options.text]))
+    texts = source.column_if(options.text, usual=SelectOptions.text)
+    return first_equal(response_ND) if texts is None else np.asarray(splits.numbered(texts))
 
 
 def _places(pool: Embeddings) -> dict[str, int]:
@@ -138,7 +137,7 @@ def given_lists(source: Embeddings, pool: Embeddings, options: SelectOptions) ->
         DataError: for a candidate that the pool does not have, or ids that are not distinct.
     """
     place = _places(pool)
-    texts = next((pool.columns[c] for c in (options.text, "text") if c in pool.columns), None)
+    texts = pool.column_if(options.text, usual=SelectOptions.text) or pool.columns.get("text")
     query_ND, pool_MD = unit(_query(source, options)), unit(pool.matrix)
     truth = source.column("positive" if "positive" in source.columns else "response")
 

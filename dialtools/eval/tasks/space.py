@@ -26,8 +26,6 @@ def evaluate(options: SpaceOptions) -> list[Score]:
     scores = []
     for path in options.files:
         source = read_embeddings([path], limit=options.limit)
-        if options.label != SpaceOptions.label:
-            source.column(options.label)
         parts = rows_by_part(source, split=options.split, part=options.part)
         for setting, part in parts.items():
             scores += _scores(part, setting, options)
@@ -39,7 +37,7 @@ def _scores(part: Embeddings, setting: str, options: SpaceOptions) -> list[Score
     if len(rows) < 2:
         raise DataError(f"{counted(len(rows), 'row')}: a space has two or more", where=part.name)
     vectors_ND = unit(part.chosen(options.vectors)[1])[rows]
-    labels = part.columns.get(options.label)
+    labels = part.column_if(options.label, usual=SpaceOptions.label)
     classes_N = None
     if labels:
         classes_N = np.asarray(splits.numbered(known(labels[row] for row in rows)))
@@ -47,7 +45,7 @@ def _scores(part: Embeddings, setting: str, options: SpaceOptions) -> list[Score
     return [
         Score(
             task="space",
-            dataset=part.name,
+            dataset=options.name or part.name,
             setting=setting,
             metric=metric,
             value=value,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dialtools.corpora import fields
-from dialtools.errors import DataError
+from dialtools.errors import ConfigError, DataError
 from dialtools.eval.identity import item_digests
 from dialtools.eval.options.sts import StsOptions
 from dialtools.eval.rows import rows_by_part
@@ -23,6 +23,8 @@ def ordering(series_N: np.ndarray) -> list[int]:
     return np.unique(series_N, return_inverse=True)[1].tolist()
 
 
+DIGITS = 6
+"""Of a cosine: float32 has no more, and the cosines of a text with itself are to be equal."""
 METRICS = {"spearman": Spearman, "pearson": pearson}
 KEPT = {"spearman": ordering, "pearson": shares}
 """What records keep of a series."""
@@ -74,6 +76,7 @@ def cosines(part: Embeddings, options: StsOptions) -> np.ndarray:
 
     Raises:
         DataError: if the file does not have vectors of two texts.
+        ConfigError: if they are of one.
     """
     names = [f"{text}_{SUFFIX}" for text in options.texts] or list(part.vectors)
     if len(names) != 2:
@@ -82,8 +85,10 @@ def cosines(part: Embeddings, options: StsOptions) -> np.ndarray:
             where=part.name,
             hint="dial-embed --field text1,text2 embeds two, --texts A,B names them",
         )
+    if names[0] == names[1]:
+        raise ConfigError(f"--texts names {options.texts[0]} twice")
     first, second = (unit(part.vector(name).astype(np.float64)) for name in names)
-    return np.einsum("nd,nd->n", first, second)
+    return np.round(np.einsum("nd,nd->n", first, second), DIGITS)
 
 
 def annotated(part: Embeddings, options: StsOptions) -> np.ndarray:
