@@ -8,8 +8,10 @@ SENTENCE = re.compile(r"(?:^|[.!?]\s+)[\"'(]*$")
 ARTICLE = re.compile(r"(?:^|(?<=[^\w']))(a|an)(\s+[\"'(]?)$", re.IGNORECASE)
 AN_DIGITS = re.compile(r"8\d*(?:[.,]\d{3})*(?!\d)|1[18](?:[.,]\d{3})*(?!\d)")
 AN_LETTER = re.compile(r"[AEFHILMNORSX](?:[A-Z.\d-]|\b)")  # letters that are spelt: an MRI, an X
+AN_LETTER_ALONE = re.compile(r"[aefhilmnorsx](?:[.\d-]|\b)")  # an x-ray
 A_VOWEL = re.compile(
-    r"(?:u(?:ni(?!n|m)|s[aeiu]|t[aeiou]|k[aeiou]|r[aeiou]|biq)|eu|ewe|once?\b|one-)", re.IGNORECASE
+    r"(?:u(?:ni(?!n|m)|s[aeiu]|t[aeiou]|k[aeiou]|r[aeiou]|biq|[.\d-]|\b)|eu|ewe|once?\b|one-)",
+    re.IGNORECASE,
 )
 AN_SILENT = re.compile(r"(?:hour|honest|honou?r|heir)", re.IGNORECASE)
 
@@ -18,7 +20,9 @@ def takes_an(value: str) -> bool:
     """Tell whether English says `an` before a value: by its sound, as far as its letters tell."""
     if value[:1].isdigit():
         return bool(AN_DIGITS.match(value))
-    if AN_SILENT.match(value) or (value[:2].isupper() and AN_LETTER.match(value)):
+    if AN_SILENT.match(value) or AN_LETTER_ALONE.match(value):
+        return True
+    if value[:2].isupper() and AN_LETTER.match(value):
         return True
     return (
         value[:1].lower() in ("a", "e", "i", "o", "u")
@@ -27,14 +31,18 @@ def takes_an(value: str) -> bool:
     )
 
 
-def with_article(before: str, old: str, new: str) -> str:
-    """Return the text before a value with an article that agrees, if one agreed with the old."""
+def with_article(before: str, old: str, new: str, *, upper: bool = False) -> str:
+    """Return the text before a value with an article that agrees, if one agreed with the old.
+
+    Args:
+        upper: the utterance has capitals only, so that nothing tells how the old is spoken.
+    """
     place = ARTICLE.search(before)
-    if not place or takes_an(new) == takes_an(old):
+    if not place or (takes_an(new) == takes_an(old) and not upper):
         return before
     word = place[1]  # one that did not agree with the old value agrees with the new one
     article = "an" if takes_an(new) else "a"
-    if word.isupper() and len(word) > 1:  # of A alone one cannot tell
+    if upper or (word.isupper() and len(word) > 1):  # of A alone one cannot tell
         article = article.upper()
     elif word[0].isupper():
         article = article.capitalize()

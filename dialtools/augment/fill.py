@@ -89,8 +89,8 @@ def put(
     values: list[str] = []
     before = ""
     for i, (was, value) in enumerate(zip(old, new, strict=True)):
-        if articles and not upper:
-            around[i] = with_article(around[i], was, value)
+        if articles and was != value:
+            around[i] = with_article(around[i], was, value, upper=upper)
         before += around[i]
         values.append(in_case(value, before, was, lower=lower, upper=upper))
         before += values[-1]

@@ -75,7 +75,7 @@ def items(
 
     Args:
         tag: marks texts that come without slots.
-        marked: slots by record id that take the place of the records' own.
+        marked: slots by record id that take the place of the records' own; those of records go.
         tally: gets the messages of chats that are no turns.
     """
     every = _items(options, policy, marked, tally)
@@ -106,6 +106,8 @@ def _item(
     where: Where, record: Mapping[str, Any], marked: dict[str, list[dict[str, Any]]] | None
 ) -> Item:
     key = key_of_turns(record)
+    if key is not None and marked is not None:
+        raise BadRecord("--spans marks utterances, and this is a dialogue, with slots of its turns")
     if key is not None:
         texts = dialogue(record).texts  # checks the turns
         pairs = zip(field_of_turns(record)[1], texts, strict=True)
@@ -115,8 +117,8 @@ def _item(
     text, slots_of_record, fields = utterance(record)
     identity_of(fields.get("id"), "id")  # checks it: what is made from the record names it
     spans: Any = slots_of_record  # None where nobody marked any: a tagger may fill them in
-    if marked is not None:
-        spans = slots(marked.get(str(fields.get("id", where.line)), []), text, "spans")
+    if marked is not None and (own := marked.pop(str(fields.get("id", where.line)), None)):
+        spans = slots(own, text, "spans")
     return Item(where, fields, [Turn(text, spans, {})], dialogue=False)
 
 

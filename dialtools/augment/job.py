@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from hashlib import blake2b
 from typing import IO, Any
 
@@ -17,6 +17,7 @@ from dialtools.augment.options import AugmentOptions
 from dialtools.augment.tagger import spans_by_id, tagger
 from dialtools.augment.templates import SLOT, Template, template
 from dialtools.chance import stable_hash
+from dialtools.errors import DataError
 from dialtools.streams.full import scratch_file
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally, counted, given
@@ -33,7 +34,7 @@ class Augment:
             splits.
         templates: how often each stands in the training records, if they are to be saved; `typed`:
             how many there are, typed.
-        unknown: of --types those that no value has.
+        unknown: of --types those that no value has; astray: ids of --spans that no record has.
         tally: what was kept and dropped.
     """
 
@@ -54,6 +55,7 @@ class Augment:
         self.typed = 0
         self.seen: set[bytes] = set()
         self.unknown: list[str] = []
+        self.astray = 0
 
     def run(self) -> Iterator[dict[str, Any]]:
         """Yield each record with its templates, and after it those made from it."""
@@ -76,6 +78,7 @@ class Augment:
             book.merge(Book.load(path))
         tag = tagger(options, book if options.book else None)
         marked = spans_by_id(options.spans) if options.spans else None
+        named = len(marked or ())
         for item in items(options, self.policy, tag, marked, self.tally):
             bare = not any(turn.spans for turn in item.turns)
             if options.slotless == "skip" and bare and self._trains(item):
@@ -87,6 +90,8 @@ class Augment:
                 for turn in item.turns:
                     for span in turn.spans:
                         book.add(span.label, turn.text[span.start : span.end])
+        if marked and options.part is None and options.limit != 0:
+            self._check_spans(marked, named)
         spool.seek(0)
         self.unknown = [name for name in options.types if name not in book.types]
         self.book = book.filtered(
@@ -99,6 +104,20 @@ class Augment:
         self.filler = Filler(
             values, most=options.most, articles=options.articles, seed=options.seed
         )
+
+    def _check_spans(self, left: Collection[str], named: int) -> None:
+        """Note spans of records that are not there.
+
+        Raises:
+            DataError: if no record has any.
+        """
+        self.astray = len(left)
+        if self.astray == named:
+            raise DataError(
+                "no record has an id that it names",
+                where=self.options.spans,
+                hint="records are known by their id; without one, by their line",
+            )
 
     def _trains(self, item: Item) -> bool:
         return (item.fields.get("split") or self.options.train_split) == self.options.train_split
@@ -190,6 +209,9 @@ class Augment:
 
     def notes(self) -> Iterator[str]:
         """Yield what options name and no record has."""
+        if self.astray:
+            ids = counted(self.astray, "id")
+            yield f"{self.options.spans}: {ids} that no record has"
         if self.unknown:
             yield f"--types {','.join(self.unknown)}: no value is of that type"
         if self.passed and not self.originals and self.tally.kept != self.options.limit:

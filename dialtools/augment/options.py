@@ -9,10 +9,12 @@ from dialtools.corpora.options import CorpusOptions
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, option
 from dialtools.streams.options import OF_ALL_PARTS, OutputOptions, ShardOptions
-from dialtools.values import at_least, count_or_all, name_list
+from dialtools.values import at_least, either, name_list
 
 RULES = "rules"
 SLOTLESS = ("keep", "skip")
+ALL = -1
+"""The number that stands for `all`."""
 
 
 @dataclass
@@ -30,7 +32,8 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
         None,
         metavar="FILE",
         group="Entities",
-        help="take slots from records {id, start, end, label} that another tagger wrote",
+        help="take slots from records {id, start, end, label} that another tagger wrote; a "
+        "record without an id is known by its line, one that is not named keeps its own slots",
     )
     language: str = option(
         "xx",
@@ -119,7 +122,7 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
     max_per_template: int | None = option(
         None,
         metavar="N|all",
-        parse=count_or_all,
+        parse=either({"all": ALL, str(ALL): ALL}, at_least(1)),
         group="Filling",
         help="make at most N utterances from a template, a seeded sample of its combinations",
         shown="K squared",
@@ -163,4 +166,6 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
     @property
     def most(self) -> int | None:
         """Utterances of a template at most."""
-        return self.top_k**2 if self.max_per_template is None else self.max_per_template or None
+        if self.max_per_template is None:
+            return self.top_k**2
+        return None if self.max_per_template == ALL else self.max_per_template

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from dialtools.advance import silent
+from dialtools.embed.fields import vector_name
 from dialtools.embed.options import EmbedOptions
 from dialtools.embed.shard import Settings, encode_turns
 from dialtools.encoder.alignment import load_alignment
@@ -27,6 +29,13 @@ if TYPE_CHECKING:
     from dialtools.encoder.word_vectors import WordVectors
 
 TEXT, TEMPLATE = f"text_{SUFFIX}", f"template_{SUFFIX}"
+
+
+def vector_names(options: EmbedOptions, fields: Sequence[str]) -> list[str]:
+    """Return the columns of vectors that a run writes."""
+    if not (options.templates or options.own_templates):
+        return [vector_name(name, fields) for name in fields]
+    return [TEXT, TEMPLATE] if options.compress is None else [SUFFIX]
 
 
 class Compression:

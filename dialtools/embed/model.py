@@ -82,9 +82,10 @@ def load_model(options: EmbedOptions) -> Model:
         start_torch(options.threads)
     encoder, precision = (light, options.precision) if light else _on_device(options)
     dimensions = None if options.transform else options.dimensions
+    normalize = encoder.normalize if options.normalize is None else options.normalize
     settings = Settings(
         max_length=encoder.max_length,
-        normalize=encoder.normalize if options.normalize is None else options.normalize,
+        normalize=normalize and not options.own_templates,  # an alignment layer takes them whole
         batch_tokens=options.batch_tokens or encoder.batch_tokens(precision),
         precision="float32" if precision == "auto" else precision,
         float16_round=options.float16_round,
@@ -95,8 +96,8 @@ def load_model(options: EmbedOptions) -> Model:
     )
     files = "" if Path(options.model).is_file() else beside_weights(model_folder(options.model))
     model = Model(encoder, settings, options.head, files)
-    if dimensions and dimensions > model.dimension:
-        raise ConfigError(f"--dimensions {dimensions}: vectors have {model.dimension}")
+    if options.dimensions and options.dimensions > model.dimension:
+        raise ConfigError(f"--dimensions {options.dimensions}: vectors have {model.dimension}")
     return model
 
 
@@ -144,7 +145,9 @@ def _encoder(name: str, device: Any, precision: str, **settings: Any) -> Encoder
 
 
 def notes(model: Model, options: EmbedOptions) -> Iterator[str]:
-    """Yield what to tell of a model: a precision that this processor emulates, a prompt."""
+    """Yield what to tell of a model: what it has no use for, an emulated precision, a prompt."""
+    if idle := _idle(model, options):
+        yield f"{options.model} is a table of vectors: {' and '.join(idle)} change nothing"
     if isinstance(model.encoder, WordVectors):
         return
     if note := prompt_left_out(model_folder(options.model)):
@@ -155,6 +158,18 @@ def notes(model: Model, options: EmbedOptions) -> Iterator[str]:
 
     if note := device.slower_precision(options):
         yield note
+
+
+def _idle(model: Model, options: EmbedOptions) -> list[str]:
+    """Return the options that a mean of the vectors of words has no use for."""
+    if not isinstance(model.encoder, TokenVectors | WordVectors):
+        return []
+    idle = {
+        "--pooling": options.pooling not in (None, "mean"),
+        "--precision": options.precision not in ("auto", "float32"),
+        "--max-length": bool(options.max_length) and isinstance(model.encoder, WordVectors),
+    }
+    return [flag for flag, is_given in idle.items() if is_given]
 
 
 def _head(options: EmbedOptions) -> Callable[[np.ndarray], np.ndarray]:

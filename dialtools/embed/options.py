@@ -136,7 +136,8 @@ class EmbedOptions(
         None,
         metavar="FILE",
         group="Compression",
-        help="add the vector of the nearest of these templates (records of dial-augment)",
+        help="add the vector of the nearest of these templates (records of dial-augment); all "
+        "vectors are then of length 1",
     )
     own_templates: bool = option(
         False,
@@ -214,6 +215,8 @@ class EmbedOptions(
             )
         if chosen and (self.transform or self.per != "record"):
             raise ConfigError("templates go with records, and without --transform")
+        if chosen and self.normalize is False:
+            raise ConfigError("--no-normalize: templates go with vectors of length 1")
         if self.own_templates:
             self.field = self.field or ("text", "template")
         if chosen and len(self.field) > 1 + self.own_templates:

@@ -26,12 +26,18 @@ class Extent:
     cut: int = 0
 
 
-def plan(embedder: Embedder, shards: Iterable[Shard]) -> dict[str, str]:
-    """Tokenise the records of all shards, encode none; return the lines of the plan by name."""
+def plan(
+    embedder: Embedder, shards: Iterable[Shard], dimensions: int | None = None
+) -> dict[str, str]:
+    """Tokenise the records of all shards, encode none; return the lines of the plan by name.
+
+    Args:
+        dimensions: of the vectors that are written; as the encoder makes them, without.
+    """
+    dimensions = dimensions or embedder.dimensions()
     extent = _measured(embedder, shards)
     options = embedder.options
     vectors = ", ".join(vector_name(name, embedder.fields) for name in embedder.fields)
-    dimensions = embedder.dimensions()
     number_bytes = np.dtype(options.dtype).itemsize
     size = extent.rows * len(embedder.fields) * dimensions * number_bytes
     longest = embedder.model.settings.max_length

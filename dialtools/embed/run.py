@@ -18,11 +18,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 from dialtools.advance import Advance
 from dialtools.embed.carry import Columns
-from dialtools.embed.compress import Compression
+from dialtools.embed.compress import Compression, vector_names
 from dialtools.embed.embedder import Counts, Shard
 from dialtools.embed.mine import Mine
 from dialtools.embed.model import Model
@@ -31,8 +32,8 @@ from dialtools.embed.plan import plan
 from dialtools.embed.shard import Encoding
 from dialtools.embed.transformed import Transform
 from dialtools.embed.transforms import one_sided
-from dialtools.errors import DataError
-from dialtools.shown import first_line
+from dialtools.errors import ConfigError, DataError
+from dialtools.shown import first_line, listed
 from dialtools.streams.ahead import ahead, behind
 from dialtools.streams.atomic import atomic_file, refuse_existing
 from dialtools.streams.bytesio import display_name
@@ -77,7 +78,8 @@ class Embedding:
         self.options = options
         self.format = embedding_format(options)
         sided = {ONE_SIDED: True} if one_sided(options.transform) else {}
-        self.space = model.space() | sided
+        scaled = {"normalize": True} if options.templates or options.own_templates else {}
+        self.space = model.space() | sided | scaled
         self.mine = Mine(model, options, policy, advance)
         self.embedder = self.mine.embedder
         self.written = False
@@ -95,9 +97,10 @@ class Embedding:
 
     def plan(self) -> dict[str, str]:
         """Return what would be done, in lines by their names."""
-        Transform(self.options, self.space, overwrite=self.options.overwrite)  # for its checks
+        self.transform = Transform(self.options, self.space, overwrite=self.options.overwrite)
         output = "stdout" if self.options.output == "-" else self.options.output
-        lines = plan(self.embedder, self.mine.shards())
+        shards = self._all(self.mine.shards())
+        lines = plan(self.embedder, shards, dimensions=self._dimensions())
         return {**lines, "writes": f"{output} as {self.format}"}
 
     def _prepare(self, *, overwrite: bool) -> None:
@@ -112,6 +115,19 @@ class Embedding:
         self.transform = Transform(self.options, self.space, overwrite=overwrite)
         self.compression = Compression(self.options, model.encoder, model.settings)
 
+    def _all(self, shards: Iterable[Shard]) -> Iterator[Shard]:
+        """Yield the shards, of which the first tells how many vectors a row has.
+
+        Raises:
+            ConfigError: if there are several, and the format holds one.
+        """
+        for count, shard in enumerate(shards):
+            names = vector_names(self.options, self.embedder.fields)
+            if count == 0 and FORMATS[self.format].vectors and len(names) > 1:
+                hint = "choose one --field, or --to parquet"
+                raise ConfigError(f"{self.format} holds one matrix, not {listed(names)}", hint=hint)
+            yield shard
+
     @property
     def _inputs(self) -> tuple[str, ...]:
         return self.options.inputs or ("-",)
@@ -122,7 +138,7 @@ class Embedding:
         metadata = as_metadata(provenance | self.space)
         lines = FORMATS[self.format].lines
         self.embedder.columns.settled |= not lines
-        shards = self.mine.shards(soon=lines)
+        shards = self._all(self.mine.shards(soon=lines))
         ready = ((shard, self.embedder.tokenised(shard)) for shard in shards)
         with self._sink(metadata, overwrite=self.options.overwrite) as write:
             for shard, encoding in self._early(ready):
@@ -161,7 +177,7 @@ class Embedding:
         """Yield each shard, what encodes it, if that is to be done, and a hash of all so far."""
         done = set(work.pieces)
         seen = RecordDigest()
-        for count, shard in enumerate(self.mine.shards(seen), 1):
+        for count, shard in enumerate(self._all(self.mine.shards(seen)), 1):
             encoding = None if _part_name(count) in done else self.embedder.tokenised(shard)
             yield shard, encoding, seen.so_far()
 
@@ -265,12 +281,19 @@ class Embedding:
 
             yield finished
 
+    def _dimensions(self) -> int:
+        """Return how many the vectors have that are written."""
+        fitted = self.transform.fitted
+        if fitted is None or self.transform.one_sided:
+            return self.embedder.dimensions()
+        return fitted(np.zeros((1, fitted.width), np.float32)).shape[1]
+
     def closing_notes(self) -> Iterable[str]:
         """Return what the closing line says."""
         counts = self.embedder.counts
         yield (
             f"{counted(counts.rows, 'row')}, {counted(counts.distinct, 'text')} encoded, "
-            f"{counted(self.embedder.dimensions(), 'dimension')}"
+            f"{counted(self._dimensions(), 'dimension')}"
         )
         yield self.embedder.columns.note()
         yield self.compression.note()

@@ -144,6 +144,7 @@ FOREIGN = {
     **dict.fromkeys(
         (".bz2", ".xz", ".lz4", ".br", ".7z"), "unpack them, or make .gz or .zst of them"
     ),
+    **dict.fromkeys((".npz", ".h5", ".hdf5"), "make .npy, or Parquet, of it"),
     **dict.fromkeys((".pkl", ".pickle", ".pt"), "they may run code; make JSONL or Parquet of it"),
 }
 """Suffixes of files that people have, and what to do with them."""

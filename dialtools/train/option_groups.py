@@ -157,7 +157,7 @@ class ValidationOptions:
     keep_best: bool = option(
         False,
         group="Validation",
-        help="save the checkpoint that validates best, not the last",
+        help="save the checkpoint that validates best (top-1, then top-3 and top-10), not the last",
         goes_with="validate validation_share",
     )
 

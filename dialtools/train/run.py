@@ -35,7 +35,13 @@ from dialtools.train.material import STORE, VALIDATION, read_material
 from dialtools.train.options import TrainOptions
 from dialtools.train.prepare import build_trainer, cut_note
 from dialtools.train.ranks import ALONE, Ranks
-from dialtools.train.validate import Validation, drawn, validation_scores, validations_left
+from dialtools.train.validate import (
+    Validation,
+    drawn,
+    rank_of,
+    validation_scores,
+    validations_left,
+)
 
 NAN_BATCH = "nan-batch.jsonl"
 MAKES = (
@@ -217,7 +223,7 @@ class Training:
         """Return the scores, and whether the model was kept as the best so far."""
         with self.trainer.saved.in_place():
             scores = self._scores(validation)
-            is_best = self.options.keep_best and scores["top-1"] > validation.best
+            is_best = self.options.keep_best and rank_of(scores) > rank_of(validation.after)
             if is_best:
                 checkpoint.save_best(self.trainer, self.folder)
             if is_best or not self.options.keep_best:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +53,11 @@ def validation_scores(trainer: Trainer, store: Store, pairs: np.ndarray) -> dict
         SPACE["alignment"]: pair_alignment(anchor_ND, positive_ND),
         SPACE["uniformity"]: uniformity(np.concatenate([anchor_ND, positive_ND])),
     }
+
+
+def rank_of(scores: Mapping[str, float]) -> tuple[float, ...]:
+    """Return what is higher of better scores: top-1 first; of equal ones the others tell."""
+    return tuple(scores.get(f"top-{k}", -1.0) for k in TOP)
 
 
 @dataclass

@@ -313,7 +313,7 @@ def test_a_dialogue_in_which_a_value_is_ambiguous_is_not_filled(run, turns: tupl
         (("--ner", "no_such"), [{"text": "x"}], 1, "no spaCy pipeline 'no_such'"),
         (("--book", "no.json"), [], 1, "no.json: No such file or directory"),
         (("--save-book", "x", "-o", "x"), [], 2, "two outputs have one name"),
-        (("--max-per-template", "-1"), [], 2, "must be 0 or more, or all"),
+        (("--max-per-template", "0"), [], 2, "must be 1 or more, or all"),
     ],
 )
 def test_what_cannot_be_is_said(

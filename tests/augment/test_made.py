@@ -11,7 +11,7 @@ from least import check_least, own_hows
 from pair_corpus import as_lines
 
 from dialtools.augment.job import Augment
-from dialtools.augment.options import AugmentOptions
+from dialtools.augment.options import ALL, AugmentOptions
 from dialtools.errors import ConfigError, DataError
 from dialtools.streams.policy import Policy
 
@@ -182,10 +182,10 @@ def test_turns_of_a_dialogue_keep_their_fields_and_an_utterance_its_own(job):
 
 def test_numbers_have_least_values_and_some_options_only_change_how_a_run_goes():
     one = ("1", "0")
-    least = {"top_k": one, "min_count": one, "max_words": one, "max_per_template": ("0", "-1")}
+    least = {"top_k": one, "min_count": one, "max_words": one, "max_per_template": one}
     check_least(AugmentOptions, least)
     assert own_hows(AugmentOptions) == {"dry_run", "report", "save_book", "save_templates", "shard"}
-    assert AugmentOptions(top_k=3).most == 9 and AugmentOptions(max_per_template=0).most is None
+    assert AugmentOptions(top_k=3).most == 9 and AugmentOptions(max_per_template=ALL).most is None
     assert AugmentOptions(max_per_template=1).most == 1
 
 
@@ -212,7 +212,14 @@ def test_spans_of_another_tagger_take_the_place_of_those_of_the_records(job, tmp
     rows = [said("to rome may", (0, 2, "old"), id="a"), {"text": "by day"}, said("b", (0, 1, "o"))]
     _, found = job(rows, spans=str(tmp_path / "s.jsonl"), typed=True, fill=False)
     # a record without an id goes by its line
-    assert [r["template"] for r in found] == ["to {x} {y}", "{z} day", "b"]
+    assert [r["template"] for r in found] == ["to {x} {y}", "{z} day", "{o}"]
+    made, found = job([said("by day", (0, 1, "o"), id=2)], spans=str(tmp_path / "s.jsonl"), typed=True)
+    assert [r["template"] for r in found] == ["{z} day"]
+    assert list(made.notes()) == [f"{tmp_path}/s.jsonl: 1 id that no record has"]
+    with pytest.raises(DataError, match="no record has an id that it names"):
+        job([said("b", (0, 1, "o"), id="c")], spans=str(tmp_path / "s.jsonl"))
+    with pytest.raises(DataError, match="--spans marks utterances"):
+        job([{"id": "a", "turns": ["x"]}], spans=str(tmp_path / "s.jsonl"))
     (tmp_path / "s.jsonl").write_text('{"start":0,"end":1,"label":"x"}\n')
     with pytest.raises(DataError, match="there is no id"):
         job(rows, spans=str(tmp_path / "s.jsonl"))

@@ -122,14 +122,15 @@ def test_the_alignment_layer_is_for_templates_only(
     layer = alignment_layer(64, seed=3)
     save_alignment(layer, tmp_path / "aligned")
     raw = embed("--field", "text,template", "--no-normalize").vector("template_embedding")
-    moved = embed("--own-templates", "--no-normalize", at=tmp_path / "aligned")
     with torch.no_grad():
-        np.testing.assert_allclose(
-            moved.vector("template_embedding"), unit(layer(torch.tensor(raw)).numpy()), atol=1e-5
-        )
+        expected = unit(layer(torch.tensor(raw)).numpy())
+    for scaled in ((), ("--normalize",)):  # the layer was trained on vectors of any length
+        moved = embed("--own-templates", *scaled, at=tmp_path / "aligned")
+        np.testing.assert_allclose(moved.vector("template_embedding"), expected, atol=1e-5)
     np.testing.assert_allclose(moved.vector("text_embedding"), plain[0], atol=1e-6)
     left = embed("--own-templates", "--no-align", at=tmp_path / "aligned")
     np.testing.assert_allclose(left.vector("template_embedding"), plain[1], atol=1e-6)
+    assert "vectors of length 1" in embed("--own-templates", "--no-normalize", code=2)
     assert "has no alignment layer" in embed("--own-templates", "--align", code=2)
     short = ("--own-templates", "--dimensions", 8)
     cut = embed(*short, "--no-align", at=tmp_path / "aligned").vector("template_embedding")
