@@ -74,7 +74,8 @@ def _refuse_foreign_sizes(options: TrainOptions) -> None:
     static, model = options.encoder == STATIC, options.model
     if static and not model and options.layers != FreshOptions.layers:
         raise ConfigError("--layers goes with --encoder transformer")
-    if static and not model and options.pooling not in (None, "mean"):
+    averages = static and (not model or is_table(model))
+    if averages and options.pooling not in (None, "mean"):
         raise ConfigError(f"--pooling {options.pooling}: a static encoder averages its tokens")
     if not model:
         return

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from dialtools.errors import ConfigError, proposed
 from dialtools.options import Layer
 from dialtools.train.objectives.catalog import OBJECTIVES, ObjectiveEntry
-from dialtools.train.start import STATIC, TRANSFORMER, encoder_kind
+from dialtools.train.start import STATIC, TRANSFORMER, encoder_kind, is_table
 
 HOME = Path(__file__).parent / "recipes"
 PRESETS = {
@@ -118,6 +118,8 @@ def layers(chosen: dict[str, Any]) -> list[Layer]:
     learns = objective or OBJECTIVES[published(name)["objective"]]
     kind = encoder_kind(chosen, contextual=learns.contextual)
     start = {"encoder": kind, **preset(name, kind, model=bool(chosen.get("model")))}
+    if kind == STATIC and chosen.get("model") and is_table(chosen["model"]):
+        start["pooling"] = "mean"
     if chosen.get("epochs") is not None:
         start.pop("least-steps", None)  # the user has said how long
     defaults = [Layer(PRESET_NAMES[kind], start), named, *recipe[1:]]

@@ -107,6 +107,8 @@ def test_notes_say_which_rows_do_not_count_and_what_nobody_was_given(
     assert "2 rows without a label left out" in done.stderr
     assert "no row was given b, which 2 rows should have been" in done.stderr
     assert json.loads(done.stdout.splitlines()[0])["n"] == 3
+    typo = command("route", "--none", "none,nope", routed(tmp_path / "q.jsonl", rows)).stderr
+    assert "--none nope: no row has it" in typo
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from score_files import Evaluate, Record, score, write
 
@@ -102,3 +104,39 @@ def test_out_of_scope_is_the_last_of_classes_that_are_alike(evaluate: Evaluate, 
     found = evaluate("oos", path, "--shots", 1, "--runs", 1)
     assert score(found, "oos-recall", "1-shot mean")["value"] == 100
     assert score(found, "in-accuracy", "1-shot mean")["value"] == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("intent --shots 1 --without nosuch", "--without nosuch: no row has that label"),
+        ("intent --method knn --neighbours 1,99", "--neighbours 99: there are 6 training rows"),
+        ("retrieve --lists nearest --neighbours 2,500", "--neighbours 500: there are 3 rows"),
+        ("cluster --split none --without nosuch", "--without nosuch: no row has that label"),
+    ],
+)
+def test_what_is_asked_for_and_no_row_has_is_told(
+    command: Command, tmp_path: Path, line: str, says: str
+):
+    path = write(tmp_path / "f.jsonl", rows(), embedding=vectors(rows()))
+    assert says in command(*line.split(), path).stderr
+
+
+def test_test_rows_in_scope_of_which_nothing_is_learnt_are_told(command: Command, tmp_path: Path):
+    told = rows()
+    told[-1]["label"] = "new"
+    path = write(tmp_path / "f.jsonl", told, embedding=vectors(rows()))
+    said = command("oos", path, *FEW).stderr
+    assert "1 of 3 test rows are of classes without training rows (new)" in said
+
+
+def test_a_label_that_pandas_has_as_nan_is_none(command: Command, tmp_path: Path):
+    told = rows()
+    path = write(tmp_path / "f.jsonl", told, embedding=vectors(told))
+    labels = [float("nan") if row is told[0] else 1.0 * (row["label"] == "a") for row in told]
+    table = pa.Table.from_pylist([json.loads(line) for line in path.open()])
+    place = table.schema.get_field_index("label")
+    pq.write_table(table.set_column(place, "label", pa.array(labels)), tmp_path / "f.parquet")
+    for task in ("intent", "infer"):
+        said = command(task, tmp_path / "f.parquet", *TASKS[task], code=1).stderr
+        assert "row 1 has no label" in said

@@ -116,5 +116,11 @@ def test_a_static_encoder_has_no_pooling_but_its_mean(train: Train, pairs: Path,
     static = ("--encoder", "static", "--max-steps", "1", "-o", tmp_path / "m")
     done = train(*static, "--pooling", "cls", pairs, code=2, small=False)
     assert b"--pooling cls: a static encoder averages its tokens" in done.stderr
+    words = tmp_path / "words.txt"
+    words.write_text("2 3\nhello 1 2 3\nyes 3 2 1\n")
+    done = train("--model", words, "--pooling", "cls", pairs, code=2, small=False)
+    assert b"--pooling cls: a static encoder averages its tokens" in done.stderr
+    of_words = ("--model", words, "--method", "simcse", "--max-steps", "1", "-o", tmp_path / "w")
+    train(*of_words, pairs, small=False)
     # what a recipe says is for transformers
     assert b"pooling mean" in train(*static, "--method", "simcse", pairs, small=False).stderr
