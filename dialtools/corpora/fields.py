@@ -60,6 +60,11 @@ def text(value: Any, where: str) -> None:
         refuse(where, "a string", value)
 
 
+def is_known(label: Any) -> bool:
+    """Tell whether there is a label: a CSV has an empty one where there is none, pandas NaN."""
+    return label is not None and label != "" and label == label
+
+
 def are_texts(values: list[Any]) -> bool:
     """Tell whether all values are texts, 20 times as fast as by their types."""
     try:

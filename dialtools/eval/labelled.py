@@ -29,14 +29,9 @@ class Labelled:
         )
 
 
-def is_known(label: Any) -> bool:
-    """Tell whether there is a label: a CSV has an empty one where there is none, pandas NaN."""
-    return label is not None and label != "" and label == label
-
-
 def known(labels: Iterable[Any]) -> list[Any]:
     """Return labels, None for one that is not known."""
-    return [label if is_known(label) else None for label in labels]
+    return [label if fields.is_known(label) else None for label in labels]
 
 
 def labelled_rows(
@@ -53,7 +48,7 @@ def labelled_rows(
         DataError: if there is no row, or one has no label.
     """
     values = part.column(label, hint="--label names it")
-    if bare := next((i for i, value in enumerate(values, 1) if not is_known(value)), 0):
+    if bare := next((i for i, value in enumerate(values, 1) if not fields.is_known(value)), 0):
         hint = "leave such rows out before they are embedded, or name them"
         raise DataError(f"row {bare} has no {label}", where=part.name, hint=hint)
     part.column(label, fields.label)

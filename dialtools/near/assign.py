@@ -33,7 +33,7 @@ class Assigning:
     def __init__(self, options: AssignOptions) -> None:
         self.options = options
         self.notes: list[str] = []
-        self.rows = self.near = 0
+        self.rows = self.near = self.nowhere = 0
         self.router = Router.load(options.router) if options.router else self._made()
 
     def _made(self) -> Router:
@@ -68,7 +68,7 @@ class Assigning:
         """
         part, name = read_embeddings([path or "-"]), self.options.label
         values = part.column(name, hint="--label names it")
-        rows = [i for i, value in enumerate(values) if value not in (None, "")]
+        rows = [i for i, value in enumerate(values) if fields.is_known(value)]
         if left_out := len(values) - len(rows):
             self.notes.append(f"{part.name}: {counted(left_out, 'row')} without a {name} left out")
             part = part.select(np.array(rows, np.int64))
@@ -180,7 +180,9 @@ class Assigning:
         told = 1 + self.options.runners_up
         order_NK = np.argsort(-scores_NC, axis=1, kind="stable")[:, :told]
         score_NK = np.take_along_axis(scores_NC, order_NK, axis=1)
-        near_N = score_NK[:, 0] >= router.thresholds[order_NK[:, 0]]
+        # a vector of zeros, as of a text without a known word, is near to nothing
+        somewhere_N = np.asarray(part.chosen(self.options.vectors)[1].any(axis=1))
+        near_N = somewhere_N & (score_NK[:, 0] >= router.thresholds[order_NK[:, 0]])
         kept = {name: part.columns[name] for name in part.kept(self.options.keep, usual(part))}
         if not lines:
             kept = {name: scalars(values) for name, values in kept.items()}
@@ -191,6 +193,7 @@ class Assigning:
             ]
             self.rows += 1
             self.near += bool(near_N[i])
+            self.nowhere += not somewhere_N[i]
             yield {
                 **{name: values[i] for name, values in kept.items() if values[i] is not None},
                 "assigned": ranked[0]["label"] if near_N[i] else router.none,
@@ -201,7 +204,8 @@ class Assigning:
     def closing_line(self) -> str:
         """Return how many rows got a class."""
         none = f"; {self.rows - self.near:,} {self.router.none}" if self.rows > self.near else ""
-        return f"{counted(self.rows, 'row')}, {classes(self.router.labels)}{none}"
+        zeros = f"; {counted(self.nowhere, 'vector')} of zeros" if self.nowhere else ""
+        return f"{counted(self.rows, 'row')}, {classes(self.router.labels)}{none}{zeros}"
 
 
 def classes(each: Sized) -> str:

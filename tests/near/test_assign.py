@@ -54,6 +54,13 @@ def test_a_row_has_its_fields_its_class_its_score_and_the_runners_up(near: Near)
     assert done.stderr.decode().startswith("dialtools assign: 4 rows, 2 classes; 1 none (")
 
 
+def test_a_vector_of_zeros_is_near_to_no_class(near: Near):
+    blank = [*ROWS[:1], {"id": 0, "embedding": [0.0] * len(at(0))}]
+    done = near("assign", "r.jsonl", "--examples", "e.jsonl", r=blank, e=EXAMPLES)
+    assert assigned(done) == ["east", "none"]
+    assert "2 rows, 2 classes; 1 none; 1 vector of zeros" in done.stderr.decode()
+
+
 def test_runners_up_and_fields_are_as_many_as_asked_for(near: Near):
     ask = ("assign", "r.jsonl", "--examples", "e.jsonl", "-n", 2)
     done = near(*ask, "--runners-up", 0, "--keep", "none", r=ROWS, e=EXAMPLES)

@@ -14,7 +14,6 @@ from dialtools.corpora import fields
 from dialtools.errors import DataError
 from dialtools.eval import probe, sanity
 from dialtools.eval.identity import item_digests
-from dialtools.eval.labelled import is_known
 from dialtools.eval.options.infer import InferOptions
 from dialtools.eval.rows import groups
 from dialtools.eval.score import Scored, of_queries
@@ -92,7 +91,7 @@ def classes(part: Embeddings, names: tuple[str, ...]) -> list[str]:
     """
     columns = [part.column(name) for name in names]
     for name, column in zip(names, columns, strict=True):
-        if bare := next((i for i, value in enumerate(column, 1) if not is_known(value)), 0):
+        if bare := next((i for i, value in enumerate(column, 1) if not fields.is_known(value)), 0):
             raise DataError(f"row {bare} has no {name}", where=part.name)
         part.column(name, fields.label)
     if len(columns) == 1:
