@@ -13,8 +13,8 @@ from dialtools.values import at_least, either, name_list
 
 RULES = "rules"
 SLOTLESS = ("keep", "skip")
-ALL = -1
-"""The number that stands for `all`."""
+ALL = 1 << 62
+"""More than any template makes."""
 
 
 @dataclass
@@ -122,7 +122,7 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
     max_per_template: int | None = option(
         None,
         metavar="N|all",
-        parse=either({"all": ALL, str(ALL): ALL}, at_least(1)),
+        parse=either({"all": ALL}, at_least(1)),
         group="Filling",
         help="make at most N utterances from a template, a seeded sample of its combinations",
         shown="K squared",
@@ -164,8 +164,6 @@ class AugmentOptions(CorpusOptions, OutputOptions, ShardOptions, RunOptions):
             raise ConfigError("two outputs have one name")
 
     @property
-    def most(self) -> int | None:
+    def most(self) -> int:
         """Utterances of a template at most."""
-        if self.max_per_template is None:
-            return self.top_k**2
-        return None if self.max_per_template == ALL else self.max_per_template
+        return self.top_k**2 if self.max_per_template is None else self.max_per_template

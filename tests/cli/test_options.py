@@ -201,11 +201,11 @@ TAKEN = {  # of the probes, by what they are tried on
     "1 1.5 2 3 4 5": "perplexity",
     "1.5 2 3 4 5": "log-base",
     "0 1 2 3 4 5": """batch-tokens delimiter follow freeze hidden least-steps limit
-        max-per-template max-steps micro-batch-tokens min-turns min-words most negatives patience
+        max-steps micro-batch-tokens min-turns min-words most negatives patience
         range-min runners-up seed snapshot-every stability threads
         train-seed validate-every window""",
     "1 2 3 4 5": """batch batch-size checkpoint-every clusters context-turns dimensions epochs jobs
-        k layers mask-most matryoshka max-words min-count min-samples nearest nearest-templates
+        k layers mask-most matryoshka max-per-template max-words min-count min-samples nearest nearest-templates
         neighbours nproc num-negatives parts per-answer patience
         permutations positives range-max restarts runs shard-rows
         shots top top-k turns under-tokens validate-every window workers""",
