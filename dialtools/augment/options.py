@@ -13,7 +13,7 @@ from dialtools.values import at_least, either, name_list
 
 RULES = "rules"
 SLOTLESS = ("keep", "skip")
-ALL = 1 << 62
+ALL = 10**15
 """More than any template makes."""
 
 

@@ -239,7 +239,7 @@ def test_a_model_of_another_start_is_refused_unless_nothing_tells_its_start(
         ("START*0.5 A -o OUT", 2, "the start comes first, without a weight"),
         ("START START*0.5 -o OUT", 2, "is the start itself"),
         ("START A*0.5 -o A --overwrite", 2, "would be replaced, and is to be read"),
-        ("START A*0.5 -o START --overwrite", 2, "would be replaced, and is to be read"),
+        ("START A*0.5 -o START --overwrite", 2, "-o and an input name the same file"),
         ("START A*0.5 -o B", 1, "exists already"),
         ("START A*0.5 no-such*0.5 -o OUT", 1, "no model 'no-such' on this machine"),
         ("START A*0.5 B --choose-on PAIRS -o OUT", 2, "--choose-on chooses the weights"),

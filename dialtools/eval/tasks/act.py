@@ -131,7 +131,6 @@ def _holds_turns(part: Embeddings, options: ActOptions) -> bool:
     if options.acts != ActOptions.acts:  # whoever names it has rows of turns
         for name in columns:
             part.column(name)
-    part.column_if(options.label, usual=ActOptions.label)
     turns = all(name in part.columns for name in columns)
     if turns and options.label in part.columns:
         raise DataError(
