@@ -57,12 +57,15 @@ def check(
 def balance(part: Embeddings, labels: Sequence[Any]) -> dict[str, Any]:
     """Return how many rows and classes there are, how even they are, and which rows they are.
 
+    And how many of their vectors are zeros, if any.
+
     Args:
         labels: the class of each row, or its list of labels.
     """
     names = [label if isinstance(label, list) else [label] for label in labels]
     sizes = Counter(str(name) for row in names for name in row)
     largest = max(sizes.values(), default=0)
+    zeros = sum(int((~vectors_ND.any(axis=1)).sum()) for vectors_ND in part.vectors.values())
     return {
         "rows": len(labels),
         "classes": len(sizes),
@@ -70,6 +73,7 @@ def balance(part: Embeddings, labels: Sequence[Any]) -> dict[str, Any]:
         "largest": largest,
         "majority": round(100 * largest / max(len(labels), 1), 2),
         "items": item_digests(part.columns),
+        **({"zeros": zeros} if zeros else {}),
     }
 
 
@@ -88,6 +92,8 @@ def note_on_unlearnt(classes: Mapping[str, int], rows: int) -> str:
 def notes(data: Mapping[str, Any], lost: Mapping[str, int]) -> list[str]:
     """Return what a user should know of the rows, and of classes never learnt (`unlearnt`)."""
     told = [note_on_rows(data)]
+    if zeros := sum(data[part].get("zeros", 0) for part in ("train", "test")):
+        told.append(f"{counted(zeros, 'vector')} of zeros, which may get any class")
     return [*told, note_on_unlearnt(lost, data["test"]["rows"])] if lost else told
 
 

@@ -130,6 +130,16 @@ def test_test_rows_in_scope_of_which_nothing_is_learnt_are_told(command: Command
     assert "1 of 3 test rows are of classes without training rows (new)" in said
 
 
+def test_vectors_of_zeros_are_told(command: Command, tmp_path: Path):
+    blank = vectors(rows())
+    blank[[0, -1]] = 0
+    path = write(tmp_path / "f.jsonl", rows(), embedding=blank)
+    done = command("intent", path, *FEW)
+    assert "2 vectors of zeros, which may get any class" in done.stderr
+    data = json.loads(done.stdout.splitlines()[0])["data"]
+    assert data["train"]["zeros"] == data["test"]["zeros"] == 1
+
+
 def test_a_label_that_pandas_has_as_nan_is_none(command: Command, tmp_path: Path):
     told = rows()
     path = write(tmp_path / "f.jsonl", told, embedding=vectors(told))

@@ -147,6 +147,8 @@ def test_two_folders_of_a_suite_can_be_compared(
     command: Command, evaluate: Evaluate, mine: Path, folders: tuple[Path, Path], tmp_path: Path
 ):
     command("suite", "-q", mine, *folders, "-o", tmp_path / "both.jsonl")
+    command("suite", "-q", mine, *folders, "-o", tmp_path / "both.md")
+    assert (tmp_path / "both.md").read_text().startswith("| task | data set | score |")
     done = command("compare", tmp_path / "both.jsonl")
     found = {r["dataset"]: r for r in map(json.loads, done.stdout.splitlines())}
     assert found["One"]["baseline"] == folders[0].name and 0 <= found["One"]["p"] <= 1
