@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from dialtools.augment.options import AugmentOptions
-from dialtools.augment.tagger import BATCH, Tagger
+from dialtools.augment.tagger import BATCH, Marked, Tagger
 from dialtools.corpora.dialogues import dialogue, field_of_turns, identity_of, key_of_turns
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord
 from dialtools.corpora.read import record_chunks
@@ -66,7 +66,7 @@ def items(
     options: AugmentOptions,
     policy: Policy,
     tag: Tagger | None,
-    marked: dict[str, list[dict[str, Any]]] | None,
+    marked: Marked | None,
     tally: Tally,
 ) -> Iterator[Item]:
     """Yield the records of the inputs with their values marked.
@@ -75,7 +75,7 @@ def items(
 
     Args:
         tag: marks texts that come without slots.
-        marked: slots by record id that take the place of the records' own; those of records go.
+        marked: slots by record id that take the place of the records' own.
         tally: gets the messages of chats that are no turns.
     """
     every = _items(options, policy, marked, tally)
@@ -89,7 +89,7 @@ def items(
 def _items(
     options: AugmentOptions,
     policy: Policy,
-    marked: dict[str, list[dict[str, Any]]] | None,
+    marked: Marked | None,
     tally: Tally,
 ) -> Iterator[Item]:
     chunks = record_chunks(options.inputs, format=options.from_, policy=policy, shard=options.part)
@@ -102,9 +102,7 @@ def _items(
                 policy.reject(where, str(error), record)
 
 
-def _item(
-    where: Where, record: Mapping[str, Any], marked: dict[str, list[dict[str, Any]]] | None
-) -> Item:
+def _item(where: Where, record: Mapping[str, Any], marked: Marked | None) -> Item:
     key = key_of_turns(record)
     if key is not None and marked is not None:
         raise BadRecord("--spans marks utterances, and this is a dialogue, with slots of its turns")
@@ -117,7 +115,7 @@ def _item(
     text, slots_of_record, fields = utterance(record)
     identity_of(fields.get("id"), "id")  # checks it: what is made from the record names it
     spans: Any = slots_of_record  # None where nobody marked any: a tagger may fill them in
-    if marked is not None and (own := marked.pop(str(fields.get("id", where.line)), None)):
+    if marked is not None and (own := marked.of(str(fields.get("id", where.line)))):
         spans = slots(own, text, "spans")
     return Item(where, fields, [Turn(text, spans, {})], dialogue=False)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from hashlib import blake2b
 from typing import IO, Any
 
@@ -14,7 +14,7 @@ from dialtools.augment.book import Book, key
 from dialtools.augment.fill import Filler
 from dialtools.augment.items import Item, Turn, items
 from dialtools.augment.options import AugmentOptions
-from dialtools.augment.tagger import spans_by_id, tagger
+from dialtools.augment.tagger import Marked, marked_by, tagger
 from dialtools.augment.templates import SLOT, Template, template
 from dialtools.chance import stable_hash
 from dialtools.errors import DataError
@@ -77,8 +77,7 @@ class Augment:
         for path in options.book:
             book.merge(Book.load(path))
         tag = tagger(options, book if options.book else None)
-        marked = spans_by_id(options.spans) if options.spans else None
-        named = len(marked or ())
+        marked = marked_by(options.spans) if options.spans else None
         for item in items(options, self.policy, tag, marked, self.tally):
             bare = not any(turn.spans for turn in item.turns)
             if options.slotless == "skip" and bare and self._trains(item):
@@ -91,7 +90,7 @@ class Augment:
                     for span in turn.spans:
                         book.add(span.label, turn.text[span.start : span.end])
         if marked and options.part is None and options.limit != 0:
-            self._check_spans(marked, named)
+            self._check_spans(marked)
         spool.seek(0)
         self.unknown = [name for name in options.types if name not in book.types]
         self.book = book.filtered(
@@ -105,14 +104,14 @@ class Augment:
             values, most=options.most, articles=options.articles, seed=options.seed
         )
 
-    def _check_spans(self, left: Collection[str], named: int) -> None:
+    def _check_spans(self, marked: Marked) -> None:
         """Note spans of records that are not there.
 
         Raises:
             DataError: if no record has any.
         """
-        self.astray = len(left)
-        if self.astray == named:
+        self.astray = len(marked.slots) - len(marked.met)
+        if marked.slots and not marked.met:
             raise DataError(
                 "no record has an id that it names",
                 where=self.options.spans,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dialtools.augment.book import Book
@@ -78,8 +79,27 @@ def _rules(book: Book, language: str) -> Language:
     return nlp
 
 
-def spans_by_id(path: str) -> dict[str, list[dict[str, Any]]]:
-    """Return the slots of each id in a file of {id, start, end, label}; holds them all.
+@dataclass
+class Marked:
+    """Slots by the id of their record.
+
+    Attributes:
+        met: ids that records had.
+    """
+
+    slots: dict[str, list[dict[str, Any]]]
+    met: set[str] = field(default_factory=set)
+
+    def of(self, name: str) -> list[dict[str, Any]] | None:
+        """Return the slots of a record; None if it has none here."""
+        found = self.slots.get(name)
+        if found:
+            self.met.add(name)
+        return found
+
+
+def marked_by(path: str) -> Marked:
+    """Return the slots of a file of {id, start, end, label}; holds them all.
 
     Raises:
         DataError: for a record without an id.
@@ -89,4 +109,4 @@ def spans_by_id(path: str) -> dict[str, list[dict[str, Any]]]:
         if record.get("id") is None:
             raise DataError("expected {id, start, end, label}; there is no id", where=where)
         spans.setdefault(str(record["id"]), []).append(record)
-    return spans
+    return Marked(spans)

@@ -213,10 +213,9 @@ def test_spans_of_another_tagger_take_the_place_of_those_of_the_records(job, tmp
     _, found = job(rows, spans=str(tmp_path / "s.jsonl"), typed=True, fill=False)
     # a record without an id goes by its line
     assert [r["template"] for r in found] == ["to {x} {y}", "{z} day", "{o}"]
-    made, found = job(
-        [said("by day", (0, 1, "o"), id=2)], spans=str(tmp_path / "s.jsonl"), typed=True
-    )
-    assert [r["template"] for r in found] == ["{z} day"]
+    rows = [said(text, (0, 1, "o"), id=2) for text in ("by day", "in may")]
+    made, found = job(rows, spans=str(tmp_path / "s.jsonl"), typed=True, fill=False)
+    assert [r["template"] for r in found] == ["{z} day", "{z} may"], "of both, as of two splits"
     assert list(made.notes()) == [f"{tmp_path}/s.jsonl: 1 id that no record has"]
     with pytest.raises(DataError, match="no record has an id that it names"):
         job([said("b", (0, 1, "o"), id="c")], spans=str(tmp_path / "s.jsonl"))
