@@ -38,13 +38,13 @@ ROWS_OF_BATCH = "dialtools.streams.rows:rows"  # imports pyarrow
 ROWS = "rows"
 """The format of chunks whose records were decoded already."""
 TO_UTF8 = "`iconv -f cp1252 -t utf-8` makes UTF-8 of what Windows or Excel wrote"
-UTF16, PACKED = "`iconv -f utf-16 -t utf-8` makes UTF-8 of it", "unpack it first: `xz -dc FILE |`"
+FROM_UTF16 = "`iconv -f utf-16 -t utf-8` makes UTF-8 of it"
 OTHERWISE = {
-    b"\xff\xfe": UTF16,
-    b"\xfe\xff": UTF16,
-    b"\xfd7zXZ": PACKED,
-    b"BZh": PACKED.replace("xz", "bzip2"),
-    b"PK\3\4": PACKED.replace("xz -dc", "unzip -p"),
+    b"\xff\xfe": FROM_UTF16,
+    b"\xfe\xff": FROM_UTF16,
+    b"\xfd7zXZ": "unpack it first: `xz -dc FILE |`",
+    b"BZh": "unpack it first: `bzip2 -dc FILE |`",
+    b"PK\3\4": "unpack it first: `unzip -p FILE |`",
 }
 """How files begin that are no JSON lines, and what makes some of them."""
 WHOLE_DOCUMENT = (
