@@ -23,8 +23,8 @@ def ordering(series_N: np.ndarray) -> list[int]:
     return np.unique(series_N, return_inverse=True)[1].tolist()
 
 
-DIGITS = 6
-"""Of a cosine: float32 has no more, and the cosines of a text with itself are to be equal."""
+DIGITS = 12
+"""Of a cosine: what follows is noise, and tells a text beside itself from another beside itself."""
 METRICS = {"spearman": Spearman, "pearson": pearson}
 KEPT = {"spearman": ordering, "pearson": shares}
 """What records keep of a series."""
