@@ -72,7 +72,12 @@ class Spec:
 
     def variable(self, command: str) -> str:
         """Return the environment variable that sets the option of a command."""
-        return f"{command}-{self.key}".upper().replace("-", "_")
+        return self.beginning(command) + self.key.upper().replace("-", "_")
+
+    @staticmethod
+    def beginning(command: str) -> str:
+        """Return how the environment variables of a command begin."""
+        return f"{command}-".upper().replace("-", "_")
 
     @property
     def lists(self) -> bool:
@@ -321,6 +326,25 @@ def environment(options: type, command: str, environ: Mapping[str, str]) -> Laye
     names = {spec.key: spec.variable(command) for spec in specs(options) if not spec.positional}
     values = {key: environ[name] for key, name in names.items() if environ.get(name)}
     return Layer("environment", values, places=names)
+
+
+def unknown(environ: Iterable[str], command: str, known: Iterable[Spec]) -> list[str]:
+    """Return the variables that begin as those of a command do, and set none of its options."""
+    names = {spec.variable(command) for spec in known if not spec.positional}
+    return [
+        name for name in environ if name.startswith(Spec.beginning(command)) and name not in names
+    ]
+
+
+def nearly_named(environ: Iterable[str], command: str, known: Iterable[Spec]) -> dict[str, str]:
+    """Return a hint for each variable that sets no option, but nearly has the name of one."""
+    keys = [spec.key for spec in known if not spec.positional]
+    told = {}
+    for name in unknown(environ, command, known):
+        key = name.removeprefix(Spec.beginning(command)).lower().replace("_", "-")
+        if hint := nearest(key, keys):
+            told[name] = hint
+    return told
 
 
 @dataclass

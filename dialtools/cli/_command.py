@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from dialtools.cli import _help
 from dialtools.cli._exit import finish
 from dialtools.cli._run import Run
 from dialtools.errors import ConfigError, ExitCode
-from dialtools.options import FLAG, Layer, Spec, environment, resolve, specs
+from dialtools.options import FLAG, Layer, Spec, environment, nearly_named, resolve, specs, unknown
 from dialtools.streams import bounds
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Recipe = Callable[[dict[str, Any]], Sequence[Layer]]
 Function = Callable[[Any, Run], None]
+Sisters = Callable[[], "Iterable[Command]"]
 CHECKED = "check the options, print what would be read, written and replaced, then stop"
 """What --dry-run does of a command that has no plan to tell."""
 
@@ -58,8 +59,12 @@ class Command:
         """Return the name that errors begin with, whatever follows it."""
         return self.name
 
-    def run(self, argv: list[str]) -> int:
-        """Parse, run, and return the exit status."""
+    def run(self, argv: list[str], sisters: Sisters | None = None) -> int:
+        """Parse, run, and return the exit status.
+
+        Args:
+            sisters: returns the commands that have the same variables.
+        """
         if answer := _help.answer(argv, self.name, lambda: _help.page(self)):
             sys.stdout.write(answer)
             return ExitCode.OK
@@ -80,15 +85,17 @@ class Command:
         if getattr(options, "on_ray", False):
             from dialtools.cli._engine import spread
 
-            return self._run(options, origins, partial(spread, self))
+            return self._run(options, origins, partial(spread, self), sisters)
         if any("://" in name for name in getattr(options, "inputs", ())):
             from dialtools.streams.remote import at_hand, scratch
 
             with scratch() as folder:
-                return self._run(at_hand(options, folder), origins, self.function)
-        return self._run(options, origins, self.function)
+                return self._run(at_hand(options, folder), origins, self.function, sisters)
+        return self._run(options, origins, self.function, sisters)
 
-    def _run(self, options: Any, origins: dict[str, str], function: Function) -> int:
+    def _run(
+        self, options: Any, origins: dict[str, str], function: Function, sisters: Sisters | None
+    ) -> int:
         # a page of help has none of these
         from dialtools.cli._outputs import check_inputs, check_names, check_outputs
 
@@ -100,6 +107,7 @@ class Command:
 
             _pandas.leave_out()
         run = Run(self.name, options, self.specs, origins)
+        self._tell_idle_variables(run, sisters)
         if getattr(options, "from_", None) == "text":
             _doubt(options.inputs, run)
         if run.dry and not self.plans:
@@ -107,6 +115,14 @@ class Command:
         else:
             function(options, run)
         return run.exit_code
+
+    def _tell_idle_variables(self, run: Run, sisters: Sisters | None) -> None:
+        """Tell of variables that are named nearly as those of options are, and set nothing."""
+        first = self.name.split()[0]
+        others = unknown(os.environ, first, self.specs)
+        every = [s for sister in sisters() for s in sister.specs] if others and sisters else []
+        for name, hint in nearly_named(others, first, every or self.specs).items():
+            run.warn(f"{name} sets no option; {hint}")
 
     def _would_wait(self, options: Any) -> bool:
         """Tell whether stdin would be read, and is a terminal: nobody was asked for anything."""
@@ -206,7 +222,7 @@ class Group:
             return self.table[argv[0]].load().title(argv[1:])
         return self.name
 
-    def run(self, argv: list[str]) -> int:
+    def run(self, argv: list[str], sisters: Sisters | None = None) -> int:
         """Hand the rest of the line to the sub-command that it begins with."""
         if answer := _help.answer(argv, self.name, lambda: _help.group_page(self)):
             sys.stdout.write(answer)
@@ -214,7 +230,8 @@ class Group:
         if not (argv and argv[0]):
             known = ", ".join(self.table)
             raise ConfigError("name a task", hint=f"one of {known}; see {self.name} --help")
-        return lookup(self.table, argv[0], kind="task").run(argv[1:])
+        sisters = sisters or (lambda: self.commands().values())
+        return lookup(self.table, argv[0], kind="task").run(argv[1:], sisters)
 
     def commands(self) -> dict[str, Command]:
         """Return each sub-command by the words that call it, those of a group in the group too."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from dataclasses import dataclass
 
 import pytest
@@ -14,6 +16,7 @@ from dialtools.options import (
     RunOptions,
     Spec,
     environment,
+    nearly_named,
     option,
     parse_value,
     resolve,
@@ -231,3 +234,18 @@ def test_numbers_have_the_bounds_that_their_options_say():
         if probes and len(probes) < len(PROBES) and of_numbers and spec.type is not bool:
             found.setdefault(" ".join(probes), set()).add(spec.flag[2:])
     assert found == {probes: set(flags.split()) for probes, flags in TAKEN.items()}
+
+
+def test_a_variable_that_is_nearly_an_options_is_told_and_others_are_not():
+    environ = {"DIAL_PAIRS_WINDO": "3", "DIAL_PAIRS_SERVICE_HOST": "::1", "DIAL_TRAIN_WINDO": "1"}
+    told = nearly_named(environ, "dial-pairs", specs(Options))
+    assert told == {"DIAL_PAIRS_WINDO": "did you mean window or kind?"}
+
+
+def test_a_variable_of_any_task_of_a_group_is_not_nearly_named(scripts, tmp_path):
+    (tmp_path / "v.jsonl").write_text('{"text": "a", "embedding": [1, 0]}\n')
+    environ = {**os.environ, "DIAL_EVAL_SHOTS": "1", "DIAL_EVAL_SHOTZ": "2"}
+    command = [scripts / "dial-eval", "space", tmp_path / "v.jsonl"]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True)
+    assert "DIAL_EVAL_SHOTS " not in done.stderr
+    assert "dial-eval space: DIAL_EVAL_SHOTZ sets no option; did you mean shots" in done.stderr
