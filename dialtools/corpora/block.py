@@ -98,21 +98,35 @@ def _parsed_alike(data: bytes, ends: np.ndarray) -> bool:
 
     That is bytes that are not UTF-8, numbers that are none or infinite, and deep nesting.
     """
-    try:
-        data.decode()
-    except UnicodeDecodeError:
+    if not _is_utf8(data):
         return False
     content = np.frombuffer(data, np.uint8)
     if len(_places(content, b"NaN")):
         return False
     if any(INFINITE.match(data, place) for place in _places(content, b"Inf").tolist()):
         return False
-    digits = content[::STRIDE] - ord("0") < 10  # bytes below "0" become large ones
-    together = digits[:-3] & digits[1:-2] & digits[2:-1] & digits[3:]
-    if together.any() and HUGE.search(data):
+    if _may_be_huge(data) and HUGE.search(data):
         return False
     starts = np.append(0, ends[:-1])
     return not any(_is_deep(data[starts[i] : ends[i]]) for i in _of_many_levels(content, starts))
+
+
+def _is_utf8(data: bytes) -> bool:
+    """Tell whether bytes are UTF-8, in an eighth of the time that it takes to decode them."""
+    ends = pa.py_buffer(np.array([0, len(data)], np.int32))
+    try:
+        pa.StringArray.from_buffers(1, ends, pa.py_buffer(data)).validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _may_be_huge(data: bytes) -> bool:
+    """Tell whether a number may have 309 digits: of those, four in a row are looked at."""
+    digits = np.frombuffer(data, np.uint8)[::STRIDE] - ord("0") < 10  # bytes below "0" become large
+    together = digits[:-3] & digits[1:-2] & digits[2:-1] & digits[3:]
+    places = np.flatnonzero(together) * STRIDE
+    return any(data[place : place + 3 * STRIDE].isdigit() for place in places.tolist())
 
 
 def _of_many_levels(content: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -130,7 +144,8 @@ def _of_many_levels(content: np.ndarray, starts: np.ndarray) -> np.ndarray:
 def _places(content: np.ndarray, word: bytes) -> np.ndarray:
     """Return where bytes have a word of three: `find` is slow where its letters are frequent."""
     a, b, c = word
-    return np.flatnonzero((content[:-2] == a) & (content[1:-1] == b) & (content[2:] == c))
+    places = np.flatnonzero((content[:-2] == a) & (content[2:] == c))
+    return places[content[places + 1] == b]
 
 
 def _is_deep(line: bytes) -> bool:

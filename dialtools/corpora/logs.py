@@ -89,7 +89,8 @@ def _value(value: Any, texts: Collection[str]) -> Any:
 def probe(texts: Iterable[Any], tally: Tally) -> None:
     """Count those of a chunk's first texts that look like HTML."""
     looked = list(islice(texts, max(0, FIRST_TEXTS - tally.facts[PROBED])))
-    looking = sum(isinstance(text, str) and LOOKS.search(text) is not None for text in looked)
+    marked = [t for t in looked if isinstance(t, str) and ("<" in t or "&" in t)]
+    looking = sum(LOOKS.search(text) is not None for text in marked)
     tally.facts.update({PROBED: len(looked), LOOKING: looking})
 
 

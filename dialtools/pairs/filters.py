@@ -31,8 +31,9 @@ def kept(pairs: Pairs, turns: FlatTurns, options: PairOptions, tally: Tally) -> 
     """
     for reason, mask in _masks(turns, options):
         stays = mask(pairs)
-        tally.drop(reason, int(len(pairs) - stays.sum()))
-        pairs = pairs.where(stays)
+        if not stays.all():
+            tally.drop(reason, int(len(pairs) - stays.sum()))
+            pairs = pairs.where(stays)
     return pairs
 
 

@@ -115,11 +115,12 @@ def _following(pairs: Pairs, turns: FlatTurns, follow: int) -> np.ndarray:
 def as_batch(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> pa.RecordBatch:
     """Return an Arrow batch; windows 1,2,3 share one copy of the context texts."""
     # dialogues that no pair comes from are left out: of a split, or a sample
-    used, dialogue = np.unique(pairs.dialogue, return_inverse=True)
+    is_used = np.bincount(pairs.dialogue, minlength=len(turns.sizes)) > 0
+    used, dialogue = np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[pairs.dialogue]
     before, turns = turns.starts[used], turns.only(used)
     shift = (turns.starts - before)[dialogue]
     start, response = pairs.start + shift, pairs.response + shift
-    first, windows = pa.array(start, pa.int32()), pa.array(pairs.window, pa.int32())
+    first, windows = pa.array(np.int32(start)), pa.array(np.int32(pairs.window))
     kinds = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(pairs), np.int8)), [kind])
     arrays = {
         "context": pa.ListViewArray.from_arrays(first, windows, turns.texts),
@@ -127,10 +128,10 @@ def as_batch(pairs: Pairs, turns: FlatTurns, kind: str, follow: int) -> pa.Recor
         "window": windows,
         "kind": kinds,
         "dialogue_id": turns.ids.take(pa.array(dialogue)),
-        "turn": pa.array(response - turns.starts[dialogue], pa.int32()),
+        "turn": pa.array(np.int32(response - turns.starts[dialogue])),
     }
     if KINDS[kind].tells_speakers:
-        said = pa.array(pairs.window + 1, pa.int32())
+        said = pa.array(np.int32(pairs.window + 1))
         arrays["speakers"] = pa.ListViewArray.from_arrays(first, said, turns.speakers)
     behind, most = _behind(kind, follow)
     if most:
