@@ -17,6 +17,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache
 from typing import Any, cast
 
@@ -328,23 +329,27 @@ def environment(options: type, command: str, environ: Mapping[str, str]) -> Laye
     return Layer("environment", values, places=names)
 
 
-def unknown(environ: Iterable[str], command: str, known: Iterable[Spec]) -> list[str]:
-    """Return the variables that begin as those of a command do, and set none of its options."""
-    names = {spec.variable(command) for spec in known if not spec.positional}
-    return [
-        name for name in environ if name.startswith(Spec.beginning(command)) and name not in names
-    ]
+def idle_variables(environ: Iterable[str], command: str, known: Iterable[Spec]) -> dict[str, str]:
+    """Return the variables that begin as those of a command do, and set no option.
 
+    Args:
+        command: e.g. `dial-eval intent`; its variables begin with its first word alone.
 
-def nearly_named(environ: Iterable[str], command: str, known: Iterable[Spec]) -> dict[str, str]:
-    """Return a hint for each variable that sets no option, but nearly has the name of one."""
-    keys = [spec.key for spec in known if not spec.positional]
-    told = {}
-    for name in unknown(environ, command, known):
-        key = name.removeprefix(Spec.beginning(command)).lower().replace("_", "-")
-        if hint := nearest(key, keys):
-            told[name] = hint
-    return told
+    Returns:
+        a hint with each; empty, where no option has nearly that name.
+    """
+    first, *task = command.split()
+    start = Spec.beginning(first)
+    of_task = Spec.beginning("-".join(task)) if task else ""
+    keys = {spec.variable(first): spec.key for spec in known if not spec.positional}
+    idle: dict[str, str] = {}
+    for name in environ:
+        if name.startswith(start) and name not in keys:
+            key = name.removeprefix(start).removeprefix(of_task).lower().replace("_", "-")
+            close = get_close_matches(key, keys.values(), n=1)
+            variables = [name for name, key in keys.items() if key in close]
+            idle[name] = f"did you mean {variables[0]}?" if variables else ""
+    return idle
 
 
 @dataclass

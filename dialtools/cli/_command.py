@@ -19,7 +19,7 @@ from dialtools.cli import _help
 from dialtools.cli._exit import finish
 from dialtools.cli._run import Run
 from dialtools.errors import ConfigError, ExitCode
-from dialtools.options import FLAG, Layer, Spec, environment, nearly_named, resolve, specs, unknown
+from dialtools.options import FLAG, Layer, Spec, environment, idle_variables, resolve, specs
 from dialtools.streams import bounds
 
 if TYPE_CHECKING:
@@ -118,11 +118,13 @@ class Command:
 
     def _tell_idle_variables(self, run: Run, sisters: Sisters | None) -> None:
         """Tell of variables that are named nearly as those of options are, and set nothing."""
-        first = self.name.split()[0]
-        others = unknown(os.environ, first, self.specs)
-        every = [s for sister in sisters() for s in sister.specs] if others and sisters else []
-        for name, hint in nearly_named(others, first, every or self.specs).items():
-            run.warn(f"{name} sets no option; {hint}")
+        idle = idle_variables(os.environ, self.name, self.specs)
+        if idle and sisters:
+            every = (spec for sister in sisters() for spec in sister.specs)
+            idle = idle_variables(idle, self.name, every)
+        for name, hint in idle.items():
+            if hint:
+                run.warn(f"{name} sets no option; {hint}")
 
     def _would_wait(self, options: Any) -> bool:
         """Tell whether stdin would be read, and is a terminal: nobody was asked for anything."""

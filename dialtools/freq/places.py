@@ -13,6 +13,7 @@ from dialtools.freq.fields import LARGEST, RESPONSE
 from dialtools.streams.rows import rows
 
 PLACE = ("window", "dialogue_id", "turn")
+Columns = tuple[pa.Array | None, pa.Array | None, pa.Array | None]
 
 
 class Place(NamedTuple):
@@ -80,15 +81,22 @@ class Places:
         self.windows.add(window)
         return Place(None, self.number)
 
-    def columns(self, batch: pa.RecordBatch) -> tuple[pa.Array, pa.Array, pa.Array]:
-        """Return (T,) dialogues, turns and windows of a batch of pairs of which some lack one."""
+    def columns(self, batch: pa.RecordBatch) -> Columns:
+        """Return (T,) dialogues, turns and windows of a batch of pairs of which some lack one.
+
+        None of each, if no row tells where it stands.
+        """
         names = [name for name in (RESPONSE, *PLACE) if name in batch.schema.names]
-        return columns_of(
-            [self.place(row) or Place(None, self.next()) for row in rows(batch, names)]
-        )
+        of_pairs = False
+        places: list[Place] = []
+        for row in rows(batch, names):
+            place = self.place(row)
+            of_pairs = of_pairs or place is not None
+            places.append(place or Place(None, self.next()))
+        return columns_of(places) if of_pairs else (None, None, None)
 
 
-def columns_of(places: Sequence[Place]) -> tuple[pa.Array, pa.Array, pa.Array]:
+def columns_of(places: Sequence[Place]) -> Columns:
     """Return (T,) dialogues, turns and windows of places."""
     return (
         pa.array([place.dialogue for place in places], pa.string()),

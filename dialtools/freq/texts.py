@@ -10,7 +10,7 @@ dialogue).
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -19,11 +19,12 @@ import pyarrow.compute as pc
 from dialtools.corpora.block import has_blank, read_block
 from dialtools.corpora.dialogues import key_of_turns
 from dialtools.corpora.fields import BadRecord, text
+from dialtools.corpora.pair_columns import pair_columns
 from dialtools.errors import nearest
 from dialtools.freq.columns import integers, is_utf8, strings
 from dialtools.freq.fields import COUNT, RESPONSE, TEXT, count_of, field_texts
 from dialtools.freq.places import Place, Places, columns_of
-from dialtools.streams.chunks import Chunk, decode, records
+from dialtools.streams.chunks import BATCH, Chunk, decode, records
 from dialtools.streams.payloads import Kept, Payload, json_line
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
@@ -82,7 +83,7 @@ class Extractor:
         """Return the texts of a chunk."""
         if chunk.plain and not self.merge:
             return self._lines(chunk, source)
-        whole = self._columns(chunk, source) if chunk.columnar else self._turns(chunk, source)
+        whole = self._columns(chunk, source) if chunk.columnar else self._plain(chunk, source)
         return whole or self._records(chunk, source)
 
     def _lines(self, chunk: Chunk, source: int) -> Texts:
@@ -104,10 +105,15 @@ class Extractor:
         texts = (decode(line, Where(chunk.name, n), self.policy) for n, line in lines)
         return pa.array([text for text in texts if text], pa.string())
 
-    def _turns(self, chunk: Chunk, source: int) -> Texts | None:
-        """Take the turns of dialogues, or return None if they must be read one by one."""
+    def _plain(self, chunk: Chunk, source: int) -> Texts | None:
+        """Take the responses of pairs or the turns of dialogues in lines of JSON.
+
+        None if they must be read one by one.
+        """
         if self.field or self.merge or self.keep:
             return None
+        if (batch := pair_columns(chunk)) is not None:
+            return self._columns(replace(chunk, format=BATCH, data=batch), source)
         block = read_block(chunk, but=RESPONSE)
         return None if block is None else Texts(source, chunk.name, block.texts)
 

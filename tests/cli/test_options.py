@@ -16,7 +16,7 @@ from dialtools.options import (
     RunOptions,
     Spec,
     environment,
-    nearly_named,
+    idle_variables,
     option,
     parse_value,
     resolve,
@@ -237,15 +237,21 @@ def test_numbers_have_the_bounds_that_their_options_say():
 
 
 def test_a_variable_that_is_nearly_an_options_is_told_and_others_are_not():
-    environ = {"DIAL_PAIRS_WINDO": "3", "DIAL_PAIRS_SERVICE_HOST": "::1", "DIAL_TRAIN_WINDO": "1"}
-    told = nearly_named(environ, "dial-pairs", specs(Options))
-    assert told == {"DIAL_PAIRS_WINDO": "did you mean window or kind?"}
+    environ = ("DIAL_PAIRS_WINDO", "DIAL_PAIRS_SERVICE_HOST", "DIAL_TRAIN_WINDO")
+    told = idle_variables(environ, "dial-pairs", specs(Options))
+    hint = "did you mean DIAL_PAIRS_WINDOW?"
+    assert told == {"DIAL_PAIRS_WINDO": hint, "DIAL_PAIRS_SERVICE_HOST": ""}
+    task = idle_variables(["DIAL_EVAL_INTENT_WINDOW"], "dial-eval intent", specs(Options))
+    assert task == {"DIAL_EVAL_INTENT_WINDOW": "did you mean DIAL_EVAL_WINDOW?"}
 
 
-def test_a_variable_of_any_task_of_a_group_is_not_nearly_named(scripts, tmp_path):
+def test_a_variable_of_any_task_of_a_group_is_not_idle_variables(scripts, tmp_path):
     (tmp_path / "v.jsonl").write_text('{"text": "a", "embedding": [1, 0]}\n')
     environ = {**os.environ, "DIAL_EVAL_SHOTS": "1", "DIAL_EVAL_SHOTZ": "2"}
     command = [scripts / "dial-eval", "space", tmp_path / "v.jsonl"]
     done = subprocess.run(command, env=environ, capture_output=True, text=True)
     assert "DIAL_EVAL_SHOTS " not in done.stderr
-    assert "dial-eval space: DIAL_EVAL_SHOTZ sets no option; did you mean shots" in done.stderr
+    assert (
+        "dial-eval space: DIAL_EVAL_SHOTZ sets no option; did you mean DIAL_EVAL_SHOTS?"
+        in done.stderr
+    )

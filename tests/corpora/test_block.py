@@ -8,12 +8,12 @@ import sys
 import orjson
 import pytest
 
-from dialtools.corpora import block
 from dialtools.corpora.block import BLANKS, read_block
 from dialtools.corpora.dialogues import Dialogue
 from dialtools.corpora.flat import FlatTurns
 from dialtools.corpora.options import LogOptions
 from dialtools.corpora.read import dialogues
+from dialtools.streams import json_columns
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.policy import Collecting
 from dialtools.streams.tally import Tally
@@ -155,5 +155,5 @@ def test_other_dialects_are_told_by_their_first_record_not_by_reading_all(first,
     def read(*_, **__):
         pytest.fail("the block was read")
 
-    monkeypatch.setattr(block.pj, "read_json", read)
+    monkeypatch.setattr(json_columns.pj, "read_json", read)
     assert read_block(Chunk("x", 1, "jsonl", first + b'\n{"id":"b","turns":[]}\n')) is None

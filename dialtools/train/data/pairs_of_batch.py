@@ -102,7 +102,7 @@ def pairs_of_batch(batch: pa.RecordBatch) -> ChunkPairs:
         response_role=response_role,
         weight=np.asarray([np.nan if w is None else w for w in weights], np.float32),
         similar=_flags(batch, "similar"),
-        kind=_values(batch, "kind"),
+        kind=_names(batch, "kind"),
         domain=[name if isinstance(name, str) else None for name in _values(batch, DOMAIN)],
         dialogue=_names(batch, "dialogue_id"),
         turn=np.asarray([UNKNOWN_TURN if turn is None else turn for turn in turns], np.int32),

@@ -9,6 +9,7 @@ import numpy as np
 
 from dialtools.corpora.dialogues import DOMAIN, identity_of
 from dialtools.corpora.fields import PAIR, BadRecord, check, text, text_of_turn
+from dialtools.corpora.pair_columns import pair_columns
 from dialtools.roles import role_of
 from dialtools.streams.chunks import Chunk, records
 from dialtools.streams.policy import Policy, Where
@@ -20,8 +21,9 @@ MADE_OF = "dial-pairs makes them of dialogues, dial-pairs --kind texts of questi
 
 def read_pairs(chunk: Chunk, policy: Policy) -> ChunkPairs:
     """Return the pairs of a chunk; records that are no pairs go to the policy."""
-    if chunk.columnar and is_columnar(chunk.data):
-        return pairs_of_batch(chunk.data)
+    batch = chunk.data if chunk.columnar else pair_columns(chunk)
+    if batch is not None and is_columnar(batch):
+        return pairs_of_batch(batch)
     pairs: list[_Pair] = []
     for line, record in records(chunk, policy, ("text", *PAIR, DOMAIN)):
         try:
