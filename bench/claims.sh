@@ -7,6 +7,7 @@
 # BATCH how many pairs a step of contrast has there.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
+[[ $# -eq 2 ]] || { sed -n '2,4p' "$0" >&2; exit 2; }
 start=$2 steps=${STEPS:-150} seeds=${SEEDS:-0 1 2} rate=(${RATE:+--lr "$RATE"})
 if [[ $start == static ]]; then
   budget=(--encoder static --cache store --max-steps "$steps") precision=float32

@@ -34,6 +34,10 @@ PARSERS: dict[type, Callable[[str], Any]] = {bool: boolean, int: whole_number, f
 """How the text of an option without a parser of its own is read; others stay as they are."""
 
 
+ALIKE = 0.84
+"""How like a variable of somebody else's may be to one of ours, as a share of both."""
+
+
 @dataclass(frozen=True)
 class Spec:
     """All that parser, help, man page and completion know of one option."""
@@ -346,7 +350,7 @@ def idle_variables(environ: Iterable[str], command: str, known: Iterable[Spec]) 
     for name in environ:
         if name.startswith(start) and name not in keys:
             key = name.removeprefix(start).removeprefix(of_task).lower().replace("_", "-")
-            close = get_close_matches(key, keys.values(), n=1)
+            close = get_close_matches(key, keys.values(), n=1, cutoff=ALIKE)
             variables = [name for name, key in keys.items() if key in close]
             idle[name] = f"did you mean {variables[0]}?" if variables else ""
     return idle

@@ -4,7 +4,8 @@
 #   15 2 * * *  cd /srv/chats && ./nightly.sh >> nightly.log 2>&1
 #
 # Run again, it goes on where it was stopped, or finds all done; a second run beside it does nothing.
-# Exit status: 0 the model is in use, 4 it is worse and is not, else what failed.
+# Exit status: 0 the model is in use, 4 it is worse and is not, 75 another run is at work, else what
+# failed. Stopped itself (kill), it stops what it runs.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 run=runs/${DAY:-$(date +%F)}
@@ -13,10 +14,14 @@ mkdir -p runs
 exec 9> runs/lock
 if ! flock --nonblock 9; then
   echo "nightly: another run is at work" >&2
-  exit 0
+  exit 75
 fi
 
-pipeline() { make --no-print-directory -f "$here/pipeline.mk" RUN="$run" "$@"; }
+pipeline() {
+  make --no-print-directory -f "$here/pipeline.mk" RUN="$run" "$@" &
+  trap 'kill -TERM $! && wait $!; exit 143' TERM INT HUP
+  wait $!
+}
 
 pipeline "$@"
 if [ -e runs/current ] && [ "$(readlink runs/current)" != "${run#runs/}" ]; then

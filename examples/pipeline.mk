@@ -2,7 +2,8 @@
 #
 #   make -f pipeline.mk CHATS=chats.jsonl RUN=runs/first
 #
-# Other chats, or other options, are another RUN: --resume goes on with the same ones only.
+# Other chats, or other options, are another RUN: what the log gains after its pairs are made waits for
+# the next one.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
@@ -28,6 +29,6 @@ $(RUN)/model/modules.json: $(RUN)/train.arrow
 	dial-train --resume --max-steps $(STEPS) -o $(RUN)/model $<
 
 # both come of one command: a grouped target, of make 4.3
-$(RUN)/train.arrow $(RUN)/heldout.arrow &: $(CHATS)
+$(RUN)/train.arrow $(RUN)/heldout.arrow &: | $(CHATS)
 	mkdir -p $(RUN)
-	dial-pairs --overwrite --split train=0.9,heldout=0.1 -o '$(RUN)/{split}.arrow' $<
+	dial-pairs --overwrite --split train=0.9,heldout=0.1 -o '$(RUN)/{split}.arrow' $(CHATS)

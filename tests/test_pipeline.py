@@ -84,9 +84,11 @@ def test_a_run_that_was_stopped_in_training_goes_on_where_it_was(nightly: Nightl
     stopped = nightly.start("one")
     assert stopped.stdout
     next(line for line in stopped.stdout if line.startswith("dial-train: recipe"))
-    os.killpg(stopped.pid, signal.SIGTERM)
+    with (tmp_path / "chats.jsonl").open("a") as log:  # what it gains waits for another night
+        log.write('{"turns": ["a", "b"]}\n')
+    stopped.send_signal(signal.SIGTERM)  # to the script alone
     stopped.communicate()
-    assert stopped.returncode != 0 and not (tmp_path / "runs/current").exists()
+    assert stopped.returncode == 143 and not (tmp_path / "runs/current").exists()
     pairs = (tmp_path / "runs/one/train.arrow").stat().st_mtime_ns
     nightly.run("one")
     assert nightly.current == "one"
@@ -97,7 +99,7 @@ def test_a_run_beside_another_does_nothing(nightly: Nightly, tmp_path: Path):
     (tmp_path / "runs").mkdir()
     with (tmp_path / "runs/lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert "another run is at work" in nightly.run("one")
+        assert "another run is at work" in nightly.run("one", status=75)
     assert not (tmp_path / "runs/one").exists()
 
 

@@ -43,6 +43,14 @@ def report(scored: Scored, options: ReportOptions, run: Run) -> None:
     check_gates(gates)
 
 
+def closing_line(output: str, scores: Sequence[Score]) -> str:
+    """Return the first of some scores, and how many more were written to a file."""
+    first, *others = scores
+    more = f", {len(others):,} more" if others else ""
+    what = " ".join(filter(None, (first.setting, first.metric)))
+    return f"{output}: {what} {first.value:.2f}{more}"
+
+
 def _goes_to_file(output: str) -> bool:
     """Tell whether scores are kept: in the file that -o names, or the one that stdout is."""
     return output != "-" or S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)

@@ -37,7 +37,7 @@ def task_commands() -> dict[str, Entry]:
 
 def _run(task: Task, options: Any, run: Run) -> None:
     """Score the rows, report the scores, check the gates."""
-    from dialtools.cli._scores import report
+    from dialtools.cli._scores import closing_line, report
 
     evaluate = task.load()
     with run.watching_stdin(options.files):
@@ -48,7 +48,4 @@ def _run(task: Task, options: Any, run: Run) -> None:
             scored = evaluate(options)
     report(scored, options, run)
     if options.output != "-":
-        first, *others = scored.scores
-        more = f", {len(others):,} more" if others else ""
-        what = " ".join(filter(None, (first.setting, first.metric)))
-        run.close(f"{options.output}: {what} {first.value:.2f}{more}")
+        run.close(closing_line(options.output, scored.scores))

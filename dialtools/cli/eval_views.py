@@ -20,12 +20,14 @@ MEMORY = "the embedding files: 4 bytes per number"
     doc=page_of(SpaceOptions),
 )
 def space(options: SpaceOptions, run: Run) -> None:
-    from dialtools.cli._scores import report_space
+    from dialtools.cli._scores import closing_line, report_space
     from dialtools.eval.tasks import space as task
 
     with run.watching_stdin(options.files):
         scores = task.evaluate(options)
     report_space(scores, options, run)
+    if options.output != "-":
+        run.close(closing_line(options.output, scores))
 
 
 @command(

@@ -12,6 +12,8 @@ from dialtools.options import RunOptions, argument, option, restated
 from dialtools.shown import quoted
 from dialtools.streams.options import VectorsOptions
 
+FOLDER = 'vectors/ "lost my card"'
+
 
 @dataclass
 class SearchOptions(PieceOptions, RunOptions):
@@ -51,6 +53,9 @@ class SearchOptions(PieceOptions, RunOptions):
         files = {"-", *filter(os.path.exists, self.asked)}
         if self.asked[0] not in files and len(files) > 1:
             raise ConfigError(f"{quoted(self.asked[0])}: the file comes first, then the texts")
+        if more := files.intersection(self.texts) - {"-"}:
+            hint = f"the files of a folder are searched together: dialtools search {FOLDER}"
+            raise ConfigError(f"{quoted(min(more))} is a file, not a text", hint=hint)
         if "-" in self.texts:
             hint = f"a file of texts, one a line: xargs -d '\\n' dialtools search {self.asked[0]}"
             raise ConfigError("texts are arguments, and - is none", hint=hint)

@@ -52,6 +52,10 @@ WHOLE_DOCUMENT = (
     "a record a line is expected: `jq -c .` writes indented ones so; a corpus as it was published "
     "is named with --from (`dialtools formats` lists them)"
 )
+OTHER_LINES = (
+    "--from text takes each line as an utterance; dial-pairs --from csv reads tables, and all "
+    "commands read what it writes"
+)
 JSON_AS_TEXT = (
     "--from jsonl reads a record a line, --from NAME a corpus (`dialtools formats`); "
     "--from text takes each line as an utterance"
@@ -150,7 +154,7 @@ def _of_file(
     with open_input(path) as stream:
         kind = input_format(path, format, stream.peek())
         if not FORMATS[kind].reader:
-            hint = "dial-pairs reads csv and tsv chat logs"
+            hint = "dial-pairs reads tables: chat logs, and with --kind texts two texts a row"
             raise DataError(f"cannot read {kind} here", where=name, hint=hint)
         if kind == "text" and not format and _is_json(stream.peek()):
             raise DataError("lines of JSON, not of text", where=name, hint=JSON_AS_TEXT)
@@ -343,6 +347,8 @@ def _hint(line: bytes, number: int) -> str | None:
                 return hint
         if line.strip().endswith((b"{", b"[", b",")):
             return WHOLE_DOCUMENT
+        if b"\0" not in line and _is_utf8(line) and line.strip()[:1] not in b'{["':
+            return OTHER_LINES
     return None if b"\0" in line or _is_utf8(line) else TO_UTF8
 
 

@@ -247,11 +247,11 @@ def test_a_variable_that_is_nearly_an_options_is_told_and_others_are_not():
 
 def test_a_variable_of_any_task_of_a_group_is_not_idle_variables(scripts, tmp_path):
     (tmp_path / "v.jsonl").write_text('{"text": "a", "embedding": [1, 0]}\n')
-    environ = {**os.environ, "DIAL_EVAL_SHOTS": "1", "DIAL_EVAL_SHOTZ": "2"}
+    environ = {**os.environ, "DIAL_EVAL_SHOTS": "1", "DIAL_EVAL_SHOT": "2"}
     command = [scripts / "dial-eval", "space", tmp_path / "v.jsonl"]
     done = subprocess.run(command, env=environ, capture_output=True, text=True)
     assert "DIAL_EVAL_SHOTS " not in done.stderr
     assert (
-        "dial-eval space: DIAL_EVAL_SHOTZ sets no option; did you mean DIAL_EVAL_SHOTS?"
+        "dial-eval space: DIAL_EVAL_SHOT sets no option; did you mean DIAL_EVAL_SHOTS?"
         in done.stderr
     )
