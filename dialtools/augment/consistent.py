@@ -9,7 +9,7 @@ from typing import NamedTuple
 from dialtools.augment.book import key
 from dialtools.augment.fill import combinations, put
 from dialtools.augment.items import Turn
-from dialtools.augment.templates import template
+from dialtools.augment.templates import Template, template
 from dialtools.corpora.utterances import Span
 
 SPARE = 4
@@ -93,6 +93,7 @@ def variants(
     old = [key(value) for _, value in entities]
     choices = [_choices(values.get(label, ()), value, old) for label, value in entities]
     sizes = [len(choice) for choice in choices]
+    cuts = [_cut(turn, mark) for turn, mark in zip(turns, marks, strict=True)]
     made = 0
     for chosen in combinations(sizes, most, seed=seed, spare=SPARE):
         new = [choice[i] for choice, i in zip(choices, chosen, strict=True)]
@@ -100,8 +101,8 @@ def variants(
         if keys == old or len(set(keys)) < len(keys):
             continue
         yield [
-            _put(turn, mark, new, articles=articles)
-            for turn, mark in zip(turns, marks, strict=True)
+            _put(turn, cut, new, articles=articles) if cut else turn
+            for turn, cut in zip(turns, cuts, strict=True)
         ]
         made += 1
         if made == most:
@@ -114,9 +115,24 @@ def _choices(values: Iterable[str], value: str, present: Collection[str]) -> lis
     return others or [value]
 
 
-def _put(turn: Turn, marks: list[tuple[Span, int]], new: Sequence[str], *, articles: bool) -> Turn:
+class _Cut(NamedTuple):
+    """A turn without its values: what is left, the values, and the number of each one's entity."""
+
+    template: Template
+    old: list[str]
+    places: list[int]
+
+
+def _cut(turn: Turn, marks: list[tuple[Span, int]]) -> _Cut | None:
+    """Cut the entities out of a turn; None if it has none."""
+    if not marks:
+        return None
     spans = [span for span, _ in marks]
     old = [turn.text[span.start : span.end] for span in spans]
-    values = [new[place] for _, place in marks]
-    text, at = put(template(turn.text, spans), old, values, articles=articles)
+    return _Cut(template(turn.text, spans), old, [place for _, place in marks])
+
+
+def _put(turn: Turn, cut: _Cut, new: Sequence[str], *, articles: bool) -> Turn:
+    values = [new[place] for place in cut.places]
+    text, at = put(cut.template, cut.old, values, articles=articles)
     return turn._replace(text=text, spans=at)
