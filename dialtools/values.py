@@ -259,7 +259,9 @@ def byte_size(least: int) -> Parser[int]:
     """Return a parser of `256MB`, `1.5G`, `2GiB` into bytes; units are powers of 1024."""
 
     def parse(text: str) -> int:
-        size = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", text.strip().upper(), re.ASCII)
+        size = re.fullmatch(
+            r"(\d{1,15}(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", text.strip().upper(), re.ASCII
+        )
         if not size:
             raise ValueError("expected a size such as 256MB or 2GB")
         value = int(float(size[1]) * BYTES[size[2]])
@@ -311,6 +313,8 @@ def time_pattern(text: str) -> str:
         datetime.strptime(datetime(2001, 2, 3, 4, 5, 6, 7, UTC).strftime(text), text)
     except (ValueError, re.error):  # the latter for a field that stands twice
         text = ""
+    if "%Z" in text.replace("%%", ""):
+        raise ValueError("%Z is a name without an offset, which depends on the machine; %z has one")
     if "%" not in text:
         raise ValueError("expected a pattern such as '%d.%m.%y %H:%M'")
     return text

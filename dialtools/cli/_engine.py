@@ -161,7 +161,7 @@ class Parts:
         except Exception as error:
             told = as_dial_error(error)
             failed = {
-                "kind": type(told).__name__,
+                "kind": next(c.__name__ for c in type(told).__mro__ if hasattr(errors, c.__name__)),
                 "message": told.message,
                 "where": told.where,
                 "hint": told.hint,

@@ -69,7 +69,7 @@ def _grid(records: list[dict[str, Any]]) -> Grid:
     rows = []
     for record in records:
         share = record["same_speaker"] / max(1, record["neighbours"])
-        reasons = [f"{n:,} {reason}" for reason, n in record["dropped"].items()]
+        reasons = [f"{n:,} {reason}" for reason, n in (record["dropped"] or {}).items()]
         numbers = (f"{record[name]:,}" for name in ("dialogues", "turns"))
         made = (f"{record[name]:,}" for name in ("pairs", "kept"))
         rows.append([record["corpus"], *numbers, f"{share:.1%}", *made, listed(reasons)])

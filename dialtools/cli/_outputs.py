@@ -190,9 +190,11 @@ def _described(path: str) -> str:
         return f"{path} (folder)"
     rows = ""
     if path.endswith(".parquet"):
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        rows = f", {counted(pq.read_metadata(path).num_rows, 'row')}"
+        with suppress(pa.ArrowException):  # a damaged file is told by who reads it
+            rows = f", {counted(pq.read_metadata(path).num_rows, 'row')}"
     told = counted(size, "byte") if size < 100_000 else f"{size / 1e6:,.1f} MB"
     return f"{path} ({told}{rows})"
 

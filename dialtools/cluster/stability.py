@@ -50,7 +50,7 @@ def stability(
     seed: int,
     advance: Advance = silent,
 ) -> Stability:
-    """Find as many clusters again in samples of the rows, and compare.
+    """Find clusters again in samples of the rows, as many where the method is told how many.
 
     Raises:
         DataError: if a sample has too few rows for them.

@@ -102,8 +102,10 @@ class Extractor:
         if b"\0" not in data and is_utf8(whole):
             return pc.split_pattern(whole, "\n").values
         lines = enumerate(data.split(b"\n"), chunk.first)
-        texts = (decode(line, Where(chunk.name, n), self.policy) for n, line in lines)
-        return pa.array([text for text in texts if text], pa.string())
+        sound = (
+            line for n, line in lines if decode(line, Where(chunk.name, n), self.policy) is not None
+        )
+        return pa.array([line.decode() for line in sound if line], pa.string())
 
     def _plain(self, chunk: Chunk, source: int) -> Texts | None:
         """Take the responses of pairs or the turns of dialogues in lines of JSON.

@@ -64,16 +64,20 @@ def linked(rows: Rows, *, least: float, advance: Advance) -> np.ndarray:
     vectors = rows.vectors
     group_V = np.arange(len(vectors))
     links: list[np.ndarray] = []
+    held = 0
+    rows_in_block = np.bincount(rows.vector // QUERIES_AT_ONCE, minlength=1)
     for first, block_BD in vectors.blocks(at_once=QUERIES_AT_ONCE):
         for other, block_CD in vectors.blocks(at_once=AT_ONCE):
             if other + len(block_CD) > first:
                 near = np.flatnonzero(block_BD @ block_CD.T >= least - HALF_DIGIT)
                 row, column = np.divmod(near, len(block_CD))
                 link = np.stack([group_V[row + first], group_V[column + other]])
-                links.append(link[:, link[0] != link[1]])
-                if sum(link.shape[1] for link in links) > LINKS_AT_ONCE:
-                    group_V, links = _folded(group_V, links), []
-        advance(int((rows.vector // QUERIES_AT_ONCE == first // QUERIES_AT_ONCE).sum()))
+                link = link[:, link[0] != link[1]]
+                held += link.shape[1]
+                links += [link] if link.shape[1] else []
+                if held > LINKS_AT_ONCE:
+                    group_V, links, held = _folded(group_V, links), [], 0
+        advance(int(rows_in_block[first // QUERIES_AT_ONCE]))
     return _folded(group_V, links)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dialtools.errors import OutputError
 from dialtools.streams.full import naming
-from dialtools.streams.scraps import clear_scraps, remove_folder, removed_at_the_end
+from dialtools.streams.scraps import clear_scraps, give_back, remove_folder, removed_at_the_end
 
 PRIVATE = 0o600
 """The mode of what safetensors writes, whatever the umask."""
@@ -137,6 +137,8 @@ def atomic_directory(path: str | Path, *, overwrite: bool) -> Generator[Path]:
         cannot be written.
     """
     final = Path(path)
+    if final.parent.is_dir():
+        give_back(final)
     refuse_existing(final, overwrite=overwrite)
     check_kind(final, directory=True)
     final = target(final)

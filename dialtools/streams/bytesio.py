@@ -112,6 +112,10 @@ def _buffered(raw: Any) -> io.BufferedReader:
     return io.BufferedReader(raw, BUFFER_BYTES)
 
 
+COMPRESSED_AT_ONCE = 1 << 10
+"""Bytes: four of zstd may be 128 KiB, so these are 32 MiB at most."""
+
+
 class _Zstd(io.RawIOBase):
     """Reads frame after frame, and tells a cut frame from the end (zstandard's reader does not)."""
 
@@ -121,7 +125,7 @@ class _Zstd(io.RawIOBase):
         self.source = source
         self.fresh: Callable[[], Any] = zstandard.ZstdDecompressor
         self.decoder: Any = None
-        self.pending = b""
+        self.pending = memoryview(b"")
         self.inside = False
 
     def readable(self) -> bool:
@@ -129,12 +133,13 @@ class _Zstd(io.RawIOBase):
 
     def readinto(self, target: Any) -> int:
         while not self.pending:
-            block = self.source.read1(1 << 17)
+            block = self.source.read1(COMPRESSED_AT_ONCE)
             if not block:
                 if self.inside:
                     raise EOFError("zstd")
                 return 0
-            self.pending = self._decode(block)
+            self.pending = memoryview(b"")  # lets go of what was there
+            self.pending = memoryview(self._decode(block))
         n = min(len(target), len(self.pending))
         target[:n], self.pending = self.pending[:n], self.pending[n:]
         return n

@@ -56,7 +56,7 @@ def _tell(file: BinaryIO, error: BaseException) -> None:
 
 
 def failure_record(error: BaseException) -> bytes:
-    """Return the line that tells of an error, in at most `ATOMIC_BYTES`, a line end before it."""
+    """Return the line that tells of an error, in at most `ATOMIC_BYTES`."""
     meant = isinstance(error, (DialError, OSError, KeyboardInterrupt))
     text = str(error) if meant else f"{type(error).__name__}: {error}"
     room = ATOMIC_BYTES // 6 - len(MARK)  # JSON makes at most six bytes of one

@@ -50,6 +50,8 @@ class _Matrix:
 
     def add(self, vectors: np.ndarray, rows: int) -> None:
         """Append vectors, given flat."""
+        if not rows:
+            return
         self.dtype = vectors.dtype
         self.dimensions = len(vectors) // max(1, rows)
         self.rows += rows

@@ -45,6 +45,19 @@ def clear_scraps(final: Path) -> None:
     _clear(final.absolute().parent, rf"\.{re.escape(final.name)}\.(\d+)\.(?:tmp|old)")
 
 
+def give_back(final: Path) -> None:
+    """Give a folder its name back: a run was killed between taking it and naming another so."""
+    if final.exists():
+        return
+    for entry in os.scandir(final.absolute().parent):
+        found = re.fullmatch(rf"\.{re.escape(final.name)}\.(\d+)\.old", entry.name)
+        if not found or not entry.is_dir(follow_symlinks=False) or _is_another(int(found[1])):
+            continue
+        if any(os.scandir(entry)):
+            Path(entry.path).rename(final)
+            return
+
+
 @contextmanager
 def temporary_folder() -> Generator[Path]:
     """Yield a folder in $TMPDIR that goes when the block ends; those of killed runs go now.

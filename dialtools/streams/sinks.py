@@ -13,7 +13,6 @@ from __future__ import annotations
 import gzip
 import io
 import sys
-import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pyarrow as pa
-
-FLUSH_SECONDS = 0.1  # so that whoever watches a pipe sees records as they come
 
 Write = Callable[[Any], None]
 
@@ -151,15 +148,13 @@ def line_writer(
         open_output(output, overwrite=overwrite) as file,
         telling(file) if is_stream(output) else nullcontext(),
     ):
-        last = 0.0
+        watched = is_stream(output)
         seen = output == "-" and file.isatty()
 
         def write(blob: bytes) -> None:
-            nonlocal last
             write_whole(file, printable_lines(blob) if seen else blob)
-            if output == "-" and (now := time.monotonic()) - last >= FLUSH_SECONDS:
+            if watched:  # who reads a pipe sees records as they come
                 file.flush()
-                last = now
 
         yield write
 

@@ -1,7 +1,8 @@
 """Whether the space is healthy, free of charge: alignment and uniformity of a batch.
 
-Both are of Wang and Isola (2020), over unit vectors, as `dial-eval space` measures them. They stay
-where they are computed: a GPU is not waited for.
+Both are of Wang and Isola (2020), over unit vectors: alignment of the batch's pairs, uniformity of
+its vectors (`dial-eval space` takes pairs of one label). They stay where they are computed: a GPU
+is not waited for.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import dialtools
+from dialtools.errors import ConfigError
+from dialtools.shown import quoted
 from dialtools.train.ranks import ALONE, Ranks, Together
 
 PLACE = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -23,7 +25,19 @@ def place() -> tuple[int, int] | None:
     """Return the rank and the processes of the run that this one was started for, if it was."""
     if not all(name in os.environ for name in PLACE):
         return None
-    return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    return _number("RANK"), _number("WORLD_SIZE")
+
+
+def _number(name: str) -> int:
+    """Return a variable that torchrun sets.
+
+    Raises:
+        ConfigError: if it is no whole number.
+    """
+    text = os.environ[name]
+    if not text.isdecimal():
+        raise ConfigError(f"{name} is no whole number: {quoted(text)}")
+    return int(text)
 
 
 def follows() -> bool:
@@ -53,7 +67,8 @@ def together(processes: int) -> Generator[Ranks]:
         started = [_start(rank) for rank in range(1, processes)]
     rank, size = here
     try:
-        yield Together(rank=rank, size=size, local=int(os.environ.get("LOCAL_RANK", rank)))
+        local = _number("LOCAL_RANK") if "LOCAL_RANK" in os.environ else rank
+        yield Together(rank=rank, size=size, local=local)
     finally:
         import torch.distributed as dist
 

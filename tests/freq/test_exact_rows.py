@@ -445,6 +445,8 @@ def test_lines_of_plain_text_are_texts_whatever_ends_them():
     policy = Policy("skip")
     assert extracted("text", b"a\n\xff\nb\n", policy=policy).texts.to_pylist() == ["a", "b"]
     assert policy.skipped == 1
+    beside = extracted("text", b" a \n\xff\n", policy=Policy("skip"))
+    assert beside.texts.to_pylist() == [" a "], "as without the bad line"
 
 
 def test_the_hint_of_a_record_without_texts_says_what_to_do():

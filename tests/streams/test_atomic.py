@@ -208,3 +208,14 @@ def test_who_may_read_new_files_may_read_weights(tmp_path: Path, umask: int, mod
     for weights in tmp_path.rglob("*.safetensors"):
         assert weights.stat().st_mode & 0o777 == mode
     assert [path.name for path in (tmp_path / "model").iterdir()] == ["model.safetensors"]
+
+
+def test_a_folder_whose_run_was_killed_between_two_renames_gets_its_name_back(tmp_path: Path):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    left = tmp_path / f".model.{gone.pid}.old"
+    left.mkdir()
+    (left / "weights").write_text("the only ones")
+    with pytest.raises(OutputError), atomic_directory(tmp_path / "model", overwrite=False):
+        pytest.fail("it is there")
+    assert (tmp_path / "model/weights").read_text() == "the only ones"

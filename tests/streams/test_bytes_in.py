@@ -6,6 +6,7 @@ import gzip
 import io
 import os
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -187,3 +188,13 @@ def test_names_are_told_as_text_and_copies_by_what_they_are_copies_of():
         (f"x{REMOTE}/s3:/a", f"x{REMOTE}/s3:/a"),
     ):
         assert as_text(path) == told
+
+
+def test_little_that_unpacks_to_much_is_held_a_part_at_a_time():
+    packed = zstandard.compress(b"\n" * (256 << 20))
+    tracemalloc.start()
+    with opened(io.BytesIO(packed), "x") as stream:
+        size = sum(len(block) for block in iter(lambda: stream.read(1 << 20), b""))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert size == 256 << 20 and most < 128 << 20

@@ -50,14 +50,20 @@ def raw(files: Files) -> Iterator[Raw]:
     """Yield the chats; `more` is the name."""
     for name in files.needed("*WhatsApp*.txt", "_chat.txt"):
         messages: list[Message] = []
+        more: list[list[str]] = []  # the lines that go on with each
         for number, line in files.lines(name):
             if match := MESSAGE.fullmatch(line):
                 messages.append(_message(match))
+                more.append([])
             elif messages:
-                messages[-1] = messages[-1]._replace(rest=f"{messages[-1].rest}\n{line}")
+                more[-1].append(line)
             else:
                 reason = "expected a message with date and time"
                 files.policy.reject(files.where(name, number), reason, line.encode())
+        messages = [
+            message._replace(rest="\n".join([message.rest, *lines]))
+            for message, lines in zip(messages, more, strict=True)
+        ]
         stem = Path(name).stem
         known = stem if stem != "_chat" or files.single else Path(files.path).stem
         yield Raw(files.where(name, 1), None, messages, known)
