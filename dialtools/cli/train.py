@@ -69,8 +69,9 @@ Several processes:
 
 With --nproc N, or torchrun, several processes share each step: the batch is
 dealt out among them, the loss is over all of it, and the model is that of
-one process up to rounding. If one process ends, all do; --resume may use
-another number of them.
+one process up to rounding, and to dropout where small batches are cut finer
+(--micro-batch-tokens). If one process ends, all do; --resume may use another
+number of them.
 """
 
 from __future__ import annotations

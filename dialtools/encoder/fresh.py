@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
@@ -16,6 +17,9 @@ from dialtools.encoder.randomness import seeded
 
 ALPHABET = 6000
 """Characters of a tokenizer at most, the most frequent; others are [UNK]."""
+LONGEST = 100
+"""Characters of a word; WordPiece takes a longer one for [UNK]."""
+TOO_LONG = re.compile(rf"[^\W_]{{{LONGEST}}}(?=[^\W_])")
 POSITIONS = 512
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
@@ -49,9 +53,16 @@ def train_tokenizer(texts: Sequence[str], *, vocab_size: int) -> Any:
         limit_alphabet=len(alphabet),
         show_progress=False,
     )
-    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.train_from_iterator(map(_cut, texts), trainer)
     vocab = tokenizer.get_vocab(with_added_tokens=True)
     return BertTokenizer(vocab=vocab, do_lower_case=True, model_max_length=POSITIONS)
+
+
+def _cut(text: str) -> str:
+    """Cut words that no tokenizer takes for words: the trainer's time goes with their square."""
+    if len(text) <= LONGEST or max(map(len, text.split())) <= LONGEST:
+        return text
+    return TOO_LONG.sub(r"\g<0> ", text)
 
 
 def fresh_encoder(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from hashlib import blake2b
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.folder import model_folder
 from dialtools.encoder.loading import look_over_model
 from dialtools.encoder.stated import has_beside, read_stated
-from dialtools.errors import DataError
+from dialtools.errors import DataError, MissingExtra
 from dialtools.streams.atomic import atomic_directory
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.digests import hashed_stdin
@@ -102,7 +103,10 @@ def read_material(
             tell(line)
         validation = _validation(folder / VALIDATION, options, encoder, policy)
     train, held = divide(store, options)
-    if validation is None and len(held):
+    if validation is None and options.validation_share:
+        if len(held) < 2:
+            found = f"--validation-share holds out {counted(len(held), 'pair')}"
+            raise DataError(found, hint="a larger share, or --validate FILE")
         validation = (store, held)
     skipped = store.counts["skipped"]
     if options.validate and validation:
@@ -303,6 +307,11 @@ def check_inputs(options: TrainOptions) -> None:
     Raises:
         DataError: for an input that is not there. ModelError: for a model.
     """
+    if options.tensorboard and not find_spec("tensorboard"):
+        raise MissingExtra(
+            "--tensorboard needs a package that is not installed",
+            hint="pip install 'dialtools[tensorboard]'",
+        )
     if options.model and not Path(options.model).is_file():
         look_over_model(options.model, pooling=options.pooling)
     for path in (*options.inputs, *filter(None, [options.validate])):

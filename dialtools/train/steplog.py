@@ -8,7 +8,6 @@ from typing import Any
 
 import orjson
 
-from dialtools.errors import MissingExtra
 from dialtools.streams.atomic import atomic_file
 
 NAME = "train-log.jsonl"
@@ -57,11 +56,6 @@ def _is_kept(row: bytes, upto: int) -> bool:
 
 
 def _summary_writer(directory: str) -> Any:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise MissingExtra(
-            "--tensorboard needs a package that is not installed",
-            hint="pip install 'dialtools[tensorboard]'",
-        ) from None
+    from torch.utils.tensorboard import SummaryWriter
+
     return SummaryWriter(directory)

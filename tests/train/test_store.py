@@ -70,7 +70,7 @@ def test_parquet_trains_the_same_model_as_json_lines(train: Train, model: Path, 
 @pytest.mark.parametrize(
     "run",
     [
-        ("--validation-share", 0.25),  # of dialogues, which are named by numbers here
+        ("--validation-share", 0.5),  # of dialogues, which are named by numbers here
         ("--method", "tadse"),  # learns from templates
     ],
 )

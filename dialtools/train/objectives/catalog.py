@@ -206,6 +206,11 @@ class ContrastOptions(
         help="weight of telling `similar` pairs from others (PairSupCon)",
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.guide_margin and self.guide_floor >= 1:
+            raise ConfigError("--guide-margin goes with --guide-floor")
+
     @property
     def asks_start(self) -> bool:
         return self.guide_floor < 1 or self.hold > 0
@@ -273,7 +278,7 @@ class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, Mat
         group=TEMPLATES,
         metavar="X",
         parse=not_negative,
-        help="passes over the pairs with --align",
+        help="passes over the pairs with --align, in place of --epochs",
     )
 
     def __post_init__(self) -> None:
