@@ -103,10 +103,7 @@ def read_material(
             tell(line)
         validation = _validation(folder / VALIDATION, options, encoder, policy)
     train, held = divide(store, options)
-    if validation is None and options.validation_share:
-        if len(held) < 2:
-            found = f"--validation-share holds out {counted(len(held), 'pair')}"
-            raise DataError(found, hint="a larger share, or --validate FILE")
+    if validation is None and len(held):
         validation = (store, held)
     skipped = store.counts["skipped"]
     if options.validate and validation:
@@ -298,7 +295,11 @@ def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]
         windows = ", ".join(map(str, np.unique(store.window)))
         hint = f"there are windows {windows}" if options.window else "lower --validation-share"
         raise DataError(f"{counted(len(train), 'pair')} left to train on", hint=hint)
-    return train, np.nonzero(held & wanted & similar)[0]
+    apart = np.nonzero(held & wanted & similar)[0]
+    if options.validation_share and len(apart) < 2:
+        found = f"--validation-share holds out {counted(len(apart), 'pair')}"
+        raise DataError(found, hint="a larger share, or --validate FILE")
+    return train, apart
 
 
 def check_inputs(options: TrainOptions) -> None:
