@@ -7,7 +7,7 @@ r"""dial-train - train a dialogue encoder on positive pairs
     dial-train --method wmdc --model bert-base-uncased -o wmdc/
   dial-train --method simcse --model minilm/ --batch-size 128 utterances.jsonl
   dial-train --method dse --loss nt-xent --batch-size 256 --epochs 3 \
-    --validation-share 0.02 --keep-best pairs.jsonl
+    --validation-share 0.05 --keep-best pairs.jsonl
   dial-pairs --kind self corpus.jsonl | dial-train --method mlm -o adapted/
   dial-pairs --window 3 --short-windows --follow 3 --inner corpus.jsonl \
     | dial-train --method dialoguecse --negatives all -o matched/
