@@ -45,15 +45,6 @@ def integers(batch: pa.RecordBatch, name: str) -> pa.Array | None:
         return None
 
 
-def is_utf8(texts: pa.Array) -> bool:
-    """Tell whether the bytes of a column of strings are UTF-8, which Arrow does not ask for."""
-    try:
-        texts.validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
 def normalised(texts: pa.Array, steps: Sequence[str]) -> pa.Array:
     """Return the texts (no nulls) under which they are counted."""
     if not steps:

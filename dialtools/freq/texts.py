@@ -21,13 +21,14 @@ from dialtools.corpora.dialogues import key_of_turns
 from dialtools.corpora.fields import BadRecord, text
 from dialtools.corpora.pair_columns import pair_columns
 from dialtools.errors import nearest
-from dialtools.freq.columns import integers, is_utf8, strings
+from dialtools.freq.columns import integers, strings
 from dialtools.freq.fields import COUNT, RESPONSE, TEXT, count_of, field_texts
 from dialtools.freq.places import Place, Places, columns_of
 from dialtools.streams.chunks import BATCH, Chunk, decode, records
 from dialtools.streams.payloads import Kept, Payload, json_line
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
+from dialtools.streams.text_columns import is_utf8, one_text
 
 NO_FREQUENCY = "expected frequency records, as dial-freq writes them"
 
@@ -97,8 +98,7 @@ class Extractor:
 
     def _split_lines(self, chunk: Chunk) -> pa.Array:
         data = chunk.data.replace(b"\r\n", b"\n") if b"\r" in chunk.data else chunk.data
-        offsets = pa.array([0, len(data)], pa.int32()).buffers()[1]
-        whole = pa.StringArray.from_buffers(1, offsets, pa.py_buffer(data))  # no copy
+        whole = one_text(data)
         if b"\0" not in data and is_utf8(whole):
             return pc.split_pattern(whole, "\n").values
         lines = enumerate(data.split(b"\n"), chunk.first)

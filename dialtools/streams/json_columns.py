@@ -23,6 +23,7 @@ import pyarrow.json as pj
 
 from dialtools.streams import bounds, nesting
 from dialtools.streams.chunks import Chunk
+from dialtools.streams.text_columns import is_utf8, one_text
 
 INFINITE = re.compile(rb"Inf(?:inity)?\s*[,}\]]")
 STRIDE = 64
@@ -100,12 +101,7 @@ def _parsed_alike(data: bytes, ends: np.ndarray) -> bool:
 
 def _is_utf8(data: bytes) -> bool:
     """Tell whether bytes are UTF-8, in an eighth of the time that it takes to decode them."""
-    ends = pa.py_buffer(np.array([0, len(data)], np.int32))
-    try:
-        pa.StringArray.from_buffers(1, ends, pa.py_buffer(data)).validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True
+    return is_utf8(one_text(data))
 
 
 def _may_be_huge(data: bytes) -> bool:
