@@ -312,9 +312,7 @@ def _plain_column(column: pa.Array) -> pa.Array:
         sizes = np.where(absent, 0, np.asarray(column.sizes))  # of no list it may be any number
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
         mask = pa.array(absent) if column.null_count else None
-        places = places_in(
-            np.asarray(column.offsets), sizes
-        )  # `flatten` is slower
+        places = places_in(np.asarray(column.offsets), sizes)  # `flatten` is slower
         inner = column.values.take(pa.array(places))
         return pa.ListArray.from_arrays(pa.array(offsets), inner, mask=mask)
     if pa.types.is_run_end_encoded(column.type):
