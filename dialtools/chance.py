@@ -22,7 +22,7 @@ def stable_hash(text: str, *, seed: int = 0) -> int:
 
 def share(text: str, *, seed: int = 0) -> float:
     """Return a number in [0, 1) that depends on the text and the seed alone."""
-    return stable_hash(text, seed=seed) / 2**64
+    return (stable_hash(text, seed=seed) >> 11) / 2**53  # as a float has them: no 1 by rounding
 
 
 def split_of(identity: str, parts: Mapping[str, float], *, seed: int = 0) -> str | None:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from least import check_least, own_hows
 from oracles import slow_pairs
 
+from dialtools import chance
 from dialtools.chance import share, split_of
 from dialtools.corpora.dialogues import WITHOUT_TEXT, Dialogue, dialogue
 from dialtools.corpora.fields import BadRecord
@@ -253,6 +254,12 @@ def test_a_sample_is_drawn_by_seed_dialogue_turn_and_window(seed: int):
         found = mined(corpus, window=(1, 2), sample=size, seed=seed)
         assert found == [row for row in every if drawn(row) < size]
     assert 80 < len(mined(corpus, window=(1, 2), sample=0.5, seed=seed)) < 200
+
+
+def test_a_share_is_below_1_whatever_the_hash(monkeypatch: pytest.MonkeyPatch):
+    for bits in (0, 2**64 - 1):
+        monkeypatch.setattr(chance, "stable_hash", lambda *_, seed, bits=bits: bits)
+        assert 0 <= share("x") < 1 and split_of("x", {"all": 1.0}) == "all"
 
 
 @pytest.mark.parametrize("seed", [0, 5])
