@@ -22,6 +22,7 @@ class ExitCode(IntEnum):
     USAGE = 2
     SKIPPED = 3
     GATE = 4
+    HUNG_UP = 129
     INTERRUPTED = 130
     BROKEN_PIPE = 141
     TERMINATED = 143
@@ -33,6 +34,7 @@ EXIT_CODES = {
     ExitCode.USAGE: "usage or configuration",
     ExitCode.SKIPPED: "finished, but records were skipped (--on-error)",
     ExitCode.GATE: "a gate was not met (dial-eval --fail-under, compare --fail-if-worse)",
+    ExitCode.HUNG_UP: "its terminal went away (SIGHUP)",
     ExitCode.INTERRUPTED: "interrupted (SIGINT)",
     ExitCode.BROKEN_PIPE: "the reader of our output went away (SIGPIPE)",
     ExitCode.TERMINATED: "terminated (SIGTERM)",

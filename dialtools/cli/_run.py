@@ -174,7 +174,7 @@ class Run:
 
     @contextmanager
     def graceful(self, piece: str) -> Iterator[None]:
-        """Turn the first SIGINT or SIGTERM into `stop_requested`; a second ends the run.
+        """Turn the first SIGINT, SIGTERM or SIGHUP into `stop_requested`; a second ends the run.
 
         Args:
             piece: what is finished first, as the user is told.

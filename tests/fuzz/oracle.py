@@ -12,7 +12,7 @@ from fuzz.bench import Outcome
 from fuzz.cases import Case
 from fuzz.zygote import STUCK
 
-STATUSES = {0, 1, 2, 3, 4, 130, 141, 143}
+STATUSES = {0, 1, 2, 3, 4, 129, 130, 141, 143}
 MEMORY = 2 << 30  # resident; what was imported is some 400 MiB of it
 SECONDS = 25
 LONGEST = 20_000

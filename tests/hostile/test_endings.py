@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from dialtools.cli import _signals
+from dialtools.errors import EXIT_CODES
+
 TALK = b'{"id":"%d","turns":["how do you do %d","quite well %d","and you"]}\n'
 COMMANDS = ("dial-pairs", "dial-augment", "dial-freq", "dial-train", "dial-embed", "dial-eval")
 
@@ -234,6 +237,10 @@ def test_a_command_that_its_cleaning_up_holds_for_ever_ends_by_its_signal(tmp_pa
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )
     assert (done.returncode, done.stderr, list(tmp_path.iterdir())) == (-signal.SIGTERM, b"", [])
+
+
+def test_every_signal_that_ends_a_command_has_its_exit_status_in_the_pages():
+    assert {128 + number for number in (*_signals.ENDING, signal.SIGPIPE)} <= set(EXIT_CODES)
 
 
 def test_a_signal_that_the_caller_ignores_stays_ignored(scripts, installed):
