@@ -172,10 +172,9 @@ whole_numbers = list_of(at_least(0))
 numbers = list_of(not_negative)
 shares = list_of(share)
 
-count_or_all = either({"all": 0}, at_least(0))
-"""A number above 0; `all` is 0."""
-steps_or_epoch = either({"epoch": 0}, at_least(0))
-"""A number of steps above 0; `epoch` is 0."""
+ALL, EPOCH = "all", "epoch"
+count_or_all = either({ALL: ALL}, at_least(1))
+steps_or_epoch = either({EPOCH: EPOCH}, at_least(1))
 logarithm_base = either({"e": math.e}, bounded(above=1))
 
 

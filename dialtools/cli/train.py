@@ -83,6 +83,7 @@ from typing import TYPE_CHECKING
 from dialtools.cli._command import command
 from dialtools.cli._run import Run
 from dialtools.errors import DialError
+from dialtools.options import FLAG
 from dialtools.train.options import TrainOptions
 from dialtools.train.recipe import layers
 
@@ -128,6 +129,7 @@ def main(options: TrainOptions, run: Run) -> None:
                 training = begin(work, options, tell=run.warn, ranks=ranks)
             run.skipped = training.skipped
             run.info(training.size())
+            _tell_idle_rate(training, run)
             _take_steps(training, run)
         training.save(config=run.config())
     if training.validation:
@@ -161,6 +163,14 @@ def _follow(options: TrainOptions) -> None:
     deaf()
     with suppress(LostRank), together(options.nproc) as ranks:
         follow(options, ranks)
+
+
+def _tell_idle_rate(training: Training, run: Run) -> None:
+    """Tell of a rate for a head, from which nothing follows where there is none."""
+    flag = "head-lr-multiplier"
+    learns = any(p.requires_grad for p in training.trainer.objective.parameters())
+    if run.origins[flag] == FLAG and not learns:
+        run.warn(f"--{flag} changes nothing: the encoder alone is trained")
 
 
 def _take_steps(training: Training, run: Run) -> None:

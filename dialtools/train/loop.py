@@ -86,8 +86,7 @@ class Trainer:
         self.precision = precision
         self.grad_cache = grad_cache
         self.sampler = objective.sampler(values.batch_size)
-        epochs = objective.epochs(values.epochs)
-        self.total = planned_steps(epochs, self.sampler.per_epoch, least=values.least_steps)
+        self.total = planned_steps(values.epochs, self.sampler.per_epoch, least=values.least_steps)
         if max_steps is not None:
             self.total = max_steps
         self.optimiser = optimiser.build(

@@ -195,7 +195,7 @@ class ProgressOptions:
         help="steps between checkpoints",
         how=True,
     )
-    snapshot_every: int | None = option(
+    snapshot_every: int | str | None = option(
         None,
         metavar="N|epoch",
         parse=steps_or_epoch,

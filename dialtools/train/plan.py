@@ -20,6 +20,7 @@ from dialtools.train.options import TrainOptions
 from dialtools.train.prepare import build_trainer, cut_note
 from dialtools.train.saved import in_words
 from dialtools.train.validate import BLOCK, drawn, validation_scores, validations_left
+from dialtools.values import EPOCH
 
 MICRO_BATCHES = 4
 """That tell how long a step of many takes."""
@@ -140,6 +141,7 @@ def _writes(trainer: Trainer, options: TrainOptions) -> str:
     values = trainer.values
     saved = in_words(decay=values.ema, share=values.merge_with_start) or "the last weights"
     kept = f"{options.output}, {saved}; a checkpoint every {options.checkpoint_every:,} steps"
-    if options.snapshot_every is None:
+    every = options.snapshot_every
+    if every is None:
         return kept
-    return f"{kept}, snapshots every {options.snapshot_every or trainer.sampler.per_epoch:,}"
+    return f"{kept}, snapshots every {trainer.sampler.per_epoch if every == EPOCH else every:,}"

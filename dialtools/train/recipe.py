@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from dialtools.errors import ConfigError, proposed
 from dialtools.options import Layer
-from dialtools.train.objectives.catalog import OBJECTIVES, ObjectiveEntry
+from dialtools.train.objectives.catalog import ALIGN_EPOCHS, OBJECTIVES, ObjectiveEntry
 from dialtools.train.start import STATIC, TRANSFORMER, encoder_kind, is_table
+from dialtools.values import TRUTH
 
 HOME = Path(__file__).parent / "recipes"
 PRESETS = {
@@ -123,6 +124,8 @@ def layers(chosen: dict[str, Any]) -> list[Layer]:
     if chosen.get("epochs") is not None:
         start.pop("least-steps", None)  # the user has said how long
     defaults = [Layer(PRESET_NAMES[kind], start), named, *recipe[1:]]
+    if TRUTH.get(str(chosen.get("align")).lower()):
+        defaults.insert(0, Layer("--align", {"epochs": ALIGN_EPOCHS}))
 
     # One that --method names stays whole: what does not go with the objective is an error there.
     if method or not objective or published(name)["objective"] == chosen["objective"]:

@@ -232,10 +232,11 @@ class Training:
 
     def _keep_snapshot(self) -> None:
         """Keep the model as it is now, if this is a step to keep."""
-        if self.options.snapshot_every is None:
+        every = self.options.snapshot_every
+        if every is None:
             return
         step = self.trainer.step
-        every = self.options.snapshot_every or self.trainer.sampler.per_epoch
+        every = every if isinstance(every, int) else self.trainer.sampler.per_epoch
         if step % every == 0 or step == self.trainer.total:
             with self.trainer.saved.in_place():
                 save.keep_snapshot(

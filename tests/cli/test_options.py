@@ -192,7 +192,7 @@ def test_what_has_no_meaning_beside_another_option_is_refused(command: str, spec
 
 PROBES = ("-1", "0", "1e-9", "0.5", "1", "1.5", "2", "3", "4", "5")
 TAKEN = {  # of the probes, by what they are tried on
-    "0 1e-9 0.5 1 1.5 2 3 4 5": """align-epochs clip decays epochs fail-if-worse
+    "0 1e-9 0.5 1 1.5 2 3 4 5": """clip decays epochs fail-if-worse
         classify grid head-lr-multiplier hold
         lr relative-margin smooth weight-decay""",
     "1e-9 0.5 1 1.5 2 3 4 5": """hold-temperature lr temperature pair-temperature
@@ -204,14 +204,14 @@ TAKEN = {  # of the probes, by what they are tried on
     "1 1.5 2 3 4 5": "perplexity",
     "1.5 2 3 4 5": "log-base",
     "0 1 2 3 4 5": """batch-tokens delimiter follow freeze hidden least-steps limit
-        max-steps micro-batch-tokens min-turns min-words most negatives patience
-        range-min runners-up seed snapshot-every stability threads
+        max-steps micro-batch-tokens min-turns min-words most patience
+        range-min runners-up seed stability threads
         train-seed validate-every window""",
     "1 2 3 4 5": """batch batch-size checkpoint-every clusters context-turns dimensions epochs jobs
         k layers mask-most matryoshka max-per-template max-words min-count min-samples nearest
-        nearest-templates neighbours nproc num-negatives parts per-answer patience
+        nearest-templates negatives neighbours nproc num-negatives parts per-answer patience
         permutations positives range-max restarts runs shard-rows
-        shots top top-k turns under-tokens validate-every window workers""",
+        shots snapshot-every top top-k turns under-tokens validate-every window workers""",
     "1e-9 0.5 1 1.5 2": "distance",
     "2 3 4 5": "batch-size candidates min-size most tested",
     "4 5": "context-max-length max-length response-max-length",

@@ -112,6 +112,14 @@ def test_what_is_asked_for_and_no_pair_has_is_told(train: Train, pairs: Path, tm
     assert "epochs" not in said, "--max-steps says how long"
 
 
+def test_a_rate_of_a_head_is_told_where_there_is_none(train: Train, pairs: Path, tmp_path: Path):
+    told = b"--head-lr-multiplier changes nothing"
+    run = ("--max-steps", "0", "--overwrite", "-o", tmp_path / "m", pairs)
+    assert told in train("--head", "none", "--head-lr-multiplier", "3", *run).stderr
+    assert told not in train("--head", "none", *run).stderr, "it is the recipe that says one"
+    assert told not in train("--head", "mlp", "--head-lr-multiplier", "3", *run).stderr
+
+
 def test_a_static_encoder_has_no_pooling_but_its_mean(train: Train, pairs: Path, tmp_path: Path):
     static = ("--encoder", "static", "--max-steps", "1", "-o", tmp_path / "m")
     done = train(*static, "--pooling", "cls", pairs, code=2, small=False)

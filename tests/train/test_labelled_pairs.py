@@ -218,7 +218,7 @@ def test_what_cannot_be_drawn_is_told(encoder: Encoder, tmp_path: Path):
         Negatives(store, np.arange(2), count=1, seed=0, drawn_from="other-domain")
     assert "dial-pairs --domain" in str(error.value.hint)
     with pytest.raises(ConfigError, match="--negatives all draws none"):
-        SiameseOptions(negatives=0, context_turns=1, negatives_from="any")
+        SiameseOptions(negatives="all", context_turns=1, negatives_from="any")
 
 
 # runs

@@ -131,7 +131,6 @@ def test_templates_are_contrasted_by_prefixes(encoder: Encoder, tmp_path: Path):
         head="none",
         mask_false_negatives=False,
         pair_negatives="both",
-        align_epochs=1.0,
         matryoshka=LENGTHS,
     )
     objective = Templates(setting(store, encoder, options))

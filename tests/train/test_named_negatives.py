@@ -129,7 +129,7 @@ def test_what_a_batch_names_is_a_candidate_beside_its_responses(
     kind: str, encoder: Encoder, tmp_path: Path
 ):
     store = stored([ROWS], tmp_path, encoder)
-    more: dict[str, Any] = {"negatives": 0, "context_turns": 1}
+    more: dict[str, Any] = {"negatives": "all", "context_turns": 1}
     made = (
         Matching(
             setting(store, encoder, MatchingOptions(temperature=1.0, aggregation="mean", **more))

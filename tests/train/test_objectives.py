@@ -114,9 +114,9 @@ def test_what_an_objective_adds_is_drawn_from_the_seed_alone(
     options = {
         "contrast": contrast_options(head="linear", classify=1.0),
         "matching": MatchingOptions(
-            temperature=1.0, context_turns=1, negatives=0, aggregation="attention"
+            temperature=1.0, context_turns=1, negatives="all", aggregation="attention"
         ),
-        "siamese": SiameseOptions(negatives=0, context_turns=1),
+        "siamese": SiameseOptions(negatives="all", context_turns=1),
         "template": template_options(head="window-linear", align=True),
         "mlm": MaskedWordsOptions(mask_share=0.5, mask_most=9),
         "joint": JointOptions(**vars(contrast_options(head="tanh")), mask_share=0.5, mask_most=9),
@@ -379,7 +379,7 @@ def test_named_negatives_come_first_as_many_as_are_wanted(encoder: Encoder, tmp_
 
 
 def matching(store: Any, encoder: Encoder, **changes: Any) -> Matching:
-    options = MatchingOptions(temperature=0.1, context_turns=2, negatives=0, aggregation="mean")
+    options = MatchingOptions(temperature=0.1, context_turns=2, negatives="all", aggregation="mean")
     return Matching(setting(store, encoder, options, **changes))
 
 
@@ -421,9 +421,9 @@ def test_the_tokens_of_a_sequence_are_found_where_the_parts_have_them():
     assert tokens.padded(np.array([-1])).tolist() == [[[0]]]
 
 
-@pytest.mark.parametrize("negatives", [0, 2])
+@pytest.mark.parametrize("negatives", ["all", 2])
 def test_the_log_tells_how_often_the_true_response_is_picked(
-    negatives: int, encoder: Encoder, tmp_path: Path
+    negatives: int | str, encoder: Encoder, tmp_path: Path
 ):
     store = stored([crowd()], tmp_path, encoder)
     options = MatchingOptions(
@@ -438,7 +438,7 @@ def test_the_log_tells_how_often_the_true_response_is_picked(
     turns, candidates, _ = batch.extra
     right = 0
     for of_pair, own in zip(turns, candidates, strict=True):
-        responses, true = own if negatives else np.unique(candidates[:, 0]), own[0]
+        responses, true = own if negatives != "all" else np.unique(candidates[:, 0]), own[0]
         context = tokens.sums(of_pair[of_pair >= 0]).sum(0)
         scores = [seen_through(tokens, response, context) for response in responses]
         right += int(responses[int(np.argmax(scores))] == true)
@@ -448,9 +448,9 @@ def test_the_log_tells_how_often_the_true_response_is_picked(
 
 
 @pytest.mark.parametrize("aggregation", ["mean", "attention"])
-@pytest.mark.parametrize("negatives", [0, 2])
+@pytest.mark.parametrize("negatives", ["all", 2])
 def test_the_matching_loss_is_its_equation(
-    negatives: int, aggregation: str, encoder: Encoder, tmp_path: Path
+    negatives: int | str, aggregation: str, encoder: Encoder, tmp_path: Path
 ):
     """Of a batch, the responses of the dialogue are no negatives; of those drawn, all are."""
     store = stored([crowd()], tmp_path, encoder)
@@ -474,7 +474,7 @@ def test_the_matching_loss_is_its_equation(
     dialogue = store.dialogue[batch.pairs]
     responses = []
     for n, own in enumerate(candidates):
-        if negatives:
+        if negatives != "all":
             responses.append([said(i) for i in own])
         else:
             kin = set(candidates[dialogue == dialogue[n], 0])
@@ -490,7 +490,7 @@ def test_the_matching_loss_is_its_equation(
 def test_the_attention_of_matching_is_drawn_from_the_seed(encoder: Encoder, tmp_path: Path):
     store = stored([crowd()], tmp_path, encoder)
     options = MatchingOptions(
-        temperature=0.3, context_turns=2, negatives=0, aggregation="attention"
+        temperature=0.3, context_turns=2, negatives="all", aggregation="attention"
     )
 
     def weights(seed: int) -> list[list]:
@@ -515,7 +515,7 @@ def test_turns_around_a_response_come_from_both_sides_in_turn():
 def test_a_siamese_context_is_its_newest_turns(encoder: Encoder, tmp_path: Path):
     rows = [pair("a | b | c d", "e f"), pair("g", "e f")]
     store = stored([rows], tmp_path, encoder)
-    options = SiameseOptions(negatives=0, context_turns=2)
+    options = SiameseOptions(negatives="all", context_turns=2)
     objective = Siamese(setting(store, encoder, options, lengths=Lengths(6, 3)))
     batch = objective.collate(np.arange(2), step=0)
     texts = sequences(encoder, batch)
@@ -528,7 +528,7 @@ def test_among_the_responses_of_a_batch_a_siamese_net_passes_over_those_of_the_d
 ):
     rows = [pair("a", "b", "x"), pair("c", "d", "x"), pair("e", "f", "y"), pair("g", "b", "z")]
     store = stored([rows], tmp_path, encoder)
-    objective = Siamese(setting(store, encoder, SiameseOptions(negatives=0, context_turns=1)))
+    objective = Siamese(setting(store, encoder, SiameseOptions(negatives="all", context_turns=1)))
     batch = objective.collate(np.arange(4), step=0)
     vectors = torch.randn(len(batch.place), 64, generator=torch.Generator().manual_seed(0))
     by_text = dict(
@@ -559,7 +559,7 @@ def template_options(**changes: Any) -> TemplateOptions:
     numbers = {"temperature": 0.1, "template_temperature": 0.2, "pair_temperature": 0.3}
     shares = {"utterance_share": 1.0, "template_share": 1.0, "pair_share": 1.0}
     rest = {"head": "none", "mask_false_negatives": False, "pair_negatives": "both"}
-    return TemplateOptions(**numbers | shares | rest | {"align_epochs": 1.0} | changes)
+    return TemplateOptions(**numbers | shares | rest | changes)
 
 
 def test_a_record_without_a_template_is_its_own_and_each_pass_encodes_anew(
@@ -654,17 +654,12 @@ def test_the_template_loss_gets_what_the_options_say_and_the_log_its_figures(
     assert figures["false_negatives"] == 0
 
 
-def test_the_alignment_layer_has_passes_of_its_own_and_is_kept_beside_the_model(
-    encoder: Encoder, tmp_path: Path
-):
+def test_the_alignment_layer_is_kept_beside_the_model(encoder: Encoder, tmp_path: Path):
     store = stored([[{"text": "a b", "template": "a x"}]], tmp_path, encoder)
-    for align, passes in ((True, 7.0), (False, 2.0)):
+    for align in (True, False):
         folder = tmp_path / str(align)
         folder.mkdir()
-        objective = Templates(
-            setting(store, encoder, template_options(align=align, align_epochs=7.0))
-        )
-        assert objective.epochs(2.0) == passes
+        objective = Templates(setting(store, encoder, template_options(align=align)))
         objective.save(folder)
         assert bool(list(folder.iterdir())) is align
 
@@ -811,11 +806,10 @@ def test_what_an_option_chooses_among_is_what_its_objective_knows():
     ("objective", "name", "good", "bad"),
     [
         ("contrast", "temperature", {"0.01": 0.01}, ["0", "-1"]),
-        ("matching", "negatives", {"all": 0, "0": 0, "9": 9}, ["-1", "x"]),
+        ("matching", "negatives", {"all": "all", "9": 9}, ["0", "-1", "x"]),
         ("siamese", "context_turns", {"1": 1, "2": 2}, ["0"]),
         ("template", "template_temperature", {"0.01": 0.01}, ["0"]),
         ("template", "pair_temperature", {"0.01": 0.01}, ["0"]),
-        ("template", "align_epochs", {"0": 0.0}, ["-1"]),
         ("mlm", "mask_share", {"0": 0.0, "1": 1.0}, ["1.1", "-0.1"]),
         ("mlm", "mask_most", {"1": 1}, ["0"]),
     ],
@@ -850,8 +844,8 @@ def test_what_contradicts_itself_is_refused():
         known = {f.name for f in fields(options)}
         given = {name: value for name, value in rest.items() if name in known}
         with pytest.raises(ConfigError, match="--negatives all draws none"):
-            options(**given, negatives=0, negatives_from="any")
-        for negatives, drawn_from in ((1, "any"), (0, "same-role")):
+            options(**given, negatives="all", negatives_from="any")
+        for negatives, drawn_from in ((1, "any"), ("all", "same-role")):
             assert options(**given, negatives=negatives, negatives_from=drawn_from)
 
 

@@ -96,3 +96,13 @@ def test_training_from_a_model_replaces_nothing():
     options, _ = dial_train.resolve({"method": "dse", "model": "x"})
     assert recipe.replaced(options) == {}
     assert recipe.preset_note(options) == ""
+
+
+def test_align_makes_more_passes_unless_the_user_says_how_many():
+    for start in ({"model": "x"}, {"encoder": "transformer"}, {}):
+        chosen = {"method": "tadse", "align": True, **start}
+        options, origins = dial_train.resolve(chosen)
+        assert (options.epochs, origins["epochs"]) == (8, "--align")
+        assert "epochs" not in recipe.replaced(options)
+        assert dial_train.resolve({**chosen, "epochs": "3"})[0].epochs == 3
+    assert dial_train.resolve({"method": "tadse", "align": False, "model": "x"})[0].epochs == 2

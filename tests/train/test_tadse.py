@@ -153,7 +153,7 @@ def test_the_ablations_are_flags(flags: tuple, train: Train, records: list[dict]
 def test_the_alignment_layer_stays_beside_the_model(
     train: Train, records: list[dict], tmp_path: Path
 ):
-    run = ("--method", "tadse", "--align", "--align-epochs", 0.5, "--batch-size", 8)
+    run = ("--method", "tadse", "--align", "--epochs", 0.5, "--batch-size", 8)
     train(*run, "-o", tmp_path / "model", stdin=as_lines(records))
     assert len(steps(tmp_path / "model/train-log.jsonl")) == 2  # half of 32 rows in eights
     layer = load_alignment(tmp_path / "model", 64)

@@ -111,10 +111,6 @@ class Objective(nn.Module, Generic[OptionsT]):
         """Return which pairs each step sees."""
         return Sampler(self.setting.pairs, batch_size=batch_size, seed=self.setting.seed)
 
-    def epochs(self, planned: float) -> float:
-        """Return the passes over the pairs: those planned, as a rule."""
-        return planned
-
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Return the sequences of a batch of pairs as micro-batches."""
         raise NotImplementedError

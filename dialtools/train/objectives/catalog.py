@@ -15,7 +15,16 @@ from dialtools.errors import ConfigError
 from dialtools.train.catalog import HEADS
 from dialtools.train.hyperparameters import RECIPE, by_recipe
 from dialtools.train.losses.catalog import LOSSES
-from dialtools.values import at_least, cosine, count_or_all, int_list, not_negative, positive, share
+from dialtools.values import (
+    ALL,
+    at_least,
+    cosine,
+    count_or_all,
+    int_list,
+    not_negative,
+    positive,
+    share,
+)
 
 CONTRAST = f"{RECIPE}, --objective contrast and joint (DSE, WMDC, SimCSE, ...)"
 CANDIDATES = f"{RECIPE}, --objective matching and siamese (DialogueCSE, ...)"
@@ -23,6 +32,8 @@ TEMPLATES = f"{RECIPE}, --objective template (TaDSE)"
 MASKED = f"{RECIPE}, --objective mlm and joint (masked words)"
 """Groups of flags on the help page."""
 
+ALIGN_EPOCHS = 8
+"""Passes over the pairs with --align (METHODS 6.4)."""
 BATCHES = ("mixed", "by-window", "by-kind")
 SAME_ROLE, ANY_ROLE, OTHER_DOMAIN = NEGATIVES_FROM = ("same-role", "any", "other-domain")
 
@@ -111,9 +122,9 @@ class SpeakerOptions:
 class CandidateOptions(MatryoshkaOptions):
     """Of objectives that pick a response among candidates for its context."""
 
-    negatives: int = by_recipe(
+    negatives: int | str = by_recipe(
         group=CANDIDATES,
-        metavar="N",
+        metavar="N|all",
         parse=count_or_all,
         help="negatives of a context, from other dialogues (--negatives-from); all: the other "
         "responses of the batch",
@@ -133,7 +144,7 @@ class CandidateOptions(MatryoshkaOptions):
     )
 
     def __post_init__(self) -> None:
-        if self.negatives == 0 and self.negatives_from != SAME_ROLE:
+        if self.negatives == ALL and self.negatives_from != SAME_ROLE:
             raise ConfigError(
                 f"--negatives-from {self.negatives_from} says which are drawn, "
                 "and --negatives all draws none"
@@ -272,13 +283,8 @@ class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, Mat
     align: bool = by_recipe(
         group=TEMPLATES,
         default=False,
-        help="train a layer for templates, saved beside the model (TaDSE's M_A)",
-    )
-    align_epochs: float = by_recipe(
-        group=TEMPLATES,
-        metavar="X",
-        parse=not_negative,
-        help="passes over the pairs with --align, in place of --epochs",
+        help="train a layer for templates, saved beside the model (TaDSE's M_A); it learns from "
+        f"nothing: {ALIGN_EPOCHS} passes, unless --epochs says how many",
     )
 
     def __post_init__(self) -> None:

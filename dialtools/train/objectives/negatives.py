@@ -59,7 +59,7 @@ class Negatives:
         return cls(
             setting.store,
             setting.pairs,
-            count=options.negatives,
+            count=options.negatives if isinstance(options.negatives, int) else 0,
             seed=setting.seed,
             drawn_from=options.negatives_from,
         )

@@ -45,11 +45,6 @@ class Templates(Objective[TemplateOptions]):
         )
         self.share = Terms(options.utterance_share, options.template_share, options.pair_share)
 
-    def epochs(self, planned: float) -> float:
-        """The alignment layer learns from nothing, and longer."""
-        options = self.setting.options
-        return options.align_epochs if options.align else planned
-
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Within a pass each distinct text is encoded once; passes differ by dropout alone."""
         s = self.setting
