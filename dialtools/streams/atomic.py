@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dialtools.errors import OutputError
 from dialtools.streams.full import naming
-from dialtools.streams.scraps import clear_scraps, give_back, remove_folder, removed_at_the_end
+from dialtools.streams.scraps import clear_scraps, give_back, half_written, remove_folder
 
 PRIVATE = 0o600
 """The mode of what safetensors writes, whatever the umask."""
@@ -101,11 +101,10 @@ def atomic_file(path: str | Path, *, overwrite: bool) -> Generator[Path]:
     check_parent(final)
     clear_scraps(final)
     temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")
-    with removed_at_the_end(temporary):
-        with naming(final):
-            mode = _usual_mode(temporary)
-            yield temporary
-            _settle(temporary, mode)
+    with naming(final), half_written(temporary):
+        mode = _mode(temporary)
+        yield temporary
+        _settle(temporary, mode)
         if witness:
             witness(temporary)
         refuse_existing(final, overwrite=overwrite)  # it may have come meanwhile
@@ -147,13 +146,11 @@ def atomic_directory(path: str | Path, *, overwrite: bool) -> Generator[Path]:
     temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")
     old = final.with_name(f".{final.name}.{os.getpid()}.old")
     try:
-        with removed_at_the_end(temporary):
-            temporary.mkdir()
-            with naming(final):
-                mode = _usual_mode(temporary / ".mode")
-                yield temporary
-                for file in filter(Path.is_file, temporary.rglob("*")):
-                    _settle(file, mode)
+        with naming(final), half_written(temporary, Path.mkdir):
+            mode = _usual_mode(temporary / ".mode")
+            yield temporary
+            for file in filter(Path.is_file, temporary.rglob("*")):
+                _settle(file, mode)
             refuse_existing(final, overwrite=overwrite)  # it may have come meanwhile
             if final.exists():
                 final.replace(old)
@@ -178,14 +175,18 @@ def _usual_mode(path: Path) -> int:
     """Return the mode that a new file of this name gets."""
     path.touch()
     try:
-        return stat.S_IMODE(path.stat().st_mode)
+        return _mode(path)
     finally:
         path.unlink()
 
 
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
 def _settle(path: Path, mode: int) -> None:
     """Flush a file to the disk, and let others read it that may read new files."""
-    if stat.S_IMODE(path.stat().st_mode) == PRIVATE:
+    if _mode(path) == PRIVATE:
         path.chmod(mode)
     sync(path)
 

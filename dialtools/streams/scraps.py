@@ -1,6 +1,8 @@
 """What killed runs leave, and later runs clear: half-written files, and folders in $TMPDIR.
 
-Each carries the number of its process in its name. It is a scrap when no such process runs here.
+Each carries the number of its process in its name, and its process holds its lock. It is a scrap
+when no such process runs here and nobody holds the lock: who shares the disk from another container
+or machine cannot be seen from here.
 """
 
 from __future__ import annotations
@@ -10,10 +12,19 @@ import os
 import re
 import secrets
 import shutil
+import stat
+import struct
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+
+from dialtools.errors import OutputError
+
+FAR = 1 << 62
+"""The byte of a file that is locked, and never written: on SMB nobody may write what is locked,
+not even who opens the file once more."""
 
 _own: dict[Path, int] = {}
 """Half-written files and folders, and the process that writes them: a fork is another."""
@@ -28,6 +39,25 @@ def removed_at_the_end(path: Path) -> Generator[Path]:
     finally:
         _remove(path)
         _own.pop(path, None)
+
+
+@contextmanager
+def half_written(path: Path, make: Callable[[Path], object] = Path.touch) -> Generator[Path]:
+    """Make a file or folder, locked until the block ends; then it goes, unless it was renamed.
+
+    Raises:
+        OutputError: if it is there: a process of this number is at work elsewhere.
+    """
+    if path.exists():
+        raise OutputError("another run is writing it", where=path)
+    with removed_at_the_end(path):  # said before it is there: a signal may come between the two
+        make(path)
+        lock = _opened(path)
+        try:
+            _take(lock)
+            yield path
+        finally:
+            os.close(lock)
 
 
 def remove_own() -> None:
@@ -60,22 +90,12 @@ def give_back(final: Path) -> None:
 
 @contextmanager
 def temporary_folder() -> Generator[Path]:
-    """Yield a folder in $TMPDIR that goes when the block ends; those of killed runs go now.
-
-    It is locked, too, so that a run in another container, whose processes cannot be seen from here,
-    is known to be at work.
-    """
+    """Yield a folder in $TMPDIR that goes when the block ends; those of killed runs go now."""
     parent = Path(tempfile.gettempdir())
     _clear(parent, r"dialtools-(\d+)-[0-9a-f]{16}")
     folder = parent / f"dialtools-{os.getpid()}-{secrets.token_hex(8)}"
-    with removed_at_the_end(folder):  # said before it is there: a signal may come between the two
-        folder.mkdir(mode=0o700)
-        lock = os.open(folder, os.O_RDONLY)
-        try:
-            _take(lock)
-            yield folder
-        finally:
-            os.close(lock)
+    with half_written(folder, partial(Path.mkdir, mode=0o700)):
+        yield folder
 
 
 def remove_folder(folder: Path) -> None:
@@ -94,16 +114,16 @@ def _remove(path: Path) -> None:
 
 
 def _clear(parent: Path, pattern: str) -> None:
-    """Remove the files and folders of a name whose process, its first group, runs no more."""
+    """Remove files and folders of a name whose process, its first group, runs nowhere any more."""
     for entry in os.scandir(parent):
         found = re.fullmatch(pattern, entry.name)
         if not found or _is_another(int(found[1])):
             continue
         path = Path(entry.path)
-        if not entry.is_dir(follow_symlinks=False):
+        if entry.is_symlink():
             path.unlink(missing_ok=True)
         elif not _is_locked(path):
-            shutil.rmtree(path, ignore_errors=True)
+            _remove(path)
 
 
 def _is_another(process: int) -> bool:
@@ -117,9 +137,17 @@ def _is_another(process: int) -> bool:
     return process != os.getpid()
 
 
-def _is_locked(folder: Path) -> bool:
+def _opened(path: Path) -> int:
+    """Open a file or folder to lock it; NFS locks only what is open for writing."""
     try:
-        lock = os.open(folder, os.O_RDONLY)
+        return os.open(path, os.O_RDWR)
+    except (IsADirectoryError, PermissionError):
+        return os.open(path, os.O_RDONLY)
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        lock = _opened(path)
     except OSError:  # gone since, or somebody else's
         return True
     try:
@@ -129,9 +157,13 @@ def _is_locked(folder: Path) -> bool:
 
 
 def _take(lock: int) -> bool:
-    """Lock an open folder if nobody has, and tell whether nobody had."""
+    """Lock an open file or folder if nobody has, and tell whether nobody had."""
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if stat.S_ISDIR(os.fstat(lock).st_mode) or not hasattr(fcntl, "F_OFD_SETLK"):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            byte = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, FAR, 1, 0)  # a struct flock
+            fcntl.fcntl(lock, fcntl.F_OFD_SETLK, byte)
     except BlockingIOError:
         return False
     except OSError:  # a file system without locks

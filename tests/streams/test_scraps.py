@@ -6,12 +6,16 @@ import errno
 import fcntl
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
+from dialtools.errors import OutputError
 from dialtools.streams import scraps
+from dialtools.streams.atomic import atomic_directory, atomic_file
 from dialtools.streams.scraps import clear_scraps, remove_folder, temporary_folder
 
 GONE = 999_999_999  # no such process
@@ -53,6 +57,46 @@ def test_somebody_elses_process_is_another_and_one_that_is_not_there_none(
 
     monkeypatch.setattr(os, "kill", refuse)
     assert scraps._is_another(GONE)
+
+
+@pytest.mark.parametrize("make", [atomic_file, atomic_directory])
+def test_what_another_machine_is_writing_is_no_scrap_of_a_process_that_is_not_here(
+    make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Its processes cannot be seen from here, and their numbers come again."""
+    elsewhere, here = GONE, os.getpid()
+    final, left = tmp_path / "x", tmp_path / f".x.{GONE + 1}.tmp"
+    left.touch()
+    with pytest.raises(OutputError, match="exists already"), monkeypatch.context() as there:
+        there.setattr(os, "getpid", lambda: elsewhere)
+        with make(final, overwrite=False) as theirs:
+            there.setattr(os, "getpid", lambda: here)
+            with make(final, overwrite=False) as ours:
+                assert theirs.exists() and ours != theirs and not left.exists()
+                write(ours)
+            there.setattr(os, "getpid", lambda: elsewhere)
+            with (
+                pytest.raises(OutputError, match="another run is writing it"),
+                make(final, overwrite=True),
+            ):
+                raise AssertionError
+            assert theirs.exists()
+            write(theirs)
+    assert names(tmp_path) == {"x"}
+
+
+def write(path: Path) -> None:
+    (path / "part" if path.is_dir() else path).write_text("content")
+
+
+def test_a_killed_run_leaves_a_scrap_and_no_lock(tmp_path: Path):
+    writing = "import os, sys; from dialtools.streams.atomic import *; "
+    writing += "output = atomic_file(sys.argv[1], overwrite=False); output.__enter__(); "
+    writing += "os.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", writing, tmp_path / "x"], check=False)
+    assert len(names(tmp_path)) == 1
+    clear_scraps(tmp_path / "x")
+    assert names(tmp_path) == set()
 
 
 def test_a_temporary_folder_is_locked_until_it_goes(parent: Path):
