@@ -8,8 +8,11 @@ import socket
 import subprocess
 import sys
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+
+import torch.distributed as dist
+from torch.distributed import TCPStore  # pyright: ignore[reportPrivateImportUsage]
 
 import dialtools
 from dialtools.errors import ConfigError
@@ -18,6 +21,9 @@ from dialtools.train.ranks import ALONE, Ranks, Together
 
 PLACE = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 """What torchrun tells each process that it starts, and --nproc does too."""
+STORE = "TORCHELASTIC_USE_AGENT_STORE"
+"""With which it says that who started the processes has the store where they meet, not rank 0."""
+HOME = "127.0.0.1"
 COMMAND = "from dialtools.cli.train import main; main()"
 
 
@@ -60,26 +66,36 @@ def together(processes: int) -> Generator[Ranks]:
     if (here or (0, processes))[1] < 2:
         yield ALONE
         return
-    started: list[subprocess.Popen[bytes]] = []
-    if here is None:
-        here = 0, processes
-        os.environ |= {**_address(), "RANK": "0", "WORLD_SIZE": str(processes), "LOCAL_RANK": "0"}
-        started = [_start(rank) for rank in range(1, processes)]
-    rank, size = here
-    try:
-        local = _number("LOCAL_RANK") if "LOCAL_RANK" in os.environ else rank
-        yield Together(rank=rank, size=size, local=local)
-    finally:
-        import torch.distributed as dist
+    with nullcontext(here) if here else _led(processes) as (rank, size):
+        try:
+            local = _number("LOCAL_RANK") if "LOCAL_RANK" in os.environ else rank
+            yield Together(rank=rank, size=size, local=local)
+        finally:
+            if dist.is_initialized():
+                dist.destroy_process_group()
 
-        if dist.is_initialized():
-            dist.destroy_process_group()
+
+@contextmanager
+def _led(processes: int) -> Generator[tuple[int, int]]:
+    """Start the others of some processes of this machine; yield the place of the first, this one.
+
+    They end with the block.
+    """
+    store = _store()
+    address = {"MASTER_ADDR": HOME, "MASTER_PORT": str(store.port), STORE: "True"}
+    told = {**address, "RANK": "0", "WORLD_SIZE": str(processes), "LOCAL_RANK": "0"}
+    os.environ |= told
+    started: list[subprocess.Popen[bytes]] = []
+    try:
+        for rank in range(1, processes):
+            started.append(_start(rank))
+        yield 0, processes
+    finally:
         for process in started:
             process.kill()
             process.wait()
-        if started:
-            for name in (*PLACE, "LOCAL_RANK"):
-                os.environ.pop(name, None)
+        for name in told:
+            os.environ.pop(name, None)
 
 
 def deaf() -> None:
@@ -101,8 +117,10 @@ def _start(rank: int) -> subprocess.Popen[bytes]:
     )
 
 
-def _address() -> dict[str, str]:
-    """Return a free port of this machine."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(probe.getsockname()[1])}
+def _store() -> TCPStore:
+    """Return the store where the processes of this machine meet, on a port that is its own."""
+    listening = socket.create_server((HOME, 0))
+    port = listening.getsockname()[1]
+    return TCPStore(
+        HOME, port, is_master=True, wait_for_workers=False, master_listen_fd=listening.detach()
+    )

@@ -19,6 +19,8 @@ import torch
 from pair_corpus import SMALL, Train, as_lines, pair_records, steps
 from safetensors.torch import load_file
 
+from dialtools.train import join
+
 ROOT = Path(__file__).parents[2]
 RUN = ("--batch-size", "32", "--lr", "1e-3", "--micro-batch-tokens", "64")
 TWO = ("--nproc", "2")
@@ -191,6 +193,28 @@ def test_interrupted_it_keeps_its_step_and_leaves_no_process(
     assert b"--resume goes on" in process.communicate(timeout=120)[1]
     assert process.returncode == -signal.SIGTERM
     until_gone(other)
+
+
+def test_the_port_where_processes_meet_is_taken_before_any_is_told_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """And where the third cannot be started, the second ends."""
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def start(rank: int) -> subprocess.Popen[bytes]:
+        with pytest.raises(OSError, match="in use"):
+            socket.create_server((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])))
+        if rank == 2:
+            raise OSError("no room")
+        begun.append(subprocess.Popen(["sleep", "600"]))
+        return begun[-1]
+
+    before = dict(os.environ)
+    monkeypatch.setattr(join, "_start", start)
+    with pytest.raises(OSError, match="no room"), join.together(3):
+        raise AssertionError
+    assert [process.returncode for process in begun] == [-signal.SIGKILL]
+    assert dict(os.environ) == before
 
 
 def test_under_torchrun_it_is_the_same(train: Train, environment, samples, tmp_path):
