@@ -120,6 +120,21 @@ def test_rows_of_a_dialogue_are_evidence_once(drift: Run):
     assert whole["p"] > 0.01
 
 
+def test_rows_are_evidence_each_if_one_file_tells_no_dialogues(drift: Run):
+    old, new = month(0, fly=40, thanks=40), month(1, fly=40, thanks=40, pay=30)
+    talks = [{**row, "dialogue_id": f"d{i // 15}"} for i, row in enumerate(new)]
+    expected = records(drift("--clusters", 3, old=old, new=new))
+    assert records(drift("--clusters", 3, old=old, new=talks)) == expected
+
+
+def test_of_equal_p_the_larger_change_comes_first(drift: Run):
+    old = month(0, fly=2500, thanks=2500)
+    new = month(1, fly=500, thanks=2000, pay=2500)
+    _, found = records(drift("--clusters", 3, old=old, new=new))
+    assert [record["p"] == 0 for record in found.values()] == [True, True, False]
+    assert list(found) == ["pay", "fly", "thanks"]
+
+
 def test_a_sample_of_each_file_finds_the_clusters_and_the_distance(drift: Run):
     _, every = records(drift("--clusters", 5))
     whole, found = records(drift("--clusters", 5, "--most", 120, "--tested", 50))

@@ -213,6 +213,7 @@ def test_models_that_do_not_fit_are_refused_in_one_line_that_names_what(
     refused = merge(family["start"], family["b"], copied, "-o", tmp_path / "m", code=1).stderr
     assert says in refused and "Traceback" not in refused
     assert len(refused.splitlines()) <= 2
+    assert refused.startswith(f"dialtools merge: {copied}") or "merged" in says
     assert {path.name for path in tmp_path.iterdir()} == {"spoilt"}
 
 

@@ -299,7 +299,9 @@ def test_what_is_found_does_not_depend_on_blocks_and_threads(
         MineOptions(embeddings=("vectors.jsonl",), inputs=("pairs.jsonl",)), Policy()
     )
     mining.read()
-    mining.search(lambda _: None)
+    done: list[int] = []
+    mining.search(done.append)
+    assert sum(done) == len(pairs)
     assert b"".join(mining.payloads(lines=True)) == one.stdout
 
 

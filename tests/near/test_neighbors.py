@@ -264,8 +264,10 @@ def test_the_search_in_blocks_is_the_sorting_of_all_cosines(
 ):
     join = joined(folder, vectors, k=k, min_cosine=least)
     least = -1 if least is None else least
+    done: list[int] = []
     with blocks(*sizes):
-        found = [row for batch in join.batches(lambda _: None) for row in batch.to_pylist()]
+        found = [row for batch in join.batches(done.append) for row in batch.to_pylist()]
+    assert sum(done) == len(vectors)
     cosine = cosines(vectors)
     for i in range(len(vectors)):
         near = [row["near"] for row in found if row["row"] == i]
