@@ -142,9 +142,9 @@ class Parts:
     """What an actor does, one part after another, with the model of the first."""
 
     def __init__(self, job: Job) -> None:
+        from dialtools.catalog import load
         from dialtools.engine.folder import Folder
         from dialtools.streams import bounds
-        from dialtools.streams.formats import load
 
         if Path(job.directory).is_dir():
             os.chdir(job.directory)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import orjson
 
+from dialtools.catalog import load
 from dialtools.errors import ConfigError
 from dialtools.shown import printable_lines
 from dialtools.streams.atomic import atomic_file, is_special
@@ -31,7 +32,6 @@ from dialtools.streams.formats import (
     OUTPUT_FORMATS,
     by_suffix,
     last_suffix,
-    load,
 )
 
 if TYPE_CHECKING:
