@@ -59,7 +59,6 @@ from dialtools.streams.tally import counted
 
 if TYPE_CHECKING:
     from dialtools.cli._grid import Grid
-    from dialtools.cluster.job import Clustering
 
 
 @command(
@@ -70,6 +69,7 @@ if TYPE_CHECKING:
 def main(options: ClusterOptions, run: Run) -> None:
     from dialtools.cli._grid import on_screen, write_table
     from dialtools.cluster.job import Clustering
+    from dialtools.streams.formats import FORMATS
     from dialtools.streams.sinks import output_format
 
     table = options.table or (on_screen(options.output) and options.to is None)
@@ -90,23 +90,9 @@ def main(options: ClusterOptions, run: Run) -> None:
             run=run,
         )
     if writes_rows:  # last: who reads them may have enough
-        _write_rows(clustering, kind, options, run)
+        run.write(clustering.payloads(lines=FORMATS[kind].lines), kind, clustering.counts())
     _show(records, on_stdout=table, run=run)
     run.close(clustering.closing_line())
-
-
-def _write_rows(clustering: Clustering, kind: str, options: ClusterOptions, run: Run) -> None:
-    from dialtools.streams.formats import FORMATS
-    from dialtools.streams.provenance import as_metadata
-    from dialtools.streams.sinks import writer
-
-    lines = FORMATS[kind].lines
-    metadata = {} if lines else as_metadata(run.provenance(clustering.counts()))
-    with writer(
-        options.output, format=kind, overwrite=options.overwrite, metadata=metadata
-    ) as write:
-        for payload in clustering.payloads(lines=lines):
-            write(payload)
 
 
 def _show(records: Sequence[dict[str, Any]], *, on_stdout: bool, run: Run) -> None:
