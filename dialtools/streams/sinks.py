@@ -23,7 +23,7 @@ from dialtools.catalog import load
 from dialtools.errors import ConfigError
 from dialtools.shown import printable_lines
 from dialtools.streams.atomic import atomic_file, is_special
-from dialtools.streams.failure import telling
+from dialtools.streams.failure import telling_failure
 from dialtools.streams.formats import (
     ARROW_FILES,
     DEFAULT,
@@ -146,7 +146,7 @@ def line_writer(
     del metadata, floats
     with (
         open_output(output, overwrite=overwrite) as file,
-        telling(file) if is_stream(output) else nullcontext(),
+        telling_failure(file) if is_stream(output) else nullcontext(),
     ):
         watched = is_stream(output)
         seen = output == "-" and file.isatty()
