@@ -19,9 +19,13 @@ class Entry:
     summary: str
 
     def load(self) -> Any:
-        """Import the module and return the attribute."""
-        module, _, attribute = self.target.partition(":")
-        return getattr(import_module(module), attribute)
+        return load(self.target)
+
+
+def load(target: str) -> Any:
+    """Import the module of a `module:attribute` and return the attribute."""
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def lookup(table: Mapping[str, Entry], name: str, *, kind: str) -> Any:

@@ -34,7 +34,7 @@ LOST = """ended from outside; Ray does so where the cluster is gone, or its part
 
 
 @dataclass(frozen=True)
-class Job:
+class Assignment:
     """What every actor is told.
 
     Attributes:
@@ -126,7 +126,7 @@ def _results(
         debug=options.debug,
     )
     name = f"{command.function.__module__}:main"
-    job = Job(name, options, folder.of, sys.argv, str(Path.cwd()))
+    job = Assignment(name, options, folder.of, sys.argv, str(Path.cwd()))
     with last_words(f"{run.name}: {LOST}"):
         for told in pool.results(Parts, job, missing):
             if failed := told.get("failed"):
@@ -141,10 +141,10 @@ def _results(
 class Parts:
     """What an actor does, one part after another, with the model of the first."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Assignment) -> None:
+        from dialtools.catalog import load
         from dialtools.engine.folder import Folder
         from dialtools.streams import bounds
-        from dialtools.streams.formats import load
 
         if Path(job.directory).is_dir():
             os.chdir(job.directory)

@@ -207,6 +207,11 @@ def as_csv(records: Sequence[dict[str, Any]]) -> str:
     return out.getvalue()
 
 
+def two_digits(value: float | None) -> str:
+    """Return a number for a table; nothing for None and NaN."""
+    return "" if value is None or value != value else f"{value:.2f}"
+
+
 def _plain(text: str) -> str:
     """Return a text on one line, without what would steer a terminal."""
     return printable(" ".join(text.split()))

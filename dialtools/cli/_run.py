@@ -7,7 +7,7 @@ import signal
 import stat
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
@@ -145,6 +145,18 @@ class Run:
         for shard in self.part_facts().values():
             facts["shard"] = {**shard, "files": Job(self.name, self.options, self.inputs).files()}
         return facts
+
+    def write(self, payloads: Iterable[Any], kind: str, counts: dict[str, Any]) -> None:
+        """Write what a format has to -o, and into a table what made it."""
+        from dialtools.streams.formats import FORMATS
+        from dialtools.streams.provenance import as_metadata
+        from dialtools.streams.sinks import writer
+
+        path, overwrite = self.options.output, self.options.overwrite
+        metadata = {} if FORMATS[kind].lines else as_metadata(self.provenance(counts))
+        with writer(path, format=kind, overwrite=overwrite, metadata=metadata) as write:
+            for payload in payloads:
+                write(payload)
 
     def part_facts(self) -> dict[str, Any]:
         """Return which part of the work this run does; nothing if it does all."""

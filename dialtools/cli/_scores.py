@@ -9,7 +9,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dialtools.cli._grid import Grid, write_table
+from dialtools.cli._grid import Grid, two_digits, write_table
 from dialtools.cli._run import Run
 from dialtools.errors import DataError
 from dialtools.eval.options.base import SOURCES, ReportOptions, ScoreOptions
@@ -95,12 +95,12 @@ def score_grid(scores: list[Score]) -> Grid:
         Column("95 % interval", lambda s: interval_cell(s.low, s.high)),
     ]
     if any(score.chance is not None for score in scores):
-        numbers.append(Column("chance", lambda s: _two_digits(s.chance)))
+        numbers.append(Column("chance", lambda s: two_digits(s.chance)))
     else:
-        numbers.append(Column("std", lambda s: _two_digits(s.std)))
+        numbers.append(Column("std", lambda s: two_digits(s.std)))
         numbers.append(Column("runs", lambda s: str(s.runs)))
     if any(score.unleaked is not None for score in scores):
-        numbers.append(Column("unleaked", lambda s: _two_digits(s.unleaked)))
+        numbers.append(Column("unleaked", lambda s: two_digits(s.unleaked)))
 
     columns = [*names, *numbers]
     same_size = len({score.n for score in scores}) == 1
@@ -116,11 +116,6 @@ def score_grid(scores: list[Score]) -> Grid:
 def interval_cell(low: float, high: float) -> str:
     """Return an interval for the table; nothing where there is none."""
     return f"{low:.2f} – {high:.2f}" if low == low else ""
-
-
-def _two_digits(value: float | None) -> str:
-    """Return a number for the table; nothing for None and NaN."""
-    return "" if value is None or value != value else f"{value:.2f}"
 
 
 def report_space(scores: list[Score], options: SpaceOptions, run: Run) -> None:

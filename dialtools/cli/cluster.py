@@ -49,17 +49,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dialtools.cli._command import command
+from dialtools.cli._grid import Grid, as_screen, on_screen, show, two_digits, write_table
 from dialtools.cli._run import Run
 from dialtools.cluster.options import ClusterOptions
 from dialtools.shown import cut
 from dialtools.streams.tally import counted
-
-if TYPE_CHECKING:
-    from dialtools.cli._grid import Grid
-    from dialtools.cluster.job import Clustering
 
 
 @command(
@@ -68,8 +65,8 @@ if TYPE_CHECKING:
     "hdbscan, 20 bytes more per pair of rows",
 )
 def main(options: ClusterOptions, run: Run) -> None:
-    from dialtools.cli._grid import on_screen, write_table
     from dialtools.cluster.job import Clustering
+    from dialtools.streams.formats import FORMATS
     from dialtools.streams.sinks import output_format
 
     table = options.table or (on_screen(options.output) and options.to is None)
@@ -90,29 +87,13 @@ def main(options: ClusterOptions, run: Run) -> None:
             run=run,
         )
     if writes_rows:  # last: who reads them may have enough
-        _write_rows(clustering, kind, options, run)
+        run.write(clustering.payloads(lines=FORMATS[kind].lines), kind, clustering.counts())
     _show(records, on_stdout=table, run=run)
     run.close(clustering.closing_line())
 
 
-def _write_rows(clustering: Clustering, kind: str, options: ClusterOptions, run: Run) -> None:
-    from dialtools.streams.formats import FORMATS
-    from dialtools.streams.provenance import as_metadata
-    from dialtools.streams.sinks import writer
-
-    lines = FORMATS[kind].lines
-    metadata = {} if lines else as_metadata(run.provenance(clustering.counts()))
-    with writer(
-        options.output, format=kind, overwrite=options.overwrite, metadata=metadata
-    ) as write:
-        for payload in clustering.payloads(lines=lines):
-            write(payload)
-
-
 def _show(records: Sequence[dict[str, Any]], *, on_stdout: bool, run: Run) -> None:
     """Print the table where the rows are not: on stdout, or on a terminal that is stderr."""
-    from dialtools.cli._grid import as_screen, show
-
     if on_stdout:
         show(cluster_grid(records), run)
     elif sys.stderr.isatty() and not run.quiet:
@@ -121,15 +102,13 @@ def _show(records: Sequence[dict[str, Any]], *, on_stdout: bool, run: Run) -> No
 
 def cluster_grid(records: Sequence[dict[str, Any]]) -> Grid:
     """Return a row for each cluster; what is known of all stands in the title."""
-    from dialtools.cli._grid import Grid
-
     whole, clusters = records[0], records[1:]
     numbers = {
         "rows": lambda record: f"{record['size']:,}",
         "share": lambda record: f"{record['share']:.1%}",
     }
     if any("stability" in record for record in clusters):
-        numbers["stability"] = lambda record: _two_digits(record.get("stability"))
+        numbers["stability"] = lambda record: two_digits(record.get("stability"))
     return Grid(
         head=["cluster", "words", "medoid", *numbers],
         rows=[
@@ -151,7 +130,3 @@ def _title(whole: dict[str, Any]) -> str:
     facts = [counted(whole["size"], "row"), counted(whole["clusters"], "cluster")]
     facts += [f"{name} {whole[name]:.2f}" for name in ("silhouette", "stability") if name in whole]
     return " · ".join(facts)
-
-
-def _two_digits(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"

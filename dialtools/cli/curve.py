@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from dialtools.cli._command import command
+from dialtools.cli._grid import Grid, on_screen, show
 from dialtools.cli._run import Run
 from dialtools.eval.options.base import page_of
 from dialtools.eval.options.curve import CurveOptions
@@ -19,7 +21,6 @@ from dialtools.streams.tally import counted
     doc=page_of(CurveOptions),
 )
 def main(options: CurveOptions, run: Run) -> None:
-    from dialtools.cli._curves import draw_curves, report_curves
     from dialtools.cli._pieces import take_pieces
     from dialtools.encoder.guest import start_torch
     from dialtools.eval import curve as task
@@ -37,7 +38,7 @@ def main(options: CurveOptions, run: Run) -> None:
     job = task.job_of(run.name, options, points, settled_precision(options))
     with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
         if work.finished:
-            draw_curves(task.read_rows(options.output), options, run, overwrite=True)
+            _draw(task.read_rows(options.output), options, run, overwrite=True)
             return run.close(work.finished)
         if options.plot:
             refuse_existing(options.plot, overwrite=work.overwrite)
@@ -48,9 +49,33 @@ def main(options: CurveOptions, run: Run) -> None:
         with run.graceful("snapshot"):
             take_pieces(pieces, run, total=len(points), unit="snapshots", resumable=work.kept)
         rows = curve.rows(work)
-        report_curves(rows, options, run, overwrite=work.overwrite)
-        draw_curves(rows, options, run, overwrite=work.overwrite)
+        _report(rows, options, run, overwrite=work.overwrite)
+        _draw(rows, options, run, overwrite=work.overwrite)
         work.finish()
 
     where = "" if options.output == "-" else f"{options.output}: "
     run.close(f"{where}{counted(len(points), 'point')} of {counted(len(options.inputs), 'run')}")
+
+
+def _report(
+    rows: list[dict[str, Any]], options: CurveOptions, run: Run, *, overwrite: bool
+) -> None:
+    """Print a line for each snapshot, or write JSONL."""
+    from dialtools.eval.curve import table_rows
+    from dialtools.streams.sinks import write_records
+
+    if options.json or not on_screen(options.output):
+        write_records(rows, options.output, to="jsonl", overwrite=overwrite)
+    else:
+        head = ["run", "step", *options.metrics]
+        show(Grid(head, table_rows(rows, options.metrics), title="percent"), run)
+
+
+def _draw(rows: list[dict[str, Any]], options: CurveOptions, run: Run, *, overwrite: bool) -> None:
+    """Draw a line for each run and metric, if a picture is asked for."""
+    from dialtools.eval.curve import lines_of
+    from dialtools.plots.curve import draw_scores
+
+    if options.plot:
+        lines = lines_of(rows, options.metric or options.metrics[:1])
+        draw_scores(lines, options.plot, tell=run.warn, overwrite=overwrite)

@@ -37,16 +37,14 @@ rows join them. The energy distance is computed on --tested rows of each.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dialtools.cli._command import command
+from dialtools.cli._grid import Grid, write_table
 from dialtools.cli._run import Run
 from dialtools.cluster.options import DriftOptions
 from dialtools.shown import cut
 from dialtools.streams.tally import counted
-
-if TYPE_CHECKING:
-    from dialtools.cli._grid import Grid
 
 
 @command(
@@ -55,7 +53,6 @@ if TYPE_CHECKING:
     reads_stdin=False,
 )
 def main(options: DriftOptions, run: Run) -> None:
-    from dialtools.cli._grid import write_table
     from dialtools.cluster.drift import Drift
 
     drift = Drift(options)
@@ -75,7 +72,6 @@ def main(options: DriftOptions, run: Run) -> None:
 
 def drift_grid(records: Sequence[dict[str, Any]]) -> Grid:
     """Return a row for each cluster, those that change most first."""
-    from dialtools.cli._grid import Grid
     from dialtools.cluster.drift import tested_shares
 
     whole, clusters = records[0], records[1:]

@@ -30,6 +30,8 @@ from dialtools.shown import duration
 from dialtools.streams.tally import counted
 
 if TYPE_CHECKING:
+    from dialtools.eval.score import Score, Scored
+    from dialtools.finetune.job import Measured, Runs
     from dialtools.finetune.task import Task
 
 MEMORY = (
@@ -55,7 +57,6 @@ def evaluate(task_class: type[Task[Any]], options: Any, run: Run) -> None:
     from dialtools.encoder.guest import start_torch
 
     start_torch(options.threads)
-    from dialtools.cli._finetuned import scored
     from dialtools.cli._pieces import finishing, take_pieces
     from dialtools.cli._scores import report
     from dialtools.encoder.device import slower_precision
@@ -80,11 +81,36 @@ def evaluate(task_class: type[Task[Any]], options: Any, run: Run) -> None:
         runs = Runs(task, options, work, tell=run.warn)
         take_pieces(runs.take(), run, total=runs.total, unit="runs", resumable=work.kept)
         with finishing(work):
-            report(scored(runs, options), options, run)
+            report(_scored(runs, options), options, run)
 
     where = "" if options.output == "-" else f"{options.output}: "
     each = f"{duration(runs.mean_seconds)} and {counted(runs.mean_steps, 'step')} each"
     run.close(f"{where}{counted(runs.total, 'run')}, {each}")
+
+
+def _scored(runs: Runs, options: Any) -> Scored:
+    """Return the scores of all runs; each names its model, for the records have no metadata.
+
+    Args:
+        options: those of the task with those of the report (`TaskCommand`).
+    """
+    from dialtools.eval.identity import item_digests
+    from dialtools.eval.sanity import note_on_unlearnt
+    from dialtools.eval.score import Scored
+
+    items = item_digests(runs.task.columns, also=(runs.task.label_field,))
+    dataset = options.name or options.test or ", ".join(options.inputs)
+    scores = [_score(metric, items) for metric in runs.measured(dataset)]
+    lost = runs.task.unlearnt
+    notes = [note_on_unlearnt(lost, runs.task.tested)] if lost else []
+    return Scored(scores, metadata={}, notes=notes)
+
+
+def _score(metric: Measured, items: dict[str, str]) -> Score:
+    from dialtools.eval.score import of_runs, shares
+
+    each = [] if metric.each is None else shares(metric.each)
+    return of_runs(metric.values, each=each, items=items, **metric.facts)
 
 
 main = Group(

@@ -47,8 +47,7 @@ def main(options: MineOptions, run: Run) -> None:
     from dialtools.mine.job import Mining
     from dialtools.streams.formats import FORMATS
     from dialtools.streams.payloads import passed_on_format
-    from dialtools.streams.provenance import as_metadata
-    from dialtools.streams.sinks import output_format, writer
+    from dialtools.streams.sinks import output_format
 
     if options.output != "-":
         output_format(options.output, options.to)
@@ -58,11 +57,5 @@ def main(options: MineOptions, run: Run) -> None:
     kind = passed_on_format(options.output, options.to, columnar=mining.pairs.spool.columnar)
     with run.progress(len(mining.pairs), "pairs") as progress:
         mining.search(progress.advance)
-    lines = FORMATS[kind].lines
-    metadata = {} if lines else as_metadata(run.provenance(mining.counts()))
-    with writer(
-        options.output, format=kind, overwrite=options.overwrite, metadata=metadata
-    ) as write:
-        for payload in mining.payloads(lines=lines):
-            write(payload)
+    run.write(mining.payloads(lines=FORMATS[kind].lines), kind, mining.counts())
     run.close(mining.closing_line())

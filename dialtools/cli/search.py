@@ -23,6 +23,7 @@ from __future__ import annotations
 from typing import Any
 
 from dialtools.cli._command import command
+from dialtools.cli._grid import Grid, write_table
 from dialtools.cli._run import Run
 from dialtools.near.search_options import SearchOptions
 from dialtools.streams.tally import counted
@@ -34,7 +35,6 @@ from dialtools.streams.tally import counted
     reads_stdin=False,
 )
 def main(options: SearchOptions, run: Run) -> None:
-    from dialtools.cli._grid import write_table
     from dialtools.embed.query import query_vectors
     from dialtools.near.rows import Rows
     from dialtools.near.search import found_records
@@ -57,10 +57,8 @@ def main(options: SearchOptions, run: Run) -> None:
     run.close(f"{len(records):,} of {counted(len(rows), 'row')}")
 
 
-def _grid(records: list[dict[str, Any]]) -> Any:
+def _grid(records: list[dict[str, Any]]) -> Grid:
     """Return a table for people: of several texts each with its own rows."""
-    from dialtools.cli._grid import Grid
-
     several = len({record["query"] for record in records}) > 1
     own = ("rank", "row")
     names = [name for name in dict.fromkeys(n for r in records for n in r) if name != "cosine"]

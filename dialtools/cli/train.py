@@ -134,7 +134,7 @@ def main(options: TrainOptions, run: Run) -> None:
         training.save(config=run.config())
     if training.validation:
         run.warn(str(training.validation))
-    for line in filter(None, [training.fallen()]):
+    if line := training.fallen():
         run.caution(line)
     print(work.final)
     run.close(f"{work.final}: {training.summary()}")

@@ -12,8 +12,8 @@ import numpy as np
 from dialtools.advance import Advance
 from dialtools.embed.derived import save
 from dialtools.embed.derived_options import CenterOptions
-from dialtools.embed.mine import Mine
 from dialtools.embed.model import Model
+from dialtools.embed.own_shards import OwnShards
 from dialtools.encoder.loading import load_encoder
 from dialtools.errors import DataError
 from dialtools.streams.policy import Policy
@@ -34,10 +34,10 @@ def mean_vector(
         DataError: if there are no two texts whose vectors differ.
     """
     bare = replace(model, settings=replace(model.settings, center=None))
-    mine = Mine(bare, options.embedding(), policy, advance)
+    own = OwnShards(bare, options.embedding(), policy, advance)
     total_D, texts = np.zeros(model.dimension), 0
-    for shard in mine.shards():
-        vectors_ND = mine.embedder.tokenised(shard)(advance).vectors
+    for shard in own.shards():
+        vectors_ND = own.embedder.tokenised(shard)(advance).vectors
         total_D += vectors_ND.sum(0, dtype=np.float64)
         texts += len(vectors_ND)
     if not texts:

@@ -6,29 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dialtools import __version__
 from dialtools.encoder import modeldir
+from dialtools.encoder.card import card
 from dialtools.encoder.descent import content
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.folder import model_folder
 from dialtools.streams.provenance import read_provenance
-
-CARD = """---
-library_name: sentence-transformers
-pipeline_tag: sentence-similarity
-tags: [sentence-transformers, feature-extraction, dialogue, dialtools]
----
-
-# {title}
-
-Made by dialtools {version}: {how}
-
-```sh
-dial-embed --model . texts.jsonl -o embeddings.parquet
-```
-
-`dialtools.json` holds the provenance, that of the model included.
-"""
 
 
 def save(
@@ -47,9 +30,8 @@ def save(
         title: of the model's card.
         how: it was made, a sentence for the card.
     """
-    card = CARD.format(title=title, version=__version__, how=how)
     facts = _facts(encoder, model, provenance)
-    modeldir.save(encoder, directory, provenance=facts, card=card)
+    modeldir.save(encoder, directory, provenance=facts, card=card(title, how))
 
 
 def _facts(encoder: Encoder, model: str, provenance: Mapping[str, Any]) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class DerivedOptions(RemoteCodeOptions, RunOptions):
 
 
 @dataclass
-class LogOptions(AnyRecordOptions, DerivedOptions):
+class TextsOptions(AnyRecordOptions, DerivedOptions):
     """By which texts a model is changed."""
 
     field: tuple[str, ...] = restated(EmbedOptions, "field")
@@ -70,7 +70,7 @@ class LogOptions(AnyRecordOptions, DerivedOptions):
 
 
 @dataclass
-class CenterOptions(LogOptions, PieceOptions):
+class CenterOptions(TextsOptions, PieceOptions):
     """How `dialtools center` embeds the texts."""
 
     not_of_files = (
@@ -80,7 +80,7 @@ class CenterOptions(LogOptions, PieceOptions):
 
 
 @dataclass
-class WeighOptions(LogOptions):
+class WeighOptions(TextsOptions):
     """How `dialtools weigh` weighs tokens."""
 
     not_of_files = (

@@ -7,20 +7,7 @@ from typing import Any
 
 from dialtools.errors import ConfigError, nearest
 from dialtools.shown import listed, quoted
-
-OFFERED = (
-    ("text",),
-    ("context", "response"),
-    ("history", "response"),
-    ("query",),
-    ("text1", "text2"),
-    ("sentence1", "sentence2"),
-    ("anchor", "entailment", "contradiction"),
-    ("premise", "hypothesis"),
-    ("utterance",),
-    ("content",),
-)
-"""The fields that are embedded where none are named: the first of these that a record has."""
+from dialtools.streams.vectors import OFFERED
 
 
 def choose_fields(named: Sequence[str], first: Mapping[str, Any]) -> tuple[str, ...]:

@@ -25,9 +25,9 @@ from dialtools.advance import Advance
 from dialtools.embed.carry import Columns
 from dialtools.embed.compress import Compression, vector_names
 from dialtools.embed.embedder import Counts, Shard
-from dialtools.embed.mine import Mine
 from dialtools.embed.model import Model
 from dialtools.embed.options import EmbedOptions
+from dialtools.embed.own_shards import OwnShards
 from dialtools.embed.plan import plan
 from dialtools.embed.shard import Encoding
 from dialtools.embed.transformed import Transform
@@ -80,8 +80,8 @@ class Embedding:
         sided = {ONE_SIDED: True} if one_sided(options.transform) else {}
         scaled = {"normalize": True} if options.templates or options.own_templates else {}
         self.space = model.space() | sided | scaled
-        self.mine = Mine(model, options, policy, advance)
-        self.embedder = self.mine.embedder
+        self.own = OwnShards(model, options, policy, advance)
+        self.embedder = self.own.embedder
         self.written = False
 
     def job(self, command: str, inputs: Inputs, part: Mapping[str, Any] | None = None) -> Job:
@@ -99,7 +99,7 @@ class Embedding:
         """Return what would be done, in lines by their names."""
         self.transform = Transform(self.options, self.space, overwrite=self.options.overwrite)
         output = "stdout" if self.options.output == "-" else self.options.output
-        shards = self._all(self.mine.shards())
+        shards = self._all(self.own.shards())
         lines = plan(self.embedder, shards, dimensions=self._dimensions())
         return {**lines, "writes": f"{output} as {self.format}"}
 
@@ -138,7 +138,7 @@ class Embedding:
         metadata = as_metadata(provenance | self.space)
         lines = FORMATS[self.format].lines
         self.embedder.columns.settled |= not lines
-        shards = self._all(self.mine.shards(soon=lines))
+        shards = self._all(self.own.shards(soon=lines))
         ready = ((shard, self.embedder.tokenised(shard)) for shard in shards)
         with self._sink(metadata, overwrite=self.options.overwrite) as write:
             for shard, encoding in self._early(ready):
@@ -177,7 +177,7 @@ class Embedding:
         """Yield each shard, what encodes it, if that is to be done, and a hash of all so far."""
         done = set(work.pieces)
         seen = RecordDigest()
-        for count, shard in enumerate(self._all(self.mine.shards(seen)), 1):
+        for count, shard in enumerate(self._all(self.own.shards(seen)), 1):
             encoding = None if _part_name(count) in done else self.embedder.tokenised(shard)
             yield shard, encoding, seen.so_far()
 
@@ -257,7 +257,7 @@ class Embedding:
         with self._sink(metadata, overwrite=work.overwrite) as write:
             schema: pa.Schema | None = None
             for batch in map(_read_part, parts):
-                columns = self.mine.every or columns
+                columns = self.own.every or columns
                 schema = schema or (columns.under(batch.schema) if columns else batch.schema)
                 write(batch if kind.lines or kind.beside else _under(schema, batch))
 

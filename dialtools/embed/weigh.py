@@ -11,8 +11,8 @@ import numpy as np
 from dialtools.advance import Advance
 from dialtools.embed.derived import save
 from dialtools.embed.derived_options import WeighOptions
-from dialtools.embed.mine import Mine
 from dialtools.embed.model import Model
+from dialtools.embed.own_shards import OwnShards
 from dialtools.embed.shard import Settings
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.loading import load_encoder
@@ -56,11 +56,11 @@ def token_counts(
     settings = Settings(
         encoder.max_length, normalize=True, batch_tokens=0, precision="", float16_round=False
     )
-    mine = Mine(Model(encoder, settings), options.embedding(), policy, advance)
+    own = OwnShards(Model(encoder, settings), options.embedding(), policy, advance)
     counts_V = np.zeros(encoder.backbone.get_input_embeddings().num_embeddings, np.int64)
     texts = 0
-    for shard in mine.shards():
-        items = mine.embedder.items(shard)
+    for shard in own.shards():
+        items = own.embedder.items(shard)
         (ids, _), _, _ = flat_sequences(encoder, items, encoder.max_length)
         counts_V += np.bincount(ids, minlength=len(counts_V))
         texts += len(items)

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -20,7 +20,7 @@ from dialtools.encoder.folder import WEIGHTS
 from dialtools.encoder.growth import refuse_growth
 from dialtools.encoder.sidefile import SideFile, as_json, stays_inside
 from dialtools.encoder.tokens import check_ids
-from dialtools.encoder.weights import a_few, describe_misfit
+from dialtools.encoder.weights import Shape, a_few, describe_misfit, opened
 from dialtools.errors import ModelError
 from dialtools.shown import first_line
 
@@ -45,18 +45,6 @@ OLD_BUFFERS = re.compile(r"(position_ids|token_type_ids|inv_freq|masked_bias|att
 """Constants that older versions of transformers kept among the weights."""
 ATTENTIONS = (None, "eager", "sdpa")
 """Implementations that a configuration may choose; others are fetched, as code."""
-
-
-class Held(NamedTuple):
-    """What weight files hold.
-
-    Attributes:
-        kinds: type of the numbers, by the name of the tensor.
-        numbers: how many there are in all.
-    """
-
-    kinds: dict[str, str]
-    numbers: int
 
 
 def load_pretrained(folder: Path, *, trust_remote_code: bool) -> tuple[Any, Any]:
@@ -101,16 +89,18 @@ def load_pretrained(folder: Path, *, trust_remote_code: bool) -> tuple[Any, Any]
     return backbone, tokenizer
 
 
-def look_over(folder: Path) -> Held:
-    """Check what can be checked of a folder without loading it; return what its weights hold.
+def look_over(folder: Path) -> dict[str, Shape]:
+    """Check what can be checked of a folder without loading it; return its tensors by name.
 
     Raises:
         ModelError: if files are missing or damaged, or config.json describes no such model.
     """
     config = _config_file(folder)
     refuse_growth(folder / "tokenizer.json")
-    held = _held(_weight_files(folder, config))
-    _check_numbers(config, len(held.kinds))
+    held: dict[str, Shape] = {}
+    for path in _weight_files(folder, config):
+        held |= opened(path)[1]
+    _check_numbers(config, len(held))
     return held
 
 
@@ -182,24 +172,6 @@ def _parts(index: SideFile) -> list[Path]:
     return paths
 
 
-def _held(paths: list[Path]) -> Held:
-    """Return what the headers of weight files tell."""
-    from safetensors import SafetensorError, safe_open
-
-    kinds: dict[str, str] = {}
-    numbers = 0
-    for path in paths:
-        try:
-            with safe_open(path, "pt") as file:
-                for name in file.keys():  # noqa: SIM118 - it is no mapping
-                    tensor = file.get_slice(name)
-                    kinds[name] = tensor.get_dtype()
-                    numbers += math.prod(tensor.get_shape())
-        except (OSError, SafetensorError) as error:
-            raise ModelError(f"damaged weights: {first_line(error)}", where=path) from None
-    return Held(kinds, numbers)
-
-
 def _check_numbers(config: SideFile, tensors: int) -> None:
     """Refuse layers that the weights could not have, and shares that are none, before building."""
     labels = config.table.get("num_labels")
@@ -229,14 +201,15 @@ def _numbers(value: Any, name: str) -> Iterator[tuple[str, int | float]]:
 
 
 def _refuse_oversize(
-    kind: Any, config: Any, held: Held, folder: Path, *, trust_remote_code: bool
+    kind: Any, config: Any, held: dict[str, Shape], folder: Path, *, trust_remote_code: bool
 ) -> None:
     """Refuse a configuration of far more numbers than there are, before they take memory."""
     with torch.device("meta"):  # shapes without memory
         model = kind.from_config(config, trust_remote_code=trust_remote_code)
     described = sum(part.numel() for part in (*model.parameters(), *model.buffers()))
-    if described > 2 * held.numbers + SPARE_NUMBERS:
-        message = f"describes a model of {described:,} numbers, its weights are {held.numbers:,}"
+    numbers = sum(math.prod(shape.sizes) for shape in held.values())
+    if described > 2 * numbers + SPARE_NUMBERS:
+        message = f"describes a model of {described:,} numbers, its weights are {numbers:,}"
         raise ModelError(message, where=folder / "config.json")
 
 
@@ -257,7 +230,9 @@ def _state_names(backbone: Any, part: str) -> list[str]:
     return list(module.state_dict()) if module is not None else []
 
 
-def _refuse_misfit(backbone: Any, report: dict[str, Any], held: Held, folder: Path) -> None:
+def _refuse_misfit(
+    backbone: Any, report: dict[str, Any], held: dict[str, Shape], folder: Path
+) -> None:
     """Refuse weights that are not those of the backbone; those of heads do not matter.
 
     Raises:
@@ -281,9 +256,9 @@ def _refuse_misfit(backbone: Any, report: dict[str, Any], held: Held, folder: Pa
     if misfit:
         raise ModelError(f"not the weights of this model: {misfit}", where=folder, hint=hint)
     parameters = {name for name, _ in backbone.named_parameters()}
-    odd = [n for n, kind in held.kinds.items() if kind not in FLOATS and short(n) in parameters]
+    odd = [n for n, shape in held.items() if shape.kind not in FLOATS and short(n) in parameters]
     if odd:
-        kinds = ", ".join(sorted({held.kinds[name] for name in odd}))
+        kinds = ", ".join(sorted({held[name].kind for name in odd}))
         raise ModelError(f"weights in {kinds}, not in floating point: {a_few(odd)}", where=folder)
 
 

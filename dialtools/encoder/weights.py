@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +31,29 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
     try:
         return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"damaged weights: {first_line(error)}", where=path) from None
+
+
+class Shape(NamedTuple):
+    """Of a tensor in a file: the type of its numbers, as safetensors calls it, and its sizes."""
+
+    kind: str
+    sizes: tuple[int, ...]
+
+
+def opened(path: Path) -> tuple[Any, dict[str, Shape]]:
+    """Open a safetensors file; return it, and the shapes in its header.
+
+    Raises:
+        ModelError: if it is damaged.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        file = safe_open(path, "pt")
+        slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - no mapping
+        return file, {n: Shape(s.get_dtype(), tuple(s.get_shape())) for n, s in slices.items()}
     except (OSError, SafetensorError) as error:
         raise ModelError(f"damaged weights: {first_line(error)}", where=path) from None
 

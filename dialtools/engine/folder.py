@@ -15,7 +15,7 @@ from dialtools.streams.atomic import check_kind, check_parent
 from dialtools.streams.job import changes
 from dialtools.streams.parts import Part, completed, part_of
 from dialtools.streams.provenance import KEY
-from dialtools.streams.remote import Place, is_remote, telling
+from dialtools.streams.remote import Place, is_remote, naming_errors
 
 NAME = re.compile(r"part-\d{5,}-of-\d{5,}\.parquet")
 
@@ -41,7 +41,7 @@ class Folder:
             check_kind(name, directory=True)
             check_parent(Path(self.name))
         self.place = Place.of(name)
-        with telling(name):
+        with naming_errors(name):
             self.place.system.create_dir(self.place.path)
 
     def file(self, number: int) -> str:
@@ -50,7 +50,7 @@ class Folder:
 
     def clear(self) -> None:
         """Remove all parts, of any job."""
-        with telling(self.name):
+        with naming_errors(self.name):
             for path in self._paths():
                 self.place.system.delete_file(path)
 
@@ -82,7 +82,7 @@ class Folder:
         name = f"{self.name}/{path.rpartition('/')[2]}"
         facts: Any = None
         rows = 0
-        with telling(name):
+        with naming_errors(name):
             try:
                 told = pq.read_metadata(path, filesystem=self.place.system)
                 facts = orjson.loads((told.metadata or {}).get(KEY.encode(), b"null"))

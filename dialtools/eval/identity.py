@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
+
+if TYPE_CHECKING:
+    from dialtools.streams.vectors import Embeddings
 
 TELLING = (
     "id",
@@ -32,6 +35,30 @@ TELLING = (
     "candidates",
 )
 """Columns that say what an item is, whichever model embedded it; a file has some of them."""
+
+
+def about(
+    task: str,
+    part: Embeddings,
+    setting: str,
+    options: Any,
+    *,
+    rows: np.ndarray | None = None,
+    also: Sequence[str],
+) -> dict[str, Any]:
+    """Return what all scores of a task on some rows have in common: the fields of `Score`.
+
+    Args:
+        options: of the task; with a name, if the data set is not to be called by its file.
+        rows, also: see `item_digests`.
+    """
+    return {
+        "task": task,
+        "dataset": options.name or part.name,
+        "setting": setting,
+        "seed": options.seed,
+        "items": item_digests(part.columns, rows, also=also),
+    }
 
 
 def item_digests(

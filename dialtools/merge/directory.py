@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dialtools import __version__
+from dialtools.encoder.card import card
 from dialtools.encoder.folder import WEIGHTS
 from dialtools.encoder.sidefile import write_json
 from dialtools.encoder.stated import LAYERS, POOLER, WORD_WEIGHTS, read_modules
@@ -31,29 +32,14 @@ LAYOUT = (".json", ".txt", ".model")
 """Suffixes of what a model has beside its weights: configuration, tokenizer, pooling."""
 ITS_OWN = ("dialtools.json", "model.safetensors.index.json")
 PROVENANCE = "dialtools.json"
-CARD = """---
-library_name: sentence-transformers
-pipeline_tag: sentence-similarity
-tags: [sentence-transformers, feature-extraction, dialogue, dialtools]
----
-
-# A merged dialogue encoder
-
-Made by dialtools {version}: the weights of `{start}`, and of each model a part of the way that it
+HOW = """the weights of `{start}`, and of each model a part of the way that it
 went from there in training.
 
 | model | part of the way |
 | --- | --- |
 {rows}
 
-Tokenizer, pooling and length are those of `{first}`.
-
-```sh
-dial-embed --model . texts.jsonl -o embeddings.parquet
-```
-
-`dialtools.json` holds the provenance, that of each model included.
-"""
+Tokenizer, pooling and length are those of `{first}`."""
 
 
 def write_merged(directory: Path, family: Family, weights: Sequence[float]) -> None:
@@ -149,9 +135,6 @@ def _card(family: Family, weights: Sequence[float]) -> str:
         f"| `{model.name}` | {weight:g} |"
         for model, weight in zip(family.models, weights, strict=True)
     ]
-    return CARD.format(
-        version=__version__,
-        start=family.start.name,
-        rows="\n".join(rows),
-        first=family.models[0].name,
-    )
+    first = family.models[0].name
+    how = HOW.format(start=family.start.name, rows="\n".join(rows), first=first)
+    return card("A merged dialogue encoder", how, beside="that of each model included")

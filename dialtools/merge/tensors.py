@@ -7,25 +7,18 @@ import math
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from dialtools.encoder.folder import WEIGHTS
+from dialtools.encoder.weights import Shape, opened
 from dialtools.errors import ModelError
-from dialtools.shown import first_line
 
 PARTS = "model-*-of-*.safetensors"
 ALIGNED = 8
 """Bytes: where the header of a safetensors file ends."""
-
-
-class Shape(NamedTuple):
-    """Of a tensor in a file: the type of its numbers, as safetensors calls it, and its sizes."""
-
-    kind: str
-    sizes: tuple[int, ...]
 
 
 class Tensors:
@@ -41,19 +34,12 @@ class Tensors:
         Raises:
             ModelError: if there are no weights, or if they are damaged.
         """
-        from safetensors import SafetensorError, safe_open
-
         self.shapes: dict[str, Shape] = {}
         self._files: dict[str, Any] = {}
         for path in _files(folder):
-            try:
-                file = safe_open(path, "pt")
-                for name in file.keys():  # noqa: SIM118 - it is no mapping
-                    about = file.get_slice(name)
-                    self.shapes[name] = Shape(about.get_dtype(), tuple(about.get_shape()))
-                    self._files[name] = file
-            except (OSError, SafetensorError) as error:
-                raise ModelError(f"damaged weights: {first_line(error)}", where=path) from None
+            file, shapes = opened(path)
+            self.shapes |= shapes
+            self._files |= dict.fromkeys(shapes, file)
 
     def read(self, name: str) -> Tensor:
         return self._files[name].get_tensor(name)

@@ -49,7 +49,7 @@ def nearest_vectors(
     return np.concatenate([b.table() for b in best]), np.concatenate([b.scores() for b in best])
 
 
-class Pairs(NamedTuple):
+class Neighbours(NamedTuple):
     """P pairs of a row that was searched with and a row near it.
 
     Attributes:
@@ -66,7 +66,7 @@ class Pairs(NamedTuple):
 
 def nearest_rows_of(
     table: Table, which_Q: np.ndarray, among: Rows, *, count: int, own_Q: np.ndarray | None = None
-) -> Pairs:
+) -> Neighbours:
     """Return the K nearest rows of Q rows; of equal cosines the lower row is nearer.
 
     Args:
@@ -85,7 +85,7 @@ def nearest_rows_of(
     ranks = rank(query)
     kept = ranks < count
     place = place[kept]
-    return Pairs(query[kept], row[place], ranks[kept] + 1, cosine[place])
+    return Neighbours(query[kept], row[place], ranks[kept] + 1, cosine[place])
 
 
 def _rows_of_vectors(

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 import orjson
 
+from dialtools.catalog import load
 from dialtools.errors import DataError
 from dialtools.streams import bounds, exact, nesting
 from dialtools.streams.array import array_lines, is_array
 from dialtools.streams.blocks import Blocks
 from dialtools.streams.bytesio import BOM, display_name, open_input
 from dialtools.streams.failure import refuse_failed
-from dialtools.streams.formats import FORMATS, input_format, load
+from dialtools.streams.formats import FORMATS, input_format
 from dialtools.streams.parts import unfolded
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.shards import Span

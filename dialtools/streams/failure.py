@@ -30,7 +30,7 @@ ATOMIC_BYTES = 4096
 
 
 @contextmanager
-def telling(file: BinaryIO) -> Generator[None]:
+def telling_failure(file: BinaryIO) -> Generator[None]:
     """Write the failure record to a stream of JSON lines if the block fails."""
     try:
         yield

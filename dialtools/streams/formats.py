@@ -8,10 +8,7 @@ This module is loaded by `--help`, so what an entry names is loaded when it is u
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from dialtools.errors import DataError
 
@@ -157,13 +154,6 @@ EMBEDDING_FORMATS = tuple(name for name, f in FORMATS.items() if f.writer)
 """What vectors are written to."""
 OUTPUT_FORMATS = tuple(name for name in EMBEDDING_FORMATS if not FORMATS[name].vectors)
 """What records are written to."""
-
-
-@cache
-def load(target: str) -> Any:
-    """Import what an entry names."""
-    module, _, attribute = target.partition(":")
-    return getattr(import_module(module), attribute)
 
 
 def by_suffix(path: str) -> str | None:

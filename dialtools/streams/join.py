@@ -7,9 +7,10 @@ from contextlib import nullcontext
 from typing import Any
 
 from dialtools.advance import Advance
+from dialtools.catalog import load
 from dialtools.errors import ConfigError, DataError
 from dialtools.streams.bytesio import as_text, open_input
-from dialtools.streams.formats import FORMATS, input_format, load
+from dialtools.streams.formats import FORMATS, input_format
 from dialtools.streams.parts import Whole, telling_beside
 from dialtools.streams.provenance import as_metadata
 from dialtools.streams.sinks import output_format, writer

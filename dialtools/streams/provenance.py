@@ -19,10 +19,11 @@ from typing import Any, cast
 import orjson
 
 from dialtools import __version__
+from dialtools.catalog import load
 from dialtools.errors import DataError
 from dialtools.options import Spec, settings, specs
 from dialtools.streams.bytesio import as_text
-from dialtools.streams.formats import FORMATS, by_magic, load
+from dialtools.streams.formats import FORMATS, by_magic
 
 KEY = "dialtools"
 SCHEMA = "dialtools.provenance/1"

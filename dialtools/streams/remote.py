@@ -59,7 +59,7 @@ class Place(NamedTuple):
 
         if not is_remote(name):
             return cls(name, fs.LocalFileSystem(), name)
-        with telling(name):
+        with naming_errors(name):
             return cls(name, *fs.FileSystem.from_uri(name))
 
     @property
@@ -67,7 +67,7 @@ class Place(NamedTuple):
         """Whether a file is there, not a folder nor nothing."""
         from pyarrow import fs
 
-        with telling(self.uri):
+        with naming_errors(self.uri):
             return self.system.get_file_info(self.path).type == fs.FileType.File
 
     def files(self) -> dict[str, int]:
@@ -79,13 +79,13 @@ class Place(NamedTuple):
         from pyarrow import fs
 
         inner = fs.FileSelector(self.path, allow_not_found=True, recursive=True)
-        with telling(self.uri):
+        with naming_errors(self.uri):
             found = self.system.get_file_info(inner)
         return {file.path: file.size for file in found if file.type == fs.FileType.File}
 
 
 @contextmanager
-def telling(name: str) -> Generator[None]:
+def naming_errors(name: str) -> Generator[None]:
     """Turn what a file system says into an error that names the file.
 
     Raises:
@@ -111,7 +111,7 @@ def size(name: str) -> int:
 
 def _remote_size(name: str) -> int | None:
     place = Place.of(name)
-    with telling(name):
+    with naming_errors(name):
         if place.is_file:
             return place.system.get_file_info(place.path).size
     return sum(place.files().values()) or None
@@ -167,7 +167,7 @@ def copied(names: Sequence[str], folder: Path, shard: Shard | None = None) -> li
 def _fetch(place: Place, target: str) -> None:
     from pyarrow import fs
 
-    with telling(place.uri):
+    with naming_errors(place.uri):
         fs.copy_files(place.path, target, source_filesystem=place.system)
 
 
@@ -193,7 +193,7 @@ def send(file: Path, target: str) -> None:
             shutil.copyfile(file, temporary)
         return
     place = Place.of(target)
-    with telling(target):
+    with naming_errors(target):
         if place.system.type_name in OBJECT_STORES:
             fs.copy_files(str(file), place.path, destination_filesystem=place.system)
             return

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import orjson
 
+from dialtools.catalog import load
 from dialtools.errors import ConfigError
 from dialtools.shown import printable_lines
 from dialtools.streams.atomic import atomic_file, is_special
-from dialtools.streams.failure import telling
+from dialtools.streams.failure import telling_failure
 from dialtools.streams.formats import (
     ARROW_FILES,
     DEFAULT,
@@ -31,7 +32,6 @@ from dialtools.streams.formats import (
     OUTPUT_FORMATS,
     by_suffix,
     last_suffix,
-    load,
 )
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def line_writer(
     del metadata, floats
     with (
         open_output(output, overwrite=overwrite) as file,
-        telling(file) if is_stream(output) else nullcontext(),
+        telling_failure(file) if is_stream(output) else nullcontext(),
     ):
         watched = is_stream(output)
         seen = output == "-" and file.isatty()

@@ -25,7 +25,7 @@ from dialtools.errors import DataError
 from dialtools.shown import first_line
 from dialtools.streams.bytesio import display_name
 
-CHUNK_BYTES = 64 << 20
+SLICE_BYTES = 64 << 20
 """Of a batch written out row by row, at most: what a command holds at once is a multiple of it."""
 ROW_BYTES = 1 << 30
 """Of a single row: what is more is no record."""
@@ -181,9 +181,9 @@ def pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     kinds = [field.type for field in batch.schema]
     repeated = [i for i, kind in enumerate(kinds) if _repeats(kind)]
     size = batch.get_total_buffer_size() + sum(_written(batch.column(i)) for i in repeated)
-    if size > CHUNK_BYTES and len(batch) > 1:  # slices have the buffers of the whole
+    if size > SLICE_BYTES and len(batch) > 1:  # slices have the buffers of the whole
         size = sum(_written(column) for column in batch.columns)
-    if size <= CHUNK_BYTES or not batch.num_rows:
+    if size <= SLICE_BYTES or not batch.num_rows:
         yield batch
     elif batch.num_rows > 1:
         half = batch.num_rows // 2

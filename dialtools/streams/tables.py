@@ -23,7 +23,7 @@ from dialtools.streams import bounds, messages
 from dialtools.streams.bytesio import display_name, open_input
 from dialtools.streams.full import scratch_file
 from dialtools.streams.pages import read_together
-from dialtools.streams.sound import CHUNK_BYTES, Unsound, checked, checked_schema, sound
+from dialtools.streams.sound import SLICE_BYTES, Unsound, checked, checked_schema, sound
 
 BATCH_ROWS = 4096
 SPOOL_BYTES = 1 << 20
@@ -61,7 +61,7 @@ def _parquet_batches(source: Any, path: str) -> Iterator[pa.RecordBatch]:
             what = f"pages of {size >> 20:,} MB once unpacked, more than"
             raise bounds.beyond("page", what, where=display_name(path))
     longest = max((_row_bytes(group) for group in groups if group.num_rows), default=0)
-    rows = CHUNK_BYTES // max(1, int(longest))
+    rows = SLICE_BYTES // max(1, int(longest))
     yield from file.iter_batches(batch_size=min(max(1, rows), BATCH_ROWS))
 
 

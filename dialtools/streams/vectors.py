@@ -22,6 +22,7 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
+from dialtools.catalog import load
 from dialtools.errors import DataError, nearest, no_column
 from dialtools.shown import cut, listed, quoted
 from dialtools.streams.bytesio import display_name, open_input
@@ -32,7 +33,7 @@ from dialtools.streams.chunks import (
     read_records,
     records,
 )
-from dialtools.streams.formats import FORMATS, input_format, load
+from dialtools.streams.formats import FORMATS, input_format
 from dialtools.streams.making import making, one_space, options_of
 from dialtools.streams.parts import unfolded
 from dialtools.streams.policy import Policy, Where
@@ -41,8 +42,19 @@ from dialtools.streams.tally import counted
 
 SUFFIX = "embedding"
 TEXT = "text"
-OFFERED_ALONE = (TEXT, "query", "utterance", "content")
-"""What dial-embed takes of a record where no field is named, if it is one: the first it has."""
+OFFERED = (
+    (TEXT,),
+    ("context", "response"),
+    ("history", "response"),
+    ("query",),
+    ("text1", "text2"),
+    ("sentence1", "sentence2"),
+    ("anchor", "entailment", "contradiction"),
+    ("premise", "hypothesis"),
+    ("utterance",),
+    ("content",),
+)
+"""The fields that are embedded where none are named: the first of these that a record has."""
 MAKER = "dial-embed makes them"
 MAKER_OF_SEVERAL = "dial-embed --field A,B makes A_embedding and B_embedding"
 
@@ -176,8 +188,9 @@ class Embeddings:
             return [str(field) for field in named]
         if self.vectors and SUFFIX not in self.vectors:
             return [name.removesuffix(f"_{SUFFIX}") for name in self.vectors]
-        chosen = OFFERED_ALONE if options.get("per") == "record" else ()
-        return [name for name in chosen if name in self.columns][:1]
+        chosen = OFFERED if options.get("per") == "record" else ()
+        alone = (names[0] for names in chosen if len(names) == 1)
+        return [name for name in alone if name in self.columns][:1]
 
     def select(self, rows: np.ndarray) -> Embeddings:
         """Return the rows of an index array."""

@@ -1,4 +1,4 @@
-"""The model's README: what it is, how to use it, how it was made."""
+"""What the card of a trained model says: its training, its vectors, its figures."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from dialtools.encoder.card import card
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.token_vectors import UNBOUNDED
 from dialtools.encoder.tokens import SPEAKER_TOKENS
@@ -15,21 +16,8 @@ from dialtools.train.options import TrainOptions, hyperparameters, objective_opt
 from dialtools.train.recipe import replaced
 from dialtools.train.saved import in_words
 
-TEMPLATE = """---
-library_name: sentence-transformers
-pipeline_tag: sentence-similarity
-tags: [sentence-transformers, feature-extraction, dialogue, dialtools]
----
-
-# A dialogue encoder
-
-Made by dialtools {version}: recipe `{method}` from {start} ({shape}), {learnt}.{replaced}{saved}
-
-```sh
-dial-embed --model . texts.jsonl -o embeddings.parquet
-```
-
-```python
+HOW = "recipe `{method}` from {start} ({shape}), {learnt}.{replaced}{saved}"
+MORE = """```python
 from sentence_transformers import SentenceTransformer
 
 model = SentenceTransformer("path/to/this/directory")
@@ -42,14 +30,13 @@ vectors = model.encode(["i need a table for two", "book a restaurant"])
 | --- | --- |
 {rows}
 {validated}
-`dialtools.json` holds the provenance, `train-log.jsonl` each step, `dialtools.toml` the options
-(`dial-train --config dialtools.toml PAIRS -o NEW` runs it again on the same pairs).
 """
+BESIDE = """`train-log.jsonl` each step, `dialtools.toml` the options
+(`dial-train --config dialtools.toml PAIRS -o NEW` runs it again on the same pairs)"""
 
 
-def card(
+def trained_card(
     *,
-    version: str,
     options: TrainOptions,
     encoder: Encoder,
     pairs: int,
@@ -66,23 +53,25 @@ def card(
         figures: of the last step, by name.
         validation: scores before and after (`Validation.facts`), at the end of a run.
     """
-    return TEMPLATE.format(
-        version=version,
+    how = HOW.format(
         method=options.method,
         start=f"`{options.model}`" if options.model else "nothing",
         shape=encoder.shape,
+        learnt=f"{counted(pairs, 'pair')}, {counted(steps, 'step')}",
         replaced=_replaced(options),
         saved=_saved(options),
-        learnt=f"{counted(pairs, 'pair')}, {counted(steps, 'step')}",
-        rows="\n".join(f"| {name} | {value} |" for name, value in figures.items()),
-        validated=_validated(validation) if validation else "",
+    )
+    more = MORE.format(
         dimension=encoder.dimension,
         pooling=f"{'weighed ' * (encoder.token_weights is not None)}{encoder.pooling}",
         lengths=_lengths(encoder.max_length),
         normalised="unit length" if encoder.normalize else "not normalised",
         nested=_nested(options),
         joined=_joined(options, encoder, turns),
+        rows="\n".join(f"| {name} | {value} |" for name, value in figures.items()),
+        validated=_validated(validation) if validation else "",
     )
+    return card("A dialogue encoder", how, more=more, beside=BESIDE)
 
 
 def _replaced(options: TrainOptions) -> str:

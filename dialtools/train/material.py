@@ -23,6 +23,7 @@ from dialtools.encoder.descent import of_tokenizer
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.folder import model_folder
 from dialtools.encoder.loading import look_over_model
+from dialtools.encoder.sidefile import write_json
 from dialtools.encoder.stated import has_beside, read_stated
 from dialtools.errors import DataError, MissingExtra
 from dialtools.streams.atomic import atomic_directory
@@ -32,7 +33,7 @@ from dialtools.streams.locks import locked
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import Inputs, digest
 from dialtools.streams.tally import counted
-from dialtools.train.data.spool import spool, tokenise_store, write_json
+from dialtools.train.data.spool import spool, tokenise_store
 from dialtools.train.data.store import COLUMNS, Store, is_finished, placeholders
 from dialtools.train.options import TrainOptions, objective_entry
 from dialtools.train.prepare import (

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dialtools import __version__
 from dialtools.encoder import modeldir
 from dialtools.streams.atomic import atomic_directory, link_or_copy
 from dialtools.train import steplog
-from dialtools.train.card import card
+from dialtools.train.card import trained_card
 from dialtools.train.loop import Trainer
 from dialtools.train.options import TrainOptions
 
@@ -51,8 +50,7 @@ def write_model(
         final = {"step": kept, **final}
     compared = {"validation": validation} if validation else {}
     alone = final.keys() - (validation["before"].keys() if validation else ())
-    text = card(
-        version=__version__,
+    text = trained_card(
         options=options,
         encoder=trainer.encoder,
         pairs=len(trainer.sampler.pairs),

@@ -683,10 +683,10 @@ def broken_off(run: Embedding, after: int = 1) -> None:
 def test_who_reads_lines_gets_small_shards_first_a_file_and_a_part_whole_ones(embedding):
     rows = ["a"] * 1000
     run = embedding(*rows, shard_rows=400, output="-")
-    assert [len(shard) for shard in run.mine.shards(soon=True)] == [256, 400, 344]
-    assert [len(shard) for shard in run.mine.shards()] == [400, 400, 200]
+    assert [len(shard) for shard in run.own.shards(soon=True)] == [256, 400, 344]
+    assert [len(shard) for shard in run.own.shards()] == [400, 400, 200]
     part = embedding(*rows, shard_rows=400, output="-", shard="1/2")
-    assert {len(shard) for shard in part.mine.shards(soon=True)} == {400}
+    assert {len(shard) for shard in part.own.shards(soon=True)} == {400}
 
 
 def test_the_types_of_a_part_are_those_of_the_first_shard_of_all(embedding, tmp_path: Path):
@@ -695,7 +695,7 @@ def test_the_types_of_a_part_are_those_of_the_first_shard_of_all(embedding, tmp_
     told = []
     for part in (None, "1/4", "2/4", "3/4", "4/4"):
         run = embedding(inputs=(str(tmp_path / "n.jsonl"),), output="-", shard=part)
-        found = [run.embedder.batch(shard)[0] for shard in run.mine.shards()]
+        found = [run.embedder.batch(shard)[0] for shard in run.own.shards()]
         assert {batch.schema.field("n").type for batch in found} == {pa.int64()}, part
         told += [n for batch in found for n in batch["n"].to_pylist()]
     assert told == [row["n"] for row in rows] * 2
@@ -707,8 +707,8 @@ def test_a_bad_record_is_told_by_one_part_alone(embedding, tmp_path: Path):
     told = []
     for part in ("1/2", "2/2"):
         run = embedding(inputs=(str(tmp_path / "bad.jsonl"),), output="-", shard=part)
-        run.mine.elsewhere.policy = policy = Collecting()
-        assert [len(shard) for shard in run.mine.shards()] == [2]
+        run.own.elsewhere.policy = policy = Collecting()
+        assert [len(shard) for shard in run.own.shards()] == [2]
         told += [bad.where.line for bad in policy.rejected]
     assert told == [2, 4, 6, 8, 9]
 
@@ -742,7 +742,7 @@ def test_a_line_of_a_pipe_is_answered_before_the_next_one_comes(embedding, tmp_p
     too_late = threading.Timer(10, os.close, [writer])
     too_late.start()
     run = embedding(inputs=(str(pipe),), output="-", shard_rows=1)
-    shard = next(run.mine.shards(soon=True))
+    shard = next(run.own.shards(soon=True))
     assert shard.rows == ({"text": "a"},) and too_late.is_alive()
     too_late.cancel()
     os.close(writer)

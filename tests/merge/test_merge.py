@@ -20,8 +20,8 @@ from pair_corpus import Train, weights
 from safetensors.torch import load_file, save_file
 
 from dialtools.encoder.loading import load_encoder
-from dialtools.encoder.weights import merged
-from dialtools.merge.tensors import Shape, Tensors, write
+from dialtools.encoder.weights import Shape, merged
+from dialtools.merge.tensors import Tensors, write
 
 TUNE = shlex.split("--threads 1 --device cpu --batch-size 32 --lr 1e-3 --max-steps 6")
 CPU = shlex.split("--threads 1 --device cpu")

@@ -81,12 +81,12 @@ def test_as_many_rows_come_at_once_as_do_not_fill_memory(tmp_path: Path, monkeyp
     pq.write_table(pa.table({"n": range(9)}), path, row_group_size=9, use_dictionary=False)
     monkeypatch.setattr(tables, "_row_bytes", lambda group: 10.9)
     for held, rows in ((39, [3, 3, 3]), (40, [4, 4, 1]), (9, [1] * 9), (1000, [9])):
-        monkeypatch.setattr(tables, "CHUNK_BYTES", held)
+        monkeypatch.setattr(tables, "SLICE_BYTES", held)
         assert [len(batch) for batch in read(path, parquet_batches)] == rows
     monkeypatch.setattr(tables, "BATCH_ROWS", 5)
     assert [len(batch) for batch in read(path, parquet_batches)] == [5, 4]
     monkeypatch.setattr(tables, "_row_bytes", lambda group: 0.5)
-    monkeypatch.setattr(tables, "CHUNK_BYTES", 2)
+    monkeypatch.setattr(tables, "SLICE_BYTES", 2)
     assert [len(batch) for batch in read(path, parquet_batches)] == [2, 2, 2, 2, 1]
 
 
@@ -97,7 +97,7 @@ def test_the_longest_rows_of_any_group_count_and_a_file_without_rows_has_none(
     pq.write_table(pa.table({"n": range(4)}), path, row_group_size=2)
     sizes = iter([1, 8])
     monkeypatch.setattr(tables, "_row_bytes", lambda group: next(sizes))
-    monkeypatch.setattr(tables, "CHUNK_BYTES", 8)
+    monkeypatch.setattr(tables, "SLICE_BYTES", 8)
     assert [len(batch) for batch in read(path, parquet_batches)] == [1, 1, 1, 1]
     pq.write_table(pa.table({"n": pa.array([], pa.int64())}), path)
     assert sum(map(len, read(path, parquet_batches))) == 0

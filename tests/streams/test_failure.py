@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dialtools.errors import DataError
-from dialtools.streams.failure import ATOMIC_BYTES, failure_record, refuse_failed, telling
+from dialtools.streams.failure import ATOMIC_BYTES, failure_record, refuse_failed, telling_failure
 
 
 def test_a_record_that_a_filter_has_written_anew_is_noticed_where_it_is_the_last():
@@ -47,19 +47,19 @@ def test_a_failure_is_one_record_that_a_pipe_takes_in_one_piece(error: BaseExcep
 
 def test_what_was_written_comes_before_the_record_and_the_error_goes_on(tmp_path: Path):
     path = tmp_path / "x.jsonl"
-    with path.open("wb") as file, pytest.raises(ValueError, match="odd"), telling(file):
+    with path.open("wb") as file, pytest.raises(ValueError, match="odd"), telling_failure(file):
         file.write(b"{}\n")
         raise ValueError("odd")
         # the file is still open: the record does not wait for its end
     assert path.read_bytes() == b'{}\n\t{"dialtools_failed":"ValueError: odd"}\n'
-    with path.open("wb") as file, telling(file):
+    with path.open("wb") as file, telling_failure(file):
         file.write(b"{}\n")
     assert path.read_bytes() == b"{}\n"
 
 
 def test_the_record_is_out_before_the_error_leaves_the_block(tmp_path: Path):
     with (tmp_path / "x").open("wb") as file:
-        with pytest.raises(DataError), telling(file):
+        with pytest.raises(DataError), telling_failure(file):
             raise DataError("odd")
         assert (tmp_path / "x").read_bytes() == b'\t{"dialtools_failed":"odd"}\n'
 
@@ -67,17 +67,17 @@ def test_the_record_is_out_before_the_error_leaves_the_block(tmp_path: Path):
 @pytest.mark.parametrize("error", [BrokenPipeError(), GeneratorExit()])
 def test_nobody_is_told_who_does_not_read_on(error: BaseException):
     file = io.BytesIO()
-    with pytest.raises(type(error)), telling(file):
+    with pytest.raises(type(error)), telling_failure(file):
         raise error
     assert file.getvalue() == b""
 
 
 def test_a_terminal_and_a_closed_file_are_told_nothing():
     screen, closed = Terminal(), io.BytesIO()
-    with pytest.raises(DataError), telling(screen):
+    with pytest.raises(DataError), telling_failure(screen):
         raise DataError("odd")
     assert screen.getvalue() == b""
-    with pytest.raises(DataError), telling(closed):
+    with pytest.raises(DataError), telling_failure(closed):
         closed.close()
         raise DataError("odd")
 
@@ -85,7 +85,7 @@ def test_a_terminal_and_a_closed_file_are_told_nothing():
 def test_an_interrupted_writer_tells_it_if_that_need_not_wait_and_leaves_what_is_unfinished():
     read, write = os.pipe()
     with os.fdopen(read, "rb") as reader, os.fdopen(write, "wb") as writer:
-        with pytest.raises(KeyboardInterrupt), telling(writer):
+        with pytest.raises(KeyboardInterrupt), telling_failure(writer):
             writer.write(b'{"a":')
             raise KeyboardInterrupt
         assert os.read(read, 99) == b'\n\t{"dialtools_failed":""}\n'
@@ -96,7 +96,7 @@ def test_an_interrupted_writer_tells_it_if_that_need_not_wait_and_leaves_what_is
                 filled += os.write(write, bytes(4096))
         except BlockingIOError:
             os.set_blocking(write, True)
-        with pytest.raises(KeyboardInterrupt), telling(writer):
+        with pytest.raises(KeyboardInterrupt), telling_failure(writer):
             raise KeyboardInterrupt
         while filled:
             filled -= len(os.read(read, min(filled, 1 << 16)))

@@ -12,7 +12,7 @@ from pyarrow import fs
 from dialtools.errors import DataError
 from dialtools.streams import remote
 from dialtools.streams.bytesio import as_text
-from dialtools.streams.remote import Place, at_hand, copied, scratch, send, size, telling
+from dialtools.streams.remote import Place, at_hand, copied, naming_errors, scratch, send, size
 from dialtools.streams.shards import Shard
 
 
@@ -54,10 +54,10 @@ def test_an_empty_file_is_there_and_an_empty_folder_is_not(there: Path):
 
 def test_what_a_file_system_says_is_told_in_a_line_with_the_name():
     for error in (OSError("one\ntwo"), ValueError("one"), NotImplementedError("one")):
-        with pytest.raises(DataError) as told, telling("s3://x"):
+        with pytest.raises(DataError) as told, naming_errors("s3://x"):
             raise error
         assert str(told.value) == "s3://x: one"
-    with pytest.raises(ZeroDivisionError), telling("s3://x"):
+    with pytest.raises(ZeroDivisionError), naming_errors("s3://x"):
         raise ZeroDivisionError
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from dialtools.catalog import load
 from dialtools.errors import ConfigError, DataError, OutputError
 from dialtools.streams import bounds, full, json_file, lines_table, nesting
 from dialtools.streams.bounds import BOUNDS, DEFAULTS, beyond, most, parse_bounds, size_text, use
@@ -24,7 +25,6 @@ from dialtools.streams.formats import (
     by_suffix,
     input_format,
     last_suffix,
-    load,
 )
 from dialtools.streams.full import naming, scratch_file
 from dialtools.streams.json_file import read_json

@@ -253,7 +253,7 @@ def test_large_views_count_what_each_row_names():
 def test_a_batch_is_cut_in_halves_until_each_is_small_enough(
     most: int, rows: list[int], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(room, "CHUNK_BYTES", most)
+    monkeypatch.setattr(room, "SLICE_BYTES", most)
     numbers = pa.DictionaryArray.from_arrays(pa.array(range(9), "i1"), pa.array(range(9), "i1"))
     found = batch(numbers)
     assert found.get_total_buffer_size() == 18
@@ -265,7 +265,7 @@ def test_a_batch_is_cut_in_halves_until_each_is_small_enough(
 def test_a_row_is_never_cut_and_refused_beyond_what_a_record_may_be(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(room, "CHUNK_BYTES", 5)
+    monkeypatch.setattr(room, "SLICE_BYTES", 5)
     row = batch(pa.array(["x" * 100]))
     size = row.get_total_buffer_size()
     monkeypatch.setattr(room, "ROW_BYTES", size)
@@ -287,7 +287,7 @@ def test_a_parquet_file_that_says_how_long_its_rows_are_is_read_by_a_few_at_a_ti
         column = column.dictionary_decode()
     pq.write_table(pa.table({"text": column}), path, compression="zstd", store_schema=False)
     assert path.stat().st_size < len(long)
-    monkeypatch.setattr(tables, "CHUNK_BYTES", 1 << 18)
+    monkeypatch.setattr(tables, "SLICE_BYTES", 1 << 18)
     with path.open("rb") as stream:
         batches = list(tables.parquet_batches(stream, str(path)))
     assert {text for batch in batches for text in batch["text"].to_pylist()} == {long}

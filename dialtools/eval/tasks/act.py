@@ -23,7 +23,7 @@ from dialtools.advance import Advance, silent
 from dialtools.corpora import fields
 from dialtools.errors import ConfigError, DataError
 from dialtools.eval import probe, sanity
-from dialtools.eval.identity import item_digests
+from dialtools.eval.identity import about
 from dialtools.eval.options.act import ActOptions
 from dialtools.eval.rows import Parts, groups
 from dialtools.eval.score import Score, Scored, of_queries, of_statistic
@@ -51,15 +51,8 @@ def evaluate(options: ActOptions, advance: Advance = silent) -> Scored:
 
     layer = probe.train(parts, truth, quality, options, advance)
     guess_NA = layer(parts.test.matrix) > THRESHOLD
-    facts = {
-        "task": "act",
-        "dataset": options.name or parts.test.name,
-        "setting": options.target,
-        "seed": options.seed,
-        "chosen": layer.chosen,
-        "items": item_digests(parts.test.columns, also=(TARGET,)),
-        "groups": groups(parts.test, options.group),
-    }
+    facts = about("act", parts.test, options.target, options, also=(TARGET,))
+    facts |= {"chosen": layer.chosen, "groups": groups(parts.test, options.group)}
     scores = _f1_scores(truth.test, guess_NA, facts)
     sanity.check(scores, parts.train, parts.test, acts.train, acts.test)
     return Scored(scores, parts.train.metadata, _notes(scores[0].data, acts))
@@ -83,9 +76,9 @@ def _f1_scores(truth_NA: np.ndarray, guess_NA: np.ndarray, facts: dict[str, Any]
         "guess": [np.flatnonzero(row).tolist() for row in guess_NA],
         "labels": truth_NA.shape[1],
     }
-    about = {"n": len(counts_N3A), "each": each, **facts}
+    of_counts = {"n": len(counts_N3A), "each": each, **facts}
     scores = [
-        of_statistic(label_f1(**each, average=name), metric=f"{name}-f1", **about)
+        of_statistic(label_f1(**each, average=name), metric=f"{name}-f1", **of_counts)
         for name in f1.AVERAGES
     ]
     return [*scores, of_queries(100 * f1.by_row(counts_N3A), metric="samples-f1", **facts)]

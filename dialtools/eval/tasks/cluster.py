@@ -17,7 +17,7 @@ from dialtools.catalog import lookup
 from dialtools.cluster.methods import find
 from dialtools.cluster.options import KMEANS
 from dialtools.errors import DataError
-from dialtools.eval.identity import item_digests
+from dialtools.eval.identity import about
 from dialtools.eval.labelled import Labelled, labelled_rows, note_on_absent, without_label
 from dialtools.eval.logreg import predict
 from dialtools.eval.options.cluster import LABELS, PROTOCOLS, ClusterOptions
@@ -199,14 +199,8 @@ def _right(clusters_N: np.ndarray, labels_N: np.ndarray, table_CK: np.ndarray) -
 
 
 def _facts(truth: Truth, setting: str, options: ClusterOptions) -> dict[str, Any]:
-    return {
-        "task": "cluster",
-        "dataset": options.name or truth.part.name,
-        "setting": setting,
-        "n": len(truth.labels),
-        "seed": options.seed,
-        "items": item_digests(truth.part.columns, also=(options.label,)),
-    }
+    facts = about("cluster", truth.part, setting, options, also=(options.label,))
+    return {**facts, "n": len(truth.labels)}
 
 
 def _clusters(labels_N: np.ndarray) -> int:

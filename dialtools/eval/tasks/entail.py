@@ -12,7 +12,7 @@ import numpy as np
 
 from dialtools.corpora import splits
 from dialtools.errors import ConfigError, DataError
-from dialtools.eval.identity import item_digests
+from dialtools.eval.identity import about
 from dialtools.eval.options.entail import EntailOptions
 from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score, Scored, of_statistic
@@ -67,14 +67,10 @@ def _score(part: Embeddings, setting: str, options: EntailOptions) -> Score:
     right_A, size_A = np.bincount(cosines.anchor, right_N), np.bincount(cosines.anchor)
     return of_statistic(
         counts.ratio(right_A, size_A),
-        task="entail",
-        dataset=options.name or part.name,
-        setting=setting,
         metric="accuracy",
         n=len(right_N),
-        seed=options.seed,
         each={"right": right_A.astype(np.int64).tolist(), "of": size_A.tolist()},
-        items=item_digests(part.columns, cosines.rows, also=(options.label,)),
+        **about("entail", part, setting, options, rows=cosines.rows, also=(options.label,)),
         data={
             "anchors": len(size_A),
             "triplets": len(right_N),

@@ -13,7 +13,7 @@ from dialtools.advance import Advance, silent
 from dialtools.corpora import fields
 from dialtools.errors import DataError
 from dialtools.eval import probe, sanity
-from dialtools.eval.identity import item_digests
+from dialtools.eval.identity import about
 from dialtools.eval.options.infer import InferOptions
 from dialtools.eval.rows import groups
 from dialtools.eval.score import Scored, of_queries
@@ -39,14 +39,8 @@ def evaluate(options: InferOptions, advance: Advance = silent) -> Scored:
     guess_N = layer(parts.test.matrix).argmax(1)
     majority = np.bincount(truth.train).argmax()
     setting = f"under {options.under_tokens} tokens" if options.under_tokens else "all"
-    facts: dict[str, Any] = {
-        "task": "infer",
-        "dataset": options.name or parts.test.name,
-        "setting": setting,
-        "seed": options.seed,
-        "items": item_digests(parts.test.columns, also=options.label),
-        "groups": groups(parts.test, options.group),
-    }
+    facts = about("infer", parts.test, setting, options, also=options.label)
+    facts["groups"] = groups(parts.test, options.group)
     right_N, frequent_N = 100.0 * (guess_N == truth.test), 100.0 * (truth.test == majority)
     scores = [
         of_queries(right_N, metric="accuracy", chosen=layer.chosen, **facts),

@@ -15,7 +15,7 @@ import numpy as np
 
 from dialtools.corpora import fields, splits
 from dialtools.errors import ConfigError, DataError
-from dialtools.eval.identity import item_digests
+from dialtools.eval.identity import about
 from dialtools.eval.labelled import known
 from dialtools.eval.options.retrieve import RetrieveOptions
 from dialtools.eval.rows import rows_by_part
@@ -86,18 +86,6 @@ def evaluate(options: RetrieveOptions) -> Scored:
     return Scored(scores, source.metadata, notes)
 
 
-def _facts(
-    part: Embeddings, setting: str, options: RetrieveOptions, queries: np.ndarray
-) -> dict[str, Any]:
-    return {
-        "task": "retrieve",
-        "dataset": options.name or part.name,
-        "seed": options.seed,
-        "setting": setting,
-        "items": item_digests(part.columns, queries, also=(options.label, options.text)),
-    }
-
-
 def _list_scores(
     part: Embeddings, lists: Lists, setting: str, options: RetrieveOptions
 ) -> list[Score]:
@@ -106,7 +94,8 @@ def _list_scores(
             f"no query has both positives and negatives among its {len(part)} rows",
             where=part.name,
         )
-    facts = _facts(part, setting, options, lists.queries)
+    telling = (options.label, options.text)
+    facts = about("retrieve", part, setting, options, rows=lists.queries, also=telling)
     cosine = similarities(one_vector_a_text(part, options.text), lists)
     scores = []
     gains = precision_gains(cosine, lists.positive, lists.sizes)
@@ -159,7 +148,8 @@ def _nearest_scores(part: Embeddings, setting: str, options: RetrieveOptions) ->
     found_QK = np.hstack([np.ones_like(own_Q1), found_QK])
     alike_Q = np.bincount(label_N + 1)[label_N[queries] + 1] - 1
 
-    facts = _facts(part, setting, options, queries)
+    telling = (options.label, options.text)
+    facts = about("retrieve", part, setting, options, rows=queries, also=telling)
     scores = []
     for k in depths:
         score = of_queries(100 * found_QK[:, k - 1] / k, metric=f"same-of-{k}", **facts)

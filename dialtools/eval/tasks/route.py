@@ -14,7 +14,7 @@ from dialtools.corpora.fields import BadRecord
 from dialtools.corpora.read import read_records
 from dialtools.errors import DataError, no_column
 from dialtools.eval.each import statistic
-from dialtools.eval.identity import TELLING, item_digests
+from dialtools.eval.identity import TELLING, about
 from dialtools.eval.options.route import RouteOptions
 from dialtools.eval.rows import groups
 from dialtools.eval.score import Each, Scored, of_statistic, shares
@@ -58,17 +58,10 @@ def evaluate(options: RouteOptions) -> Scored:
         np.asarray([place[name] for name in side], np.int64)
         for side in (routed.truth, routed.given)
     )
-    about = {
-        "task": "route",
-        "dataset": options.name or routed.rows.name,
-        "setting": "",
-        "n": len(truth_N),
-        "seed": options.seed,
-        "items": item_digests(routed.rows.columns, also=(options.label,)),
-        "groups": groups(routed.rows, options.group),
-    }
+    facts = about("route", routed.rows, "", options, also=(options.label,))
+    facts |= {"n": len(truth_N), "groups": groups(routed.rows, options.group)}
     scores = [
-        of_statistic(statistic(metric, each), metric=metric, each=each, **about)
+        of_statistic(statistic(metric, each), metric=metric, each=each, **facts)
         for metric, each in measures(truth_N, given_N).items()
     ]
     return Scored(scores, {}, _notes(routed, options))

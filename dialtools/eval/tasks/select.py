@@ -8,7 +8,7 @@ import numpy as np
 
 from dialtools.corpora import splits
 from dialtools.errors import DataError
-from dialtools.eval.identity import item_digests
+from dialtools.eval.identity import about
 from dialtools.eval.options.select import SelectOptions
 from dialtools.eval.score import Score, Scored, of_queries
 from dialtools.metrics.nearest import exact_scores, first_equal
@@ -32,13 +32,7 @@ def evaluate(options: SelectOptions) -> Scored:
         ranks_Q2 = among_rows(source, options)
         setting = f"1-of-{options.candidates} {options.sampling}"
     asked = np.arange(len(ranks_Q2))  # the incomplete last block asks nothing
-    facts = {
-        "task": "select",
-        "dataset": options.name or source.name,
-        "setting": setting,
-        "seed": options.seed,
-        "items": item_digests(source.columns, asked, also=(options.text,)),
-    }
+    facts = about("select", source, setting, options, rows=asked, also=(options.text,))
     return Scored(scores(ranks_Q2, options, **facts), source.metadata)
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dialtools.corpora import fields
 from dialtools.errors import ConfigError, DataError
-from dialtools.eval.identity import item_digests
+from dialtools.eval.identity import about
 from dialtools.eval.options.sts import StsOptions
 from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import Score, Scored, of_statistic, shares
@@ -53,14 +51,7 @@ def _scores(part: Embeddings, setting: str, options: StsOptions) -> list[Score]:
                 f"the {what} of its {len(series_N)} rows are equal: no correlation",
                 where=part.name,
             )
-    facts: dict[str, Any] = {
-        "task": "sts",
-        "dataset": options.name or part.name,
-        "setting": setting,
-        "n": len(part),
-        "seed": options.seed,
-        "items": item_digests(part.columns, also=(options.score,)),
-    }
+    facts = about("sts", part, setting, options, also=(options.score,)) | {"n": len(part)}
     scores = []
     for metric, correlation in METRICS.items():
         kept = KEPT[metric]

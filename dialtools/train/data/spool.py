@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from dialtools.chance import stable_hash
+from dialtools.encoder.sidefile import write_json
 from dialtools.encoder.tokens import tokenise
 from dialtools.roles import not_empty
 from dialtools.streams.atomic import atomic_file
@@ -179,7 +180,8 @@ def tokenise_store(directory: Path, tokenizer: Any) -> None:
             token_ends.write((offsets[1:] + end).astype("i8").tobytes())
             end += len(ids)
     counts = json.loads((directory / "spool.json").read_text())
-    write_json(directory / "store.json", counts | {"tokens": end})
+    with atomic_file(directory / "store.json", overwrite=True) as finished:
+        write_json(finished, counts | {"tokens": end})
 
 
 def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
@@ -194,9 +196,3 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
         batch.append(text)
     if batch:
         yield batch
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write a JSON file in one rename."""
-    with atomic_file(path, overwrite=True) as temporary:
-        temporary.write_text(json.dumps(value))

@@ -21,7 +21,7 @@ from dialtools.streams.spans import Elsewhere
 Seen = Callable[[Iterator[Record]], Iterator[Record]]
 
 
-class Mine:
+class OwnShards:
     """What a run embeds.
 
     Attributes:
