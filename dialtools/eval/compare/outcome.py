@@ -14,8 +14,7 @@ from dialtools.streams.tally import counted
 SCHEMA = "dialtools.comparison/1"
 ALIKE = (
     "scores are told apart by task, data set, setting and metric; "
-    "dial-eval TASK --name gives a data set its name (those of one model: cat FILES | dial-eval "
-    "compare)"
+    "dial-eval TASK --name gives a data set its name"
 )
 SHOWN = 3
 """Scores that a message names before it counts."""
