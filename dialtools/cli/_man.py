@@ -45,6 +45,35 @@ SHELLS: dict[str, type[ShellComplete]] = {
     "fish/{0}.fish": FishComplete,
 }
 
+MENDED = {
+    # a value with * in it is no pattern of files
+    "+=($value)": '+=("$value")',
+    # bash makes three words of --kind=self, the second of them =
+    "    local response\n": """\
+    local response
+    local word words=()
+
+    for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
+        [[ $word == '=' ]] || words+=("$word")
+    done
+    [[ ${COMP_WORDS[COMP_CWORD]} == '=' ]] && words+=('')
+""",
+    '"${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD': '"${words[*]}" COMP_CWORD=$((${#words[@]} - 1))',
+    # where names of our own are offered, files come beside them
+    """\
+            COMPREPLY=()
+            compopt -o default
+""": """\
+            if (( ${#COMPREPLY[@]} )); then
+                compopt -o filenames
+                mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- "$value")
+            else
+                compopt -o default
+            fi
+""",
+}
+"""What click's scripts have, and what stands in ours."""
+
 
 def man_page(command: Command | Group) -> str:
     """Return the page of a command in roff (man macros)."""
@@ -157,7 +186,8 @@ def documents() -> dict[str, str]:
             script = shell(command.click_command(), {}, name, completion_variable(name))
             # not script.source(), which asks the bash of this machine for its version
             text = script.source_template % script.source_vars()
-            text = text.replace("+=($value)", '+=("$value")')  # click's would take * for files
+            for theirs, ours in MENDED.items():
+                text = text.replace(theirs, ours)
             files[f"completions/{path.format(name)}"] = text
     return files
 

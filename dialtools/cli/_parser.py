@@ -59,8 +59,16 @@ def _message(error: click.UsageError) -> str:
 
 
 def _near(error: click.UsageError) -> str | None:
-    close = getattr(error, "possibilities", None)
-    return nearest(getattr(error, "option_name", ""), list(close)) if close else None
+    """Return a hint that names the options nearest to one that there is not."""
+    if not isinstance(error, click.NoSuchOption):
+        return None
+    name = error.option_name
+    word = name.split("-")[2:3]
+    flags = [] if error.ctx is None else [f for p in error.ctx.command.params for f in p.opts]
+    kin = [flag for flag in flags if word and flag.split("-")[2:3] == word]
+    if 0 < len(kin) < 3:  # of one family: --min-words for --min
+        return f"did you mean {' or '.join(kin)}?"
+    return nearest(name, list(error.possibilities or ()))
 
 
 class _Parser(click.Command):

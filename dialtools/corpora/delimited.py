@@ -171,7 +171,14 @@ class _Lines:
             self.number = number
             if len(line) > self.most:
                 where = Where(self.name, number)
-                raise bounds.beyond("line", "a line is longer than", where=where)
+                error = bounds.beyond("line", "a line is longer than", where=where)
+                if self.policy.fails:
+                    raise error
+                beginning = line[: bounds.SHOWN]
+                while line and not line.endswith(b"\n"):
+                    line = stream.readline(self.most)
+                self.policy.reject(where, error.message, beginning, error.hint)
+                continue
             if b"\0" in line:
                 where = Where(self.name, number)
                 self.policy.reject(where, f"NUL at byte {line.index(0) + 1}", line)

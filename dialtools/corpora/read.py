@@ -90,7 +90,7 @@ def dialogue_chunks(
             kind = kind if FORMATS[kind].columns else chosen
             read = partial(table_chunks, path, kind, logs, keep=keep)
         else:
-            yield from read_chunks([path], format=chosen, prompt=prompt, span=span)
+            yield from read_chunks([path], format=chosen, prompt=prompt, span=span, policy=policy)
             continue
         yield from within(span, read, policy, tally)
 
@@ -115,7 +115,7 @@ def record_chunks(
         shard: the part of the inputs that is wanted.
     """
     for path, span in spans(unfolded(paths), shard):
-        lines = partial(read_chunks, chunk_bytes=chunk_bytes, prompt=prompt)
+        lines = partial(read_chunks, chunk_bytes=chunk_bytes, prompt=prompt, policy=policy)
         yield from _record_chunks(path, span, lines, format, policy, column, logs)
 
 

@@ -113,7 +113,7 @@ def _rows(
         yield from delimited.rows(path, kind, named, logs, policy, hint=NAME_COLUMNS, likely=likely)
         return
     checked = False
-    for chunk in read_chunks([path], format=kind):
+    for chunk in read_chunks([path], format=kind, policy=policy):
         if not (chunk.json or chunk.columnar):
             raise ConfigError(
                 f"{chunk.name} is read as {chunk.format}, which has no columns", hint=NO_COLUMNS

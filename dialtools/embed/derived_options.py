@@ -12,7 +12,7 @@ from dialtools.embed.options import EmbedOptions
 from dialtools.encoder.options import PieceOptions, RemoteCodeOptions
 from dialtools.errors import ConfigError
 from dialtools.options import RunOptions, option, restated
-from dialtools.streams.options import InputOptions, OutputOptions
+from dialtools.streams.options import OutputOptions
 from dialtools.values import at_least, bounded
 
 
@@ -56,7 +56,7 @@ class TextsOptions(AnyRecordOptions, DerivedOptions):
     sample: float | None = restated(
         EmbedOptions, "sample", help="use this share of the records, drawn by --seed"
     )
-    limit: int | None = restated(InputOptions, "limit", help="use only the first N records")
+    limit: int | None = restated(EmbedOptions, "limit", help="use only the first N records")
 
     def embedding(self) -> EmbedOptions:
         """Return how the texts are embedded."""

@@ -60,6 +60,7 @@ class EmbedOptions(
         parse=fraction,
         help="embed this share of the records, drawn by --seed",
     )
+    limit: int | None = restated(AnyRecordOptions, "limit", parse=at_least(1))
     keep: tuple[str, ...] = option(
         ("all",),
         metavar="NAMES|all|none",

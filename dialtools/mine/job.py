@@ -48,7 +48,8 @@ class Mining:
         """Read the embeddings, then the pairs."""
         options = self.options
         self.vectors.read(options.embeddings)
-        self.pairs.read(read_chunks(options.inputs, format=options.from_), limit=options.limit)
+        chunks = read_chunks(options.inputs, format=options.from_, policy=self.pairs.policy)
+        self.pairs.read(chunks, limit=options.limit)
 
     def search(self, advance: Advance) -> None:
         """Find the negatives of all pairs."""

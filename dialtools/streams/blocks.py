@@ -52,8 +52,8 @@ class Blocks:
 
     def read(self) -> bytes:
         """Return the next block; nothing after those of the part."""
-        if self.at == self.mine.stop and not self.to_end:
-            self.at += 1  # what is left over goes on in the next part
+        if self.at >= self.mine.stop and not self.to_end:
+            self.at = self.mine.stop + 1  # what is left over goes on in the next part
             return b""
         block = self.stream.read(self.block_bytes)
         self.at += bool(block)

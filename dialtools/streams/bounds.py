@@ -31,6 +31,8 @@ BOUNDS = {
     "pairs": Bound(512 << 20, "bytes of the pairs of one dialogue"),
 }
 """What --bounds may name, with the defaults."""
+SHOWN = 1000
+"""Bytes of a line that is too long, where it is put aside."""
 UNITS = {30: "GB", 20: "MB", 10: "KB"}
 
 _chosen: dict[str, int] = {}

@@ -112,6 +112,7 @@ def read_chunks(
     prompt: bool = False,
     whole_dialogues: bool = True,
     span: Span | None = None,
+    policy: Policy | None = None,
 ) -> Iterator[Chunk]:
     """Yield the chunks of each input in turn; holds one chunk.
 
@@ -120,31 +121,34 @@ def read_chunks(
         prompt: hand on the lines that a pipe has, rather than wait for a full chunk.
         whole_dialogues: cut plain text at blank lines only, so that no dialogue is cut in two.
         span: what is wanted of a single file.
+        policy: gets lines that are longer than their bound; without it, they are an error.
 
     Raises:
         DataError: if an input cannot be opened or is damaged.
     """
+    policy = policy or Policy()
     read = partial(_of_file, chunk_bytes=chunk_bytes, prompt=prompt, blanks=whole_dialogues)
     for path in unfolded(paths):
         if span and (kind := _plain_lines(path, format)):
-            yield from read(path, kind, span)
+            yield from read(path, kind, span, policy)
         elif span:
-            yield from within(span, partial(_unwatched, partial(read, path, format)), Policy())
+            yield from within(span, partial(_uncounted, partial(read, path, format, None)), policy)
         else:
-            yield from read(path, format, None)
+            yield from read(path, format, None, policy)
 
 
-def _unwatched(
-    read: Callable[[None], Iterator[Chunk]], policy: Policy, tally: Tally
+def _uncounted(
+    read: Callable[[Policy], Iterator[Chunk]], policy: Policy, tally: Tally
 ) -> Iterator[Chunk]:
-    """Read a file of which nothing is rejected or dropped before its chunks are decoded."""
-    return read(None)
+    """Read a file of which nothing is dropped before its chunks are decoded."""
+    return read(policy)
 
 
 def _of_file(
     path: str,
     format: str | None,
     span: Span | None,
+    policy: Policy,
     *,
     chunk_bytes: int,
     prompt: bool,
@@ -167,6 +171,7 @@ def _of_file(
             prompt=prompt,
             blank_lines=blanks and kind == "text",
             span=span,
+            policy=policy,
         )
 
 
@@ -203,13 +208,16 @@ def chunks_of(
     prompt: bool = False,
     blank_lines: bool = False,
     span: Span | None = None,
+    policy: Policy | None = None,
 ) -> Iterator[Chunk]:
     """Yield the chunks of an open input of a known format; holds one chunk.
 
     Args:
         blank_lines: cut at these only.
         span: what is wanted of the lines of a plain file.
+        policy: gets lines that are longer than their bound.
     """
+    policy = policy or Policy()
     name = display_name(path)
     if _is_array(stream, kind):
         read = stream.read1 if prompt else stream.read
@@ -219,11 +227,12 @@ def chunks_of(
         border = _blank_line if blank_lines else _line_end
         if span:
             blocks = Blocks(stream, span, block_bytes=chunk_bytes, border=border)
-            every = _lines(blocks.read, name, kind, border, held=blocks.held, first=blocks.first)
+            cutter = _Cutter(name, kind, border, policy, wanted=lambda: blocks.wanted)
+            every = cutter.chunks(blocks.read, held=blocks.held, first=blocks.first)
             chunks = (chunk for chunk in every if blocks.wanted)
         else:
             read = stream.read1 if prompt else stream.read
-            chunks = _lines(partial(read, chunk_bytes), name, kind, border)
+            chunks = _Cutter(name, kind, border, policy).chunks(partial(read, chunk_bytes))
         yield from _unfailed(chunks) if kind == "jsonl" else chunks
     else:
         yield from _batches(load(FORMATS[kind].reader)(stream, path), name)
@@ -244,40 +253,70 @@ def _batches(batches: Iterator[Any], name: str) -> Iterator[Chunk]:
             first += batch.num_rows
 
 
-def _lines(
-    read: Callable[[], bytes],
-    name: str,
-    kind: str,
-    border: Border,
-    *,
-    held: bytes | bytearray = b"",
-    first: int = 1,
-) -> Iterator[Chunk]:
-    """Cut after the last border of what was read; each byte is searched once, or twice.
+@dataclass
+class _Cutter:
+    """Cuts an input after the last border of what was read.
 
-    Args:
-        held: what was read before, after the last border.
-        first: the line at which that begins.
+    Attributes:
+        wanted: tells whether what was read last is this part's.
     """
-    held, most = bytearray(held), bounds.most("line")
-    while block := read():
-        if end := border(block, 0):
-            data = b"".join((held, memoryview(block)[:end]))
-            held = bytearray(memoryview(block)[end:])
-        else:  # it may begin in what is held
-            searched = max(0, len(held) - LONGEST_BORDER)
-            held += block
-            end = border(held, searched)
-            data = bytes(memoryview(held)[:end])
-            del held[:end]
-        if data:
-            yield Chunk(name, first, kind, data)
-            first += _count_lines(data)
-        elif len(held) > most:
-            what = "a line is" if border is _line_end else "lines without a blank one between are"
-            raise bounds.beyond("line", f"{what} longer than", where=Where(name, first))
-    if held:
-        yield Chunk(name, first, kind, bytes(held))
+
+    name: str
+    kind: str
+    border: Border
+    policy: Policy
+    wanted: Callable[[], bool] = lambda: True
+
+    def chunks(
+        self, read: Callable[[], bytes], *, held: bytes = b"", first: int = 1
+    ) -> Iterator[Chunk]:
+        """Yield chunks; each byte is searched once, or twice.
+
+        Args:
+            held: what was read before, after the last border.
+            first: the line at which that begins.
+        """
+        rest, most = bytearray(held), bounds.most("line")
+        while block := read():
+            if end := self.border(block, 0):
+                data = b"".join((rest, memoryview(block)[:end]))
+                rest = bytearray(memoryview(block)[end:])
+            else:  # it may begin in what is held
+                searched = max(0, len(rest) - LONGEST_BORDER)
+                rest += block
+                data, rest = self._cut(rest, searched)
+            if not data and len(rest) > most:
+                data, rest = self._cut(self._pass_over(rest, read, first))
+                first += 1
+            if data:
+                yield Chunk(self.name, first, self.kind, data)
+                first += _count_lines(data)
+        if rest:
+            yield Chunk(self.name, first, self.kind, bytes(rest))
+
+    def _cut(self, held: bytearray, start: int = 0) -> tuple[bytes, bytearray]:
+        """Return what is before the last border that ends after a place, and what is after it."""
+        end = self.border(held, start)
+        data = bytes(memoryview(held)[:end])
+        del held[:end]
+        return data, held
+
+    def _pass_over(self, begun: bytearray, read: Callable[[], bytes], number: int) -> bytearray:
+        """Reject the line that begins so, and return what was read beyond its end."""
+        of_lines = self.border is _line_end
+        what = "a line is" if of_lines else "lines without a blank one between are"
+        where = Where(self.name, number)
+        error = bounds.beyond("line", f"{what} longer than", where=where)
+        if self.policy.fails or not of_lines:
+            raise error
+        beginning, beyond = bytes(begun[: bounds.SHOWN]), bytearray()
+        while block := read():
+            if end := block.find(b"\n") + 1:
+                beyond += block[end:]
+                break
+        if self.wanted():
+            self.policy.reject(where, error.message, beginning, error.hint)
+        return beyond
 
 
 def _count_lines(data: bytes) -> int:
@@ -388,6 +427,6 @@ def read_records(
     paths: Sequence[str], *, format: str | None = None, policy: Policy
 ) -> Iterator[tuple[Where, dict[str, Any]]]:
     """Yield each record with its place; holds one chunk."""
-    for chunk in read_chunks(paths, format=format):
+    for chunk in read_chunks(paths, format=format, policy=policy):
         for number, record in records(chunk, policy):
             yield Where(chunk.name, number), record

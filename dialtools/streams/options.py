@@ -68,7 +68,9 @@ class InputOptions:
 class RowLimitOptions:
     """How much of embedding files is looked at."""
 
-    limit: int | None = restated(InputOptions, "limit", help="take the first N rows only")
+    limit: int | None = restated(
+        InputOptions, "limit", parse=at_least(1), help="take the first N rows only"
+    )
 
 
 @dataclass

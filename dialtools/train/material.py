@@ -180,7 +180,7 @@ def _spool_inputs(place: Path, options: TrainOptions, policy: Policy) -> None:
     reads_stdin = not options.inputs or "-" in options.inputs
     watched = hashed_stdin() if reads_stdin else nullcontext()
     with watched as stdin, atomic_directory(place, overwrite=True) as scrap:
-        chunks = read_chunks(options.inputs, format=options.from_)
+        chunks = read_chunks(options.inputs, format=options.from_, policy=policy)
         pairs = spool(scrap, chunks, policy, limit=options.limit)
         if pairs < 2:
             hint = "dial-pairs makes pairs from dialogues"

@@ -47,7 +47,9 @@ class StartOptions(InputOptions):
         how=True,
     )
     from_: str | None = restated(InputOptions, "from_", choices=RECORD_FORMATS)
-    limit: int | None = restated(InputOptions, "limit", help="use only the first N pairs")
+    limit: int | None = restated(
+        InputOptions, "limit", parse=at_least(1), help="use only the first N pairs"
+    )
     window: tuple[int, ...] = option(
         (),
         metavar="N[,N...]|N-N",

@@ -110,6 +110,32 @@ def test_a_shell_is_told_the_shipped_suites_and_left_to_complete_files(scripts: 
     assert answer.stdout == b"plain,dse\nfile,ds\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "offers"),
+    [
+        (["dial-pairs", "--kind", "=", "s"], ["self", "same-answer"]),
+        (["dial-pairs", "--color", "="], ["auto", "always", "never"]),
+        (["dial-embed", "--transform", "=", "c"], ["center", "c d.csv"]),
+    ],
+)
+def test_bash_offers_what_may_follow_an_equals_sign_names_before_files(
+    words: list[str], offers: list[str], scripts: Path, tmp_path: Path
+):
+    (tmp_path / "c d.csv").touch()
+    line = " ".join(f"'{word}'" for word in words)
+    ask = f"""
+        {PAGES[f"completions/bash/{words[0]}"]}
+        compopt() {{ :; }}
+        COMP_WORDS=({line}) COMP_CWORD={len(words) - 1}
+        _{words[0].replace("-", "_")}_completion {scripts / words[0]}
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    answer = subprocess.run(
+        ["bash", "-c", ask], cwd=tmp_path, capture_output=True, check=True, text=True
+    )
+    assert answer.stdout.splitlines() == offers
+
+
 def literal_choices() -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield where choices are written as names one by one, and the names."""
     for path in sorted(PACKAGE.rglob("*.py")):

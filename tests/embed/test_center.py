@@ -202,7 +202,7 @@ def test_what_cannot_be_centred_is_told_and_nothing_is_left(run: Run, tmp_path: 
         ("dialtools center --model m texts.jsonl", b"", 2, b"-o DIR"),
         ("dialtools center --model words.txt texts.jsonl -o c", b"", 2, b"no place for a centre"),
         (center, one, 1, b"3 vectors, all equal"),
-        (f"{center} -n 0 texts.jsonl", b"", 1, b"no texts to take the mean of"),
+        (f"{center} -n 0 texts.jsonl", b"", 2, b"must be 1 or more"),
         (f"{center} texts.jsonl --field txt", b"", 2, b"no field 'txt'"),
         (f"{center} --sample 0.5", b'{"text": 5}\n', 1, b"text"),
     ):

@@ -256,7 +256,7 @@ def test_what_cannot_be_weighed_is_told_and_nothing_is_left(
         ("dialtools weigh --model words.txt log.jsonl -o w", b"", 2, b"no place for weights"),
         ("dialtools weigh --model static log.jsonl -o w", b"", 2, b"weights in its vectors"),
         (f"{weigh} --half-at 0 log.jsonl", b"", 2, b"must be 1e-09 or more"),
-        (f"{weigh} -n 0 log.jsonl", b"", 1, b"no texts to count the tokens of"),
+        (f"{weigh} -n 0 log.jsonl", b"", 2, b"must be 1 or more"),
         (f"{weigh} log.jsonl --field txt", b"", 2, b"no field 'txt'"),
         (weigh, b'{"text": 5}\n', 1, b"text"),
     ):

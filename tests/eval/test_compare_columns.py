@@ -86,6 +86,29 @@ def test_a_file_of_several_models_is_a_column_for_each_and_published_numbers_are
         columns("twice.jsonl", "b.jsonl")
 
 
+def test_files_of_one_model_over_several_tasks_are_one_column_unless_they_share_a_score(
+    folder: Path,
+):
+    def oos(name: str, **more: Any) -> None:
+        write(f"{name}-oos.jsonl", record(name, task="oos", model=f"models/{name}", **more))
+
+    oos("a")
+    oos("b")
+    every = ("a.jsonl", "a-oos.jsonl", "b.jsonl", "b-oos.jsonl")
+    assert columns(*every[:2], "b.jsonl") == {"a": [75, 75], "b": [25]}
+    assert evaluate(CompareOptions(inputs=every, resamples=50)).tests == 2
+    assert list(columns(*every, baseline="b-oos.jsonl")) == ["b", "a"]
+    assert list(columns(*every, baseline="b-oos")) == ["b", "a"]
+    assert list(columns("x=a.jsonl", "a-oos.jsonl")) == ["x", "a-oos"], "named by the user"
+
+    same_model = {"model": "models/a"}
+    for more in ({}, {"dataset": "e"}, {"items": {"text": "other"}}):
+        write("other.jsonl", record("c", **same_model, **more))
+        assert len(columns("a.jsonl", "a-oos.jsonl", "other.jsonl")) == 3, "which is which?"
+    write("other.jsonl", record("c", **same_model, dataset="e", items={"text": "other"}))
+    assert columns("a.jsonl", "other.jsonl") == {"a": [75, 0]}, "another data set"
+
+
 def test_the_baseline_is_the_first_or_the_one_that_is_named(folder: Path):
     files = ("a.jsonl", "b.jsonl")
     assert list(columns(*files)) == ["a", "b"]

@@ -156,6 +156,22 @@ def test_copies_of_a_query_are_no_candidates_of_it(evaluate: Evaluate, tmp_path:
     assert score(records, "map")["value"] == pytest.approx(100 * (2 * first_two + third) / 3)
 
 
+def test_the_closing_line_is_of_the_test_part_wherever_its_rows_stand(
+    command: Command, tmp_path: Path
+):
+    rows = [
+        {"id": str(n), "split": split, "positives": ["0"], "negatives": ["1"]}
+        for split in ("train", "test")
+        for n in range(3)
+    ]
+    near = [[1, 0], [0, 1], [1, 0.1]]
+    far = [[1, 0], [0, 1], [0.1, 1]]
+    vectors = np.array([*near, *far], np.float32)
+    file = write(tmp_path / "r.jsonl", rows, embedding=vectors)
+    said = command("retrieve", "-o", tmp_path / "s.jsonl", file).stderr
+    assert "s.jsonl: test given map" in said and ", 3 more (" in said
+
+
 def test_what_tells_nothing_is_said(command: Command, tmp_path: Path):
     alone = write(
         tmp_path / "a.jsonl",

@@ -64,6 +64,19 @@ def test_a_line_without_end_is_refused_when_it_is_too_long(
     assert "--bounds line=SIZE allows more" in said
 
 
+@pytest.mark.parametrize("name", ["x.jsonl", "x.csv"])
+def test_a_line_that_is_too_long_can_be_passed_over(run, tmp_path: Path, name: str):
+    head, row = (b"", b'{"turns":["a","b"]}\n')
+    if name == "x.csv":
+        head, row = b"dialogue_id,text\n", b"1,a\n1,b\n"
+    (tmp_path / name).write_bytes(head + row + b"1," + b"a" * (3 * MEGABYTE) + b"\n" + row)
+    words = ("--bounds", "line=1MB", "--on-error", "skip", name)
+    code, said = run("dial-pairs", *words)
+    assert code == 3 and "; 1 bad record skipped" in said
+    code, said = run("dial-freq", *words)
+    assert code == 3 and "4 texts, 2 distinct; 1 bad record skipped" in said
+
+
 @pytest.mark.parametrize("command", ["dial-pairs", "dial-freq"])
 def test_a_cell_is_refused_when_it_is_too_long(run, tmp_path: Path, command: str):
     cell = "a" * 3000

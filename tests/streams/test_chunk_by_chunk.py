@@ -118,6 +118,29 @@ def test_a_line_may_be_as_long_as_the_bound_and_no_longer(tmp_path: Path, monkey
     assert cut(read_chunks([str(text)], chunk_bytes=3, whole_dialogues=False))
 
 
+@pytest.mark.parametrize("block", [3, 4, 64])
+@pytest.mark.parametrize("parts", [1, 2, 5])
+@pytest.mark.parametrize("name", ["x.jsonl", "x.jsonl.gz"])
+def test_a_line_that_is_too_long_is_passed_over_and_counted_once_whoever_meets_it(
+    tmp_path: Path, monkeypatch, name: str, parts: int, block: int
+):
+    monkeypatch.setitem(bounds._chosen, "line", 8)
+    long = b'{"n":%s}\n' % (b"1" * 200)
+    data = b'{"n":1}\n' + long + b'{"n":3}\n' + long + long + b'{"n":6}\n' + long[:-1]
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    policy = Collecting()
+    read = partial(read_chunks, [str(path)], chunk_bytes=block, policy=policy)
+    spans = [Span(part, part + 1, parts) for part in range(parts)] if parts > 1 else [None]
+    chunks = [chunk for span in spans for chunk in read(span=span)]
+    found = [record for chunk in chunks for record in records(chunk, Policy())]
+    assert found == [(line, {"n": line}) for line in (1, 3, 6)]
+    rejected = [(bad.where.line, bad.message) for bad in policy.rejected]
+    assert rejected == [(line, "a line is longer than 8") for line in (2, 4, 5, 7)]
+    with pytest.raises(DataError, match=f"{name}:2: a line is longer than 8"):
+        list(read_chunks([str(path)], chunk_bytes=block))
+
+
 def test_chunks_tell_what_they_hold_and_cross_to_a_process_whole():
     lines = Chunk("x", 3, "jsonl", b'{"a":1}\n', (3,))
     batch = pa.RecordBatch.from_pydict({"a": [1]})

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialtools.errors import ConfigError, DataError
-from dialtools.streams.chunks import _blank_line, _lines, read_chunks, read_records, records
+from dialtools.streams.chunks import _blank_line, _Cutter, read_chunks, read_records, records
 from dialtools.streams.formats import FORMATS, by_magic, by_suffix
 from dialtools.streams.lines_table import table_of_lines
 from dialtools.streams.policy import Policy
@@ -52,7 +52,7 @@ def test_plain_text_is_cut_at_blank_lines_alone_and_its_lines_keep_their_numbers
     dialogues: list[list[str]], end: str, size: int
 ):
     data = "".join("".join(line + end for line in lines) + end for lines in dialogues).encode()
-    chunks = list(_lines(blocks(data, size), "x", "text", _blank_line))
+    chunks = list(_Cutter("x", "text", _blank_line, Policy()).chunks(blocks(data, size)))
     assert b"".join(chunk.data for chunk in chunks) == data
     blank = (end + end).encode()
     for chunk in chunks[:-1]:

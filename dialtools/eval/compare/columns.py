@@ -2,7 +2,7 @@
 
 An operand is a column: a file of score records, a folder or glob of files, or NAME=FILE,FILE. Files
 of one column that hold the same score are seeds of one model; a file that holds several models (of
-a suite) is a column for each.
+a suite) is a column for each. Files of one model over several tasks are one column (`sides`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from dialtools.errors import ConfigError, DataError, proposed
 from dialtools.eval import each
 from dialtools.eval.compare.names import Column, Seed, with_names_of_the_first
+from dialtools.eval.compare.sides import sides
 from dialtools.eval.options.compare import CompareOptions
 from dialtools.eval.suite import Row
 from dialtools.streams.chunks import read_records
@@ -41,6 +42,7 @@ def columns_of(options: CompareOptions) -> tuple[dict[str, Column], int]:
     baseline = options.baseline
     if baseline and baseline not in options.names and not table.has(baseline):
         table.add_baseline(baseline)
+    table.join_sides()
     if options.names:
         table.rename(options.names)
     if len(table.columns) < 2 and options.fail_if_worse is not None:
@@ -56,13 +58,15 @@ class _Table:
 
     Attributes:
         columns: by name, in order.
-        first_of: the name of the first column of each operand.
+        first_of: the name of the first column of each operand, and what joined columns are now.
+        named: the columns that have their name by NAME=FILE.
         published: how many published numbers were left out.
     """
 
     def __init__(self) -> None:
         self.columns: dict[str, Column] = {}
         self.first_of: dict[str, str] = {}
+        self.named: set[str] = set()
         self.published = 0
 
     def has(self, name: str) -> bool:
@@ -84,6 +88,8 @@ class _Table:
                     raise ConfigError(f"two columns are named {long}", hint="NAME=FILE names one")
                 self.columns[free[0]] = column
                 self.first_of.setdefault(operand, free[0])
+                if operand.startswith(f"{free[0]}="):
+                    self.named.add(free[0])
 
     def add_baseline(self, operand: str) -> None:
         """Add the columns of --baseline, if it names files, before the others."""
@@ -95,7 +101,17 @@ class _Table:
             raise ConfigError(f"two columns are named {min(shared)}", hint="NAME=FILE names one")
         self.columns = before.columns | self.columns
         self.first_of = before.first_of | self.first_of
+        self.named |= before.named
         self.published += before.published
+
+    def join_sides(self) -> None:
+        """Make one column of those that are one model's over several tasks."""
+        part_of = sides(self.columns, self.named)
+        columns, self.columns = self.columns, {}
+        for name, column in columns.items():
+            self.columns[part_of[name]] = self.columns.get(part_of[name], {}) | column
+        first_of = {operand: part_of[name] for operand, name in self.first_of.items()}
+        self.first_of = part_of | first_of
 
     def rename(self, names: Sequence[str]) -> None:
         """Give each column the name of --names."""

@@ -12,10 +12,10 @@ from dialtools.eval.suite import Row
 from dialtools.streams.tally import counted
 
 SCHEMA = "dialtools.comparison/1"
+CHOSEN = "--metric and --setting choose the scores that count"
 ALIKE = (
     "scores are told apart by task, data set, setting and metric; "
-    "dial-eval TASK --name gives a data set its name (those of one model: cat FILES | dial-eval "
-    "compare)"
+    "dial-eval TASK --name gives a data set its name"
 )
 SHOWN = 3
 """Scores that a message names before it counts."""
@@ -45,14 +45,15 @@ def check_gate(comparison: Comparison, points: float) -> None:
         more = _and_more(fails)
         raise GateError(
             f"{name}: {in_words(row)} is worse than {comparison.baseline}'s "
-            f"by {worst.gap:.2f}, above {points:g}{more}"
+            f"by {worst.gap:.2f}, above {points:g}{more}",
+            hint=CHOSEN,
         )
     if comparison.missing:
         row, name = comparison.missing[0]
         raise GateError(
             f"{name}: {in_words(row)} is not compared with {comparison.baseline}'s"
             f"{_and_more(len(comparison.missing))}",
-            hint="--metric and --setting choose the scores that count",
+            hint=CHOSEN,
         )
 
 

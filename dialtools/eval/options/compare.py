@@ -12,7 +12,9 @@ Tells which differences between models would be there again with other test
 items. Reads score records as the tasks and suites write them with -o, and
 compares each score with the baseline's of the same task, data set, setting
 and metric, item by item. The baseline is the first file, or --baseline; of a
-single file the scores are shown, with their intervals.
+single file the scores are shown, with their intervals. Files of one model
+over several tasks are one side together; where two of them share a score,
+NAME=FILE,FILE says which are seeds.
 Several seeds of a model count by their mean, with the standard deviation
 beside it. For FPR, uniformity and alignment lower is better.
 
