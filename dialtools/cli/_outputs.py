@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dialtools.errors import ConfigError, DataError, OutputError
+from dialtools.errors import ConfigError, OutputError
 from dialtools.options import Spec
 from dialtools.shown import LONGEST, listed
 from dialtools.streams.atomic import check_kind, check_parent, is_special, refuse_existing, target
@@ -68,25 +68,17 @@ def check_inputs(options: Any) -> None:
         DataError: if a file is not there; what else is wrong with it is told when it is opened.
         ModelError: if the model is not.
     """
-    from dialtools.streams.bytesio import display_name
+    from dialtools.streams.bytesio import is_there, refuse_missing
 
     if getattr(options, "output", "-") == "-":
         return
-    for path in options.inputs if hasattr(options, "on_error") else ():
-        if path != "-" and not _is_there(path):
-            raise DataError("no such file or directory", where=display_name(path))
+    if hasattr(options, "on_error"):
+        refuse_missing(options.inputs)
     model = getattr(options, "model", None)
-    if isinstance(model, str) and model and not _is_there(model):
+    if isinstance(model, str) and model and not is_there(model):
         from dialtools.encoder.folder import model_folder
 
         model_folder(model)
-
-
-def _is_there(path: str) -> bool:
-    """Tell whether a path is there; what cannot be asked of is told when it is opened."""
-    with suppress(OSError, ValueError):
-        return Path(path).exists()
-    return True
 
 
 def check_outputs(options: Any, specs: Sequence[Spec]) -> None:

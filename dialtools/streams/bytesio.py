@@ -8,8 +8,8 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -42,6 +42,24 @@ def as_text(name: str) -> str:
     text = os.fsencode(name).decode("utf-8", "backslashreplace")
     copy = text.partition(f"/{REMOTE}/")[2]
     return copy.replace(":/", "://", 1).replace(f"://{NO_HOST}/", ":///", 1) if copy else text
+
+
+def is_there(path: str) -> bool:
+    """Tell whether a path is there; what cannot be asked of is told when it is opened."""
+    with suppress(OSError, ValueError):
+        return Path(path).exists()
+    return True
+
+
+def refuse_missing(paths: Iterable[str]) -> None:
+    """Refuse inputs of which one is not there, before any is read.
+
+    Raises:
+        DataError: naming it.
+    """
+    for path in paths:
+        if path != "-" and not is_there(path):
+            raise DataError("no such file or directory", where=display_name(path))
 
 
 @contextmanager

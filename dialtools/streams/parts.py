@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from dialtools.errors import DataError
 from dialtools.shown import listed
 from dialtools.streams.atomic import witnessed
-from dialtools.streams.bytesio import as_text
+from dialtools.streams.bytesio import as_text, refuse_missing
 from dialtools.streams.formats import FORMATS, by_suffix
 from dialtools.streams.job import Description, changes
 from dialtools.streams.job_files import BESIDE, job_of_output, write_beside
@@ -80,8 +80,9 @@ def unfolded(paths: Sequence[str]) -> list[str]:
     """Return inputs with files in place of a folder: the parts of a run, or of a table, in order.
 
     Raises:
-        DataError: if a folder has parts, but not all of one run.
+        DataError: if one is not there, or a folder has parts, but not all of one run.
     """
+    refuse_missing(paths)
     return [file for path in paths or ("-",) for file in _files_of(path)]
 
 

@@ -88,7 +88,7 @@ def test_parts_tell_of_themselves_and_a_folder_of_them_is_in_their_order(tmp_pat
     beside = f"{tmp_path / 'a.jsonl'}.job.json"
     assert Path(beside).exists() and part_in(beside) is part_in("-") is None
     paths = [str(tmp_path / name) for name in names.values()]
-    assert unfolded([str(tmp_path), "x"]) == [*paths, "x"] and unfolded([]) == ["-"]
+    assert unfolded([str(tmp_path), "-"]) == [*paths, "-"] and unfolded([]) == ["-"]
     (tmp_path / "b.jsonl").write_text("{}\n{}\n")  # it has changed since it told
     assert part_in(paths[0]) is None
     with pytest.raises(DataError, match="not there: part 1 of 3"):

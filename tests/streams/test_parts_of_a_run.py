@@ -119,7 +119,7 @@ def test_folders_and_files_are_gathered_and_what_is_no_part_is_told(tmp_path: Pa
     (tmp_path / "in" / "d.txt").write_text("{}\n")
     (tmp_path / "in" / "e.parquet").mkdir()
     assert gathered([str(tmp_path / "in")]).paths == gathered([two, one]).paths == [one, two]
-    assert unfolded(["x", str(tmp_path / "in")]) == ["x", one, two]
+    assert unfolded(["-", str(tmp_path / "in")]) == ["-", one, two]
     with pytest.raises(DataError, match="is no part, or has changed since") as told:
         gathered([one, str(tmp_path / "in" / "c.jsonl")])
     assert "--shard I/N" in str(told.value.hint)
