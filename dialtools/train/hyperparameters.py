@@ -21,6 +21,7 @@ T = TypeVar("T", bound="DataclassInstance")
 
 RECIPE = "Recipe's values"
 """What help calls the flags that override a recipe."""
+UPDATES = f"{RECIPE}, how weights change and which are saved"
 
 
 def by_recipe(*, default: Any = MISSING, group: str = RECIPE, **facts: Any) -> Any:
@@ -42,6 +43,16 @@ class Hyperparameters:
         parse=at_least(2),
         help="pairs a batch; the batch is also the pool of negatives",
     )
+    lr: float = by_recipe(
+        metavar="X",
+        parse=not_negative,
+        help="learning rate of the encoder",
+    )
+    max_length: int = by_recipe(
+        metavar="N",
+        parse=at_least(4),
+        help="cut responses to N tokens",
+    )
     epochs: float = by_recipe(
         metavar="X",
         parse=not_negative,
@@ -53,45 +64,41 @@ class Hyperparameters:
         parse=at_least(0),
         help="make at least N steps, in as many passes as that takes",
     )
-    lr: float = by_recipe(
-        metavar="X",
-        parse=not_negative,
-        help="learning rate of the encoder",
-    )
     head_lr_multiplier: float = by_recipe(
+        group=UPDATES,
         metavar="X",
         parse=not_negative,
         help="learning rate of the head, as a multiple of the encoder's",
     )
-    optimizer: str = by_recipe(choices=OPTIMISERS, help="optimiser")
-    schedule: str = by_recipe(choices=SCHEDULES, help="learning-rate schedule")
+    optimizer: str = by_recipe(group=UPDATES, choices=OPTIMISERS, help="optimiser")
+    schedule: str = by_recipe(group=UPDATES, choices=SCHEDULES, help="learning-rate schedule")
     warmup: float = by_recipe(
+        group=UPDATES,
         metavar="SHARE",
         parse=share,
         help="share of the steps in which the rate rises",
     )
     weight_decay: float = by_recipe(
+        group=UPDATES,
         metavar="X",
         parse=not_negative,
         help="weight decay (none on biases and norms)",
     )
     clip: float = by_recipe(
+        group=UPDATES,
         metavar="X",
         parse=not_negative,
         help="clip gradients at this norm; 0: do not",
     )
-    max_length: int = by_recipe(
-        metavar="N",
-        parse=at_least(4),
-        help="cut responses to N tokens",
-    )
     freeze: int = by_recipe(
+        group=UPDATES,
         default=0,
         metavar="N",
         parse=at_least(0),
         help="do not train the embeddings and the first N layers",
     )
     ema: float = by_recipe(
+        group=UPDATES,
         default=0.0,
         metavar="DECAY",
         parse=share_below_one,
@@ -99,6 +106,7 @@ class Hyperparameters:
         "t)) of the average before and the rest of the weights; 0 saves the last weights",
     )
     merge_with_start: float = by_recipe(
+        group=UPDATES,
         default=1.0,
         metavar="W",
         parse=fraction,

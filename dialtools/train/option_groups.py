@@ -64,19 +64,6 @@ class StartOptions(InputOptions):
 class RecipeOptions:
     """Of a recipe's values those that may stay unsaid."""
 
-    objective: str | None = option(
-        None,
-        choices=OBJECTIVES,
-        group=RECIPE,
-        help="what to learn from the pairs",
-    )
-    pooling: str | None = option(
-        None,
-        choices=POOLINGS,
-        group=RECIPE,
-        help="how token vectors become one vector",
-        shown="else the model's own",
-    )
     max_steps: int | None = option(
         None,
         metavar="N",
@@ -91,6 +78,19 @@ class RecipeOptions:
         group=RECIPE,
         help="cut contexts to N tokens, the oldest first",
         shown="max-length times the longest window",
+    )
+    pooling: str | None = option(
+        None,
+        choices=POOLINGS,
+        group=RECIPE,
+        help="how token vectors become one vector",
+        shown="else the model's own",
+    )
+    objective: str | None = option(
+        None,
+        choices=OBJECTIVES,
+        group=RECIPE,
+        help="what to learn from the pairs",
     )
 
 

@@ -127,8 +127,10 @@ def _composed() -> type:
     """Return the dataclass of all options; what several objectives share stands there once."""
     objectives = [entry.options for entry in OBJECTIVES.values()]
     options = [
-        *_fields(StartOptions, RecipeOptions),
-        *_fields(Hyperparameters, *objectives, unsaid=True),
+        *_fields(StartOptions),
+        *_fields(Hyperparameters, unsaid=True),
+        *_fields(RecipeOptions),
+        *_fields(*objectives, unsaid=True),
         *_fields(FreshOptions, ValidationOptions, *ENGINE),
     ]
     distinct: dict[str, tuple[str, Any, Any]] = {}
