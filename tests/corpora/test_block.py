@@ -104,6 +104,13 @@ def test_the_blanks_taken_off_are_those_of_python():
     assert "".join(filter(str.isspace, map(chr, range(sys.maxunicode + 1)))) == BLANKS
 
 
+@pytest.mark.parametrize("blank", BLANKS)
+def test_each_blank_is_taken_off_alone(blank: str):
+    """The first and last bytes of all texts tell whether there is any to take off."""
+    for text in (f"a{blank}", f"{blank}a", blank):
+        assert same(lines({"id": "a", "turns": [{"speaker": "x", "text": text}]}))
+
+
 def test_a_block_may_be_asked_to_lack_a_field():
     data = lines({**PLAIN[0], "response": "x"})
     assert read_block(Chunk("x", 1, "jsonl", data))
