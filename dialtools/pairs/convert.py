@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
+import numpy as np
+
 from dialtools.chance import share, split_of
 from dialtools.corpora import fields
 from dialtools.corpora.dialogues import (
@@ -37,6 +39,8 @@ def convert_chunk(chunk: Chunk, *, options: PairOptions) -> Mined:
     policy = Collecting()
     tally = Tally()
     lines: dict[str, list[bytes]] = {part: [] for part in options.shares or ("",)}
+    numbers = {part: number for number, part in enumerate(lines)}
+    parts: list[int] = []
     for identity, members in _KINDS[options.kind](chunk, options, policy, tally):
         tally.sources += 1
         part = ""
@@ -48,8 +52,9 @@ def convert_chunk(chunk: Chunk, *, options: PairOptions) -> Mined:
             tally.drop("not sampled", len(members))
         else:
             lines[part] += map(json_line, members)
+            parts += [numbers[part]] * len(members)
     payloads = {part: Lines(b"".join(members), len(members)) for part, members in lines.items()}
-    return Mined(payloads, {}, tally, policy.rejected)
+    return Mined(payloads, np.array(parts, np.int64), None, tally, policy.rejected)
 
 
 def _is_sampled(identity: str, options: PairOptions) -> bool:
