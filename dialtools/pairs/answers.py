@@ -32,6 +32,8 @@ from dialtools.streams.policy import Collecting, Policy, Rejected
 from dialtools.streams.tally import Tally
 
 PAIRS_A_CHUNK = 4096
+ALONE, BEYOND = "without another of the same answer", "beyond --per-answer"
+"""Why an utterance is in no pair; one that comes again counts with the others of its answer."""
 
 
 class Answered(NamedTuple):
@@ -98,7 +100,8 @@ def _pairs(rows: Iterator[Row], options: PairOptions, tally: Tally) -> Iterator[
             for one, other in zip(turns[::2], turns[1::2], strict=False)
             if one["of"] != other["of"]
         ]
-        tally.drop("without another of the same answer", count - 2 * len(pairs))
+        left = BEYOND if len(turns) == 2 * options.per_answer else ALONE
+        tally.drop(left, count - 2 * len(pairs))
         yield from pairs
 
 

@@ -736,6 +736,20 @@ def test_pair_counts_are_those_of_the_table(shared: Path, name: str):
     assert tuple(found) == PUBLISHED[name]
 
 
+def test_an_utterance_is_of_the_dialogue_that_it_names_and_in_quarantine_as_it_came():
+    rows = [{"text": f"a {i}", "dialogue_id": i % 7, "turn": i // 7, "id": i} for i in range(40)]
+    rows += [{"text": "b", "dialogue_id": " ", "id": "u"}, {"text": 5, "id": "bad"}]
+    policy = Policy(on_error="skip")
+    options = PairOptions(kind="self", split=("a=0.5", "b=0.5"), output="{split}")
+    chunk, parts = Chunk("x", 1, "rows", rows), {}
+    for piece in mine([chunk], options, lines=True, policy=policy, tally=Tally()):
+        for row in map(orjson.loads, piece.payload.splitlines()):
+            parts.setdefault(row["dialogue_id"], set()).add(piece.part)
+    assert {*parts} == {*"0123456", "u"} and all(len(own) == 1 for own in parts.values())
+    rejected = mine_chunk(chunk, options=options, lines=True).rejected
+    assert [orjson.loads(bad.raw) for bad in rejected] == [rows[-1]]
+
+
 def test_utterances_alone_or_among_dialogues_are_pairs_of_themselves(tmp_path: Path, scripts: Path):
     rows = [
         {"text": "a", "label": "x"},
