@@ -111,13 +111,19 @@ def _item(where: Where, record: Mapping[str, Any], marked: Marked | None) -> Ite
         pairs = zip(field_of_turns(record)[1], texts, strict=True)
         turns = [_turn(turn, text, i) for i, (turn, text) in enumerate(pairs)]
         rest = {name: value for name, value in record.items() if name != key}
-        return Item(where, rest, turns, dialogue=True)
+        return Item(where, _named(rest), turns, dialogue=True)
     text, slots_of_record, fields = utterance(record)
-    identity_of(fields.get("id"), "id")  # checks it: what is made from the record names it
     spans: Any = slots_of_record  # None where nobody marked any: a tagger may fill them in
-    if marked is not None and (own := marked.of(str(fields.get("id", where.line)))):
-        spans = slots(own, text, "spans")
-    return Item(where, fields, [Turn(text, spans, {})], dialogue=False)
+    if marked is not None:
+        own = marked.of(identity_of(fields.get("id"), "id"), where.line)
+        spans = slots(own, text, "spans") if own else spans
+    return Item(where, _named(fields), [Turn(text, spans, {})], dialogue=False)
+
+
+def _named(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields with the id as text, as that of made records is: a table has one type."""
+    name = identity_of(fields.get("id"), "id")
+    return fields if name is None else fields | {"id": name}
 
 
 def _turn(turn: Any, text: str, number: int) -> Turn:

@@ -15,7 +15,7 @@ from dialtools.augment.fill import Filler
 from dialtools.augment.items import Item, Turn, items
 from dialtools.augment.options import AugmentOptions
 from dialtools.augment.tagger import Marked, marked_by, tagger
-from dialtools.augment.templates import SLOT, Template, template
+from dialtools.augment.templates import Template, template
 from dialtools.chance import stable_hash
 from dialtools.errors import DataError
 from dialtools.streams.full import scratch_file
@@ -193,20 +193,19 @@ class Augment:
         return turn.fields | {
             "text": turn.text,
             "slots": slots,
-            "template": cut.typed() if self.options.typed else cut.single(),
+            "template": self._shown(cut),
         }
 
     def template_records(self) -> Iterator[dict[str, Any]]:
         """Yield the templates of the training records, the most frequent first."""
-        counts = Counter[str]()
+        counts = Counter[tuple[str, int]]()
         for cut, count in self.templates.items():
-            counts[cut.typed() if self.options.typed else cut.single()] += count
-        for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
-            yield {
-                "template": name,
-                "count": count,
-                "slots": name.count(SLOT) if not self.options.typed else None,
-            }
+            counts[self._shown(cut), len(cut.labels)] += count
+        for (name, slots), count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
+            yield {"template": name, "count": count, "slots": slots}
+
+    def _shown(self, cut: Template) -> str:
+        return cut.typed() if self.options.typed else cut.single()
 
     def notes(self) -> Iterator[str]:
         """Yield what options name and no record has."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dialtools.augment.book import Book
 from dialtools.augment.options import RULES, AugmentOptions
+from dialtools.corpora.fields import BadRecord
 from dialtools.corpora.utterances import Span, apart
 from dialtools.errors import ConfigError, DataError, MissingExtra
 from dialtools.shown import first_line
@@ -90,11 +91,18 @@ class Marked:
     slots: dict[str, list[dict[str, Any]]]
     met: set[str] = field(default_factory=set)
 
-    def of(self, name: str) -> list[dict[str, Any]] | None:
-        """Return the slots of a record; None if it has none here."""
-        found = self.slots.get(name)
+    def of(self, name: str | None, line: int) -> list[dict[str, Any]] | None:
+        """Return the slots of a record, known by its line without a name; None if it has none here.
+
+        Raises:
+            BadRecord: if it has no name, and a record of another input had its slots.
+        """
+        known_by = str(line) if name is None else name
+        found = self.slots.get(known_by)
+        if found and name is None and known_by in self.met:
+            raise BadRecord(f'no "id", and another input took the slots of line {line} of --spans')
         if found:
-            self.met.add(name)
+            self.met.add(known_by)
         return found
 
 

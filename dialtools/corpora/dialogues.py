@@ -78,6 +78,16 @@ def naming(record: Mapping[str, Any]) -> tuple[str | None, tuple[str, ...]]:
     return None, IDS
 
 
+def whose(record: Mapping[str, Any]) -> str | None:
+    """Return what the dialogue of an utterance is called by, else the utterance itself.
+
+    Raises:
+        BadRecord: if a name is neither a text nor a number.
+    """
+    names = (identity_of(record.get(key), key) for key in reversed(IDS))
+    return next((name for name in names if name is not None), None)
+
+
 def key_of_turns(fields: Container[str]) -> str | None:
     """Return which of a record's fields holds turns, if one does."""
     key = next((key for key in TURN_KEYS if key in fields), None)

@@ -18,6 +18,7 @@ from dialtools.corpora.dialogues import (
     Dialogue,
     dialogue,
     key_of_turns,
+    whose,
 )
 from dialtools.corpora.fields import ANSWERED, ASKED, TEXT_KEYS, BadRecord
 from dialtools.corpora.likely import flags
@@ -175,16 +176,16 @@ def dialogues(
     shape = Shaper(logs, tally)
     read = _read(chunk, policy, logs, DIALOGUE_FIELDS)
     for number, record in read:
-        if utterances and _is_utterance(record):
-            record = {"id": record.get("id"), "turns": [record]}
         try:
-            if shape.idle and OF_CHATS.isdisjoint(record):
-                talk = dialogue(record)
+            alone = utterances and _is_utterance(record)
+            found = {"id": whose(record), "turns": [record]} if alone else record
+            if shape.idle and OF_CHATS.isdisjoint(found):
+                talk = dialogue(found)
                 said = talk.spoken()
                 tally.drop(WITHOUT_TEXT, len(talk.texts) - len(said.texts))
                 yield number, said
             else:
-                yield from [(number, dialogue(part)) for part in shape(record)]
+                yield from [(number, dialogue(part)) for part in shape(found)]
         except BadRecord as error:
             _reject(policy, chunk, number, error, record)
 

@@ -13,15 +13,17 @@ from functools import partial
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dialtools.chance import share, split_of, stable_hash
 from dialtools.corpora.by_dialogue import Row, by_dialogue
 from dialtools.corpora.dialogues import Dialogue
 from dialtools.corpora.flat import FlatTurns
 from dialtools.corpora.logs import probe
-from dialtools.pairs.chunk import consecutive, digests_of
+from dialtools.pairs.chunk import by_part, consecutive, digests_of
 from dialtools.pairs.filters import kept, names_or_texts
 from dialtools.pairs.options import PairOptions
-from dialtools.pairs.render import Mined, as_batch, as_lines
+from dialtools.pairs.render import Mined
 from dialtools.pairs.skeleton import SLOT, skeleton
 from dialtools.pairs.windows import windowed
 from dialtools.streams.chunks import ROWS, Chunk
@@ -30,6 +32,8 @@ from dialtools.streams.policy import Collecting, Policy, Rejected
 from dialtools.streams.tally import Tally
 
 PAIRS_A_CHUNK = 4096
+ALONE, BEYOND = "without another of the same answer", "beyond --per-answer"
+"""Why an utterance is in no pair; one that comes again counts with the others of its answer."""
 
 
 class Answered(NamedTuple):
@@ -96,7 +100,8 @@ def _pairs(rows: Iterator[Row], options: PairOptions, tally: Tally) -> Iterator[
             for one, other in zip(turns[::2], turns[1::2], strict=False)
             if one["of"] != other["of"]
         ]
-        tally.drop("without another of the same answer", count - 2 * len(pairs))
+        left = BEYOND if len(turns) == 2 * options.per_answer else ALONE
+        tally.drop(left, count - 2 * len(pairs))
         yield from pairs
 
 
@@ -123,18 +128,15 @@ def _drawn(
 def render_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
     """Return the pairs of one chunk, as they are written; runs in a worker."""
     tally = Tally()
-    render = as_lines if lines else as_batch
-    payloads: dict[str, Any] = {}
-    digests: dict[str, list[bytes]] = {}
     rows = [row for row in chunk.data if _is_sampled(row, options)]
     tally.drop("not sampled", len(chunk.data) - len(rows))
-    for part in options.shares or ("",):
-        turns = FlatTurns.of((1, _talk(row)) for row in rows if row["part"] == part)
-        pairs = windowed(turns, (1,))
-        payloads[part] = render(pairs, turns, options.kind, follow=0)
-        if options.dedupe:
-            digests[part] = digests_of(pairs, turns, named=False)
-    return Mined(payloads, digests, tally, [], chunk.name)
+    turns = FlatTurns.of((1, _talk(row)) for row in rows)
+    pairs = windowed(turns, (1,))
+    names = [*(options.shares or ("",))]
+    parts = np.array([names.index(row["part"]) for row in rows], np.int64)
+    digests = digests_of(pairs, turns, named=False) if options.dedupe else None
+    payloads = by_part(pairs, turns, parts, options, lines=lines)
+    return Mined(payloads, parts, digests, tally, [], chunk.name)
 
 
 def _is_sampled(row: dict[str, Any], options: PairOptions) -> bool:

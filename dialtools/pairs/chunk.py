@@ -47,15 +47,12 @@ def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
     pairs = _within_bounds(pairs, turns, chunk, options, policy)
     pairs = kept(pairs, turns, options, tally)
 
-    kind = KINDS[options.kind]
-    render = as_lines if lines else as_batch
-    payloads: dict[str, Any] = {}
-    digests: dict[str, list[bytes]] = {}
-    for part, members in _by_part(pairs, turns, options, tally):
-        payloads[part] = render(members, turns, options.kind, options.follow)
-        if options.dedupe or options.kind == "self":
-            digests[part] = digests_of(members, turns, named=kind.names_negative)
-    return Mined(payloads, digests, tally, policy.rejected, chunk.name)
+    pairs, parts = _within_split(pairs, turns, options, tally)
+    digests = None
+    if options.dedupe or options.kind == "self":
+        digests = digests_of(pairs, turns, named=KINDS[options.kind].names_negative)
+    payloads = by_part(pairs, turns, parts, options, lines=lines)
+    return Mined(payloads, parts, digests, tally, policy.rejected, chunk.name)
 
 
 def _count(turns: FlatTurns, pairs: Pairs, tally: Tally) -> None:
@@ -89,18 +86,38 @@ def _within_bounds(
     return pairs.where(~over[pairs.dialogue])
 
 
-def _by_part(
+def _within_split(
     pairs: Pairs, turns: FlatTurns, options: PairOptions, tally: Tally
-) -> Iterator[tuple[str, Pairs]]:
-    """Yield the parts of the split (one, "", without), and the pairs of each."""
+) -> tuple[Pairs, np.ndarray]:
+    """Return the P pairs that are of a part of the split, and (P,) the number of each one's part.
+
+    Without a split all are of one.
+    """
     if not options.split:
-        yield "", pairs
-        return
+        return pairs, np.zeros(len(pairs), np.int64)
+    numbers = {name: number for number, name in enumerate(options.shares)}
     dialogues = map(options.uncut, names_or_texts(turns))
-    names = [split_of(name, options.shares, seed=options.seed) or "" for name in dialogues]
-    part = np.asarray(names, object)[pairs.dialogue]
-    tally.drop("outside the split", int((part == "").sum()))
-    yield from ((name, pairs.where(part == name)) for name in options.shares)
+    names = (split_of(name, options.shares, seed=options.seed) for name in dialogues)
+    of_dialogue = np.array([numbers.get(name or "", -1) for name in names], np.int64)
+    parts = of_dialogue[pairs.dialogue]
+    inside = parts >= 0
+    tally.drop("outside the split", int((~inside).sum()))
+    return pairs.where(inside), parts[inside]
+
+
+def by_part(
+    pairs: Pairs, turns: FlatTurns, parts: np.ndarray, options: PairOptions, *, lines: bool
+) -> dict[str, Any]:
+    """Return the pairs of each part of the split (one, "", without), as they are written.
+
+    Args:
+        parts: (P,) the number of each pair's part.
+    """
+    render = as_lines if lines else as_batch
+    return {
+        name: render(pairs.where(parts == number), turns, options.kind, options.follow)
+        for number, name in enumerate(options.shares or ("",))
+    }
 
 
 def digests_of(pairs: Pairs, turns: FlatTurns, *, named: bool) -> list[bytes]:

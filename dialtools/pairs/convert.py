@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
+import numpy as np
+
 from dialtools.chance import share, split_of
 from dialtools.corpora import fields
 from dialtools.corpora.dialogues import (
     HISTORY,
-    IDS,
     RESPONSE,
     field_of_turns,
-    identity_of,
     key_of_turns,
     known_by,
+    whose,
 )
 from dialtools.corpora.fields import FIRST, SECOND, BadRecord
 from dialtools.corpora.logs import probe, shown
@@ -37,6 +38,8 @@ def convert_chunk(chunk: Chunk, *, options: PairOptions) -> Mined:
     policy = Collecting()
     tally = Tally()
     lines: dict[str, list[bytes]] = {part: [] for part in options.shares or ("",)}
+    numbers = {part: number for number, part in enumerate(lines)}
+    parts: list[int] = []
     for identity, members in _KINDS[options.kind](chunk, options, policy, tally):
         tally.sources += 1
         part = ""
@@ -48,8 +51,9 @@ def convert_chunk(chunk: Chunk, *, options: PairOptions) -> Mined:
             tally.drop("not sampled", len(members))
         else:
             lines[part] += map(json_line, members)
+            parts += [numbers[part]] * len(members)
     payloads = {part: Lines(b"".join(members), len(members)) for part, members in lines.items()}
-    return Mined(payloads, {}, tally, policy.rejected)
+    return Mined(payloads, np.array(parts, np.int64), None, tally, policy.rejected)
 
 
 def _is_sampled(identity: str, options: PairOptions) -> bool:
@@ -105,21 +109,15 @@ def _standing_alone(record: Record) -> tuple[str, Record]:
     if HISTORY in record and RESPONSE in record:
         _, turns = field_of_turns(record)
         fields.turns(turns, HISTORY)
-        return _known_by(record, record[RESPONSE]), record
+        return known_by(whose(record), [record[RESPONSE]]), record
     pair = [key for keys in (FIRST, SECOND) for key in keys if key in record]
     if len(pair) == 2:
         for key in pair:
             fields.text(record[key], key)
-        return _known_by(record, *(record[key] for key in pair)), record
+        return known_by(whose(record), [record[key] for key in pair]), record
     text, spans, rest = utterance(record)
     marked = {} if spans is None else {"slots": [span._asdict() for span in spans]}
-    return _known_by(rest, text), {"text": text, **marked, **rest}
-
-
-def _known_by(record: Record, *texts: str) -> str:
-    """Return what a record goes to its part of a split by: its dialogue, else its id or texts."""
-    names = (identity_of(record.get(key), key) for key in reversed(IDS))
-    return known_by(next((name for name in names if name is not None), None), texts)
+    return known_by(whose(rest), [text]), {"text": text, **marked, **rest}
 
 
 def _turns(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> Iterator[Members]:

@@ -93,18 +93,18 @@ def mine(
         own = Tally() if of_input is None else of_input.setdefault(mined.name, Tally())
         for counts in (tally, own):
             counts.merge(mined.tally)
-        for part, payload in mined.payloads.items():
-            rows = _new_rows(payload, mined.digests.get(part), seen)
-            doubled = payload.num_rows - len(rows)
-            room = None if options.limit is None else options.limit - tally.kept
-            full = room is not None and len(rows) >= room
-            rows = rows[:room]
-            for counts in (tally, own):
-                counts.drop("duplicate", doubled)
-                counts.keep(len(rows))
-            yield Piece(part, _take(payload, rows), len(rows))
-            if full:
-                return
+        rows = _new_rows(mined, seen)
+        doubled = len(mined.parts) - len(rows)
+        rows = rows[: None if options.limit is None else options.limit - tally.kept]
+        for counts in (tally, own):
+            counts.drop("duplicate", doubled)
+            counts.keep(len(rows))
+        for number, (part, payload) in enumerate(mined.payloads.items()):
+            is_kept = np.isin(np.flatnonzero(mined.parts == number), rows)
+            own_rows = np.flatnonzero(is_kept)
+            yield Piece(part, _take(payload, own_rows), len(own_rows))
+        if tally.kept == options.limit:
+            return
 
 
 def _worker(options: PairOptions, *, lines: bool) -> Callable[[Chunk], Mined]:
@@ -116,12 +116,12 @@ def _worker(options: PairOptions, *, lines: bool) -> Callable[[Chunk], Mined]:
     return partial(mine_chunk, options=options, lines=lines)
 
 
-def _new_rows(payload: Any, digests: list[bytes] | None, seen: set[bytes]) -> np.ndarray:
-    """Return the rows whose digest nobody has seen; all of them where none were taken."""
-    if digests is None:
-        return np.arange(payload.num_rows)
+def _new_rows(mined: Mined, seen: set[bytes]) -> np.ndarray:
+    """Return the pairs whose digest nobody has seen; all of them where none were taken."""
+    if mined.digests is None:
+        return np.arange(len(mined.parts))
     rows = []
-    for row, digest in enumerate(digests):
+    for row, digest in enumerate(mined.digests):
         if digest not in seen:
             seen.add(digest)
             rows.append(row)

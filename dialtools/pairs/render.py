@@ -24,16 +24,18 @@ TURNS_AT_ONCE = 1 << 20
 
 @dataclass
 class Mined:
-    """The pairs of one chunk, rendered.
+    """The P pairs of one chunk, rendered.
 
     Attributes:
         payloads: of each part of the split (one, "", without): `Lines`, or an Arrow batch.
-        digests: of each part, what is equal for equal pairs; where doubles are to be dropped.
+        parts: (P,) which of the payloads has each pair, in the order of the input.
+        digests: of each pair, what is equal for equal pairs; where doubles are to be dropped.
         name: of the input that the chunk is of.
     """
 
     payloads: dict[str, Any]
-    digests: dict[str, list[bytes]]
+    parts: np.ndarray
+    digests: list[bytes] | None
     tally: Tally
     rejected: list[Rejected] = field(default_factory=list)
     name: str = ""

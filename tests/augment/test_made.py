@@ -95,6 +95,11 @@ def test_what_a_made_record_has_of_its_source(job):
     assert found[3]["source_id"].endswith("in.jsonl:2")
 
 
+def test_ids_that_are_numbers_fit_one_column_with_those_of_made_records(job):
+    rows = [said("to rome", (3, 7, "city"), id=1), said("see oslo", (4, 8, "city"), id=2)]
+    assert [r["id"] for r in job(rows)[1]] == ["1", "1#1", "2", "2#1"]
+
+
 def test_other_splits_are_passed_on_and_their_texts_never_made(job):
     rows = [
         said("to rome", (3, 7, "city"), split="a"),
@@ -135,8 +140,10 @@ def test_templates_and_texts_without_slots_are_counted(job):
     assert "6 utterances (6 + 0 made, 1.0 x) from 5 templates" in done.line()
     done, _ = job(rows, typed=True, slotless="skip", save_templates="t.jsonl")
     assert [r["template"] for r in done.template_records()] == ["to {a}", "to {b}", "{a} {b}"]
-    assert {r["slots"] for r in done.template_records()} == {None}
+    assert [r["slots"] for r in done.template_records()] == [1, 1, 2]
     assert dict(done.tally.dropped)["without slots"] == 3
+    done, _ = job([said("{SLOT} to rome", (10, 14, "a"))], save_templates="t.jsonl")
+    assert [r["slots"] for r in done.template_records()] == [1], "what a text says is no slot"
 
 
 def test_of_texts_and_their_templates_none_is_held(tmp_path: Path):
@@ -162,7 +169,7 @@ def test_turns_of_a_dialogue_keep_their_fields_and_an_utterance_its_own(job):
     rows = [{"id": 7, "topic": "x", "dialogue": turns}, {"turns": [said("oslo", (0, 4, "city"))]}]
     done, found = job(rows)
     assert found[0] == {
-        "id": 7,
+        "id": "7",
         "topic": "x",
         "turns": [
             {
@@ -213,6 +220,15 @@ def test_spans_of_another_tagger_take_the_place_of_those_of_the_records(job, tmp
     _, found = job(rows, spans=str(tmp_path / "s.jsonl"), typed=True, fill=False)
     # a record without an id goes by its line
     assert [r["template"] for r in found] == ["to {x} {y}", "{z} day", "{o}"]
+    nameless = {"text": "by day", "id": None}
+    _, found = job([*rows[:1], nameless], spans=str(tmp_path / "s.jsonl"), typed=True, fill=False)
+    assert found[1]["template"] == "{z} day", "a null is no id"
+    twice = [{"text": "x"}, nameless]
+    (tmp_path / "a.jsonl").write_bytes(as_lines(twice))
+    inputs = (str(tmp_path / "a.jsonl"),) * 2
+    asked = AugmentOptions(inputs=inputs, spans=str(tmp_path / "s.jsonl"))
+    with pytest.raises(DataError, match="took the slots of line 2"):
+        list(Augment(asked, Policy()).run())
     rows = [said(text, (0, 1, "o"), id=2) for text in ("by day", "in may")]
     made, found = job(rows, spans=str(tmp_path / "s.jsonl"), typed=True, fill=False)
     assert [r["template"] for r in found] == ["{z} day", "{z} may"], "of both, as of two splits"

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialtools.chance import share, split_of
+from dialtools.pairs.answers import ALONE, BEYOND
 from dialtools.pairs.job import input_chunks, mine
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.skeleton import skeleton
@@ -127,8 +128,15 @@ def test_pairs_are_those_of_a_slow_transcription(tmp_path_factory, talks, most, 
     answered = sum(map(len, talks))
     reasons = ("outside the split", "answered by names or numbers alone")
     apart = sum(tally.dropped[reason] for reason in reasons)
-    without = tally.dropped["without another of the same answer"]
+    without = tally.dropped[ALONE] + tally.dropped[BEYOND]
     assert apart + without + 2 * tally.kept == answered
+
+
+def test_what_per_answer_leaves_out_is_told_as_such(tmp_path: Path):
+    talks = [[(f"line {i}", "Which gate?")] for i in range(9)] + [[("x", "No.")]]
+    for most, left in ((2, {BEYOND: 5, ALONE: 1}), (5, {ALONE: 2})):
+        _, tally = mined(written(talks, tmp_path / "talks.jsonl"), per_answer=most)
+        assert dict(tally.dropped) == left
 
 
 def test_both_lanes_and_two_processes_give_the_same_pairs(tmp_path: Path):

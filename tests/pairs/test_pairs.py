@@ -280,6 +280,31 @@ def test_a_dialogue_is_of_the_part_that_seed_and_id_tell_and_of_its_text_without
         assert tally.dropped["outside the split"] == 2 * parts.count(None) > 0
 
 
+@pytest.mark.parametrize("lines", [True, False])
+def test_the_first_of_equal_pairs_and_the_first_n_are_those_of_the_input_whatever_their_part(lines):
+    shares = {"train": 0.6, "dev": 0.3}
+    talks = [as_dialogue(["a", f"b {i // 3}", "c"], str(i)) for i in range(40)]
+    parts = [split_of(str(i), shares) for i in range(40)]
+    every = [(p, i, i // 3, t) for i, p in enumerate(parts) if p for t in (1, 2)]
+    distinct = {(own, turn): (part, i) for part, i, own, turn in reversed(every)}
+    firsts = sorted((i, turn, part) for (_, turn), (part, i) in distinct.items())
+    assert {part for _, _, part in firsts} == {*shares} and parts.index("dev") < 20
+    split = {"split": tuple(f"{k}={v}" for k, v in shares.items()), "output": "{split}"}
+    for options, expected in (
+        ({"dedupe": True}, firsts),
+        ({"dedupe": True, "limit": 9}, firsts[:9]),
+        ({"limit": 15}, [(i, turn, part) for part, i, _, turn in every[:15]]),
+    ):
+        chosen, tally = PairOptions(**split, **options), Tally()
+        chunks = [Chunk("x", 1, "rows", talks[:30]), Chunk("x", 31, "rows", talks[30:])]
+        found = []
+        for piece in mine(chunks, chosen, lines=lines, policy=Policy(), tally=tally):
+            rows = piece.payload.splitlines() if lines else piece.payload.to_pylist()
+            found += [(orjson.loads(r) if lines else r, piece.part) for r in rows]
+        told = [(int(row["dialogue_id"]), row["turn"], part) for row, part in found]
+        assert sorted(told) == expected and tally.kept == len(expected)
+
+
 def test_words_are_counted_turn_by_turn_or_in_the_joined_context_and_in_the_response():
     talk = [as_dialogue(["a b", "c d", "e f g h", "i"])]
     found = {
@@ -711,6 +736,20 @@ def test_pair_counts_are_those_of_the_table(shared: Path, name: str):
     assert tuple(found) == PUBLISHED[name]
 
 
+def test_an_utterance_is_of_the_dialogue_that_it_names_and_in_quarantine_as_it_came():
+    rows = [{"text": f"a {i}", "dialogue_id": i % 7, "turn": i // 7, "id": i} for i in range(40)]
+    rows += [{"text": "b", "dialogue_id": " ", "id": "u"}, {"text": 5, "id": "bad"}]
+    policy = Policy(on_error="skip")
+    options = PairOptions(kind="self", split=("a=0.5", "b=0.5"), output="{split}")
+    chunk, parts = Chunk("x", 1, "rows", rows), {}
+    for piece in mine([chunk], options, lines=True, policy=policy, tally=Tally()):
+        for row in map(orjson.loads, piece.payload.splitlines()):
+            parts.setdefault(row["dialogue_id"], set()).add(piece.part)
+    assert {*parts} == {*"0123456", "u"} and all(len(own) == 1 for own in parts.values())
+    rejected = mine_chunk(chunk, options=options, lines=True).rejected
+    assert [orjson.loads(bad.raw) for bad in rejected] == [rows[-1]]
+
+
 def test_utterances_alone_or_among_dialogues_are_pairs_of_themselves(tmp_path: Path, scripts: Path):
     rows = [
         {"text": "a", "label": "x"},
@@ -767,8 +806,8 @@ def test_texts_are_lower_cased_where_that_is_asked_for():
 
 def test_a_digest_of_a_pair_has_16_bytes_as_help_says():
     chunk = Chunk("x", 1, "rows", [as_dialogue(["a", "b", "c"])])
-    (digests,) = mine_chunk(chunk, options=PairOptions(dedupe=True), lines=True).digests.values()
-    assert [len(digest) for digest in digests] == [16, 16]
+    digests = mine_chunk(chunk, options=PairOptions(dedupe=True), lines=True).digests
+    assert [len(digest) for digest in digests or ()] == [16, 16]
 
 
 def test_dialogues_and_turns_as_records_of_their_corpus():
