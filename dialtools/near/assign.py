@@ -85,8 +85,8 @@ class Assigning:
         scores_NC = self._scores(router, rows)
         nearest_N, score_N = scores_NC.argmax(1), scores_NC.max(1)
         somewhere_N = self._somewhere(rows)
-        best_N = np.where(somewhere_N, labels[nearest_N], None)
-        right_N, inside_N = best_N == truth_N, np.isin(truth_N, labels)
+        best_N = labels[nearest_N]
+        right_N, inside_N = somewhere_N & (best_N == truth_N), np.isin(truth_N, labels)
         in_scope = int(inside_N.sum())
         if not in_scope:
             there = listed(sorted(set(truth_N.tolist())))
@@ -97,7 +97,7 @@ class Assigning:
         if options.per_class:
             missed = 0
             for number, label in enumerate(labels):
-                own_N, there = best_N == label, int((truth_N == label).sum())
+                own_N, there = somewhere_N & (best_N == label), int((truth_N == label).sum())
                 reached = not there
                 # a class of which they say nothing has the threshold of all
                 if (own_N if options.precision else own_N & right_N).any():
