@@ -235,7 +235,7 @@ def checked_bounds(rows_ND: np.ndarray, options: FindOptions) -> tuple[int, int]
         DataError: if there are fewer distinct rows than clusters.
     """
     low, high = options.span
-    distinct = len({row.tobytes() for row in rows_ND})
+    distinct = len({row.tobytes() for row in rows_ND + 0.0})  # -0.0 is 0
     # a silhouette wants a row more than clusters
     if distinct < low + (low < high):
         there = f"{counted(distinct, 'distinct vector')} in {counted(len(rows_ND), 'row')}"

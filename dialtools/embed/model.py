@@ -147,7 +147,8 @@ def _encoder(name: str, device: Any, precision: str, **settings: Any) -> Encoder
 def notes(model: Model, options: EmbedOptions) -> Iterator[str]:
     """Yield what to tell of a model: what it has no use for, an emulated precision, a prompt."""
     if idle := _idle(model, options):
-        yield f"{options.model} is a table of vectors: {' and '.join(idle)} change nothing"
+        changes = "change" if len(idle) > 1 else "changes"
+        yield f"{options.model} is a table of vectors: {' and '.join(idle)} {changes} nothing"
     if isinstance(model.encoder, WordVectors):
         return
     if note := prompt_left_out(model_folder(options.model)):

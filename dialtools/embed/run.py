@@ -26,12 +26,12 @@ from dialtools.embed.carry import Columns
 from dialtools.embed.compress import Compression, vector_names
 from dialtools.embed.embedder import Counts, Shard
 from dialtools.embed.model import Model
-from dialtools.embed.options import EmbedOptions
+from dialtools.embed.options import TO_RESPONSE, EmbedOptions
 from dialtools.embed.own_shards import OwnShards
 from dialtools.embed.plan import plan
 from dialtools.embed.shard import Encoding
 from dialtools.embed.transformed import Transform
-from dialtools.embed.transforms import one_sided
+from dialtools.embed.transforms import kind_of
 from dialtools.errors import ConfigError, DataError
 from dialtools.shown import first_line, listed
 from dialtools.streams.ahead import ahead, behind
@@ -41,7 +41,7 @@ from dialtools.streams.digests import RecordDigest, hashed_stdin
 from dialtools.streams.formats import EMBEDDING_FORMATS, FORMATS
 from dialtools.streams.job import Job
 from dialtools.streams.job_files import damaged
-from dialtools.streams.making import ONE_SIDED
+from dialtools.streams.making import KIND, ONE_SIDED
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import Inputs, as_metadata
 from dialtools.streams.resume import Work
@@ -77,9 +77,11 @@ class Embedding:
     ) -> None:
         self.options = options
         self.format = embedding_format(options)
-        sided = {ONE_SIDED: True} if one_sided(options.transform) else {}
+        kind = kind_of(options.transform)
+        changed = {KIND: kind} if kind else {}
+        sided = {ONE_SIDED: True} if kind == TO_RESPONSE else {}
         scaled = {"normalize": True} if options.templates or options.own_templates else {}
-        self.space = model.space() | sided | scaled
+        self.space = model.space() | changed | sided | scaled
         self.own = OwnShards(model, options, policy, advance)
         self.embedder = self.own.embedder
         self.written = False

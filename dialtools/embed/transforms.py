@@ -199,14 +199,19 @@ def load(path: str, space: dict[str, Any]) -> tuple[Fitted, dict[str, Any]]:
     return _fitted(facts, tensors, path), facts
 
 
+def kind_of(transform: str | None) -> str:
+    """Return the kind that --transform names, itself or by a file; nothing of what is no file."""
+    if not transform or transform in KINDS:
+        return transform or ""
+    try:
+        return str(_read(transform)[0].get("kind") or "")
+    except DataError:
+        return ""
+
+
 def one_sided(transform: str | None) -> bool:
     """Tell whether a kind, or a file, changes contexts alone; what is no file of one does not."""
-    if not transform or transform in KINDS:
-        return transform == TO_RESPONSE
-    try:
-        return _read(transform)[0].get("kind") == TO_RESPONSE
-    except DataError:
-        return False
+    return kind_of(transform) == TO_RESPONSE
 
 
 def _read(path: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

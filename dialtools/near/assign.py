@@ -64,11 +64,13 @@ class Assigning:
         """Read the rows of a file that have a label, and these as text.
 
         Raises:
-            DataError: naming the row whose label is none.
+            DataError: naming the row whose label is none, or if no row has one.
         """
         part, name = read_embeddings([path or "-"]), self.options.label
         values = part.column(name, hint="--label names it")
         rows = [i for i, value in enumerate(values) if fields.is_known(value)]
+        if not rows:
+            raise DataError(f"no row has a {name}", where=part.name, hint="--label names it")
         if left_out := len(values) - len(rows):
             self.notes.append(f"{part.name}: {counted(left_out, 'row')} without a {name} left out")
             part = part.select(np.array(rows, np.int64))
@@ -82,19 +84,20 @@ class Assigning:
         labels, truth_N = np.array(router.labels), np.array(own)
         scores_NC = self._scores(router, rows)
         nearest_N, score_N = scores_NC.argmax(1), scores_NC.max(1)
+        somewhere_N = self._somewhere(rows)
         best_N = labels[nearest_N]
-        right_N, inside_N = best_N == truth_N, np.isin(truth_N, labels)
+        right_N, inside_N = somewhere_N & (best_N == truth_N), np.isin(truth_N, labels)
         in_scope = int(inside_N.sum())
         if not in_scope:
             there = listed(sorted(set(truth_N.tolist())))
             hint = f"its classes are {there}; those of the examples {listed(labels.tolist())}"
             raise DataError("no row is of a class of the examples", where=rows.name, hint=hint)
-        least, reached = self._threshold(score_N, right_N, in_scope)
+        least, reached = self._threshold(score_N[somewhere_N], right_N[somewhere_N], in_scope)
         found, missed = np.full(len(labels), least), int(not reached)
         if options.per_class:
             missed = 0
             for number, label in enumerate(labels):
-                own_N, there = best_N == label, int((truth_N == label).sum())
+                own_N, there = somewhere_N & (best_N == label), int((truth_N == label).sum())
                 reached = not there
                 # a class of which they say nothing has the threshold of all
                 if (own_N if options.precision else own_N & right_N).any():
@@ -103,7 +106,7 @@ class Assigning:
         if missed:
             self.notes.append(self._not_reached(missed, int(right_N.sum()) / max(in_scope, 1)))
         found = np.maximum(found, router.thresholds)
-        near_N = score_N >= found[nearest_N]
+        near_N = somewhere_N & (score_N >= found[nearest_N])
         self.notes.append(self._validated(near_N, right_N & near_N, inside_N))
         return found
 
@@ -163,6 +166,10 @@ class Assigning:
             raise DataError(str(error), where=part.name) from None
         return np.concatenate(scores)
 
+    def _somewhere(self, part: Embeddings) -> np.ndarray:
+        """Return (N,) which rows are near to anything: a vector of zeros is not."""
+        return np.asarray(part.chosen(self.options.vectors)[1].any(axis=1))
+
     def records(self, *, lines: bool) -> Iterator[dict[str, Any]]:
         """Yield each row with its class, as it is read.
 
@@ -180,8 +187,7 @@ class Assigning:
         told = 1 + self.options.runners_up
         order_NK = np.argsort(-scores_NC, axis=1, kind="stable")[:, :told]
         score_NK = np.take_along_axis(scores_NC, order_NK, axis=1)
-        # a vector of zeros, as of a text without a known word, is near to nothing
-        somewhere_N = np.asarray(part.chosen(self.options.vectors)[1].any(axis=1))
+        somewhere_N = self._somewhere(part)
         near_N = somewhere_N & (score_NK[:, 0] >= router.thresholds[order_NK[:, 0]])
         kept = {name: part.columns[name] for name in part.kept(self.options.keep, usual(part))}
         if not lines:

@@ -14,6 +14,8 @@ SPACE = ("weights", "pooling", "head")
 """What files tell of the model, and must share for their cosines to mean something."""
 FITTED = "fitted"
 """Beside these: by what vectors were transformed."""
+KIND = "transform_kind"
+"""What kind of transform a run applied, be it by a file of one."""
 ONE_SIDED = "one_sided"
 """Whether that moved contexts alone, so that they are compared with responses as they are."""
 MOVED = "moved"
@@ -88,15 +90,15 @@ def _kept(told: Any) -> list[str] | None:
 
 
 def _told(facts: Mapping[str, Any]) -> list[str] | None:
-    kind = options_of(facts).get("transform")
-    if not kind:
+    transform = options_of(facts).get("transform")
+    if not transform:
         return None
     files: Any = facts.get("files")
     files = cast(dict[str, Any], files) if isinstance(files, dict) else {}
     if "transform" in files:
-        return ["", "transform", _digests(files["transform"])]
+        return [str(facts.get(KIND, "")), "transform", _digests(files["transform"])]
     source = "fit-on" if "fit-on" in files else "input"
-    return [str(kind), source, _digests(files.get("fit-on", facts.get("inputs")))]
+    return [str(transform), source, _digests(files.get("fit-on", facts.get("inputs")))]
 
 
 def _digests(told: Any) -> str:
@@ -107,7 +109,7 @@ def _digests(told: Any) -> str:
 
 
 def _differ(one: list[str] | None, other: list[str] | None) -> bool:
-    """Tell whether two transforms are known to differ: files of two kinds may hold the same."""
+    """Tell whether two transforms are known to differ: a file may be of a fit of its kind."""
     if one is None or other is None:
         return one is not other
     kinds = {one[0], other[0]} - {""}

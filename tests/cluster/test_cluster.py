@@ -306,11 +306,15 @@ def test_a_seed_gives_the_same_bytes_with_any_number_of_threads(
     assert cluster(*ask).stdout == cluster(*ask, environment=several).stdout
 
 
+ZEROS: list[Row] = [{"id": str(zero), "embedding": [zero, zero]} for zero in (0.0, -0.0)]
+
+
 @pytest.mark.parametrize(
     ("arguments", "rows", "told"),
     [
         (["--clusters", 30], ROWS, "29 distinct vectors in 29 rows: too few for --clusters 30"),
         (["--clusters", "2-9"], ROWS[:1] * 5, "1 distinct vector in 5 rows: too few"),
+        (["--clusters", 2], ZEROS, "1 distinct vector in 2 rows: too few"),
         (["--method", "hdbscan", "--min-size", 99], ROWS, "29 rows; a cluster has 99 at least"),
         (["--keep", "tex"], ROWS, "--keep: no field 'tex'; there are id, text"),
         (["--text", "tex"], ROWS, "no column 'tex'"),

@@ -18,6 +18,7 @@ from dialtools.embed import transforms
 from dialtools.embed.flow import Flow, fit_flow
 from dialtools.encoder.randomness import seeded
 from dialtools.errors import DataError
+from dialtools.streams.making import one_space
 from dialtools.streams.vectors import read_embeddings
 
 Embed = Callable[..., subprocess.CompletedProcess]
@@ -281,6 +282,22 @@ def test_a_transform_is_fitted_saved_and_applied_again(kind: str, embed: Embed, 
         for line in embed("--transform", "t.safetensors", "--to", "jsonl").stdout.splitlines()
     ]
     np.testing.assert_allclose(streamed, vectors(tmp_path / "fitted.parquet"), atol=1e-5)
+
+
+def test_vectors_of_two_kinds_of_transform_are_not_compared_though_a_file_holds_one(
+    embed: Embed, tmp_path: Path
+):
+    embed("--transform", "center", "--save-transform", "c.safetensors", "-o", "fitted.parquet")
+    embed("--transform", "c.safetensors", "-o", "applied.parquet")
+    embed("--whiten", "-o", "white.parquet")
+    told = {
+        name: read_embeddings([str(tmp_path / f"{name}.parquet")]).metadata
+        for name in ("fitted", "applied", "white")
+    }
+    known = one_space({}, told["applied"], where="applied")
+    assert one_space(known, told["fitted"], where="fitted") == known  # may be the same
+    with pytest.raises(DataError, match=r"^white: its vectors were transformed otherwise"):
+        one_space(known, told["white"], where="white")
 
 
 def test_whiten_keeps_the_first_dimensions_and_scales_again_where_asked(

@@ -61,6 +61,29 @@ def test_a_vector_of_zeros_is_near_to_no_class(near: Near):
     assert "2 rows, 2 classes; 1 none; 1 vector of zeros" in done.stderr.decode()
 
 
+@pytest.mark.parametrize("asked", [("--recall", 0.5), ("--precision", 1.0)])
+@pytest.mark.parametrize("per_class", [(), ("--per-class",)])
+def test_validation_rows_of_zeros_get_no_class_either(
+    near: Near, asked: tuple[Any, ...], per_class: tuple[str, ...]
+):
+    held = [*HELD, *({"label": label, "embedding": [0.0, 0.0]} for label in ("east", "none"))]
+    files = {"e": EXAMPLES, "v": held}
+    ask = ("assign", "--examples", "e.jsonl", "--validation", "v.jsonl", *asked, *per_class)
+    said = near(*ask, "--save-router", "r.parquet", "--overwrite", **files).stderr.decode()
+    told = rows(near("assign", "v.jsonl", "--router", "r.parquet"))
+    right = sum(row["label"] == row["assigned"] != "none" for row in told)
+    assert f"of 10 validation rows of the classes {right / 10:.1%} get the right one" in said
+    nothing = sum(row["label"] == row["assigned"] == "none" for row in told)
+    assert f"of 3 others {nothing / 3:.1%} get none" in said
+
+
+def test_validation_rows_of_zeros_alone_are_near_to_no_class(near: Near):
+    held = [{"label": "east", "embedding": [0.0, 0.0]}]
+    ask = ("assign", "--examples", "e.jsonl", "--validation", "v.jsonl", "r.jsonl")
+    said = near(*ask, e=EXAMPLES, v=held, r=ROWS).stderr.decode()
+    assert "no threshold reaches recall 0.95: 0.0% of the rows" in said
+
+
 def test_runners_up_and_fields_are_as_many_as_asked_for(near: Near):
     ask = ("assign", "r.jsonl", "--examples", "e.jsonl", "-n", 2)
     done = near(*ask, "--runners-up", 0, "--keep", "none", r=ROWS, e=EXAMPLES)
@@ -232,7 +255,7 @@ BOTH = ("r.jsonl", "--examples", "e.jsonl", "--validation", "v.jsonl")
         ),
         (["r.jsonl", "--router", "e.jsonl"], 1, "e.jsonl: is no router"),
         (["r.jsonl", "--examples", "r.jsonl"], 1, "no column 'label'; there are id, n\n  --label"),
-        (["r.jsonl", "--examples", "gap.jsonl"], 1, "gap.jsonl: holds no example of a class"),
+        (["r.jsonl", "--examples", "gap.jsonl"], 1, "gap.jsonl: no row has a label"),
         (["r.jsonl", "--examples", "odd.jsonl"], 1, "odd.jsonl:1: label: expected a string"),
         (["--examples", "e.jsonl", "--validation", "e.jsonl"], 2, "is the file of"),
         (["r.jsonl", "--examples", "none.jsonl"], 1, "holds no example of a class"),
