@@ -99,9 +99,10 @@ def mine(
         for counts in (tally, own):
             counts.drop("duplicate", doubled)
             counts.keep(len(rows))
+        is_kept = np.zeros(len(mined.parts), bool)
+        is_kept[rows] = True
         for number, (part, payload) in enumerate(mined.payloads.items()):
-            is_kept = np.isin(np.flatnonzero(mined.parts == number), rows)
-            own_rows = np.flatnonzero(is_kept)
+            own_rows = np.flatnonzero(is_kept[mined.parts == number])
             yield Piece(part, _take(payload, own_rows), len(own_rows))
         if tally.kept == options.limit:
             return
