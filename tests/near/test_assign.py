@@ -61,22 +61,6 @@ def test_a_vector_of_zeros_is_near_to_no_class(near: Near):
     assert "2 rows, 2 classes; 1 none; 1 vector of zeros" in done.stderr.decode()
 
 
-@pytest.mark.parametrize("asked", [("--recall", 0.5), ("--precision", 1.0)])
-@pytest.mark.parametrize("per_class", [(), ("--per-class",)])
-def test_validation_rows_of_zeros_get_no_class_either(
-    near: Near, asked: tuple[Any, ...], per_class: tuple[str, ...]
-):
-    held = [*HELD, *({"label": label, "embedding": [0.0, 0.0]} for label in ("east", "none"))]
-    files = {"e": EXAMPLES, "v": held}
-    ask = ("assign", "--examples", "e.jsonl", "--validation", "v.jsonl", *asked, *per_class)
-    said = near(*ask, "--save-router", "r.parquet", "--overwrite", **files).stderr.decode()
-    told = rows(near("assign", "v.jsonl", "--router", "r.parquet"))
-    right = sum(row["label"] == row["assigned"] != "none" for row in told)
-    assert f"of 10 validation rows of the classes {right / 10:.1%} get the right one" in said
-    nothing = sum(row["label"] == row["assigned"] == "none" for row in told)
-    assert f"of 3 others {nothing / 3:.1%} get none" in said
-
-
 def test_validation_rows_of_zeros_alone_are_near_to_no_class(near: Near):
     held = [{"label": "east", "embedding": [0.0, 0.0]}]
     ask = ("assign", "--examples", "e.jsonl", "--validation", "v.jsonl", "r.jsonl")
