@@ -7,7 +7,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Generator, Mapping
+import time
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -17,13 +18,15 @@ from torch.distributed import TCPStore  # pyright: ignore[reportPrivateImportUsa
 import dialtools
 from dialtools.errors import ConfigError
 from dialtools.shown import quoted
-from dialtools.train.ranks import ALONE, Ranks, Together
+from dialtools.train.ranks import ALONE, LostRank, Ranks, Together
 
 PLACE = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 """What torchrun tells each process that it starts, and --nproc does too."""
 STORE = "TORCHELASTIC_USE_AGENT_STORE"
 """With which it says that who started the processes has the store where they meet, not rank 0."""
 HOME = "127.0.0.1"
+COME = "come-"
+"""And a rank: what a process leaves in that store when it waits for the others."""
 COMMAND = "from dialtools.cli.train import main; main()"
 
 
@@ -67,6 +70,8 @@ def together(processes: int) -> Generator[Ranks]:
         yield ALONE
         return
     with nullcontext(here) if here else _led(processes) as (rank, size):
+        if rank and os.environ["MASTER_ADDR"] == HOME and os.environ.get(STORE) == "True":
+            TCPStore(HOME, _number("MASTER_PORT"), is_master=False).set(f"{COME}{rank}", "")
         try:
             local = _number("LOCAL_RANK") if "LOCAL_RANK" in os.environ else rank
             yield Together(rank=rank, size=size, local=local)
@@ -89,6 +94,7 @@ def _led(processes: int) -> Generator[tuple[int, int]]:
     try:
         for rank in range(1, processes):
             started.append(_start(rank))
+        _wait_for(started, store)
         yield 0, processes
     finally:
         for process in started:
@@ -96,6 +102,22 @@ def _led(processes: int) -> Generator[tuple[int, int]]:
             process.wait()
         for name in told:
             os.environ.pop(name, None)
+
+
+def _wait_for(started: Sequence[subprocess.Popen[bytes]], store: TCPStore) -> None:
+    """Return when all processes that were started have come: only then are their ends noticed.
+
+    Raises:
+        LostRank: if one has ended before.
+    """
+    for rank, process in enumerate(started, 1):
+        while not store.check([f"{COME}{rank}"]):
+            if process.poll() is not None:
+                hint = (
+                    f"with status {process.returncode}; its own error, if it had one, stands above"
+                )
+                raise LostRank(f"process {rank} of this run has ended before it began", hint=hint)
+            time.sleep(0.05)
 
 
 def deaf() -> None:

@@ -20,6 +20,7 @@ from pair_corpus import SMALL, Train, as_lines, pair_records, steps
 from safetensors.torch import load_file
 
 from dialtools.train import join
+from dialtools.train.ranks import LostRank
 
 ROOT = Path(__file__).parents[2]
 RUN = ("--batch-size", "32", "--lr", "1e-3", "--micro-batch-tokens", "64")
@@ -215,6 +216,12 @@ def test_the_port_where_processes_meet_is_taken_before_any_is_told_of_it(
         raise AssertionError
     assert [process.returncode for process in begun] == [-signal.SIGKILL]
     assert dict(os.environ) == before
+
+
+def test_a_process_that_ends_before_it_has_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(join, "_start", lambda rank: subprocess.Popen(["sh", "-c", "exit 5"]))
+    with pytest.raises(LostRank, match="process 1 of this run has ended before"), join.together(2):
+        raise AssertionError
 
 
 def test_under_torchrun_it_is_the_same(train: Train, environment, samples, tmp_path):
