@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import islice
 
+from dialtools.corpora.likely import text_flag
 from dialtools.corpora.options import LogOptions
 from dialtools.errors import DataError, no_column
 from dialtools.streams import bounds
@@ -47,7 +48,8 @@ def row_chunks(
     columns = (column,) if column else ()
     first = 2  # below the header
     held: list[dict[str, str]] = []
-    for _, row in rows(path, kind, columns, logs, policy, hint="--field NAME names it"):
+    hint = "--field NAME names it"
+    for _, row in rows(path, kind, columns, logs, policy, hint=hint, likely=text_flag):
         held.append(row)
         if len(held) == ROWS_A_CHUNK:
             yield Chunk(name, first, ROWS, held)

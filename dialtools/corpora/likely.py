@@ -48,6 +48,12 @@ def flags(header: Collection[str], logs: LogOptions, *, in_part: bool = False) -
     return " ".join([*proposed, *unknown]) if proposed else None
 
 
+def text_flag(header: Collection[str]) -> str | None:
+    """Return the flag of a command for texts that reads the column which probably holds them."""
+    column = _first(LIKELY["text_column"].split(), header)
+    return None if column is None else f"by its name: --field {shlex.quote(column)}"
+
+
 def _first(names: Collection[str], header: Collection[str]) -> str | None:
     """Return the column of the first of these names, however it writes it."""
     columns = {_plain(column): column for column in header if len(column) <= QUOTED}
