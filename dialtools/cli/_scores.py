@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from dialtools.eval.suite_job import Result
 
 
-TEST = ("test", "test ")
-"""How the setting of a score begins that is of the test part."""
-
-
 def report(scored: Scored, options: ReportOptions, run: Run) -> None:
     """Print a table for a person or JSONL for a machine, then the notes; then check the gates."""
     from dialtools.eval.score import check_gates, gated
@@ -52,7 +48,8 @@ def closing_line(output: str, scores: Sequence[Score]) -> str:
 
     Where several parts were scored, the first of the test part.
     """
-    first = next((score for score in scores if score.setting.startswith(TEST)), scores[0])
+    of_test = (score for score in scores if score.setting.split(" ")[0] == "test")
+    first = next(of_test, scores[0])
     more = f", {len(scores) - 1:,} more" if len(scores) > 1 else ""
     what = " ".join(filter(None, (first.setting, first.metric)))
     return f"{output}: {what} {first.value:.2f}{more}"

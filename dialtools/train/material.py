@@ -27,6 +27,7 @@ from dialtools.encoder.sidefile import write_json
 from dialtools.encoder.stated import has_beside, read_stated
 from dialtools.errors import DataError, MissingExtra
 from dialtools.streams.atomic import atomic_directory
+from dialtools.streams.bytesio import refuse_missing
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.digests import hashed_stdin
 from dialtools.streams.locks import locked
@@ -316,6 +317,4 @@ def check_inputs(options: TrainOptions) -> None:
         )
     if options.model and not Path(options.model).is_file():
         look_over_model(options.model, pooling=options.pooling)
-    for path in (*options.inputs, *filter(None, [options.validate])):
-        if path != "-" and not Path(path).exists():
-            raise DataError("no such file or directory", where=path)
+    refuse_missing((*options.inputs, *filter(None, [options.validate])))
