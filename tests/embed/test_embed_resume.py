@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from at_work import lines, until
 
 from dialtools.errors import OutputError
 from dialtools.streams.sinks import writer
@@ -58,14 +57,9 @@ def interrupt(installed: Path, minilm: str, folder: Path) -> Callable[..., None]
         process.stdin.write(("\n".join(LINES) + "\n").encode().ljust(1 << 20))
         process.stdin.flush()
         pieces = folder / "e.parquet.partial" / "pieces.jsonl"
-        deadline = time.monotonic() + 300
-        while time.monotonic() < deadline:
-            if pieces.exists() and pieces.read_bytes().count(b"\n") >= 2:
-                break
-            time.sleep(0.02)
-        process.send_signal(signal.SIGKILL)
+        until(process, lambda: lines(pieces) >= 2)
+        process.kill()
         process.communicate()
-        assert pieces.exists()
 
     return start
 
@@ -155,9 +149,7 @@ def test_a_second_run_beside_the_first_ends_in_one_line(
 ):
     command = [installed / "dial-embed", "--model", minilm, "-o", "e.parquet"]
     with subprocess.Popen(command, cwd=folder, env=ENV, stdin=subprocess.PIPE) as first:
-        deadline = time.monotonic() + 300
-        while not (folder / "e.parquet.partial").exists() and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(first, (folder / "e.parquet.partial").exists)
         for flags in ([], ["--resume"], ["--overwrite"]):
             second = run(*flags, stdin=b"", code=1)
             process = f"another run is at work here (process {first.pid})"

@@ -8,9 +8,7 @@ import os
 import random
 import shlex
 import shutil
-import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +16,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+from at_work import broken_off, logged
 from pair_corpus import CITIES, DAYS, Train, as_lines, steps, weights
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 
@@ -91,13 +90,7 @@ def courses(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return losses, alignments and so on of the same run on the CPU and on CUDA, in float32."""
     train(*arguments, "--device", "cpu", "-o", folder / "cpu", small=False)
-    on_cuda(
-        "dial-train",
-        *arguments,
-        *IN_32,
-        "-o",
-        folder / "cuda",
-    )
+    on_cuda("dial-train", *arguments, *IN_32, "-o", folder / "cuda")
     logs = [steps(folder / name / "train-log.jsonl") for name in ("cpu", "cuda")]
     figures = sorted(set(logs[0][0]) - {"tokens_per_second"})
     cpu, cuda = (np.array([[row[name] for name in figures] for row in log], float) for log in logs)
@@ -150,17 +143,8 @@ def test_a_gpu_is_chosen_by_itself_with_bfloat16_for_matrix_products_and_float32
     from safetensors.torch import load_file
 
     for precision in ("auto", "bfloat16", "float32"):
-        on_cuda(
-            "dial-train",
-            "--model",
-            steady,
-            *FEW,
-            "--precision",
-            precision,
-            "-o",
-            tmp_path / precision,
-            pairs,
-        )
+        run = ("--model", steady, *FEW, "--precision", precision, pairs)
+        on_cuda("dial-train", *run, "-o", tmp_path / precision)
     auto, bfloat16, float32 = (
         [row["loss"] for row in steps(tmp_path / name / "train-log.jsonl")]
         for name in ("auto", "bfloat16", "float32")
@@ -178,24 +162,10 @@ def test_gradient_caching_repeats_the_dropout_of_its_own_device(
 ):
     if device == "cuda:1" and (cuda_scripts / "devices").read_text() == "1":
         pytest.skip("one GPU")
+    run = ("--model", model, *FEW, "--device", device, "--precision", "float32", pairs)
     for cache in ("off", "on"):
-        on_cuda(
-            "dial-train",
-            "--model",
-            model,
-            *FEW,
-            "--device",
-            device,
-            "--precision",
-            "float32",
-            "--grad-cache",
-            cache,
-            "--micro-batch-tokens",
-            64,
-            "-o",
-            tmp_path / cache,
-            pairs,
-        )
+        twice = ("--grad-cache", cache, "--micro-batch-tokens", 64)
+        on_cuda("dial-train", *run, *twice, "-o", tmp_path / cache)
     kept, cached = (
         [row["loss"] for row in steps(tmp_path / cache / "train-log.jsonl")]
         for cache in ("off", "on")
@@ -205,20 +175,9 @@ def test_gradient_caching_repeats_the_dropout_of_its_own_device(
 
 def kill(folder: Path, environment: dict[str, str], model: Path, *arguments: object) -> None:
     """Train `model` with the commands of `folder` until 20 steps are in the log, and no further."""
-    log = model.with_name(f"{model.name}.partial") / "train-log.jsonl"
-    process = subprocess.Popen(
-        [str(folder / "dial-train"), *map(str, arguments), "-o", str(model)],
-        env=environment,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline = time.monotonic() + 300
-    while process.poll() is None and time.monotonic() < deadline:
-        if log.exists() and log.read_bytes().count(b"\n") >= 20:
-            process.send_signal(signal.SIGKILL)
-            break
-        time.sleep(0.01)
-    assert process.wait(300) == -signal.SIGKILL
-    with (log.parent / "lock").open("rb") as lock:
+    command = [folder / "dial-train", *arguments, "-o", model]
+    broken_off(command, lambda: logged(model) >= 20, env=environment)
+    with (model.with_name(f"{model.name}.partial") / "lock").open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # a server's fork of it dies a moment later
 
 
@@ -268,26 +227,11 @@ def test_embeddings_are_those_of_the_cpu(
     pairs: Path,
     tmp_path: Path,
 ):
-    flags = ("--model", model, "--field", "context,response", "--normalize")
-    on_cuda(
-        "dial-embed",
-        *flags,
-        "--device",
-        "cuda",
-        "--precision",
-        precision,
-        pairs,
-        "-o",
-        tmp_path / "cuda.parquet",
-    )
-    command = [
-        str(scripts / "dial-embed"),
-        *map(str, flags),
-        str(pairs),
-        "-o",
-        str(tmp_path / "cpu.parquet"),
-    ]
-    subprocess.run(command, check=True, env=environment)
+    run = ("--model", model, "--field", "context,response", "--normalize", pairs, "-o")
+    there = (tmp_path / "cuda.parquet", "--device", "cuda", "--precision", precision)
+    on_cuda("dial-embed", *run, *there)
+    command = [scripts / "dial-embed", *run, tmp_path / "cpu.parquet"]
+    subprocess.run(list(map(str, command)), check=True, env=environment)
     for column in ("context_embedding", "response_embedding"):
         cuda, cpu = (
             np.stack(pq.read_table(tmp_path / f"{name}.parquet")[column].to_numpy())
@@ -311,15 +255,8 @@ def test_fine_tuning_and_learning_curves_run_on_it(
         split,
     )
     assert b"accuracy" in tuned.stdout
-    on_cuda(
-        "dial-train",
-        "--model",
-        model,
-        *FEW,
-        *shlex.split("--snapshot-every 2 --device cuda -o"),
-        tmp_path / "run",
-        pairs,
-    )
+    kept = shlex.split("--snapshot-every 2 --device cuda -o")
+    on_cuda("dial-train", "--model", model, *FEW, *kept, tmp_path / "run", pairs)
     curve = on_cuda(
         "dial-eval", "curve", "--intent", split, "--device", "cuda", tmp_path / "run", "--json"
     )
@@ -329,15 +266,6 @@ def test_fine_tuning_and_learning_curves_run_on_it(
 def test_a_device_that_is_not_there_is_refused_in_one_line(
     on_cuda: Run, model: Path, pairs: Path, tmp_path: Path
 ):
-    done = on_cuda(
-        "dial-train",
-        "--model",
-        model,
-        "--device",
-        "cuda:7",
-        "-o",
-        tmp_path / "model",
-        pairs,
-        code=2,
-    )
+    run = ("--model", model, "--device", "cuda:7", "-o", tmp_path / "model", pairs)
+    done = on_cuda("dial-train", *run, code=2)
     assert done.stderr.decode().startswith("dial-train: --device cuda:7: not available here")

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from at_work import logged, until
 from pair_corpus import SMALL, Train, as_lines, pair_records, steps
 from safetensors.torch import load_file
 
@@ -157,10 +158,7 @@ def begun(run: list[str], environment, model: Path, after: int) -> subprocess.Po
     process = subprocess.Popen(
         run, env=environment, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
     )
-    log = model.with_name("model.partial") / "train-log.jsonl"
-    while not (log.exists() and log.read_bytes().count(b"\n") >= after):
-        assert process.poll() is None, process.stderr and process.stderr.read()
-        time.sleep(0.02)
+    until(process, lambda: logged(model) >= after)
     return process
 
 

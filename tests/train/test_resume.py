@@ -8,17 +8,19 @@ import shlex
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
 from subprocess import PIPE
 
 import pytest
+from at_work import broken_off, logged, until
 from pair_corpus import SMALL, Train, as_lines, pair_records, steps, weights
 
 from dialtools.train import steplog
 
+Start = Callable[..., subprocess.Popen]
+Broken = Callable[..., None]
 RUN = shlex.split("--batch-size 32 --max-steps 150 --epochs 50 --lr 1e-3 --checkpoint-every 7")
 
 
@@ -31,42 +33,32 @@ def unbroken(train: Train, pairs: Path, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture
-def start(
-    scripts: Path, environment: dict[str, str], pairs: Path
-) -> Callable[..., subprocess.Popen]:
-    """Start a run, from a pipe unless files are named."""
+def command(scripts: Path) -> Callable[..., list[str]]:
+    """Return the line of a run, of a pipe unless files are named."""
 
-    def run(model: Path, *arguments: object) -> subprocess.Popen:
-        command = [scripts / "dial-train", *SMALL, *RUN, *arguments, "-o", model]
-        with pairs.open("rb") as stdin:
-            return subprocess.Popen(
-                list(map(str, command)), stdin=stdin, stdout=PIPE, stderr=PIPE, env=environment
-            )
+    def line(model: Path, *arguments: object) -> list[str]:
+        return list(map(str, [scripts / "dial-train", *SMALL, *RUN, *arguments, "-o", model]))
 
-    return run
+    return line
 
 
 @pytest.fixture
-def broken(start: Callable[..., subprocess.Popen]) -> Callable[..., int]:
-    """Start a run, send it a signal once `after` steps are in its log; return its exit status."""
+def start(command: Callable[..., list[str]], environment: dict[str, str]) -> Start:
+    """Start a run of files."""
+    return lambda *run: subprocess.Popen(command(*run), stdout=PIPE, stderr=PIPE, env=environment)
 
-    def run(model: Path, number: int, *arguments: object, after: int) -> int:
-        process = start(model, *arguments)
-        log = partial(model) / "train-log.jsonl"
-        wait_until(process, lambda: log.exists() and log.read_bytes().count(b"\n") >= after)
-        process.send_signal(number)
-        process.communicate(timeout=300)
-        return process.returncode
+
+@pytest.fixture
+def broken(command: Callable[..., list[str]], environment: dict[str, str], pairs: Path) -> Broken:
+    """Break a run off by a signal once `after` steps are in its log."""
+
+    def run(model: Path, number: int, *arguments: object, after: int) -> None:
+        line = command(model, *arguments)
+        with pairs.open("rb") as stdin:
+            reached = lambda: logged(model) >= after  # noqa: E731
+            broken_off(line, reached, number, stdin=stdin, env=environment)
 
     return run
-
-
-def wait_until(process: subprocess.Popen, happened: Callable[[], bool]) -> None:
-    """Wait for something that a process does; it must not end before."""
-    deadline = time.monotonic() + 300
-    while not happened() and time.monotonic() < deadline:
-        assert process.poll() is None, process.stderr and process.stderr.read().decode()
-        time.sleep(0.01)
 
 
 def partial(model: Path) -> Path:
@@ -81,10 +73,10 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("after", [0, 40, 90])
 def test_kill_9_and_resume_end_in_the_weights_of_an_unbroken_run(
-    after: int, train: Train, broken: Callable[..., int], unbroken: Path, tmp_path: Path
+    after: int, train: Train, broken: Broken, unbroken: Path, tmp_path: Path
 ):
     model = tmp_path / "model"
-    assert broken(model, signal.SIGKILL, after=after) == -signal.SIGKILL
+    broken(model, signal.SIGKILL, after=after)
     assert not model.exists()
     train(*RUN, "-o", model, "--resume")
     assert untimed(model) == untimed(unbroken)
@@ -107,10 +99,10 @@ def untimed(model: Path) -> dict[str, object]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_saves_its_step_and_goes_on_without_its_input(
-    number: int, train: Train, broken: Callable[..., int], unbroken: Path, tmp_path: Path
+    number: int, train: Train, broken: Broken, unbroken: Path, tmp_path: Path
 ):
     model = tmp_path / "model"
-    assert broken(model, number, after=20) == -number
+    broken(model, number, after=20)
     assert not model.exists()
     train(*RUN, "-o", model, "--resume")
     assert weights(model) == weights(unbroken)
@@ -119,9 +111,7 @@ def test_an_interrupted_run_saves_its_step_and_goes_on_without_its_input(
     )
 
 
-def test_resume_refuses_other_options_and_names_them(
-    train: Train, broken: Callable[..., int], tmp_path: Path
-):
+def test_resume_refuses_other_options_and_names_them(train: Train, broken: Broken, tmp_path: Path):
     model = tmp_path / "model"
     broken(model, signal.SIGTERM, after=10)
     done = train(*RUN, "--temperature", "0.1", "-o", model, "--resume", code=2)
@@ -136,7 +126,7 @@ def corpus(pairs: Path, tmp_path: Path) -> Path:
 
 
 def test_a_bad_line_in_the_input_of_a_resumed_run_leaves_its_checkpoint(
-    train: Train, broken: Callable[..., int], corpus: Path, unbroken: Path, tmp_path: Path
+    train: Train, broken: Broken, corpus: Path, unbroken: Path, tmp_path: Path
 ):
     model, cached = tmp_path / "model", ("--cache", tmp_path / "cache")
     broken(model, signal.SIGTERM, *cached, corpus, after=10)
@@ -152,7 +142,7 @@ def test_a_bad_line_in_the_input_of_a_resumed_run_leaves_its_checkpoint(
 
 
 def test_a_store_that_cannot_be_spooled_again_leaves_the_checkpoint(
-    train: Train, broken: Callable[..., int], corpus: Path, tmp_path: Path
+    train: Train, broken: Broken, corpus: Path, tmp_path: Path
 ):
     model, cache = tmp_path / "model", tmp_path / "cache"
     broken(model, signal.SIGTERM, "--cache", cache, corpus, after=10)
@@ -164,7 +154,10 @@ def test_a_store_that_cannot_be_spooled_again_leaves_the_checkpoint(
 
 
 def test_ctrl_c_before_the_pairs_are_read_leaves_the_checkpoint(
-    start: Callable[..., subprocess.Popen], broken: Callable[..., int], corpus: Path, tmp_path: Path
+    start: Start,
+    broken: Broken,
+    corpus: Path,
+    tmp_path: Path,
 ):
     model, cached = tmp_path / "model", ("--cache", tmp_path / "cache")
     broken(model, signal.SIGTERM, *cached, corpus, after=10)
@@ -182,7 +175,7 @@ def test_ctrl_c_before_the_pairs_are_read_leaves_the_checkpoint(
 
 
 def test_changed_inputs_are_refused_with_both_ways_out(
-    train: Train, broken: Callable[..., int], corpus: Path, tmp_path: Path
+    train: Train, broken: Broken, corpus: Path, tmp_path: Path
 ):
     model = tmp_path / "model"
     broken(model, signal.SIGTERM, corpus, after=10)
@@ -195,7 +188,7 @@ def test_changed_inputs_are_refused_with_both_ways_out(
 
 
 def test_resume_of_stdin_goes_on_with_the_same_and_refuses_other_pairs(
-    train: Train, broken: Callable[..., int], unbroken: Path, pairs: Path, tmp_path: Path
+    train: Train, broken: Broken, unbroken: Path, pairs: Path, tmp_path: Path
 ):
     model = tmp_path / "model"
     broken(model, signal.SIGTERM, after=10)
@@ -207,7 +200,7 @@ def test_resume_of_stdin_goes_on_with_the_same_and_refuses_other_pairs(
 
 
 def test_a_closed_stdin_goes_on_with_what_was_read(
-    broken: Callable[..., int],
+    broken: Broken,
     installed: Path,
     environment: dict[str, str],
     unbroken: Path,
@@ -222,7 +215,7 @@ def test_a_closed_stdin_goes_on_with_what_was_read(
 
 
 def test_the_model_tells_what_it_was_trained_on(
-    train: Train, broken: Callable[..., int], pairs: Path, tmp_path: Path
+    train: Train, broken: Broken, pairs: Path, tmp_path: Path
 ):
     model = tmp_path / "model"
     broken(model, signal.SIGTERM, after=10)
@@ -233,7 +226,7 @@ def test_the_model_tells_what_it_was_trained_on(
 
 
 def test_skipped_records_count_after_a_resume_too(
-    train: Train, broken: Callable[..., int], corpus: Path, tmp_path: Path
+    train: Train, broken: Broken, corpus: Path, tmp_path: Path
 ):
     model = tmp_path / "model"
     corpus.write_bytes(b'{"context": 1}\n' + corpus.read_bytes())
@@ -255,11 +248,15 @@ def test_skipped_records_of_a_kept_store_count_and_fail_a_run_that_skips_none(
 
 
 def test_a_second_run_beside_the_first_is_told_so_in_one_line(
-    train: Train, start: Callable[..., subprocess.Popen], unbroken: Path, tmp_path: Path
+    train: Train,
+    start: Start,
+    pairs: Path,
+    unbroken: Path,
+    tmp_path: Path,
 ):
     model = tmp_path / "model"
-    first = start(model)
-    wait_until(first, lambda: (partial(model) / "train-log.jsonl").exists())
+    first = start(model, pairs)
+    until(first, lambda: (partial(model) / "train-log.jsonl").exists())
     for flag in ("--resume", "--overwrite"):
         second = train(*RUN, "-o", model, flag, code=1)
         assert b"another run is at work here" in second.stderr
@@ -270,7 +267,7 @@ def test_a_second_run_beside_the_first_is_told_so_in_one_line(
 
 
 def test_two_runs_on_one_cache_do_not_mix(
-    start: Callable[..., subprocess.Popen], corpus: Path, unbroken: Path, tmp_path: Path
+    start: Start, corpus: Path, unbroken: Path, tmp_path: Path
 ):
     models = [tmp_path / name / "model" for name in ("a", "b")]
     for model in models:
@@ -317,7 +314,7 @@ def test_a_folder_of_that_name_without_our_manifest_is_not_ours(
 
 @pytest.mark.parametrize("flag", ["--resume", "--overwrite"])
 def test_what_others_put_into_a_claimed_folder_is_left_there(
-    flag: str, train: Train, broken: Callable[..., int], tmp_path: Path, pairs: Path
+    flag: str, train: Train, broken: Broken, tmp_path: Path, pairs: Path
 ):
     model = tmp_path / "model"
     broken(model, signal.SIGTERM, after=10)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
-import signal
-import subprocess
-import time
 from pathlib import Path
-from subprocess import PIPE
 
 import numpy as np
 import pytest
+from at_work import broken_off, logged
 from pair_corpus import Train, steps, weights
 from safetensors.numpy import load_file
 
@@ -114,13 +111,7 @@ def test_a_killed_run_with_an_average_ends_in_the_bytes_of_an_unbroken_one(
     run = ("--model", model, *TUNE, *BOTH, *flags.split(), "--validate-every", 25, "--keep-best")
     train(*run, "-o", whole, pairs, small=False)
     line = [scripts / "dial-train", *run, "-o", broken, pairs]
-    process = subprocess.Popen(list(map(str, line)), stdout=PIPE, stderr=PIPE, env=environment)
-    log, deadline = tmp_path / "broken.partial" / "train-log.jsonl", time.monotonic() + 300
-    while not (log.exists() and log.read_bytes().count(b"\n") > 40):
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=120)
+    broken_off(line, lambda: logged(broken) > 40, env=environment)
     assert not broken.exists()
     train(*line[1:], "--resume", small=False)
     names = ["", *(f"snapshots/step-{step:06d}" for step in range(0, 151, 30))]

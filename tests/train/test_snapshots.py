@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import PIPE
 from typing import Any
 
 import pytest
+from at_work import broken_off
 from pair_corpus import SMALL, Train, weights
 
 RUN = shlex.split(
@@ -86,14 +84,9 @@ def test_kill_and_resume_keep_the_same_snapshots(
     train: Train, pairs: Path, model: Path, scripts: Path, environment, tmp_path: Path
 ):
     broken = tmp_path / "model"
-    command = [str(scripts / "dial-train"), *SMALL, *map(str, RUN), "-o", str(broken), str(pairs)]
-    process = subprocess.Popen(command, stdout=PIPE, stderr=PIPE, env=environment)
-    at = tmp_path / "model.partial" / "snapshots" / "step-000005"
-    end = time.monotonic() + 120
-    while process.poll() is None and time.monotonic() < end and not at.exists():
-        time.sleep(0.002)
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=120)
+    command = [scripts / "dial-train", *SMALL, *RUN, "-o", broken, pairs]
+    kept = tmp_path / "model.partial" / "snapshots" / "step-000005"
+    broken_off(command, kept.exists, env=environment)
     assert not broken.exists()
     train(*RUN, "-o", broken, "--resume", pairs)
     assert names(broken) == names(model)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from at_work import broken_off, logged
 from oracles.slow_tokens import assemble
 from pair_corpus import Train, weights
 from train_parts import recipe_options
@@ -66,13 +65,8 @@ def test_killed_and_resumed_it_ends_in_the_same_bytes(
     trained, train: Train, scripts, environment, pairs, tmp_path
 ):
     run = (*RUN, "--validate", pairs, "-o", tmp_path / "model", pairs)
-    process = subprocess.Popen([scripts / "dial-train", "-q", *run], env=environment)
-    log = tmp_path / "model.partial" / "train-log.jsonl"
-    while not (log.exists() and log.read_bytes().count(b"\n") >= 12):
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.kill()
-    process.wait()
+    command = [scripts / "dial-train", "-q", *run]
+    broken_off(command, lambda: logged(tmp_path / "model") >= 12, env=environment)
     done = train(*run, "--resume", small=False)
     assert weights(tmp_path / "model") == weights(trained)
     assert validation(tmp_path / "model") == validation(trained)
