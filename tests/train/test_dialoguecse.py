@@ -20,7 +20,6 @@ from written import json_value
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
 from dialtools.encoder.tokens import SpecialTokens
-from dialtools.errors import DataError
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
 from dialtools.train.data.collate import Lengths
@@ -28,8 +27,7 @@ from dialtools.train.data.spool import spool, tokenise_store
 from dialtools.train.data.store import Store
 from dialtools.train.objectives.base import Setting
 from dialtools.train.objectives.catalog import MatchingOptions
-from dialtools.train.objectives.matching import Matching, Tokens, nearest_turns
-from dialtools.train.objectives.negatives import Negatives
+from dialtools.train.objectives.matching import Matching, Tokens
 
 ROWS = json_value("""
     [{"context": ["hello", "a table for two please"], "response": "for which day",
@@ -146,43 +144,6 @@ def test_loss_and_gradients_are_those_of_the_transcription(
             )
 
 
-def test_turns_are_the_nearest_outward_from_the_response():
-    """METHODS 11, 16: previous, next, the one before, ..."""
-    before, after = np.array([1, 2, 3]), np.array([4, 5])
-    assert nearest_turns(before, after, 3) == [3, 4, 2]
-    assert nearest_turns(before, after, 9) == [3, 4, 2, 5, 1]
-    assert nearest_turns(before, after[:0], 2) == [3, 2]
-
-
-def test_negatives_are_of_other_dialogues_and_the_same_role_and_drawn_anew(
-    store: tuple[Store, Words],
-):
-    """Trap 21; given ones come first (METHODS 5.2)."""
-    data, _ = store
-    pairs = np.arange(len(data))
-    draw = Negatives(data, pairs, count=2, seed=0)
-    first = draw.draw(np.arange(3), 0)
-    texts = [set(data.text(row)) for row in first.tolist()]
-    assert texts == [
-        {"where to", "may i help"},
-        {"for which day", "may i help"},
-        {"for which day", "where to"},
-    ]
-    assert (
-        Negatives(data, pairs, count=1, seed=0).draw(np.arange(3), 5)
-        == Negatives(data, pairs, count=1, seed=0).draw(np.arange(3), 5)
-    ).all()
-    ones = {
-        tuple(Negatives(data, pairs, count=1, seed=0).draw(np.arange(3), step).ravel())
-        for step in range(9)
-    }
-    assert len(ones) > 1
-    with pytest.raises(DataError, match="fewer than 1 responses of other dialogues"):
-        Negatives(data, pairs, count=1, seed=0).draw(
-            np.array([3]), 0
-        )  # the only response of a user
-
-
 def dialogues(n: int) -> bytes:
     topics = (
         *("taxi", "hotel", "train", "museum", "doctor", "pizza"),
@@ -297,20 +258,3 @@ def test_an_option_of_another_method_names_its_owner(train: Train, sides: Path, 
         (*RUN, "--freeze", 2): b"the encoder has 2 layers",
     }.items():
         assert says in train(*flags, "-o", tmp_path / "model", sides, code=2).stderr
-
-
-def test_the_recipe_holds_what_the_paper_says(train: Train):
-    told = train(
-        "--method", "dialoguecse", "--model", "x", "--print-config", small=False
-    ).stdout.decode()
-    for line in (
-        "negatives = 9",
-        "temperature = 0.1",
-        "batch-size = 20",
-        "lr = 5e-05",
-        "freeze = 6",
-        "context-turns = 3",
-        'aggregation = "mean"',
-        "max-length = 50",
-    ):
-        assert line in told

@@ -69,11 +69,6 @@ def test_no_epochs_save_the_start_as_no_steps_do(train: Train, pairs: Path, tmp_
     assert steps(tmp_path / "epochs" / "train-log.jsonl") == []
 
 
-def test_a_fraction_of_an_epoch_is_a_step_at_least(train: Train, pairs: Path, tmp_path: Path):
-    train("--epochs", 0.001, "-o", tmp_path / "model", pairs)
-    assert len(steps(tmp_path / "model" / "train-log.jsonl")) == 1
-
-
 def test_no_share_of_masked_words_hides_one_word_of_each_text(train: Train, tmp_path: Path):
     rows = as_lines(pair_records(8))
     run = ("--method", "mlm", "--max-steps", 2)

@@ -713,8 +713,10 @@ def test_the_accuracy_of_masked_words_is_the_share_of_those_guessed():
     )
     figures: dict[str, float] = {}
     batch: Any = SimpleNamespace(extra=np.array([2, 0, 1, 3, 3]))
-    MaskedWords.loss(objective, 9 * torch.eye(4)[[2, 1, 0, 3, 0]], batch, figures)
+    loss = MaskedWords.loss(objective, 9 * torch.eye(4)[[2, 1, 0, 3, 0]], batch, figures)
     assert figures == {"accuracy": pytest.approx(40)}
+    right, wrong = np.log(1 + 3 * np.exp(-9)), np.log(3 + np.exp(9))
+    assert loss.item() == pytest.approx((2 * right + 3 * wrong) / 5, rel=1e-5)
 
 
 def test_a_text_has_a_hidden_word_at_least_and_so_many_at_most():

@@ -36,6 +36,27 @@ def test_a_recipe_of_the_dse_family_differs_from_dse_in_one_value_at_most(name: 
     assert len(ours.items() - base.items()) <= 1
 
 
+PAPERS = {
+    "dse": {"batch-size": 1024, "lr": 3e-6, "head-lr-multiplier": 100},
+    "wmdc": {
+        **{"batch-size": 256, "lr": 3e-5, "head-lr-multiplier": 40, "weight-decay": 0.01},
+        **{"temperature": 0.05, "loss": "info-nce", "head": "window-linear"},
+        **{"optimizer": "adamw", "schedule": "one-cycle"},
+    },
+    "dialoguecse": {
+        **{"batch-size": 20, "lr": 5e-5, "temperature": 0.1, "negatives": 9, "freeze": 6},
+        **{"context-turns": 3, "aggregation": "mean", "max-length": 50},
+    },
+}
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_recipe_holds_what_its_paper_says(name: str):
+    options, _ = dial_train.resolve({"method": name, "model": "x"})
+    found = {key: getattr(options, key.replace("-", "_")) for key in PAPERS[name]}
+    assert found == PAPERS[name]
+
+
 def test_a_value_that_a_recipe_extends_has_the_origin_where_it_stands():
     _, origins = dial_train.resolve({"method": "dse-2-1", "model": "x"})
     assert origins["context-max-length"] == "recipe dse-2-1"

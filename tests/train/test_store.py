@@ -12,8 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 from pair_corpus import Train, as_lines, pair_records, weights
 
-from dialtools.train.data import spool
-
 RUN = ("--batch-size", 32, "--max-steps", 8)
 
 
@@ -147,25 +145,11 @@ def test_a_context_may_have_more_turns_than_16_bits_count(train: Train, tmp_path
     assert np.fromfile(window, window.suffix[1:]).tolist() == [40_000, 1]
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        (b'{"context": 7, "response": "b"}', b"context"),
-        (b'{"context": ["a"], "response": null}', b"response"),
-        (b'{"response": "b"}', b"context"),
-        (b"[1]", b"object"),
-        (b'{"context": ["a\xff"], "response": "b"}', b"UTF-8"),
-        (b'{"context": ["a"], "response": "b", "speakers": 2}', b"speakers"),
-        (b'{"context": ["a"], "response": "b", "turn": "third"}', b"turn"),
-        (b'{"context": ["a"], "response": "b", "follow": 2}', b"follow"),
-    ],
-)
-def test_a_bad_pair_is_named_by_file_and_line(
-    line: bytes, told: bytes, train: Train, tmp_path: Path
-):
+@pytest.mark.parametrize("line", [b'{"context": 7, "response": "b"}', b"[1]", b'{"text": "\xff"}'])
+def test_a_bad_pair_is_named_by_file_and_line(line: bytes, train: Train, tmp_path: Path):
     (tmp_path / "pairs.jsonl").write_bytes(as_lines(pair_records(2)[:2]) + line + b"\n")
     done = train("-o", tmp_path / "model", tmp_path / "pairs.jsonl", code=1)
-    assert told in done.stderr and b"pairs.jsonl:3" in done.stderr
+    assert b"pairs.jsonl:3: " in done.stderr
     assert b"Traceback" not in done.stderr and not (tmp_path / "model").exists()
 
 
@@ -180,20 +164,6 @@ def test_bad_pairs_can_be_skipped_and_are_counted(
 def test_an_empty_stream_is_an_error_and_leaves_no_model(train: Train, tmp_path: Path):
     train("-o", tmp_path / "model", stdin=b"", code=1)
     assert not (tmp_path / "model").exists()
-
-
-def test_long_texts_are_tokenised_few_at_a_time(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(spool, "TEXTS_A_BATCH", 3)
-    monkeypatch.setattr(spool, "CHARACTERS_A_BATCH", 10)
-    sizes = [1, 1, 1, 1, 6, 6, 50, 2, 2]
-    batches = list(spool._batches("a" * size for size in sizes))
-    assert [[len(text) for text in batch] for batch in batches] == [
-        [1, 1, 1],
-        [1, 6],
-        [6],
-        [50],
-        [2, 2],
-    ]
 
 
 def test_validation_pairs_are_of_the_wanted_windows(train: Train, pairs: Path, tmp_path: Path):

@@ -306,7 +306,18 @@ def test_every_field_of_a_pair_is_read_from_lines_and_columns_alike(rows: list[d
         ({"text": "a", "context": ["a"]}, 'no "response"'),
         ({"text": "a", "response": "a"}, 'no "context"'),
         ({"context": ["a", 1], "response": "b"}, r"context\[1\]: expected"),
+        ({"context": 7, "response": "b"}, "context: expected"),
+        ({"context": ["a"], "response": None}, 'no "response"'),
         ({"context": ["a"], "response": "b", "similar": 2}, "similar: expected 0 or 1"),
+        *(
+            ({"context": ["a"], "response": "b", name: 2}, f"{name}: expected")
+            for name in ("speakers", "follow")
+        ),
+        ({"context": ["a"], "response": "b", "turn": "third"}, "turn: expected"),
+        *(
+            ({"context": ["a"], "response": "b", "weight": weight}, "weight: expected a number")
+            for weight in ("much", -1, True, [1])
+        ),
     ],
 )
 def test_what_is_wrong_with_a_record_is_told_by_its_field(record: dict, says: str):

@@ -6,13 +6,10 @@ import json
 import math
 import random
 import shlex
-import signal
 import subprocess
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from subprocess import PIPE
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from at_work import broken_off, logged
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import slow_losses
@@ -120,20 +118,6 @@ def test_the_loss_is_that_of_the_paper_in_value_and_gradient(seed: int, mixed: b
         )
 
 
-def test_each_row_goes_through_the_head_of_its_window():
-    head = heads.build("window-linear", D, seed=0, windows=(1, 3))
-    rows, window = torch.randn(5, D), torch.tensor([3, 1, 1, 3, 1], dtype=torch.int16)
-    expected = torch.stack(
-        [head.heads[str(int(w))](row) for row, w in zip(rows, window, strict=True)]
-    )
-    torch.testing.assert_close(head(rows, window), expected)
-    assert not torch.equal(head.heads["1"].weight, head.heads["3"].weight)
-    alone = heads.build("window-linear", D, seed=0, windows=(3,))
-    assert torch.equal(alone.heads["3"].weight, head.heads["3"].weight), (
-        "an ablation starts from the same head"
-    )
-
-
 def stored(rows: list[dict], directory: Path, *, columns: bool = False) -> Store:
     """Return the store of pairs, without their tokens."""
     path = directory / ("rows.parquet" if columns else "rows.jsonl")
@@ -201,40 +185,6 @@ def test_a_window_that_is_there_again_is_of_another_dialogue_of_the_same_name(tm
         for w in (1, 2, 1, 2)
     ]
     assert frequencies(stored(rows, tmp_path)) == {"yes": 2}
-
-
-def test_pairs_that_are_not_trained_on_have_no_say(tmp_path: Path):
-    rows = [
-        {"context": ["x"], "response": "yes", "dialogue_id": str(i), "turn": 1} for i in range(9)
-    ]
-    store = stored(rows, tmp_path)
-    assert pair_weights(store, np.arange(3), kind="irf", mean_one=False)[0] == pytest.approx(
-        1 / (math.log(3) + 1)
-    )
-
-
-@pytest.mark.parametrize("columns", [False, True])
-def test_weights_of_the_records_come_before_weights_of_our_own(columns: bool, tmp_path: Path):
-    rows = [{"context": ["x"], "response": "yes", "weight": w} for w in (0.25, None, 2.0)]
-    store, every = stored(rows, tmp_path, columns=columns), np.arange(3)
-    rare = 1 / (math.log(3) + 1)
-    assert pair_weights(store, every, kind="given", mean_one=False).tolist() == [0.25, 1, 2]
-    assert pair_weights(store, every, kind="irf", mean_one=False).tolist() == pytest.approx(
-        [0.25, rare, 2]
-    )
-    assert pair_weights(store, every, kind="none", mean_one=False).tolist() == [1, 1, 1]
-    scaled = pair_weights(store, every, kind="given", mean_one=True)
-    assert scaled.mean() == pytest.approx(1)
-    assert scaled[2] / scaled[0] == pytest.approx(8)
-
-
-@pytest.mark.parametrize("weight", ['"much"', "-1", "true", "[1]"])
-def test_a_weight_that_is_none_is_named_by_file_and_line(weight: str, train: Train, tmp_path: Path):
-    line = f'{{"context": ["a"], "response": "b", "weight": {weight}}}\n'
-    (tmp_path / "pairs.jsonl").write_bytes(as_lines(pair_records(2)[:2]) + line.encode())
-    done = train("-o", tmp_path / "model", tmp_path / "pairs.jsonl", code=1)
-    assert b"pairs.jsonl:3" in done.stderr
-    assert b"weight: expected a number from 0 to 1e+30" in done.stderr
 
 
 def test_a_weight_that_is_none_is_refused_in_columns_too(train: Train, tmp_path: Path):
@@ -344,58 +294,16 @@ def test_the_heads_are_dropped_and_the_options_kept(model: Path):
     )
 
 
-def test_the_recipe_holds_what_the_paper_says(train: Train):
-    told = train("--method", "wmdc", "--model", "x", "--print-config", small=False).stdout.decode()
-    for line in (
-        "batch-size = 256",
-        "lr = 3e-05",
-        "head-lr-multiplier = 40",
-        "temperature = 0.05",
-        'loss = "info-nce"',
-        'optimizer = "adamw"',
-        'schedule = "one-cycle"',
-        'head = "window-linear"',
-        "weight-decay = 0.01",
-    ):
-        assert line in told
-
-
-def test_gradient_caching_leaves_the_loss_as_it_is(train: Train, pairs: Path, tmp_path: Path):
-    losses = {}
-    for name in ("on", "off"):
-        flags = ("--micro-batch-tokens", 128, "--batches", "mixed", "--grad-cache", name)
-        train(*RUN, *flags, "-o", tmp_path / name, pairs)
-        losses[name] = [row["loss"] for row in steps(tmp_path / name / "train-log.jsonl")]
-    np.testing.assert_allclose(losses["on"], losses["off"], rtol=1e-4)
-
-
 def test_kill_9_and_resume_end_in_the_weights_of_an_unbroken_run(
     train: Train, scripts: Path, environment: dict[str, str], pairs: Path, tmp_path: Path
 ):
-    run = shlex.split(
-        "--method wmdc --batch-size 32 --max-steps 60 --epochs 50 --checkpoint-every 7"
-    )
-    train(*run, "-o", tmp_path / "whole", stdin=pairs.read_bytes())
-    log = tmp_path / "model.partial" / "train-log.jsonl"
-    with pairs.open("rb") as stdin:
-        command = [
-            str(scripts / "dial-train"),
-            *SMALL,
-            *map(str, run),
-            "-o",
-            str(tmp_path / "model"),
-        ]
-        process = subprocess.Popen(command, stdin=stdin, stdout=PIPE, stderr=PIPE, env=environment)
-    deadline = time.monotonic() + 300
-    while process.poll() is None and time.monotonic() < deadline:
-        if log.exists() and log.read_bytes().count(b"\n") >= 25:
-            process.send_signal(signal.SIGKILL)
-            break
-        time.sleep(0.01)
-    process.communicate(timeout=300)
-    assert process.returncode == -signal.SIGKILL
-    train(*run, "-o", tmp_path / "model", "--resume")
-    assert weights(tmp_path / "model") == weights(tmp_path / "whole")
+    model, whole = tmp_path / "model", tmp_path / "whole"
+    run = shlex.split("--method wmdc --batch-size 32 --max-steps 60 --checkpoint-every 7")
+    train(*run, "-o", whole, pairs)
+    command = [scripts / "dial-train", *SMALL, *run, "-o", model, pairs]
+    broken_off(command, lambda: logged(model) >= 25, env=environment)
+    train(*run, "-o", model, "--resume", pairs)
+    assert weights(model) == weights(whole)
 
 
 def test_pairs_piped_into_wmdc_need_no_other_flag(
