@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import signal
 import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
 import orjson
 import pytest
+from at_work import broken_off
 
 from dialtools.streams.making import making
 from dialtools.streams.vectors import read_embeddings
@@ -20,10 +19,11 @@ from dialtools.streams.vectors import read_embeddings
 ENV = {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
-def embed(scripts: Path, *arguments, **options) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [scripts / "dial-embed", *map(str, arguments)], capture_output=True, env=ENV, **options
-    )
+def embed(scripts: Path, *arguments, code: int = 0, **options) -> subprocess.CompletedProcess:
+    line = [scripts / "dial-embed", *map(str, arguments)]
+    done = subprocess.run(line, capture_output=True, env=ENV, **options)
+    assert done.returncode == code, done.stderr
+    return done
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +39,8 @@ def texts() -> list[str]:
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory, texts) -> Path:
     path = tmp_path_factory.mktemp("embed") / "texts.jsonl"
-    path.write_bytes(
-        b"".join(
-            orjson.dumps({"id": i, "text": t, "label": "x"}) + b"\n"
-            for i, t in enumerate(texts * 2)
-        )
-    )
+    rows = [{"id": i, "text": text, "label": "x"} for i, text in enumerate(texts * 2)]
+    path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
     return path
 
 
@@ -54,7 +50,6 @@ def test_vectors_are_those_of_sentence_transformers_in_the_order_of_the_input(
     from sentence_transformers import SentenceTransformer
 
     done = embed(scripts, "--model", minilm, corpus, "-o", tmp_path / "e.parquet")
-    assert done.returncode == 0, done.stderr
     assert b"96 rows, 48 texts encoded, 384 dimensions" in done.stderr
     ours = read_embeddings([str(tmp_path / "e.parquet")])
     theirs = SentenceTransformer(minilm, device="cpu").encode(texts * 2)
@@ -66,7 +61,7 @@ def test_vectors_are_those_of_sentence_transformers_in_the_order_of_the_input(
 def test_the_first_dimensions_are_kept_and_scaled_after(scripts, minilm, corpus, tmp_path, scaled):
     run = ("--model", minilm, "--limit", "12", scaled, corpus, "--resume", "-o")
     whole, short = tmp_path / "whole.parquet", tmp_path / "short.parquet"
-    assert embed(scripts, *run, whole).returncode == 0
+    embed(scripts, *run, whole)
     done = embed(scripts, *run, short, "--dimensions", "5")
     assert b"12 rows, 12 texts encoded, 5 dimensions" in done.stderr
     cut = read_embeddings([str(whole)]).matrix[:, :5]
@@ -74,24 +69,17 @@ def test_the_first_dimensions_are_kept_and_scaled_after(scripts, minilm, corpus,
     ours = read_embeddings([str(short)])
     np.testing.assert_allclose(ours.matrix, cut / lengths, rtol=1e-5, atol=1e-7)
     assert making(ours.metadata)["options"]["dimensions"] == 5
-    assert embed(scripts, *run, short, "--dimensions", "5").returncode == 0, "finished"
-    refused = embed(scripts, *run, short, "--dimensions", "6")
-    assert refused.returncode == 1 and b"--dimensions was 5, is 6" in refused.stderr
+    embed(scripts, *run, short, "--dimensions", "5")  # finished already
+    refused = embed(scripts, *run, short, "--dimensions", "6", code=1)
+    assert b"--dimensions was 5, is 6" in refused.stderr
 
 
 @pytest.mark.shared
 def test_vectors_are_the_golden_ones(scripts, minilm, shared, tmp_path):
     probe = np.load(shared / "golden" / "emb_probe.npz")
     lines = b"".join(orjson.dumps({"text": str(t)}) + b"\n" for t in probe["texts"])
-    done = embed(
-        scripts,
-        "--model",
-        minilm,
-        *shlex.split("--max-length 64 --no-normalize -o"),
-        tmp_path / "e.npy",
-        input=lines,
-    )
-    assert done.returncode == 0, done.stderr
+    flags = ("--max-length", 64, "--no-normalize", "-o", tmp_path / "e.npy")
+    embed(scripts, "--model", minilm, *flags, input=lines)
     np.testing.assert_allclose(np.load(tmp_path / "e.npy"), probe["emb"], atol=2e-6)
 
 
@@ -102,24 +90,14 @@ def test_a_killed_job_resumes_to_the_bytes_of_an_unbroken_one(
     flags = ["--model", minilm, "--shard-rows", "6", str(corpus), "-o", "e.parquet"]
     for folder in (whole, broken):
         folder.mkdir()
-    assert embed(scripts, *flags, cwd=whole).returncode == 0
-    process = subprocess.Popen(
-        [installed / "dial-embed", *flags], cwd=broken, env=ENV, stderr=subprocess.DEVNULL
-    )
-    deadline = time.monotonic() + 300
-    while not list(broken.glob("e.parquet.partial/part-*")) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    embed(scripts, *flags, cwd=whole)
+    part = lambda: [*broken.glob("e.parquet.partial/part-*")]  # noqa: E731
+    broken_off([installed / "dial-embed", *flags], part, cwd=broken, env=ENV)
     assert not (broken / "e.parquet").exists()
-    refused = embed(scripts, *flags, cwd=broken)
-    assert refused.returncode == 1
-    assert b"--resume goes on" in refused.stderr
-    other = embed(scripts, *flags, "--resume", "--dtype", "float16", cwd=broken)
-    assert other.returncode == 2
+    assert b"--resume goes on" in embed(scripts, *flags, cwd=broken, code=1).stderr
+    other = embed(scripts, *flags, "--resume", "--dtype", "float16", cwd=broken, code=2)
     assert b"dtype" in other.stderr or b"cannot resume" in other.stderr
-    resumed = embed(scripts, *flags, "--resume", cwd=broken)
-    assert resumed.returncode == 0, resumed.stderr
+    embed(scripts, *flags, "--resume", cwd=broken)
     assert (broken / "e.parquet").read_bytes() == (whole / "e.parquet").read_bytes()
     assert not (broken / "e.parquet.partial").exists()
 
@@ -132,16 +110,9 @@ def test_a_list_of_turns_is_joined_with_the_separator_and_keeps_its_newest_token
     long = {"context": ["word " * 400, "a room please"], "response": "sure"}
     data = b"".join(orjson.dumps(r) + b"\n" for r in [*rows, long])
     done = embed(scripts, "--model", minilm, "--to", "jsonl", "--max-length", 6, input=data)
-    assert done.returncode == 0, done.stderr
     out = [json.loads(line) for line in done.stdout.splitlines()]
-    single = embed(
-        scripts,
-        "--model",
-        minilm,
-        "--to",
-        "jsonl",
-        input=b'{"text":"there [SEP] a room please"}\n' * 1,
-    )
+    alone = b'{"text":"there [SEP] a room please"}\n'
+    single = embed(scripts, "--model", minilm, "--to", "jsonl", input=alone)
     whole = np.array(json.loads(single.stdout)["embedding"])
     assert np.dot(out[0]["context_embedding"], whole) < 1.001
     assert out[0]["response_embedding"] == out[2]["response_embedding"]
@@ -149,47 +120,20 @@ def test_a_list_of_turns_is_joined_with_the_separator_and_keeps_its_newest_token
 
 
 def test_options_of_the_vectors(scripts, minilm, corpus, tmp_path):
-    done = embed(
-        scripts,
-        "--model",
-        minilm,
-        *shlex.split("--dtype float16 -n 10 --keep label"),
-        corpus,
-        "-o",
-        tmp_path / "e.arrow",
-    )
-    assert done.returncode == 0, done.stderr
+    run = ("--model", minilm, corpus, "-o")
+    embed(scripts, *run, tmp_path / "e.arrow", *shlex.split("--dtype float16 -n 10 --keep label"))
     found = read_embeddings([str(tmp_path / "e.arrow")])
     assert (len(found), list(found.columns)) == (10, ["label"])
-    cut = embed(
-        scripts,
-        "--model",
-        minilm,
-        *shlex.split("--max-length 4 --on-truncate error"),
-        corpus,
-        "-o",
-        tmp_path / "f.arrow",
-    )
-    assert cut.returncode == 1
+    strict = shlex.split("--max-length 4 --on-truncate error")
+    cut = embed(scripts, *run, tmp_path / "f.arrow", *strict, code=1)
     assert b"texts.jsonl:1: longer than 4 tokens" in cut.stderr
     assert not (tmp_path / "f.arrow.partial").exists(), "nothing was finished: nothing to resume"
 
 
 def test_a_sample_is_drawn_by_the_seed_whatever_the_shards(scripts, minilm, corpus, tmp_path):
     def ids(*flags: object) -> list[int]:
-        done = embed(
-            scripts,
-            "--model",
-            minilm,
-            "--sample",
-            0.2,
-            "--overwrite",
-            *flags,
-            corpus,
-            "-o",
-            tmp_path / "s.arrow",
-        )
-        assert done.returncode == 0, done.stderr
+        run = ("--model", minilm, "--sample", 0.2, "--overwrite", *flags, corpus)
+        embed(scripts, *run, "-o", tmp_path / "s.arrow")
         return read_embeddings([str(tmp_path / "s.arrow")]).columns["id"]
 
     drawn = ids()
@@ -201,12 +145,7 @@ def test_a_sample_is_drawn_by_the_seed_whatever_the_shards(scripts, minilm, corp
 @pytest.mark.parametrize(
     ("flags", "data", "code", "says"),
     [
-        (
-            ["--model", "nowhere/at-all"],
-            b'{"text":"a"}\n',
-            1,
-            "no model 'nowhere/at-all' on this machine",
-        ),
+        (["--model", "no/where"], b'{"text":"a"}\n', 1, "no model 'no/where' on this machine"),
         ([], b"", 2, "--model DIR is needed"),
         (["--field", "txt"], b'{"text":"a"}\n', 2, "no field 'txt' in the input; there are text"),
         ([], b'{"text":1}\n', 1, "<stdin>:1: text: expected a text or a list of turns"),
@@ -214,8 +153,7 @@ def test_a_sample_is_drawn_by_the_seed_whatever_the_shards(scripts, minilm, corp
 )
 def test_what_cannot_be_done_is_said_in_one_line(scripts, minilm, flags, data, code, says):
     model = [] if "--model" in flags or (code == 2 and not flags) else ["--model", minilm]
-    done = embed(scripts, *model, *flags, "--to", "jsonl", input=data)
-    assert done.returncode == code
+    done = embed(scripts, *model, *flags, "--to", "jsonl", input=data, code=code)
     assert says in done.stderr.decode()
     assert b"Traceback" not in done.stderr
 
@@ -224,20 +162,18 @@ PLANNED = shlex.split("--shard-rows 40 --max-length 9 --keep id")
 
 
 def test_a_dry_run_writes_nothing(scripts, minilm, corpus, tmp_path):
-    planned = embed(
-        scripts, "--model", minilm, *PLANNED, corpus, "-o", "e.parquet", "--dry-run", cwd=tmp_path
-    )
-    assert planned.returncode == 0, planned.stderr
+    run = ("--model", minilm, *PLANNED, corpus, "-o", "e.parquet", "--dry-run")
+    embed(scripts, *run, cwd=tmp_path)
     assert not list(tmp_path.iterdir())
 
     (tmp_path / "in.jsonl").write_text('{"text": "a"}\n{"text": "the bill"}\n{\n')
     fit = shlex.split("in.jsonl -o fit.parquet --on-error skip")
-    assert embed(scripts, "--model", minilm, *fit, cwd=tmp_path).returncode == 3
+    embed(scripts, "--model", minilm, *fit, cwd=tmp_path, code=3)
     plan = shlex.split(
         "in.jsonl -o o.parquet --on-error quarantine=bad.jsonl --transform center "
         "--fit-on fit.parquet --save-transform t.safetensors --dry-run"
     )
-    assert embed(scripts, "--model", minilm, *plan, cwd=tmp_path).returncode == 3
+    embed(scripts, "--model", minilm, *plan, cwd=tmp_path, code=3)
     assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "fit.parquet"}
 
 

@@ -427,7 +427,8 @@ def test_a_row_a_turn_has_its_own_facts_and_those_of_its_dialogue():
     shared = {"split": "train", "dialogue_id": "7"}
     assert first == {**shared, "turn": 0, **history[0], "acts": [1], "history": history[:1]}
     assert second == {**shared, "turn": 1, **history[1], "history": history}
-    assert [r["dialogue_id"] for r in turns(AT, {"turns": ["a", " "]}, tally)] == ["x:1"]
+    (only,) = turns(AT, {"turns": [{"text": " ", "acts": [1]}, "a"]}, tally)
+    assert only["dialogue_id"] == "x:1" and only["text"] == "a" and "acts" not in only
     # beside a history, response and speaker are the last turn, not facts of the dialogue
     rows = list(turns(AT, {"history": ["a"], "response": "r", "speaker": "s", "id": "d"}, tally))
     assert [(r["text"], r["speaker"], r["dialogue_id"]) for r in rows] == [

@@ -261,27 +261,21 @@ def vectors(path: Path) -> np.ndarray:
 @pytest.mark.parametrize("kind", ["whiten", "flow", "top"])
 def test_a_transform_is_fitted_saved_and_applied_again(kind: str, embed: Embed, tmp_path: Path):
     embed("-o", "plain.parquet")
-    embed(
-        "--transform",
-        kind,
-        *shlex.split("--save-transform t.safetensors -o fitted.parquet --shard-rows 16"),
-    )
+    flags = shlex.split("--save-transform t.safetensors -o fitted.parquet --shard-rows 16")
+    embed("--transform", kind, *flags)
     embed("--transform", "t.safetensors", "-o", "applied.parquet")
     embed("--transform", kind, "--fit-on", "plain.parquet", "-o", "on.parquet")
-    np.testing.assert_allclose(
-        vectors(tmp_path / "applied.parquet"), vectors(tmp_path / "fitted.parquet"), atol=1e-5
+    plain, fitted, applied, on = (
+        vectors(tmp_path / f"{name}.parquet") for name in ("plain", "fitted", "applied", "on")
     )
-    np.testing.assert_allclose(
-        vectors(tmp_path / "on.parquet"), vectors(tmp_path / "fitted.parquet"), atol=1e-4
-    )
-    assert not np.allclose(
-        vectors(tmp_path / "plain.parquet"), vectors(tmp_path / "fitted.parquet"), atol=0.1
-    )
+    np.testing.assert_allclose(applied, fitted, atol=1e-5)
+    np.testing.assert_allclose(on, fitted, atol=1e-4)
+    assert not np.allclose(plain, fitted, atol=0.1)
     streamed = [
         json.loads(line)["embedding"]
         for line in embed("--transform", "t.safetensors", "--to", "jsonl").stdout.splitlines()
     ]
-    np.testing.assert_allclose(streamed, vectors(tmp_path / "fitted.parquet"), atol=1e-5)
+    np.testing.assert_allclose(streamed, fitted, atol=1e-5)
 
 
 def test_vectors_of_two_kinds_of_transform_are_not_compared_though_a_file_holds_one(
@@ -312,33 +306,25 @@ def test_whiten_keeps_the_first_dimensions_and_scales_again_where_asked(
 def test_a_transform_of_another_model_is_refused(embed: Embed, glove: Path, tmp_path: Path):
     embed("--whiten", "--save-transform", "t.safetensors", "-o", "plain.parquet")
     (tmp_path / "other.txt").write_text(glove.read_text().replace("bill", "bills"))
-    other = {"model": tmp_path / "other.txt", "code": 2}
-    assert (
-        "fitted to vectors of another model"
-        in embed("--transform", "t.safetensors", "-o", "x.parquet", **other).stderr
-    )
-    assert (
-        "its vectors are of another model"
-        in embed("--whiten", "--fit-on", "plain.parquet", "-o", "x.parquet", **other).stderr
-    )
-    scaled = embed("--transform", "t.safetensors", "--normalize", "-o", "x.parquet", code=2).stderr
-    assert "fitted to vectors of any length, unlike these of length 1" in scaled
+
+    def refused(*flags: str, **others: Path) -> str:
+        return embed(*flags, "-o", "x.parquet", code=2, **others).stderr
+
+    other = {"model": tmp_path / "other.txt"}
+    saved, on = ("--transform", "t.safetensors"), ("--whiten", "--fit-on")
+    assert "fitted to vectors of another model" in refused(*saved, **other)
+    assert "its vectors are of another model" in refused(*on, "plain.parquet", **other)
+    told = "fitted to vectors of any length, unlike these of length 1"
+    assert told in refused(*saved, "--normalize")
     embed("-o", "unknown.npy")
-    assert (
-        "does not tell which model its vectors are of"
-        in embed("--whiten", "--fit-on", "unknown.npy", "-o", "x.parquet", code=2).stderr
-    )
-    assert (
-        "its vectors are transformed already"
-        in embed("--whiten", "--fit-on", "plain.parquet", "-o", "x.parquet", code=2).stderr
-    )
+    assert "does not tell which model its vectors are of" in refused(*on, "unknown.npy")
+    assert "its vectors are transformed already" in refused(*on, "plain.parquet")
     assert not (tmp_path / "x.parquet").exists()
 
 
 @pytest.mark.parametrize(
     ("flags", "code", "says"),
     [
-        (("--whiten",), 2, "fitted to the whole input before any of it is written"),
         (("--transform", "witen", "-o", "x.parquet"), 2, "did you mean whiten?"),
         (
             ("--transform", "texts.jsonl", "-o", "x.parquet"),
@@ -346,7 +332,6 @@ def test_a_transform_of_another_model_is_refused(embed: Embed, glove: Path, tmp_
             "texts.jsonl: not a fitted transform",
         ),
         (("--dimensions", "9999", "-o", "x.parquet"), 2, "--dimensions 9999: vectors have "),
-        (("--save-transform", "t", "-o", "x.parquet"), 2, "--save-transform goes with --transform"),
     ],
 )
 def test_what_makes_no_sense_is_said(flags: tuple, code: int, says: str, embed: Embed):
