@@ -125,11 +125,8 @@ def test_points_patience_and_rates_agree_with_a_transcription_of_the_reference(
         keep=lambda: kept.append(len(rates)),
         draw=np.random.default_rng(0),
     )
-    assert (evaluated, kept, course.best) == (
-        expected["evaluated"],
-        expected["chosen"],
-        expected["best"],
-    )
+    assert evaluated == expected["evaluated"] and kept == expected["chosen"]
+    assert course.best == expected["best"]
     assert rates == pytest.approx(expected["rates"])
     assert course.steps == len(rates)
     assert course.chosen == (kept[-1] if kept else 0)
@@ -192,18 +189,11 @@ def test_losses_are_the_formulas(intents: Path, pair_file: Path, tmp_path: Path)
     assert loss.item() == pytest.approx(-chosen.log().mean().item(), rel=1e-6)
 
     query, response = torch.randn(6, 8, generator=draw), torch.randn(6, 8, generator=draw)
-    chosen = torch.stack(
-        [
-            (query[i] @ response[i]).exp() / sum((query[i] @ r).exp() for r in response)
-            for i in range(6)
-        ]
-    )
-    loss = Select(SelectProtocol(inputs=(str(pair_file),), model=("m",), candidates=3)).loss(
-        [query, response], truth
-    )
-    assert loss.item() == pytest.approx(-chosen.log().mean().item(), rel=1e-5), (
-        "from query to response, as they are"
-    )
+    odds = (query @ response.T).exp()  # from query to response, as they are
+    chosen = odds.diag() / odds.sum(1)
+    task = Select(SelectProtocol(inputs=(str(pair_file),), model=("m",), candidates=3))
+    loss = task.loss([query, response], truth)
+    assert loss.item() == pytest.approx(-chosen.log().mean().item(), rel=1e-5)
 
     rows = [
         {"history": ["hi"], "response": "yes", "labels": ["a", "b"], "split": s}
@@ -223,26 +213,16 @@ def test_losses_are_the_formulas(intents: Path, pair_file: Path, tmp_path: Path)
 
 def test_response_selection_counts_blocks_duplicates_and_the_rest_as_told(pair_file: Path):
     query, response = np.eye(6), np.eye(6)
-    query[1], query[5], response[5] = (
-        query[2],
-        query[0],
-        2 * response[0],
-    )  # row 5 has the text of row 0, and beats it
+    # row 5 has the text of row 0, and beats it
+    query[1], query[5], response[5] = query[2], query[0], 2 * response[0]
     for size, duplicates, rest, right in (
         (6, "drop", "drop", 5 / 6),
         (6, "count", "drop", 4 / 6),
         (5, "drop", "drop", 4 / 5),
         (5, "drop", "keep", 5 / 6),
     ):
-        task = Select(
-            SelectProtocol(
-                inputs=(str(pair_file),),
-                model=("m",),
-                candidates=size,
-                duplicates=duplicates,
-                rest=rest,
-            )
-        )
+        asked = {"candidates": size, "duplicates": duplicates, "rest": rest}
+        task = Select(SelectProtocol(inputs=(str(pair_file),), model=("m",), **asked))
         figures = task.figures([query, response], task.test.truth[: task.tested])
         assert figures["top-1"] == pytest.approx(100 * right)
         assert task.quality(figures) == pytest.approx(
@@ -652,15 +632,8 @@ def test_minilm_learns_five_intents_of_banking77_from_five_examples_each(
     kept = sorted({row["label"] for row in rows})[:5]
     file = write(tmp_path / "five.jsonl", [row for row in rows if row["label"] in kept])
     out = tmp_path / "scores.jsonl"
-    finetune(
-        "intent",
-        "--model",
-        minilm,
-        *shlex.split("--shots 5 --runs 1 --epochs 6 --device cpu"),
-        file,
-        "-o",
-        out,
-    )
+    flags = shlex.split("--shots 5 --runs 1 --epochs 6 --device cpu")
+    finetune("intent", "--model", minilm, *flags, file, "-o", out)
     found = scores(out)[0]
     assert found["n"] == 200
     assert found["value"] > 70, "chance is 20"
