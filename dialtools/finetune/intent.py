@@ -135,11 +135,5 @@ class Intent(Task[IntentProtocol]):
         """Return whether a row is right."""
         return {"accuracy": outputs[0].argmax(1) == truth}
 
-    def figures(self, outputs: Sequence[np.ndarray], truth: np.ndarray) -> Figures:
-        """Return the accuracy."""
-        return {
-            name: 100 * float(right.mean()) for name, right in self.each(outputs, truth).items()
-        }
-
     def quality(self, figures: Figures) -> float:
         return figures["accuracy"]

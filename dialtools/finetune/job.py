@@ -95,7 +95,7 @@ class Runs:
                 fresh = key not in self.work.pieces
                 if fresh:
                     tuner = tuner or self._tuner(encoder)
-                    self.work.add(key, tuner.run(shots, seed).record())
+                    self.work.add(key, vars(tuner.run(shots, seed)))
                 results.append(self.work.pieces[key])
                 yield Piece(fresh, _first_figure(results[-1]))
 

@@ -12,7 +12,7 @@ from dialtools.corpora.read import read_records
 from dialtools.corpora.turns import Record, field_of
 from dialtools.errors import DataError
 from dialtools.finetune.options import FinetuneOptions
-from dialtools.streams.policy import Policy, Where
+from dialtools.streams.policy import Policy
 
 Examples = Callable[[Record], Iterable[Record]]
 """What is learnt from a record, or tested on: itself, each turn of a dialogue; DataError if none
@@ -78,11 +78,7 @@ def _records(
         try:
             records += list(examples((where, fields)))
         except DataError as error:
-            _reject(policy, where, error, fields)
+            policy.reject(where, error.message, fields, error.hint)
     if not records:
         raise DataError("holds no records", where=", ".join(paths))
     return records
-
-
-def _reject(policy: Policy, where: Where, error: DataError, fields: object) -> None:
-    policy.reject(where, error.message, fields, error.hint)

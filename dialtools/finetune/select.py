@@ -184,11 +184,6 @@ class Select(Task[SelectProtocol]):
         ranks = block_ranks(query_ND, response_ND, self.options.candidates, same_N=same_N)
         return selection(ranks)
 
-    def figures(self, outputs: Sequence[np.ndarray], truth: np.ndarray) -> Figures:
-        """Return their means in percent."""
-        shares = self.each(outputs, truth)
-        return {name: 100 * float(of_rows.mean()) for name, of_rows in shares.items()}
-
     def quality(self, figures: Figures) -> float:
         """Return the sum of top-1/3/5/10."""
         return sum(value for name, value in figures.items() if name.startswith("top-"))

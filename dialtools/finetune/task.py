@@ -136,10 +136,6 @@ class Task(Generic[Options]):
         """Return the loss of a batch in nats, from the outputs (n, C) or (n, D) of each side."""
         raise NotImplementedError
 
-    def figures(self, outputs: Sequence[np.ndarray], truth: np.ndarray) -> Figures:
-        """Return the scores in percent, of rows."""
-        raise NotImplementedError
-
     def each(self, outputs: Sequence[np.ndarray], truth: np.ndarray) -> dict[str, np.ndarray]:
         """Return what each tested row adds to figures that are means over them.
 
@@ -147,6 +143,11 @@ class Task(Generic[Options]):
             (tested,) shares by the names of the figures.
         """
         return {}
+
+    def figures(self, outputs: Sequence[np.ndarray], truth: np.ndarray) -> Figures:
+        """Return the scores in percent: the means of what each row adds, as a rule."""
+        each = self.each(outputs, truth)
+        return {name: 100 * float(shares.mean()) for name, shares in each.items()}
 
     def quality(self, figures: Figures) -> float:
         """Return what validation maximises."""
