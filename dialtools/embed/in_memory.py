@@ -11,7 +11,7 @@ import numpy as np
 from dialtools.advance import silent
 from dialtools.corpora.turns import Record, column_of_turns
 from dialtools.embed.shard import Settings, encode_turns
-from dialtools.encoder.device import choose_device, choose_precision
+from dialtools.encoder.device import settled_device
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.loading import load_encoder
 from dialtools.encoder.options import PieceOptions
@@ -32,8 +32,7 @@ def open_model(
         a function of records and the names of fields, which returns (N, D) float32 vectors of each
         field, of the length that they have.
     """
-    device = choose_device(options.device)
-    precision = choose_precision(options.precision, device)
+    device, precision = settled_device(options)
     encoder = load_encoder(str(path), max_length=max_length).eval()
     encoder = placed(encoder, device, precision)
     settings = Settings(

@@ -119,10 +119,9 @@ def _averages(
 
 def _on_device(options: EmbedOptions) -> tuple[Encoder | WordVectors, str]:
     """Return what embeds on a device of torch, and in which precision."""
-    from dialtools.encoder.device import choose_device, choose_precision
+    from dialtools.encoder.device import settled_device
 
-    device = choose_device(options.device)
-    precision = choose_precision(options.precision, device)
+    device, precision = settled_device(options)
     encoder = _encoder(
         options.model,
         device,

@@ -43,19 +43,26 @@ def choose_precision(name: str, device: torch.device) -> str:
     return "bfloat16" if device.type == "cuda" else "float32"
 
 
-def settled_precision(options: DeviceOptions) -> str:
-    """Return the precision that `device` and `precision` of some options come to on this machine.
+def settled_device(options: DeviceOptions) -> tuple[torch.device, str]:
+    """Return the device and the precision that some options come to on this machine.
 
-    A resumed run must share it.
+    Raises:
+        ConfigError: if the device is not there.
     """
-    return choose_precision(options.precision, choose_device(options.device))
+    device = choose_device(options.device)
+    return device, choose_precision(options.precision, device)
+
+
+def settled_precision(options: DeviceOptions) -> str:
+    """Return the precision of `settled_device`, which a resumed run must share."""
+    return settled_device(options)[1]
 
 
 def slower_precision(options: DeviceOptions) -> str:
     """Return what to tell of a precision that this processor emulates; nothing of others."""
-    on_cpu = choose_device(options.device).type == "cpu"
+    device, precision = settled_device(options)
     narrow = platform.machine() in X86 and torch.backends.cpu.get_cpu_capability() in NARROW
-    if settled_precision(options) == "float32" or not (on_cpu and narrow):
+    if precision == "float32" or not (device.type == "cpu" and narrow):
         return ""
     return "this processor emulates bfloat16: --precision float32 is many times as fast"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.batches import pad, token_batches
-from dialtools.encoder.device import autocast, choose_device, choose_precision
+from dialtools.encoder.device import autocast, settled_device
 from dialtools.encoder.encode import encode
 from dialtools.encoder.encoder import Encoder
 from dialtools.encoder.forecast import Forecast
@@ -59,9 +59,6 @@ class Result:
     rows: int
     seconds: float
 
-    def record(self) -> dict[str, Any]:
-        return vars(self)
-
 
 @dataclass
 class _Rows:
@@ -74,27 +71,21 @@ class _Rows:
         return _Rows([[side[i] for i in rows] for side in self.sides], self.truth[rows])
 
 
-@dataclass
 class Tuner:
     """An encoder, and the rows of a task as its tokens.
 
     Each run begins with the encoder as it was loaded.
     """
 
-    task: Task[Any]
-    encoder: Encoder
-    start: dict[str, Tensor] = field(init=False)
-
-    def __post_init__(self) -> None:
-        options = self.task.options
-        self.device = choose_device(options.device)
-        self.precision = choose_precision(options.precision, self.device)
-        self.task.cut = 0
-        self.train = self._tokens(self.task.train)
-        self.test = self._tokens(self.task.test)
-        self.start = _copy(self.encoder)
-        placed(self.encoder.train(), self.device, self.precision)
-        self.batch_tokens = options.batch_tokens or self.encoder.batch_tokens(self.precision)
+    def __init__(self, task: Task[Any], encoder: Encoder) -> None:
+        self.task, self.encoder = task, encoder
+        self.device, self.precision = settled_device(task.options)
+        task.cut = 0
+        self.train = self._tokens(task.train)
+        self.test = self._tokens(task.test)
+        self.start = _copy(encoder)
+        placed(encoder.train(), self.device, self.precision)
+        self.batch_tokens = task.options.batch_tokens or encoder.batch_tokens(self.precision)
 
     def _tokens(self, items: Items) -> _Rows:
         return _Rows(self.task.sequences(self.encoder, items), items.truth)
@@ -119,9 +110,7 @@ class Tuner:
 
         self.encoder.load_state_dict(self.start)
         with seeded(options.train_seed, self.device):
-            width = self.encoder.dimension
-            head = build_head(width, self.task.outputs, dropout=self.task.dropout)
-            head = head.to(self.device)
+            head = self._head()
             course = self._train(head, episode)
 
         outputs = self._outputs(head, self.test)
@@ -134,6 +123,11 @@ class Tuner:
             rows=len(episode.train),
             seconds=time.monotonic() - began,
         )
+
+    def _head(self) -> nn.Module:
+        task = self.task
+        head = build_head(self.encoder.dimension, task.outputs, dropout=task.dropout)
+        return head.to(self.device)
 
     def _each(self, outputs: Sequence[np.ndarray]) -> dict[str, list[float]]:
         shares = self.task.each(outputs, self.test.truth[: self.task.tested])
@@ -191,10 +185,9 @@ class Tuner:
         Returns:
             the seconds that a row takes in a test.
         """
-        options, task = self.task.options, self.task
-        episode = sample_sets(task.labels, shots, seed=options.seed)
-        head = build_head(self.encoder.dimension, task.outputs, dropout=task.dropout)
-        head = head.to(self.device)
+        options = self.task.options
+        episode = sample_sets(self.task.labels, shots, seed=options.seed)
+        head = self._head()
         model = nn.ModuleList([self.encoder, head])
         step = self._stepper(model, head, self.train.select(episode.train))
         first = np.arange(min(options.batch_size, len(episode.train)))
@@ -224,12 +217,9 @@ class Tuner:
         lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
         packed = self.encoder.is_packed
         parts = token_batches(lengths, max_tokens=self.batch_tokens, packed=packed)
-        vectors = []
+        special = self.encoder.special
         with autocast(self.device, self.precision):
-            for rows in parts:
-                vectors.append(
-                    self.encoder(*pad([sequences[i] for i in rows], self.encoder.special))
-                )
+            vectors = [self.encoder(*pad([sequences[i] for i in rows], special)) for rows in parts]
         back = torch.from_numpy(np.argsort(np.concatenate(parts))).to(self.device)
         return torch.cat(vectors)[back]
 

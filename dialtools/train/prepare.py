@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dialtools.encoder.device import choose_device, choose_precision
+from dialtools.encoder.device import choose_device, settled_device
 from dialtools.encoder.encoder import LONGEST, Encoder
 from dialtools.encoder.fresh import fresh_encoder, train_tokenizer
 from dialtools.encoder.loading import load_encoder
@@ -127,8 +127,7 @@ def build_trainer(
 ) -> Trainer:
     """Put encoder and objective on the device, and settle lengths and precision."""
     values, special = hyperparameters(options), objective_options(options)
-    device = choose_device(options.device)
-    precision = choose_precision(options.precision, device)
+    device, precision = settled_device(options)
     turns = int(store.window[pairs].max())
     roles = _ready_to_join(encoder, special, turns=turns, seed=options.seed)
     lengths = settle_lengths(
