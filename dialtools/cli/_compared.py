@@ -23,14 +23,7 @@ def report_comparison(comparison: Comparison, options: CompareOptions, run: Run)
     for note in untested_notes(comparison):
         run.warn(note)
     refuse_nothing(comparison)
-    write_table(
-        grid(comparison),
-        lambda: records(comparison),
-        output=options.output,
-        to=options.to,
-        overwrite=options.overwrite,
-        run=run,
-    )
+    write_table(grid(comparison), lambda: records(comparison), run, to=options.to)
     if options.fail_if_worse is not None:
         check_gate(comparison, options.fail_if_worse)
 

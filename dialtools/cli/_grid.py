@@ -83,27 +83,29 @@ def show(grid: Grid, run: Run) -> None:
 def write_table(
     grid: Grid,
     records: Callable[[], Iterable[dict[str, Any]]],
-    *,
-    output: str,
-    to: str | None,
-    overwrite: bool,
     run: Run,
+    *,
+    to: str | None = None,
+    output: str | None = None,
 ) -> None:
     """Write a table, or its records as JSONL or CSV.
 
     Args:
         to: the format; default: by the suffix of the file, a table on a terminal, else JSONL.
+        output: the file; default: that of -o, and stdout for a command without it.
     """
     from dialtools.streams.sinks import open_output, write_records
 
-    kind = to or SUFFIXES.get(Path(output).suffix, "table" if on_screen(output) else "jsonl")
+    path: str = output or getattr(run.options, "output", "-")
+    overwrite = getattr(run.options, "overwrite", False)
+    kind = to or SUFFIXES.get(Path(path).suffix, "table" if on_screen(path) else "jsonl")
     if kind == "jsonl":
-        write_records(iter(records()), output, to="jsonl", overwrite=overwrite)
+        write_records(iter(records()), path, to="jsonl", overwrite=overwrite)
     else:
         text = as_csv(list(records())) if kind == "csv" else WRITERS[kind](grid, run)
-        if on_screen(output) and kind == "csv":
+        if on_screen(path) and kind == "csv":
             text = "".join(f"{printable(line)}\n" for line in text.splitlines())
-        with open_output(output, overwrite=overwrite) as file:
+        with open_output(path, overwrite=overwrite) as file:
             file.write(text.encode())
     sys.stdout.flush()
 

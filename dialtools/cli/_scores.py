@@ -64,14 +64,8 @@ def _write(
     grid: Grid, records: Sequence[dict[str, Any]], options: ScoreOptions | SpaceOptions, run: Run
 ) -> None:
     """Write scores: a table on a terminal, JSONL everywhere else."""
-    write_table(
-        grid,
-        lambda: records,
-        output=options.output,
-        to="jsonl" if options.json or options.output != "-" else None,
-        overwrite=options.overwrite,
-        run=run,
-    )
+    to = "jsonl" if options.json or options.output != "-" else None
+    write_table(grid, lambda: records, run, to=to)
 
 
 def _inputs(options: ReportOptions, run: Run) -> list[dict[str, Any]]:
@@ -181,10 +175,8 @@ def report_suite(suite: Suite, result: Result, options: SuiteOptions, run: Run) 
     write_table(
         suite_grid(suite, result, published=options.published),
         lambda: records(suite, result, published=options.published, each=bool(options.each)),
-        output=options.output,
+        run,
         to="jsonl" if options.json else options.to,
-        overwrite=options.overwrite,
-        run=run,
     )
     check_gates(gates)
 

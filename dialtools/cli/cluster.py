@@ -78,14 +78,7 @@ def main(options: ClusterOptions, run: Run) -> None:
         clustering.find(progress.advance)
     records = clustering.summary() if table or options.summary or sys.stderr.isatty() else []
     if options.summary:
-        write_table(
-            cluster_grid(records),
-            lambda: records,
-            output=options.summary,
-            to=None,
-            overwrite=options.overwrite,
-            run=run,
-        )
+        write_table(cluster_grid(records), lambda: records, run, output=options.summary)
     if writes_rows:  # last: who reads them may have enough
         run.write(clustering.payloads(lines=FORMATS[kind].lines), kind, clustering.counts())
     _show(records, on_stdout=table, run=run)

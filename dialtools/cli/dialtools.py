@@ -72,7 +72,7 @@ def formats(options: FormatOptions, run: Run) -> None:
         texts=2,
     )
     to = "jsonl" if options.json else None
-    write_table(grid, lambda: records, output="-", to=to, overwrite=False, run=run)
+    write_table(grid, lambda: records, run, to=to)
 
 
 def format_records() -> list[dict[str, Any]]:

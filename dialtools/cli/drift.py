@@ -59,14 +59,7 @@ def main(options: DriftOptions, run: Run) -> None:
     with run.progress(None, "clusterings") as progress:
         drift.find(progress.advance)
     records = drift.records()
-    write_table(
-        drift_grid(records),
-        lambda: records,
-        output=options.output,
-        to=options.to,
-        overwrite=options.overwrite,
-        run=run,
-    )
+    write_table(drift_grid(records), lambda: records, run, to=options.to)
     run.close(drift.closing_line(records))
 
 
@@ -91,14 +84,8 @@ def drift_grid(records: Sequence[dict[str, Any]]) -> Grid:
     facts.append(f"distance {whole['distance']:.4f}, by chance {whole['chance']:.4f}")
     return Grid(
         head=[
-            "what",
-            "cluster",
-            "words",
-            "a text",
-            "before",
-            "after",
-            "95 % interval",
-            "adjusted p",
+            *("what", "cluster", "words", "a text"),
+            *("before", "after", "95 % interval", "adjusted p"),
         ],
         rows=rows,
         title=" · ".join([*facts, f"p {whole['p']:.3g}"]),

@@ -56,11 +56,7 @@ def compare(options: CompareOptions, run: Run) -> None:
     report_comparison(task.evaluate(options), options, run)
 
 
-@command(
-    MtebOptions,
-    memory="the score files",
-    doc=page_of(MtebOptions),
-)
+@command(MtebOptions, memory="the score files", doc=page_of(MtebOptions))
 def mteb(options: MtebOptions, run: Run) -> None:
     from dialtools.eval.compare.mteb import evaluate, write_results
 

@@ -19,15 +19,8 @@ class TaskCommand(Entry):
         """Return the command: the options and the page of the task, and a run that reports it."""
         task = TASKS[self.target]
 
-        def run_task(options: Any, run: Run) -> None:
-            _run(task, options, run)
-
-        make = command(
-            task.options_class(),
-            memory=task.memory,
-            doc=task.page(),
-        )
-        return make(run_task)
+        make = command(task.options_class(), memory=task.memory, doc=task.page())
+        return make(lambda options, run: _run(task, options, run))
 
 
 def task_commands() -> dict[str, Entry]:

@@ -14,11 +14,7 @@ from dialtools.streams.tally import counted
 MEMORY = "the embedding files: 4 bytes per number"
 
 
-@command(
-    SpaceOptions,
-    memory=MEMORY,
-    doc=page_of(SpaceOptions),
-)
+@command(SpaceOptions, memory=MEMORY, doc=page_of(SpaceOptions))
 def space(options: SpaceOptions, run: Run) -> None:
     from dialtools.cli._scores import closing_line, report_space
     from dialtools.eval.tasks import space as task
@@ -30,11 +26,7 @@ def space(options: SpaceOptions, run: Run) -> None:
         run.close(closing_line(options.output, scores))
 
 
-@command(
-    PlotOptions,
-    memory=MEMORY,
-    doc=page_of(PlotOptions),
-)
+@command(PlotOptions, memory=MEMORY, doc=page_of(PlotOptions))
 def plot(options: PlotOptions, run: Run) -> None:
     from dialtools.eval.labelled import note_on_absent
     from dialtools.eval.tasks import map as task

@@ -46,14 +46,7 @@ def main(options: SearchOptions, run: Run) -> None:
     )
     rows.vectors.expect(vectors_QD)
     records = found_records(rows, options.texts, vectors_QD, options)
-    write_table(
-        _grid(records),
-        lambda: records,
-        output="-",
-        to="jsonl" if options.json else None,
-        overwrite=False,
-        run=run,
-    )
+    write_table(_grid(records), lambda: records, run, to="jsonl" if options.json else None)
     run.close(f"{len(records):,} of {counted(len(rows), 'row')}")
 
 
