@@ -150,15 +150,12 @@ class Training:
             if self.options.keep_best:
                 checkpoint.load_best(self.trainer, self.folder)
             save.save_run(
-                self.work.final,
-                self.folder,
+                self.work,
                 self.trainer,
                 self.options,
-                provenance=self._provenance(),
                 figures=(self.best or self.last) | after,
                 validation=self.validation.facts() if self.validation else None,
                 config=config,
-                overwrite=self.work.overwrite,
             )
         self.work.finish()
 
@@ -192,9 +189,6 @@ class Training:
             ways += [] if self.options.keep_best else ["--keep-best"]
         may = " or ".join(ways)
         return f"it selects responses less often than its start did: {may} may mend that"
-
-    def _provenance(self) -> dict[str, Any]:
-        return self.work.provenance(save.counts(self.trainer))
 
     def _finite_steps(self) -> Iterator[Step]:
         try:
@@ -239,13 +233,7 @@ class Training:
         every = every if isinstance(every, int) else self.trainer.sampler.per_epoch
         if step % every == 0 or step == self.trainer.total:
             with self.trainer.saved.in_place():
-                save.keep_snapshot(
-                    self.folder,
-                    self.trainer,
-                    self.options,
-                    provenance=self._provenance(),
-                    figures=self.last,
-                )
+                save.keep_snapshot(self.work, self.trainer, self.options, figures=self.last)
 
 
 def _alone(trainer: Trainer) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from dialtools.encoder import modeldir
 from dialtools.streams.atomic import atomic_directory, link_or_copy
+from dialtools.streams.resume import Work
 from dialtools.train import steplog
 from dialtools.train.card import trained_card
 from dialtools.train.loop import Trainer
@@ -19,21 +20,12 @@ FIGURES = ("loss", "alignment", "uniformity", "accuracy", "top-1", "top-3", "top
 """Figures of the step whose weights are saved, which a model tells."""
 
 
-def counts(trainer: Trainer) -> dict[str, int]:
-    """Return the counts of a run, for provenance."""
-    return {
-        **trainer.setting.store.counts,
-        "pairs_trained_on": len(trainer.sampler.pairs),
-        "steps": trainer.step,
-    }
-
-
 def write_model(
     directory: Path,
+    work: Work,
     trainer: Trainer,
     options: TrainOptions,
     *,
-    provenance: Mapping[str, Any],
     figures: Mapping[str, float],
     validation: Mapping[str, Any] | None = None,
 ) -> None:
@@ -59,60 +51,55 @@ def write_model(
         figures={name: round(value, 4) for name, value in final.items() if name in alone},
         validation=validation,
     )
-    facts = {**provenance, "final": final, **compared, "weights": trainer.encoder.digest()}
+    made = work.provenance(_counts(trainer))
+    facts = {**made, "final": final, **compared, "weights": trainer.encoder.digest()}
     modeldir.save(trainer.encoder, directory, provenance=facts, card=text)
     trainer.objective.save(directory)
 
 
+def _counts(trainer: Trainer) -> dict[str, int]:
+    return {
+        **trainer.setting.store.counts,
+        "pairs_trained_on": len(trainer.sampler.pairs),
+        "steps": trainer.step,
+    }
+
+
 def keep_snapshot(
-    work: Path,
-    trainer: Trainer,
-    options: TrainOptions,
-    *,
-    provenance: Mapping[str, Any],
-    figures: Mapping[str, float],
+    work: Work, trainer: Trainer, options: TrainOptions, *, figures: Mapping[str, float]
 ) -> None:
     """Keep the model as it is now in the working folder.
 
     One that an interrupted run has kept of this step is the same.
     """
-    snapshot = work / SNAPSHOTS / f"step-{trainer.step:06d}"
+    snapshot = work.folder / SNAPSHOTS / f"step-{trainer.step:06d}"
     if snapshot.exists():
         return
     snapshot.parent.mkdir(exist_ok=True)
     with atomic_directory(snapshot, overwrite=False) as directory:
-        write_model(directory, trainer, options, provenance=provenance, figures=figures)
+        write_model(directory, work, trainer, options, figures=figures)
 
 
 def save_run(
-    final: Path,
-    work: Path,
+    work: Work,
     trainer: Trainer,
     options: TrainOptions,
     *,
-    provenance: Mapping[str, Any],
     figures: Mapping[str, float],
     validation: Mapping[str, Any] | None,
     config: str,
-    overwrite: bool,
 ) -> None:
     """Write the model directory of a run that has ended, from its working folder.
 
     Args:
+        figures, validation: of `write_model`.
         config: text of dialtools.toml, which runs it again on its pairs.
     """
-    with atomic_directory(final, overwrite=overwrite) as directory:
-        write_model(
-            directory,
-            trainer,
-            options,
-            provenance=provenance,
-            figures=figures,
-            validation=validation,
-        )
-        shutil.copy(work / steplog.NAME, directory / steplog.NAME)
+    with atomic_directory(work.final, overwrite=work.overwrite) as directory:
+        write_model(directory, work, trainer, options, figures=figures, validation=validation)
+        shutil.copy(work.folder / steplog.NAME, directory / steplog.NAME)
         (directory / "dialtools.toml").write_text(config, encoding="utf-8")
-        snapshots = work / SNAPSHOTS
+        snapshots = work.folder / SNAPSHOTS
         if snapshots.is_dir():
             # a second name, not a copy: the working folder, which has the first, goes next
             shutil.copytree(snapshots, directory / SNAPSHOTS, copy_function=link_or_copy)
