@@ -11,9 +11,7 @@ import pytest
 import torch
 from pair_corpus import Train, as_lines, pair_records, steps
 
-from dialtools.train.objectives.mlm import WordHead, hide, pretrained_head
-
-SPECIAL = [0, 1, 2, 3]
+from dialtools.train.objectives.mlm import Hiding, WordHead, hide, pretrained_head
 
 
 def test_a_share_of_the_words_is_hidden_80_10_10():
@@ -21,9 +19,7 @@ def test_a_share_of_the_words_is_hidden_80_10_10():
     sequence = np.array([1, *range(10, 50), 2])
     masked = kept = 0
     for _ in range(2000):
-        hidden, places = hide(
-            sequence, draw, share=0.15, most=10, special=SPECIAL, mask=3, words=10_000
-        )
+        hidden, places = hide(sequence, draw, Hiding(0.15, 10, [0, 1, 2, 3], 3, words=10_000))
         assert len(set(places)) == 6 and not {0, len(sequence) - 1} & set(places)
         untouched = np.setdiff1d(np.arange(len(sequence)), places)
         assert (hidden[untouched] == sequence[untouched]).all()

@@ -34,7 +34,14 @@ from dialtools.train.objectives.catalog import (
 )
 from dialtools.train.objectives.contrast import Contrast, Rows, false_negatives
 from dialtools.train.objectives.matching import Matching, Tokens, nearest_turns
-from dialtools.train.objectives.mlm import MaskedWords, guess, hide, labelled, pretrained_head
+from dialtools.train.objectives.mlm import (
+    Hiding,
+    MaskedWords,
+    guess,
+    hide,
+    labelled,
+    pretrained_head,
+)
 from dialtools.train.objectives.negatives import Negatives, batch_candidates
 from dialtools.train.objectives.siamese import Siamese
 from dialtools.train.objectives.template import Templates
@@ -723,9 +730,7 @@ def test_a_text_has_a_hidden_word_at_least_and_so_many_at_most():
     def hidden(length: int, share: float, most: int) -> list[int]:
         text = np.array([1, *range(10, 10 + length), 2])
         draw = np.random.default_rng(0)
-        changed, places = hide(
-            text, draw, share=share, most=most, special=[0, 1, 2, 3], mask=3, words=99
-        )
+        changed, places = hide(text, draw, Hiding(share, most, [0, 1, 2, 3], mask=3, words=99))
         assert text.tolist() == [1, *range(10, 10 + length), 2], "the text itself stays"
         assert set(np.flatnonzero(changed != text)) <= set(places.tolist())
         return places.tolist()

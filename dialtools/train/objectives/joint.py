@@ -15,9 +15,8 @@ from torch import Tensor
 from dialtools.encoder.batches import where
 from dialtools.train.draws import generator
 from dialtools.train.objectives.base import Batch, Figures, Part, Setting
-from dialtools.train.objectives.catalog import JointOptions
 from dialtools.train.objectives.contrast import Contrast, Rows
-from dialtools.train.objectives.mlm import STREAM, guess, hide, new_head, word_head
+from dialtools.train.objectives.mlm import STREAM, Hiding, guess, hide, new_head, word_head
 
 
 class Both(NamedTuple):
@@ -41,7 +40,6 @@ class Joint(Contrast):
 
     def __init__(self, setting: Setting[Any]) -> None:
         super().__init__(setting)
-        self.hiding: JointOptions = setting.options
         self.words = word_head(setting)
 
     def note(self) -> str:
@@ -73,19 +71,11 @@ class Joint(Contrast):
         self, ids_NT: Tensor, mask_NT: Tensor, rows: list[int], draw: np.random.Generator
     ) -> tuple[Tensor, Tensor]:
         """Return the ids with words of some rows hidden, and the hidden words, -1 elsewhere."""
-        options, tokenizer = self.hiding, self.setting.encoder.tokenizer
+        hiding = Hiding.of(self.setting)
         hidden_NT, labels_NT = ids_NT.clone(), torch.full_like(ids_NT, -1)
         for row in rows:
             sequence = ids_NT[row, mask_NT[row].bool()].numpy()
-            changed, places = hide(
-                sequence,
-                draw,
-                share=options.mask_share,
-                most=options.mask_most,
-                special=tokenizer.all_special_ids,
-                mask=tokenizer.mask_token_id,
-                words=len(tokenizer),
-            )
+            changed, places = hide(sequence, draw, hiding)
             hidden_NT[row, : len(changed)] = torch.from_numpy(changed)
             labels_NT[row, places] = torch.from_numpy(sequence[places])
         return hidden_NT, labels_NT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -59,21 +59,12 @@ class MaskedWords(Objective[MaskedWordsOptions]):
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Choose words of each text and hide them; which, depends on seed and step alone."""
-        s = self.setting
+        s, hiding = self.setting, Hiding.of(self.setting)
         draw = generator(s.seed, step, stream=STREAM)
-        tokenizer = s.encoder.tokenizer
         sequences: list[np.ndarray] = []
         truth: list[np.ndarray] = []
         for sequence in responses(s.store, pairs, s.joining):
-            hidden, places = hide(
-                sequence,
-                draw,
-                share=s.options.mask_share,
-                most=s.options.mask_most,
-                special=tokenizer.all_special_ids,
-                mask=tokenizer.mask_token_id,
-                words=len(tokenizer),
-            )
+            hidden, places = hide(sequence, draw, hiding)
             sequences.append(hidden)
             labels = np.full(len(sequence), -1, np.int64)
             labels[places] = sequence[places]
@@ -150,32 +141,49 @@ def labelled(batch: Batch, truth: list[np.ndarray]) -> Batch:
     return replace(batch, parts=parts, extra=words)
 
 
+class Hiding(NamedTuple):
+    """How words are hidden.
+
+    Attributes:
+        share: of the words of a text; one is hidden at least.
+        most: words of a text.
+        special: tokens that are no words.
+        mask: the token that stands for a hidden word.
+        words: tokens of the vocabulary.
+    """
+
+    share: float
+    most: int
+    special: list[int]
+    mask: int
+    words: int
+
+    @classmethod
+    def of(cls, setting: Setting[Any]) -> Hiding:
+        """Return how an objective with `MaskedWordsOptions` hides words."""
+        options, tokenizer = setting.options, setting.encoder.tokenizer
+        special, mask = tokenizer.all_special_ids, tokenizer.mask_token_id
+        return cls(options.mask_share, options.mask_most, special, mask, len(tokenizer))
+
+
 def hide(
-    sequence: np.ndarray,
-    draw: np.random.Generator,
-    *,
-    share: float,
-    most: int,
-    special: list[int],
-    mask: int,
-    words: int,
+    sequence: np.ndarray, draw: np.random.Generator, hiding: Hiding
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return a text with some of its words hidden, and their places.
 
-    A share of them is hidden, one at least, `most` at most. Of these 80 % become [MASK], 10 %
-    another word, 10 % stay (BERT).
+    Of these 80 % become [MASK], 10 % another word, 10 % stay (BERT).
     """
-    candidates = np.flatnonzero(~np.isin(sequence, special))
+    candidates = np.flatnonzero(~np.isin(sequence, hiding.special))
     if not len(candidates):  # a text of special tokens alone still has something to guess
         candidates = np.arange(len(sequence))
-    count = min(most, max(1, round(share * len(candidates))))
+    count = min(hiding.most, max(1, round(hiding.share * len(candidates))))
     places = np.sort(draw.choice(candidates, count, replace=False))
     hidden = sequence.copy()
     luck = draw.random(count)
     masked = luck >= KEPT + REPLACED
     replaced = (luck >= KEPT) & ~masked
-    hidden[places[masked]] = mask
-    hidden[places[replaced]] = draw.integers(0, words, int(replaced.sum()))
+    hidden[places[masked]] = hiding.mask
+    hidden[places[replaced]] = draw.integers(0, hiding.words, int(replaced.sum()))
     return hidden, places
 
 
