@@ -24,8 +24,11 @@ from typing import Any, NoReturn
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ASK_AGAIN_SECONDS = 0.05
+"""After which a signal that was put off, or lost, is sent again."""
 PUT_OFF_AT_MOST = 10
+"""Times that a signal is put off because an import is under way."""
 NUDGES_SECONDS = (0.05, 0.2, 1.0, 5.0)
+"""Pauses after a signal, each followed by a nudge to the main thread."""
 PATIENCE_SECONDS = 5.0
 """From the last nudge to the end of a command that is still cleaning up."""
 

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """How texts become vectors; of each its first dimensions, all without a number.
+    """How texts become vectors.
 
     Attributes:
-        newest: of `sequences_of`.
-        head: what vectors go through.
-        center: (D,) what is taken off vectors of length 1.
+        float16_round: numbers are rounded to those of float16.
+        dimensions: keep so many, the first; None keeps all.
+        newest: which end of a long text stays, as `sequences_of` has it.
+        head: vectors go through it.
+        center: (D,) taken off vectors of length 1.
     """
 
     max_length: int

@@ -12,7 +12,7 @@ from dialtools.encoder.device import moved
 from dialtools.encoder.tokens import SpecialTokens
 
 SPREAD = 4
-"""Times the tokens of a batch that it may have when its vectors are padded after all."""
+"""A packed batch hands its states back padded, to at most so many times its real tokens."""
 
 
 def token_batches(
@@ -24,7 +24,7 @@ def token_batches(
 
     Args:
         lengths: (N,) tokens of each sequence.
-        packed: leave out padding: so many real tokens, and SPREAD times as many padded.
+        packed: padding is left out: `max_tokens` are real ones, and padded SPREAD times as many.
 
     Returns:
         index arrays, longest first, that together hold each row once.
@@ -48,8 +48,8 @@ def token_batches(
 def pad(sequences: Sequence[np.ndarray], special: SpecialTokens) -> tuple[Tensor, Tensor]:
     """Return (N, T) int64 ids and (N, T) int64 mask, padded on the right always.
 
-    There no real token of a decoder sees padding, and positions count from the first real token: a
-    text's vector does not depend on what it is batched with.
+    On that side no real token of a decoder sees padding, and positions count from the first real
+    token: a text's vector does not depend on what it is batched with.
     """
     lengths_N = np.fromiter(map(len, sequences), np.int64, len(sequences))
     real_NT = np.arange(lengths_N.max()) < lengths_N[:, None]
@@ -59,6 +59,6 @@ def pad(sequences: Sequence[np.ndarray], special: SpecialTokens) -> tuple[Tensor
 
 
 def where(states_NTD: Tensor, mask_NT: Tensor) -> Tensor:
-    """Return (M, D) the states where a mask is true; of one on the CPU no GPU is waited for."""
+    """Return (M, D) the states where a mask is true; one on the CPU costs no wait for a GPU."""
     places = moved(mask_NT.flatten().nonzero()[:, 0], states_NTD.device)
     return states_NTD.flatten(0, 1)[places]

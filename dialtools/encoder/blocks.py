@@ -1,8 +1,8 @@
-"""Short texts filled into blocks of tokens: on a GPU, what attention costs as little as it can.
+"""Short texts side by side in blocks of tokens, so that a GPU's attention wastes little.
 
-Its kernel for texts of many lengths takes 128 tokens at a time however short a text is: of texts of
-18 tokens six sevenths of that is for nothing. Of a block of several texts all is used, and what a
-token sees of it is a mask.
+The kernel for texts of many lengths works on 128 tokens at a time, however short a text is: with
+texts of 18 tokens, six sevenths of its work is for nothing. A block that several texts share is
+used whole, and a mask keeps each token to its own text.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ import torch
 from torch import Tensor
 
 COSTS = {64: 0.09, 128: 0.17}
-"""Attention's time in blocks of so many tokens, as a share of that of the other layers."""
+"""The time of attention in blocks of so many tokens, as a share of the other layers' time."""
 ALONE = 8
-"""The tokens that other layers compute while attention computes a text that is in no block.
+"""The tokens that the other layers compute while attention computes one text outside blocks.
 
-That and the cost in 128 tokens come from steps of BERT base's shape on an H100, in bfloat16; in 64
-it is half of that, as the kernel's tiles are.
+This and the cost of 128 tokens were measured on steps of BERT base's shape, on an H100 in bfloat16;
+64 tokens cost half of that, as the kernel's tiles are half as large.
 """
 
 
 class Blocks(NamedTuple):
-    """Where N texts stand.
+    """Where N texts stand in blocks.
 
     Attributes:
-        begins: (N,) the token at which each begins.
-        tokens: of all blocks.
+        begins: (N,) the place of each text's first token.
+        tokens: of all blocks together, empty ones included.
         room: tokens of a block.
     """
 
@@ -38,12 +38,12 @@ class Blocks(NamedTuple):
 
 
 def fitting(sizes_N: np.ndarray) -> Blocks | None:
-    """Return the blocks that texts are computed in soonest; None where none are better.
+    """Return the blocks in which texts are computed fastest; None if they are faster without.
 
-    The other layers compute the empty tokens of blocks, too.
+    The empty tokens of blocks are work for the other layers.
 
     Args:
-        sizes_N: tokens of each.
+        sizes_N: tokens of each text.
     """
     longest = int(sizes_N.max(initial=0))
     soonest = float(sizes_N.sum() + ALONE * np.count_nonzero(sizes_N))
@@ -57,11 +57,11 @@ def fitting(sizes_N: np.ndarray) -> Blocks | None:
 
 
 def filled(sizes_N: np.ndarray, room: int) -> Blocks:
-    """Return texts in blocks, each filled with the longest that fits, time and again.
+    """Return texts in blocks, each of which takes the longest text that still fits until none does.
 
     Args:
-        sizes_N: tokens of each; one of none stands nowhere.
-        room: tokens of a block, as many as the longest text at least.
+        sizes_N: tokens of each text; one without tokens stands nowhere.
+        room: tokens of a block; at least those of the longest text.
     """
     waiting: list[list[int]] = [[] for _ in range(room + 1)]
     for text, size in enumerate(sizes_N.tolist()):
@@ -81,12 +81,12 @@ def filled(sizes_N: np.ndarray, room: int) -> Blocks:
 
 
 def seen(text_BT: Tensor, position_BT: Tensor, window: tuple[int, int]) -> Tensor:
-    """Return (B, 1, T, T) True where a token of a block sees another, of its own text.
+    """Return (B, 1, T, T) bool: True where a token of a block sees another, of its own text.
 
     Args:
-        text_BT: the text of each token; those that are none share one.
-        position_BT: its position in that.
-        window: tokens on the left and on the right that it sees; -1 is all.
+        text_BT: the number of each token's text; empty tokens share one.
+        position_BT: each token's position in its text.
+        window: tokens to the left and to the right that a token sees; -1 is all.
     """
     same = text_BT[:, :, None] == text_BT[:, None]
     ahead = position_BT[:, None] - position_BT[:, :, None]
@@ -99,5 +99,5 @@ def seen(text_BT: Tensor, position_BT: Tensor, window: tuple[int, int]) -> Tenso
 
 
 def added(seen_B1TT: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return what is added to products: nothing where a token is seen, else minus infinity."""
+    """Return the mask as it is added to attention's scores: 0 where seen, else minus infinity."""
     return torch.zeros_like(seen_B1TT, dtype=dtype).masked_fill_(~seen_B1TT, float("-inf"))

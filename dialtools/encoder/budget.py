@@ -13,18 +13,18 @@ import torch
 OF_CPU = 1024
 LEAST = 1024
 TO_EMBED, TO_TRAIN = 1 << 16, 1 << 17
-"""More tokens keep a GPU no busier."""
+"""Tokens of a batch at most: more keep a GPU no busier."""
 OF_OTHERS = 1 << 15
-"""What a device takes that does not tell its memory."""
+"""For devices that do not tell their memory."""
 SHARE = 0.5
-"""Of a GPU's memory; weights, their gradients and the optimiser's numbers have the rest."""
+"""Of a GPU's memory; the rest is for weights, gradients and the optimiser."""
 ACTIVATION_BYTES = 2 << 30
-"""Of a batch's activations, kept in a computer's memory."""
+"""That a batch may keep in main memory before `--grad-cache auto` encodes it twice."""
 KEPT_FLOATS = 34
-"""Activations that a layer keeps for backward, in units of its width a token."""
+"""Activations that a layer keeps for backward: for each token, so many times its width."""
 LIVE_FLOATS = 16
-"""Those of the layer at work, if none are kept: what comes in, queries, keys and values, what they
-add up to, and four widths before and after the activation function."""
+"""The same of the one layer at work if none are kept: its input, queries, keys, values, their sum,
+and four widths before and after the activation function."""
 
 
 def tokens_that_fit(memory: int, token_bytes: int, *, most: int) -> int:

@@ -37,11 +37,11 @@ def cut(backbone: PreTrainedModel, layers: int) -> None:
     parent, _, name = stack.rpartition(".")
     owner = backbone.get_submodule(parent)
     setattr(owner, name, getattr(owner, name)[:layers])
-    _tell_of(backbone.config, depth, layers)
+    _shorten(backbone.config, depth, layers)
 
 
-def _tell_of(config: PretrainedConfig, depth: int, layers: int) -> None:
-    """Cut what a configuration tells of each layer: which attend to a window, and how wide."""
+def _shorten(config: PretrainedConfig, depth: int, layers: int) -> None:
+    """Cut the lists in a configuration that have an entry for each layer, such as its window."""
     for key, value in config.to_dict().items():
         of_layers = "layer" in key or key == "attention_window"
         if of_layers and isinstance(value, list) and len(value) == depth:

@@ -63,9 +63,10 @@ def descends(model: Path, start: Path, described: str) -> bool:
 
 
 def _origin(told: SideFile) -> Any:
-    """Return what tells a start from others; None of a model that does not tell it.
+    """Return what identifies the start of a model; None if the model does not tell.
 
-    Of an encoder that began from nothing it is the seed, and what its tokenizer was made of.
+    That is the digest of the start's weights or, of an encoder that began from nothing, the seed
+    and the inputs that its tokenizer was made of.
     """
     if weights := _weights(told.text("start") or ""):
         return weights

@@ -16,7 +16,7 @@ from dialtools.shown import first_line
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 X86 = ("x86_64", "AMD64")
 NARROW = ("DEFAULT", "AVX2")
-"""What such a processor can do, as torch calls it, if it has to emulate bfloat16."""
+"""What torch calls the abilities of such processors as emulate bfloat16."""
 
 
 def choose_device(name: str) -> torch.device:
@@ -75,15 +75,15 @@ def autocast(device: torch.device, precision: str) -> AbstractContextManager[obj
 
 
 def together(tensors: Sequence[Tensor], device: torch.device) -> list[Tensor]:
-    """Return int64 tensors of one dimension on a device, by one copy that a GPU is not waited for.
+    """Return int64 tensors of one dimension on a device, by one copy; a GPU is not waited for.
 
-    Memory that is pinned is dear: what is copied at once needs it once.
+    Pinning memory is slow: one copy pins once.
     """
     return list(moved(torch.cat(list(tensors)), device).split([len(x) for x in tensors]))
 
 
 def moved(tensor: Tensor, device: torch.device) -> Tensor:
-    """Return a tensor on a device; a GPU is not waited for."""
+    """Return a tensor on a device, without waiting for a GPU."""
     if device.type == "cuda" and tensor.device.type == "cpu":
         tensor = tensor.pin_memory()
     return tensor.to(device, non_blocking=True)

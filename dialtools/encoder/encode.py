@@ -16,6 +16,7 @@ from dialtools.encoder.encoder import Encoder
 from dialtools.errors import ModelError
 
 Arrival = Callable[[], np.ndarray]
+"""Waits for an array that a GPU may still be computing, and returns it."""
 
 
 def encode(
@@ -61,7 +62,7 @@ def encode(
 def _begun(
     encoder: Encoder, sequences: Sequence[np.ndarray], batch_tokens: int
 ) -> Iterator[tuple[np.ndarray, Arrival]]:
-    """Yield the rows of batches and what waits for their vectors."""
+    """Begin batch after batch; yield the rows of each, and what waits for their vectors."""
     lengths = np.fromiter((len(s) for s in sequences), np.int64, len(sequences))
     batches = token_batches(lengths, max_tokens=batch_tokens)[::-1]
     while batches:
@@ -74,7 +75,7 @@ def _begun(
 
 
 def _arrival(encoder: Encoder, sequences: Sequence[np.ndarray]) -> Arrival | None:
-    """Return what waits for the vectors of a batch; None if a GPU's memory is too small for it."""
+    """Begin a batch; return what waits for its vectors, None if a GPU's memory is too small."""
     try:
         return on_its_way(encoder(*pad(sequences, encoder.special)))
     except torch.OutOfMemoryError:
@@ -84,7 +85,7 @@ def _arrival(encoder: Encoder, sequences: Sequence[np.ndarray]) -> Arrival | Non
 
 
 def on_its_way(vectors: Tensor) -> Arrival:
-    """Return what waits for a tensor; if it is on a GPU, that may compute on meanwhile."""
+    """Begin to copy a tensor to the CPU, while a GPU computes on; return what waits for it."""
     if vectors.device.type != "cuda":
         return vectors.cpu().numpy
     host = torch.empty_like(vectors, device="cpu").pin_memory()

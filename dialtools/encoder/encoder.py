@@ -24,7 +24,7 @@ LONGEST = 512
 POSITIONS_AFTER_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet")
 """Kinds whose positions begin behind that of padding, so that two of them are never a token's."""
 FREQUENCIES = "inv_freq"
-"""How the names of buffers end that tell how fast positions turn."""
+"""How the names of buffers end that hold frequencies of rotary positions."""
 
 
 class Encoder(nn.Module):
@@ -164,7 +164,7 @@ class Encoder(nn.Module):
         return self._run(input_ids=ids_NT, attention_mask=mask, **options)
 
     def _run(self, **given: Any) -> Any:
-        """Return what the backbone gives, where it learns in 16 bits of weights that are cast."""
+        """Call the backbone: where it learns in 16 bits, with all its weights cast at once."""
         kind = self.device.type
         if self.training and torch.is_autocast_enabled(kind):
             return lowered.called(self.backbone, torch.get_autocast_dtype(kind), given)
@@ -189,10 +189,10 @@ class Encoder(nn.Module):
             parameter.requires_grad_(False)
 
     def lower(self) -> None:
-        """Keep the weights in bfloat16 from now on, to embed with; who they are stays as it was.
+        """Keep the weights in bfloat16 from now on, to embed with; `digest` stays as it was.
 
-        Faster than autocast, which computes norms in float32: 1.3 times on a CPU. Of rotary
-        frequencies 16 bits are too few for late tokens.
+        This is 1.3 times as fast on a CPU as autocast, which computes norms in float32. Rotary
+        frequencies stay whole: 16 bits are too few for late tokens.
         """
         self._whole = self.digest()
         kept = {k: v for k, v in self.backbone.named_buffers() if k.endswith(FREQUENCIES)}

@@ -17,7 +17,7 @@ HOPELESS = 3 * HOUR  # seconds of a CPU that are warned of
 
 
 def place(device: torch.device) -> str:
-    """Return what computes, in words."""
+    """Return what computes, in words: how many threads, or which device."""
     return counted(torch.get_num_threads(), "thread") if device.type == "cpu" else str(device)
 
 

@@ -43,7 +43,7 @@ def _copied(tensors: Sequence[Tensor], dtypes: Iterable[torch.dtype]) -> list[Te
 
 
 def called(backbone: nn.Module, dtype: torch.dtype, given: dict[str, Any]) -> Any:
-    """Return what a backbone gives whose weights are cast to a precision."""
+    """Call a backbone with copies of its weights in a precision; gradients reach the weights."""
     names, weights = zip(*backbone.named_parameters(remove_duplicate=False), strict=True)
     distinct = list(dict.fromkeys(weights))  # a weight may have two names
     cast = dict(zip(distinct, _Cast.apply(dtype, *distinct), strict=True))

@@ -24,14 +24,14 @@ from dialtools.encoder.device import together
 
 HALF = (torch.float16, torch.bfloat16)
 WHOLE = (-1, -1)
-"""The window of tokens on the left and on the right that see no end but the text's."""
-UNKNOWN = ("position_bias", "softcap", "s_aux", "cache")
-"""What attention may be asked for besides, and ours cannot."""
+"""The window, in tokens to the left and to the right, of tokens that see all of their text."""
 CAUSAL = (-1, 0)
 """That of tokens that see themselves and all before."""
+UNKNOWN = ("position_bias", "softcap", "s_aux", "cache")
+"""Further arguments of attention that ours does not understand."""
 LIKE = {"cpu": 0.8, "cuda": 0.5}
-"""Of the longest text the shortest that is padded beside it, in tokens; a GPU likes few and large
-runs."""
+"""The shortest text of a run has at least this share of the longest one's tokens; a GPU prefers few
+and large runs."""
 
 
 class Run(NamedTuple):
@@ -63,12 +63,12 @@ class Layout:
 
     Attributes:
         shape: (N, W) of the padded batch.
-        place: of each token in it; -1 where a block has none.
+        place: of each token in the padded batch; -1 for an empty token of a block.
         position: of each token in its own text, from 0 on.
-        ends: (N + 1,) 0 and where each text ends, if they stand one behind the other; int32 once
-            it is on its device.
-        known: the same where they are known without waiting for a GPU.
-        real: (T,) where the tokens of texts stand that are filled into blocks; None without.
+        ends: (N + 1,) 0 and the end of each text, where texts stand one behind the other; int32
+            once it is on its device.
+        known: `ends` on the CPU, where reading them waits for no GPU.
+        real: (T,) the places of the texts' tokens in blocks; None without blocks.
         room: tokens of a block.
     """
 
@@ -228,7 +228,7 @@ def attention(
 
 
 def _kernel(value: Tensor, layout: Layout) -> Callable[..., Tensor]:
-    """Return what computes attention: a GPU's kernel, which is of 16 bits, or what all can do."""
+    """Return what computes attention: in blocks, by a GPU's kernel for 16 bits, or plainly."""
     if layout.real is not None:
         return block_by_block
     return flash if value.device.type == "cuda" and value.dtype in HALF else side_by_side

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 LOW = 2**64 - 1
-"""The bits of a seed that count."""
+"""A mask of the 64 bits of a seed that count."""
 
 
 def mixed_seed(one: int, number: int) -> int:
-    """Return a seed of two numbers: 32 bits, as torch looks at no more on the CPU.
+    """Return a seed of 32 bits made of two numbers; torch looks at no more bits on the CPU.
 
-    Those of neighbours have nothing in common, nor those that are mixed of mixed ones.
+    Neighbouring numbers give seeds that have nothing in common, and so do mixed seeds mixed again.
     """
     return int(np.random.SeedSequence([one & LOW, number]).generate_state(1)[0])
 

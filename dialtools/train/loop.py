@@ -174,12 +174,12 @@ class Trainer:
         )
 
     def _backward(self, batch: Batch, seed: int) -> Callable[[], dict[str, float]]:
-        """Return what waits for the loss of a batch and its figures.
+        """Run a batch forward and backward; return what waits for its loss and figures.
 
-        What does not fit into a GPU's memory is encoded twice.
+        One that does not fit into a GPU's memory is encoded twice.
 
         Raises:
-            ModelError: if it does not fit so either, or other processes would have to know.
+            ModelError: if it does not fit even then, or if other processes take the step too.
         """
         arrivals: list[Callable[[], dict[str, float]]] = []
 
@@ -261,7 +261,7 @@ def _taking_turns() -> Iterator[None]:
 
 
 def _on_their_way(figures: Figures) -> Callable[[], dict[str, float]]:
-    """Return what waits for numbers, of which a GPU may still have to compute some."""
+    """Begin to fetch figures that a GPU may still be computing; return what waits for them."""
     tensors = {name: x.detach() for name, x in figures.items() if isinstance(x, Tensor)}
     arrival = on_its_way(torch.stack([x.float() for x in tensors.values()]))
 

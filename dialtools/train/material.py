@@ -243,7 +243,7 @@ def _unread(store: Store, options: TrainOptions) -> str:
 
 
 def _alike(store: Store, options: TrainOptions) -> str:
-    """Return the line on pairs of a text with itself that are alike to what is trained, or ""."""
+    """Return the line on texts paired with themselves, which teach a table nothing, or ""."""
     if options.encoder != STATIC or objective_entry(options).templates:
         return ""
     if not store.of_one_text(np.arange(len(store))).all():
