@@ -40,46 +40,6 @@ def info_nce(a: np.ndarray, p: np.ndarray, temperature: float) -> np.ndarray:
     return np.array(losses)
 
 
-def _views(a: np.ndarray, p: np.ndarray, temperature: float, out: np.ndarray, weigh: bool) -> list:
-    """(2M,) losses over both views, without the negatives that `out` names for each row."""
-    f, m, losses = np.concatenate([a, p]), len(a), []
-    for i in range(2 * m):
-        s = [math.exp(float(f[i] @ f[j]) / temperature) for j in range(2 * m)]
-        partner = (i + m) % (2 * m)
-        others = [s[j] for j in range(2 * m) if j not in (i, partner) and not out[i, j]]
-        if weigh and others:
-            mean = sum(others) / len(others)
-            others = [x / mean * x for x in others]
-        losses.append(-math.log(s[partner] / (s[partner] + sum(others))))
-    return losses
-
-
-def hard_negative_masked(a: np.ndarray, p: np.ndarray, t: float, out: np.ndarray) -> np.ndarray:
-    losses = _views(a, p, t, out, weigh=True)
-    return np.array([(x + y) / 2 for x, y in zip(losses[: len(a)], losses[len(a) :], strict=True)])
-
-
-def nt_xent_masked(a: np.ndarray, p: np.ndarray, t: float, out: np.ndarray) -> np.ndarray:
-    losses = _views(a, p, t, out, weigh=False)
-    return np.array([(x + y) / 2 for x, y in zip(losses[: len(a)], losses[len(a) :], strict=True)])
-
-
-def one_way_masked(a: np.ndarray, p: np.ndarray, t: float, out: np.ndarray) -> np.ndarray:
-    """Anchors pick positives; `out` has rows and columns [anchors; positives]."""
-    m, losses = len(a), []
-    for i in range(m):
-        kept = [j for j in range(m) if j == i or not out[i, m + j]]
-        s = {j: math.exp(float(a[i] @ p[j]) / t) for j in kept}
-        losses.append(-math.log(s[i] / sum(s.values())))
-    return np.array(losses)
-
-
-def info_nce_masked(a: np.ndarray, p: np.ndarray, t: float, out: np.ndarray) -> np.ndarray:
-    m = len(a)
-    turned = np.roll(out, (m, m), (0, 1))  # rows and columns [positives; anchors]
-    return (one_way_masked(a, p, t, out) + one_way_masked(p, a, t, turned)) / 2
-
-
 def cosine(a: np.ndarray, b: np.ndarray) -> float:
     return float(a @ b) / math.sqrt(float(a @ a) * float(b @ b))
 
@@ -110,12 +70,13 @@ def wmdc(
     return total / len(window)
 
 
-def with_named(
+def of_pairs(
     name: str, a: np.ndarray, p: np.ndarray, named: np.ndarray, t: float, out: np.ndarray
 ) -> np.ndarray:
-    """(M,) losses of pairs that name negatives: columns more of anchors, and of both views.
+    """(M,) losses by name of pairs, without the negatives that `out` names for each row.
 
-    `out` has rows [anchors; positives] and columns [anchors; positives; named].
+    Named negatives are columns more. `out` has rows [anchors; positives] and columns
+    [anchors; positives; named].
     """
     m, losses = len(a), []
     columns = np.concatenate([a, p, named])
@@ -131,7 +92,7 @@ def with_named(
 
     everything, answers, back = range(len(columns)), range(m, len(columns)), range(m)
     for i in range(m):
-        if name == "simcse":
+        if name in ("simcse", "dot"):
             losses.append(of_row(i, answers))
         elif name == "info-nce":
             losses.append((of_row(i, answers) + of_row(i + m, back)) / 2)

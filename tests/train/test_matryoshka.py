@@ -30,14 +30,8 @@ ROWS = [
     {"context": [f"{a} {b}", b], "response": f"{b} {a} {a}", "dialogue_id": a, "turn": 2}
     for a, b in ("ab", "cd", "ef", "gh")
 ]
+NO_MASK = np.zeros((8, 8), bool)
 UTTERANCES = [{"text": f"{a} {b}", "template": f"{a} {{X}}"} for a, b in ("ab", "cd", "ef", "gh")]
-SLOW: dict[str, Callable[..., np.ndarray]] = {
-    "hard-negative": slow_losses.hard_negative_masked,
-    "nt-xent": slow_losses.nt_xent_masked,
-    "info-nce": slow_losses.info_nce_masked,
-    "simcse": slow_losses.one_way_masked,
-    "dot": slow_losses.one_way_masked,
-}
 
 
 @pytest.fixture(scope="module")
@@ -62,18 +56,17 @@ def mean_over_lengths(loss: Callable[[int], Any]) -> float:
 
 def test_the_loss_is_the_mean_over_prefixes_and_the_whole(encoder: Encoder, tmp_path: Path):
     """Each scaled to length 1 anew, as its transcription says; raw products as they are."""
-    assert SLOW.keys() == LOSSES.keys()
     store = stored([ROWS], tmp_path, encoder)
-    for name, slow in SLOW.items():
+    for name in LOSSES:
         options = contrast_options(loss=name, matryoshka=(*LENGTHS, WHOLE))
         objective = Contrast(setting(store, encoder, options))
         batch, rows = drawn(objective, lambda batch: len(batch.place))
         sides = by_sequence(batch, rows)[batch.extra.sequence]
         scaled = unit if name != "dot" else np.asarray
 
-        def loss(length: int, slow=slow, sides=sides, scaled=scaled) -> np.ndarray:
-            anchor, positive = np.split(scaled(sides[:, :length]), 2)
-            return slow(anchor, positive, 0.5, np.zeros((8, 8), bool))
+        def loss(length: int, name=name, sides=sides, scaled=scaled) -> np.ndarray:
+            parts = np.split(scaled(sides[:, :length]), [4, 8])
+            return slow_losses.of_pairs(name, *parts, 0.5, NO_MASK)
 
         value = objective.nested_loss(rows, batch, {}).item()
         assert value == pytest.approx(mean_over_lengths(loss), rel=1e-4), name
@@ -92,7 +85,7 @@ def test_behind_a_head_a_prefix_meets_the_first_columns_of_its_weights(
 
     def loss(length: int) -> np.ndarray:
         headed = sides[:, :length] @ weight[:, :length].T + bias
-        return SLOW["info-nce"](*np.split(unit(headed), 2), 0.5, np.zeros((8, 8), bool))
+        return slow_losses.of_pairs("info-nce", *np.split(unit(headed), [4, 8]), 0.5, NO_MASK)
 
     value = objective.nested_loss(rows, batch, {}).item()
     assert value == pytest.approx(mean_over_lengths(loss), rel=1e-4)
