@@ -233,6 +233,9 @@ def _left_out(options: TrainOptions, encoder: Encoder) -> Iterator[str]:
 def _unread(store: Store, options: TrainOptions) -> str:
     """Return the line on what pairs hold in vain, empty if that is nothing."""
     entry, told = objective_entry(options), []
+    both = int(np.count_nonzero(~store.of_one_text(np.arange(len(store)))))
+    if both and not entry.contexts:
+        told.append(f"reads responses alone: the contexts of {counted(both, 'pair')} are left out")
     pairs = int(np.count_nonzero(np.diff(store.negative_ends, prepend=0)))
     if pairs and not entry.named_negatives:
         told.append(f"reads no negatives: those of {counted(pairs, 'pair')} are left out")
@@ -261,6 +264,11 @@ def _not_there(store: Store, options: TrainOptions) -> Iterator[str]:
         yield f"--window {absent}: no pair is of that size"
     if getattr(options, "weights", None) == "given" and np.isnan(store.weight).all():
         yield "--weights given: no pair has a weight, and all count alike"
+    if getattr(options, "batches", None) == "by-kind" and np.ptp(store.kind) == 0:
+        yield "--batches by-kind: all pairs are of one kind"
+    roles = (store.roles, store.response_role)
+    if getattr(options, "speaker_tokens", None) and not any(map(np.any, roles)):
+        yield "--speaker-tokens: no pair says whether a user or the system speaks"
 
 
 def _validation(

@@ -213,8 +213,9 @@ def test_a_method_that_reads_none_says_so(method: str, train: Train, naming: Pat
     pairs = tmp_path / "pairs.jsonl"
     rows = naming.read_text().replace('"kind"', '"template":"{A} b","kind"')
     pairs.write_text(rows)
-    done = train("--method", method, *RUN, "-o", tmp_path / "m", pairs)
-    assert f"method {method} reads no negatives: those of " in done.stderr.decode()
+    said = train("--method", method, *RUN, "-o", tmp_path / "m", pairs).stderr.decode()
+    assert f"method {method} reads responses alone: the contexts of " in said
+    assert "reads no negatives: those of " in said
 
 
 def test_a_dry_run_counts_them(train: Train, naming: Path, tmp_path: Path):
