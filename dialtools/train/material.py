@@ -121,6 +121,8 @@ def _store_folder(
     key = None
     if options.cache and not options.dry_run:
         key = cache_key(options, inputs.described())
+        if not key:
+            tell("--cache keeps no pairs that come through a pipe")
     if not options.cache or not key:
         yield folder / STORE
         return
