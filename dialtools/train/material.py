@@ -36,7 +36,7 @@ from dialtools.streams.provenance import Inputs, digest
 from dialtools.streams.tally import counted
 from dialtools.train.data.spool import spool, tokenise_store
 from dialtools.train.data.store import COLUMNS, Store, is_finished, placeholders
-from dialtools.train.options import TrainOptions, objective_entry
+from dialtools.train.options import TrainOptions, objective_entry, objective_options
 from dialtools.train.prepare import (
     as_wished,
     check_prefixes,
@@ -241,6 +241,9 @@ def _unread(store: Store, options: TrainOptions) -> str:
     pairs = int(np.count_nonzero(np.diff(store.negative_ends, prepend=0)))
     if pairs and not entry.named_negatives:
         told.append(f"reads no negatives: those of {counted(pairs, 'pair')} are left out")
+    weighed = int(np.count_nonzero(~np.isnan(store.weight)))
+    if weighed and not hasattr(objective_options(options), "weights"):
+        told.append(f"reads no weights: those of {counted(weighed, 'pair')} are left out")
     apart = int(np.count_nonzero(np.asarray(store.similar) == 0))
     if apart and not entry.dissimilar:
         told.append(f"learns from pairs that are similar: {counted(apart, 'pair')} left out")
