@@ -209,7 +209,9 @@ def test_a_run_learns_from_them_whether_its_gradients_are_cached_or_not(
 
 
 @pytest.mark.parametrize("method", ["mlm", "tadse"])
-def test_a_method_says_what_it_does_not_read(method: str, train: Train, naming: Path, tmp_path: Path):
+def test_a_method_says_what_it_does_not_read(
+    method: str, train: Train, naming: Path, tmp_path: Path
+):
     pairs = tmp_path / "pairs.jsonl"
     rows = naming.read_text().replace('"kind"', '"template":"{A} b","weight":0.5,"kind"')
     pairs.write_text(rows)
