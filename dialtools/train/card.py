@@ -31,6 +31,7 @@ vectors = model.encode(["i need a table for two", "book a restaurant"])
 {rows}
 {validated}
 """
+LONG = "a long context loses its newest words there, its oldest in `dial-embed`"
 BESIDE = """`train-log.jsonl` each step, `dialtools.toml` the options
 (`dial-train --config dialtools.toml PAIRS -o NEW` runs it again on the same pairs)"""
 
@@ -116,14 +117,14 @@ def _joined(options: TrainOptions, encoder: Encoder, turns: int) -> str:
     if encoder.role_tokens:
         user, system = SPEAKER_TOKENS.values()
         told = f'`{user}` or `{system}`: `model.encode("{user}hi{system}yes")`'
-        return f"\nIn sentence-transformers each turn begins with {told}."
+        return f"\nIn sentence-transformers each turn begins with {told}; {LONG}."
     if turns < 2 or not isinstance(objective_options(options), SpeakerOptions):
         return ""
     if encoder.special.earlier:
         return "\nContexts of several turns are encoded as in training by `dial-embed` alone."
     separator = json.dumps(encoder.tokenizer.decode(encoder.special.separator))
     told = f"`model.encode({separator}.join(turns))`, oldest turn first"
-    return f"\nA context of several turns is, in sentence-transformers, {told}."
+    return f"\nA context of several turns is, in sentence-transformers, {told}; {LONG}."
 
 
 def _saved(options: TrainOptions) -> str:

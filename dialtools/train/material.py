@@ -36,7 +36,7 @@ from dialtools.streams.provenance import Inputs, digest
 from dialtools.streams.tally import counted
 from dialtools.train.data.spool import spool, tokenise_store
 from dialtools.train.data.store import COLUMNS, Store, is_finished, placeholders
-from dialtools.train.options import TrainOptions, objective_entry
+from dialtools.train.options import TrainOptions, objective_entry, objective_options
 from dialtools.train.prepare import (
     as_wished,
     check_prefixes,
@@ -121,6 +121,8 @@ def _store_folder(
     key = None
     if options.cache and not options.dry_run:
         key = cache_key(options, inputs.described())
+        if not key:
+            tell("--cache keeps no pairs that come through a pipe")
     if not options.cache or not key:
         yield folder / STORE
         return
@@ -233,9 +235,15 @@ def _left_out(options: TrainOptions, encoder: Encoder) -> Iterator[str]:
 def _unread(store: Store, options: TrainOptions) -> str:
     """Return the line on what pairs hold in vain, empty if that is nothing."""
     entry, told = objective_entry(options), []
+    both = int(np.count_nonzero(~store.of_one_text(np.arange(len(store)))))
+    if both and not entry.contexts:
+        told.append(f"reads responses alone: the contexts of {counted(both, 'pair')} are left out")
     pairs = int(np.count_nonzero(np.diff(store.negative_ends, prepend=0)))
     if pairs and not entry.named_negatives:
         told.append(f"reads no negatives: those of {counted(pairs, 'pair')} are left out")
+    weighed = int(np.count_nonzero(~np.isnan(store.weight)))
+    if weighed and not hasattr(objective_options(options), "weights"):
+        told.append(f"reads no weights: those of {counted(weighed, 'pair')} are left out")
     apart = int(np.count_nonzero(np.asarray(store.similar) == 0))
     if apart and not entry.dissimilar:
         told.append(f"learns from pairs that are similar: {counted(apart, 'pair')} left out")
@@ -261,6 +269,11 @@ def _not_there(store: Store, options: TrainOptions) -> Iterator[str]:
         yield f"--window {absent}: no pair is of that size"
     if getattr(options, "weights", None) == "given" and np.isnan(store.weight).all():
         yield "--weights given: no pair has a weight, and all count alike"
+    if getattr(options, "batches", None) == "by-kind" and np.ptp(store.kind) == 0:
+        yield "--batches by-kind: all pairs are of one kind"
+    roles = (store.roles, store.response_role)
+    if getattr(options, "speaker_tokens", None) and not any(map(np.any, roles)):
+        yield "--speaker-tokens: no pair says whether a user or the system speaks"
 
 
 def _validation(

@@ -71,14 +71,6 @@ class RecipeOptions:
         group=RECIPE,
         help="take N steps, whatever --epochs and --least-steps; 0 saves the start unchanged",
     )
-    context_max_length: int | None = option(
-        None,
-        metavar="N",
-        parse=at_least(4),
-        group=RECIPE,
-        help="cut contexts to N tokens, the oldest first",
-        shown="max-length times the longest window",
-    )
     pooling: str | None = option(
         None,
         choices=POOLINGS,
@@ -146,6 +138,7 @@ class ValidationOptions:
         parse=share_below_one,
         group="Validation",
         help="hold out this share of the dialogues for that",
+        not_with="validate",
     )
     validate_every: int = option(
         0,

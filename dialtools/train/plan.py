@@ -39,6 +39,8 @@ def dry_run(
     """
     refuse_existing(options.output, overwrite=options.overwrite or options.resume)
     check_kind(options.output, directory=True)
+    if options.nproc > 1:
+        tell(f"--nproc {options.nproc}: the time is that of one process alone")
     with temporary_folder() as folder:
         material = read_material(
             folder,

@@ -130,9 +130,8 @@ def build_trainer(
     device, precision = settled_device(options)
     turns = int(store.window[pairs].max())
     roles = _ready_to_join(encoder, special, turns=turns, seed=options.seed)
-    lengths = settle_lengths(
-        encoder, response=values.max_length, context=options.context_max_length, turns=turns
-    )
+    context = getattr(special, "context_max_length", 0)  # others read no context as a whole
+    lengths = settle_lengths(encoder, response=values.max_length, context=context, turns=turns)
     encoder.max_length = max(encoder.max_length, lengths.context, lengths.response)
     if values.freeze:
         encoder.freeze(values.freeze)
@@ -189,16 +188,16 @@ def _ready_to_join(
     return encoder.role_tokens
 
 
-def settle_lengths(encoder: Encoder, *, response: int, context: int | None, turns: int) -> Lengths:
+def settle_lengths(encoder: Encoder, *, response: int, context: int, turns: int) -> Lengths:
     """Return the tokens of a context and of a response at most: those the encoder has places for.
 
     Args:
         response: as wished.
-        context: as wished; None is room for the response's tokens in each turn.
+        context: as wished; 0 is room for the response's tokens in each turn.
         turns: of the longest context.
     """
     response = min(response, encoder.positions)
-    context = response * turns if context is None else context
+    context = context or response * turns
     return Lengths(context=min(context, encoder.positions, LONGEST), response=response)
 
 

@@ -144,29 +144,31 @@ def _borrowed(layer: Layer, objective: ObjectiveEntry) -> Layer:
 def replaced(options: Any) -> dict[str, Replaced]:
     """Return what the preset of the encoder replaces of the recipe, by TOML key.
 
-    Values that a flag or a file overrides are the user's, and not among them.
+    Values that a flag or a file overrides are the user's, and not among them; --max-steps overrides
+    the passes.
 
     Args:
         options: resolved TrainOptions.
     """
     recipe = published(options.method)
     values = preset(options.method, options.encoder, model=bool(options.model))
-    return {
+    pairs = {
         key: Replaced(recipe[key], value)
         for key, value in values.items()
         if value != recipe.get(key, value) and getattr(options, key.replace("-", "_")) == value
     }
+    epochs = pairs.pop("epochs", None)
+    if epochs and options.max_steps is None:
+        least = f", at least {options.least_steps} steps" * bool(options.least_steps)
+        pairs["epochs"] = epochs._replace(preset=f"{epochs.preset}{least}")
+    return pairs
 
 
 def preset_note(options: Any) -> str:
     """Return one line on what the preset replaces of the recipe, empty if that is nothing."""
-    values = {key: f"{key} {pair.preset}" for key, pair in replaced(options).items()}
-    if options.max_steps is not None:
-        values.pop("epochs", None)
+    values = [f"{key} {pair.preset}" for key, pair in replaced(options).items()]
     if not values:
         return ""
-    if "epochs" in values and options.least_steps:
-        values["epochs"] += f" (at least {options.least_steps} steps)"
-    all_of_them = ", ".join(values.values())
-    start = f"recipe {options.method} with a {PRESET_NAMES[options.encoder]}'s {all_of_them}"
+    kind = PRESET_NAMES[options.encoder]
+    start = f"recipe {options.method} with a {kind}'s {', '.join(values)}"
     return f"{start} (--print-config shows all)"

@@ -173,8 +173,9 @@ class Training:
         steps = counted(self.trainer.step, "step")
         parts = [steps, counted(len(self.trainer.sampler.pairs), "pair")]
         told = self.best or self.last
+        best = f" at step {told['step']:,}, the best" if self.best else ""
         if "loss" in told:
-            parts.append(f"loss {told['loss']:.3f}")
+            parts.append(f"loss {told['loss']:.3f}{best}")
         return ", ".join(parts)
 
     def fallen(self) -> str:

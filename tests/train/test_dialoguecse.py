@@ -203,6 +203,13 @@ def test_it_learns(flags: tuple, train: Train, sides: Path, tmp_path: Path):
     )
 
 
+def test_a_pooling_of_which_it_learns_nothing_is_told(train: Train, sides: Path, tmp_path: Path):
+    run = (*RUN, "--freeze", 0, "--max-steps", 0, "--overwrite", "-o", tmp_path / "m", sides)
+    told = b"matching learns with means of tokens all the same"
+    assert b"--pooling cls: " + told in train(*run, "--pooling", "cls").stderr
+    assert told not in train(*run).stderr
+
+
 def test_given_negatives_are_used(train: Train, sides: Path, tmp_path: Path):
     rows = [json.loads(line) for line in sides.read_bytes().splitlines()[:40]]
     (tmp_path / "given.jsonl").write_bytes(

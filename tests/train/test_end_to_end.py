@@ -109,8 +109,12 @@ def test_a_context_in_sentence_transformers_is_what_the_card_says(
     assert f'`model.encode("{text}")`' in card or '`model.encode("[SEP]".join(turns))`' in card
     encoder = load_encoder(str(tmp_path / "model"))
     sequences, *_ = sequences_of(encoder, [(("hi", "yes"), (1, 2))], 32)
-    vector_D = theirs.SentenceTransformer(str(tmp_path / "model"), device="cpu").encode(text)
+    there = theirs.SentenceTransformer(str(tmp_path / "model"), device="cpu")
+    vector_D = there.encode(text)
     np.testing.assert_allclose(vector_D, encode(encoder, sequences, batch_tokens=64)[0], atol=2e-6)
+    assert "a long context loses its newest words there" in card
+    long = " hi" * encoder.max_length
+    np.testing.assert_array_equal(there.encode(long + text), there.encode(long))
 
 
 def test_the_card_of_a_static_encoder_says_what_encodes_contexts_of_several_turns(
@@ -276,6 +280,8 @@ def test_validation_keeps_whole_dialogues_apart_and_logs_its_accuracy(
         name: best[name] for name in ("step", "top-1", "loss", "alignment")
     }, "of the model that was saved"
     assert b"100 validation pairs, 1 of 100, before -> after: top-1 " in done.stderr
+    closing = f"loss {best['loss']:.3f} at step {best['step']}, the best "
+    assert closing in done.stderr.decode()
     card = (tmp_path / "model" / "README.md").read_text()
     assert f"| top-1 | {log[0]['top-1']:.4g} | {best['top-1']:.4g} |" in card
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import FrozenInstanceError, fields
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
 from pair_corpus import SMALL, Train, as_lines, pair_records, steps, weights
 from train_parts import recipe_options
@@ -105,6 +107,23 @@ def test_what_is_asked_for_and_no_pair_has_is_told(train: Train, pairs: Path, tm
     assert "--window 9: no pair is of that size" in said
     assert "--weights given: no pair has a weight, and all count alike" in said
     assert "epochs" not in said, "--max-steps says how long"
+
+
+def test_kinds_and_speakers_that_no_pair_tells_apart_are_told(train: Train, tmp_path: Path):
+    told = (
+        b"--batches by-kind: all pairs are of one kind",
+        b"--speaker-tokens: no pair says whether a user or the system speaks",
+    )
+    asked = ("--batches", "by-kind", "--speaker-tokens", "--max-steps", "0", "--overwrite")
+    pairs = [{"context": [f"hello {i}"], "response": f"fine {i}"} for i in range(3)]
+
+    def said(*records: dict[str, Any]) -> bytes:
+        (tmp_path / "p.jsonl").write_bytes(b"\n".join(map(orjson.dumps, records)))
+        return train(*asked, "-o", tmp_path / "m", tmp_path / "p.jsonl").stderr
+
+    assert all(line in said(*pairs) for line in told)
+    last = {**pairs[2], "speakers": ["user", "system"], "kind": "entailment"}
+    assert not any(line in said(*pairs[:2], last) for line in told)
 
 
 def test_a_rate_of_a_head_is_told_where_there_is_none(train: Train, pairs: Path, tmp_path: Path):

@@ -210,12 +210,15 @@ def test_a_run_learns_from_them_whether_its_gradients_are_cached_or_not(
 
 
 @pytest.mark.parametrize("method", ["mlm", "tadse"])
-def test_a_method_that_reads_none_says_so(method: str, train: Train, naming: Path, tmp_path: Path):
+def test_a_method_says_what_it_does_not_read(
+    method: str, train: Train, naming: Path, tmp_path: Path
+):
     pairs = tmp_path / "pairs.jsonl"
-    rows = naming.read_text().replace('"kind"', '"template":"{A} b","kind"')
+    rows = naming.read_text().replace('"kind"', '"template":"{A} b","weight":0.5,"kind"')
     pairs.write_text(rows)
-    done = train("--method", method, *RUN, "-o", tmp_path / "m", pairs)
-    assert f"method {method} reads no negatives: those of " in done.stderr.decode()
+    said = train("--method", method, *RUN, "-o", tmp_path / "m", pairs).stderr.decode()
+    assert f"method {method} reads responses alone: the contexts of " in said
+    assert "reads no negatives: those of " in said and "reads no weights: those of " in said
 
 
 def test_a_dry_run_counts_them(train: Train, naming: Path, tmp_path: Path):

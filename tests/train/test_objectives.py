@@ -769,12 +769,13 @@ def test_an_objective_says_its_recipe_and_what_its_options_are_where_no_recipe_d
         "keep_head": False,
         "speaker_tokens": False,
         "matryoshka": (),
+        "context_max_length": 0,
     }
     assert defaults == {
         "contrast": contrast,
         "joint": contrast,
         "matching": {"negatives_from": "same-role", "matryoshka": ()},
-        "siamese": {"negatives_from": "same-role", "matryoshka": ()},
+        "siamese": {"negatives_from": "same-role", "matryoshka": (), "context_max_length": 0},
         "template": {"align": False, "keep_head": False, "matryoshka": ()},
         "mlm": {"speaker_tokens": False},
     }

@@ -105,6 +105,8 @@ def test_a_fresh_start_says_what_it_replaces_of_the_recipe():
     replaced = recipe.replaced(options)
     assert replaced["loss"] == ("hard-negative", "info-nce")
     assert "batch-size" not in replaced and "vocab-size" not in replaced
+    assert replaced["epochs"] == (15, "1, at least 100 steps")
+    assert "epochs" not in recipe.replaced(dial_train.resolve({"max-steps": "9"})[0])
 
 
 def test_what_the_user_says_is_not_replaced_by_a_fresh_start():

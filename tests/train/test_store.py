@@ -122,6 +122,13 @@ def test_a_kept_store_gives_the_same_model_again(
     assert any((tmp_path / "cache").iterdir())
 
 
+def test_a_store_of_a_pipe_is_not_kept_and_told_so(train: Train, pairs: Path, tmp_path: Path):
+    run = ("--max-steps", 0, "--cache", tmp_path / "cache", "-o", tmp_path / "m")
+    done = train(*run, stdin=pairs.read_bytes())
+    assert b"--cache keeps no pairs that come through a pipe" in done.stderr
+    assert not (tmp_path / "cache").exists()
+
+
 def test_a_kept_store_is_of_one_tokenizer_however_that_is_written_down(
     train: Train, model: Path, pairs: Path, tmp_path: Path
 ):

@@ -50,6 +50,7 @@ class ObjectiveEntry(Entry):
         contextual: it learns words in their context, which a static encoder does not see.
         named_negatives: it contrasts a pair with the negatives that it names.
         dissimilar: pairs that say that they are not similar serve, as negatives of others.
+        contexts: it learns from contexts, not from responses alone.
     """
 
     options: type[Any]
@@ -58,6 +59,7 @@ class ObjectiveEntry(Entry):
     contextual: bool = False
     named_negatives: bool = False
     dissimilar: bool = False
+    contexts: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -109,6 +111,19 @@ class MatryoshkaOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ContextOptions:
+    """Of objectives that read a context as one sequence."""
+
+    context_max_length: int = by_recipe(
+        default=0,
+        metavar="N",
+        parse=at_least(4),
+        help="cut contexts to N tokens, the oldest first",
+        shown="max-length times the longest window",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SpeakerOptions:
     """Of objectives that join turns to one sequence."""
 
@@ -153,7 +168,12 @@ class CandidateOptions(MatryoshkaOptions):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ContrastOptions(
-    HeadOptions, TemperatureOptions, FalseNegativeOptions, SpeakerOptions, MatryoshkaOptions
+    HeadOptions,
+    TemperatureOptions,
+    FalseNegativeOptions,
+    SpeakerOptions,
+    MatryoshkaOptions,
+    ContextOptions,
 ):
     """Options of --objective contrast."""
 
@@ -239,7 +259,7 @@ class MatchingOptions(CandidateOptions, TemperatureOptions):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class SiameseOptions(CandidateOptions):
+class SiameseOptions(CandidateOptions, ContextOptions):
     """Options of --objective siamese."""
 
 
@@ -285,6 +305,7 @@ class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, Mat
         default=False,
         help="train a layer for templates, saved beside the model (TaDSE's M_A); it learns from "
         f"nothing: {ALIGN_EPOCHS} passes, unless --epochs says how many",
+        goes_with="template_share pair_share",
     )
 
     def __post_init__(self) -> None:
@@ -347,6 +368,7 @@ OBJECTIVES = {
         options=TemplateOptions,
         recipe="tadse",
         templates=True,
+        contexts=False,
     ),
     "mlm": ObjectiveEntry(
         f"{_HOME}.mlm:MaskedWords",
@@ -354,6 +376,7 @@ OBJECTIVES = {
         options=MaskedWordsOptions,
         recipe="mlm",
         contextual=True,
+        contexts=False,
     ),
     "joint": ObjectiveEntry(
         f"{_HOME}.joint:Joint",

@@ -45,6 +45,13 @@ class Matching(Objective[MatchingOptions]):
             with seeded(setting.seed):
                 self.weigh = attention(setting.encoder.dimension)
 
+    def note(self) -> str:
+        """Tell of a pooling of which nothing is learnt."""
+        pooling = self.setting.encoder.pooling
+        if pooling == "mean":
+            return ""
+        return f"--pooling {pooling}: matching learns with means of tokens all the same"
+
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Every distinct utterance of the batch is encoded once, by itself."""
         s = self.setting
