@@ -98,6 +98,7 @@ def test_a_table_of_any_format_reads_the_same(tmp_path: Path, scripts: Path, kin
 SAID = (("u", "hello"), ("s", ""), ("u", "there"), ("s", " \n"), ("s", "hi"), ("u", "\u3000"))
 FORMS: dict[str, Callable[[Said], dict]] = {
     "strings": lambda said: {"turns": [text for _, text in said]},
+    "nulls": lambda said: {"turns": [text if text.strip() else None for _, text in said]},
     "turns": lambda said: {"turns": [{"speaker": who, "text": text} for who, text in said]},
     "others": lambda said: {"dialogue": [{"utterance": text, "n": who} for who, text in said]},
     "chat": lambda said: {
@@ -208,6 +209,21 @@ def test_numbers_of_a_column_with_gaps_are_ids_and_names(tmp_path: Path, scripts
     )
     (pair,) = map(orjson.loads, done.stdout.splitlines())
     assert (pair["dialogue_id"], pair["speakers"]) == ("1", ["0", "1"])
+
+
+@pytest.mark.parametrize("flags", [(), ("--unsorted",)])
+def test_a_table_tells_speakers_and_domain_by_the_names_that_records_have(
+    tmp_path: Path, scripts: Path, flags: tuple[str, ...]
+):
+    log = tmp_path / "log.csv"
+    rows = "1,user,a,hotel\n1,system,b,hotel\n2,user,c,taxi\n2,,d,train\n"
+    log.write_text(f"dialogue_id,role,text,domain\n{rows}")
+    pairs = json_lines(run(scripts, "--domain", *flags, log).stdout.decode())
+    assert [pair["speakers"] for pair in pairs] == [["user", "system"], ["user", None]]
+    assert [pair.get("domain") for pair in pairs] == ["hotel", None]
+    told = json_lines(run(scripts, "--kind", "dialogue", *flags, log).stdout.decode())
+    assert told[0]["domain"] == "hotel" and "domain" not in told[0]["turns"][0]
+    assert told[1]["turns"][0] == {"speaker": "user", "text": "c", "domain": "taxi"}
 
 
 # Excel
