@@ -19,7 +19,7 @@ from dialtools.catalog import Entry
 NATIVE = "dialtools.corpora.native"
 JSON = r"(?:\[\s*)?\{"
 """How JSON of one record begins, or of several."""
-CLOCK = r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[AaPp]\.?\s?[Mm]\.?)?"
+CLOCK = r"(?:[^\W\d]{1,5}[.,]{0,2}\s?)?\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[AaPp]\.?\s?[Mm]\.?)?"
 DIALOGUES, UTTERANCES, TEXTS, RESPONSES = "dialogues", "utterances", "two texts", "responses"
 YOURS = "yours"
 SNIPS_INTENTS = (
@@ -369,7 +369,7 @@ CORPORA: dict[str, Corpus] = {
             ("*/[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json", "users.json"),
             ("*/[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json", "channels.json"),
         ),
-        opening=r'\[\s*\{(?=.*"type": ?"message")(?=.*"(?:ts|user|subtype)":)',
+        opening=r'\[\s*\{(?=.*"type":\s*"message")(?=.*"ts":\s*"\d{9,}\.\d)',
         licence=YOURS,
         source="slack.com/help (Export your workspace data)",
     ),
@@ -404,10 +404,10 @@ CORPORA: dict[str, Corpus] = {
     "whatsapp": _corpus(
         "whatsapp",
         "WhatsApp's export of a chat, text of Android or an iPhone",
-        alone=("*WhatsApp*.txt",),
-        marks=(("_chat.txt",),),
+        alone=("*WhatsApp*.txt", "_chat.txt"),
         opening=r"[\u200e\u200f]?(?:\d{1,4}[./-]\s?\d{1,2}[./-]\s?\d{1,4}\.?,?\s"
-        rf"{CLOCK} [-–]\s|\[\d{{1,4}}[./]\d{{1,2}}[./]\d{{1,4}},?\s{CLOCK}\]\s)",
+        rf"{CLOCK}(?:\s\w\.)? [-–]\s|\[(?:\d{{1,4}}[./]\d{{1,2}}[./]\d{{1,4}},?"
+        rf"|\d{{1,2}}-\d{{1,2}}-\d{{2,4}},?|\d{{4}}-\d\d-\d\d,)\s{CLOCK}\]\s)",
         licence=YOURS,
         source="faq.whatsapp.com (How to export your chat history)",
     ),
@@ -431,7 +431,8 @@ CORPORA: dict[str, Corpus] = {
         "rasa",
         "Rasa's trackers, or the events of `rasa export`; a session a dialogue",
         marks=(("*.json",), ("*.jsonl",)),
-        opening=rf'{JSON}(?=.*"sender_id":)(?=.*"(?:events|event|latest_message)":)',
+        opening=rf'{JSON}(?=.*"sender_id":)(?=.*"(?:events|latest_message)":'
+        r'|.*"event":\s*"(?:user|bot|action|slot|session_started|restart)")',
         licence=YOURS,
         source="rasa.com/docs",
     ),

@@ -26,7 +26,7 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
     "slack": (
         exports.SLACK,
         {
-            "support/2024-01-01": [("Kim", "morning all"), ("Lee Ng", "hi!")],
+            "support/2024-01-01": [("Kim", "morning all"), ("Lee Ng", "hi @here!")],
             "support/1704100001.000100": [
                 ("Kim", "@Lee Ng the site & shop are down"),
                 ("Lee Ng", "looking"),
@@ -225,6 +225,8 @@ def test_an_export_that_is_read_as_plain_text_is_told_before_it_is(scripts: Path
         ("chats.json", '[{"sender_id": "a", "turns": ["event", "mapping"]}]'),
         ("days.csv", "31/12/2024, 22:05 - Kim: a\n"),
         ("turns.jsonl", '{"type": "message", "text": "a", "requester": "b"}\n'),
+        ("items.json", '[{"messages": [{"type": "message", "user": "kim", "content": "a"}]}]'),
+        ("hooks.jsonl", '{"sender_id": "kim", "event": "message_sent", "text": "a"}\n'),
     ],
 )
 def test_other_logs_are_not_taken_for_exports(put, name: str, content: str):

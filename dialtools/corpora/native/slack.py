@@ -76,7 +76,7 @@ def record(raw: Raw) -> dict[str, Any]:
     for message in raw.value:
         if message.get("type") != "message" or message.get("user") == "USLACKBOT":
             talk.leave(NOTICES)
-        elif message.get("subtype") == "bot_message":
+        elif message.get("subtype") == "bot_message" or message.get("bot_id"):
             talk.leave(BOTS)
         elif message.get("subtype") not in SPOKEN:
             talk.leave(NOTICES)
@@ -102,6 +102,6 @@ def _plain(text: str, users: dict[str, str]) -> str:
             return f"@{label or users.get(target[1:], target[1:])}"
         if target.startswith("#"):
             return f"#{label or target[1:]}"
-        return label or target.removeprefix("!")
+        return label or re.sub("^!", "@", target)
 
     return html.unescape(LINK.sub(shown, text))
