@@ -330,6 +330,7 @@ CORPORA: dict[str, Corpus] = {
     "parlai": _corpus(
         "parlai",
         "ParlAI's text format, an episode a dialogue",
+        opening=r"text:[^\n]*\t(?:eval_)?labels:",
         licence="as its source says",
         source="parl.ai/docs",
     ),
@@ -392,11 +393,11 @@ CORPORA: dict[str, Corpus] = {
     ),
     "irc": _corpus(
         "irc",
-        "IRC logs: energymech, mIRC, ZNC, irssi, HexChat, WeeChat; a day a dialogue",
+        "IRC logs: energymech, mIRC, ZNC, irssi, HexChat, WeeChat, The Lounge; a day a dialogue",
         marks=(("*.log",), ("*.weechatlog",)),
         opening=r"--- Log opened |\*{4} BEGIN LOGGING AT |Session Start: "
-        r"|\[?(?:\d{4}-\d\d-\d\d[ T]|[A-Z][a-z]{2} \d\d )?\d\d:\d\d(?::\d\d)?\]?\s+"
-        r"(?:<[ @+%&~!]?[^<>\s]+>\s|-!- |\*\*\* |\* \S)"
+        r"|\[?(?:\d{4}-\d\d-\d\d[ T]|[A-Z][a-z]{2} \d\d )?\d\d:\d\d(?::\d\d)?"
+        r"(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?\s+(?:<[ @+%&~!]?[^<>\s]+>\s|-!- |\*\*\* |\* \S)"
         r"|\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?\t[^\t\n]*\t",
         licence=YOURS,
         source="your client's folder of logs",

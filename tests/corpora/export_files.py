@@ -229,6 +229,11 @@ IRC = {
         "Jan 01 10:00:00 <kim>\thello\nJan 01 10:00:00 *\tkim waves\n"
         "Jan 01 10:00:00 <lee>\thi kim\n",
     ),
+    "the lounge": (
+        "#help.log",
+        "[2024-01-01T10:00:00.123Z] *** kim (k@x) joined\n"
+        "[2024-01-01T10:00:00.123Z] <kim> hello\n[2024-01-01T10:00:00.123Z] <lee> hi kim\n",
+    ),
     "weechat": (
         "irc.net.#help.weechatlog",
         "2024-01-01 10:00:00\t-->\tkim (k@x) has joined\n2024-01-01 10:00:00\t@kim\thello\n"
@@ -245,7 +250,7 @@ TICKET = {
     "assignee_id": 5,
     "created_at": "2024-01-01T10:00:00Z",
     "comments": [
-        {"id": 1, "author_id": 100, "body": "It does not start.", "public": True},
+        {"id": 1, "author_id": 100, "plain_body": "It does&nbsp;not start.", "public": True},
         {"id": 2, "author_id": 5, "body": "Probably a cable.", "public": False},
         {"id": 3, "author_id": 5, "html_body": "<p>Is it plugged<br>in?</p>", "public": True},
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import zipfile
@@ -44,7 +45,7 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
     "zendesk": (
         exports.ZENDESK,
         {
-            "7": [("user", "It does not start."), ("system", "Is it plugged\nin?")],
+            "7": [("user", "It does\xa0not start."), ("system", "Is it plugged\nin?")],
             "8": [("user", "It does not start.")],
         },
     ),
@@ -111,6 +112,12 @@ def test_irc_is_read_as_each_client_logs_it(read, put, client: str):
     (record,) = read(put({name: log}) / name)
     assert said([record])[record["id"]] == GREETED
     assert all(turn["time"].startswith("2024-01-01T10:00") for turn in record["turns"])
+
+
+def test_a_log_that_is_compressed_is_called_as_before(read, put):
+    name, log = exports.IRC["irssi"]
+    folder = put({name: log, f"{name}.gz": gzip.compress(log.encode())})
+    assert read(folder / f"{name}.gz") == read(folder / name)
 
 
 def test_a_log_of_several_days_is_a_dialogue_a_day(read, put):

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from dialtools.corpora.dialogues import WITHOUT_TEXT
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected
-from dialtools.corpora.native.talk import NOTICES, Talk
+from dialtools.corpora.native.talk import NOTICES, Talk, stem
 
 MESSAGE = re.compile(
     r"[\u200e\u200f]?(\[)?(\d{1,4})([./-])\s?(\d{1,2})\3\s?(\d{1,4})\.?,?\s"  # the date
@@ -74,8 +74,9 @@ def raw(files: Files) -> Iterator[Raw]:
             message._replace(rest="\n".join([message.rest, *lines]))
             for message, lines in zip(messages, more, strict=True)
         ]
-        stem = Path(name).stem
-        known = stem if stem != "_chat" or files.single else Path(files.path).stem
+        known = stem(name)
+        if known == "_chat" and not files.single:
+            known = Path(files.path).stem
         yield Raw(files.where(name, 1), None, messages, known)
 
 
