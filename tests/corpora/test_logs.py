@@ -611,6 +611,18 @@ def test_lines_of_text_may_begin_with_who_speaks(tmp_path: Path, scripts: Path):
     assert b"0 pairs from 1 dialogue" in run(scripts, "--speaker-prefix", path).stderr
 
 
+@pytest.mark.parametrize("kind", ["consecutive", "self", "dialogue", "utterance", "same-answer"])
+def test_lines_that_begin_with_names_are_told_of(scripts: Path, kind: str):
+    notice = b"4 of 5 texts looked at begin with a name: --speaker-prefix takes it"
+    for lines, flags, is_told in (
+        (b"Kim: a\nLee Ng: b\n[10:00] Kim: c\nLee Ng: d\nand e\n", (), True),
+        (b"Kim: a\nLee Ng: b\n[10:00] Kim: c\nLee Ng: d\nand e\n", ("--speaker-prefix",), False),
+        (b"note: a\nb\nc\nsee https://a.b\nat 10:30\n", (), False),
+    ):
+        told = run(scripts, "--from", "text", "--kind", kind, *flags, input=lines).stderr
+        assert (notice in told, b"begin with a name" in told) == (is_told, is_told)
+
+
 CHAT = json_value("""
     {"id": "c", "model": "m",
      "messages": [{"role": "system", "content": "You are helpful."},
