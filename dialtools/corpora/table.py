@@ -233,7 +233,8 @@ def _dialogues(
 def _shared_domain(turns: list[dict[str, Any]]) -> dict[str, str]:
     """Take off the turns of a dialogue the domain that all of them name, and return it."""
     domain = turns[0].get(DOMAIN)
-    if not isinstance(domain, str) or any(turn.get(DOMAIN) != domain for turn in turns):
+    named = isinstance(domain, str) and domain != ""
+    if not named or any(turn.get(DOMAIN) != domain for turn in turns):
         return {}
     for turn in turns:
         del turn[DOMAIN]

@@ -37,7 +37,7 @@ HALVES = dict.fromkeys(("上午", "凌晨", "早上", "午前", "오전"), "a") 
 )
 """Words before a time that tell its half of the day; others (`klo`, `kl`) tell nothing."""
 MEDIA = re.compile(r"<[^<>]+>|null")
-ATTACHED = re.compile(r"\u200e?[A-Z]{3}-\d{8}-WA\d{4,}\.\w{2,5} \([^()\n]+\)\n?")
+ATTACHED = re.compile(r"\A\u200e?[A-Z]{3}-\d{8}-WA\d{4,}\.\w{2,5} \([^()\n]+\)\n?")
 """A file that goes with a message: its caption stands below."""
 ADDED = re.compile(r"(?<!\s)\s*+(?:\u200e?<[^<>]{0,99}edited[^<>]{0,99}>|\u200e<[^<>]{1,199}>)$")
 """What the app adds to a text: that it was edited, or the name of a file."""
@@ -99,7 +99,7 @@ def record(raw: Raw) -> dict[str, Any]:
             talk.leave(NOTICES)
             continue
         speaker = spoken[1].strip("\u200e\u200f~ \u202f\u202a\u202c")
-        text = ATTACHED.sub("", ADDED.sub("", spoken[2]), count=1)
+        text = ATTACHED.sub("", ADDED.sub("", spoken[2]))
         if text.startswith(MARK) or text.rstrip(".") in DELETED:
             talk.leave(NOTICES)
         elif MEDIA.fullmatch(text):
