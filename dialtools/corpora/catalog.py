@@ -314,7 +314,7 @@ CORPORA: dict[str, Corpus] = {
         "ubuntu_irc",
         "Ubuntu IRC with reply links: response selection",
         kind=RESPONSES,
-        marks=(("*.ascii.txt", "*.annotation.txt"),),
+        alone=("*.ascii.txt",),
         licence="CC BY 4.0",
         source="github.com/jkkummerfeld/irc-disentanglement",
     ),
