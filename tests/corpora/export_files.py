@@ -303,7 +303,10 @@ EVENTS = [
         "timestamp": 1704100001.0,
         "parse_data": {
             "intent": {"name": "fly"},
-            "entities": [{"entity": "city", "start": 7, "end": 11, "value": "Rome"}],
+            "entities": [
+                {"entity": "city", "start": 7, "end": 11, "value": "Rome"},
+                {"entity": "known", "value": True},
+            ],
         },
     },
     {"event": "slot", "name": "city", "value": "Rome", "timestamp": 1704100001.1},
