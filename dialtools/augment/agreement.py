@@ -10,16 +10,22 @@ AN_DIGITS = re.compile(r"8\d*(?:[.,]\d{3})*(?!\d)|1[18](?:[.,]\d{3})*(?!\d)")
 AN_LETTER = re.compile(r"[AEFHILMNORSX](?:[A-Z.\d-]|\b)")  # letters that are spelt: an MRI, an X
 AN_LETTER_ALONE = re.compile(r"[aefhilmnorsx](?:[.\d-]|\b)")  # an x-ray
 A_VOWEL = re.compile(
-    r"(?:u(?:ni(?!n|m)|s[aeiu]|t[aeiou]|k[aeiou]|r[aeiou]|biq|[.\d-]|\b)|eu|ewe|once?\b|one-)",
+    r"(?:u(?:nanim|ni(?!n|m|de|dio|ron)|s[aeiu]|t[aeiou]|k[aeiour]|r[aeiou]|biq|ga|[.\d-]|\b)"
+    r"|eu|ewe|onc?e(?:\b|s|_))",
     re.IGNORECASE,
 )
-AN_SILENT = re.compile(r"(?:hour|honest|honou?r|heir)", re.IGNORECASE)
+AN_SILENT = re.compile(r"(?:hour|honest|honou?r|heir|hors d)", re.IGNORECASE)
+CAPITALS = re.compile(r"[B-DF-HJ-NP-TV-Z][AEIOUY][A-Z]{2}|(?=[A-Z]*[AEIOU])[A-Z]{5}")
+"""Begins a word, which is no row of letters that are spelt: NASA, HOTEL; not HDMI."""
 
 
 def takes_an(value: str) -> bool:
     """Tell whether English says `an` before a value: by its sound, as far as its letters tell."""
+    value = value.lstrip("\"'([“‘«")
     if value[:1].isdigit():
         return bool(AN_DIGITS.match(value))
+    if CAPITALS.match(value):
+        value = value.lower()
     if AN_SILENT.match(value) or AN_LETTER_ALONE.match(value):
         return True
     if value[:2].isupper() and AN_LETTER.match(value):

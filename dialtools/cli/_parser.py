@@ -6,6 +6,7 @@ so that flags, variables and TOML keys are read by the same words.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 
 import click
@@ -49,7 +50,22 @@ def raw_values(
     except click.UsageError as error:
         hint = _near(error) or f"see {command.name} --help"
         raise ConfigError(_message(error), hint=hint) from error
+    for spec in all_specs:
+        if spec.lists and not spec.positional:
+            raw[spec.key] = _once(spec, raw[spec.key])
     return {key: value for key, value in raw.items() if value not in (None, ())}
+
+
+def _once(spec: Spec, texts: Sequence[str]) -> str | None:
+    """Return the text of a list's flag.
+
+    Raises:
+        ConfigError: for a flag that stands there again: to override, or to add, nobody can tell.
+    """
+    if len(texts) > 1:
+        hint = f"a comma stands between values: {spec.flag} {shlex.quote(','.join(texts))}"
+        raise ConfigError(f"{spec.flag} is given {len(texts)} times", hint=hint)
+    return texts[0] if texts else None
 
 
 def _message(error: click.UsageError) -> str:
@@ -91,7 +107,7 @@ class _Choices(click.ParamType):
     name = "choice"
 
     def __init__(self, words: Sequence[str], *, several: bool) -> None:
-        self.words = words
+        self.words = [word.removesuffix("FILE") for word in words]  # which the user names
         self.several = several
 
     def shell_complete(
@@ -120,7 +136,8 @@ def _parameter(spec: Spec) -> click.Parameter:
     if spec.type is bool:
         flags = f"{spec.flag}/--no-{spec.key}" if spec.negatable else spec.flag
         return click.Option([*names, flags], is_flag=True, default=None)
-    return click.Option([*names, spec.flag], type=kind, default=None, multiple=spec.multiple)
+    several = spec.multiple or spec.lists
+    return click.Option([*names, spec.flag], type=kind, default=None, multiple=several)
 
 
 def _kind(spec: Spec) -> click.ParamType:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from dialtools.catalog import Entry, summaries
 from dialtools.errors import ConfigError
@@ -38,6 +39,8 @@ LINKAGES = (WARD, AVERAGE, "complete")
 PER = ("row", "dialogue")
 KEPT = ("id", "dialogue_id", "turn", "text")
 """Columns that say which row it is."""
+OF_SUMMARY = b'{"schema"'
+"""How a file of clusters begins."""
 
 
 @dataclass
@@ -198,11 +201,25 @@ class ClusterOptions(FindOptions, RowOptions, OutputOptions, RunOptions):
         if self.table and idle and self.output == "-":
             hint = "-o FILE writes the rows beside the table"
             raise ConfigError(f"{idle} is for rows, whose place --table takes", hint=hint)
+        if self.summary and self.summary.endswith(".jsonl") and _holds_rows(Path(self.summary)):
+            hint = "--table prints the clusters; --summary names the file that they are written to"
+            raise ConfigError("--summary would replace rows", where=self.summary, hint=hint)
 
     @property
     def files(self) -> tuple[str, ...]:
         """The files of the arguments; `-` is stdin."""
         return self.inputs or ("-",)
+
+
+def _holds_rows(path: Path) -> bool:
+    """Tell whether a file holds other records than an earlier --summary, which name their schema.
+
+    --summary is a flag without a file elsewhere, and vectors behind it are meant as an input.
+    """
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(OF_SUMMARY)) not in (OF_SUMMARY, b"")
 
 
 @dataclass

@@ -19,7 +19,7 @@ from dialtools.catalog import Entry
 NATIVE = "dialtools.corpora.native"
 JSON = r"(?:\[\s*)?\{"
 """How JSON of one record begins, or of several."""
-CLOCK = r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[AaPp]\.?\s?[Mm]\.?)?"
+CLOCK = r"(?:[^\W\d]{1,5}[.,]{0,2}\s?)?\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[AaPp]\.?\s?[Mm]\.?)?"
 DIALOGUES, UTTERANCES, TEXTS, RESPONSES = "dialogues", "utterances", "two texts", "responses"
 YOURS = "yours"
 SNIPS_INTENTS = (
@@ -314,7 +314,7 @@ CORPORA: dict[str, Corpus] = {
         "ubuntu_irc",
         "Ubuntu IRC with reply links: response selection",
         kind=RESPONSES,
-        marks=(("*.ascii.txt", "*.annotation.txt"),),
+        alone=("*.ascii.txt",),
         licence="CC BY 4.0",
         source="github.com/jkkummerfeld/irc-disentanglement",
     ),
@@ -330,6 +330,7 @@ CORPORA: dict[str, Corpus] = {
     "parlai": _corpus(
         "parlai",
         "ParlAI's text format, an episode a dialogue",
+        opening=r"text:[^\n]*\t(?:eval_)?labels:",
         licence="as its source says",
         source="parl.ai/docs",
     ),
@@ -369,7 +370,7 @@ CORPORA: dict[str, Corpus] = {
             ("*/[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json", "users.json"),
             ("*/[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json", "channels.json"),
         ),
-        opening=r'\[\s*\{(?=.*"type": ?"message")(?=.*"(?:ts|user|subtype)":)',
+        opening=r'\[\s*\{(?=.*"type":\s*"message")(?=.*"ts":\s*"\d{9,}\.\d)',
         licence=YOURS,
         source="slack.com/help (Export your workspace data)",
     ),
@@ -392,11 +393,11 @@ CORPORA: dict[str, Corpus] = {
     ),
     "irc": _corpus(
         "irc",
-        "IRC logs: energymech, mIRC, ZNC, irssi, HexChat, WeeChat; a day a dialogue",
+        "IRC logs: energymech, mIRC, ZNC, irssi, HexChat, WeeChat, The Lounge; a day a dialogue",
         marks=(("*.log",), ("*.weechatlog",)),
         opening=r"--- Log opened |\*{4} BEGIN LOGGING AT |Session Start: "
-        r"|\[?(?:\d{4}-\d\d-\d\d[ T]|[A-Z][a-z]{2} \d\d )?\d\d:\d\d(?::\d\d)?\]?\s+"
-        r"(?:<[ @+%&~!]?[^<>\s]+>\s|-!- |\*\*\* |\* \S)"
+        r"|\[?(?:\d{4}-\d\d-\d\d[ T]|[A-Z][a-z]{2} \d\d )?\d\d:\d\d(?::\d\d)?"
+        r"(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?\s+(?:<[ @+%&~!]?[^<>\s]+>\s|-!- |\*\*\* |\* \S)"
         r"|\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?\t[^\t\n]*\t",
         licence=YOURS,
         source="your client's folder of logs",
@@ -404,10 +405,10 @@ CORPORA: dict[str, Corpus] = {
     "whatsapp": _corpus(
         "whatsapp",
         "WhatsApp's export of a chat, text of Android or an iPhone",
-        alone=("*WhatsApp*.txt",),
-        marks=(("_chat.txt",),),
+        alone=("*WhatsApp*.txt", "_chat.txt"),
         opening=r"[\u200e\u200f]?(?:\d{1,4}[./-]\s?\d{1,2}[./-]\s?\d{1,4}\.?,?\s"
-        rf"{CLOCK} [-–]\s|\[\d{{1,4}}[./]\d{{1,2}}[./]\d{{1,4}},?\s{CLOCK}\]\s)",
+        rf"{CLOCK}(?:\s\w\.)? [-–]\s|\[(?:\d{{1,4}}[./]\d{{1,2}}[./]\d{{1,4}},?"
+        rf"|\d{{1,2}}-\d{{1,2}}-\d{{2,4}},?|\d{{4}}-\d\d-\d\d,)\s{CLOCK}\]\s)",
         licence=YOURS,
         source="faq.whatsapp.com (How to export your chat history)",
     ),
@@ -431,7 +432,8 @@ CORPORA: dict[str, Corpus] = {
         "rasa",
         "Rasa's trackers, or the events of `rasa export`; a session a dialogue",
         marks=(("*.json",), ("*.jsonl",)),
-        opening=rf'{JSON}(?=.*"sender_id":)(?=.*"(?:events|event|latest_message)":)',
+        opening=rf'{JSON}(?=.*"sender_id":)(?=.*"(?:events|latest_message)":'
+        r'|.*"event":\s*"(?:user|bot|action|slot|session_started|restart)")',
         licence=YOURS,
         source="rasa.com/docs",
     ),

@@ -136,8 +136,8 @@ def identity_of(value: Any, field: str) -> str | None:
 
 
 def _turn(turn: Any, where: str) -> tuple[str, str | None]:
-    if isinstance(turn, str):
-        return turn.strip(), None
+    if isinstance(turn, str | None):
+        return (turn or "").strip(), None
     if not isinstance(turn, dict):
         raise BadRecord(f"{where}: expected a string or an object, got {json_kind(turn)}")
     key = next((k for k in TEXT_KEYS if k in turn), None)

@@ -16,9 +16,10 @@ LIKELY = {
     "text_column": "text message body content utterance message_text message_body msg txt comment "
     "comment_body",
     "speaker_column": "speaker role speaker_role sender_role author_role sender_type author_type "
-    "participant_role sender author participant from who user",
-    "order_column": "turn turn_id turn_index turn_number created_at timestamp sent_at time "
-    "date_time date ts position sequence",
+    "participant_role sender author participant from who user speaker_id speaker_idx sender_id "
+    "author_id",
+    "order_column": "turn turn_id turn_index turn_idx turn_number utterance_idx created_at "
+    "timestamp sent_at time date_time date ts position sequence",
 }
 """Names of what each flag asks for, those that say it most clearly first."""
 NEEDED = ("dialogue_column", "text_column")

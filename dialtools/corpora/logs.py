@@ -11,6 +11,7 @@ from dialtools.corpora.dialogues import HISTORY, NAMED_LIKE_IDS, TURN_KEYS
 from dialtools.corpora.fields import ANSWERED, ASKED, INFERRED, TEXT_KEYS, BadRecord
 from dialtools.corpora.markup import seen
 from dialtools.corpora.options import LogOptions
+from dialtools.corpora.plain import SPOKEN
 from dialtools.streams.chunks import Chunk, Numbered, records
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
@@ -22,10 +23,13 @@ LOOKS = re.compile(
     re.IGNORECASE,
 )
 PROBED, LOOKING = "texts looked at", "texts that look like HTML"
+NAMING = "texts that begin with a name"
 FIRST_TEXTS = 100
 """So many of each chunk are looked at."""
 SHARE = 0.05
 """With so many of HTML among them it is how the log is written, and not what it is about."""
+MOST, SEVERAL = 0.8, 3
+"""With such a share, and number, that begin with a name it is who speaks."""
 
 NESTED = frozenset((*TURN_KEYS, *NAMED_LIKE_IDS, HISTORY, "context", "follow", "data", "kwargs"))
 """Fields that hold turns, or a message."""
@@ -86,12 +90,17 @@ def _value(value: Any, texts: Collection[str]) -> Any:
     return shown(value, texts) if isinstance(value, dict) else value
 
 
-def probe(texts: Iterable[Any], tally: Tally) -> None:
-    """Count those of a chunk's first texts that look like HTML."""
+def probe(texts: Iterable[Any], tally: Tally, *, plain: bool = False) -> None:
+    """Count those of a chunk's first texts that look like HTML.
+
+    Args:
+        plain: they are lines of plain text; count those that begin with a name, too.
+    """
     looked = list(islice(texts, max(0, FIRST_TEXTS - tally.facts[PROBED])))
     marked = [t for t in looked if isinstance(t, str) and ("<" in t or "&" in t)]
     looking = sum(LOOKS.search(text) is not None for text in marked)
-    tally.facts.update({PROBED: len(looked), LOOKING: looking})
+    naming = sum(SPOKEN.fullmatch(text) is not None for text in looked) if plain else 0
+    tally.facts.update({PROBED: len(looked), LOOKING: looking, NAMING: naming})
 
 
 def markup_line(tally: Tally) -> str:
@@ -100,3 +109,12 @@ def markup_line(tally: Tally) -> str:
     if not looking or looking < SHARE * looked:
         return ""
     return f"{looking:,} of {looked:,} texts looked at are HTML: --html reads what people see of it"
+
+
+def naming_line(tally: Tally) -> str:
+    """Return the line on texts that begin with who speaks, or ""."""
+    looked, naming = tally.facts[PROBED], tally.facts[NAMING]
+    if naming < max(SEVERAL, MOST * looked):
+        return ""
+    told = f"{naming:,} of {looked:,} texts looked at begin with a name"
+    return f"{told}: --speaker-prefix takes it for who speaks"

@@ -47,7 +47,11 @@ class LogOptions:
         help="column of the text; a row without text is dropped",
     )
     speaker_column: str | None = option(
-        None, metavar="NAME", group=TABLE, help="column of the speaker"
+        None,
+        metavar="NAME",
+        group=TABLE,
+        shown="speaker, role or author, if there",
+        help="column of the speaker",
     )
     order_column: str | None = option(
         None,

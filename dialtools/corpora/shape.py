@@ -183,7 +183,7 @@ def _taken_apart(
     turn: Any, where: str, *, chat: bool
 ) -> tuple[str | None, str | None, dict[str, Any]]:
     """Return text (None: a message without one), speaker, and the other fields."""
-    if isinstance(turn, str):
+    if isinstance(turn, str | None):
         return turn, None, {}
     if not isinstance(turn, dict):
         raise BadRecord(f"{where}: expected a string or an object, got {json_kind(turn)}")

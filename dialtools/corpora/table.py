@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from dialtools.corpora import delimited
 from dialtools.corpora.by_dialogue import Row, by_dialogue
-from dialtools.corpora.dialogues import WITHOUT_TEXT
+from dialtools.corpora.dialogues import DOMAIN, SPEAKER_KEYS, WITHOUT_TEXT
 from dialtools.corpora.fields import json_kind
 from dialtools.corpora.likely import flags
 from dialtools.corpora.options import LogOptions
@@ -34,7 +34,10 @@ NO_COLUMNS = "--from tsv reads it as a table, as Excel's Unicode text is one"
 
 
 class Columns(NamedTuple):
-    """Which column holds what; order and speaker may be absent."""
+    """Which column holds what; order and speaker may be absent.
+
+    A speaker that is not named stands where those of turns do (`SPEAKER_KEYS`), if anywhere.
+    """
 
     dialogue: str
     text: str
@@ -50,6 +53,11 @@ class Columns(NamedTuple):
             logs.speaker_column,
             logs.order_column,
         )
+
+    @property
+    def speakers(self) -> tuple[str, ...]:
+        """Those that may tell who speaks: the first that does."""
+        return (self.speaker,) if self.speaker else SPEAKER_KEYS
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -69,7 +77,7 @@ def table_chunks(
     """Yield chunks of dialogue records.
 
     Holds a chunk, one dialogue, and the ids of those that have ended (8 bytes each). A turn has
-    text, speaker and, from the order column, time.
+    text, speaker and, from the order column, time. A domain that all turns name is the dialogue's.
 
     Args:
         tally: gets the rows without text.
@@ -138,7 +146,6 @@ def _turns(
     keep: bool,
 ) -> Iterator[Row]:
     """Yield the rows that are turns; those without a dialogue or with no text go to the policy."""
-    used = set(columns.named)
     for line, row in rows:
         identity = _name(row.get(columns.dialogue))
         text = row.get(columns.text)
@@ -152,30 +159,35 @@ def _turns(
             message = f"{columns.dialogue}: no dialogue id"
             policy.reject(where, message, row)
         else:
-            turn = _turn(row, columns)
-            if keep:
-                turn |= {k: v for k, v in row.items() if k not in used and k not in turn}
-            yield Row(line, identity, turn)
+            yield Row(line, identity, _turn(row, columns, keep=keep))
 
 
-def _turn(row: Mapping[str, Any], columns: Columns) -> dict[str, Any]:
-    """Return the turn of a row: its text and, where there are any, its speaker and time."""
+def _turn(row: Mapping[str, Any], columns: Columns, *, keep: bool) -> dict[str, Any]:
+    """Return the turn of a row: its text and, where there are any, speaker, time and domain."""
     turn: dict[str, Any] = {}
-    if columns.speaker and (speaker := _name(row.get(columns.speaker))):
-        turn["speaker"] = speaker
+    by = next((name for name in columns.speakers if _name(row.get(name))), None)
+    if by:
+        turn["speaker"] = _name(row[by])
     turn["text"] = row[columns.text]
     if columns.order and row.get(columns.order) is not None:
         turn["time"] = row[columns.order]
+    if row.get(DOMAIN):
+        turn[DOMAIN] = row[DOMAIN]
+    if keep:
+        used = {*columns.named, by}
+        turn |= {k: v for k, v in row.items() if k not in used and k not in turn}
     return turn
 
 
 def _name(value: Any) -> str | None:
     """Return an id or a speaker's name as text.
 
-    Numbers and booleans are names, too; gaps in a column of numbers are none.
+    Numbers and booleans are names, too; gaps in a column of numbers, and what has parts, are none.
     """
     if isinstance(value, str) or value is None:
         return value
+    if isinstance(value, dict | list):
+        return None
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -215,7 +227,18 @@ def _dialogues(
 ) -> Iterator[dict[str, Any]]:
     for identity, members in groupby(rows, key=attrgetter("dialogue")):
         if turns := _in_order(members, name, columns.order, logs, policy, tally):
-            yield {"id": identity, "turns": turns}
+            yield {"id": identity, **_shared_domain(turns), "turns": turns}
+
+
+def _shared_domain(turns: list[dict[str, Any]]) -> dict[str, str]:
+    """Take off the turns of a dialogue the domain that all of them name, and return it."""
+    domain = turns[0].get(DOMAIN)
+    named = isinstance(domain, str) and domain != ""
+    if not named or any(turn.get(DOMAIN) != domain for turn in turns):
+        return {}
+    for turn in turns:
+        del turn[DOMAIN]
+    return {DOMAIN: domain}
 
 
 def _in_order(

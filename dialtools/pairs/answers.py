@@ -75,7 +75,7 @@ def _of_chunk(chunk: Chunk, *, options: PairOptions) -> Answered:
     tally.sources = len(turns.sizes)
     pairs = kept(pairs, turns, options, tally)
     names, ids, texts = names_or_texts(turns), turns.ids.to_pylist(), turns.texts.to_pylist()
-    probe(texts, tally)
+    probe(texts, tally, plain=chunk.plain)
     rows = []
     columns = zip(pairs.start.tolist(), pairs.response.tolist(), pairs.dialogue, strict=True)
     for said, answer, d in columns:

@@ -40,7 +40,7 @@ def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
     policy = Collecting()
     tally = Tally()
     turns, pairs = _PAIRS[options.kind](chunk, options, policy, tally)
-    probe(turns.texts[:FIRST_TEXTS].to_pylist(), tally)
+    probe(turns.texts[:FIRST_TEXTS].to_pylist(), tally, plain=chunk.plain)
     tally.sources = len(turns.sizes)
     if options.summary:
         _count(turns, pairs, tally)

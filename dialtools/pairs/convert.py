@@ -69,7 +69,7 @@ def _dialogues(
     """Yield each dialogue as its record."""
     for _, record in dialogue_records(chunk, policy, options, tally):
         turns = record["turns"]
-        probe((turn["text"] for turn in turns), tally)
+        probe((turn["text"] for turn in turns), tally, plain=chunk.plain)
         if len(turns) < options.min_turns or not turns:
             tally.drop("of too few turns")
         else:

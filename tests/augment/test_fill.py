@@ -129,10 +129,12 @@ BEFORE_AN = (
         "MRI",
     ),
     *("X-RAY", "umbrella", "uninsured", "unimportant"),
+    *("unidentified car", "UMBRELLA", '"Avatar"', "hors d'oeuvre", "HDMI cable"),
 )
 BEFORE_A = (
     *("week", "university", "European city", "user", "one-way", "US city", "UFO", "10", "110"),
     *("1,100", "9 am", "house", "UK trip", "unit", ""),
+    *("one bedroom flat", "unanimous vote", "Ukrainian film", "NASA tour", "HOTEL", '"Heat"'),
 )
 
 

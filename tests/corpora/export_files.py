@@ -30,7 +30,13 @@ CHATGPT: Files = {
                 "call": message("call", "u", "assistant", "search('x')", recipient="browser"),
                 "tool": message("tool", "call", "tool", "9 to 6", content_type="text"),
                 "think": message("think", "tool", "assistant", content_type="thoughts"),
-                "a": message("a", "think", "assistant", "until six", recipient="all"),
+                "a": message(
+                    "a",
+                    "think",
+                    "assistant",
+                    "until \ue200cite\ue202search0\ue201six",
+                    recipient="all",
+                ),
                 "u2": message("u2", "a", "user", "thanks"),
             },
             "current_node": "u2",
@@ -63,7 +69,14 @@ SLACK: Files = {
             "text": "deployed",
             "ts": "1704100003.000100",
         },
-        {"type": "message", "user": "U2", "text": "hi!", "ts": "1704100004.000100"},
+        {
+            "type": "message",
+            "bot_id": "B1",
+            "user": "U9",
+            "text": "<!here> a build failed",
+            "ts": "1704100003.000200",
+        },
+        {"type": "message", "user": "U2", "text": "hi <!here>!", "ts": "1704100004.000100"},
         {
             "type": "message",
             "user": "U2",
@@ -174,6 +187,23 @@ WHATSAPP = {
         "31.12.24, 22:06 - Lee: <Medien ausgeschlossen>\n"
         "01.01.25, 00:07 - Lee: happy new year\n"
     ),
+    "android, chinese": (
+        "2024/12/31 下午10:05 - Kim: see you at ten: ok?\nand bring\nthe tickets\n"
+        "2024/12/31 下午10:06 - Lee: \u200eIMG-20241231-WA0001.jpg (文件附件)\n"
+        "2025/1/1 上午12:07 - Lee: happy new year\n"
+    ),
+    "android, bulgarian": (
+        "31.12.24 г., 22:05 ч. - Kim: see you at ten: ok?\nand bring\nthe tickets\n"
+        "1.01.25 г., 0:07 ч. - Lee: \u200eIMG-20250101-WA0001.jpg (прикачен файл)\nhappy new year\n"
+    ),
+    "iphone, finnish": (
+        "[31.12.2024 klo 22.05.00] Kim: see you at ten: ok?\nand bring\nthe tickets\n"
+        "[1.1.2025 klo 0.07.00] Lee: happy new year \u200e<liite: 0001-PHOTO.jpg>\n"
+    ),
+    "iphone, dutch": (
+        "[31-12-2024 22:05:00] Kim: see you at ten: ok?\r\nand bring\r\nthe tickets\r\n"
+        "[01-01-2025 00:07:00] Lee: happy new year\r\n"
+    ),
     "iphone": (
         "\u200e[31/12/2024, 22:05:00] Kim: \u200eMessages and calls are end-to-end encrypted.\n"
         "[31/12/2024, 22:05:00] Kim: see you at ten: ok?\r\nand bring\r\nthe tickets\r\n"
@@ -199,6 +229,11 @@ IRC = {
         "Jan 01 10:00:00 <kim>\thello\nJan 01 10:00:00 *\tkim waves\n"
         "Jan 01 10:00:00 <lee>\thi kim\n",
     ),
+    "the lounge": (
+        "#help.log",
+        "[2024-01-01T10:00:00.123Z] *** kim (k@x) joined\n"
+        "[2024-01-01T10:00:00.123Z] <kim> hello\n[2024-01-01T10:00:00.123Z] <lee> hi kim\n",
+    ),
     "weechat": (
         "irc.net.#help.weechatlog",
         "2024-01-01 10:00:00\t-->\tkim (k@x) has joined\n2024-01-01 10:00:00\t@kim\thello\n"
@@ -215,7 +250,7 @@ TICKET = {
     "assignee_id": 5,
     "created_at": "2024-01-01T10:00:00Z",
     "comments": [
-        {"id": 1, "author_id": 100, "body": "It does not start.", "public": True},
+        {"id": 1, "author_id": 100, "plain_body": "It does&nbsp;not start.", "public": True},
         {"id": 2, "author_id": 5, "body": "Probably a cable.", "public": False},
         {"id": 3, "author_id": 5, "html_body": "<p>Is it plugged<br>in?</p>", "public": True},
     ],
@@ -268,7 +303,10 @@ EVENTS = [
         "timestamp": 1704100001.0,
         "parse_data": {
             "intent": {"name": "fly"},
-            "entities": [{"entity": "city", "start": 7, "end": 11, "value": "Rome"}],
+            "entities": [
+                {"entity": "city", "start": 7, "end": 11, "value": "Rome"},
+                {"entity": "known", "value": True},
+            ],
         },
     },
     {"event": "slot", "name": "city", "value": "Rome", "timestamp": 1704100001.1},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import zipfile
@@ -26,7 +27,7 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
     "slack": (
         exports.SLACK,
         {
-            "support/2024-01-01": [("Kim", "morning all"), ("Lee Ng", "hi!")],
+            "support/2024-01-01": [("Kim", "morning all"), ("Lee Ng", "hi @here!")],
             "support/1704100001.000100": [
                 ("Kim", "@Lee Ng the site & shop are down"),
                 ("Lee Ng", "looking"),
@@ -44,7 +45,7 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
     "zendesk": (
         exports.ZENDESK,
         {
-            "7": [("user", "It does not start."), ("system", "Is it plugged\nin?")],
+            "7": [("user", "It does\xa0not start."), ("system", "Is it plugged\nin?")],
             "8": [("user", "It does not start.")],
         },
     ),
@@ -111,6 +112,12 @@ def test_irc_is_read_as_each_client_logs_it(read, put, client: str):
     (record,) = read(put({name: log}) / name)
     assert said([record])[record["id"]] == GREETED
     assert all(turn["time"].startswith("2024-01-01T10:00") for turn in record["turns"])
+
+
+def test_a_log_that_is_compressed_is_called_as_before(read, put):
+    name, log = exports.IRC["irssi"]
+    folder = put({name: log, f"{name}.gz": gzip.compress(log.encode())})
+    assert read(folder / f"{name}.gz") == read(folder / name)
 
 
 def test_a_log_of_several_days_is_a_dialogue_a_day(read, put):
@@ -225,6 +232,8 @@ def test_an_export_that_is_read_as_plain_text_is_told_before_it_is(scripts: Path
         ("chats.json", '[{"sender_id": "a", "turns": ["event", "mapping"]}]'),
         ("days.csv", "31/12/2024, 22:05 - Kim: a\n"),
         ("turns.jsonl", '{"type": "message", "text": "a", "requester": "b"}\n'),
+        ("items.json", '[{"messages": [{"type": "message", "user": "kim", "content": "a"}]}]'),
+        ("hooks.jsonl", '{"sender_id": "kim", "event": "message_sent", "text": "a"}\n'),
     ],
 )
 def test_other_logs_are_not_taken_for_exports(put, name: str, content: str):

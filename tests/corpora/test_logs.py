@@ -98,6 +98,7 @@ def test_a_table_of_any_format_reads_the_same(tmp_path: Path, scripts: Path, kin
 SAID = (("u", "hello"), ("s", ""), ("u", "there"), ("s", " \n"), ("s", "hi"), ("u", "\u3000"))
 FORMS: dict[str, Callable[[Said], dict]] = {
     "strings": lambda said: {"turns": [text for _, text in said]},
+    "nulls": lambda said: {"turns": [text if text.strip() else None for _, text in said]},
     "turns": lambda said: {"turns": [{"speaker": who, "text": text} for who, text in said]},
     "others": lambda said: {"dialogue": [{"utterance": text, "n": who} for who, text in said]},
     "chat": lambda said: {
@@ -208,6 +209,21 @@ def test_numbers_of_a_column_with_gaps_are_ids_and_names(tmp_path: Path, scripts
     )
     (pair,) = map(orjson.loads, done.stdout.splitlines())
     assert (pair["dialogue_id"], pair["speakers"]) == ("1", ["0", "1"])
+
+
+@pytest.mark.parametrize("flags", [(), ("--unsorted",)])
+def test_a_table_tells_speakers_and_domain_by_the_names_that_records_have(
+    tmp_path: Path, scripts: Path, flags: tuple[str, ...]
+):
+    log = tmp_path / "log.csv"
+    rows = "1,user,a,hotel\n1,system,b,hotel\n2,user,c,taxi\n2,,d,train\n"
+    log.write_text(f"dialogue_id,role,text,domain\n{rows}")
+    pairs = json_lines(run(scripts, "--domain", *flags, log).stdout.decode())
+    assert [pair["speakers"] for pair in pairs] == [["user", "system"], ["user", None]]
+    assert [pair.get("domain") for pair in pairs] == ["hotel", None]
+    told = json_lines(run(scripts, "--kind", "dialogue", *flags, log).stdout.decode())
+    assert told[0]["domain"] == "hotel" and "domain" not in told[0]["turns"][0]
+    assert told[1]["turns"][0] == {"speaker": "user", "text": "c", "domain": "taxi"}
 
 
 # Excel
@@ -593,6 +609,18 @@ def test_lines_of_text_may_begin_with_who_speaks(tmp_path: Path, scripts: Path):
     assert b"0 pairs from 1 dialogue" in run(scripts, "--speaker-prefix", path).stderr
     path.write_bytes(b"and so on\n" * 300_000)  # nor where all of a file is one turn
     assert b"0 pairs from 1 dialogue" in run(scripts, "--speaker-prefix", path).stderr
+
+
+@pytest.mark.parametrize("kind", ["consecutive", "self", "dialogue", "utterance", "same-answer"])
+def test_lines_that_begin_with_names_are_told_of(scripts: Path, kind: str):
+    notice = b"4 of 5 texts looked at begin with a name: --speaker-prefix takes it"
+    for lines, flags, is_told in (
+        (b"Kim: a\nLee Ng: b\n[10:00] Kim: c\nLee Ng: d\nand e\n", (), True),
+        (b"Kim: a\nLee Ng: b\n[10:00] Kim: c\nLee Ng: d\nand e\n", ("--speaker-prefix",), False),
+        (b"note: a\nb\nc\nsee https://a.b\nat 10:30\n", (), False),
+    ):
+        told = run(scripts, "--from", "text", "--kind", kind, *flags, input=lines).stderr
+        assert (notice in told, b"begin with a name" in told) == (is_told, is_told)
 
 
 CHAT = json_value("""

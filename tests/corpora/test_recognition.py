@@ -103,6 +103,8 @@ def test_a_file_alone_is_told_by_its_name_also_if_it_is_compressed():
         "dstc2_train_en.json.gz": "dstc2",
         "CamRest676.json.zst": "camrest676",
         "kvret_dev_public.json": "smd",
+        "2004-11-15_03.ascii.txt": "ubuntu-irc",
+        "_chat.txt": "whatsapp",
     }
     assert {name: corpus_of(f"nowhere/{name}", None) for name in told} == told
     assert {

@@ -170,7 +170,7 @@ def test_nothing_of_amazonqa_is_executed(scripts: Path, put, tmp_path: Path):
 
 def test_an_episode_of_parlai_is_a_dialogue_and_an_example_a_response(read, put):
     file = put({"valid.txt": PARLAI}) / "valid.txt"
-    first, second = read(file, "parlai")
+    first, second = read(file)  # told by how it begins
     opening = "your persona: I like tea.\nhi there"
     assert [(t["speaker"], t["text"]) for t in first["turns"]] == [
         ("user", opening),

@@ -6,6 +6,7 @@ is the system; instructions, what tools are told and answer, and thoughts are no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,8 @@ SPEAKERS = {"user": "user", "assistant": "system"}
 INSTRUCTIONS, TOOLS = "instructions", "turns of tools"
 SPOKEN = ("text", "multimodal_text")
 """Types of content that people read as messages; others are code, thoughts, what tools print."""
+SOURCE = re.compile("\ue200[^\ue200\ue201]*\ue201")
+"""Stands where the screen has the button of a source: citeturn0search1, between private letters."""
 
 
 def raw(files: Files) -> Iterator[Raw]:
@@ -73,7 +76,7 @@ def _text(content: dict[str, Any]) -> str:
     """Return the texts among the parts; pictures have none, a voice has what was understood."""
     parts = field(content, "parts", list, default=[])
     texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
-    return "\n".join(text for text in texts if isinstance(text, str))
+    return SOURCE.sub("", "\n".join(text for text in texts if isinstance(text, str)))
 
 
 def _time(message: dict[str, Any]) -> float | None:

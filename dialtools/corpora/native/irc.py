@@ -4,6 +4,7 @@
     12:34 <@kim> hello                            irssi
     Jan 01 12:34:56 <kim> hello                   HexChat
     2024-01-01 12:34:56<tab>@kim<tab>hello        WeeChat
+    [2024-01-01T12:34:56.789Z] <kim> hello        The Lounge
 
 A day is a dialogue, by dates in the lines, lines that tell of a new day, or the file's name. Joins,
 other notices, and what people do (/me) rather than say are no turns.
@@ -19,11 +20,13 @@ from typing import Any, NamedTuple
 
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw
-from dialtools.corpora.native.talk import NOTICES, Talk
+from dialtools.corpora.native.talk import NOTICES, Talk, stem
 
 WEECHAT = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d)?)\t([^\t]*)\t(.*)")
 LINE = re.compile(
-    r"\[?(?:(\d{4}-\d\d-\d\d)[ T]|([A-Z][a-z]{2} \d\d) )?(\d\d:\d\d(?::\d\d)?)\]?\s(.*)", re.DOTALL
+    r"\[?(?:(\d{4}-\d\d-\d\d)[ T]|([A-Z][a-z]{2} \d\d) )?(\d\d:\d\d(?::\d\d)?)"
+    r"(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?\s(.*)",
+    re.DOTALL,
 )
 HALF_A_YEAR = timedelta(days=182)
 SAID = re.compile(r"<[ @+%&~!]?([^<>\s]+)>\s(.*)", re.DOTALL)
@@ -48,7 +51,7 @@ class Line(NamedTuple):
 def raw(files: Files) -> Iterator[Raw]:
     """Yield the lines of each day; `more` is the log's name, and the day if it is known."""
     for name in files.needed("*.log", "*.weechatlog", "*.txt"):
-        stem, day = Path(name).stem, _named_day(Path(name).name)
+        called, day = stem(name), _named_day(Path(name).name)
         held: list[Line] = []
         first = 1
         for number, text in files.lines(name):
@@ -56,7 +59,7 @@ def raw(files: Files) -> Iterator[Raw]:
             dated, line = (_date(changed), None) if changed else _line(text, day)
             if dated and dated != day:
                 if held:
-                    yield Raw(files.where(name, first), None, held, (stem, day))
+                    yield Raw(files.where(name, first), None, held, (called, day))
                 day, held, first = dated, [], number
             if not changed and line:
                 held.append(line)
@@ -64,7 +67,7 @@ def raw(files: Files) -> Iterator[Raw]:
                 reason = "expected a time, and who says what"
                 files.policy.reject(files.where(name, number), reason, text.encode())
         if held:
-            yield Raw(files.where(name, first), None, held, (stem, day))
+            yield Raw(files.where(name, first), None, held, (called, day))
 
 
 def _named_day(name: str) -> str | None:

@@ -79,6 +79,8 @@ def _entities(event: dict[str, Any], text: str) -> list[dict[str, Any]] | None:
     slots = []
     for entity in objects(parsed["entities"], "entities"):
         start, end, label = (entity.get(key) for key in ("start", "end", "entity"))
+        if start is None and end is None:  # a component of one's own told the value alone
+            continue
         if type(start) is not int or type(end) is not int or not isinstance(label, str):
             raise Unexpected("entities: expected start, end and entity")
         slots.append(slot(start - shift, end - shift, label))

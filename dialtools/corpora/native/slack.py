@@ -15,7 +15,7 @@ from typing import Any
 
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected, field
-from dialtools.corpora.native.talk import BOTS, NOTICES, Talk, known_text, objects
+from dialtools.corpora.native.talk import BOTS, NOTICES, Talk, known_text, objects, stem
 
 DAY = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json"
 SPOKEN = (None, "me_message", "thread_broadcast", "file_share", "file_comment")
@@ -30,7 +30,7 @@ def raw(files: Files) -> Iterator[Raw]:
     for channel, names in groupby(days, key=_channel):
         threads: dict[str, Raw] = {}
         for name in names:
-            day = name.split("/")[-1].removesuffix(".json")
+            day = stem(name)
             where = files.where(name, 1)
             rest: list[dict[str, Any]] = []
             for message in _messages(files, name):
@@ -76,7 +76,7 @@ def record(raw: Raw) -> dict[str, Any]:
     for message in raw.value:
         if message.get("type") != "message" or message.get("user") == "USLACKBOT":
             talk.leave(NOTICES)
-        elif message.get("subtype") == "bot_message":
+        elif message.get("subtype") == "bot_message" or message.get("bot_id"):
             talk.leave(BOTS)
         elif message.get("subtype") not in SPOKEN:
             talk.leave(NOTICES)
@@ -102,6 +102,6 @@ def _plain(text: str, users: dict[str, str]) -> str:
             return f"@{label or users.get(target[1:], target[1:])}"
         if target.startswith("#"):
             return f"#{label or target[1:]}"
-        return label or target.removeprefix("!")
+        return label or re.sub("^!", "@", target)
 
     return html.unescape(LINK.sub(shown, text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from dialtools.corpora.dialogues import WITHOUT_TEXT
@@ -70,6 +71,11 @@ def objects(value: Any, name: str) -> list[dict[str, Any]]:
         if not isinstance(item, dict):
             raise Unexpected(f"{name}[{i}]: expected an object, found {json_kind(item)}")
     return value
+
+
+def stem(name: str) -> str:
+    """Return what a log is called: its file's name without folder and suffix, compressed or not."""
+    return Path(name.removesuffix(".gz").removesuffix(".zst")).stem
 
 
 def known_text(record: dict[str, Any], *names: str) -> str | None:

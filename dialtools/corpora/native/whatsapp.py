@@ -3,6 +3,8 @@
     12/31/24, 10:05 PM - Kim: see you             Android, American English
     31.12.24, 22:05 - Kim: bis dann               Android, German
     [31/12/2024, 22:05:33] Kim: see you           iPhone
+    [31.12.2024 klo 22.05.33] Kim: nähdään        the same, Finnish; kl. in Danish
+    2024/12/31 下午10:05 - Kim: 再见              Android, Chinese; alike in Japanese, Korean
 
 A chat is a dialogue; speakers have their names. Lines without a date go on with the message before.
 Lines without a name and what the app itself writes in place of media are no turns. Day or month
@@ -20,17 +22,25 @@ from typing import Any, NamedTuple
 from dialtools.corpora.dialogues import WITHOUT_TEXT
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected
-from dialtools.corpora.native.talk import NOTICES, Talk
+from dialtools.corpora.native.talk import NOTICES, Talk, stem
 
 MESSAGE = re.compile(
     r"[\u200e\u200f]?(\[)?(\d{1,4})([./-])\s?(\d{1,2})\3\s?(\d{1,4})\.?,?\s"  # the date
-    r"(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))?(?:\s?([AaPp])\.?\s?[Mm]\.?)?"  # and time
+    r"(?:([^\W\d]{1,5})[.,]{0,2}\s?)?"  # of some languages a word
+    r"(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))?(?:\s?([AaPp])\.?\s?[Mm]\.?|\s\w\.)?"  # the time
     r"(?(1)\]| [-–])\s(.*)",
     re.DOTALL,
 )
 SPOKEN = re.compile(r"([^:\"“”«»]{1,80}?): ?(.*)", re.DOTALL)
+HALVES = dict.fromkeys(("上午", "凌晨", "早上", "午前", "오전"), "a") | dict.fromkeys(
+    ("下午", "中午", "晚上", "午後", "오후"), "p"
+)
+"""Words before a time that tell its half of the day; others (`klo`, `kl`) tell nothing."""
 MEDIA = re.compile(r"<[^<>]+>|null")
-EDITED = re.compile(r"(?<!\s)\s*+\u200e?<[^<>]{0,99}edited[^<>]{0,99}>$")
+ATTACHED = re.compile(r"\A\u200e?[A-Z]{3}-\d{8}-WA\d{4,}\.\w{2,5} \([^()\n]+\)\n?")
+"""A file that goes with a message: its caption stands below."""
+ADDED = re.compile(r"(?<!\s)\s*+(?:\u200e?<[^<>]{0,99}edited[^<>]{0,99}>|\u200e<[^<>]{1,199}>)$")
+"""What the app adds to a text: that it was edited, or the name of a file."""
 DELETED = ("This message was deleted", "You deleted this message")
 MARK = "\u200e"
 """Before what the app, not a person, has written."""
@@ -64,15 +74,19 @@ def raw(files: Files) -> Iterator[Raw]:
             message._replace(rest="\n".join([message.rest, *lines]))
             for message, lines in zip(messages, more, strict=True)
         ]
-        stem = Path(name).stem
-        known = stem if stem != "_chat" or files.single else Path(files.path).stem
+        known = stem(name)
+        if known == "_chat" and not files.single:
+            known = Path(files.path).stem
         yield Raw(files.where(name, 1), None, messages, known)
 
 
 def _message(match: re.Match[str]) -> Message:
-    _, first, separator, second, third, hour, minute, second_of_time, half, rest = match.groups()
+    _, first, separator, second, third, word, hour, minute, second_of_time, half, rest = (
+        match.groups()
+    )
     time = (hour, minute, second_of_time or "0")
-    return Message((first, second, third), separator, time, half or "", rest)
+    half = half or HALVES.get(word, "")
+    return Message((first, second, third), separator, time, half, rest)
 
 
 def record(raw: Raw) -> dict[str, Any]:
@@ -84,10 +98,8 @@ def record(raw: Raw) -> dict[str, Any]:
         if not spoken or message.rest.startswith(MARK):
             talk.leave(NOTICES)
             continue
-        speaker, text = (
-            spoken[1].strip("\u200e\u200f~ \u202f\u202a\u202c"),
-            EDITED.sub("", spoken[2]),
-        )
+        speaker = spoken[1].strip("\u200e\u200f~ \u202f\u202a\u202c")
+        text = ATTACHED.sub("", ADDED.sub("", spoken[2]))
         if text.startswith(MARK) or text.rstrip(".") in DELETED:
             talk.leave(NOTICES)
         elif MEDIA.fullmatch(text):

@@ -6,6 +6,7 @@ Comments that are not public are no turns. A ticket without comments is its desc
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 from typing import Any
 
@@ -56,5 +57,7 @@ def _person(record: dict[str, Any], name: str) -> str | None:
 
 
 def _text(comment: dict[str, Any]) -> str:
-    plain = field(comment, "plain_body", str, default="") or field(comment, "body", str, default="")
-    return plain or seen(field(comment, "html_body", str, default=""))
+    plain, body, markup = (
+        field(comment, name, str, default="") for name in ("plain_body", "body", "html_body")
+    )
+    return html.unescape(plain) or body or seen(markup)
