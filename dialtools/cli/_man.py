@@ -19,7 +19,6 @@ from dialtools.cli._roff import bold, definition, header, italic, literal, prose
 from dialtools.cli._surroundings import ENVIRONMENT, FILES, Note, notes_for
 from dialtools.errors import EXIT_CODES
 from dialtools.options import Spec
-from dialtools.streams.bounds import BOUNDS, size_text
 
 COMMANDS = {
     "dial-pairs": Entry("dialtools.cli.pairs:main", "dialogues to positive pairs"),
@@ -92,8 +91,6 @@ def man_page(command: Command | Group) -> str:
         lines += _tasks(command)
     else:
         lines += [*_options(command.specs, ".SH"), ".SH MEMORY", roff(command.memory)]
-    if any(spec.name == "bounds" for spec in all_specs):
-        lines += [".SH BOUNDS", *_bounds()]
     lines += [".SH ENVIRONMENT", *_variables(doc.name, all_specs)]
     lines += [".SH FILES", *_definitions(notes_for(FILES, doc.name, all_specs))]
     lines.append(".SH EXIT STATUS")
@@ -156,15 +153,6 @@ def _variables(name: str, all_specs: Sequence[Spec]) -> list[str]:
     term = f"{bold(f'{prefix}_')}{italic('FLAG')}"
     notes = notes_for(ENVIRONMENT, name, all_specs)
     return [*definition(term, text), *_definitions(notes)]
-
-
-def _bounds() -> list[str]:
-    """Return what --bounds may name."""
-    return [
-        line
-        for key, bound in BOUNDS.items()
-        for line in definition(bold(f"{key}={size_text(bound.most)}"), bound.text)
-    ]
 
 
 def _definitions(notes: Iterable[Note]) -> list[str]:

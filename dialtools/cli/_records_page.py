@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dialtools.cli._records import RECORDS, Field, RecordKind
-from dialtools.cli._roff import header, roff
+from dialtools.cli._roff import bold, definition, header, roff
+from dialtools.streams.bounds import BOUNDS, size_text
 
 OPENING = """
 A record is a JSON object on a line, or a row of a Parquet or Arrow file.
@@ -47,6 +48,8 @@ only if they are of one model and one transform; but those of contexts that
 \\fB\\-\\-transform to\\-response\\fR moved are compared with responses as they are.
 A bare \\fI.npy\\fR or \\fI.fbin\\fR holds one matrix; \\fIFILE.columns.jsonl\\fR
 beside it holds ids and labels.
+.SH BOUNDS
+What \\fB\\-\\-bounds\\fR may name, and how much is accepted without it:
 """.strip()
 
 
@@ -60,8 +63,17 @@ def records_page() -> str:
         OPENING,
     ]
     kinds = [line for name, kind in RECORDS.items() for line in _section(name, kind)]
-    tail = [CLOSING, ".SH SEE ALSO", "\\fBdialtools\\fR(7), \\fBdialtools\\-methods\\fR(7)", ""]
-    return "\n".join([*head, *kinds, *tail])
+    tail = [CLOSING, *_bounds()]
+    see = [".SH SEE ALSO", "\\fBdialtools\\fR(7), \\fBdialtools\\-methods\\fR(7)", ""]
+    return "\n".join([*head, *kinds, *tail, *see])
+
+
+def _bounds() -> list[str]:
+    return [
+        line
+        for key, bound in BOUNDS.items()
+        for line in definition(bold(f"{key}={size_text(bound.most)}"), bound.text)
+    ]
 
 
 def _section(name: str, kind: RecordKind) -> list[str]:

@@ -1,17 +1,11 @@
 """dialtools - tools for embedding files, models and pairs
 
-  dialtools assign new.parquet --examples train.parquet --min-cosine 0.5
-  dialtools center --model minilm utterances.jsonl -o centred/
-  dialtools cut --layers 3 --model minilm -o minilm-3/
-  dialtools formats --kind dialogues
-  dialtools gather parts/ -o pairs.arrow
-  dialtools merge minilm dse*0.7 simcse*0.7 -o merged/
-  dialtools mine --embeddings vectors.parquet pairs.arrow -o mined.arrow
-  dialtools neighbors tickets.parquet --min-cosine 0.9
-  dialtools search tickets.parquet "text about a"
   dialtools cluster --table tickets.parquet
+  dialtools search tickets.parquet "where is my card?"
+  dialtools assign new.parquet --examples train.parquet --min-cosine 0.5
   dialtools drift before.parquet after.parquet
   dialtools weigh --model minilm utterances.jsonl -o weighed/
+  dialtools formats --kind dialogues
 
 The other commands of the suite are dial-pairs, dial-augment, dial-freq,
 dial-train, dial-embed and dial-eval. Each has its own --help.
@@ -104,21 +98,21 @@ def format_records() -> list[dict[str, Any]]:
 
 
 COMMANDS = {
+    "cluster": Entry("dialtools.cli.cluster:main", "find the intents that nobody has labelled"),
+    "drift": Entry("dialtools.cli.drift:main", "tell what is new, gone or grown between two files"),
+    "search": Entry("dialtools.cli.search:main", "find the rows that are nearest to a text"),
+    "neighbors": Entry("dialtools.cli.neighbors:main", "find the nearest rows of embedding files"),
     "assign": Entry("dialtools.cli.assign:main", "route rows to their nearest class, or to none"),
+    "weigh": Entry("dialtools.cli.weigh:main", "let a model's rare tokens count more"),
     "center": Entry(
         "dialtools.cli.center:main", "subtract the mean of a log's vectors from a model's"
     ),
+    "merge": Entry("dialtools.cli.merge:main", "add up what models learnt from the same start"),
     "cut": Entry("dialtools.cli.cut:main", "keep the first layers of a model alone"),
+    "mine": Entry("dialtools.cli.mine:main", "find hard negatives of pairs"),
+    "gather": Entry("dialtools.cli.gather:main", "join the parts that --shard wrote"),
     "formats": Entry(
         "dialtools.cli.dialtools:formats", "list the formats and published corpora that can be read"
     ),
-    "gather": Entry("dialtools.cli.gather:main", "join the parts that --shard wrote"),
-    "merge": Entry("dialtools.cli.merge:main", "add up what models learnt from the same start"),
-    "mine": Entry("dialtools.cli.mine:main", "find hard negatives of pairs"),
-    "neighbors": Entry("dialtools.cli.neighbors:main", "find the nearest rows of embedding files"),
-    "search": Entry("dialtools.cli.search:main", "find the rows that are nearest to a text"),
-    "cluster": Entry("dialtools.cli.cluster:main", "find the intents that nobody has labelled"),
-    "drift": Entry("dialtools.cli.drift:main", "tell what is new, gone or grown between two files"),
-    "weigh": Entry("dialtools.cli.weigh:main", "let a model's rare tokens count more"),
 }
 main = Group(__doc__ or "", COMMANDS)

@@ -3,7 +3,6 @@
   dial-pairs chats.jsonl > pairs.jsonl
   dial-pairs --window 1,2,3 chats.jsonl.zst | dial-train
   dial-pairs --split train=0.98,dev=0.02 -o 'pairs.{split}.jsonl' chats.jsonl
-  dial-pairs --dry-run --split dev=0.02 -o '{split}.jsonl' chats.jsonl
   dial-pairs --kind self --to arrow chats.jsonl -o utterances.arrow
   dial-pairs --kind texts --texts title,body faq.csv -o pairs.arrow
   dial-pairs --kind entailment --from snli snli_1.0/ -o entailment.jsonl
@@ -12,7 +11,6 @@
   dial-pairs --unsorted --dialogue-column chat --order-column sent log.parquet
   dial-pairs --order-column sent --session-gap 30m log.csv
   dial-pairs --speaker-column from --speaker-map kim=user,agent=system log.csv
-  dial-pairs --kind dialogue --speaker-column from --drop-speaker note log.csv
 
 Reads dialogues, one a line: {"id", "turns": [{"text", "speaker"}, ...]}. The
 names `dialogue` or `messages`, `utterance` or `content`, and `role` mean the
@@ -83,9 +81,7 @@ Turns and words:
 A turn without text is dropped: its neighbours then follow each other, and
 the last line of output tells how many there were. So is a pair whose
 response repeats its only turn of context. An id or a speaker of blanks is
-none. For --min-words a word is
-what stands between blanks; in scripts without blanks (Chinese, Japanese,
-Thai, ...) it is a character.
+none.
 """
 
 from __future__ import annotations

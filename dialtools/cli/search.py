@@ -1,8 +1,8 @@
 """dialtools search - the rows of an embedding file that are nearest to a text
 
-  dialtools search tickets.parquet "text about a" -k 3
-  dialtools search tickets.parquet "text about a" "text about b" --json
-  dialtools search --distinct --model model/ tickets.parquet "text about a"
+  dialtools search tickets.parquet "where is my card?" -k 3
+  dialtools search tickets.parquet "my card is lost" "cancel it" --json
+  dialtools search --distinct --model model/ tickets.parquet "cancel it"
   dialtools search --transform to-response.safetensors responses.parquet \\
     "what a customer says"
 

@@ -5,7 +5,6 @@ r"""dial-train - train a dialogue encoder on positive pairs
   dial-train --model minilm/ --encoder static -o table/ pairs.arrow
   dial-pairs --window 1,2,3 corpus.jsonl | \
     dial-train --method wmdc --model bert-base-uncased -o wmdc/
-  dial-train --method simcse --model minilm/ --batch-size 128 utterances.jsonl
   dial-train --method dse --loss nt-xent --batch-size 256 --epochs 3 \
     --validation-share 0.05 --keep-best pairs.jsonl
   dial-pairs --kind self corpus.jsonl | dial-train --method mlm -o adapted/
@@ -14,7 +13,6 @@ r"""dial-train - train a dialogue encoder on positive pairs
   dial-train --resume -o dse/ --model bert-base-uncased pairs.arrow
   dial-train --dry-run --model bert-base-uncased pairs.arrow
   dial-train --nproc 4 --model bert-base-uncased --batch-size 1024 pairs.arrow
-  dial-train --snapshot-every 200 -o run/ pairs.jsonl
 
 Reads pairs {"context": [turns, oldest first], "response"}, as dial-pairs
 writes them. --method names a recipe, which holds the published values of a
@@ -40,36 +38,31 @@ from which masked words and SimCSE learn.
 Stopping and going on:
 
 A run that is stopped keeps its state in DIR.partial/, and --resume goes on
-from there. With as many --threads on the same kind of machine, the result is
-byte for byte that of an unbroken run, except for the speed of each step
-(tokens_per_second in train-log.jsonl); otherwise last digits differ. Pairs
-that came through a pipe need not be piped again. Changed inputs or options
-are refused. If the model is finished already, --resume says so and does
-nothing.
+from there, or says that all is done. Pairs that came through a pipe need not
+be piped again. Changed inputs or options are refused. With as many --threads
+on the same kind of machine, the result is byte for byte that of an unbroken
+run, but for speeds in train-log.jsonl; otherwise last digits differ.
 
 How long, and how good:
 
---dry-run takes the first steps to measure their speed, and throws them
-away. If a run would take more than three hours of a CPU, dial-train warns
-(even under -q) and names what is quicker. With --validate or
---validation-share, a run ends by telling response selection, alignment and
-uniformity before and after training, and warns if it selects responses less
-often than its start. The model's card and dialtools.json keep these
-numbers.
+If a run would take more than three hours of a CPU, dial-train warns (even
+under -q) and names what is quicker. With --validate or --validation-share, a
+run ends by telling response selection, alignment and uniformity before and
+after training, and warns if it selects responses less often than its start.
+The model's card and dialtools.json keep these numbers.
 
 Averages and part of the way:
 
---ema saves an average of the weights over the steps. --merge-with-start 0.5
-saves a point half way from --model to the trained weights, which keeps more
-of what that model was good at. With both, the way leads to the average.
-Validation, --keep-best and snapshots use what would be saved at that step;
-steps and checkpoints go on from the last weights.
+--merge-with-start 0.5 saves a point half way from --model to the trained
+weights, or to their average (--ema), which keeps more of what that model was
+good at. Validation, --keep-best and snapshots use what would be saved at that
+step; steps and checkpoints go on from the last weights.
 
 Several processes:
 
-With --nproc N, or torchrun, several processes share each step: the batch is
-dealt out among them, the loss is over all of it, and the model is that of
-one process up to rounding, and to dropout where small batches are cut finer
+With --nproc N, or torchrun, the batch is dealt out among several processes,
+and the loss is over all of it. So the model is that of one process up to
+rounding, and to dropout where small batches are cut finer
 (--micro-batch-tokens). If one process ends, all do; --resume may use another
 number of them.
 """

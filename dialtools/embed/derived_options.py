@@ -33,7 +33,7 @@ class DerivedOptions(RemoteCodeOptions, RunOptions):
         OutputOptions, "output", default="", metavar="DIR", help="model directory to write"
     )
     overwrite: bool = restated(
-        OutputOptions, "overwrite", help="replace a model directory that exists"
+        OutputOptions, "overwrite", help="replace an existing model directory"
     )
 
     def __post_init__(self) -> None:

@@ -103,7 +103,7 @@ class FinetuneOptions(RemoteCodeOptions, PieceOptions, RowLimitOptions, RunOptio
         "mean",
         choices=POOLINGS,
         group="Training",
-        help="how token vectors become one",
+        help="how token vectors become one vector",
     )
     max_length: int = option(
         64, metavar="N", parse=at_least(4), group="Training", help="maximum tokens per text"

@@ -50,7 +50,7 @@ class MergeOptions(PieceOptions, RunOptions):
         OutputOptions, "output", default="", metavar="DIR", help="model directory to write"
     )
     overwrite: bool = restated(
-        OutputOptions, "overwrite", help="replace a model directory that exists"
+        OutputOptions, "overwrite", help="replace an existing model directory"
     )
     choose_on: tuple[str, ...] = option(
         (),

@@ -50,7 +50,7 @@ class InputOptions:
         metavar="KEY=SIZE",
         parse=parse_bounds,
         group="Input",
-        help="the largest input to accept, for example line=1GB",
+        help="the largest input to accept, such as line=1GB; see dialtools-records(5)",
         shown=DEFAULTS,
         how=True,
     )

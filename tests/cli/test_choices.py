@@ -54,6 +54,12 @@ def test_choices_are_named_in_help_and_all_of_them_on_the_man_page(command: str,
     assert all(choice in printed for choice in spec.choices)
 
 
+def test_choices_that_the_text_explains_are_not_listed_again():
+    kind = next(spec for spec in COMMANDS["dial-pairs"].specs if spec.name == "kind")
+    assert "same-answer: two utterances" in help_text(kind)
+    assert "one of" not in help_text(kind)
+
+
 @with_choices
 def test_choices_are_completed(command: str, spec: Spec):
     parser = COMMANDS[command].click_command()

@@ -86,6 +86,21 @@ def test_the_example_runs(folder, tmp_path, line: str):
 
 
 @pytest.mark.slow
+def test_the_commands_of_which_method_run_one_after_the_other(folder, tmp_path):
+    made, env = folder
+    for name in ("chats.jsonl", "labelled.jsonl", "new.parquet", "train.parquet"):
+        shutil.copy(made / name, tmp_path)
+    shutil.copy(made / "test.parquet", tmp_path / "val.parquet")
+    page = (ROOT / "docs/which-method.md").read_text(encoding="utf-8")
+    blocks = "".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL))
+    script = re.sub(r"--max-steps \d+", "--max-steps 2", blocks)
+    command = ["bash", "-euo", "pipefail", "-c", script]
+    env = {**env, "START": str(made / "minilm")}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
 def test_the_first_hour_runs_from_top_to_bottom(folder, tmp_path):
     made, env = folder
     env = {name: value for name, value in env.items() if not name.endswith("_OVERWRITE")}

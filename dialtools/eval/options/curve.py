@@ -98,7 +98,7 @@ class CurveOptions(PieceOptions, RunOptions):
     )
     output: str = restated(ScoreOptions, "output")
     json: bool = restated(ScoreOptions, "json")
-    overwrite: bool = restated(ScoreOptions, "overwrite", help="replace outputs that exist")
+    overwrite: bool = restated(ScoreOptions, "overwrite", help="replace existing outputs")
     resume: bool = restated(ResumeOptions, "resume", help=f"{TAKEN_UP}; no point is scored again")
 
     def __post_init__(self) -> None:

@@ -59,7 +59,7 @@ class MtebOptions(RunOptions):
     model_revision: str = option(
         "no_revision_available", metavar="NAME", help="revision of the model"
     )
-    overwrite: bool = restated(OutputOptions, "overwrite", help="replace result files that exist")
+    overwrite: bool = restated(OutputOptions, "overwrite", help="replace existing result files")
 
     def __post_init__(self) -> None:
         if self.print_config:
