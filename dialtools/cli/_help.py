@@ -25,7 +25,7 @@ LAST_GROUPS = ("Input", "Output", "Run")
 
 BESIDE_THE_FLAG = 32
 """Columns of choices that stand beside the flag; more are named in the text."""
-MANY = 16
+MANY = 24
 """Choices that help names; of more it names the first, and the man page all."""
 NAMED = 6
 
