@@ -257,7 +257,7 @@ class _Bytes(io.RawIOBase):
         return len(data)
 
     def flush(self) -> None:
-        if not self.closed and not self.deaf:
+        if not self.deaf and not self.file.closed:
             self.file.flush()
 
 
