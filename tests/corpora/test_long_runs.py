@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dialtools.corpora.native.msr_e2e import VALUES
-from dialtools.corpora.native.whatsapp import EDITED
+from dialtools.corpora.native.whatsapp import ADDED
 from dialtools.corpora.plain import SPOKEN
 from dialtools.corpora.times import number, rank
 from dialtools.corpora.utterances import bracketed
@@ -32,8 +32,8 @@ RUNS: dict[str, tuple[Callable[[str], Any], str]] = {
     "a bracket and blanks": (bracketed, "[" + " " * MANY),
     "brackets that nobody closes": (bracketed, "[a:" * MANY),
     "letters that are no slot": (finds(VALUES), "a" * MANY),
-    "blanks before no mark": (finds(EDITED), " " * MANY + "x"),
-    "a mark that never ends": (finds(EDITED), "<" + "edited" * MANY),
+    "blanks before no mark": (finds(ADDED), " " * MANY + "x"),
+    "a mark that never ends": (finds(ADDED), "<" + "edited" * MANY),
     "a name that never ends": (SPOKEN.fullmatch, "a " * MANY),
     "a time that never ends": (SPOKEN.fullmatch, "1 " * MANY),
 }
@@ -59,7 +59,7 @@ def test_what_the_patterns_are_for_is_found():
         ("c", "d#e", ""),
         ("f", "", "g h"),
     ]
-    assert EDITED.sub("", "hi \u200e<This message was edited>") == "hi"
+    assert ADDED.sub("", "hi \u200e<This message was edited>") == "hi"
     assert [number(text) for text in (" 1 ", "1.", ".5e1", "1e-3 ", "1.5.", "")] == [
         *(1, 1.0, 5.0, 0.001),
         *(None, None),
