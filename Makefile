@@ -71,7 +71,7 @@ pictures: $(VENV)/.ready ## run what README's pictures show, and draw them
 
 bench: $(VENV)/.ready ## compare with the peers, side by side
 	$(INSTALL) '.[bench]'
-	for row in pairs freq embed train eval; do $(BIN)/python bench/$$row.py; done
+	for row in help pairs freq embed train eval; do $(BIN)/python bench/$$row.py; done
 
 flood: $(VENV)/.ready ## GIGABYTES=10 [COMMAND=pairs|freq|train|embed|augment]: a stream that is never stored
 	$(BIN)/python bench/flood.py $(COMMAND) --gigabytes $(or $(GIGABYTES),1)
