@@ -15,7 +15,7 @@ from score_files import Evaluate, write
 
 from dialtools.metrics import space
 from dialtools.plots.figure import fonts_for
-from dialtools.plots.map import IN_LEGEND, colours, draw_map
+from dialtools.plots.map import IN_LEGEND, colours, draw_map, write_page
 
 Command = Callable[..., subprocess.CompletedProcess]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -133,6 +133,32 @@ def test_many_labels_are_written_where_their_points_are(command: Command, tmp_pa
     assert all(f">{name}<" in drawn for name in names)
     assert colours(names)["intent_4"] in drawn and colours(names)["intent_3"] not in drawn
     assert len(set(colours(names).values())) == 150 > IN_LEGEND
+
+
+def test_shapes_are_named_and_both_directions_have_one_scale(tmp_path: Path):
+    from matplotlib import figure
+
+    seen: list[figure.Figure] = []
+    saved = figure.Figure.savefig
+    points, path = np.array([[0, 0], [9, 1], [3, 1], [6, 0.0]]), str(tmp_path / "x.svg")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            figure.Figure, "savefig", lambda own, *a, **k: seen.append(own) or saved(own, *a, **k)
+        )
+        draw_map(points, ["a", "a", "b", "b"], path, tell=print, kinds=["user", "agent"] * 2)
+    (axes,) = seen[0].axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
+        "a",
+        "b",
+        "agent",
+        "user",
+    ]
+    (left, bottom), (right, top) = axes.transData.transform([[0, 0], [1, 1]])
+    assert right - left == pytest.approx(top - bottom)
+    page = tmp_path / "m.html"
+    write_page(points, ["a"] * 4, [""] * 4, str(page), title="t")
+    data = json.loads(re.search("const data = (.*);", page.read_text())[1])
+    assert np.ptp(data["y"]) == pytest.approx(np.ptp(data["x"]) / 9, abs=1e-4)
 
 
 # labels of any script
