@@ -28,7 +28,8 @@ The number of clusters:
 Of the bounds, the number with the highest mean silhouette (cosine) is taken.
 Some numbers spread over the bounds are tried first, then those around the
 best. kmeans tries them with one start, on at most 10,000 rows. Where intents
-overlap, the silhouette favours few and round clusters.
+overlap, the silhouette favours few and round clusters. hdbscan finds two
+clusters or more, or none: rows that are one dense region are all noise.
 
 Many rows:
 

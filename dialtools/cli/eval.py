@@ -18,9 +18,10 @@
 
 Reads the files that dial-embed writes (Parquet, Arrow, JSONL, .npy). It needs
 no model and no GPU, except for finetune and curve, which read records and
-load encoders. Scores are in percent with 95 % intervals: over runs and the
-rows they test (other examples or seeds, and other texts), Student's t over
-blocks of candidates, or a bootstrap over the queries of one run.
+load encoders. Scores are in percent with 95 % intervals: of other test rows
+(other dialogues or blocks of candidates, where rows belong together), and of
+other runs where there are several. Those of shares are Wilson's, all others a
+bootstrap.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def fit(kind: str, parts: Iterable[np.ndarray], *, dimensions: int | None, seed:
     """Fit a transform to vectors that come in parts.
 
     Raises:
-        DataError: if there are fewer than two distinct vectors.
+        DataError: if there are fewer than two distinct vectors; if a flow's have one dimension.
     """
     moments = Moments()
     kept: list[np.ndarray] = []
@@ -139,6 +139,8 @@ def fit(kind: str, parts: Iterable[np.ndarray], *, dimensions: int | None, seed:
     if moments.spectrum()[0][0] <= ROUNDING * np.trace(moments.products) / moments.n:
         raise DataError(f"{moments.n} vectors, all equal: nothing to fit {kind} to")
     if kind == "flow":
+        if len(moments.mean) < 2:
+            raise DataError("vectors of one dimension: a flow couples two or more")
         from dialtools.embed.flow import fit_flow
 
         return fit_flow(np.concatenate(kept), seed=seed)

@@ -41,7 +41,7 @@ class SideFile:
         Raises:
             ModelError: if it is none.
         """
-        value = read_json(path)
+        value = read_side_file(path)
         if value is not None and not isinstance(value, dict):
             raise ModelError(f"expected an object, got {as_json(value)}", where=path)
         return cls(path, value or {})
@@ -96,8 +96,8 @@ class SideFile:
         return ModelError(message, where=self.path)
 
 
-def read_json(path: Path) -> Any:
-    """Return the value of a JSON file, None without the file.
+def read_side_file(path: Path) -> Any:
+    """Return what the JSON of a side file says, None without the file.
 
     Raises:
         ModelError: if it is not JSON, too large, nested without end, or cannot be read.

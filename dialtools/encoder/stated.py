@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dialtools.encoder.catalog import POOLINGS, USUAL_POOLING
-from dialtools.encoder.sidefile import SideFile, as_json, read_json
+from dialtools.encoder.sidefile import SideFile, as_json, read_side_file
 from dialtools.encoder.tokens import SPEAKER_TOKENS
 from dialtools.errors import ModelError
 
@@ -241,7 +241,7 @@ def listed_modules(path: Path) -> list[tuple[str, str]]:
     Raises:
         ModelError: if it is no list of modules.
     """
-    value = read_json(path)
+    value = read_side_file(path)
     if value is None:
         return []
     if not isinstance(value, list) or not value or len(value) > MOST_MODULES:

@@ -13,7 +13,7 @@ from dialtools.errors import ConfigError, GateError, proposed
 from dialtools.eval.each import size, statistic
 from dialtools.metrics import counts
 from dialtools.metrics.paired import Statistic
-from dialtools.metrics.resample import over_groups, over_items, over_runs
+from dialtools.metrics.resample import over_items, over_runs
 
 SCHEMA = "dialtools.score/1"
 Each = list[Any] | dict[str, list[Any]]
@@ -21,6 +21,8 @@ RESAMPLES = 400
 """Of the items, for half of an interval: 400 find it to within 10 %, 95 times in 100."""
 BELOW_ZERO = ("spearman", "pearson", "ari")
 """Metrics that may be so; in percent, as all that have an interval."""
+DECIMALS = 10
+"""Of a score: 29 of 50 are 58 percent, not 57.99999999999999."""
 DIGITS = 6
 """Of the numbers in `each`: a mean over them misses that of the unrounded ones by 0.0001 points."""
 
@@ -45,8 +47,7 @@ class Score:
         values: a value for each run.
         chosen: hyper-parameters found on validation rows.
         chance: what random order scores on the same lists.
-        low, high: 95 % interval: over runs and the items that they test, Student's t over groups
-            of queries, or bootstrap over queries of a single run.
+        low, high: 95 % interval: of other items, in other runs if there are several.
         each: what every test item adds (`each` tells how), so that scores can be compared item by
             item.
         items: digests of the columns that tell which the test items are, in their order (`items`).
@@ -80,7 +81,8 @@ class Score:
     inputs: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Let no interval reach beyond what the metric may be."""
+        """Let no interval reach beyond what the metric may be, no last bit fail a gate."""
+        self.value = round(self.value, DECIMALS)
         least = -100.0 if self.metric in BELOW_ZERO else 0.0
         if least <= self.value <= 100:  # NaN, of no interval, stays
             self.low, self.high = max(self.low, least), min(self.high, 100.0)
@@ -122,16 +124,19 @@ class Scored(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def of_runs(values: list[float], of_items: float | None = None, **facts: Any) -> Score:
+def of_runs(
+    values: list[float], of_items: tuple[float, float] | None = None, **facts: Any
+) -> Score:
     """Return a score over runs, whose interval is of other runs on other items.
 
     Args:
-        of_items: half of the 95 % interval of other items, in percent; None: of what each item adds
-            as the facts tell (nothing told: other runs on the same items).
+        of_items: how far the 95 % interval of other items reaches below and above, in percent;
+            None: of what each item adds as the facts tell (nothing told: other runs on the same
+            items).
     """
     values_R = np.asarray(values, float)
     if of_items is None:
-        of_items = _reach_of_items(**facts) if len(values) > 1 else 0.0
+        of_items = _reach_of_items(**facts) if len(values) > 1 else (0.0, 0.0)
     mean, low, high, std = over_runs(values_R, of_items)
     of_all = {"runs": len(values), "values": values_R.tolist()}
     return Score(value=mean, low=low, high=high, std=std, **of_all, **facts)
@@ -139,20 +144,21 @@ def of_runs(values: list[float], of_items: float | None = None, **facts: Any) ->
 
 def _reach_of_items(
     *, metric: str, seed: int, each: Each | None = None, groups: Sequence[int] = (), **_: Any
-) -> float:
-    """Return half of the 95 % interval of other items, or other groups of them, in percent."""
+) -> tuple[float, float]:
+    """Return how far the interval of other items, or groups of them, reaches, in percent."""
     if not each:
-        return 0.0
+        return 0.0, 0.0
     found, groups_N = statistic(metric, each), np.asarray(groups) if groups else None
-    n = size(each)
-    share = over_items(found, n, seed=seed, groups_N=groups_N, resamples=RESAMPLES)
-    return 50 * (share[2] - share[1])
+    value, low, high = over_items(
+        found, size(each), seed=seed, groups_N=groups_N, resamples=RESAMPLES
+    )
+    return (100 * (value - low), 100 * (high - value)) if low == low else (0.0, 0.0)
 
 
 def of_statistic(found: Statistic, *, each: Each, **facts: Any) -> Score:
     """Return the score of one run that its items make together, in percent.
 
-    Its interval is of a bootstrap of the items, of whole `groups` if the facts tell any.
+    Its interval is of other items, of whole `groups` if the facts tell any.
 
     Args:
         found: the share that `each` tells of.
@@ -164,17 +170,10 @@ def of_statistic(found: Statistic, *, each: Each, **facts: Any) -> Score:
 
 
 def of_queries(values_N: np.ndarray, **facts: Any) -> Score:
-    """Return a score over the queries of one run.
-
-    Its interval is over whole `groups` if the facts tell any, else of a bootstrap of the queries.
-    """
-    values = np.asarray(values_N, float)
-    if groups := facts.get("groups"):
-        mean, low, high = over_groups(values, np.asarray(groups))
-    else:
-        mean, low, high = over_items(counts.mean(values), len(values), seed=facts["seed"])
-    each = shares(values_N / 100)
-    return Score(value=mean, low=low, high=high, n=len(values_N), each=each, **facts)
+    """Return a score of one run that is a mean over N queries, in percent."""
+    shares_N = np.asarray(values_N, float) / 100
+    found = counts.mean(shares_N)
+    return of_statistic(found, each=shares(shares_N), n=len(shares_N), **facts)
 
 
 def gated(scores: list[Score], gates: tuple[str, ...]) -> list[tuple[Score, str]]:

@@ -86,10 +86,20 @@ def _write_weights(path: Path, family: Family, weights: Sequence[float]) -> None
         ]
         whole = merged(start.read(f"{prefix}{name}"), others)
         if whole.is_floating_point() and not whole.isfinite().all():
-            raise ModelError(f"{name}: merged, it is not finite", where=path.name)
+            raise _not_finite(name, family)
         return whole
 
     write(path, shapes, tensor)
+
+
+def _not_finite(name: str, family: Family) -> ModelError:
+    """Return the error that names the model whose weights are not finite; else their sum is not."""
+    if not family.start.tensors.read(f"{family.prefix}{name}").isfinite().all():
+        return ModelError(f"{name}: not finite", where=family.start.name)
+    for model in family.models:
+        if not model.tensors.read(name).isfinite().all():
+            return ModelError(f"{name}: not finite", where=model.name)
+    return ModelError(f"{name}: merged, it is not finite")
 
 
 def finish(

@@ -11,42 +11,28 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dialtools.metrics.counts import Sums
 from dialtools.metrics.paired import Statistic, bootstrap
 from dialtools.metrics.sums import sums_of
 
 
-def over_runs(values: np.ndarray, of_items: float = 0.0) -> tuple[float, float, float, float]:
+def over_runs(
+    values: np.ndarray, of_items: tuple[float, float] = (0.0, 0.0)
+) -> tuple[float, float, float, float]:
     """Return mean, its 95 % interval, and sample standard deviation.
 
     One run has no interval (NaN).
 
     Args:
-        of_items: half of the 95 % interval of other items in the same runs; 0: the runs alone vary
-            (Student's t). The two add up as independent errors do.
+        of_items: how far the 95 % interval of other items in the same runs reaches below and above
+            the mean; 0: the runs alone vary (Student's t). The two add up as independent errors do.
     """
     n, mean = len(values), float(np.mean(values))
     if n < 2:
         return mean, math.nan, math.nan, math.nan
     std = float(np.std(values, ddof=1))
-    reach = math.hypot(_t95(n) * std / math.sqrt(n), of_items)
-    return mean, mean - reach, mean + reach, std
-
-
-def over_groups(values_N: np.ndarray, groups_N: np.ndarray) -> tuple[float, float, float]:
-    """Return the mean of N values and its 95 % t-interval over whole groups 0 to G - 1.
-
-    One group has none (NaN).
-
-    The mean is a ratio, sums by counts of groups: its variance is that of the groups' sums of
-    deviations (of groups of one size, the t-interval of their means).
-    """
-    mean = float(np.mean(values_N))
-    sums_G = sums_of(values_N - mean, groups_N)
-    n = len(sums_G)
-    if n < 2:
-        return mean, math.nan, math.nan
-    reach = _t95(n) * float(np.sqrt(n / (n - 1) * (sums_G**2).sum())) / len(values_N)
-    return mean, mean - reach, mean + reach
+    below, above = (math.hypot(_t95(n) * std / math.sqrt(n), reach) for reach in of_items)
+    return mean, mean - below, mean + above, std
 
 
 def _t95(n: int) -> float:
@@ -69,15 +55,39 @@ def over_items(
     groups_N: np.ndarray | None = None,
     resamples: int = 1000,
 ) -> tuple[float, float, float]:
-    """Return a statistic of n items and its 95 % interval: that of its bootstrap.
+    """Return a statistic of n items and its 95 % interval: of a share, else of its bootstrap.
 
     Args:
-        groups_N: which items belong together, 0 to G - 1; whole groups are resampled.
+        groups_N: which items belong together, 0 to G - 1; they vary as one.
     """
     value = float(statistic(np.ones((1, n)))[0])
+    if isinstance(statistic, Sums) and statistic.values is not None:
+        units_U2 = statistic.parts if groups_N is None else sums_of(statistic.parts, groups_N)
+        return value, *over_shares(*units_U2.T)
     (again_B,) = bootstrap([statistic], n, resamples=resamples, seed=seed, groups_N=groups_N)
     units = n if groups_N is None else len(np.unique(groups_N))
     return value, *percentiles(widened(again_B, value, units))
+
+
+def over_shares(part_U: np.ndarray, whole_U: np.ndarray) -> tuple[float, float]:
+    """Return the 95 % interval of the share that the parts of U units are of their wholes.
+
+    Wilson's (1927), with Student's t and as many independent items as would vary as much as the
+    units do (Korn and Graubard 1998). Where all units are alike they tell little of that, so that
+    one more, of items that vary by themselves, is counted in. One unit has none (NaN).
+    """
+    part_U, whole_U = part_U[whole_U > 0], whole_U[whole_U > 0]
+    units, items = len(whole_U), whole_U.sum()
+    if units < 2:
+        return math.nan, math.nan
+    share = part_U.sum() / items
+    variance, one_more = max(share * (1 - share), 0.0), items / units / 4
+    spread = ((part_U - share * whole_U) ** 2).sum()
+    likeness = (spread + one_more) / (items * variance + one_more)
+    square = _t95(units) ** 2 * likeness / items * units / (units - 1)
+    middle = (share + square / 2) / (1 + square)
+    reach = math.sqrt(square * (variance + square / 4)) / (1 + square)
+    return float(middle - reach), float(middle + reach)
 
 
 def over_tables(

@@ -59,20 +59,22 @@ def draw_map(
     shades = colours(labels)
     if black in shades:
         shades = {black: "#000000"} | {name: shades[name] for name in shades if name != black}
-    distinct = sorted(set(kinds))
-    shapes_N = np.asarray([SHAPES[distinct.index(kind) % len(SHAPES)] for kind in kinds])
+    shapes = {kind: SHAPES[i % len(SHAPES)] for i, kind in enumerate(sorted(set(kinds)))}
+    shape_N = np.asarray([shapes[kind] for kind in kinds])
     few = len(shades) <= IN_LEGEND
     size = (7.5, 6) if few else (12, 10)
+    written = [*shades, *shapes]
 
-    with picture(path, texts=shades, size=size, overwrite=overwrite, tell=tell, dpi=150) as axes:
+    with picture(path, texts=written, size=size, overwrite=overwrite, tell=tell, dpi=150) as axes:
+        axes.set_aspect("equal", adjustable="datalim")  # else one direction looks wider than it is
         rows = {name: np.flatnonzero(np.asarray(labels) == name) for name in shades}
         points = {name: points_N2[own] for name, own in rows.items()}
-        shapes = {name: shapes_N[own] for name, own in rows.items()} if len(kinds) else {}
-        drawn = _scatter(axes, points, shades, shapes)
+        of_label = {name: shape_N[own] for name, own in rows.items()} if len(kinds) else {}
+        _scatter(axes, points, shades, of_label)
         if not few:
             _write_names(axes, points, shades)
-        elif len(shades) > 1:
-            _add_legend(axes, drawn, list(shades))
+        told = shapes if len(shapes) <= IN_LEGEND else {}
+        _add_legend(axes, shades if few and len(shades) > 1 else {}, told)
         axes.set_xticks([])
         axes.set_yticks([])
         axes.spines[:].set_visible(False)
@@ -83,28 +85,24 @@ def _scatter(
     points: Mapping[str, np.ndarray],
     shades: Mapping[str, str],
     shapes: Mapping[str, np.ndarray],
-) -> list[Any]:
-    """Draw the points of each label; the more there are, the smaller the dots.
-
-    Returns:
-        what a legend shows of each label.
-    """
+) -> None:
+    """Draw the points of each label; the more there are, the smaller the dots."""
     total = sum(map(len, points.values()))
     dot = float(np.clip(12_000 / total, 1.5, 18))
     look = {"s": dot, "linewidths": 0, "alpha": 0.75, "rasterized": total > AS_SHAPES}
-    drawn = []
     for name, points_K2 in points.items():
         shapes_K = shapes.get(name, np.full(len(points_K2), SHAPES[0]))
-        parts = [
+        for shape in dict.fromkeys(shapes_K.tolist()):
             axes.scatter(*points_K2[shapes_K == shape].T, marker=shape, color=shades[name], **look)
-            for shape in dict.fromkeys(shapes_K.tolist())
-        ]
-        drawn.append(parts[0])
-    return drawn
 
 
-def _add_legend(axes: Any, drawn: Sequence[Any], names: Sequence[str]) -> None:
-    """Name the labels beside the points."""
+def _add_legend(axes: Any, shades: Mapping[str, str], shapes: Mapping[str, str]) -> None:
+    """Name colours and shapes beside the points."""
+    marks = [(shade, SHAPES[0]) for shade in shades.values()]
+    marks += [("grey", shape) for shape in shapes.values()]
+    if not marks:
+        return
+    drawn = [axes.scatter([], [], color=c, marker=shape, linewidths=0) for c, shape in marks]
     legend = axes.legend(
         drawn,
         [f"label {i}" for i in range(len(drawn))],  # `plain` writes the names
@@ -112,9 +110,8 @@ def _add_legend(axes: Any, drawn: Sequence[Any], names: Sequence[str]) -> None:
         frameon=False,
         loc="center left",
         bbox_to_anchor=(1, 0.5),
-        markerscale=2,
     )
-    plain(legend.get_texts(), names)
+    plain(legend.get_texts(), [*shades, *shapes])
 
 
 def _write_names(axes: Any, points: Mapping[str, np.ndarray], shades: Mapping[str, str]) -> None:
@@ -163,7 +160,7 @@ def write_page(
     Hover tells a text, a search marks the texts that hold it, a click on a label picks it.
     """
     low, high = points_N2.min(0), points_N2.max(0)
-    scaled_N2 = (points_N2 - low) / np.where(high > low, high - low, 1)
+    scaled_N2 = (points_N2 - (low + high) / 2) / max((high - low).max(), 1e-9) + 0.5
     shades = colours(labels)
     number = {name: i for i, name in enumerate(shades)}
     data = {

@@ -19,7 +19,7 @@ from dialtools.encoder.descent import content, descends
 from dialtools.encoder.device import autocast, choose_device, choose_precision
 from dialtools.encoder.kept_head import load_head, save_heads
 from dialtools.encoder.panic import as_error
-from dialtools.encoder.sidefile import SideFile, as_json, read_json, stays_inside
+from dialtools.encoder.sidefile import SideFile, as_json, read_side_file, stays_inside
 from dialtools.encoder.stated import is_static, plain, prompt_left_out, read_modules, read_stated
 from dialtools.encoder.tokens import SpecialTokens
 from dialtools.encoder.weights import describe_misfit, fill, merged
@@ -59,7 +59,7 @@ def test_a_file_of_settings_is_one_object_of_no_more_than_its_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(sidefile, "LARGEST", 9)
-    assert read_json(tmp_path / "none") is None and read_json(tmp_path) is None
+    assert read_side_file(tmp_path / "none") is None and read_side_file(tmp_path) is None
     assert SideFile.read(tmp_path / "none").table == {}
     assert SideFile.read(written(tmp_path / "x", '{"a":123}')).table == {"a": 123}
     for text, says in (
@@ -72,7 +72,7 @@ def test_a_file_of_settings_is_one_object_of_no_more_than_its_bound(
             SideFile.read(written(tmp_path / "x", text))
     monkeypatch.setattr(sidefile, "LARGEST", 1 << 20)
     with pytest.raises(ModelError, match="nested too deep"):
-        read_json(written(tmp_path / "x", "[" * 200_000))
+        read_side_file(written(tmp_path / "x", "[" * 200_000))
 
 
 @pytest.mark.parametrize(

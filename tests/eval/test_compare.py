@@ -73,6 +73,15 @@ def compare(command: Command) -> Callable[..., list[Record]]:
     return run
 
 
+def test_a_score_that_is_worse_by_as_much_as_the_gate_lets_pass_passes(command, tmp_path: Path):
+    files = (
+        scores(tmp_path / f"{right}.jsonl", record([1] * right + [0] * (1000 - right)))
+        for right in (21, 11)
+    )
+    assert 100 * (21 / 1000) - 100 * (11 / 1000) > 1, "as floats have it"
+    command("compare", "--fail-if-worse", 1, *files)
+
+
 def test_the_difference_comes_with_a_paired_interval_and_a_permutation_test(
     compare, tmp_path: Path
 ):

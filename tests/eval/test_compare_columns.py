@@ -275,7 +275,8 @@ def test_a_record_says_what_it_is_of_in_texts_and_groups_are_whole_numbers(folde
     for more, says in (
         ({"metric": 3}, "metric: expected a text"),
         ({"value": True}, "value: expected a number"),
-        ({"value": "25"}, "value: expected a number"),
+        ({"value": "25"}, "value: expected a number, got a string"),
+        ({"low": "x"}, "low: expected a number, got a string"),
         ({"groups": [0, 0, 1, 1.0]}, "groups: expected a number from 0 on for each item"),
     ):
         write("b.jsonl", record("b", **more))

@@ -130,7 +130,7 @@ def test_scores_of_runs_and_of_queries_by_hand():
     grouped = of_queries(values, groups=[0, 0, 1, 1], **facts)
     assert (grouped.low, grouped.high) != (own.low, own.high)
     for metric, least in (("accuracy", 0), ("spearman", -100)):
-        few = of_queries(np.array([0.0, 100]), groups=[0, 1], **{**facts, "metric": metric})
+        few = of_runs([0.0, 100.0], n=2, **{**facts, "metric": metric})
         assert (few.low, few.high) == (least, 100), "no interval goes beyond what may be"
     assert shares(np.array([1, 0.25, np.nan, 1 / 3])) == [1, 0.25, None, 0.333333]
     assert [type(v) for v in shares(np.array([1, 0.25]))] == [int, float]
@@ -164,6 +164,11 @@ def test_a_record_leaves_out_what_is_not_known_and_reads_back():
 
 
 def test_a_score_at_the_gate_passes():
+    right = of_queries(
+        100.0 * (np.arange(50) < 29), task="t", dataset="d", setting="", metric="m", seed=0
+    )
+    assert 100 * (29 / 50) < 58, "as floats have it"
+    check_gates(gated([right], ("m=58",)))
     score = Score("t", "d", "s", "m", 50.0, 0, 0, 0, n=5, seed=0)
     check_gates(gated([score], ("m=50", "s m=50.0", "m=49.9")))
     for gate in ("m=50.01", "s m=51"):
@@ -680,7 +685,8 @@ def test_intervals_of_f1_are_over_rows_or_over_groups_of_them():
                 seed=3,
                 groups_N=np.array(groups_N) if groups_N else None,
             )
-            assert (score.value, score.low, score.high) == tuple(100 * x for x in expected)
+            found = score.value, score.low, score.high
+            assert found == pytest.approx(tuple(100 * x for x in expected), abs=1e-9)
             assert expected[0] == pytest.approx(average(f1.counts(truth, guess).sum(0)))
             assert each.statistic(score.metric, score.each)(np.ones((1, 30)))[0] == pytest.approx(
                 expected[0]

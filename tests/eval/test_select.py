@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
 from score_files import Evaluate, score, write
 
 from dialtools.eval.options.select import SelectOptions
 from dialtools.eval.tasks.select import among_rows, given_lists
+from dialtools.metrics.resample import over_shares
 from dialtools.streams.vectors import Embeddings
 
 Command = Callable[..., subprocess.CompletedProcess]
@@ -100,10 +100,10 @@ def test_queries_of_a_block_share_candidates_so_that_the_interval_is_over_blocks
 ):
     found = score(evaluate("select", noisy, "--candidates", 5), "top-1")
     assert found["groups"] == np.repeat(range(9), 5).tolist() and found["n"] == 45
-    blocks = 100 * np.reshape(found["each"], (9, 5)).mean(1)
-    low, high = stats.t.interval(0.95, 8, blocks.mean(), stats.sem(blocks))
+    blocks = np.reshape(found["each"], (9, 5)).sum(1)
+    low, high = over_shares(blocks, np.full(9, 5))
     assert (found["value"], found["low"], found["high"]) == pytest.approx(
-        (blocks.mean(), low, high), abs=1e-2
+        (100 * blocks.sum() / 45, 100 * low, 100 * high)
     )
     assert "low" not in score(
         evaluate("select", noisy, "--candidates", 45), "top-1"

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from score_files import Evaluate, write
 
 from dialtools.metrics import space
 from dialtools.plots.figure import fonts_for
-from dialtools.plots.map import IN_LEGEND, colours, draw_map
+from dialtools.plots.map import IN_LEGEND, colours, draw_map, write_page
+from dialtools.plots.trade_off import draw_trade_off
 
 Command = Callable[..., subprocess.CompletedProcess]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -133,6 +135,46 @@ def test_many_labels_are_written_where_their_points_are(command: Command, tmp_pa
     assert all(f">{name}<" in drawn for name in names)
     assert colours(names)["intent_4"] in drawn and colours(names)["intent_3"] not in drawn
     assert len(set(colours(names).values())) == 150 > IN_LEGEND
+
+
+@pytest.fixture
+def axes_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
+    """The axes of the picture that was drawn last."""
+    from matplotlib.figure import Figure
+
+    seen: list[Figure] = []
+    save = Figure.savefig
+
+    def kept(figure: Figure, *arguments: Any, **options: Any) -> None:
+        seen.append(figure)
+        save(figure, *arguments, **options)
+
+    monkeypatch.setattr(Figure, "savefig", kept)
+    return lambda: seen[-1].axes[0]
+
+
+def test_shapes_are_named_and_both_directions_have_one_scale(
+    axes_of: Callable[[], Any], tmp_path: Path
+):
+    points = np.array([[0, 0], [9, 1], [3, 1], [6, 0.0]])
+    kinds = ["user", "agent"] * 2
+    draw_map(points, ["a", "a", "b", "b"], str(tmp_path / "x.svg"), tell=print, kinds=kinds)
+    named = axes_of().get_legend().get_texts()
+    assert [text.get_text() for text in named] == ["a", "b", "agent", "user"]
+    (left, bottom), (right, top) = axes_of().transData.transform([[0, 0], [1, 1]])
+    assert right - left == pytest.approx(top - bottom)
+    page = tmp_path / "m.html"
+    write_page(points, ["a"] * 4, [""] * 4, str(page), title="t")
+    found = re.search("const data = (.*);", page.read_text())
+    assert found
+    data = json.loads(found[1])
+    assert np.ptp(data["y"]) == pytest.approx(np.ptp(data["x"]) / 9, abs=1e-4)
+
+
+def test_a_long_name_leaves_place_for_the_points(axes_of: Callable[[], Any], tmp_path: Path):
+    points = {"a": (0.5, -3.0), "long" * 15: (1.0, -2.0)}
+    draw_trade_off(points, str(tmp_path / "x.png"), tell=print)
+    assert axes_of().get_position().width > 0.7
 
 
 # labels of any script

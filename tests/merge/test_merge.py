@@ -193,7 +193,7 @@ def pool_by_first(model: Path) -> None:
     [
         (reshape, "1 of another shape (embeddings.word_embeddings.weight 3x64, not "),
         (lose, "1 missing (embeddings.LayerNorm.bias)"),
-        (infinite, "embeddings.LayerNorm.bias: merged, it is not finite"),
+        (infinite, ": embeddings.LayerNorm.bias: not finite"),
         (rename_token, "tokenizer.json: other tokens than those of"),
         (pool_by_first, "pooling cls, not mean as that of "),
         (lambda m: (m / "model.safetensors").write_bytes(b"{}"), "damaged weights"),
@@ -213,7 +213,7 @@ def test_models_that_do_not_fit_are_refused_in_one_line_that_names_what(
     refused = merge(family["start"], family["b"], copied, "-o", tmp_path / "m", code=1).stderr
     assert says in refused and "Traceback" not in refused
     assert len(refused.splitlines()) <= 2
-    assert refused.startswith(f"dialtools merge: {copied}") or "merged" in says
+    assert refused.startswith(f"dialtools merge: {copied}")
     assert {path.name for path in tmp_path.iterdir()} == {"spoilt"}
 
 

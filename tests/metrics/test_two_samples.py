@@ -27,6 +27,13 @@ def test_the_distance_is_that_of_all_pairs():
     assert found.distance == pytest.approx(slow_energy(x, y), abs=1e-5)
 
 
+def test_a_sample_is_not_apart_from_its_copy():
+    x = np.random.default_rng(0).normal(size=(300, 40)).astype(np.float32)
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    found = energy_test(x, x[::-1], permutations=9, seed=0)
+    assert round(found.distance, 6) == 0 and found.p == 1
+
+
 def test_each_way_to_part_rows_has_its_distance():
     x, draw = on_sphere(15, seed=0), np.random.default_rng(0)
     sides = np.stack([draw.permutation(np.arange(15) < 6) for _ in range(4)], axis=1)

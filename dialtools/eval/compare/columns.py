@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dialtools.corpora import fields
 from dialtools.errors import ConfigError, DataError, proposed
 from dialtools.eval import each
 from dialtools.eval.compare.names import Column, Seed, with_names_of_the_first
@@ -26,6 +27,7 @@ SCORES = "dialtools.score/"
 KINDS: dict[type, str] = {list: "a list", dict: "an object"}
 LISTS: dict[str, tuple[type, ...]] = {"each": (list, dict), "items": (dict,), "groups": (list,)}
 """Fields of a record that hold more than one thing, and what they may be."""
+NUMBERS = ("value", "low", "high")
 OUTPUTS = [format for format in FORMATS.values() if format.writer]
 SUFFIXES = (*COMPRESSED, *(suffix for format in OUTPUTS for suffix in format.suffixes))
 
@@ -249,9 +251,11 @@ def _check(where: Any, record: Mapping[str, Any]) -> None:
     for name in Row._fields:
         if not isinstance(record.get(name), str):
             raise DataError(f"{name}: expected a text", where=where)
-    value = record.get("value", 0.0)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise DataError("value: expected a number", where=where)
+    try:
+        for name in NUMBERS:
+            fields.number(record.get(name, 0.0), name)
+    except fields.BadRecord as error:
+        raise DataError(str(error), where=where) from None
     for name, kinds in LISTS.items():
         if not isinstance(record.get(name, kinds[0]()), kinds):
             expected = " or ".join(KINDS[kind] for kind in kinds)

@@ -14,6 +14,7 @@ from dialtools.eval.compare.comparison import Comparison, Difference, Pair
 from dialtools.eval.compare.resampled import Sample, judge_pairs
 from dialtools.eval.identity import differing
 from dialtools.eval.options.compare import CompareOptions
+from dialtools.eval.score import DECIMALS
 from dialtools.eval.suite import AVERAGE, Row
 from dialtools.metrics import CORRECTIONS
 
@@ -80,7 +81,7 @@ def _compared(comparison: Comparison, row: Row, name: str) -> Sample | None:
 
     pairing = _pairing([*base_seeds, *seeds])
     if pairing.comparable:
-        points = value.mean - base.mean
+        points = round(value.mean - base.mean, DECIMALS)
         gap = points if row.metric in LOWER_IS_BETTER else -points
         comparison.differences[row, name] = Difference(points, gap)
     if pairing.why:

@@ -19,7 +19,8 @@ Several seeds of a model count by their mean, with the standard deviation
 beside it. For FPR, uniformity and alignment lower is better.
 
 Only the test items are resampled. Few-shot examples and thresholds stay as
-they were drawn.
+they were drawn: with one shot, models that other examples would put in another
+order may differ significantly.
 
 What is compared:
 

@@ -14,8 +14,7 @@ From labelled pairs (premise, hypothesis, label) the triplets are built: every
 entailment of a premise with every contradiction, or, with --triplets first,
 the first with the first. Premises without both are left out and counted.
 
-The interval is a bootstrap of the anchors. Triplets of one anchor stay
-together.
+The interval is of other anchors. Triplets of one anchor stay together.
 """
 
 from __future__ import annotations

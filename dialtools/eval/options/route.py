@@ -22,7 +22,7 @@ Scores:
   macro-f1      mean F1 of the classes that rows have or were given, none too
   weighted-f1   that mean by how often each class is a row's own
 
-Intervals are a bootstrap of the rows, or of whole dialogues (--group).
+Intervals are of other rows, or of other dialogues (--group).
 """
 
 from __future__ import annotations

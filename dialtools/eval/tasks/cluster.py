@@ -187,7 +187,8 @@ def _scores(
         each = shares(np.mean(right_RN, axis=0)) if name == "accuracy" else []
         values = [100 * measure(table) for table in tables]
         low, high = (100 * end for end in over_tables(tables[0], measure, seed=options.seed))
-        score = of_runs(values, (high - low) / 2, metric=name, each=each, **facts)
+        reach = (high - low) / 2
+        score = of_runs(values, (reach, reach), metric=name, each=each, **facts)
         scores.append(replace(score, low=low, high=high) if len(tables) == 1 else score)
     return scores
 
