@@ -1,9 +1,5 @@
 """How sure a number is: intervals over runs and over resamples."""
 
-# pyright: reportMissingTypeStubs=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-# (SciPy has no stubs here)
-
 from __future__ import annotations
 
 import math

@@ -1,8 +1,5 @@
 """Which pairs stay: masks over the pairs of a chunk, each with the reason of what it drops."""
 
-# pyarrow.compute makes its functions when it is imported, so that pyright sees none of them
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator

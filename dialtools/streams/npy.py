@@ -1,10 +1,5 @@
 """A matrix as NumPy keeps it, with the columns beside it."""
 
-# pyarrow has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false
-
 from __future__ import annotations
 
 import ast

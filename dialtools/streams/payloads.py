@@ -3,11 +3,6 @@
 A payload is JSON lines, whose other bytes stay as they are, or an Arrow batch.
 """
 
-# pyarrow has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false
-
 from __future__ import annotations
 
 import sys

@@ -3,11 +3,6 @@
 pyarrow is imported inside functions: light commands write lines, and should not pay for tables.
 """
 
-# pyarrow has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false, reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import gzip

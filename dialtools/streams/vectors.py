@@ -3,11 +3,6 @@
 N rows, D dimensions. In memory an embedding is a row of an N×D matrix, never a list of floats.
 """
 
-# pyarrow has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false
-
 from __future__ import annotations
 
 import io
