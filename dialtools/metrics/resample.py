@@ -77,11 +77,7 @@ def over_items(
 
 
 def over_tables(
-    table: np.ndarray,
-    measure: Callable[[np.ndarray], float],
-    *,
-    seed: int,
-    resamples: int = 1000,
+    table: np.ndarray, measure: Callable[[np.ndarray], float], *, seed: int, resamples: int = 1000
 ) -> tuple[float, float]:
     """Return the 95 % interval of a measure of counts over resamples of what was counted.
 

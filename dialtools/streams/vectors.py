@@ -21,13 +21,7 @@ from dialtools.catalog import load
 from dialtools.errors import DataError, nearest, no_column
 from dialtools.shown import cut, listed, quoted
 from dialtools.streams.bytesio import display_name, open_input
-from dialtools.streams.chunks import (
-    Chunk,
-    chunks_of,
-    read_chunks,
-    read_records,
-    records,
-)
+from dialtools.streams.chunks import Chunk, chunks_of, read_chunks, read_records, records
 from dialtools.streams.formats import FORMATS, input_format
 from dialtools.streams.making import making, one_space, options_of
 from dialtools.streams.parts import unfolded

@@ -10,12 +10,7 @@ from scipy import stats
 
 from dialtools.eval.score import of_runs, shares
 from dialtools.metrics import counts
-from dialtools.metrics.resample import (
-    over_groups,
-    over_items,
-    over_runs,
-    percentiles,
-)
+from dialtools.metrics.resample import over_groups, over_items, over_runs, percentiles
 
 TRUTH = float(np.mean(1 / (1 + np.exp(-1 - np.random.default_rng(7).normal(size=10**6)))))
 
