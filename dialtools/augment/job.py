@@ -181,8 +181,6 @@ class Augment:
         return item.fields | ({"turns": turns} if item.dialogue else turns[0])
 
     def _turn(self, turn: Turn) -> dict[str, Any]:
-        if not turn.spans:
-            return turn.fields | {"text": turn.text, "slots": [], "template": turn.text}
         cut = template(turn.text, turn.spans)
         slots = [span._asdict() for span in turn.spans]
         return turn.fields | {"text": turn.text, "slots": slots, "template": self._shown(cut)}
