@@ -84,8 +84,10 @@ def record(raw: Raw) -> dict[str, Any]:
         if not spoken or message.rest.startswith(MARK):
             talk.leave(NOTICES)
             continue
-        speaker = spoken[1].strip("\u200e\u200f~ \u202f\u202a\u202c")
-        text = EDITED.sub("", spoken[2])
+        speaker, text = (
+            spoken[1].strip("\u200e\u200f~ \u202f\u202a\u202c"),
+            EDITED.sub("", spoken[2]),
+        )
         if text.startswith(MARK) or text.rstrip(".") in DELETED:
             talk.leave(NOTICES)
         elif MEDIA.fullmatch(text):
