@@ -56,11 +56,7 @@ class Book:
         return sorted(values, key=lambda pair: -pair[1])
 
     def filtered(
-        self,
-        *,
-        types: Iterable[str] = (),
-        min_count: int = 1,
-        max_words: int | None = None,
+        self, *, types: Iterable[str] = (), min_count: int = 1, max_words: int | None = None
     ) -> Book:
         """Return the book of some types only, without rare and long values."""
         kept, wanted = Book(), set(types)

@@ -63,11 +63,7 @@ def _plain(value: Any) -> Any:
 
 
 def items(
-    options: AugmentOptions,
-    policy: Policy,
-    tag: Tagger | None,
-    marked: Marked | None,
-    tally: Tally,
+    options: AugmentOptions, policy: Policy, tag: Tagger | None, marked: Marked | None, tally: Tally
 ) -> Iterator[Item]:
     """Yield the records of the inputs with their values marked.
 
@@ -87,10 +83,7 @@ def items(
 
 
 def _items(
-    options: AugmentOptions,
-    policy: Policy,
-    marked: Marked | None,
-    tally: Tally,
+    options: AugmentOptions, policy: Policy, marked: Marked | None, tally: Tally
 ) -> Iterator[Item]:
     chunks = record_chunks(options.inputs, format=options.from_, policy=policy, shard=options.part)
     for chunk in chunks:

@@ -38,12 +38,7 @@ class Augment:
         tally: what was kept and dropped.
     """
 
-    def __init__(
-        self,
-        options: AugmentOptions,
-        policy: Policy,
-        advance: Advance = silent,
-    ) -> None:
+    def __init__(self, options: AugmentOptions, policy: Policy, advance: Advance = silent) -> None:
         self.options = options
         self.policy = policy
         self.advance = advance
@@ -186,15 +181,9 @@ class Augment:
         return item.fields | ({"turns": turns} if item.dialogue else turns[0])
 
     def _turn(self, turn: Turn) -> dict[str, Any]:
-        if not turn.spans:
-            return turn.fields | {"text": turn.text, "slots": [], "template": turn.text}
         cut = template(turn.text, turn.spans)
         slots = [span._asdict() for span in turn.spans]
-        return turn.fields | {
-            "text": turn.text,
-            "slots": slots,
-            "template": self._shown(cut),
-        }
+        return turn.fields | {"text": turn.text, "slots": slots, "template": self._shown(cut)}
 
     def template_records(self) -> Iterator[dict[str, Any]]:
         """Yield the templates of the training records, the most frequent first."""

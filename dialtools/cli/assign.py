@@ -56,10 +56,11 @@ from dialtools.near.assign_options import AssignOptions
 
 @command(AssignOptions, memory="streams: a chunk of rows, and the vectors of the examples")
 def main(options: AssignOptions, run: Run) -> None:
-    from dialtools.near.assign import Assigning, classes
+    from dialtools.near.assign import Assigning
     from dialtools.streams.formats import FORMATS
     from dialtools.streams.provenance import as_metadata
     from dialtools.streams.sinks import output_format, write_records
+    from dialtools.streams.tally import counted
 
     kind = output_format(options.output, options.to)
     assigning = Assigning(options)
@@ -70,7 +71,8 @@ def main(options: AssignOptions, run: Run) -> None:
             options.save_router, facts=run.provenance(), overwrite=options.overwrite
         )
     if not options.files:
-        return run.close(f"{options.save_router}: {classes(assigning.router.labels)}")
+        classes = counted(len(assigning.router.labels), "class")
+        return run.close(f"{options.save_router}: {classes}")
     write_records(
         assigning.records(lines=FORMATS[kind].lines),
         options.output,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -259,11 +259,6 @@ def best_count(low: int, high: int, score: Callable[[int], float]) -> int:
         best = max(tried, key=lambda count: (scores[count], -count))
         place = tried.index(best)
         low, high = tried[max(place - 1, 0)], tried[min(place + 1, len(tried) - 1)]
-
-
-def again(options: FindOptions, count: int) -> FindOptions:
-    """Return the options that find that many clusters without a search."""
-    return replace(options, clusters=str(count))
 
 
 def _renumbered(labels_N: np.ndarray) -> np.ndarray:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dialtools.advance import Advance, silent
-from dialtools.cluster.methods import Clusters, again, find
+from dialtools.cluster.methods import Clusters, find
 from dialtools.cluster.options import FindOptions
 from dialtools.errors import DataError
 from dialtools.metrics.clusterings import adjusted_rand, contingency
@@ -55,7 +55,7 @@ def stability(
     Raises:
         DataError: if a sample has too few rows for them.
     """
-    fixed = again(options, max(len(clusters), 1))
+    fixed = replace(options, clusters=str(max(len(clusters), 1)))  # without a search
     rand, jaccard = np.zeros(samples), np.zeros((samples, len(clusters)))
     for number in range(samples):
         draw = np.random.default_rng([seed, number])

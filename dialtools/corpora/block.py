@@ -5,9 +5,6 @@
 They are read as `read.dialogues` reads them, or not at all (`streams.json_columns`).
 """
 
-# pyarrow.compute makes its functions when it is imported, so that pyright sees none of them
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 from typing import Any

@@ -41,14 +41,14 @@ def log_records(
     chunk: Chunk,
     policy: Policy,
     logs: LogOptions,
-    names: Collection[str] | None = None,
+    names: Collection[str] | None,
     *,
     texts: Collection[str] = (),
 ) -> Numbered:
     """Yield the records of a chunk, with --html as readers see their texts.
 
     Args:
-        names: the fields that are wanted; other columns are not converted.
+        names: the fields that are wanted, None for all; other columns are not converted.
         texts: fields that hold texts beside those that are called so.
     """
     read = records(chunk, policy, names)

@@ -218,12 +218,7 @@ def _together(rows: Iterator[Row], name: str, columns: Columns) -> Iterator[Row]
 
 
 def _dialogues(
-    rows: Iterator[Row],
-    name: str,
-    columns: Columns,
-    logs: LogOptions,
-    policy: Policy,
-    tally: Tally,
+    rows: Iterator[Row], name: str, columns: Columns, logs: LogOptions, policy: Policy, tally: Tally
 ) -> Iterator[dict[str, Any]]:
     for identity, members in groupby(rows, key=attrgetter("dialogue")):
         if turns := _in_order(members, name, columns.order, logs, policy, tally):

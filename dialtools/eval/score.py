@@ -190,10 +190,7 @@ def gated(scores: list[Score], gates: tuple[str, ...]) -> list[tuple[Score, str]
         hits = [(s, bound) for s in scores if name in (s.metric, f"{s.setting} {s.metric}")]
         if not hits:
             known = list(dict.fromkeys(s.metric for s in scores))
-            raise ConfigError(
-                f"--fail-under: no metric {name!r}",
-                hint=proposed(name, known),
-            )
+            raise ConfigError(f"--fail-under: no metric {name!r}", hint=proposed(name, known))
         named += hits
     return named
 

@@ -237,7 +237,6 @@ def with_tasks(suite: Suite, tasks: Sequence[str]) -> Suite:
     for task in tasks:
         if task not in known:
             raise ConfigError(
-                f"--task: {suite.title} has no task {task!r}",
-                hint=proposed(task, known),
+                f"--task: {suite.title} has no task {task!r}", hint=proposed(task, known)
             )
     return replace(suite, sets=[dataset for dataset in suite.sets if dataset.task in tasks])

@@ -5,9 +5,6 @@ run of blanks, punctuation to drop) is given to the definition in `normalise`; i
 are few.
 """
 
-# pyarrow.compute makes its functions when it is imported, so that pyright sees none of them
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -11,7 +11,6 @@ import queue
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
-from types import TracebackType
 from typing import Any
 
 import duckdb
@@ -102,9 +101,7 @@ class Counting:
     def __enter__(self) -> Counting:
         return self
 
-    def __exit__(
-        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.thread and self.thread.is_alive():
             self.connection.interrupt()
             self._end_of_feed()

@@ -11,14 +11,7 @@ from dialtools.freq.normalise import AS_WMDC, STEPS
 from dialtools.freq.weights import WEIGHTS
 from dialtools.options import RunOptions, option, restated
 from dialtools.streams.options import OF_ALL_PARTS, OutputOptions, ShardOptions
-from dialtools.values import (
-    at_least,
-    byte_size,
-    logarithm_base,
-    not_negative,
-    picture,
-    subset_of,
-)
+from dialtools.values import at_least, byte_size, logarithm_base, not_negative, picture, subset_of
 
 LEAST_MEMORY = 512 << 20
 

@@ -1,8 +1,5 @@
 """Frequency records as JSON lines or Arrow batches, a column at a time."""
 
-# pyarrow.compute makes its functions when it is imported, so that pyright sees none of them
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import numpy as np

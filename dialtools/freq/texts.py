@@ -4,9 +4,6 @@ Columns of the input are taken whole. T texts of a chunk; a record may hold seve
 dialogue).
 """
 
-# pyarrow.compute makes its functions when it is imported, so that pyright sees none of them
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import dataclasses

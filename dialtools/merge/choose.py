@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
+
+from dialtools.streams.sinks import json_lines
 
 TABLE = "merge-candidates.jsonl"
 DIGITS = 9
@@ -86,4 +87,4 @@ def table(scored: Sequence[Candidate], names: Sequence[str], chosen: Candidate) 
         }
         for candidate in scored
     ]
-    return b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
+    return b"".join(json_lines(rows))

@@ -30,8 +30,8 @@ from dialtools.streams.provenance import (
 
 LAYOUT = (".json", ".txt", ".model")
 """Suffixes of what a model has beside its weights: configuration, tokenizer, pooling."""
-ITS_OWN = ("dialtools.json", "model.safetensors.index.json")
 PROVENANCE = "dialtools.json"
+ITS_OWN = (PROVENANCE, "model.safetensors.index.json")
 HOW = """the weights of `{start}`, and of each model a part of the way that it
 went from there in training.
 

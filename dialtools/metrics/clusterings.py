@@ -4,9 +4,6 @@ The table of counts is (C, K). ACC, precision, recall and example coverage are t
 track 2 (Gung et al. 2023), of which precision is also called purity.
 """
 
-# scipy has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownVariableType=false
-
 from __future__ import annotations
 
 import math

@@ -4,9 +4,6 @@ N items, B resamples, P parts. Weights are (B, N): ones are the sample itself, z
 out, counts are a bootstrap. All that is a function of sums over the items costs one matrix product.
 """
 
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
-# (SciPy has no stubs here)
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -1,8 +1,5 @@
 """Where the right answer stands among candidates. Q queries, C candidates, D dimensions."""
 
-# pyright: reportMissingTypeStubs=false, reportUnknownVariableType=false
-# (SciPy has no stubs here)
-
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -1,9 +1,5 @@
 """How sure a number is: intervals over runs and over resamples."""
 
-# pyright: reportMissingTypeStubs=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-# (SciPy has no stubs here)
-
 from __future__ import annotations
 
 import math
@@ -91,11 +87,7 @@ def over_shares(part_U: np.ndarray, whole_U: np.ndarray) -> tuple[float, float]:
 
 
 def over_tables(
-    table: np.ndarray,
-    measure: Callable[[np.ndarray], float],
-    *,
-    seed: int,
-    resamples: int = 1000,
+    table: np.ndarray, measure: Callable[[np.ndarray], float], *, seed: int, resamples: int = 1000
 ) -> tuple[float, float]:
     """Return the 95 % interval of a measure of counts over resamples of what was counted.
 

@@ -1,10 +1,5 @@
 """Are two samples of one source? N rows before and M after, G groups of rows, K clusters."""
 
-# scipy has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownVariableType=false
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 from typing import NamedTuple

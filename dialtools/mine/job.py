@@ -13,13 +13,7 @@ import pyarrow as pa
 from dialtools.advance import Advance
 from dialtools.mine.options import RANDOM, MineOptions
 from dialtools.mine.pairs import Pairs, known_positives
-from dialtools.mine.search import (
-    CANDIDATES_AT_ONCE,
-    PAIRS_AT_ONCE,
-    nearest,
-    take_random,
-    take_top,
-)
+from dialtools.mine.search import CANDIDATES_AT_ONCE, PAIRS_AT_ONCE, nearest, take_random, take_top
 from dialtools.mine.vectors import Vectors
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.payloads import Payload, batch_with, lines_with, records_of

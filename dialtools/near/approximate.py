@@ -60,11 +60,7 @@ class Graph:
         size = min(SAMPLE, len(query_UD))
         sample = np.sort(self.draw.choice(len(query_UD), size, replace=False))
         _, exact_SK = nearest_vectors(
-            query_UD[sample],
-            self.among,
-            count=self.count,
-            floor=self.floor,
-            advance=silent,
+            query_UD[sample], self.among, count=self.count, floor=self.floor, advance=silent
         )
         there_S = np.isfinite(exact_SK).sum(1)
         last_S = np.where(np.isfinite(exact_SK), exact_SK, np.inf).min(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -211,9 +211,5 @@ class Assigning:
         """Return how many rows got a class."""
         none = f"; {self.rows - self.near:,} {self.router.none}" if self.rows > self.near else ""
         zeros = f"; {counted(self.nowhere, 'vector')} of zeros" if self.nowhere else ""
-        return f"{counted(self.rows, 'row')}, {classes(self.router.labels)}{none}{zeros}"
-
-
-def classes(each: Sized) -> str:
-    """Return how many there are, for people."""
-    return counted(len(each), "class")
+        classes = counted(len(self.router.labels), "class")
+        return f"{counted(self.rows, 'row')}, {classes}{none}{zeros}"

@@ -30,7 +30,7 @@ Table = tuple[np.ndarray, np.ndarray]
 def nearest_vectors(
     query_UD: np.ndarray, among: UnitVectors, *, count: int, floor: float, advance: Advance
 ) -> Table:
-    """Compare each with each, in blocks.
+    """Return the K nearest vectors of each of U; all are compared, block by block.
 
     Args:
         floor: the lowest cosine that counts.

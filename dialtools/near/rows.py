@@ -18,11 +18,7 @@ from dialtools.streams.bytesio import display_name
 from dialtools.streams.carried import Carried
 from dialtools.streams.hash_index import HashIndex
 from dialtools.streams.making import making, one_space
-from dialtools.streams.vectors import (
-    TEXT,
-    Embeddings,
-    embedding_parts,
-)
+from dialtools.streams.vectors import TEXT, Embeddings, embedding_parts
 
 ROW = "row"
 
@@ -125,12 +121,8 @@ def usual(part: Embeddings) -> list[str]:
 
 def columns_of(fields: pa.Table, places: np.ndarray) -> dict[str, pa.Array]:
     """Return what is told of some rows."""
-    taken = fields.take(pa.array(places)).combine_chunks()
-    return {name: _whole(taken[name]) for name in taken.column_names}
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks else pa.array([], column.type)
+    taken = fields.take(pa.array(places))
+    return {name: taken[name].combine_chunks() for name in taken.column_names}
 
 
 def without(columns: dict[str, Any], *names: str) -> dict[str, Any]:

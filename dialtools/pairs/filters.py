@@ -1,8 +1,5 @@
 """Which pairs stay: masks over the pairs of a chunk, each with the reason of what it drops."""
 
-# pyarrow.compute makes its functions when it is imported, so that pyright sees none of them
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -106,32 +103,29 @@ def same_as_next(texts: pa.StringArray) -> np.ndarray:
 def _sampled(turns: FlatTurns, size: float, *, seed: int) -> Mask:
     """Keep a share of the pairs, drawn by what each is known by: dialogue, turn and window."""
 
-    def mask(pairs: Pairs) -> np.ndarray:
+    def known_as(pairs: Pairs) -> Iterator[str]:
         names = names_or_texts(turns)
         turn = pairs.response - turns.starts[pairs.dialogue]
         columns = (pairs.dialogue.tolist(), turn.tolist(), pairs.window.tolist())
-        drawn = (
-            share(f"{names[d]}\t{t}\t{window}", seed=seed) < size
-            for d, t, window in zip(*columns, strict=True)
-        )
-        return np.fromiter(drawn, bool, len(pairs))
+        return (f"{names[d]}\t{t}\t{window}" for d, t, window in zip(*columns, strict=True))
 
-    return mask
+    return _drawn_by(known_as, size, seed)
 
 
 def _sampled_texts(turns: FlatTurns, size: float, *, seed: int) -> Mask:
     """Keep a share of the distinct pairs, drawn by their texts."""
 
-    def mask(pairs: Pairs) -> np.ndarray:
+    def joined(pairs: Pairs) -> Iterator[str]:
         texts = turns.texts.to_pylist()
         columns = (pairs.start.tolist(), pairs.end.tolist(), pairs.response.tolist())
-        drawn = (
-            share("\n".join([*texts[start:end], texts[response]]), seed=seed) < size
-            for start, end, response in zip(*columns, strict=True)
-        )
-        return np.fromiter(drawn, bool, len(pairs))
+        return ("\n".join([*texts[s:e], texts[r]]) for s, e, r in zip(*columns, strict=True))
 
-    return mask
+    return _drawn_by(joined, size, seed)
+
+
+def _drawn_by(names: Callable[[Pairs], Iterator[str]], size: float, seed: int) -> Mask:
+    """Keep a share of the pairs, drawn by a name of each."""
+    return lambda pairs: np.fromiter((share(n, seed=seed) < size for n in names(pairs)), bool)
 
 
 def names_or_texts(turns: FlatTurns) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, groupby, islice
 from typing import Any
 
@@ -44,19 +44,8 @@ def coupled(
 ) -> tuple[FlatTurns, Pairs]:
     """Return the two texts of each record, as two turns: a question and its answer, ..."""
     names = [(name,) for name in options.texts] or [ASKED, ANSWERED]
-
-    def talks() -> Talks:
-        wanted = (*chain(*names), "id")
-        for line, record in log_records(chunk, policy, options, wanted, texts=options.texts):
-            try:
-                texts = [_text(record, called, "a couple") for called in names]
-                name = identity_of(record.get("id"), "id")
-            except BadRecord as error:
-                policy.reject(Where(chunk.name, line), str(error), record)
-            else:
-                yield line, _talk(name, texts, options)
-
-    turns = FlatTurns.of(talks())
+    rows = _rows(chunk, options, policy, names, "a couple")
+    turns = FlatTurns.of((line, _talk(name, texts, options)) for line, name, texts in rows)
     return turns, windowed(turns, (1,))
 
 
@@ -84,13 +73,7 @@ def triples(
 
 
 def _three_texts(chunk: Chunk, options: PairOptions, policy: Policy, tally: Tally) -> Talks:
-    for line, record in log_records(chunk, policy, options):
-        try:
-            texts = [_text(record, names, "three texts") for names in THREE_TEXTS]
-            name = identity_of(record.get("id"), "id")
-        except BadRecord as error:
-            policy.reject(Where(chunk.name, line), str(error), record)
-            continue
+    for line, name, texts in _rows(chunk, options, policy, THREE_TEXTS, "three texts"):
         if texts[2].strip():
             yield line, _talk(name, texts, options)
         else:
@@ -159,23 +142,42 @@ def _labelled(
     similar: list[bool] = []
 
     def talks() -> Talks:
-        for line, record in log_records(chunk, policy, options, (*chain(*TWO_TEXTS), "id")):
-            try:
-                premise, hypothesis, label = (_text(record, n, "two texts") for n in TWO_TEXTS)
-                name = identity_of(record.get("id"), "id")
-            except BadRecord as error:
-                policy.reject(Where(chunk.name, line), str(error), record)
-                continue
+        for line, name, texts in _rows(chunk, options, policy, TWO_TEXTS, "two texts"):
+            *texts, label = texts
             if label.lower() not in labels:
                 tally.drop(f"labelled {cut(label)}")
                 continue
             similar.append(label.lower() in POSITIVE)
-            yield line, _talk(name, [premise, hypothesis], options)
+            yield line, _talk(name, texts, options)
 
     turns = FlatTurns.of(talks())
     if labels != POSITIVE:
         turns.facts[SIMILAR] = pa.array(similar, pa.bool_()).cast(pa.uint8())
     return turns, windowed(turns, (1,))
+
+
+def _rows(
+    chunk: Chunk,
+    options: PairOptions,
+    policy: Policy,
+    names: Sequence[tuple[str, ...]],
+    what: str,
+) -> Iterator[tuple[int, str | None, list[str]]]:
+    """Yield line, id and texts of each record; one that lacks a text goes to the policy.
+
+    Args:
+        names: what each text may be called.
+        what: a key of EXPECTED.
+    """
+    wanted = (*chain(*names), "id")
+    for line, record in log_records(chunk, policy, options, wanted, texts=options.texts):
+        try:
+            texts = [_text(record, called, what) for called in names]
+            name = identity_of(record.get("id"), "id")
+        except BadRecord as error:
+            policy.reject(Where(chunk.name, line), str(error), record)
+        else:
+            yield line, name, texts
 
 
 def _talk(name: str | None, texts: list[str], options: PairOptions) -> Dialogue:

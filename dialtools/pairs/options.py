@@ -160,11 +160,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         "trained; CamRest676 has a reader of its own",
         not_with=("kind", (*RECORDS, *OF_TEXTS)),
     )
-    lower: bool = option(
-        False,
-        help="lower-case the text",
-        not_with=("kind", RECORDS),
-    )
+    lower: bool = option(False, help="lower-case the text", not_with=("kind", RECORDS))
     dedupe: bool = option(
         False,
         help="keep only the first of identical pairs (takes 16 bytes of memory each)",

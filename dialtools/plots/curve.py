@@ -50,11 +50,7 @@ def draw_shares(
 
 
 def draw_scores(
-    scores: Mapping[tuple[str, str], np.ndarray],
-    path: str,
-    *,
-    tell: Tell,
-    overwrite: bool = False,
+    scores: Mapping[tuple[str, str], np.ndarray], path: str, *, tell: Tell, overwrite: bool = False
 ) -> None:
     """Draw scores over the steps of training: a colour for each run, a dash for each metric.
 

@@ -5,11 +5,6 @@ differ from `chunks.json_records`, by a byte or by an error: what is odd in any 
 at all.
 """
 
-# pyarrow has no stubs, and pyarrow.compute makes its functions when it is imported
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false, reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import re

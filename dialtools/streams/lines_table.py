@@ -1,10 +1,5 @@
 """JSON lines as a table, whose columns are known when the last line has come: spooled on disk."""
 
-# pyarrow has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence

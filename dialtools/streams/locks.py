@@ -72,19 +72,17 @@ class Lock:
 
 
 @contextmanager
-def locked(
-    folder: str | Path, *, wait: bool = True, tell: Callable[[str], None] = lambda _: None
-) -> Generator[None]:
-    """Be the only run in a folder; the lock is the file `FOLDER.lock` beside it, which stays.
+def locked(folder: str | Path, *, tell: Callable[[str], None] = lambda _: None) -> Generator[None]:
+    """Be the only run in a folder, once any other is done there.
 
-    Beside it, so that the folder itself may be made, emptied and replaced under the lock.
+    The lock is the file `FOLDER.lock`, which stays; it is beside the folder, so that this may be
+    made, emptied and replaced under the lock.
 
     Args:
-        wait: until the other run is done; otherwise refuse at once.
         tell: is given one line before a wait begins.
 
     Raises:
-        OutputError: if another run is at work there and `wait` is false, or nothing can be written.
+        OSError: if nothing can be written there.
     """
     folder = Path(folder)
     path = folder.with_name(f"{folder.name}.lock")
@@ -93,7 +91,7 @@ def locked(
     def waiting(message: str) -> None:
         tell(f"{folder}: {message}; waiting for it")
 
-    lock = Lock(path, wait=waiting if wait else None)
+    lock = Lock(path, wait=waiting)
     try:
         yield
     finally:

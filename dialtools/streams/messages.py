@@ -38,10 +38,10 @@ class _Table(NamedTuple):
     data: bytes
     at: int
 
-    def number(self, field: int, layout: str, default: int = 0) -> int:
-        """Return a field that is a number."""
+    def number(self, field: int, layout: str) -> int:
+        """Return a field that is a number, 0 if it is not there."""
         at = self._place(field)
-        return struct.unpack_from(layout, self.data, at)[0] if at else default
+        return struct.unpack_from(layout, self.data, at)[0] if at else 0
 
     def table(self, field: int) -> _Table | None:
         """Return a field that is a table."""

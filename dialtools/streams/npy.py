@@ -1,17 +1,12 @@
 """A matrix as NumPy keeps it, with the columns beside it."""
 
-# pyarrow has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false
-
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import orjson
@@ -156,12 +151,14 @@ def _read_header(stream: BinaryIO, path: str) -> tuple[np.dtype[Any], bool, tupl
     try:
         facts = ast.literal_eval(stream.read(length).decode())
         dtype, rows_first = np.dtype(facts["descr"]), facts["fortran_order"] is False
-        shape = facts["shape"]
+        told: Any = facts["shape"]
     # what Python's parser raises of rubbish, NumPy of types, and both of what is missing
     except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError):
         raise DataError("not a NumPy matrix: its header is damaged", where=path) from None
-    numbers = isinstance(shape, tuple) and all(type(n) is int and n >= 0 for n in shape)
-    if dtype.kind not in "fiu" or not numbers or len(shape) != 2:
-        what = f"expected a matrix of numbers, got shape {cut(str(shape))} of {cut(str(dtype))}"
+    shape = cast("tuple[Any, ...]", told) if isinstance(told, tuple) else ()
+    sizes = all(type(n) is int and n >= 0 for n in shape)
+    if dtype.kind not in "fiu" or not sizes or len(shape) != 2:
+        shown = cut(str(facts["shape"]))
+        what = f"expected a matrix of numbers, got shape {shown} of {cut(str(dtype))}"
         raise DataError(what, where=path)
-    return dtype, rows_first, shape
+    return dtype, rows_first, (shape[0], shape[1])

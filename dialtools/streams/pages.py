@@ -4,11 +4,6 @@ A page is unpacked whole, and the file's footer tells of whole columns only. A h
 Thrift's compact protocol, of which two fields are wanted and the others are passed over.
 """
 
-# pyarrow has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false
-
 from __future__ import annotations
 
 import io

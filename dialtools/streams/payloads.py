@@ -3,16 +3,10 @@
 A payload is JSON lines, whose other bytes stay as they are, or an Arrow batch.
 """
 
-# pyarrow has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false
-
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -84,14 +78,6 @@ class PayloadSpool:
         self.file = scratch_file()
         self.parts: list[tuple[bool, int]] = []
         """Of each whether it is a batch, and its bytes on disk."""
-
-    def __enter__(self) -> PayloadSpool:
-        return self
-
-    def __exit__(
-        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let go of the disk."""

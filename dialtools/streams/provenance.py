@@ -117,11 +117,7 @@ def _stamp(file: Path) -> tuple[int, int] | None:
 
 
 def provenance(
-    *,
-    command: str,
-    options: Any,
-    inputs: Inputs,
-    counts: Mapping[str, Any] | None = None,
+    *, command: str, options: Any, inputs: Inputs, counts: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """Return what a file needs to tell to be made again.
 

@@ -1,10 +1,5 @@
 """Records as the batches of a table, in which none loses a field or a part of a number."""
 
-# pyarrow has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator

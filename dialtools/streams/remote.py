@@ -5,11 +5,6 @@ is copied into a scratch folder, `…/dialtools.remote/s3:/bucket/key`, and is c
 name, which the path of the copy tells (`bytesio.as_text`).
 """
 
-# pyarrow has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false, reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import os

@@ -4,12 +4,6 @@ The text of what is carried: times in ISO 8601 with all their digits (those of a
 durations as PT1.5S, decimals as digits, bytes in base64.
 """
 
-# pyarrow has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false, reportUnknownLambdaType=false
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import base64

@@ -1,10 +1,5 @@
 """The types of columns that are made of records, of one batch and of those that follow it."""
 
-# pyarrow has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -3,11 +3,6 @@
 pyarrow is imported inside functions: light commands write lines, and should not pay for tables.
 """
 
-# pyarrow has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false, reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import gzip
@@ -139,16 +134,13 @@ def write_whole(file: BinaryIO, blob: Any) -> None:
 
 
 @contextmanager
-def line_writer(
-    output: str, *, overwrite: bool, metadata: Mapping[str, str], floats: bool
-) -> Generator[Write]:
+def line_writer(output: str, *, overwrite: bool, **_: Any) -> Generator[Write]:
     """Open an output for blobs of whole JSON lines, which carry no metadata."""
-    del metadata, floats
+    watched = is_stream(output)
     with (
         open_output(output, overwrite=overwrite) as file,
-        telling_failure(file) if is_stream(output) else nullcontext(),
+        telling_failure(file) if watched else nullcontext(),
     ):
-        watched = is_stream(output)
         seen = output == "-" and file.isatty()
 
         def write(blob: bytes) -> None:
@@ -161,7 +153,7 @@ def line_writer(
 
 @contextmanager
 def arrow_writer(
-    output: str, *, overwrite: bool, metadata: Mapping[str, str], floats: bool
+    output: str, *, overwrite: bool, metadata: Mapping[str, str], **_: Any
 ) -> Generator[Write]:
     """Open an output for batches: Arrow IPC, begun with its first batch.
 
@@ -172,7 +164,6 @@ def arrow_writer(
 
     from dialtools.streams.record_tables import misfits
 
-    del floats
     is_file = last_suffix(output) in ARROW_FILES and not is_special(output)
     begin = pa.ipc.new_file if is_file else pa.ipc.new_stream
     table: Any = None
@@ -204,7 +195,7 @@ def parquet_writer(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    parquet: pq.ParquetWriter | None = None
+    parquet: Any = None
     with open_output(output, overwrite=overwrite) as file, _sink(file) as sink:
 
         def write(batch: pa.RecordBatch) -> None:

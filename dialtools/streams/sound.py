@@ -4,11 +4,6 @@ Arrow takes offsets, indices and UTF-8 on trust; a reader of such a batch would 
 buffers. A few bytes can stand for a terabyte: one long text named by many rows.
 """
 
-# pyarrow has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false
-
 from __future__ import annotations
 
 import io

@@ -1,10 +1,5 @@
 """Parquet and Arrow as batches of columns."""
 
-# pyarrow has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false
-
 from __future__ import annotations
 
 import io
@@ -183,7 +178,8 @@ def row_groups(path: str) -> Iterator[pa.RecordBatch]:
         DataError: if it is damaged.
     """
     with _damage("parquet", path), pq.ParquetFile(path) as file:
-        written = (file.metadata.metadata or {}).get(ARROW_SCHEMA)
+        metadata: dict[bytes, bytes] = file.metadata.metadata or {}
+        written = metadata.get(ARROW_SCHEMA)
         schema = pa.ipc.read_schema(pa.py_buffer(b64decode(written))) if written else None
         groups = map(file.read_row_group, range(file.num_row_groups))
         yield from _sound((_one_batch(table, schema) for table in groups), path)

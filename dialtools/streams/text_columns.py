@@ -1,10 +1,5 @@
 """Arrow columns of texts by their bytes: only texts with what is rare become Python objects."""
 
-# pyarrow has no stubs, and pyarrow.compute makes its functions when it is imported
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false, reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import numpy as np

@@ -3,11 +3,6 @@
 N rows, D dimensions. In memory an embedding is a row of an N×D matrix, never a list of floats.
 """
 
-# pyarrow has no stubs, so that all it returns is unknown to the type checker.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false
-
 from __future__ import annotations
 
 import io
@@ -16,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import orjson
@@ -26,13 +21,7 @@ from dialtools.catalog import load
 from dialtools.errors import DataError, nearest, no_column
 from dialtools.shown import cut, listed, quoted
 from dialtools.streams.bytesio import display_name, open_input
-from dialtools.streams.chunks import (
-    Chunk,
-    chunks_of,
-    read_chunks,
-    read_records,
-    records,
-)
+from dialtools.streams.chunks import Chunk, chunks_of, read_chunks, read_records, records
 from dialtools.streams.formats import FORMATS, input_format
 from dialtools.streams.making import making, one_space, options_of
 from dialtools.streams.parts import unfolded
@@ -185,7 +174,7 @@ class Embeddings:
         """The fields that its vectors are of, as --field names them; none if it does not tell."""
         options = options_of(making(self.metadata))
         if isinstance(named := options.get("field"), list) and named:
-            return [str(field) for field in named]
+            return [str(field) for field in cast("list[Any]", named)]
         if self.vectors and SUFFIX not in self.vectors:
             return [name.removesuffix(f"_{SUFFIX}") for name in self.vectors]
         chosen = OFFERED if options.get("per") == "record" else ()
@@ -409,10 +398,10 @@ def _values(column: pa.ChunkedArray) -> list[Any]:
 
 def _text_metadata(schema: pa.Schema) -> dict[str, str]:
     """Return the metadata that a writer gave, without what pyarrow adds."""
-    metadata = (schema.metadata or {}).items()
+    metadata: dict[bytes, bytes] = schema.metadata or {}
     return {
         key.decode(errors="replace"): value.decode(errors="replace")
-        for key, value in metadata
+        for key, value in metadata.items()
         if key != b"ARROW:schema"
     }
 

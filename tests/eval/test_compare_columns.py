@@ -311,9 +311,7 @@ def test_a_data_set_has_the_name_of_the_first_column_if_all_scores_of_both_are_o
         assert named(other) <= {"e"}
 
 
-def test_a_score_may_miss_its_items_by_a_hundredth_and_seeds_of_one_kind_are_swapped(
-    folder: Path,
-):
+def test_a_score_may_miss_its_items_by_a_hundredth_and_seeds_of_one_kind_are_swapped(folder: Path):
     def found(*inputs: str) -> Difference:
         every = evaluate(CompareOptions(inputs=inputs, resamples=50)).differences
         return next(iter(every.values()))

@@ -146,17 +146,7 @@ def test_minilm_orders_most_triplets_of_snli(
     (tmp_path / "snli.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = command("entail", tmp_path / "snli.parquet", code=1)
     assert "snli.parquet" in done.stderr
-    subprocess.run(
-        [
-            scripts / "dial-embed",
-            "-q",
-            "--model",
-            minilm,
-            tmp_path / "snli.jsonl",
-            "-o",
-            tmp_path / "snli.parquet",
-        ],
-        check=True,
-    )
+    line = [scripts / "dial-embed", "-q", "--model", minilm, tmp_path / "snli.jsonl", "-o"]
+    subprocess.run([*line, tmp_path / "snli.parquet"], check=True)
     record = json.loads(command("entail", tmp_path / "snli.parquet", "--json").stdout)
     assert 85 < record["value"] < 100 and record["n"] > 60

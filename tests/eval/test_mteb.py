@@ -288,18 +288,8 @@ def test_minilm_gets_the_published_numbers_run_by_run(
     command: Command, scripts: Path, shared: Path, minilm: str, tmp_path: Path
 ):
     rows = shared / "data" / "eval" / "banking77.jsonl.gz"
-    subprocess.run(
-        [
-            scripts / "dial-embed",
-            "-q",
-            "--model",
-            minilm,
-            rows,
-            "-o",
-            tmp_path / "banking77.parquet",
-        ],
-        check=True,
-    )
+    line = [scripts / "dial-embed", "-q", "--model", minilm, rows, "-o"]
+    subprocess.run([*line, tmp_path / "banking77.parquet"], check=True)
     command(
         "intent", "--method", "logreg", tmp_path / "banking77.parquet", "-o", tmp_path / "s.jsonl"
     )

@@ -209,11 +209,7 @@ def await_content(path: Path, writer: subprocess.Popen) -> None:
 
 
 def test_a_stopped_suite_scores_no_finished_data_set_again(
-    command: Command,
-    process: Command,
-    scripts: Path,
-    folders: tuple[Path, Path],
-    tmp_path: Path,
+    command: Command, process: Command, scripts: Path, folders: tuple[Path, Path], tmp_path: Path
 ):
     slow, folder, out = tmp_path / "slow.toml", tmp_path / "whole", tmp_path / "scores.jsonl"
     slow.write_text(SLOW_AT_LAST)

@@ -27,12 +27,7 @@ from dialtools.freq.fields import count_of, field_texts
 from dialtools.freq.imbalance import Spectrum
 from dialtools.freq.job import Freq, corpus_names, spectra
 from dialtools.freq.options import FreqOptions
-from dialtools.freq.output import (
-    check_outputs,
-    summaries,
-    write_annotated,
-    write_frequencies,
-)
+from dialtools.freq.output import check_outputs, summaries, write_annotated, write_frequencies
 from dialtools.freq.spool import Spool
 from dialtools.freq.texts import NO_FREQUENCY, Extractor, Texts, count_empty
 from dialtools.freq.weights import Weighting

@@ -232,11 +232,7 @@ BOTH = ("r.jsonl", "--examples", "e.jsonl", "--validation", "v.jsonl")
         (["r.jsonl", "--router", "e.jsonl", "--nearest", 1], 2, "--nearest has no meaning beside"),
         (["r.jsonl", "--examples", "-", "--validation", "-"], 2, "stdin can be read once"),
         (["--examples", "-"], 2, "stdin can be read once"),
-        (
-            [*BOTH, "--recall", 1, "--precision", 1],
-            2,
-            "--recall or --precision: give one",
-        ),
+        ([*BOTH, "--recall", 1, "--precision", 1], 2, "--recall or --precision: give one"),
         (["r.jsonl", "--router", "e.jsonl"], 1, "e.jsonl: is no router"),
         (["r.jsonl", "--examples", "r.jsonl"], 1, "no column 'label'; there are id, n\n  --label"),
         (["r.jsonl", "--examples", "gap.jsonl"], 1, "gap.jsonl: no row has a label"),

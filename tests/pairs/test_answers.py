@@ -41,10 +41,7 @@ def written(talks: list[list[tuple[str, str]]], path: Path) -> Path:
         turns = [
             turn
             for said, answer in talk
-            for turn in (
-                {"text": said, "speaker": "user"},
-                {"text": answer, "speaker": "system"},
-            )
+            for turn in ({"text": said, "speaker": "user"}, {"text": answer, "speaker": "system"})
         ]
         lines.append(json.dumps({"id": f"d{i}", "turns": turns}) + "\n")
     path.write_text("".join(lines))

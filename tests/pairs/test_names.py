@@ -75,9 +75,7 @@ def made(tmp_path: Path, *rows: dict, **options: object) -> list[dict]:
     return list(Augment(named, Policy()).run())
 
 
-def test_a_record_without_a_split_is_learnt_from_and_without_an_id_has_no_namesake(
-    tmp_path: Path,
-):
+def test_a_record_without_a_split_is_learnt_from_and_without_an_id_has_no_namesake(tmp_path: Path):
     city = {"slots": [{"start": 3, "end": 7, "label": "city"}]}
     rows = [{"id": None, "split": None, "text": f"to {name}", **city} for name in ("rome", "oslo")]
     rows[1]["text"] = "in oslo"

@@ -7,6 +7,7 @@ import pickle
 import shlex
 import subprocess
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -35,7 +36,7 @@ from dialtools.pairs.reader import camrest_turns, tod_bert_turns
 from dialtools.pairs.render import Lines
 from dialtools.streams import bounds
 from dialtools.streams.atomic import before_outputs
-from dialtools.streams.chunks import Chunk, read_chunks, read_records, records
+from dialtools.streams.chunks import CHUNK_BYTES, Chunk, read_chunks, read_records, records
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally
 
@@ -43,16 +44,28 @@ WORDS = st.sampled_from(["a", "b c", "d e f g", "h i j k l", "", "yes"])
 CORPUS = st.lists(st.lists(WORDS, max_size=7), max_size=5)
 
 
+def pieces(
+    talks: list[dict] | Chunk,
+    *,
+    lines: bool = True,
+    policy: Policy | None = None,
+    tally: Tally | None = None,
+    **options,
+) -> Iterator[Piece]:
+    """What comes of the records of a chunk."""
+    chunk = talks if isinstance(talks, Chunk) else Chunk("x", 1, "rows", talks)
+    counts = {"policy": policy or Policy(), "tally": tally or Tally()}
+    return mine([chunk], PairOptions(**options), lines=lines, **counts)
+
+
+def rows_of(made: Iterable[Piece]) -> list[dict]:
+    """The records of lines."""
+    return [orjson.loads(line) for piece in made for line in piece.payload.splitlines()]
+
+
 def mined(dialogues: list[dict], **options) -> list[dict]:
     """The pairs of dialogues through the JSONL lane."""
-    chunk = Chunk("x", 1, "rows", dialogues)
-    lines = b"".join(
-        piece.payload
-        for piece in mine(
-            [chunk], PairOptions(**options), lines=True, policy=Policy(), tally=Tally()
-        )
-    )
-    return [orjson.loads(line) for line in lines.splitlines()]
+    return rows_of(pieces(dialogues, **options))
 
 
 def as_dialogue(texts: list[str], identity: str = "d") -> dict:
@@ -126,10 +139,10 @@ def test_records_of_pairs_are_those_of_the_definition_in_lines_and_columns(
     chunk = Chunk("x", 1, "rows", corpus)
     if by_turn:  # of lines that are read as they are
         chunk = Chunk("x", 1, "jsonl", b"".join(orjson.dumps(t) + b"\n" for t in corpus))
-    options = PairOptions(window=windows, follow=follow, domain=True)
+    options = {"window": windows, "follow": follow, "domain": True}
     rows = {True: [], False: []}
     for lines in rows:
-        for piece in mine([chunk], options, lines=lines, policy=Policy(), tally=Tally()):
+        for piece in pieces(chunk, lines=lines, **options):
             columns = Chunk("x", 1, "arrow", piece.payload)
             blob = piece.payload.splitlines() if lines else ()
             rows[lines] += map(orjson.loads, blob)
@@ -180,7 +193,7 @@ def test_every_pair_is_kept_or_dropped_for_the_first_reason_there_is(corpus, fil
     options = PairOptions(window=(1, 2), **filters)
     tally, of_input, chunk = Tally(), {}, Chunk("x", 1, "rows", corpus)
     found = mine([chunk], options, lines=True, policy=Policy(), tally=tally, of_input=of_input)
-    rows = [orjson.loads(line) for piece in found for line in piece.payload.splitlines()]
+    rows = rows_of(found)
     every = [
         (pair, reason(pair, talk, options))
         for talk in corpus
@@ -229,8 +242,7 @@ def test_what_is_read_depends_on_the_kind(tmp_path: Path):
         chosen = PairOptions(inputs=(str(tmp_path / "c.data"),), from_="csv", **options)
         policy, tally = Policy(), Tally()
         chunks = input_chunks(chosen, policy, tally, prompt=False)
-        pieces = list(mine(chunks, chosen, lines=True, policy=policy, tally=tally))
-        return [orjson.loads(row) for p in pieces for row in p.payload.splitlines()], tally
+        return rows_of(mine(chunks, chosen, lines=True, policy=policy, tally=tally)), tally
 
     (pair,), _ = read("premise,hypothesis,label\np,h,entailment\n", kind="entailment")
     assert (pair["context"], pair["response"]) == (["p"], "h")
@@ -267,11 +279,10 @@ def test_a_dialogue_is_of_the_part_that_seed_and_id_tell_and_of_its_text_without
     corpus = [as_dialogue([f"hello {i}", "b", "c"], str(i)) for i in range(30)]
     nameless = [{"turns": talk["turns"]} for talk in corpus]
     shares = {"train": 0.5, "dev": 0.3}
-    options = PairOptions(split=("train=0.5", "dev=0.3"), output="{split}", seed=seed, window=(0,))
+    split = {"split": ("train=0.5", "dev=0.3"), "output": "{split}", "seed": seed}
     for talks in (corpus, nameless):
-        chunk = Chunk("x", 1, "rows", talks)
-        pieces = mine([chunk], options, lines=True, policy=Policy(), tally=(tally := Tally()))
-        found = {p.part: [orjson.loads(r) for r in p.payload.splitlines()] for p in pieces}
+        made = pieces(talks, tally=(tally := Tally()), window=(0,), **split)
+        found = {piece.part: rows_of([piece]) for piece in made}
         names = [t.get("id", "\n".join(x["text"] for x in t["turns"])) for t in talks]
         parts = [split_of(name, shares, seed=seed) for name in names]
         for part in shares:
@@ -323,26 +334,21 @@ def test_words_are_counted_turn_by_turn_or_in_the_joined_context_and_in_the_resp
 
 
 def test_dialogues_of_just_the_least_number_of_turns_stay():
-    tally = Tally()
-    chunk = Chunk("x", 1, "rows", [as_dialogue(["a", "b", "c"]), as_dialogue(["d", "e"])])
-    pieces = list(mine([chunk], PairOptions(min_turns=3), lines=True, policy=Policy(), tally=tally))
-    assert pieces[0].rows == tally.kept == 2 and tally.sources == 1
+    tally, talks = Tally(), [as_dialogue(["a", "b", "c"]), as_dialogue(["d", "e"])]
+    (piece,) = pieces(talks, tally=tally, min_turns=3)
+    assert piece.rows == tally.kept == 2 and tally.sources == 1
     assert tally.dropped["in dialogues of too few turns"] == 1
 
 
 @settings(max_examples=25)
 @given(CORPUS, st.booleans(), st.sampled_from([None, 0.5]))
 def test_the_arrow_lane_carries_what_the_json_lane_carries(corpus, dedupe, sample):
-    chunk = Chunk("x", 1, "rows", [as_dialogue(t, str(i)) for i, t in enumerate(corpus)])
-    options = PairOptions(window=(1, 2), dedupe=dedupe, sample=sample, follow=2)
-    lines, batches = (
-        list(mine([chunk], options, lines=lane, policy=Policy(), tally=Tally()))
-        for lane in (True, False)
-    )
-    rows = [orjson.loads(line) for piece in lines for line in piece.payload.splitlines()]
+    talks = [as_dialogue(t, str(i)) for i, t in enumerate(corpus)]
+    options = {"window": (1, 2), "dedupe": dedupe, "sample": sample, "follow": 2}
+    batches = pieces(talks, lines=False, **options)
     chunks = [Chunk("x", 1, "arrow", piece.payload) for piece in batches]
     arrow = [record for chunk in chunks for _, record in records(chunk, Policy())]
-    assert arrow == rows
+    assert arrow == mined(talks, **options)
 
 
 def test_self_pairs_hold_each_distinct_utterance_once_and_never_slip_into_consecutive_ones():
@@ -406,9 +412,8 @@ def test_a_dialogue_is_cut_once_before_a_turn_of_the_system_that_the_seed_draws(
     (last,) = mined([greeted], kind="random-split")
     assert (last["response"], len(last["context"])) == ("system 0", 2), "few turns: the last"
     unanswered = {"turns": [{"speaker": s, "text": t} for s, t in turns[:3]]}
-    tally, options = Tally(), PairOptions(kind="random-split")
-    chunk = Chunk("x", 1, "rows", [unanswered, greeted])
-    (piece,) = mine([chunk], options, lines=True, policy=Policy(), tally=tally)
+    tally = Tally()
+    (piece,) = pieces([unanswered, greeted], tally=tally, kind="random-split")
     assert (piece.rows, dict(tally.dropped)) == (1, {"without a response of the system": 1})
 
 
@@ -451,9 +456,8 @@ def test_a_triple_is_what_a_text_entails_and_what_contradicts_it(tmp_path: Path)
         policy, tally = Policy(), Tally()
         chunks = list(input_chunks(options, policy, tally, prompt=False))
         for lines in (True, False):
-            pieces = mine(chunks, options, lines=lines, policy=policy, tally=tally)
-            blobs = [p.payload if lines else p.payload.to_pylist() for p in pieces]
-            rows = [r for b in blobs for r in (map(orjson.loads, b.splitlines()) if lines else b)]
+            made = mine(chunks, options, lines=lines, policy=policy, tally=tally)
+            rows = rows_of(made) if lines else [r for p in made for r in p.payload.to_pylist()]
             found[name, lines] = [(r["context"], r["response"], r["negatives"]) for r in rows]
         if name == "nli.jsonl":
             assert dict(tally.dropped) == {
@@ -473,8 +477,7 @@ def test_pairs_carry_the_domain_of_their_dialogue_if_asked():
         None,
     ]
     assert not any("domain" in row for row in mined(talks))
-    chunk = Chunk("x", 1, "rows", talks)
-    (piece,) = mine([chunk], PairOptions(domain=True), lines=False, policy=Policy(), tally=Tally())
+    (piece,) = pieces(talks, lines=False, domain=True)
     assert piece.payload["domain"].to_pylist() == ["taxi", None]
 
 
@@ -530,18 +533,8 @@ def test_splits_are_by_dialogue_and_cover_every_pair(tmp_path: Path, scripts: Pa
     corpus.write_bytes(
         b"".join(orjson.dumps(as_dialogue(["a", "b", "c"], str(i))) + b"\n" for i in range(300))
     )
-    subprocess.run(
-        [
-            scripts / "dial-pairs",
-            corpus,
-            "--split",
-            "train=0.8,dev=0.2",
-            "-o",
-            tmp_path / "p.{split}.jsonl",
-        ],
-        check=True,
-        capture_output=True,
-    )
+    line = [scripts / "dial-pairs", corpus, "--split", "train=0.8,dev=0.2", "-o"]
+    subprocess.run([*line, tmp_path / "p.{split}.jsonl"], check=True, capture_output=True)
     ids = {
         part: {json.loads(line)["dialogue_id"] for line in (tmp_path / f"p.{part}.jsonl").open()}
         for part in ("train", "dev")
@@ -590,32 +583,15 @@ def test_a_dry_run_counts_what_a_run_then_writes_and_writes_nothing(tmp_path: Pa
 @pytest.mark.parametrize("to", ["jsonl", "arrow", "parquet"])
 def test_any_number_of_jobs_gives_the_same_bytes(tmp_path: Path, scripts: Path, to: str):
     corpus = tmp_path / "c.jsonl"
-    corpus.write_bytes(
-        b"".join(
-            orjson.dumps(as_dialogue([f"turn {i} {j} of some length" for j in range(9)], str(i)))
-            + b"\n"
-            for i in range(9000)
-        )
+    talks = (
+        as_dialogue([f"turn {i} {j} of some length" for j in range(9)], str(i)) for i in range(4000)
     )
-    outputs = []
-    for jobs in ("1", "2", "3"):
-        done = subprocess.run(
-            [
-                scripts / "dial-pairs",
-                "--window",
-                "1,2,3",
-                "-j",
-                jobs,
-                "--to",
-                to,
-                "--sample",
-                "0.5",
-                corpus,
-            ],
-            check=True,
-            capture_output=True,
-        )
-        outputs.append(done.stdout)
+    corpus.write_bytes(b"".join(orjson.dumps(talk) + b"\n" for talk in talks))
+    assert corpus.stat().st_size > 3 * CHUNK_BYTES
+    flags = shlex.split(f"--window 1,2,3 --to {to} --sample 0.5 -j")
+    outputs = [
+        subprocess.check_output([scripts / "dial-pairs", corpus, *flags, jobs]) for jobs in "123"
+    ]
     assert outputs[0]
     if to == "jsonl":
         assert outputs[0] == outputs[1] == outputs[2]
@@ -848,13 +824,9 @@ def test_dialogues_are_sampled_and_split_by_seed_and_name_each_by_itself(kind: s
     for seed in (0, 3):
         drawn = [share(f"{name}\tdialogue", seed=seed) < 0.6 for name in names]
         parts = [split_of(name, {"a": 0.5, "b": 0.3}, seed=seed) for name in names]
-        options = PairOptions(
-            kind=kind, sample=0.6, split=("a=0.5", "b=0.3"), output="{split}", seed=seed
-        )
-        chunk, tally = Chunk("x", 1, "rows", talks), Tally()
-        found = {"a": [], "b": []}
-        for piece in mine([chunk], options, lines=True, policy=Policy(), tally=tally):
-            found[piece.part] += [orjson.loads(line) for line in piece.payload.splitlines()]
+        split = {"split": ("a=0.5", "b=0.3"), "output": "{split}", "seed": seed}
+        made = pieces(talks, tally=(tally := Tally()), kind=kind, sample=0.6, **split)
+        found = {piece.part: rows_of([piece]) for piece in made}
         for part, rows in found.items():
             kept = [
                 t
@@ -876,10 +848,8 @@ def test_a_record_that_is_no_utterance_is_rejected_whatever_its_columns_hold():
     rows = [{"when": date(2024, 5, 1)}, {"text": "a", "when": date(2024, 5, 1)}]
     rows.append({"text": "b", "size": Decimal("1.50")})
     policy = Policy(on_error="skip")
-    options = PairOptions(kind="utterance")
-    pieces = mine([Chunk("x", 1, "rows", rows)], options, lines=True, policy=policy, tally=Tally())
-    made = b'{"text":"a","when":"2024-05-01"}\n{"text":"b","size":"1.50"}\n'
-    assert b"".join(p.payload for p in pieces) == made
+    (piece,) = pieces(rows, policy=policy, kind="utterance")
+    assert piece.payload == b'{"text":"a","when":"2024-05-01"}\n{"text":"b","size":"1.50"}\n'
     assert policy.skipped == 1
 
 
@@ -952,10 +922,8 @@ def test_a_limit_holds_over_all_chunks(options: dict):
     distinct = {json.dumps([r.get("context"), r.get("response"), r.get("turns")]): r for r in every}
     kept = list(distinct.values()) if "dedupe" in options else every
     for limit in (1, 2, 3, 4, 9):
-        tally = Tally()
-        own = PairOptions(limit=limit, **options)
-        pieces = mine(chunks, own, lines=True, policy=Policy(), tally=tally)
-        rows = [orjson.loads(line) for piece in pieces for line in piece.payload.splitlines()]
+        tally, own = Tally(), PairOptions(limit=limit, **options)
+        rows = rows_of(mine(chunks, own, lines=True, policy=Policy(), tally=tally))
         if "dedupe" in options:
             assert len(rows) == tally.kept == min(limit, len(kept))
         else:
@@ -965,13 +933,12 @@ def test_a_limit_holds_over_all_chunks(options: dict):
 @pytest.mark.parametrize("options", [{"limit": 4}, {"dedupe": True}, {"kind": "self", "limit": 3}])
 def test_some_rows_of_a_batch_are_those_of_lines_and_views_of_the_same_texts(options: dict):
     talks = [as_dialogue(["a", "b", "c"], str(i)) | {"domain": str(i)} for i in range(3)]
-    chunk, chosen = Chunk("x", 1, "rows", talks), PairOptions(domain=True, **options)
-    every = mine([chunk], PairOptions(), lines=False, policy=Policy(), tally=Tally())
-    (piece,) = mine([chunk], chosen, lines=False, policy=Policy(), tally=Tally())
+    (every,) = pieces(talks, lines=False)
+    (piece,) = pieces(talks, lines=False, domain=True, **options)
     expected = mined(talks, domain=True, **options)
     told = [row for _, row in records(Chunk("x", 1, "arrow", piece.payload), Policy())]
     assert told == expected and len(told) in (2, 3, 4)
-    assert len(piece.payload["context"].values) == 9 == len(next(every).payload["context"].values)
+    assert len(piece.payload["context"].values) == 9 == len(every.payload["context"].values)
 
 
 def test_once_the_limit_is_reached_no_more_is_read():
@@ -980,8 +947,8 @@ def test_once_the_limit_is_reached_no_more_is_read():
         raise AssertionError("read on")
 
     options = PairOptions(limit=2)
-    pieces = mine(chunks(), options, lines=True, policy=Policy(), tally=Tally())
-    assert sum(piece.rows for piece in pieces) == 2
+    made = mine(chunks(), options, lines=True, policy=Policy(), tally=Tally())
+    assert sum(piece.rows for piece in made) == 2
 
 
 def test_what_a_pair_tells_of_speakers_and_dialogue_depends_on_what_is_known():
@@ -1014,9 +981,7 @@ def test_two_texts_without_a_label_are_rejected_and_others_dropped_by_label():
         {"premise": "p", "label": "entailment", "hypothesis": 3},
     ]
     tally, policy = Tally(), Policy(on_error="skip")
-    options = PairOptions(kind="entailment", lower=True)
-    pieces = mine([Chunk("x", 1, "rows", rows)], options, lines=True, policy=policy, tally=tally)
-    found = [orjson.loads(line) for piece in pieces for line in piece.payload.splitlines()]
+    found = rows_of(pieces(rows, policy=policy, tally=tally, kind="entailment", lower=True))
     assert [(r["context"], r["response"], r.get("dialogue_id")) for r in found] == [
         (["p"], "h", "3"),
         (["x"], "y", None),
@@ -1118,10 +1083,7 @@ def test_the_first_name_that_a_record_has_is_read_and_what_is_missing_is_named()
     assert (row["context"], row["response"], row["dialogue_id"]) == (["a"], "b", "d")
     batch = pa.RecordBatch.from_pylist([second | {"label": "entailment", "id": "x"}])
     options = PairOptions(kind="entailment")
-    (piece,) = mine(
-        [Chunk("x", 1, "arrow", batch)], options, lines=True, policy=Policy(), tally=Tally()
-    )
-    row = orjson.loads(piece.payload)
+    (row,) = rows_of(pieces(Chunk("x", 1, "arrow", batch), kind="entailment"))
     assert (row["context"], row["response"], row["dialogue_id"]) == (["c"], "d", "x")
     for record, says in (
         ({}, 'no "premise"'),
@@ -1170,13 +1132,10 @@ def test_each_part_goes_to_its_file_and_a_dry_run_to_none(tmp_path: Path):
 
 def test_batches_leave_out_the_dialogues_that_no_pair_comes_from():
     talks = [as_dialogue([f"t{i}", f"u{i}", f"v{i}"], str(i)) for i in range(12)]
-    options = PairOptions(sample=0.2, window=(1, 2), follow=1)
-    chunk = Chunk("x", 1, "rows", talks)
-    (piece,) = mine([chunk], options, lines=False, policy=Policy(), tally=Tally())
+    options = {"sample": 0.2, "window": (1, 2), "follow": 1}
+    (piece,) = pieces(talks, lines=False, **options)
     told = piece.payload.to_pylist()
-    assert told == [
-        r | {"kind": "consecutive"} for r in mined(talks, sample=0.2, window=(1, 2), follow=1)
-    ]
+    assert told == [row | {"kind": "consecutive"} for row in mined(talks, **options)]
     ids = {row["dialogue_id"] for row in told}
     assert 0 < len(ids) < 12
     texts = piece.payload["context"].values
@@ -1194,10 +1153,10 @@ def test_dialogues_whose_pairs_take_more_than_the_bound_are_rejected(
         for bound, kept in ((size, 3), (size - 1, 1)):
             monkeypatch.setitem(bounds._chosen, "pairs", bound)
             policy, options = Policy(on_error="skip"), PairOptions(window=(0,), follow=follow)
-            pieces = mine(
+            made = mine(
                 [Chunk("x", 1, "rows", talks)], options, lines=True, policy=policy, tally=Tally()
             )
-            assert sum(piece.rows for piece in pieces) == kept
+            assert sum(piece.rows for piece in made) == kept
             assert policy.skipped == (kept < 3)
     (rejected,) = mine_chunk(Chunk("x", 1, "rows", talks), options=options, lines=True).rejected
     assert rejected.where == ("x", 2) and rejected.raw == b'{"turns":["aa","bbb","c"]}'

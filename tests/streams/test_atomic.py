@@ -185,10 +185,7 @@ def test_folders_of_killed_runs_in_tmpdir_go_with_the_next_run(
 @pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 def test_a_parquet_writer_that_is_broken_off_writes_and_says_nothing_more(tmp_path: Path):
     table = tmp_path / "table.parquet"
-    with (
-        pytest.raises(KeyboardInterrupt),
-        writer(str(table), format="parquet") as write,
-    ):
+    with pytest.raises(KeyboardInterrupt), writer(str(table), format="parquet") as write:
         write(pa.RecordBatch.from_pydict({"text": ["hello"]}))
         raise KeyboardInterrupt
     gc.collect()

@@ -22,7 +22,7 @@ from dialtools.options import RunOptions, argument, option
 from dialtools.streams.atomic import atomic_file
 from dialtools.streams.digests import RecordDigest, hashed_stdin, stdin_is
 from dialtools.streams.job import Job
-from dialtools.streams.locks import locked
+from dialtools.streams.locks import Lock, locked
 from dialtools.streams.provenance import Inputs, as_metadata, provenance
 from dialtools.streams.resume import Work, claim
 
@@ -418,7 +418,7 @@ def test_an_input_that_changes_while_it_is_read_is_an_error(options):
 def test_two_runs_on_one_folder_wait_or_are_refused(tmp_path):
     with locked(tmp_path / "cache"):
         with pytest.raises(OutputError, match="another run is at work"):
-            locked(tmp_path / "cache", wait=False).__enter__()
+            Lock(tmp_path / "cache.lock")
         code = (
             "import sys; from dialtools.streams.locks import locked\n"
             "with locked(sys.argv[1], tell=lambda line: print(line, flush=True)): print('mine')"

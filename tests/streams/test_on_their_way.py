@@ -68,18 +68,18 @@ def test_rows_are_kept_of_columns_that_arrow_takes_no_rows_of(column: pa.Array):
 
 
 def test_what_is_put_aside_comes_back_in_its_order_as_often_as_wanted():
-    with PayloadSpool() as spool:
-        assert not spool.columnar and list(spool) == []
-        for payload in (BATCH, BATCH.slice(1)):
-            spool.add(payload)
-        assert spool.columnar
-        spool.add(b'{"a":1}\n')
-        spool.add(b"")
-        assert not spool.columnar
-        for _ in range(2):
-            assert list(spool) == [BATCH, BATCH.slice(1), b'{"a":1}\n', b""]
-        file = spool.file
-    assert file.closed
+    spool = PayloadSpool()
+    assert not spool.columnar and list(spool) == []
+    for payload in (BATCH, BATCH.slice(1)):
+        spool.add(payload)
+    assert spool.columnar
+    spool.add(b'{"a":1}\n')
+    spool.add(b"")
+    assert not spool.columnar
+    for _ in range(2):
+        assert list(spool) == [BATCH, BATCH.slice(1), b'{"a":1}\n', b""]
+    spool.close()
+    assert spool.file.closed
 
 
 def test_records_of_lines_and_of_columns_are_those_that_came():

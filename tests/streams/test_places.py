@@ -28,13 +28,7 @@ from dialtools.streams.lines_table import table_of_lines
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import describe, digest
 from dialtools.streams.record_tables import record_batches
-from dialtools.streams.sinks import (
-    _sink,
-    output_format,
-    write_records,
-    write_whole,
-    writer,
-)
+from dialtools.streams.sinks import _sink, output_format, write_records, write_whole, writer
 from dialtools.streams.tally import NAMES, Tally, counted
 from dialtools.streams.vectors import Embeddings, embedding_batch, read_embeddings
 

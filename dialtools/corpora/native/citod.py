@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw, Unexpected, field, items, known, turn
+from dialtools.corpora.native.raw import Raw, Unexpected, field, items, known, stated, turn
 
 SPEAKERS = {"driver": "user", "assistant": "system"}
 LABELS = ("qi", "hi", "kbi")
@@ -47,4 +47,4 @@ def record(raw: Raw) -> dict[str, Any]:
         "kb": field(field(scenario, "kb", dict), "items", list, default=[]),
         **facts,
         "labels": [name for name, holds in facts.items() if holds],
-    } | ({"split": raw.split} if raw.split else {})
+    } | stated(split=raw.split)

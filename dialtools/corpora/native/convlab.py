@@ -33,10 +33,8 @@ def record(raw: Raw) -> dict[str, Any]:
 
 
 def _turn(entry: Any) -> dict[str, Any]:
-    speaker, text = (
-        known(SPEAKERS, field(entry, "speaker", str), "speaker"),
-        field(entry, "utterance", str),
-    )
+    speaker = known(SPEAKERS, field(entry, "speaker", str), "speaker")
+    text = field(entry, "utterance", str)
     named = "dialogue_acts" if "dialogue_acts" in entry else "dialogue_act"
     kinds = field(entry, named, dict, default=None)
     if kinds is None:

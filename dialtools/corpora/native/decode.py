@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from dialtools.corpora.native.files import Files
-from dialtools.corpora.native.raw import Raw, Unexpected, field, lines, turn
+from dialtools.corpora.native.raw import Raw, Unexpected, field, lines, stated, turn
 
 GROUPS = ("train", "dev", "test", "human-bot", "a2t", "rct")
 LABELS = {True: "contradiction", False: "non_contradiction"}
@@ -44,4 +44,4 @@ def record(raw: Raw) -> dict[str, Any]:
         "label": label,
         "evidence": [place for place in evidence if place != len(turns) - 1],
         "group": group,
-    } | ({"split": raw.split} if raw.split else {})
+    } | stated(split=raw.split)

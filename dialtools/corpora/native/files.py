@@ -36,11 +36,7 @@ from dialtools.streams.full import scratch_file
 from dialtools.streams.policy import Policy, Where
 
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
-SPLITS = {
-    "train": ("train", "trn", "training"),
-    "val": VALIDATION,
-    "test": ("test", "tst"),
-}
+SPLITS = {"train": ("train", "trn", "training"), "val": VALIDATION, "test": ("test", "tst")}
 NAMES_TOLD = 5
 OPENING_BYTES = 4096
 """Of a file, by which it may be told."""

@@ -13,14 +13,7 @@ from typing import Any
 from dialtools.corpora.markup import seen
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, field, known
-from dialtools.corpora.native.talk import (
-    INTERNAL,
-    NOTICES,
-    Talk,
-    documents,
-    known_text,
-    objects,
-)
+from dialtools.corpora.native.talk import INTERNAL, NOTICES, Talk, documents, known_text, objects
 
 SPEAKERS = {
     "user": "user",

@@ -212,14 +212,12 @@ def utterance(
     **rest: str | None,
 ) -> dict[str, Any]:
     """Return an utterance record; what is not known is left out, slots if nobody marked any."""
-    facts = {"label": label, "split": raw.split, **rest, "slots": slots}
-    return {"text": text} | {name: value for name, value in facts.items() if value is not None}
+    return stated(text=text, label=label, split=raw.split, **rest, slots=slots)
 
 
 def two_texts(raw: Raw, first: str, second: str, **rest: str | float | None) -> dict[str, Any]:
     """Return a record of two texts with a label or a score; what is not known is left out."""
-    facts = {"text1": first, "text2": second, **rest, "split": raw.split}
-    return {name: value for name, value in facts.items() if value is not None}
+    return stated(text1=first, text2=second, **rest, split=raw.split)
 
 
 def number(value: str, name: str) -> float:

@@ -52,12 +52,8 @@ def record(raw: Raw) -> dict[str, Any]:
     turns = [_turn(entry) for entry in field(raw.value, "utterances", list)]
     domain = field(raw.value, "vertical", str, default=raw.more)
     if domain is None:
-        domain = (
-            re.sub(
-                r"[-_ ]{0,9}\d{1,9}\w?$", "", field(raw.value, "instruction_id", str, default="")
-            )
-            or None
-        )
+        instruction = field(raw.value, "instruction_id", str, default="")
+        domain = re.sub(r"[-_ ]{0,9}\d{1,9}\w?$", "", instruction) or None
     return dialogue(raw, turns, id=field(raw.value, "conversation_id", str), domain=domain)
 
 

@@ -13,13 +13,7 @@ from typing import Any
 from dialtools.corpora.markup import seen
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected, field
-from dialtools.corpora.native.talk import (
-    INTERNAL,
-    Talk,
-    documents,
-    known_text,
-    objects,
-)
+from dialtools.corpora.native.talk import INTERNAL, Talk, documents, known_text, objects
 
 
 def raw(files: Files) -> Iterator[Raw]:

@@ -133,8 +133,7 @@ class _Table:
         first = baseline if baseline in self.columns else self.first_of.get(baseline, baseline)
         if first not in self.columns:
             raise ConfigError(
-                f"--baseline: no column {first!r}",
-                hint=proposed(first, self.columns),
+                f"--baseline: no column {first!r}", hint=proposed(first, self.columns)
             )
         return {first: self.columns[first], **self.columns}
 

@@ -51,10 +51,7 @@ def _chosen(rows: list[Row], key: str, names: Sequence[str]) -> list[Row]:
     known = list(dict.fromkeys(getattr(row, key) for row in rows))
     for name in names:
         if name not in known:
-            raise ConfigError(
-                f"--{key}: no score has {name!r}",
-                hint=proposed(name, known),
-            )
+            raise ConfigError(f"--{key}: no score has {name!r}", hint=proposed(name, known))
     return [row for row in rows if not names or getattr(row, key) in names]
 
 

@@ -106,10 +106,7 @@ def _named(options: MtebOptions) -> dict[str, str]:
         dataset, _, name = text.rpartition("=")
         if name not in MTEB_TASKS:
             known = list(MTEB_TASKS)
-            raise ConfigError(
-                f"--task: no task {name!r}",
-                hint=proposed(name, known),
-            )
+            raise ConfigError(f"--task: no task {name!r}", hint=proposed(name, known))
         named[dataset] = name
     return named
 

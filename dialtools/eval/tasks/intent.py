@@ -148,11 +148,7 @@ def prototype_scores(trial: Trial) -> list[Score]:
 
 
 def prototype_accuracy(
-    known: Labelled,
-    asked: Labelled,
-    names: list[str],
-    runs: Iterable[np.ndarray],
-    **facts: Any,
+    known: Labelled, asked: Labelled, names: list[str], runs: Iterable[np.ndarray], **facts: Any
 ) -> Score:
     """Return the accuracy over runs, each of which sees some rows of `known`."""
     classes_N = asked.classes(names)

@@ -91,11 +91,7 @@ def plane(vectors_ND: np.ndarray, options: PlotOptions) -> np.ndarray:
         from sklearn.manifold import TSNE
 
         exact = TSNE(
-            2,
-            perplexity=perplexity,
-            random_state=options.seed,
-            init="pca",
-            metric="cosine",
+            2, perplexity=perplexity, random_state=options.seed, init="pca", metric="cosine"
         )
         return exact.fit_transform(vectors_ND)
     try:

@@ -91,8 +91,7 @@ def _list_scores(
 ) -> list[Score]:
     if not len(lists.queries):
         raise DataError(
-            f"no query has both positives and negatives among its {len(part)} rows",
-            where=part.name,
+            f"no query has both positives and negatives among its {len(part)} rows", where=part.name
         )
     telling = (options.label, options.text)
     facts = about("retrieve", part, setting, options, rows=lists.queries, also=telling)

@@ -48,8 +48,7 @@ def _scores(part: Embeddings, setting: str, options: StsOptions) -> list[Score]:
     for series_N, what in ((cosine_N, "cosines"), (gold_N, f"values of {options.score}")):
         if len(np.unique(series_N)) < 2:
             raise DataError(
-                f"the {what} of its {len(series_N)} rows are equal: no correlation",
-                where=part.name,
+                f"the {what} of its {len(series_N)} rows are equal: no correlation", where=part.name
             )
     facts = about("sts", part, setting, options, also=(options.score,)) | {"n": len(part)}
     scores = []

@@ -1,8 +1,5 @@
 """Pairs of an Arrow batch: columns are taken whole, without a dict a row."""
 
-# pyarrow.compute makes its functions when it is imported, so that pyright sees none of them
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 from collections.abc import Callable
