@@ -44,7 +44,7 @@ def raw_values(
     """
     try:
         with command.make_context(command.name, argv) as context:
-            raw = {spec.key: context.params.get(spec.name) for spec in all_specs}
+            raw: dict[str, Any] = {spec.key: context.params.get(spec.name) for spec in all_specs}
     except click.exceptions.Exit:
         return None
     except click.UsageError as error:

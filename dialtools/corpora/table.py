@@ -225,7 +225,7 @@ def _dialogues(
             yield {"id": identity, **_shared_domain(turns), "turns": turns}
 
 
-def _shared_domain(turns: list[dict[str, Any]]) -> dict[str, str]:
+def _shared_domain(turns: list[dict[str, Any]]) -> dict[str, Any]:
     """Take off the turns of a dialogue the domain that all of them name, and return it."""
     domain = turns[0].get(DOMAIN)
     named = isinstance(domain, str) and domain != ""

@@ -61,8 +61,7 @@ def draw_map(
         shades = {black: "#000000"} | {name: shades[name] for name in shades if name != black}
     shapes = {kind: SHAPES[i % len(SHAPES)] for i, kind in enumerate(sorted(set(kinds)))}
     shape_N = np.asarray([shapes[kind] for kind in kinds])
-    few = len(shades) <= IN_LEGEND
-    size = (7.5, 6) if few else (12, 10)
+    size = (7.5, 6) if (few := len(shades) <= IN_LEGEND) else (12, 10)
     written = [*shades, *shapes]
 
     with picture(path, texts=written, size=size, overwrite=overwrite, tell=tell, dpi=150) as axes:
@@ -73,10 +72,9 @@ def draw_map(
         _scatter(axes, points, shades, of_label)
         if not few:
             _write_names(axes, points, shades)
-        told = shapes if len(shapes) <= IN_LEGEND else {}
-        _add_legend(axes, shades if few and len(shades) > 1 else {}, told)
-        axes.set_xticks([])
-        axes.set_yticks([])
+        named = shapes if len(shapes) <= IN_LEGEND else {}
+        _add_legend(axes, shades if few and len(shades) > 1 else {}, named)
+        axes.set(xticks=[], yticks=[])
         axes.spines[:].set_visible(False)
 
 

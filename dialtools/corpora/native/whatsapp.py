@@ -32,9 +32,9 @@ MESSAGE = re.compile(
     re.DOTALL,
 )
 SPOKEN = re.compile(r"([^:\"“”«»]{1,80}?): ?(.*)", re.DOTALL)
-HALVES = dict.fromkeys(("上午", "凌晨", "早上", "午前", "오전"), "a") | dict.fromkeys(
-    ("下午", "中午", "晚上", "午後", "오후"), "p"
-)
+HALVES: dict[str | None, str] = dict.fromkeys(
+    ("上午", "凌晨", "早上", "午前", "오전"), "a"
+) | dict.fromkeys(("下午", "中午", "晚上", "午後", "오후"), "p")
 """Words before a time that tell its half of the day; others (`klo`, `kl`) tell nothing."""
 MEDIA = re.compile(r"<[^<>]+>|null")
 ATTACHED = re.compile(r"\A\u200e?[A-Z]{3}-\d{8}-WA\d{4,}\.\w{2,5} \([^()\n]+\)\n?")
