@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem

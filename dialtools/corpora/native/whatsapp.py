@@ -32,9 +32,9 @@ MESSAGE = re.compile(
     re.DOTALL,
 )
 SPOKEN = re.compile(r"([^:\"“”«»]{1,80}?): ?(.*)", re.DOTALL)
-HALVES: dict[str | None, str] = dict.fromkeys(
-    ("上午", "凌晨", "早上", "午前", "오전"), "a"
-) | dict.fromkeys(("下午", "中午", "晚上", "午後", "오후"), "p")
+MORNING = ("上午", "凌晨", "早上", "午前", "오전")
+AFTERNOON = ("下午", "中午", "晚上", "午後", "오후")
+HALVES: dict[str, str] = {**dict.fromkeys(MORNING, "a"), **dict.fromkeys(AFTERNOON, "p")}
 """Words before a time that tell its half of the day; others (`klo`, `kl`) tell nothing."""
 MEDIA = re.compile(r"<[^<>]+>|null")
 ATTACHED = re.compile(r"\A\u200e?[A-Z]{3}-\d{8}-WA\d{4,}\.\w{2,5} \([^()\n]+\)\n?")
@@ -85,7 +85,7 @@ def _message(match: re.Match[str]) -> Message:
         match.groups()
     )
     time = (hour, minute, second_of_time or "0")
-    half = half or HALVES.get(word, "")
+    half = half or HALVES.get(word or "", "")
     return Message((first, second, third), separator, time, half, rest)
 
 
