@@ -1,15 +1,17 @@
 function _dialtools_completion;
     set -l response (env _DIALTOOLS_COMPLETE=fish_complete COMP_WORDS=(commandline -cp) COMP_CWORD=(commandline -t) dialtools);
 
+    set -l before (string match -r -- '^--[^=]+=' (commandline -t));
+
     for completion in $response;
-        set -l metadata (string split "," $completion);
+        set -l metadata (string split -m 1 "," $completion);
 
         if test $metadata[1] = "dir";
             __fish_complete_directories $metadata[2];
         else if test $metadata[1] = "file";
-            __fish_complete_path $metadata[2];
+            __fish_complete_path $metadata[2] | string replace -r -- '^' "$before";
         else if test $metadata[1] = "plain";
-            echo $metadata[2];
+            echo "$before"$metadata[2];
         end;
     end;
 end;

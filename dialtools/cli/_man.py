@@ -70,6 +70,27 @@ MENDED = {
                 compopt -o default
             fi
 """,
+    # zsh and fish replace the whole word by what is offered, --kind= and all
+    "    local -a response\n": """\
+    local -a response
+    local before=${(M)words[CURRENT]#--*=}
+""",
+    'completions+=("$key")': 'completions+=("$before$key")',
+    "            _path_files -f\n": """\
+            (( $#completions )) || compset -P 1 '--*='
+            _path_files -f
+""",
+    "    for completion in $response;\n": """\
+    set -l before (string match -r -- '^--[^=]+=' (commandline -t));
+
+    for completion in $response;
+""",
+    # nor is a value with a comma two
+    'string split ","': 'string split -m 1 ","',
+    "complete_path $metadata[2];": """\
+complete_path $metadata[2] | string replace -r -- '^' "$before";\
+""",
+    "echo $metadata[2];": 'echo "$before"$metadata[2];',
 }
 """What click's scripts have, and what stands in ours."""
 

@@ -78,16 +78,44 @@ def open_input(path: str) -> Generator[io.BufferedReader]:
                 raise _nothing_came(name, os.fstat(0).st_mode)
             yield stream
         return
-    try:
-        raw = Path(path).open("rb", buffering=BUFFER_BYTES)  # noqa: SIM115 - closed below
-    except OSError as error:
-        hint = FOLDERS if isinstance(error, IsADirectoryError) else None
-        raise DataError((error.strerror or str(error)).lower(), where=name, hint=hint) from None
-    with raw, opened(raw, name) as stream:
+    with open_file(path) as raw, opened(raw, name) as stream:
         mode = os.fstat(raw.fileno()).st_mode
         if not stream.peek() and not stat.S_ISREG(mode):
             raise _nothing_came(name, mode)
         yield stream
+
+
+def open_file(path: str | Path) -> io.BufferedReader:
+    """Open a file as it lies there.
+
+    Raises:
+        DataError: if it cannot be opened; or read, as where a disk or a network fails.
+    """
+    return io.BufferedReader(_File(str(path)), BUFFER_BYTES)
+
+
+class _File(io.FileIO):
+    def __init__(self, path: str) -> None:
+        with self._naming(path):
+            super().__init__(path)
+
+    def readinto(self, buffer: Any) -> Any:
+        with self._naming(self.name):
+            return super().readinto(buffer)
+
+    def readall(self) -> bytes:
+        with self._naming(self.name):
+            return super().readall()
+
+    @staticmethod
+    @contextmanager
+    def _naming(path: Any) -> Generator[None]:
+        try:
+            yield
+        except OSError as error:
+            hint = FOLDERS if isinstance(error, IsADirectoryError) else None
+            told = (error.strerror or str(error)).lower()
+            raise DataError(told, where=display_name(path), hint=hint) from None
 
 
 def _nothing_came(name: str, mode: int) -> DataError:

@@ -1,4 +1,4 @@
-"""A full disk is told with the name of what was being written; the system tells only that it is."""
+"""A disk that is full or fails is told with the name of what was being written."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any, BinaryIO, cast
 
 from dialtools.errors import DialError, OutputError
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""No space left, none of the quota, a file larger than may be."""
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""No space left, none of the quota, a file larger than may be, a disk that fails."""
 BUFFER_BYTES = 1 << 20
 
 

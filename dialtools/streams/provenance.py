@@ -22,7 +22,7 @@ from dialtools import __version__
 from dialtools.catalog import load
 from dialtools.errors import DataError
 from dialtools.options import Spec, settings, specs
-from dialtools.streams.bytesio import as_text
+from dialtools.streams.bytesio import as_text, open_file
 from dialtools.streams.formats import FORMATS, by_magic
 
 KEY = "dialtools"
@@ -205,7 +205,7 @@ def _of_several(files: Mapping[str, Path]) -> dict[str, Any]:
 def digest(path: str | Path) -> str:
     """Return 128 bits of a file's content, in hex."""
     total = blake2b(digest_size=16)
-    with Path(path).open("rb") as file:
+    with open_file(path) as file:
         while block := file.read(1 << 20):
             total.update(block)
     return total.hexdigest()

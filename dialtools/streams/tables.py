@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from base64 import b64decode
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 from dialtools.errors import DataError
 from dialtools.shown import first_line
 from dialtools.streams import bounds, messages
-from dialtools.streams.bytesio import display_name, open_input
+from dialtools.streams.bytesio import display_name, open_file, open_input
 from dialtools.streams.full import scratch_file
 from dialtools.streams.pages import read_together
 from dialtools.streams.sound import SLICE_BYTES, Unsound, checked, checked_schema, sound
@@ -228,7 +229,7 @@ def _whole(stream: io.BufferedReader, path: str) -> Generator[BinaryIO]:
     A FIFO is opened once.
     """
     if isinstance(stream.raw, io.FileIO) and Path(path).is_file():
-        with Path(path).open("rb") as file:
+        with open_file(path) as file:
             yield file
     else:
         with _spooled(stream) as spool:
@@ -254,6 +255,7 @@ def _damage(kind: str, path: str) -> Generator[None]:
         message = f"damaged {kind}: it asks for more memory than there is"
         raise DataError(message, where=display_name(path)) from None
     except (pa.ArrowException, OSError, UnicodeDecodeError, messages.Damaged) as error:
+        told = f"damaged {kind}: {first_line(error)}"
         if isinstance(error, OSError) and error.errno:  # of the system, not of the file's content
-            raise
-        raise DataError(f"damaged {kind}: {first_line(error)}", where=display_name(path)) from None
+            told = os.strerror(error.errno).lower()
+        raise DataError(told, where=display_name(path)) from None

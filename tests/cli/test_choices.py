@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import shutil
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator
@@ -141,6 +142,45 @@ def test_bash_offers_what_may_follow_an_equals_sign_names_before_files(
         ["bash", "-c", ask], cwd=tmp_path, capture_output=True, check=True, text=True
     )
     assert answer.stdout.splitlines() == offers
+
+
+ASKING = {
+    "zsh": """
+        compdef() {{ : }}
+        compadd() {{ print -rl -- $completions }}
+        source {script}
+        words=({line}) CURRENT=$#words
+        {function}
+    """,
+    "fish": "source {script}; complete --do-complete '{line}'",
+}
+SCRIPTS = {"zsh": "completions/zsh/_{}", "fish": "completions/fish/{}.fish"}
+
+
+@pytest.mark.parametrize("shell", ASKING)
+@pytest.mark.parametrize(
+    ("line", "offers"),
+    [
+        ("dial-pairs --kind s", {"self", "same-answer"}),
+        ("dial-pairs --kind=s", {"--kind=self", "--kind=same-answer"}),
+        ("dial-freq --normalize punct,d", {"punct,digits"}),
+    ],
+)
+def test_zsh_and_fish_offer_the_whole_word(shell: str, line: str, offers: set[str], scripts: Path):
+    if not (found := shutil.which(shell)):
+        pytest.skip(f"needs {shell}")
+    command = line.split()[0]
+    ask = ASKING[shell].format(
+        script=PACKAGE.parent / SCRIPTS[shell].format(command),
+        line=line,
+        function=f"_{command.replace('-', '_')}_completion",
+    )
+    path = {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}"}
+    quiet = {"zsh": "-fc", "fish": "-Nc"}[shell]
+    answer = subprocess.run(
+        [found, quiet, ask], env=path, capture_output=True, check=True, text=True
+    )
+    assert set(answer.stdout.split()) == offers
 
 
 def literal_choices() -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -14,11 +14,13 @@ import pytest
 import zstandard
 
 from dialtools.errors import DataError
+from dialtools.streams import bytesio
 from dialtools.streams.bytesio import (
     BOM,
     FOLDERS,
     REMOTE,
     _damage,
+    _File,
     as_text,
     display_name,
     open_input,
@@ -105,7 +107,7 @@ def test_what_is_cut_or_damaged_is_told_by_its_kind(pack: Any, kind: str):
             raise error
 
 
-def test_a_file_that_cannot_be_opened_is_told_with_its_name(tmp_path: Path, monkeypatch):
+def test_a_file_that_cannot_be_opened_is_told_with_its_name(tmp_path: Path):
     with pytest.raises(DataError) as told, open_input(str(tmp_path / "none")):
         pass
     assert str(told.value) == f"{tmp_path}/none: no such file or directory"
@@ -113,17 +115,12 @@ def test_a_file_that_cannot_be_opened_is_told_with_its_name(tmp_path: Path, monk
     with pytest.raises(DataError, match="is a directory") as told, open_input(str(tmp_path)):
         pass
     assert told.value.hint == FOLDERS
-
-    def refuse(*_: Any, **__: Any) -> None:
+    with pytest.raises(DataError, match="x: odd"), _File._naming("x"):
         raise OSError("Odd")
-
-    monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(DataError, match="odd"), open_input("x"):
-        pass
 
 
 def test_an_empty_file_is_an_input_and_an_empty_pipe_is_none(tmp_path: Path, monkeypatch):
-    before = Path.open
+    before = bytesio.open_file
     (tmp_path / "empty").touch()
     with open_input(str(tmp_path / "empty")) as stream:
         assert stream.read() == b""
@@ -135,13 +132,13 @@ def test_an_empty_file_is_an_input_and_an_empty_pipe_is_none(tmp_path: Path, mon
         closing = os.dup(both)
         os.close(both)
 
-        def late(self: Path, *words: Any, _closing: int = closing, **named: Any) -> Any:
-            file = before(self, *words, **named)
+        def late(path: str, _closing: int = closing) -> io.BufferedReader:
+            file = before(path)
             os.close(_closing)
             return file
 
         with monkeypatch.context() as patch:
-            patch.setattr(Path, "open", late)
+            patch.setattr(bytesio, "open_file", late)
             if data:
                 with open_input(str(tmp_path / "pipe")) as stream:
                     assert stream.read() == data
