@@ -58,4 +58,5 @@ def plot(options: PlotOptions, run: Run) -> None:
     if options.coordinates:
         write_records(picture.records(), options.coordinates, overwrite=options.overwrite)
     points = counted(len(picture.points), "point")
-    run.close(f"{options.output}: {points}, {counted(len(set(picture.labels)), 'label')}")
+    labels = counted(len({*picture.labels} - {""}), "label")
+    run.close(f"{options.output}: {points}, {labels}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -112,6 +112,13 @@ def widened(resampled: np.ndarray, value: float, units: int) -> np.ndarray:
         return resampled
     spread = math.sqrt(units / (units - 1)) * _t95(units) / 1.96
     return value + spread * (resampled - value)
+
+
+def other_means(values_R: np.ndarray, *, resamples: int, seed: Sequence[int]) -> np.ndarray:
+    """Return (B,) how far the means of resampled runs lie from that of the R runs."""
+    runs = len(values_R)
+    drawn = np.random.default_rng(seed).integers(0, runs, (resamples, runs))
+    return widened(values_R[drawn].mean(1) - values_R.mean(), 0.0, runs)
 
 
 def percentiles(resampled: np.ndarray) -> tuple[float, float]:

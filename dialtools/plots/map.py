@@ -23,13 +23,17 @@ TONES = ((0.75, 0.78), (0.55, 0.62), (0.9, 0.55))
 """Saturation and value, in turns, so that near hues differ in tone."""
 SHAPES = "o^sDPX*v"
 """Of points of several kinds, again and again."""
+UNLABELLED = "#a0a0a0"
 PAGE = Path(__file__).with_name("map.html")
 
 
 def colours(labels: Sequence[str]) -> dict[str, str]:
-    """Return a colour for each distinct label, in their order; neighbours are far apart in hue."""
-    shades = {}
-    for i, name in enumerate(sorted(set(labels))):
+    """Return a colour for each distinct label, in their order; neighbours are far apart in hue.
+
+    Points without a label ("") are grey, and lie behind the others.
+    """
+    shades = {"": UNLABELLED} if "" in labels else {}
+    for i, name in enumerate(sorted({*labels} - {""})):
         saturation, value = TONES[i % len(TONES)]
         rgb = colorsys.hsv_to_rgb((i * GOLDEN) % 1, saturation, value)
         shades[name] = "#" + "".join(f"{round(255 * part):02x}" for part in rgb)
@@ -72,8 +76,8 @@ def draw_map(
         _scatter(axes, points, shades, of_label)
         if not few:
             _write_names(axes, points, shades)
-        named = shapes if len(shapes) <= IN_LEGEND else {}
-        _add_legend(axes, shades if few and len(shades) > 1 else {}, named)
+        named = [_worth_naming(marks) for marks in (shades if few else {}, shapes)]
+        _add_legend(axes, *named)
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set_visible(False)
 
@@ -92,6 +96,12 @@ def _scatter(
         shapes_K = shapes.get(name, np.full(len(points_K2), SHAPES[0]))
         for shape in dict.fromkeys(shapes_K.tolist()):
             axes.scatter(*points_K2[shapes_K == shape].T, marker=shape, color=shades[name], **look)
+
+
+def _worth_naming(marks: Mapping[str, str]) -> dict[str, str]:
+    """Return the marks that a legend names: of several kinds of points, those that have a name."""
+    named = {name: mark for name, mark in marks.items() if name}
+    return named if 1 < len(marks) <= IN_LEGEND else {}
 
 
 def _add_legend(axes: Any, shades: Mapping[str, str], shapes: Mapping[str, str]) -> None:
@@ -163,7 +173,7 @@ def write_page(
     number = {name: i for i, name in enumerate(shades)}
     data = {
         "title": title,
-        "names": list(shades),
+        "names": [name or "no label" * (len(shades) > 1) for name in shades],
         "colours": list(shades.values()),
         "x": np.round(scaled_N2[:, 0], 5).tolist(),
         "y": np.round(scaled_N2[:, 1], 5).tolist(),

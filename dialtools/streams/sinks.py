@@ -248,7 +248,7 @@ class _Bytes(io.RawIOBase):
         return len(data)
 
     def flush(self) -> None:
-        if not self.deaf and not self.file.closed:
+        if not (self.closed or self.deaf or self.file.closed):
             self.file.flush()
 
 

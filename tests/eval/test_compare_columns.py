@@ -19,7 +19,7 @@ from dialtools.eval.compare.comparison import Comparison, Difference, Value
 from dialtools.eval.compare.names import Column, Seed, with_names_of_the_first
 from dialtools.eval.compare.outcome import check_gate, records, refuse_nothing, untested_notes
 from dialtools.eval.options.compare import CompareOptions
-from dialtools.eval.score import of_queries
+from dialtools.eval.score import of_queries, of_runs, shares
 from dialtools.eval.suite import Row
 
 RIGHT = {"a": [1, 1, 1, 0], "b": [1, 0, 0, 0], "c": [0, 0, 0, 0]}
@@ -365,6 +365,37 @@ def test_an_interval_is_in_points_and_items_that_do_not_count_tell_nothing(folde
     [difference] = found.differences.values()
     assert (difference.low, difference.high) == (-100, -100)
     assert (difference.test, difference.p) == ("permutation", 0.25), "2 of 8 swaps of 3 dialogues"
+
+
+def test_intervals_hold_what_other_runs_on_other_items_would_differ_by(folder: Path):
+    """Two models of one quality, on items of unlike difficulty, in better and worse runs."""
+    held = []
+    for seed in range(60):
+        draw = np.random.default_rng(seed)
+        items, runs = draw.normal(size=(2, 200)), draw.normal(size=(2, 8, 1)) / 3
+        for name, of_item, of_run in zip("ab", items, runs, strict=True):
+            right = of_item + of_run + draw.normal(size=(8, 200)) > 0
+            facts = {"setting": "1-shot", "metric": "accuracy", "seed": 0, "n": 200}
+            told = of_runs(
+                [*(100 * right.mean(1))],
+                each=shares(right.mean(0)),
+                **{"task": "intent", "dataset": "d", "items": {"text": "same"}, **facts},
+            )
+            write(f"{name}.jsonl", told.record())
+        found = evaluate(CompareOptions(inputs=("a.jsonl", "b.jsonl"), resamples=300))
+        [difference] = found.differences.values()
+        assert difference.test == "bootstrap"
+        held.append(difference.low <= 0 <= difference.high)
+    assert np.mean(held) >= 0.9, "of the items alone it is some three quarters"
+
+
+def test_runs_are_numbers_and_one_of_them_adds_nothing(folder: Path):
+    write("c.jsonl", record("a", values=[75, "b"]))
+    with pytest.raises(DataError, match="values: expected a number"):
+        columns("a.jsonl", "c.jsonl")
+    write("c.jsonl", record("a", values=[75]))
+    found = evaluate(CompareOptions(inputs=("b.jsonl", "c.jsonl"), resamples=50))
+    assert [d.test for d in found.differences.values()] == ["permutation"]
 
 
 def test_a_file_is_one_seed_however_often_it_is_named(folder: Path):

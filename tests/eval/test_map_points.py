@@ -15,6 +15,7 @@ from score_files import write
 from dialtools.errors import DataError
 from dialtools.eval.options.plot import PlotOptions
 from dialtools.eval.tasks import map as maps
+from dialtools.plots.map import UNLABELLED, colours
 
 
 def points(folder: Path, vectors: np.ndarray) -> np.ndarray:
@@ -59,6 +60,17 @@ def test_of_each_component_the_largest_entry_is_above_zero_and_one_of_nothing_st
         assert (own[np.abs(own).argmax(0), [0, 1]] > 0).all()
     line = maps.plane(np.array([[-1.0, 0], [0, 0], [1, 0]]), options)
     np.testing.assert_allclose(np.abs(line), [[1, 0], [0, 0], [1, 0]], atol=1e-12)
+
+
+def test_rows_without_a_label_are_of_no_class_and_grey(tmp_path: Path):
+    labels = ["b", None, "a", None]
+    rows = [{"label": label} for label in labels]
+    path = write(tmp_path / "f.jsonl", rows, embedding=np.random.default_rng(0).normal(size=(4, 3)))
+    found = maps.evaluate(PlotOptions(inputs=(str(path),), method="pca", output="m.png"))
+    assert found.labels == ["b", "", "a", ""]
+    shades = colours(found.labels)
+    assert list(shades) == ["", "a", "b"], "drawn behind the others"
+    assert shades[""] == UNLABELLED and shades["a"] == colours("a")["a"]
 
 
 def test_of_more_rows_than_asked_some_are_shown_and_turns_stand_in_one_line(tmp_path: Path):

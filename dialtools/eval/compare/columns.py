@@ -25,7 +25,9 @@ from dialtools.streams.policy import Policy
 
 SCORES = "dialtools.score/"
 KINDS: dict[type, str] = {list: "a list", dict: "an object"}
-LISTS: dict[str, tuple[type, ...]] = {"each": (list, dict), "items": (dict,), "groups": (list,)}
+LISTS: dict[str, tuple[type, ...]] = {
+    **{"each": (list, dict), "items": (dict,), "groups": (list,), "values": (list,)}
+}
 """Fields of a record that hold more than one thing, and what they may be."""
 NUMBERS = ("value", "low", "high")
 OUTPUTS = [format for format in FORMATS.values() if format.writer]
@@ -250,15 +252,17 @@ def _check(where: Any, record: Mapping[str, Any]) -> None:
     for name in Row._fields:
         if not isinstance(record.get(name), str):
             raise DataError(f"{name}: expected a text", where=where)
-    try:
-        for name in NUMBERS:
-            fields.number(record.get(name, 0.0), name)
-    except fields.BadRecord as error:
-        raise DataError(str(error), where=where) from None
     for name, kinds in LISTS.items():
         if not isinstance(record.get(name, kinds[0]()), kinds):
             expected = " or ".join(KINDS[kind] for kind in kinds)
             raise DataError(f"{name}: expected {expected}", where=where)
+    try:
+        for name in NUMBERS:
+            fields.number(record.get(name, 0.0), name)
+        for value in record.get("values") or ():
+            fields.number(0.0 if value is None else value, "values")
+    except fields.BadRecord as error:
+        raise DataError(str(error), where=where) from None
     if "groups" in record and not _are_groups(record["groups"], record.get("each", [])):
         raise DataError("groups: expected a number from 0 on for each item", where=where)
 

@@ -1,4 +1,4 @@
-"""Intervals and p-values of differences, from resamples of the test items."""
+"""Intervals and p-values of differences, from resamples of test items and of runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dialtools.eval.compare.columns import Seed
 from dialtools.eval.compare.comparison import Comparison, Pair
 from dialtools.eval.options.compare import CompareOptions
 from dialtools.metrics import paired
-from dialtools.metrics.resample import percentiles, widened
+from dialtools.metrics.resample import other_means, percentiles, widened
 from dialtools.metrics.sums import sums_of
 
 TOLERANCE = 0.01
@@ -62,10 +62,13 @@ def judge_pairs(
         base = row, comparison.baseline
         again_B = resampled[row, name] - resampled[base]
         again_B = widened(again_B, difference.points, sample.units)
+        sides = [comparison.columns[column][row] for column in (name, comparison.baseline)]
+        runs_B = _other_runs([_runs(seeds) for seeds in sides], options)
+        again_B = again_B if runs_B is None else again_B + runs_B
         difference.low, difference.high = percentiles(again_B)
         difference.test, difference.p = "bootstrap", paired.two_sided(again_B)
         gaps_N = _gaps(statistics[row, name], statistics[base])
-        if gaps_N is not None and options.test == "permutation":
+        if gaps_N is not None and runs_B is None and options.test == "permutation":
             by_swaps[row, name] = gaps_N
     if by_swaps:
         _permute(comparison, by_swaps, groups_N, options)
@@ -87,6 +90,31 @@ def _resampled(
         resampled[cell] = 100 * values_SB[start : start + len(seeds)].mean(0)
         start += len(seeds)
     return resampled
+
+
+def _runs(seeds: Sequence[Seed]) -> np.ndarray | None:
+    """Return (R,) the score of each run, seeds averaged; None of one run, or of unlike numbers."""
+    values = [seed.record.get("values", []) for seed in seeds]
+    if len({*map(len, values)}) > 1 or len(values[0]) < 2:
+        return None
+    values_R = np.mean(np.array(values, np.float64), 0)
+    return None if np.isnan(values_R).any() else values_R
+
+
+def _other_runs(sides: Sequence[np.ndarray | None], options: CompareOptions) -> np.ndarray | None:
+    """Return (B,) what other runs would add to a difference of two models; None of single runs.
+
+    Runs that are equally many are paired: few-shot runs of one seed draw the same examples.
+    """
+    ours_R, base_R = sides
+    if ours_R is not None and base_R is not None and len(ours_R) == len(base_R):
+        sides = [ours_R - base_R]
+    added = [
+        other_means(values_R, resamples=options.resamples, seed=(options.seed, number))
+        for number, values_R in enumerate(sides, 1)
+        if values_R is not None
+    ]
+    return np.sum(added, 0) if added else None
 
 
 def _permute(

@@ -18,9 +18,9 @@ NAME=FILE,FILE says which are seeds.
 Several seeds of a model count by their mean, with the standard deviation
 beside it. For FPR, uniformity and alignment lower is better.
 
-Only the test items are resampled. Few-shot examples and thresholds stay as
-they were drawn: with one shot, models that other examples would put in another
-order may differ significantly.
+Test items are resampled, and the runs of scores that are means over several:
+other few-shot examples would give other scores. Runs that are equally many are
+paired. Thresholds stay as they are.
 
 What is compared:
 
@@ -31,10 +31,10 @@ not tested. If no score can be compared, the command ends in an error.
 
 Intervals and tests:
 
-Intervals are from a paired bootstrap of the test items. p-values of scores
-that are means over items are from a paired permutation test, which swaps
-the two models at random on each item. Those of F1, correlations, areas and
-FPR are from the bootstrap. All are corrected for the number of tests in the
+Intervals are from a paired bootstrap of the test items, and of the runs.
+p-values are, too, but for scores of one run that are means over items: these
+have a paired permutation test, which swaps the two models at random on each
+item. All are corrected for the number of tests in the
 table. Turns of one dialogue (--group), and queries that share a block of
 candidates, stay together.
 

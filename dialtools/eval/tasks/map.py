@@ -57,9 +57,11 @@ def evaluate(options: PlotOptions) -> Map:
     nothing = [""] * len(rows)
     return Map(
         points=plane(vectors_ND, options),
-        labels=list(map(str, chosen.column_if(options.label, usual=PlotOptions.label) or nothing)),
+        labels=list(
+            map(_text, chosen.column_if(options.label, usual=PlotOptions.label) or nothing)
+        ),
         texts=list(map(_text, chosen.column_if(options.text, usual=PlotOptions.text) or nothing)),
-        kinds=list(map(str, chosen.column(options.shape))) if options.shape else nothing,
+        kinds=list(map(_text, chosen.column(options.shape))) if options.shape else nothing,
         title=part.name,
     )
 
@@ -72,7 +74,9 @@ def _check_spread(vectors_ND: np.ndarray, path: str) -> None:
 
 
 def _text(value: Any) -> str:
-    """Return what hover shows of a text, or of the turns of a history."""
+    """Return what is shown of a label, a text, or the turns of a history; "" of none."""
+    if value is None:
+        return ""
     if isinstance(value, list) and all(isinstance(turn, str) for turn in value):
         return " / ".join(value)
     return str(value)
