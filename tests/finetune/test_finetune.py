@@ -357,13 +357,14 @@ def test_a_finished_job_says_so_and_one_of_other_records_or_options_is_refused(
 ):
     records, out = tmp_path / "records.jsonl", tmp_path / "out.jsonl"
     records.write_bytes(intents.read_bytes())
-    line = ("intent", "--model", model, *FEW, "--shots", 1, records, "-o", out, "--resume")
+    usual = ("intent", "--model", model, *FEW, records, "-o", out, "--resume")
+    line = (*usual, "--shots", 1)
     finetune(*line)
     before = out.read_bytes()
     assert "out.jsonl: finished already, of the same inputs and options" in finetune(*line).stderr
 
     for changed in (
-        lambda: finetune(*line, "--shots", 2, code=1),
+        lambda: finetune(*usual, "--shots", 2, code=1),
         lambda: records.write_bytes(intents.read_bytes() + b"\n") and finetune(*line, code=1),
     ):
         told = changed().stderr
@@ -497,7 +498,7 @@ def test_fine_tuned_models_can_be_compared_and_published_corpora_read(
     line = [scripts / "dial-eval", "compare", tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
     done = subprocess.run(line, capture_output=True, text=True, check=True)
     assert {row["test"] for row in map(json.loads, done.stdout.splitlines()) if "test" in row} == {
-        "permutation"
+        "bootstrap"
     }, done.stdout
 
 

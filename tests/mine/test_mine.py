@@ -57,7 +57,8 @@ def mine(scripts: Path, environment: dict[str, str], tmp_path: Path) -> Mine:
         for name, rows in (("pairs", pairs), ("vectors", embeddings)):
             if isinstance(rows, list):
                 (tmp_path / f"{name}.jsonl").write_bytes(as_lines(rows))
-        line = [scripts / "dialtools", "mine", "--embeddings", "vectors.jsonl", *arguments]
+        vectors = [] if "--embeddings" in arguments else ["--embeddings", "vectors.jsonl"]
+        line = [scripts / "dialtools", "mine", *vectors, *arguments]
         if isinstance(pairs, list):
             line.append("pairs.jsonl")
         done = subprocess.run(
