@@ -97,8 +97,8 @@ class CompareOptions(TableOutputOptions, RunOptions):
         "permutation",
         choices=("permutation", "bootstrap"),
         help=(
-            "test of scores that are means over test items: random swaps of the two models, or "
-            "the bootstrap; other scores are always bootstrapped"
+            "test of scores of one run that are means over test items: random swaps of the "
+            "two models, or the bootstrap; other scores are always bootstrapped"
         ),
     )
     correct: str = option(
