@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from dialtools.encoder.randomness import seeded
 from dialtools.encoder.weights import fill
+from dialtools.errors import ModelError
 
 LEVELS = 3
 DEPTH = 3  # steps a level
@@ -134,6 +135,9 @@ class FittedFlow:
         Raises:
             ModelError: if they are of none.
         """
+        for name, value in tensors.items():
+            if name.endswith("order") and not np.array_equal(np.sort(value), np.arange(len(value))):
+                raise ModelError(f"{name} is no order of dimensions", where=path)
         flow = Flow(tensors.get("levels.0.0.shift", np.zeros(2)).size)
         state = {name: torch.from_numpy(value) for name, value in tensors.items()}
         fill(flow, state, where=path)

@@ -35,7 +35,7 @@ from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import Inputs, digest
 from dialtools.streams.tally import counted
 from dialtools.train.data.spool import spool, tokenise_store
-from dialtools.train.data.store import COLUMNS, Store, is_finished, placeholders
+from dialtools.train.data.store import COLUMNS, Store, is_finished, placeholders, read_counts
 from dialtools.train.options import TrainOptions, objective_entry, objective_options
 from dialtools.train.prepare import (
     as_wished,
@@ -171,7 +171,7 @@ def _serves(place: Path, *, shared: bool, on_error: str) -> bool:
     done = place / "spool.json"
     if not done.is_file():
         return False
-    return not shared or on_error == "skip" or not json.loads(done.read_text())["skipped"]
+    return not shared or on_error == "skip" or not read_counts(done)["skipped"]
 
 
 def _spool_inputs(place: Path, options: TrainOptions, policy: Policy) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from dialtools.errors import ConfigError
 from dialtools.streams.tally import counted
 from dialtools.train.catalog import OPTIMISERS
 from dialtools.train.data.collate import Lengths
-from dialtools.train.data.store import Store, placeholders, utterance_texts
+from dialtools.train.data.store import Store, placeholders, read_counts, utterance_texts
 from dialtools.train.loop import Trainer
 from dialtools.train.objectives.base import Setting
 from dialtools.train.objectives.catalog import SpeakerOptions
@@ -106,7 +105,7 @@ def as_wished(
 
 
 def _fresh(directory: Path, options: TrainOptions) -> Encoder:
-    spooled = json.loads((directory / "spool.json").read_text())["utterances"]
+    spooled = read_counts(directory / "spool.json")["utterances"]
     size = (directory / "texts.bin").stat().st_size
     every = 1 + max(spooled // TOKENIZER_TEXTS, size // TOKENIZER_BYTES)
     sample = list(utterance_texts(directory, every=every))

@@ -15,9 +15,9 @@ from safetensors.numpy import save_file
 
 from dialtools.embed import flow as flow_module
 from dialtools.embed import transforms
-from dialtools.embed.flow import Flow, fit_flow
+from dialtools.embed.flow import FittedFlow, Flow, fit_flow
 from dialtools.encoder.randomness import seeded
-from dialtools.errors import DataError
+from dialtools.errors import DataError, ModelError
 from dialtools.streams.making import one_space
 from dialtools.streams.vectors import read_embeddings
 
@@ -115,6 +115,9 @@ def test_a_saved_flow_is_the_same_flow(skewed: np.ndarray, tmp_path: Path):
     again, facts = transforms.load(path, space)
     np.testing.assert_array_equal(again(skewed), flow(skewed))
     assert (facts["kind"], facts["weights"]) == ("flow", "w")
+    damaged = {**flow.tensors(), "levels.0.0.order": flow.tensors()["levels.0.0.order"] * 2}
+    with pytest.raises(ModelError, match=r"t: levels.0.0.order is no order of dimensions"):
+        FittedFlow.of(damaged, "t")
 
 
 def test_the_likelihood_of_a_flow_is_that_of_its_jacobian():

@@ -144,6 +144,20 @@ def test_a_kept_store_is_of_one_tokenizer_however_that_is_written_down(
     assert len(list((tmp_path / "cache").glob("*/store.json"))) == 2
 
 
+@pytest.mark.parametrize("name", ["spool.json", "store.json"])
+def test_a_kept_store_whose_counts_are_damaged_is_told(
+    train: Train, pairs: Path, tmp_path: Path, name: str
+):
+    run = ("--max-steps", 0, "--cache", tmp_path / "cache", pairs)
+    train(*run, "-o", tmp_path / "m")
+    (kept,) = (tmp_path / "cache").glob(f"*/{name}")
+    for damaged in ("", "{}", "[5]", '{"pairs": 1.5}'):
+        kept.write_text(damaged)
+        told = train(*run, "-o", tmp_path / "n", code=1).stderr.decode()
+        assert f"{kept}: damaged: its counts cannot be read" in told
+        assert f"rm -r {kept.parent}" in told
+
+
 def test_a_context_may_have_more_turns_than_16_bits_count(train: Train, tmp_path: Path):
     rows = [{"context": ["a b"] * 40_000, "response": "c"}, {"context": ["d"], "response": "e"}]
     (tmp_path / "pairs").write_bytes(as_lines(rows))

@@ -28,7 +28,7 @@ from dialtools.streams.chunks import read_chunks
 from dialtools.streams.policy import Policy
 from dialtools.train import heads
 from dialtools.train.data.spool import spool
-from dialtools.train.data.store import Store
+from dialtools.train.data.store import Store, read_counts
 from dialtools.train.data.weights import inverse_response_frequency, pair_weights
 from dialtools.train.losses.info_nce import info_nce
 from dialtools.train.objectives.contrast import Contrast, Rows
@@ -127,9 +127,8 @@ def stored(rows: list[dict], directory: Path, *, columns: bool = False) -> Store
     spool(directory / "store", read_chunks([str(path)], format=None), Policy())
     for name in ("tokens.i4", "token_ends.i8"):
         (directory / "store" / name).write_bytes(b"")
-    (directory / "store" / "store.json").write_bytes(
-        (directory / "store" / "spool.json").read_bytes()
-    )
+    counts = read_counts(directory / "store" / "spool.json")
+    (directory / "store" / "store.json").write_text(json.dumps(counts | {"tokens": 0}))
     return Store(directory / "store")
 
 

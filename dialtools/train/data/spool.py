@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,7 +18,7 @@ from dialtools.streams.hash_index import HashIndex
 from dialtools.streams.policy import Policy
 from dialtools.train.data.chunk_pairs import ChunkPairs
 from dialtools.train.data.pairs_of_chunk import read_pairs
-from dialtools.train.data.store import COLUMNS, column_file, utterance_texts
+from dialtools.train.data.store import COLUMNS, column_file, read_counts, utterance_texts
 
 NOWHERE = (0, -1, 0)
 """Turn, response and first window of no pair."""
@@ -179,7 +178,7 @@ def tokenise_store(directory: Path, tokenizer: Any) -> None:
             tokens.write(ids.astype("i4").tobytes())
             token_ends.write((offsets[1:] + end).astype("i8").tobytes())
             end += len(ids)
-    counts = json.loads((directory / "spool.json").read_text())
+    counts = read_counts(directory / "spool.json")
     with atomic_file(directory / "store.json", overwrite=True) as finished:
         write_json(finished, counts | {"tokens": end})
 

@@ -23,15 +23,19 @@ An `ends` file says where each range ends; it begins where the one before it end
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 
 from dialtools.chance import share
+from dialtools.errors import DataError
+
+SPOOLED = ("pairs", "utterances", "turns", "skipped")
+"""What spool.json counts."""
 
 COLUMNS = {
     "turns": "i4",
@@ -81,7 +85,7 @@ class Store:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.counts: dict[str, int] = json.loads((directory / "store.json").read_text())
+        self.counts = read_counts(directory / "store.json", "tokens")
         for name in COLUMNS:
             setattr(self, name, column(directory, name))
         self.tokens = mapped(directory / "tokens.i4")
@@ -138,6 +142,24 @@ class Store:
         shares = (share(str(dialogue), seed=seed) for dialogue in dialogues)
         held = np.fromiter((value < part for value in shares), bool, len(dialogues))
         return held[position]
+
+
+def read_counts(path: Path, *more: str) -> dict[str, int]:
+    """Return what a spool, or a store, counts.
+
+    Args:
+        more: counts that there must be beside those of a spool.
+
+    Raises:
+        DataError: if the file was damaged since.
+    """
+    try:
+        counts = orjson.loads(path.read_bytes())
+        if all(type(counts[name]) is int for name in (*SPOOLED, *more)):
+            return counts
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        pass
+    raise DataError("damaged: its counts cannot be read", where=path, hint=f"rm -r {path.parent}")
 
 
 def is_finished(directory: Path) -> bool:
