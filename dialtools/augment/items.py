@@ -121,8 +121,8 @@ def _named(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _turn(turn: Any, text: str, number: int) -> Turn:
     spans: Any = None  # nobody marked any: a tagger may fill them in
-    if isinstance(turn, str):
-        return Turn(turn, spans, {})
+    if turn is None or isinstance(turn, str):
+        return Turn(turn or "", spans, {})
     # the text as it came: offsets count from its first blank
     text = next(turn[name] for name in TEXT_KEYS if name in turn) or ""
     if turn.get("slots") is not None:

@@ -95,7 +95,7 @@ def _weights(model: Path) -> str:
         if (model / "dialtools.json").exists():
             return str(orjson.loads((model / "dialtools.json").read_bytes())["weights"])
         return digest(model / WEIGHTS)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (DataError, OSError, ValueError, KeyError, TypeError):
         raise ModelError("not a model directory", where=model) from None
 
 

@@ -199,7 +199,7 @@ def test_two_encoders_accuracies_are_compared_row_by_row(command: Command, tmp_p
     worse = vectors + np.random.default_rng(9).normal(scale=0.5, size=vectors.shape)
     for name, matrix in (("a", vectors), ("b", worse)):
         embedded = write(tmp_path / f"{name}.v.jsonl", rows, embedding=matrix)
-        ask = ("cluster", "--part", "test", "--runs", 2, "--name", "v")
+        ask = ("cluster", "--part", "test", "--runs", 10, "--name", "v")
         command(*ask, "-o", tmp_path / f"{name}.jsonl", embedded)
     done = command("compare", "--to", "jsonl", tmp_path / "a.jsonl", tmp_path / "b.jsonl")
     records = {row["metric"]: row for row in map(json.loads, done.stdout.splitlines())}
