@@ -26,7 +26,10 @@ from dialtools.streams.policy import Policy
 SCORES = "dialtools.score/"
 KINDS: dict[type, str] = {list: "a list", dict: "an object"}
 LISTS: dict[str, tuple[type, ...]] = {
-    **{"each": (list, dict), "items": (dict,), "groups": (list,), "values": (list,)}
+    "each": (list, dict),
+    "items": (dict,),
+    "groups": (list,),
+    "values": (list,),
 }
 """Fields of a record that hold more than one thing, and what they may be."""
 NUMBERS = ("value", "low", "high")

@@ -34,9 +34,9 @@ Intervals and tests:
 Intervals are from a paired bootstrap of the test items, and of the runs.
 p-values are, too, but for scores of one run that are means over items: these
 have a paired permutation test, which swaps the two models at random on each
-item. All are corrected for the number of tests in the
-table. Turns of one dialogue (--group), and queries that share a block of
-candidates, stay together.
+item. All are corrected for the number of tests in the table. Turns of one
+dialogue (--group), and queries that share a block of candidates, stay
+together.
 
 Where the test items of `retrieve` are candidates of each other, MAP counts
 an item as a query and as a candidate. For MRR and same-of-N only the
