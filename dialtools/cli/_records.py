@@ -79,10 +79,12 @@ RECORDS: dict[str, RecordKind] = {
             "window": Field("number", "turns of context that were asked for"),
             "kind": Field(
                 "text",
-                "consecutive, self (a text with itself), random-split, same-answer, texts, "
-                "entailment, nli, triple",
+                "consecutive, self (a text with itself), random-split, same-answer, "
+                "same-label, texts, entailment, nli, triple",
             ),
-            "dialogue_id": Field("text", "the dialogue: what never stands on two sides of a split"),
+            "dialogue_id": Field(
+                "text", "the dialogue, or label: what never stands on two sides of a split"
+            ),
             "turn": Field("number", "the response's place in it, from 0"),
             "speakers": Field("list", "who said the turns of the context, then the response"),
             "follow": Field("list", "the turns after the response (--follow, for DialogueCSE)"),

@@ -5,6 +5,7 @@
   dial-pairs --split train=0.98,dev=0.02 -o 'pairs.{split}.jsonl' chats.jsonl
   dial-pairs --kind self --to arrow chats.jsonl -o utterances.arrow
   dial-pairs --kind texts --texts title,body faq.csv -o pairs.arrow
+  dial-pairs --kind same-label --texts message,intent few.csv -o alike.jsonl
   dial-pairs --kind entailment --from snli snli_1.0/ -o entailment.jsonl
   dial-pairs --summary --min-words 4 chats.jsonl
   dial-pairs --dialogue-column ticket --text-column message log.csv
@@ -28,7 +29,9 @@ Other kinds of pairs:
 
 --kind self and --kind utterance also read utterances ({"text"}). --kind
 texts reads two texts that belong together, such as a question and its
-answer, one pair a record or row. --kind entailment reads two texts with a
+answer, one pair a record or row. --kind same-label reads texts with a label
+and pairs those of one label; the label is the `dialogue_id`, and --split
+keeps the texts of a label together. --kind entailment reads two texts with a
 label. --kind triple reads three texts (anchor, positive, negative; SimCSE's
 sent0, sent1, hard_neg), or finds what a premise entails and what
 contradicts it. A record of `history` and `response` counts as a dialogue.

@@ -6,7 +6,6 @@ of any size takes the memory of a chunk, of 256 MiB of DuckDB and of the texts d
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -21,6 +20,7 @@ from dialtools.corpora.dialogues import Dialogue
 from dialtools.corpora.flat import FlatTurns
 from dialtools.corpora.logs import probe
 from dialtools.pairs.chunk import by_part, consecutive, digests_of
+from dialtools.pairs.draw import drawn
 from dialtools.pairs.filters import kept, names_or_texts
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.render import Mined
@@ -94,7 +94,7 @@ def _of_chunk(chunk: Chunk, *, options: PairOptions) -> Answered:
 
 def _pairs(rows: Iterator[Row], options: PairOptions, tally: Tally) -> Iterator[dict[str, Any]]:
     for _, group in groupby(by_dialogue(rows), key=lambda row: row.dialogue):
-        turns, count = _drawn((row.turn for row in group), 2 * options.per_answer, options.seed)
+        turns, count = drawn((row.turn for row in group), 2 * options.per_answer, options.seed)
         pairs = [
             {**one, "other": other["text"]}
             for one, other in zip(turns[::2], turns[1::2], strict=False)
@@ -103,26 +103,6 @@ def _pairs(rows: Iterator[Row], options: PairOptions, tally: Tally) -> Iterator[
         left = BEYOND if len(turns) == 2 * options.per_answer else ALONE
         tally.drop(left, count - 2 * len(pairs))
         yield from pairs
-
-
-def _drawn(
-    turns: Iterable[dict[str, Any]], most: int, seed: int
-) -> tuple[list[dict[str, Any]], int]:
-    """Return `most` turns of distinct texts at most, in the order of a hash, and how many came."""
-    held: dict[str, dict[str, Any]] = {}
-    heap: list[tuple[float, str]] = []  # the last of them first
-    count = 0
-    for count, turn in enumerate(turns, start=1):  # noqa: B007 - the last one counts
-        text = turn["text"].casefold()
-        if text in held:
-            continue
-        held[text] = turn
-        place = (-share(text, seed=seed), text)
-        if len(heap) < most:
-            heapq.heappush(heap, place)
-        else:
-            del held[heapq.heappushpop(heap, place)[1]]
-    return [held[text] for _, text in sorted(heap, reverse=True)], count
 
 
 def render_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:

@@ -15,7 +15,7 @@ from dialtools.corpora.dialogues import DOMAIN, WITHOUT_TEXT, Dialogue
 from dialtools.corpora.flat import FlatTurns, running
 from dialtools.corpora.logs import FIRST_TEXTS, probe
 from dialtools.corpora.read import dialogues
-from dialtools.pairs import labelled
+from dialtools.pairs import labelled, labels
 from dialtools.pairs.cut import drawn_response
 from dialtools.pairs.filters import kept, names_or_texts, same_as_next
 from dialtools.pairs.options import KINDS, PairOptions
@@ -41,7 +41,8 @@ def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
     tally = Tally()
     turns, pairs = _PAIRS[options.kind](chunk, options, policy, tally)
     probe(turns.texts[:FIRST_TEXTS].to_pylist(), tally, plain=chunk.plain)
-    tally.sources = len(turns.sizes)
+    if options.kind != "same-label":  # whose records were counted as they came
+        tally.sources = len(turns.sizes)
     if options.summary:
         _count(turns, pairs, tally)
     pairs = _within_bounds(pairs, turns, chunk, options, policy)
@@ -207,4 +208,5 @@ _PAIRS = {
     "entailment": labelled.entailed,
     "nli": labelled.flagged,
     "triple": labelled.triples,
+    "same-label": labels.of_one_label,
 }

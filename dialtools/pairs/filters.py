@@ -45,7 +45,8 @@ def _masks(turns: FlatTurns, options: PairOptions) -> Iterator[tuple[str, Mask]]
     if options.kind != "self":
         yield "repeated", _not_repeated(turns)
     if options.sample:
-        once = options.dedupe or options.kind == "self"  # what comes again shares its lot
+        # what comes again shares its lot
+        once = options.dedupe or options.kind in ("self", "same-label")
         draw = _sampled_texts if once else _sampled
         yield "not sampled", draw(turns, options.sample, seed=options.seed)
 

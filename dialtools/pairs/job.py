@@ -16,6 +16,7 @@ from dialtools.pairs.answers import pair_chunks, render_chunk
 from dialtools.pairs.chunk import mine_chunk
 from dialtools.pairs.convert import convert_chunk
 from dialtools.pairs.labelled import triple_chunks
+from dialtools.pairs.labels import same_label_chunks
 from dialtools.pairs.options import OF_TEXTS, RECORDS, PairOptions
 from dialtools.pairs.render import Lines, Mined
 from dialtools.streams.chunks import Chunk
@@ -45,6 +46,8 @@ def input_chunks(
     """
     if options.kind == "triple":
         return triple_chunks(options, policy, tally)
+    if options.kind == "same-label":
+        return same_label_chunks(options, policy, tally)
     if options.kind in OF_TEXTS:
         return record_chunks(
             options.inputs,

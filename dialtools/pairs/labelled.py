@@ -187,20 +187,34 @@ def _talk(name: str | None, texts: list[str], options: PairOptions) -> Dialogue:
 
 EXPECTED = {
     "a couple": "two texts that belong together, which --texts names",
+    "a label": "a text and its label, which --texts names",
     "two texts": "premise, hypothesis and label",
     "three texts": "anchor, positive and negative",
 }
 
 
 def _text(record: Mapping[str, Any], names: tuple[str, ...], what: str) -> str:
-    """Return the first field there is of several names.
+    """Return the text that a record has under one of several names.
 
     Raises:
         BadRecord: if there is none, or it is no text.
+    """
+    name, value = field_of(record, names, what)
+    fields.text(value, name)
+    return value
+
+
+def field_of(record: Mapping[str, Any], names: tuple[str, ...], what: str) -> tuple[str, Any]:
+    """Return name and value of the first field there is of several names.
+
+    Args:
+        what: a key of EXPECTED.
+
+    Raises:
+        BadRecord: if there is none.
     """
     name = next((name for name in names if name in record), None)
     if name is None:
         there = f"there are {listed(record) or 'no fields'}"
         raise BadRecord(f'no "{names[0]}": expected {EXPECTED[what]}; {there}')
-    fields.text(record[name], name)
-    return record[name]
+    return name, record[name]

@@ -33,6 +33,7 @@ KINDS = {
     "self": Kind("pair", "record"),
     "random-split": Kind("pair", "dialogue", tells_speakers=True),
     "same-answer": Kind("pair", "dialogue"),
+    "same-label": Kind("pair", "record"),
     "texts": Kind("pair", "record"),
     "entailment": Kind("pair", "record"),
     "nli": Kind("pair", "record"),
@@ -41,13 +42,14 @@ KINDS = {
     "utterance": Kind("utterance", "record"),
 }
 OF_ALL_RECORDS = "a table of records has its columns from all of them"
-OF_TEXTS = ("texts", "entailment", "nli", "triple")
-"""Kinds made of records of two or three texts."""
+OF_TEXTS = ("same-label", "texts", "entailment", "nli", "triple")
+"""Kinds made of records of a text and its label, or of two or three texts."""
 RECORDS = ("dialogue", "utterance")
 """Kinds that are records of the corpus itself."""
 OTHER_SPEAKER = "of another speaker"
 """Why --speaker drops a pair."""
 PER_ANSWER = 20
+PER_TEXT = 4
 WORDS_OF = ("members", "joined")
 
 
@@ -62,6 +64,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         "itself (dropout pairs); random-split: a turn of the system, drawn by --seed, and "
         "all that came before it (TOD-BERT); same-answer: two utterances of "
         "different dialogues that got the same answer, apart from names and numbers; "
+        "same-label: two texts of records that have the same label, such as an intent; "
         "texts: the two texts of a record, such as a question and its answer; entailment: "
         "premise and hypothesis of records with that label; nli: those of contradictions "
         "as well, with `similar` 1 or 0 (PairSupCon); triple: what a text entails, with "
@@ -72,9 +75,9 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         (),
         metavar="NAME,NAME",
         parse=two_names,
-        help="the two fields of --kind texts",
-        shown="anchor, question, query, prompt, ...; positive, answer, response, ...",
-        goes_with=("kind", ("texts",)),
+        help="the two fields of --kind texts, or the text and the label of same-label",
+        shown="anchor, question, query, prompt, ...; positive, answer, response, ...; text; label",
+        goes_with=("kind", ("texts", "same-label")),
     )
     window: tuple[int, ...] = option(
         (1,),
@@ -127,6 +130,13 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         parse=at_least(1),
         help="at most N pairs from one answer, for --kind same-answer",
         goes_with=("kind", ("same-answer",)),
+    )
+    per_text: int = option(
+        PER_TEXT,
+        metavar="N",
+        parse=at_least(1),
+        help="pairs that begin with a text, for --kind same-label; each text ends as many",
+        goes_with=("kind", ("same-label",)),
     )
     follow: int = option(
         0,
@@ -183,7 +193,7 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
         False,
         help="instead, count for each input: dialogues, turns, neighbouring turns of one "
         "speaker, pairs made, kept and dropped",
-        not_with=("kind", (*RECORDS, "same-answer")),
+        not_with=("kind", (*RECORDS, "same-answer", "same-label")),
     )
     json: bool = option(
         False, help="write --summary as JSONL even on a terminal", how=True, goes_with="summary"
@@ -216,6 +226,9 @@ class PairOptions(LogOptions, CorpusOptions, OutputOptions, EngineOptions, RunOp
             ),
             "--kind same-answer brings together utterances of all dialogues, which no part has": (
                 self.kind == "same-answer"
+            ),
+            "--kind same-label brings together the texts of a label, which no part has": (
+                self.kind == "same-label"
             ),
             "--summary is of all that is counted, of which no part knows": self.summary,
         }

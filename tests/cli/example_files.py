@@ -104,6 +104,8 @@ def write_labelled(home: Path) -> None:
         for split in SPLITS
     ]
     write(home / "tickets.jsonl", rows)
+    few = [f"{row['text']},{row['label']}" for row in rows[:12]]
+    (home / "few.csv").write_text("\n".join(["message,intent", *few]))
     labels = [row["label"] for row in rows if row["split"] == "train"]
     first = [labels.index(label) for label in ("oos", "a", "b")]
     episodes = {shots: [{"seed": 0, "train_idx": first}] for shots in ("1", "5")}

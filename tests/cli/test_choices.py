@@ -121,7 +121,7 @@ def test_a_shell_is_told_the_shipped_suites_and_left_to_complete_files(scripts: 
 @pytest.mark.parametrize(
     ("words", "offers"),
     [
-        (["dial-pairs", "--kind", "=", "s"], ["self", "same-answer"]),
+        (["dial-pairs", "--kind", "=", "s"], ["self", "same-answer", "same-label"]),
         (["dial-pairs", "--color", "="], ["auto", "always", "never"]),
         (["dial-embed", "--transform", "=", "c"], ["center", "c d.csv"]),
     ],
@@ -161,8 +161,8 @@ SCRIPTS = {"zsh": "completions/zsh/_{}", "fish": "completions/fish/{}.fish"}
 @pytest.mark.parametrize(
     ("line", "offers"),
     [
-        ("dial-pairs --kind s", {"self", "same-answer"}),
-        ("dial-pairs --kind=s", {"--kind=self", "--kind=same-answer"}),
+        ("dial-pairs --kind s", {"self", "same-answer", "same-label"}),
+        ("dial-pairs --kind=s", {"--kind=self", "--kind=same-answer", "--kind=same-label"}),
         ("dial-freq --normalize punct,d", {"punct,digits"}),
     ],
 )

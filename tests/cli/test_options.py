@@ -209,8 +209,8 @@ TAKEN = {  # of the probes, by what they are tried on
         train-seed validate-every window""",
     "1 2 3 4 5": """batch batch-size checkpoint-every clusters context-turns dimensions epochs jobs
         k layers limit mask-most matryoshka max-per-template max-words min-count min-samples nearest
-        nearest-templates negatives neighbours nproc num-negatives parts per-answer patience
-        permutations positives range-max restarts runs shard-rows
+        nearest-templates negatives neighbours nproc num-negatives parts per-answer per-text
+        patience permutations positives range-max restarts runs shard-rows
         shots snapshot-every top top-k turns under-tokens validate-every window workers""",
     "1e-9 0.5 1 1.5 2": "distance",
     "2 3 4 5": "batch-size candidates min-size most tested",

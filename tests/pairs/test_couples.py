@@ -108,7 +108,10 @@ def test_two_texts_are_named_for_their_kind_alone_and_are_no_dialogue(
     assert run.returncode == 1 and b"--kind texts pairs two texts a row" in run.stderr
     line = [scripts / "dial-pairs", "--texts", "a,b", tmp_path / "faq.jsonl"]
     run = subprocess.run(line, capture_output=True)
-    assert (run.returncode, run.stderr) == (2, b"dial-pairs: --texts goes with --kind texts\n")
+    assert (run.returncode, run.stderr) == (
+        2,
+        b"dial-pairs: --texts goes with --kind texts or same-label\n",
+    )
     for flags in ("--window 2", "--follow 1", "--speaker x", "--domain", "--min-turns 2"):
         assert pairs(*flags.split(), "faq.jsonl").returncode == 2, flags
 

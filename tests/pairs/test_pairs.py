@@ -1199,11 +1199,12 @@ def test_options_that_contradict_each_other_are_refused(options: dict, says: str
         ("--kind utterance --dedupe", "--dedupe has no meaning beside --kind dialogue or"),
         ("--kind self --follow 1", "--follow goes with --kind consecutive"),
         ("--kind entailment --speaker u", "--speaker goes with --kind consecutive or self or"),
-        ("--kind entailment --min-turns 1", "--min-turns has no meaning beside --kind texts or"),
+        ("--kind entailment --min-turns 1", "--min-turns has no meaning beside --kind"),
         ("--kind entailment --merge-speaker", "--merge-speaker has no meaning beside --kind"),
         ("--kind entailment --reader tod-bert", "--reader has no meaning beside --kind"),
         ("--kind same-answer --summary", "--summary has no meaning beside --kind"),
         ("--kind same-answer --inner", "--inner goes with --kind consecutive"),
+        ("--kind same-label --per-answer 2", "--per-answer goes with --kind same-answer"),
     ],
 )
 def test_what_has_no_meaning_for_a_kind_is_refused_as_a_flag_and_else_not_given(
