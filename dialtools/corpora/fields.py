@@ -22,6 +22,8 @@ SECOND = ("hypothesis", "text2", "sentence2")
 ASKED = ("anchor", "question", "query", "prompt", "instruction", "sent0", *FIRST)
 ANSWERED = ("positive", "answer", "response", "completion", "output", "sent1", *SECOND)
 """What two texts are called that belong together."""
+LABELS = ("label", "intent")
+"""What the class of a text is called."""
 INFERRED = ("entailment", "negative", "contradiction", "hard_neg")
 """What texts are called that follow from another, or contradict it."""
 MOST_TURNS = 1 << 31

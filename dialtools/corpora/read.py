@@ -20,7 +20,7 @@ from dialtools.corpora.dialogues import (
     key_of_turns,
     whose,
 )
-from dialtools.corpora.fields import ANSWERED, ASKED, TEXT_KEYS, BadRecord
+from dialtools.corpora.fields import ANSWERED, ASKED, LABELS, TEXT_KEYS, BadRecord
 from dialtools.corpora.likely import flags
 from dialtools.corpora.logs import log_records, shown_records
 from dialtools.corpora.options import LogOptions
@@ -50,7 +50,8 @@ DIALOGUE_FIELDS = (
     DOMAIN,
 )
 """All that a dialogue is read from."""
-HINT_OF_UTTERANCES = "--kind self makes pairs of utterances; {}"
+HINT_OF_UTTERANCES = "--kind self makes pairs of utterances{}; {}"
+OF_ONE_LABEL = ", --kind same-label of those of one label"
 HINT_OF_ROWS = "{} reads a turn a row"
 HINT_OF_TEXTS = (
     "two texts are no dialogue: --kind texts pairs them, --kind utterance writes them as they are"
@@ -239,7 +240,8 @@ def _hint(names: Collection[str], error: str) -> str | None:
     as_rows = HINT_OF_ROWS.format(likely or "--dialogue-column NAME")
     if _is_utterance(names):
         there = "" if likely else f": there are {listed(names)}"
-        return HINT_OF_UTTERANCES.format(as_rows) + there
+        labelled = OF_ONE_LABEL if any(key in names for key in LABELS) else ""
+        return HINT_OF_UTTERANCES.format(labelled, as_rows) + there
     if {"context", RESPONSE} <= set(names):
         return HINT_OF_PAIRS
     if error == NO_TURNS:

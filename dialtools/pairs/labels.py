@@ -15,6 +15,7 @@ from dialtools.corpora.dialogues import Dialogue
 from dialtools.corpora.flat import FlatTurns
 from dialtools.corpora.logs import log_records
 from dialtools.corpora.read import record_chunks
+from dialtools.corpora.splits import VALIDATION
 from dialtools.pairs.draw import drawn
 from dialtools.pairs.labelled import field_of
 from dialtools.pairs.options import PairOptions
@@ -23,8 +24,10 @@ from dialtools.streams.chunks import ROWS, Chunk, records
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
 
-LABELS = ("label", "intent")
 PAIRS_A_CHUNK = 4096
+SPLIT, TEST = "split", "test"
+HELD_OUT = frozenset((TEST, *VALIDATION))
+TO_LEARN, TO_TEST = "labelled texts of a training split", "labelled texts to be tested on"
 MOST = 100_000
 """Texts of one label, as many as are held."""
 
@@ -46,10 +49,10 @@ def _labelled(options: PairOptions, policy: Policy, tally: Tally) -> Iterator[Ro
     chunks = record_chunks(
         options.inputs, format=options.from_, policy=policy, column=None, logs=options
     )
-    texts, labels = [(name,) for name in options.texts] or (fields.TEXT_KEYS, LABELS)
+    texts, labels = [(name,) for name in options.texts] or (fields.TEXT_KEYS, fields.LABELS)
     for chunk in chunks:
-        wanted = log_records(chunk, policy, options, (*texts, *labels), texts=texts)
-        for line, record in wanted:
+        wanted = (*texts, *labels, SPLIT)
+        for line, record in log_records(chunk, policy, options, wanted, texts=texts):
             tally.sources += 1
             try:
                 row = _row(line, record, texts, labels)
@@ -57,6 +60,8 @@ def _labelled(options: PairOptions, policy: Policy, tally: Tally) -> Iterator[Ro
                 policy.reject(Where(chunk.name, line), str(error), record)
                 continue
             if row:
+                if isinstance(split := record.get(SPLIT), str):
+                    tally.facts[TO_TEST if split in HELD_OUT else TO_LEARN] += 1
                 yield row
             else:
                 tally.drop("without a text or label")

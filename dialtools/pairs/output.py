@@ -14,6 +14,7 @@ from dialtools.corpora.logs import markup_line, naming_line
 from dialtools.corpora.table import LAST
 from dialtools.pairs.chunk import WITH_DOMAIN
 from dialtools.pairs.job import Piece
+from dialtools.pairs.labels import TO_LEARN, TO_TEST
 from dialtools.pairs.options import KINDS, OTHER_SPEAKER, RECORDS, PairOptions
 from dialtools.shown import listed, quoted
 from dialtools.streams.atomic import before_outputs, is_special, refuse_existing
@@ -112,7 +113,7 @@ def warnings(options: PairOptions, tally: Tally) -> list[str]:
     markup = "" if options.html else markup_line(tally)
     naming = "" if options.speaker_prefix else naming_line(tally)
     lines = [line(options, tally) for line in (_unmet_line, _short_line, _domain_line, _last_line)]
-    return [*filter(None, (*lines, markup, naming))]
+    return [*filter(None, (*lines, _split_line(tally), markup, naming))]
 
 
 def _unmet_line(options: PairOptions, tally: Tally) -> str:
@@ -160,6 +161,16 @@ def _last_line(options: PairOptions, tally: Tally) -> str:
         return ""
     column = quoted(options.order_column or "")
     return f"{column} has no number or time for {counted(last, 'turn')}, put last of the dialogue"
+
+
+def _split_line(tally: Tally) -> str:
+    """Return the line on labelled texts of more than the training split, or ""."""
+    if not (tally.facts[TO_LEARN] and tally.facts[TO_TEST]):
+        return ""
+    texts = counted(tally.facts[TO_TEST], "text")
+    return (
+        f"{texts} of a split to be tested on: a model that has learnt their labels scores too well"
+    )
 
 
 def closing_line(options: PairOptions, tally: Tally) -> str:

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# What a few labels buy: an encoder trained on the very examples by which intents are told.
+#   DATA=... bash bench/labels.sh OUT MODEL
+# DATA holds corpus/{sgd,multiwoz}.jsonl.gz and eval/*.jsonl.gz. For each set, number of examples and seed: scores on a third
+# of the test rows, by prototypes and by logistic regression of the examples, of the start as it is, weighted and centred
+# (no training), trained, and weighted and trained. Ends with their means.
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+start=$2 seeds=${SEEDS:-0 1 2} shots=${SHOTS:-5 10} sets=${SETS:-snips banking77 clinc150}
+enter "$1"
+
+said() {
+  dial-pairs -q --kind utterance --sample 0.04 "${corpora[@]}"
+}
+into utterances.jsonl said
+unless weighed dialtools weigh -q --model "$start" -o weighed utterances.jsonl > /dev/null
+
+# told NAME MODEL: the scores of a model, on the set at hand
+told() {
+  local of method
+  [[ -s $1-logreg.jsonl ]] && return
+  for of in few test; do
+    dial-embed -q --overwrite --model "$2" --precision "$precision" --max-length 64 \
+      "$of.jsonl" -o "$of.parquet"
+  done
+  for method in prototype logreg; do
+    into "$1-$method.jsonl" dial-eval intent -q --no-each --name "$set, $n, $method" --runs 1 \
+      --method "$method" --shots "$n" --train few.parquet --test test.parquet
+  done
+}
+
+# one: all models on the set at hand, with as many examples and this seed
+one() {
+  into few.jsonl python "$bench/few.py" "$DATA/eval/$set.jsonl.gz" "$n" "$seed"
+  into test.jsonl python "$bench/few.py" "$DATA/eval/$set.jsonl.gz" test
+  into unlabelled.jsonl python "$bench/few.py" "$DATA/eval/$set.jsonl.gz" train
+  into alike.jsonl dial-pairs -q --kind same-label few.jsonl
+  unless centred dialtools center -q --model ../weighed -o centred unlabelled.jsonl > /dev/null
+  trained trained --method same-label --model "$start" --precision "$precision" --seed "$seed" alike.jsonl
+  trained both --method same-label --model ../weighed --precision "$precision" --seed "$seed" alike.jsonl
+  told start "$start"
+  told centred centred
+  told trained trained
+  told both both
+  rm -rf centred both
+}
+
+for set in $sets; do
+  for n in $shots; do
+    for seed in $seeds; do
+      mkdir -p "$set-$n-$seed"
+      (cd "$set-$n-$seed" && one)
+    done
+  done
+done
+for name in start centred trained both; do
+  for seed in $seeds; do
+    cat ./*-"$seed"/"$name"-*.jsonl > "scores-$name-$seed.jsonl"
+  done
+done
+mean_table
