@@ -168,9 +168,7 @@ def _split_line(tally: Tally) -> str:
     if not (tally.facts[TO_LEARN] and tally.facts[TO_TEST]):
         return ""
     texts = counted(tally.facts[TO_TEST], "text")
-    return (
-        f"{texts} of a split to be tested on: a model that has learnt their labels scores too well"
-    )
+    return f"{texts} of a split to be tested on: who learns their labels scores too well on them"
 
 
 def closing_line(options: PairOptions, tally: Tally) -> str:

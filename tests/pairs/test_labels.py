@@ -106,3 +106,16 @@ def test_texts_of_one_label_are_no_negatives(tmp_path, train, scripts):
     train("--method", "same-label", "--max-steps", 1, "--batch-size", 20, "-o", model, stdin=pairs)
     step = json.loads((model / "train-log.jsonl").read_text().splitlines()[0])
     assert step["false_negatives"] == pytest.approx(18 / 38)  # of 38 other rows 18 have the label
+
+
+def test_labels_of_a_test_split_are_told(tmp_path, scripts):
+    rows = [
+        {"text": f"text {i}", "label": "x", "split": "train" if i else "test"} for i in range(5)
+    ]
+    line = [scripts / "dial-pairs", "--kind", "same-label"]
+    for given, told in ((rows, "1 text of a split to be tested on"), (rows[1:], "6 pairs")):
+        lines = "".join(json.dumps(row) + "\n" for row in given)
+        done = subprocess.run(line, input=lines, capture_output=True, text=True)
+        assert done.returncode == 0
+        assert told in done.stderr
+        assert ("tested on" in done.stderr) == (given is rows)
