@@ -113,9 +113,9 @@ def test_labels_of_a_test_split_are_told(tmp_path, scripts):
         {"text": f"text {i}", "label": "x", "split": "train" if i else "test"} for i in range(5)
     ]
     line = [scripts / "dial-pairs", "--kind", "same-label"]
-    for given, told in ((rows, "1 text of a split to be tested on"), (rows[1:], "6 pairs")):
-        lines = "".join(json.dumps(row) + "\n" for row in given)
+    for some, told in ((rows, "1 text of a split to be tested on"), (rows[1:], "6 pairs")):
+        lines = "".join(json.dumps(row) + "\n" for row in some)
         done = subprocess.run(line, input=lines, capture_output=True, text=True)
         assert done.returncode == 0
         assert told in done.stderr
-        assert ("tested on" in done.stderr) == (given is rows)
+        assert ("tested on" in done.stderr) == (some is rows)
