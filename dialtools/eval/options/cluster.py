@@ -12,8 +12,8 @@ There are three protocols:
 
 Intervals are over runs (other seeds) and over rows (other texts of the same
 kind); over rows alone where nothing is random (agglomerative, hdbscan).
-Protocol mteb's are Student's t over its draws.
-Noise counts as a cluster like any other.
+Protocol mteb's are Student's t over its draws. Noise counts as a
+cluster like any other.
 
 Protocol rows:
 
