@@ -20,8 +20,8 @@ Reads the files that dial-embed writes (Parquet, Arrow, JSONL, .npy). It needs
 no model and no GPU, except for finetune and curve, which read records and
 load encoders. Scores are in percent with 95 % intervals: of other test rows
 (other dialogues or blocks of candidates, where rows belong together), and of
-other runs where there are several. Those of shares are Wilson's, all others a
-bootstrap.
+other runs where there are several. They are Wilson's; how
+much a score that is no share varies is from a bootstrap.
 """
 
 from __future__ import annotations

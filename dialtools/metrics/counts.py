@@ -26,11 +26,13 @@ class Sums:
         function: from (B, P) sums to (B,) numbers.
         values: (N,) if only one sum depends on the model (a mean, a share): what the items add to
             it, NaN where one does not count; else None.
+        least: the lowest that it may be; the highest is 1.
     """
 
     parts: Any
     function: Callable[[np.ndarray], np.ndarray]
     values: np.ndarray | None = None
+    least: float = 0.0
 
     def __call__(self, weights_BN: np.ndarray) -> np.ndarray:
         """Return (B,) the statistic of each resample."""
@@ -59,13 +61,15 @@ def mean_of_shares(values_NK: np.ndarray) -> Sums:
 def pearson(x_N: np.ndarray, y_N: np.ndarray) -> Sums:
     """Return the linear correlation of two series."""
     x, y = x_N - x_N.mean(), y_N - y_N.mean()
-    return Sums(np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y]), _correlation)
+    parts = np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y])
+    return Sums(parts, _correlation, least=-1.0)
 
 
 class Spearman:
     """The correlation of ranks; a resample is ranked anew, ties share the mean of their ranks."""
 
     values = None
+    least = -1.0
 
     def __init__(self, x_N: np.ndarray, y_N: np.ndarray) -> None:
         self.series = [_Order(series) for series in (x_N, y_N)]

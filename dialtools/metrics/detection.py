@@ -73,9 +73,13 @@ class Detection:
         measure: a name of MEASURES.
         ranks_RN: from 0, what is most likely positive, on; equal scores have equal ranks.
         positive_N: which items are to be found.
+
+    Attributes:
+        rarer: how many items there are of the kind of which there are fewer.
     """
 
     values = None
+    least = 0.0
 
     def __init__(
         self, measure: str, ranks_RN: Sequence[np.ndarray], positive_N: np.ndarray
@@ -83,6 +87,7 @@ class Detection:
         self.measure = MEASURES[measure]
         self.rankings = [_Ranking(ranks_N, positive_N) for ranks_N in ranks_RN]
         self.positive_N = positive_N
+        self.rarer = int(min(positive_N.sum(), (~positive_N).sum()))
         content = np.vstack([positive_N, *ranks_RN]).tobytes()
         self.key = blake2b(content, digest_size=16).digest()
         """Measures of equal keys have the same curves."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dialtools.metrics.counts import Sums
+from dialtools.metrics.detection import Detection
 from dialtools.metrics.paired import Statistic, bootstrap
 from dialtools.metrics.sums import sums_of
 
@@ -51,7 +52,7 @@ def over_items(
     groups_N: np.ndarray | None = None,
     resamples: int = 1000,
 ) -> tuple[float, float, float]:
-    """Return a statistic of n items and its 95 % interval: of a share, else of its bootstrap.
+    """Return a statistic of n items and its 95 % interval, of shares or of resamples.
 
     Args:
         groups_N: which items belong together, 0 to G - 1; they vary as one.
@@ -62,7 +63,27 @@ def over_items(
         return value, *over_shares(*units_U2.T)
     (again_B,) = bootstrap([statistic], n, resamples=resamples, seed=seed, groups_N=groups_N)
     units = n if groups_N is None else len(np.unique(groups_N))
-    return value, *percentiles(widened(again_B, value, units))
+    if isinstance(statistic, Detection):
+        units = min(units, statistic.rarer)
+    return value, *over_resamples(again_B, value, units, least=statistic.least)
+
+
+def over_resamples(
+    again_B: np.ndarray, value: float, units: int, *, least: float = 0.0
+) -> tuple[float, float]:
+    """Return the 95 % interval of a number from `least` to 1 that varies as its resamples do.
+
+    Wilson's, too, of where it stands in its range, and of as many items as would make it vary as
+    much. Where no resample differs (AUROC or F1 of 1) they are the units. One unit has none (NaN).
+    """
+    if units < 2 or math.isnan(value):
+        return math.nan, math.nan
+    span = 1 - least
+    share, spread = (value - least) / span, float(np.nanvar(again_B)) / span**2
+    variance = share * (1 - share)
+    of_one = spread / variance if min(spread, variance) > 1e-12 else 1 / units
+    low, high = _wilson(share, _t95(units) ** 2 * of_one * units / (units - 1))
+    return least + span * low, least + span * high
 
 
 def over_shares(part_U: np.ndarray, whole_U: np.ndarray) -> tuple[float, float]:
@@ -80,26 +101,36 @@ def over_shares(part_U: np.ndarray, whole_U: np.ndarray) -> tuple[float, float]:
     variance, one_more = max(share * (1 - share), 0.0), items / units / 4
     spread = ((part_U - share * whole_U) ** 2).sum()
     likeness = (spread + one_more) / (items * variance + one_more)
-    square = _t95(units) ** 2 * likeness / items * units / (units - 1)
+    return _wilson(float(share), float(_t95(units) ** 2 * likeness / items * units / (units - 1)))
+
+
+def _wilson(share: float, square: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share; the squared quantile is divided by the items."""
     middle = (share + square / 2) / (1 + square)
-    reach = math.sqrt(square * (variance + square / 4)) / (1 + square)
-    return float(middle - reach), float(middle + reach)
+    reach = math.sqrt(square * (max(share * (1 - share), 0.0) + square / 4)) / (1 + square)
+    return middle - reach, middle + reach
 
 
 def over_tables(
-    table: np.ndarray, measure: Callable[[np.ndarray], float], *, seed: int, resamples: int = 1000
+    table: np.ndarray,
+    measure: Callable[[np.ndarray], float],
+    *,
+    seed: int,
+    least: float = 0.0,
+    resamples: int = 1000,
 ) -> tuple[float, float]:
-    """Return the 95 % interval of a measure of counts over resamples of what was counted.
+    """Return the 95 % interval of a measure of counts: of resamples of what was counted.
 
-    It holds the middle of the resamples, moved so that their mean is the measure: tables that are
-    drawn from a table have more structure than it has, so that information in them is too high.
+    Tables that are drawn from a table have more structure than it has, so that information in them
+    is too high: only how much they vary is of use.
+
+    Args:
+        least: as of `over_resamples`.
     """
     draw, total = np.random.default_rng(seed), int(table.sum())
     drawn = draw.multinomial(total, (table / total).ravel(), size=resamples)
-    values = np.array([measure(counts.reshape(table.shape)) for counts in drawn])
-    low, high = percentiles(values)
-    shift = measure(table) - float(np.nanmean(values))
-    return low + shift, high + shift
+    values_B = np.array([measure(counts.reshape(table.shape)) for counts in drawn])
+    return over_resamples(values_B, measure(table), total, least=least)
 
 
 def widened(resampled: np.ndarray, value: float, units: int) -> np.ndarray:

@@ -1,8 +1,9 @@
-"""Intervals: Student's t over runs, Wilson's of shares, the bootstrap of all else."""
+"""Intervals: Student's t over runs, Wilson's over items."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,9 @@ from scipy import stats
 
 from dialtools.eval.score import of_runs, shares
 from dialtools.metrics import counts
-from dialtools.metrics.resample import over_items, over_runs, over_shares, percentiles
+from dialtools.metrics.detection import Detection, dense_ranks
+from dialtools.metrics.paired import Statistic
+from dialtools.metrics.resample import _t95, over_items, over_runs, over_shares, percentiles
 
 TRUTH = float(np.mean(1 / (1 + np.exp(-1 - np.random.default_rng(7).normal(size=10**6)))))
 
@@ -106,6 +109,53 @@ def test_bootstraps_of_few_dialogues_hold_the_truth_as_often_as_they_say():
     assert 0.9 <= np.mean(held) <= 0.99
 
 
+def _areas(draw: np.random.Generator) -> tuple[Detection, int]:
+    """40 texts to be found among 200, 3.5 standard deviations away."""
+    scores = draw.normal(size=200) + 3.5 * (np.arange(200) < 40)
+    return Detection("auroc", [dense_ranks(scores)], np.arange(200) < 40), 200
+
+
+def _f1(draw: np.random.Generator) -> tuple[counts.Sums, int]:
+    """200 rows of two equal classes, one in two hundred wrong."""
+    truth = draw.integers(0, 2, 200)
+    return counts.class_f1(truth, (truth ^ (draw.random(200) < 0.005))[None], "macro"), 200
+
+
+def _ranks(draw: np.random.Generator) -> tuple[counts.Spearman, int]:
+    """100 pairs of series that correlate to 0.99."""
+    x, noise = draw.normal(size=(2, 100))
+    return counts.Spearman(0.99 * x + math.sqrt(1 - 0.99**2) * noise, x), 100
+
+
+NEAR_ONE = [
+    (_areas, float(stats.norm.cdf(3.5 / math.sqrt(2)))),
+    (_f1, 0.995),
+    (_ranks, 6 / math.pi * math.asin(0.99 / 2)),
+]
+
+
+@pytest.mark.parametrize(("world", "truth"), NEAR_ONE)
+def test_intervals_of_what_is_nearly_one_hold_it(
+    world: Callable[[np.random.Generator], tuple[Statistic, int]], truth: float
+):
+    """The percentiles of a bootstrap hold it in 83, 62 and 85 % of draws."""
+    draw, held = np.random.default_rng(4), 0
+    for _ in range(300):
+        _, low, high = over_items(*world(draw), seed=0, resamples=200)
+        held += low <= truth <= high
+    assert held > 0.9 * 300
+
+
+@pytest.mark.parametrize("found", [(100, 100), (100, 9)])
+def test_what_is_found_without_a_mistake_is_as_sure_as_its_rarer_kind(found: tuple[int, int]):
+    rare = np.arange(sum(found)) >= found[0]
+    perfect = Detection("auroc", [dense_ranks(rare.astype(float))], rare)
+    value, low, high = over_items(perfect, sum(found), seed=0)
+    squared = _t95(found[1]) ** 2 * found[1] / (found[1] - 1)
+    assert value == 1 and high == pytest.approx(1)
+    assert low == pytest.approx(found[1] / (found[1] + squared))
+
+
 def test_rows_that_only_repeat_their_group_narrow_no_interval():
     draw = np.random.default_rng(3)
     values, times = draw.random(40), np.repeat(np.arange(40), 5)
@@ -131,15 +181,15 @@ def test_the_bootstrap_is_that_of_its_definition():
     values, draw = np.random.default_rng(0).random((30, 2)), np.random.default_rng(5)
     ratio = lambda sums: sums[..., 0] / sums[..., 1]  # noqa: E731
     rows = [draw.integers(0, 30, 30) for _ in range(200)]
-    spread = math.sqrt(30 / 29) * stats.t.ppf(0.975, 29) / 1.96
-
-    def interval(value: float, resampled: list[float]) -> tuple[float, ...]:
-        again = value + spread * (np.array(resampled) - value)
-        return value, *np.percentile(again, [2.5, 97.5])
-
+    values[:, 0] *= values[:, 1]  # a share
+    share = ratio(values.sum(0))
     found = over_items(counts.Sums(values, ratio), 30, seed=5, resamples=200)
-    ratios = [ratio(values[own].sum(0)) for own in rows]
-    assert found == pytest.approx(interval(ratio(values.sum(0)), ratios), abs=1e-4)
+    ratios = np.array([ratio(values[own].sum(0)) for own in rows])
+    # Wilson's two ends are as far as Student's quantile of their own standard errors
+    alike = ratios.var() * 30 / 29 / (share * (1 - share))
+    for end in found[1:]:
+        error = math.sqrt(alike * end * (1 - end))
+        assert abs(end - share) / error == pytest.approx(stats.t.ppf(0.975, 29), abs=1e-3)
     alone = over_items(counts.mean(values[:, 0]), 30, seed=5)
     assert {type(number) for number in (*found, *alone)} == {float}, "JSON takes no others"
 

@@ -11,9 +11,9 @@ There are three protocols:
   mteb    cluster random draws of rows, as MTEB does
 
 Intervals are over runs (other seeds) and over rows (other texts of the same
-kind). Where nothing is random (agglomerative, hdbscan) there is one run and
-the interval is a bootstrap of the rows. Protocol mteb's are Student's t over
-its draws. Noise counts as a cluster like any other.
+kind); over rows alone where nothing is random (agglomerative, hdbscan).
+Protocol mteb's are Student's t over its draws. Noise counts as a
+cluster like any other.
 
 Protocol rows:
 

@@ -6,7 +6,7 @@
 
 Reports correlations (spearman, pearson), times 100, of the cosine of two
 texts with their score: for each split, and for all rows. Equal scores share
-the mean of their ranks. Intervals are from a bootstrap of the rows.
+the mean of their ranks. Intervals are of other rows.
 """
 
 from __future__ import annotations

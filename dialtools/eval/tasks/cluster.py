@@ -22,7 +22,7 @@ from dialtools.eval.labelled import Labelled, labelled_rows, note_on_absent, wit
 from dialtools.eval.logreg import predict
 from dialtools.eval.options.cluster import LABELS, PROTOCOLS, ClusterOptions
 from dialtools.eval.rows import rows_by_part
-from dialtools.eval.score import Score, Scored, of_runs, shares
+from dialtools.eval.score import BELOW_ZERO, Score, Scored, of_runs, shares
 from dialtools.metrics.clusterings import MEASURES, contingency, nmi, one_to_one
 from dialtools.metrics.resample import over_tables
 from dialtools.streams.vectors import Embeddings, check_one_space, read_embeddings
@@ -186,9 +186,11 @@ def _scores(
     for name, measure in MEASURES.items():
         each = shares(np.mean(right_RN, axis=0)) if name == "accuracy" else []
         values = [100 * measure(table) for table in tables]
-        low, high = (100 * end for end in over_tables(tables[0], measure, seed=options.seed))
-        reach = (high - low) / 2
-        score = of_runs(values, (reach, reach), metric=name, each=each, **facts)
+        least = -1.0 if name in BELOW_ZERO else 0.0
+        ends = over_tables(tables[0], measure, seed=options.seed, least=least)
+        low, high = (100 * end for end in ends)
+        reach = values[0] - low, high - values[0]
+        score = of_runs(values, reach, metric=name, each=each, **facts)
         scores.append(replace(score, low=low, high=high) if len(tables) == 1 else score)
     return scores
 
