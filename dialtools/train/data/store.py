@@ -15,7 +15,7 @@ is the type of their numbers (i4: 32-bit integers, i8: 64-bit, u1: bytes, f4: 32
     kind.i8 domain.i8                    (P,) its kind, and its dialogue's domain, by hash; 0: none
     dialogue.i8 turn.i4                  (P,) which dialogue, and which of its turns the response is
     template.i4                          (P,) the template of the response, -1 without one
-    spool.json                           counts and digests; written last by the spool
+    spool.json                           counts and checksums; written last by the spool
     store.json                           the same; written last of all: the store is finished
 
 An `ends` file says where each range ends; it begins where the one before it ends.
@@ -33,7 +33,7 @@ import orjson
 
 from dialtools.chance import share
 from dialtools.errors import DataError
-from dialtools.streams.provenance import digest
+from dialtools.streams.provenance import checksum
 
 SPOOLED = ("pairs", "utterances", "turns", "skipped")
 """What spool.json counts."""
@@ -147,7 +147,7 @@ class Store:
 
 
 def read_counts(path: Path, *more: str) -> dict[str, Any]:
-    """Return what a spool, or a store, counts, and under "files" the digest of each file.
+    """Return what a spool, or a store, counts, and under "files" the checksum of each file.
 
     Args:
         more: counts that there must be beside those of a spool.
@@ -170,9 +170,9 @@ def is_finished(directory: Path) -> bool:
     return (directory / "store.json").is_file()
 
 
-def digests(directory: Path, *, of: str) -> dict[str, str]:
-    """Return the digest of each file of a store whose name matches a pattern."""
-    return {file.name: digest(file) for file in sorted(directory.glob(of))}
+def checksums(directory: Path, *, of: str) -> dict[str, int]:
+    """Return the checksum of each file of a store whose name matches a pattern."""
+    return {file.name: checksum(file) for file in sorted(directory.glob(of))}
 
 
 def check_files(directory: Path) -> None:
@@ -184,7 +184,7 @@ def check_files(directory: Path) -> None:
     counts = directory / ("store.json" if is_finished(directory) else "spool.json")
     for name, content in read_counts(counts)["files"].items():
         file = directory / name
-        if not file.is_file() or digest(file) != content:
+        if not file.is_file() or checksum(file) != content:
             raise DataError("damaged since it was written", where=file, hint=f"rm -r {directory}")
 
 
