@@ -43,7 +43,7 @@ from dialtools.streams.job import Job
 from dialtools.streams.job_files import damaged
 from dialtools.streams.making import KIND, ONE_SIDED
 from dialtools.streams.policy import Policy
-from dialtools.streams.provenance import Inputs, as_metadata
+from dialtools.streams.provenance import Inputs, as_metadata, checksum
 from dialtools.streams.resume import Work
 from dialtools.streams.schemas import NO_COLUMN, fitted
 from dialtools.streams.sinks import output_format, writer
@@ -213,8 +213,11 @@ class Embedding:
         if piece:
             try:
                 made_of, counts = piece["records"], Counts(**piece["counts"])
-            except (KeyError, TypeError):
+                as_written = checksum(path) == piece["crc32"]
+            except (KeyError, TypeError, DataError):
                 raise damaged(path) from None
+            if not as_written:
+                raise damaged(path)
             work.expect(name, made_of, records)
             self.embedder.take_over(shard, _read_part(path).schema, counts)
             return
@@ -225,7 +228,8 @@ class Embedding:
             writer(str(temporary), format="arrow", overwrite=True) as write,
         ):
             write(batch)
-        work.add(name, {"records": records, "counts": asdict(counts)})
+        made = {"records": records, "counts": asdict(counts), "crc32": checksum(path)}
+        work.add(name, made)
 
     def write(self, work: Work) -> None:
         """Transform the shards and write the output, if it is not; the working folder goes."""

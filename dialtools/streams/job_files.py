@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
+from zlib import crc32
 
 import orjson
 
@@ -60,6 +61,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def add_piece(folder: Path, key: str, value: Any, *, skipped: int) -> None:
     """Write a finished piece and its bad records; they are on the disk when this returns."""
     row = {"key": key, "value": value, "skipped": skipped}
+    row["crc32"] = _checksum(row)
     with (folder / PIECES).open("ab") as file:
         file.write(orjson.dumps(row, default=str) + b"\n")
         file.flush()
@@ -70,7 +72,7 @@ def read_pieces(folder: Path) -> tuple[dict[str, Any], int]:
     """Return the finished pieces and their bad records; a line that is half written goes.
 
     Raises:
-        OutputError: if the others are not what `add_piece` writes.
+        OutputError: if the others are not as `add_piece` wrote them.
     """
     path = folder / PIECES
     lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
@@ -80,9 +82,16 @@ def read_pieces(folder: Path) -> tuple[dict[str, Any], int]:
         sync(path)
     try:
         rows = [orjson.loads(line) for line in lines]
-        return {row["key"]: row["value"] for row in rows}, sum(row["skipped"] for row in rows)
-    except (KeyError, TypeError, ValueError):
-        raise damaged(path) from None
+        if all(row.pop("crc32") == _checksum(row) for row in rows):
+            return {row["key"]: row["value"] for row in rows}, sum(row["skipped"] for row in rows)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        pass
+    raise damaged(path)
+
+
+def _checksum(row: Mapping[str, Any]) -> int:
+    """Return that of a piece: reading it gives the text again that was written."""
+    return crc32(orjson.dumps(row, default=str))
 
 
 def damaged(path: Path) -> OutputError:

@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
+import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -15,6 +17,7 @@ from dialtools.encoder.weights import fill, read_tensors
 from dialtools.errors import ModelError
 from dialtools.shown import first_line
 from dialtools.streams.atomic import atomic_file
+from dialtools.streams.job_files import damaged
 from dialtools.train.loop import Trainer
 
 FILE = "checkpoint.safetensors"
@@ -24,6 +27,7 @@ ENCODER = "encoder."
 OBJECTIVE = "head."
 OPTIMISER = "optimiser."
 AVERAGE = "average."
+CHECKSUM = "crc32"
 
 
 def save(trainer: Trainer, directory: Path, *, facts: Mapping[str, Any]) -> None:
@@ -43,14 +47,12 @@ def restore(trainer: Trainer, directory: Path) -> dict[str, Any] | None:
     """Bring a trainer to the state of the checkpoint; return its facts, or None without one.
 
     Raises:
-        ModelError: if it is damaged, or of another model.
+        ModelError: if it cannot be read, or is of another model. OutputError: if it is damaged.
     """
     path = directory / FILE
     if not path.is_file():
         return None
-    tensors = read_tensors(path)
-    with safe_open(path, "pt") as file:
-        metadata = file.metadata() or {}
+    tensors, metadata = _read(path)
     _fill(trainer, tensors, where=path)
     state: dict[int, dict[str, Tensor]] = {}
     try:
@@ -78,7 +80,7 @@ def load_best(trainer: Trainer, directory: Path) -> None:
     """Go back to the weights of the best validation, if some were kept."""
     path = directory / BEST
     if path.is_file():
-        _fill(trainer, read_tensors(path), where=path)
+        _fill(trainer, _read(path)[0], where=path)
 
 
 def _learnt(trainer: Trainer) -> dict[str, Tensor]:
@@ -96,8 +98,31 @@ def _fill(trainer: Trainer, tensors: Mapping[str, Tensor], *, where: Path) -> No
 def _write(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str]) -> None:
     # safetensors takes no views, nor two names for one memory: tied weights are copied
     copies = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    metadata = {**metadata, CHECKSUM: _checksum(copies, metadata)}
     with atomic_file(path, overwrite=True) as temporary:
         save_file(copies, temporary, metadata=metadata)
+
+
+def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Return tensors and metadata as `_write` wrote them.
+
+    Raises:
+        ModelError: if it cannot be read. OutputError: if it was damaged since.
+    """
+    tensors = read_tensors(path)
+    with safe_open(path, "pt") as file:
+        metadata = file.metadata() or {}
+    if metadata.pop(CHECKSUM, "") != _checksum(tensors, metadata):
+        raise damaged(path)
+    return tensors, metadata
+
+
+def _checksum(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> str:
+    total = crc32(json.dumps(metadata, sort_keys=True).encode())
+    for name, value in sorted(tensors.items()):
+        total = crc32(f"{name} {value.dtype} {[*value.shape]}".encode(), total)
+        total = crc32(value.reshape(-1).view(torch.uint8).numpy(), total)
+    return f"{total:08x}"
 
 
 def _named(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -35,7 +35,14 @@ from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import Inputs, digest
 from dialtools.streams.tally import counted
 from dialtools.train.data.spool import spool, tokenise_store
-from dialtools.train.data.store import COLUMNS, Store, is_finished, placeholders, read_counts
+from dialtools.train.data.store import (
+    COLUMNS,
+    Store,
+    check_files,
+    is_finished,
+    placeholders,
+    read_counts,
+)
 from dialtools.train.options import TrainOptions, objective_entry, objective_options
 from dialtools.train.prepare import (
     as_wished,
@@ -167,10 +174,14 @@ def _serves(place: Path, *, shared: bool, on_error: str) -> bool:
 
     One of --cache that left records out does not serve a run that is to fail for them, or to put
     them aside.
+
+    Raises:
+        DataError: if it was damaged since.
     """
     done = place / "spool.json"
     if not done.is_file():
         return False
+    check_files(place)
     return not shared or on_error == "skip" or not read_counts(done)["skipped"]
 
 
@@ -282,7 +293,9 @@ def _validation(
     """Return the pairs of --validate, or None without it."""
     if not options.validate:
         return None
-    if not is_finished(place):
+    if is_finished(place):
+        check_files(place)
+    else:
         with atomic_directory(place, overwrite=True) as scrap:
             spool(scrap, read_chunks([options.validate]), policy)
             tokenise_store(scrap, encoder.tokenizer)

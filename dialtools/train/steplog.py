@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from dialtools.streams.atomic import atomic_file
+from dialtools.streams.job_files import damaged
 
 NAME = "train-log.jsonl"
 
@@ -23,11 +24,18 @@ class StepLog:
             upto: the step of the checkpoint, 0 if there is none; later rows, of a run that was
                 killed after it, go, and without a checkpoint all do.
             tensorboard: a directory for TensorBoard's files.
+
+        Raises:
+            OutputError: if a row is none.
         """
         path = folder / NAME
         rows = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+        try:
+            kept = [row for row in rows if _is_kept(row, upto)]
+        except (KeyError, TypeError, ValueError):
+            raise damaged(path) from None
         with atomic_file(path, overwrite=True) as temporary:
-            temporary.write_bytes(b"".join(row for row in rows if _is_kept(row, upto)))
+            temporary.write_bytes(b"".join(kept))
         self.file = path.open("ab")
         self.writer = _summary_writer(tensorboard) if tensorboard else None
 

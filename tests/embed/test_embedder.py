@@ -788,11 +788,15 @@ def test_the_output_is_written_while_shards_are_embedded_unless_it_waits_for_the
 
 def test_a_finished_shard_that_is_damaged_is_told(embedding, tmp_path: Path):
     broken_off(embedding())
-    (tmp_path / "o.parquet.partial/part-000001.arrow").write_bytes(b"x")
-    run = embedding()
-    with pytest.raises(DialError, match="damaged") as told, claimed(run, resume=True) as work:
-        list(run.shards(work))
-    assert "part-000001.arrow" in str(told.value)
+    part = tmp_path / "o.parquet.partial/part-000001.arrow"
+    another_vector = bytearray(part.read_bytes())
+    another_vector[-40] ^= 1  # before the mark of the end, in the last of its columns
+    for content in (b"x", another_vector):
+        part.write_bytes(content)
+        run = embedding()
+        with pytest.raises(DialError, match="damaged") as told, claimed(run, resume=True) as work:
+            list(run.shards(work))
+        assert "part-000001.arrow" in str(told.value)
 
 
 def test_stdin_is_told_by_what_was_read_and_other_records_are_refused(

@@ -32,6 +32,7 @@ from dialtools.finetune.intent import Intent, IntentProtocol
 from dialtools.finetune.schedule import Schedule, follow
 from dialtools.finetune.select import Select, SelectProtocol
 from dialtools.metrics.episodes import sample_sets
+from dialtools.streams.job_files import add_piece
 
 Records = list[dict[str, Any]]
 
@@ -318,7 +319,9 @@ def test_a_killed_job_repeats_no_finished_run_and_ends_in_the_same_scores(
         kept = {path.name: path.read_bytes() for path in partial.iterdir()}
         first, *others = scores(partial / "pieces.jsonl")
         first["value"]["figures"]["accuracy"] = 12.5
-        write(partial / "pieces.jsonl", [first, *others])
+        (partial / "pieces.jsonl").unlink()
+        for piece in (first, *others):
+            add_piece(partial, piece["key"], piece["value"], skipped=piece["skipped"])
         other = tmp_path / "other"
         other.symlink_to(model)
         finetune(*line, broken, "--model", other, "--resume")  # of the same weights: none repeated

@@ -321,6 +321,16 @@ def test_pieces_that_are_none_are_told(tmp_path: Path):
         assert told.value.where == str(tmp_path / "pieces.jsonl")
 
 
+@pytest.mark.parametrize("was", ["key", "value", "skipped", "crc32", '"one"', "0.5", "7"])
+def test_a_piece_of_which_a_character_is_not_as_it_was_written_is_told(tmp_path: Path, was: str):
+    add_piece(tmp_path, "one", {"accuracy": 0.5}, skipped=7)
+    path = tmp_path / "pieces.jsonl"
+    damaged = was.replace("e", "a").replace("5", "6").replace("7", "8").replace("c", "k")
+    path.write_text(path.read_text().replace(was, damaged, 1))
+    with pytest.raises(OutputError, match="cannot resume: damaged"):
+        read_pieces(tmp_path)
+
+
 @pytest.mark.parametrize("text", ["?", "[]", "{}", '{"schema": "dialtools.job/0"}', None])
 def test_a_folder_without_a_manifest_of_ours_is_somebodys(tmp_path: Path, text: str | None):
     if text is not None:

@@ -199,6 +199,37 @@ def test_resume_of_stdin_goes_on_with_the_same_and_refuses_other_pairs(
     assert weights(model) == weights(unbroken)
 
 
+def flip(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[-1] ^= 1
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("checkpoint.safetensors", flip),
+        ("train-log.jsonl", lambda file: file.write_bytes(b"\0" * 80 + b"\n")),
+        ("store/texts.bin", flip),
+    ],
+)
+def test_what_was_damaged_since_is_not_gone_on_from(
+    train: Train,
+    broken: Broken,
+    pairs: Path,
+    tmp_path: Path,
+    name: str,
+    damage: Callable[[Path], None],
+):
+    model = tmp_path / "model"
+    broken(model, signal.SIGTERM, pairs, after=10)
+    damage(partial(model) / name)
+    told = train(*RUN, "-o", model, "--resume", pairs, code=1).stderr.decode().splitlines()
+    assert told[-2].startswith(f"dial-train: {partial(model) / name}: ")
+    assert "damaged" in told[-2] and told[-1].startswith("  ")
+    assert not model.exists()
+
+
 def test_a_closed_stdin_goes_on_with_what_was_read(
     broken: Broken,
     installed: Path,

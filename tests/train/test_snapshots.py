@@ -14,6 +14,8 @@ import pytest
 from at_work import broken_off
 from pair_corpus import SMALL, Train, weights
 
+from dialtools.streams.job_files import add_piece
+
 RUN = shlex.split(
     "--batch-size 32 --max-steps 12 --lr 1e-3 --snapshot-every 5 --checkpoint-every 4"
 )
@@ -160,7 +162,9 @@ def test_resume_scores_no_point_twice_and_the_picture_has_a_line_a_run(
     assert [len(piece["value"]) for piece in pieces] == [2, 2], "two points of two scores each"
     for score in pieces[0]["value"]:
         score["value"] = 12.5  # a finished point is taken as it stands
-    (partial / "pieces.jsonl").write_text("".join(json.dumps(piece) + "\n" for piece in pieces))
+    (partial / "pieces.jsonl").unlink()
+    for piece in pieces:
+        add_piece(partial, piece["key"], piece["value"], skipped=piece["skipped"])
 
     picture = ("--metric", "2-shot accuracy", "--plot", tmp_path / "c.svg")
     curve(*stopped, "--resume", other, *picture)

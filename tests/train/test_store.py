@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -156,6 +158,36 @@ def test_a_kept_store_whose_counts_are_damaged_is_told(
         told = train(*run, "-o", tmp_path / "n", code=1).stderr.decode()
         assert f"{kept}: damaged: its counts cannot be read" in told
         assert f"rm -r {kept.parent}" in told
+
+
+def flip(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("tokens.i4", flip),
+        ("texts.bin", flip),
+        ("turns.i4", lambda file: os.truncate(file, file.stat().st_size - 3)),
+        ("turn_ends.i8", lambda file: os.truncate(file, 0)),
+        ("weight.f4", Path.unlink),
+    ],
+)
+def test_a_kept_store_of_which_a_file_is_damaged_is_told(
+    train: Train, pairs: Path, tmp_path: Path, name: str, damage: Callable[[Path], None]
+):
+    run = ("--max-steps", 0, "--cache", tmp_path / "cache", pairs)
+    train(*run, "-o", tmp_path / "m")
+    (kept,) = (tmp_path / "cache").glob(f"*/{name}")
+    damage(kept)
+    told = train(*run, "-o", tmp_path / "n", code=1).stderr.decode()
+    assert told.splitlines()[-2:] == [
+        f"dial-train: {kept}: damaged since it was written",
+        f"  rm -r {kept.parent}",
+    ]
 
 
 def test_a_context_may_have_more_turns_than_16_bits_count(train: Train, tmp_path: Path):

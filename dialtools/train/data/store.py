@@ -15,8 +15,8 @@ is the type of their numbers (i4: 32-bit integers, i8: 64-bit, u1: bytes, f4: 32
     kind.i8 domain.i8                    (P,) its kind, and its dialogue's domain, by hash; 0: none
     dialogue.i8 turn.i4                  (P,) which dialogue, and which of its turns the response is
     template.i4                          (P,) the template of the response, -1 without one
-    spool.json                           counts; written last by the spool
-    store.json                           counts; written last of all: the store is finished
+    spool.json                           counts and checksums; written last by the spool
+    store.json                           the same; written last of all: the store is finished
 
 An `ends` file says where each range ends; it begins where the one before it ends.
 """
@@ -33,6 +33,7 @@ import orjson
 
 from dialtools.chance import share
 from dialtools.errors import DataError
+from dialtools.streams.provenance import checksum
 
 SPOOLED = ("pairs", "utterances", "turns", "skipped")
 """What spool.json counts."""
@@ -85,7 +86,8 @@ class Store:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.counts = read_counts(directory / "store.json", "tokens")
+        counts = read_counts(directory / "store.json", "tokens")
+        self.counts: dict[str, int] = {name: counts[name] for name in (*SPOOLED, "tokens")}
         for name in COLUMNS:
             setattr(self, name, column(directory, name))
         self.tokens = mapped(directory / "tokens.i4")
@@ -144,8 +146,8 @@ class Store:
         return held[position]
 
 
-def read_counts(path: Path, *more: str) -> dict[str, int]:
-    """Return what a spool, or a store, counts.
+def read_counts(path: Path, *more: str) -> dict[str, Any]:
+    """Return what a spool, or a store, counts, and under "files" the checksum of each file.
 
     Args:
         more: counts that there must be beside those of a spool.
@@ -155,7 +157,8 @@ def read_counts(path: Path, *more: str) -> dict[str, int]:
     """
     try:
         counts = orjson.loads(path.read_bytes())
-        if all(type(counts[name]) is int for name in (*SPOOLED, *more)):
+        counted = all(type(counts[name]) is int for name in (*SPOOLED, *more))
+        if counted and type(counts["files"]) is dict:
             return counts
     except (orjson.JSONDecodeError, KeyError, TypeError):
         pass
@@ -165,6 +168,24 @@ def read_counts(path: Path, *more: str) -> dict[str, int]:
 def is_finished(directory: Path) -> bool:
     """Tell whether a store is whole."""
     return (directory / "store.json").is_file()
+
+
+def checksums(directory: Path, *, of: str) -> dict[str, int]:
+    """Return the checksum of each file of a store whose name matches a pattern."""
+    return {file.name: checksum(file) for file in sorted(directory.glob(of))}
+
+
+def check_files(directory: Path) -> None:
+    """Read a store that an earlier run left, and check that it is as that run wrote it.
+
+    Raises:
+        DataError: if a file is gone, or was damaged since.
+    """
+    counts = directory / ("store.json" if is_finished(directory) else "spool.json")
+    for name, content in read_counts(counts)["files"].items():
+        file = directory / name
+        if not file.is_file() or checksum(file) != content:
+            raise DataError("damaged since it was written", where=file, hint=f"rm -r {directory}")
 
 
 def utterance_texts(directory: Path, *, every: int = 1) -> Iterator[str]:
