@@ -68,8 +68,8 @@ texts in parts are joined. To keep such a role, give it a name with
 
 Chat exports:
 
-Exports of ChatGPT, Slack, Discord, Telegram, WhatsApp, IRC, Zendesk,
-Intercom, Rasa and LangSmith are read as they come. A chat is a dialogue; in
+Exports of ChatGPT, Claude, Slack, Discord, Telegram, WhatsApp, IRC,
+Zendesk, Intercom, Rasa and LangSmith are read as they come. A chat is a dialogue; in
 Slack that is a thread, or a day of a channel without its threads; in IRC a
 day. In tickets the customer is `user` and agents are `system`; in chats of
 people speakers keep their names, which --speaker-map turns into roles.

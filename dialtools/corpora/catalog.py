@@ -363,6 +363,14 @@ CORPORA: dict[str, Corpus] = {
         licence=YOURS,
         source="chatgpt.com (Settings, Data controls, Export)",
     ),
+    "claude": _corpus(
+        "claude",
+        "Claude's data export; of each conversation the last branch",
+        marks=(("conversations.json",),),
+        opening=rf'{JSON}(?=.*"uuid":)(?=.*"chat_messages":)',
+        licence=YOURS,
+        source="claude.ai (Settings, Privacy, Export data)",
+    ),
     "slack": _corpus(
         "slack",
         "Slack's export: a thread, or a channel's day without them, a dialogue",

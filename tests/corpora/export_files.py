@@ -45,6 +45,41 @@ CHATGPT: Files = {
         {"title": "Empty", "create_time": 1.7e9, "mapping": {}, "current_node": None, "id": "c-2"},
     ],
 }
+FIRST = "00000000-0000-4000-8000-000000000000"
+CLAUDE: Files = {
+    "users.json": [{"uuid": "k", "full_name": "Kim"}],
+    "conversations.json": [
+        {
+            "uuid": "c-1",
+            "name": "Opening hours",
+            "created_at": "2024-01-01T10:00:00Z",
+            "account": {"uuid": "k"},
+            "chat_messages": [
+                {"uuid": "m1", "sender": "human", "text": "is it open?", "content": []},
+                {
+                    "uuid": "m2",
+                    "sender": "assistant",
+                    "text": "until six\n```\nThis block is not supported\n```",
+                    "content": [
+                        {"type": "thinking", "thinking": "six?"},
+                        {"type": "tool_use", "name": "search", "input": {}},
+                        {"type": "text", "text": "until six"},
+                    ],
+                },
+                {"uuid": "m3", "sender": "human", "text": "", "content": []},
+            ],
+        },
+        {
+            "uuid": "c-2",
+            "name": "",
+            "chat_messages": [
+                {"uuid": "u", "sender": "human", "text": "hi", "parent_message_uuid": FIRST},
+                {"uuid": "o", "sender": "assistant", "text": "old", "parent_message_uuid": "u"},
+                {"uuid": "a", "sender": "assistant", "text": "hello", "parent_message_uuid": "u"},
+            ],
+        },
+    ],
+}
 SLACK: Files = {
     "channels.json": [{"id": "C1", "name": "support"}],
     "users.json": [

@@ -24,6 +24,13 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
             "c-2": [],
         },
     ),
+    "claude": (
+        exports.CLAUDE,
+        {
+            "c-1": [("user", "is it open?"), ("system", "until six")],
+            "c-2": [("user", "hi"), ("system", "hello")],
+        },
+    ),
     "slack": (
         exports.SLACK,
         {
