@@ -121,7 +121,7 @@ def _checksum(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> str
     total = crc32(json.dumps(metadata, sort_keys=True).encode())
     for name, value in sorted(tensors.items()):
         total = crc32(f"{name} {value.dtype} {[*value.shape]}".encode(), total)
-        total = crc32(value.reshape(-1).view(torch.uint8).numpy(), total)
+        total = crc32(value.reshape(-1).view(torch.uint8).numpy().data, total)
     return f"{total:08x}"
 
 
