@@ -2,8 +2,8 @@
 # What a few labels buy: an encoder trained on the very examples by which intents are told.
 #   DATA=... bash bench/labels.sh OUT MODEL
 # DATA holds corpus/{sgd,multiwoz}.jsonl.gz and eval/*.jsonl.gz. For each set, number of examples and seed: accuracy on a third
-# of the test rows, by prototypes and by logistic regression of the examples. Of the start as it is, of the start weighted and
-# centred, and of the start trained. Ends with means over seeds.
+# of the test rows, by the nearest class (dialtools assign) and by logistic regression, both of the examples. The models are the
+# start, the start weighted and centred, and the start trained. Ends with means over seeds.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 start=$2 seeds=${SEEDS:-0 1 2} shots=${SHOTS:-5 10} sets=${SETS:-snips banking77 clinc150}
@@ -17,16 +17,20 @@ unless weighed dialtools weigh -q --model "$start" -o weighed utterances.jsonl >
 
 # told NAME MODEL: the scores of a model, on the set at hand
 told() {
-  local of method
-  [[ -s $1-logreg.jsonl ]] && return
+  local of
+  [[ -s $1-logreg.jsonl && -s $1-assign.jsonl ]] && return
   for of in few test; do
     dial-embed -q --overwrite --model "$2" --precision "$precision" --max-length 64 \
       "$of.jsonl" -o "$of.parquet"
   done
-  for method in prototype logreg; do
-    into "$1-$method.jsonl" dial-eval intent -q --no-each --name "$set, $n, $method" --runs 1 \
-      --method "$method" --shots "$n" --train few.parquet --test test.parquet
-  done
+  into "$1-assign.jsonl" assigned
+  into "$1-logreg.jsonl" dial-eval intent -q --no-each --name "$set, $n, regression" --runs 1 \
+    --method logreg --shots "$n" --train few.parquet --test test.parquet
+}
+
+assigned() {
+  dialtools assign -q --examples few.parquet test.parquet |
+    dial-eval route -q --no-each --name "$set, $n, nearest"
 }
 
 # one: three models on the set at hand, with as many examples and this seed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -39,6 +40,14 @@ class Output(NamedTuple):
     may_be_there: bool = False
 
 
+NAMES = sys.getfilesystemencoding()
+HINT_OF_NAMES = (
+    "give it another name"
+    if NAMES == "utf-8"
+    else f"names are {NAMES.upper()} here, by LC_ALL and PYTHONUTF8; LC_ALL=C.UTF-8 takes any"
+)
+
+
 def check_names(options: Any, specs: Sequence[Spec]) -> None:
     """Refuse names that are not UTF-8, before any work, where they would be written into results.
 
@@ -56,7 +65,7 @@ def check_names(options: Any, specs: Sequence[Spec]) -> None:
             continue
         if any(isinstance(text, str) and as_text(text) != text for text in texts):
             where = "INPUT" if spec.positional else spec.flag
-            raise ConfigError("is not UTF-8", where=where, hint="give it another name")
+            raise ConfigError(f"is not {NAMES.upper()}", where=where, hint=HINT_OF_NAMES)
 
 
 def check_inputs(options: Any) -> None:

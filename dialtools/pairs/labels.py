@@ -27,6 +27,7 @@ from dialtools.streams.tally import Tally
 PAIRS_A_CHUNK = 4096
 SPLIT, TEST = "split", "test"
 HELD_OUT = frozenset((TEST, *VALIDATION))
+PAIRED = "labels of pairs"
 TO_LEARN, TO_TEST = "labelled texts of a training split", "labelled texts to be tested on"
 MOST = 100_000
 """Texts of one label, as many as are held."""
@@ -89,6 +90,7 @@ def _pairs(rows: Iterator[Row], options: PairOptions, tally: Tally) -> Iterator[
     for label, group in groupby(rows, key=lambda row: row.dialogue):
         turns, count = drawn((row.turn for row in group), MOST, options.seed)
         tally.drop("alone of their label", int(len(turns) == 1))
+        tally.facts[PAIRED] += len(turns) > 1
         tally.drop(
             "beyond 100,000 of a label" if len(turns) == MOST else "again", count - len(turns)
         )

@@ -14,7 +14,7 @@ from dialtools.corpora.logs import markup_line, naming_line
 from dialtools.corpora.table import LAST
 from dialtools.pairs.chunk import WITH_DOMAIN
 from dialtools.pairs.job import Piece
-from dialtools.pairs.labels import TO_LEARN, TO_TEST
+from dialtools.pairs.labels import PAIRED, TO_LEARN, TO_TEST
 from dialtools.pairs.options import KINDS, OTHER_SPEAKER, RECORDS, PairOptions
 from dialtools.shown import listed, quoted
 from dialtools.streams.atomic import before_outputs, is_special, refuse_existing
@@ -113,7 +113,8 @@ def warnings(options: PairOptions, tally: Tally) -> list[str]:
     markup = "" if options.html else markup_line(tally)
     naming = "" if options.speaker_prefix else naming_line(tally)
     lines = [line(options, tally) for line in (_unmet_line, _short_line, _domain_line, _last_line)]
-    return [*filter(None, (*lines, _split_line(tally), markup, naming))]
+    of_labels = (_split_line(tally), _label_line(tally))
+    return [*filter(None, (*lines, *of_labels, markup, naming))]
 
 
 def _unmet_line(options: PairOptions, tally: Tally) -> str:
@@ -169,6 +170,13 @@ def _split_line(tally: Tally) -> str:
         return ""
     texts = counted(tally.facts[TO_TEST], "text")
     return f"{texts} of a split to be tested on: who learns their labels scores too well on them"
+
+
+def _label_line(tally: Tally) -> str:
+    """Return the line on pairs that are all of one label, or ""."""
+    if tally.facts[PAIRED] != 1:
+        return ""
+    return "all pairs are of one label: dial-train has nothing to tell their texts from"
 
 
 def closing_line(options: PairOptions, tally: Tally) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -104,6 +105,15 @@ def test_other_names_that_are_not_utf8_are_refused_before_the_work(run, tmp_path
     code, said = run(line)
     assert (code, "is not UTF-8" in said) == (2, True)
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_locale_that_has_no_such_letters_is_named(tmp_path):
+    cold = Path(__file__).parents[2] / "bin/dial-pairs"  # in a process of its own
+    line = f"echo '{TALK.strip()}' | {sys.executable} {cold} -o café.jsonl"
+    for locale, code, told in (("C", 2, b"LC_ALL=C.UTF-8 takes any"), ("C.UTF-8", 0, b"1 pair")):
+        env = {**os.environ, "LC_ALL": locale, "PYTHONUTF8": "0"}
+        done = subprocess.run(["sh", "-c", line], capture_output=True, cwd=tmp_path, env=env)
+        assert (done.returncode, told in done.stderr) == (code, True), done.stderr
 
 
 def test_a_stderr_without_room_fails_no_run(scripts, tmp_path):

@@ -119,3 +119,4 @@ def test_labels_of_a_test_split_are_told(tmp_path, scripts):
         assert done.returncode == 0
         assert told in done.stderr
         assert ("tested on" in done.stderr) == (some is rows)
+        assert "all pairs are of one label" in done.stderr
