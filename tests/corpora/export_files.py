@@ -47,7 +47,6 @@ CHATGPT: Files = {
 }
 FIRST = "00000000-0000-4000-8000-000000000000"
 CLAUDE: Files = {
-    "users.json": [{"uuid": "k", "full_name": "Kim"}],
     "conversations.json": [
         {
             "uuid": "c-1",
