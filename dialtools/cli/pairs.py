@@ -54,7 +54,8 @@ JSON and Parquet:
 
 Records stand one a line, or in a JSON array (which is streamed), or in
 Parquet or Arrow. A folder of such parts, as DuckDB, Spark and `datasets`
-write it, is read as one table.
+write it, is read as one table. Turns may be an object of lists, one for each
+field, as `datasets` has them.
 
 Chats with a language model:
 

@@ -107,9 +107,9 @@ def field_of_turns(record: Mapping[str, Any]) -> tuple[str, list[Any]]:
     key = key_of_turns(record)
     if key is None and HISTORY in record and RESPONSE in record:
         key = HISTORY
-    if key is None or (key in NAMED_LIKE_IDS and type(record[key]) is not list):
+    if key is None or (key in NAMED_LIKE_IDS and type(record[key]) not in (list, dict)):
         raise BadRecord(NO_TURNS)
-    turns = record[key]
+    turns = _in_rows(record[key])
     if type(turns) is not list:
         raise BadRecord(f'"{key}" must be a list')
     if key != HISTORY:
@@ -117,6 +117,18 @@ def field_of_turns(record: Mapping[str, Any]) -> tuple[str, list[Any]]:
     if not isinstance(record[RESPONSE], str):
         raise BadRecord(f"{RESPONSE}: expected a string, got {json_kind(record[RESPONSE])}")
     return key, [*turns, {"text": record[RESPONSE], "speaker": record.get("speaker")}]
+
+
+def _in_rows(turns: Any) -> Any:
+    """Return an object of lists of one length, as `datasets` writes turns, as a list of objects.
+
+    What is anything else is returned as it is.
+    """
+    if type(turns) is not dict or not all(type(values) is list for values in turns.values()):
+        return turns
+    if len({len(values) for values in turns.values()}) != 1:
+        return turns
+    return [dict(zip(turns, row, strict=True)) for row in zip(*turns.values(), strict=True)]
 
 
 def identity_of(value: Any, field: str) -> str | None:

@@ -797,3 +797,27 @@ def test_what_belongs_to_pairs_is_refused_and_what_fits_no_table_is_told(
     empty = run(scripts, *flags, input=b'{"turns": ["a"], "x": {}}', status=1)
     assert b"records do not fit one table" in empty.stderr
     assert not (tmp_path / "out.parquet").exists()
+
+
+@pytest.mark.parametrize("key", ["turns", "dialog"])
+def test_turns_that_are_an_object_of_lists_are_read_as_a_list_of_objects(key, tmp_path, scripts):
+    columns = {"speaker": ["user", "system", "user"], "utterance": ["hi", "hello", "a table"]}
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    pq.write_table(pa.table({"id": ["d"], key: [columns]}), tmp_path / "lists.parquet")
+    (tmp_path / "lists.jsonl").write_bytes(orjson.dumps({"id": "d", key: columns}))
+    (tmp_path / "rows.jsonl").write_bytes(orjson.dumps({"id": "d", key: rows}))
+    line = [scripts / "dial-pairs", "-q", "--window", "1,2"]
+    written = {
+        subprocess.run([*line, path], capture_output=True, check=True).stdout
+        for path in tmp_path.iterdir()
+    }
+    assert [len(pairs.splitlines()) for pairs in written] == [3]
+
+
+@pytest.mark.parametrize("turns", [{}, {"text": ["hi", "you"], "speaker": ["a"]}, {"text": "hi"}])
+def test_an_object_that_is_no_turns_is_refused(turns, tmp_path, scripts):
+    (tmp_path / "bad.jsonl").write_bytes(orjson.dumps({"turns": turns}))
+    line = [scripts / "dial-pairs", tmp_path / "bad.jsonl"]
+    done = subprocess.run(line, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert '"turns" must be a list' in done.stderr
