@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # What a few labels buy: an encoder trained on the very examples by which intents are told.
 #   DATA=... bash bench/labels.sh OUT MODEL
-# DATA holds corpus/{sgd,multiwoz}.jsonl.gz and eval/*.jsonl.gz. For each set, number of examples and seed: accuracy on a third
-# of the test rows, by the nearest class (dialtools assign) and by logistic regression, both of the examples. The models are the
-# start, the start weighted and centred, and the start trained. Ends with means over seeds.
+# DATA holds corpus/{sgd,multiwoz}.jsonl.gz and eval/*.jsonl.gz. For each set, number of examples
+# and seed: accuracy on a third of the test rows, by the nearest class (dialtools assign) and by
+# logistic regression, both of the examples. The models are the start, the start weighted and
+# centred, and the start trained. Ends with means over seeds.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 start=$2 seeds=${SEEDS:-0 1 2} shots=${SHOTS:-5 10} sets=${SETS:-snips banking77 clinc150}
@@ -40,7 +41,8 @@ one() {
   into unlabelled.jsonl python "$bench/few.py" "$DATA/eval/$set.jsonl.gz" train
   into alike.jsonl dial-pairs -q --kind same-label few.jsonl
   unless centred dialtools center -q --model ../weighed -o centred unlabelled.jsonl > /dev/null
-  trained trained --method same-label --model "$start" --precision "$precision" --seed "$seed" alike.jsonl
+  trained trained --method same-label --model "$start" --precision "$precision" \
+    --seed "$seed" alike.jsonl
   told start "$start"
   told centred centred
   told trained trained
