@@ -41,7 +41,7 @@ def mine_chunk(chunk: Chunk, *, options: PairOptions, lines: bool) -> Mined:
     tally = Tally()
     turns, pairs = _PAIRS[options.kind](chunk, options, policy, tally)
     probe(turns.texts[:FIRST_TEXTS].to_pylist(), tally, plain=chunk.plain)
-    if options.kind != "same-label":  # whose records were counted as they came
+    if not KINDS[options.kind].gathers:
         tally.sources = len(turns.sizes)
     if options.summary:
         _count(turns, pairs, tally)

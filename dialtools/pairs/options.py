@@ -20,12 +20,14 @@ class Kind(NamedTuple):
     Attributes:
         tells_speakers: its pairs say who spoke.
         names_negative: the text after the response is the pair's negative.
+        gathers: its texts are counted and brought together before pairs are made of them.
     """
 
     unit: str
     source: str
     tells_speakers: bool = False
     names_negative: bool = False
+    gathers: bool = False
 
 
 KINDS = {
@@ -33,7 +35,7 @@ KINDS = {
     "self": Kind("pair", "record"),
     "random-split": Kind("pair", "dialogue", tells_speakers=True),
     "same-answer": Kind("pair", "dialogue"),
-    "same-label": Kind("pair", "record"),
+    "same-label": Kind("pair", "record", gathers=True),
     "texts": Kind("pair", "record"),
     "entailment": Kind("pair", "record"),
     "nli": Kind("pair", "record"),
