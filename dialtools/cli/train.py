@@ -10,6 +10,8 @@ r"""dial-train - train a dialogue encoder on positive pairs
   dial-pairs --kind self corpus.jsonl | dial-train --method mlm -o adapted/
   dial-pairs --window 3 --short-windows --follow 3 --inner corpus.jsonl \
     | dial-train --method dialoguecse --negatives all -o matched/
+  dial-embed --per turn --model minilm/ corpus.jsonl | \
+    dial-train --method distill --model minilm/ --encoder static -o small/
   dial-train --resume -o dse/ --model bert-base-uncased pairs.arrow
   dial-train --dry-run --model bert-base-uncased pairs.arrow
   dial-train --nproc 4 --model bert-base-uncased --batch-size 1024 pairs.arrow
@@ -33,7 +35,8 @@ What pairs may carry:
 `negatives`, as dialtools mine finds them, are texts to contrast with in
 addition to those of the batch. DialogueCSE also reads `follow`, the turns
 after the response. A record of `text` is a pair of the text with itself,
-from which masked words and SimCSE learn.
+from which masked words and SimCSE learn. --method distill reads texts with
+their vectors, as dial-embed writes them from a larger model, the teacher.
 
 Stopping and going on:
 

@@ -345,6 +345,15 @@ def _read_stream(stream: io.BufferedReader, kind: str, path: str) -> Embeddings:
     return _of_chunks(chunks_of(stream, path, kind), kind, name)
 
 
+def embeddings_of(chunk: Chunk) -> Embeddings:
+    """Return what a chunk of an embedding file holds.
+
+    Raises:
+        DataError: if it holds no vectors, or some that are no numbers or differ in length.
+    """
+    return (_of_batches if chunk.columnar else _of_lines)([chunk], chunk.name)
+
+
 def _of_chunks(chunks: Iterable[Chunk], kind: str, name: str) -> Embeddings:
     return (_of_lines if FORMATS[kind].lines else _of_batches)(chunks, name)
 

@@ -34,6 +34,7 @@ from dialtools.streams.locks import locked
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import Inputs, digest
 from dialtools.streams.tally import counted
+from dialtools.train.data.pairs_of_chunk import read_pairs
 from dialtools.train.data.spool import spool, tokenise_store
 from dialtools.train.data.store import (
     COLUMNS,
@@ -43,6 +44,7 @@ from dialtools.train.data.store import (
     placeholders,
     read_counts,
 )
+from dialtools.train.data.taught import Taught
 from dialtools.train.options import TrainOptions, objective_entry, objective_options
 from dialtools.train.prepare import (
     as_wished,
@@ -154,6 +156,7 @@ def cache_key(options: TrainOptions, inputs: Sequence[Mapping[str, Any]]) -> str
         str(options.from_),
         *(f"{name}.{kind}" for name, kind in COLUMNS.items()),
         str(objective_entry(options).templates),
+        str(objective_entry(options).taught),
     ]
     return blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
 
@@ -195,7 +198,8 @@ def _spool_inputs(place: Path, options: TrainOptions, policy: Policy) -> None:
     watched = hashed_stdin() if reads_stdin else nullcontext()
     with watched as stdin, atomic_directory(place, overwrite=True) as scrap:
         chunks = read_chunks(options.inputs, format=options.from_, policy=policy)
-        pairs = spool(scrap, chunks, policy, limit=options.limit)
+        read = Taught() if objective_entry(options).taught else read_pairs
+        pairs = spool(scrap, chunks, policy, read=read, limit=options.limit)
         if pairs < 2:
             hint = "dial-pairs makes pairs from dialogues"
             raise DataError(f"{counted(pairs, 'pair')}: nothing to contrast", hint=hint)
@@ -263,7 +267,8 @@ def _unread(store: Store, options: TrainOptions) -> str:
 
 def _alike(store: Store, options: TrainOptions) -> str:
     """Return the line on texts paired with themselves, which teach a table nothing, or ""."""
-    if options.encoder != STATIC or objective_entry(options).templates:
+    entry = objective_entry(options)
+    if options.encoder != STATIC or entry.templates or entry.taught:
         return ""
     if not store.of_one_text(np.arange(len(store))).all():
         return ""

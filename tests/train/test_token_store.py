@@ -473,6 +473,7 @@ def test_a_closed_spool_has_written_all_that_it_was_given(tmp_path: Path):
     counts = spool.close()
     sizes = {name: column_file(tmp_path, name).stat().st_size for name in COLUMNS}
     assert (sizes["response"], sizes["turn_ends"]) == (4 * counts["pairs"], 8 * counts["pairs"])
+    assert sizes.pop("vectors") == 0  # of no teacher
     assert all(sizes.values()) and counts["pairs"] == 4
     assert list(utterance_texts(tmp_path))[-1] == "l" and counts["utterances"] == 12
 

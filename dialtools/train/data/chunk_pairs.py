@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class ChunkPairs:
         domain: what the dialogue of each pair is about, None for one that says nothing.
         dialogue: the name of each pair's dialogue, None for one without.
         template: the place of each pair's template, -1 for one without.
+        vectors: (P, D) a teacher's unit vector of each response, in float16; no row without one.
     """
 
     texts: list[str]
@@ -51,6 +52,7 @@ class ChunkPairs:
     dialogue: list[str | None]
     turn: np.ndarray
     template: np.ndarray
+    vectors: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.float16))
 
     def __len__(self) -> int:
         return len(self.response)

@@ -114,7 +114,9 @@ def _in_columns(pairs: list[_Pair]) -> ChunkPairs:
 
     return ChunkPairs(
         texts=texts,
-        **{name: lists(name) for name in LISTS},
+        context=lists("context"),
+        follow=lists("follow"),
+        negatives=lists("negatives"),
         context_roles=np.asarray([r for of_pair in roles for r in of_pair[:-1]], np.uint8),
         response=np.asarray(places["response"], np.int64),
         response_role=np.asarray([of_pair[-1] for of_pair in roles], np.uint8),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,6 +20,7 @@ from dialtools.train.data.chunk_pairs import ChunkPairs
 from dialtools.train.data.pairs_of_chunk import read_pairs
 from dialtools.train.data.store import COLUMNS, checksums, column_file, read_counts, utterance_texts
 
+Read = Callable[[Chunk, Policy], ChunkPairs]
 NOWHERE = (0, -1, 0)
 """Turn, response and first window of no pair."""
 TEXTS_A_BATCH = 20_000
@@ -70,6 +71,7 @@ class Spool:
             "dialogue": self._dialogues(chunk, ids[chunk.response]),
             "turn": chunk.turn,
             "template": template,
+            "vectors": chunk.vectors.ravel(),
         }
         for name, column in values.items():
             self.columns[name].write(np.ascontiguousarray(column, COLUMNS[name]).tobytes())
@@ -150,13 +152,18 @@ def _hashes(names: list[str | None]) -> np.ndarray:
 
 
 def spool(
-    directory: Path, chunks: Iterable[Chunk], policy: Policy, *, limit: int | None = None
+    directory: Path,
+    chunks: Iterable[Chunk],
+    policy: Policy,
+    *,
+    read: Read = read_pairs,
+    limit: int | None = None,
 ) -> int:
     """Write the pair stream to a store and return the number of pairs."""
     spooled = Spool(directory)
     skipped_before = policy.skipped
     for chunk in chunks:
-        pairs = read_pairs(chunk, policy)
+        pairs = read(chunk, policy)
         if limit is not None and spooled.pairs + len(pairs) >= limit:
             spooled.add(pairs.head(limit - spooled.pairs))
             break

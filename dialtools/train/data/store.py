@@ -2,7 +2,8 @@
 
 P pairs, U distinct utterances. A pair's context is a range of the flat list of turn ids; so are the
 turns after its response, and the negatives that it names. Files of a finished store, whose suffix
-is the type of their numbers (i4: 32-bit integers, i8: 64-bit, u1: bytes, f4: 32-bit floats):
+is the type of their numbers (i4: 32-bit integers, i8: 64-bit, u1: bytes, f2: 16-bit floats, f4:
+32-bit floats):
 
     texts.bin text_ends.i8               (U,) the distinct utterances, in order of first occurrence
     tokens.i4 token_ends.i8              (U,) their token ids
@@ -15,6 +16,7 @@ is the type of their numbers (i4: 32-bit integers, i8: 64-bit, u1: bytes, f4: 32
     kind.i8 domain.i8                    (P,) its kind, and its dialogue's domain, by hash; 0: none
     dialogue.i8 turn.i4                  (P,) which dialogue, and which of its turns the response is
     template.i4                          (P,) the template of the response, -1 without one
+    vectors.f2                           (P, D) a teacher's unit vectors, or nothing
     spool.json                           counts and checksums; written last by the spool
     store.json                           the same; written last of all: the store is finished
 
@@ -56,6 +58,7 @@ COLUMNS = {
     "dialogue": "i8",
     "turn": "i4",
     "template": "i4",
+    "vectors": "f2",
 }
 """Each column's file, and the type of its numbers."""
 COUNTED_AT_ONCE = 1 << 20
@@ -83,6 +86,7 @@ class Store:
     dialogue: np.ndarray
     turn: np.ndarray
     template: np.ndarray
+    vectors: np.ndarray
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -90,6 +94,7 @@ class Store:
         self.counts: dict[str, int] = {name: counts[name] for name in (*SPOOLED, "tokens")}
         for name in COLUMNS:
             setattr(self, name, column(directory, name))
+        self.vectors = self.vectors.reshape(len(self), -1) if len(self) else self.vectors
         self.tokens = mapped(directory / "tokens.i4")
         self.token_ends = mapped(directory / "token_ends.i8")
 

@@ -51,6 +51,7 @@ class ObjectiveEntry(Entry):
         named_negatives: it contrasts a pair with the negatives that it names.
         dissimilar: pairs that say that they are not similar serve, as negatives of others.
         contexts: it learns from contexts, not from responses alone.
+        taught: it learns from texts with vectors that a teacher has for them.
     """
 
     options: type[Any]
@@ -60,6 +61,7 @@ class ObjectiveEntry(Entry):
     named_negatives: bool = False
     dissimilar: bool = False
     contexts: bool = True
+    taught: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -334,6 +336,11 @@ class MaskedWordsOptions(SpeakerOptions):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class DistillOptions:
+    """Options of --objective distill: it has none of its own."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class JointOptions(ContrastOptions, MaskedWordsOptions):
     """Options of --objective joint."""
 
@@ -386,5 +393,13 @@ OBJECTIVES = {
         contextual=True,
         named_negatives=True,
         dissimilar=True,
+    ),
+    "distill": ObjectiveEntry(
+        f"{_HOME}.distill:Distill",
+        "the vectors that a teacher has for texts (a smaller model in place of a larger one)",
+        options=DistillOptions,
+        recipe="distill",
+        contexts=False,
+        taught=True,
     ),
 }

@@ -1,0 +1,92 @@
+"""Each text to where a teacher has it: a smaller encoder in place of a larger one.
+
+As in the distillation of sentence encoders (Reimers and Gurevych 2020), a text's vector is to be
+the teacher's. N texts of a batch, D dimensions of the encoder, E of the teacher.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dialtools.encoder.encode import encode
+from dialtools.train.data.collate import responses
+from dialtools.train.objectives.base import Batch, Figures, Objective, Setting
+from dialtools.train.objectives.catalog import DistillOptions
+
+SEEN = 4096
+"""Texts that say how the teacher's space is turned into the encoder's."""
+AT_ONCE = 1 << 16
+"""Rows of the teacher that are averaged at once."""
+
+
+class Distill(Objective[DistillOptions]):
+    """Moves each text's vector towards the teacher's.
+
+    The teacher's vectors are first centred, so that what all texts of a log share does not count,
+    and turned to where the encoder has the same texts at its start: tokens and layers that the log
+    does not teach stay in the same space as those it does.
+
+    Attributes:
+        centre: (E,) the mean of the teacher's vectors.
+        turn: (E, D) from the teacher's space to the encoder's.
+    """
+
+    centre: Tensor
+    turn: Tensor
+
+    def __init__(self, setting: Setting[DistillOptions]) -> None:
+        super().__init__(setting)
+        vectors_PE, pairs = setting.store.vectors, setting.pairs
+        sums = [
+            vectors_PE[pairs[i : i + AT_ONCE]].sum(0, dtype=np.float64)
+            for i in range(0, len(pairs), AT_ONCE)
+        ]
+        centre_E = np.sum(sums, axis=0) / len(pairs)
+        some = pairs[:: -(-len(pairs) // SEEN)]
+        texts = responses(setting.store, some, setting.joining)
+        begun_ND = encode(
+            setting.encoder,
+            texts,
+            batch_tokens=setting.max_tokens,
+            precision=setting.precision,
+        )
+        turn_ED = turned(vectors_PE[some] - centre_E, begun_ND)
+        self.register_buffer("centre", torch.from_numpy(centre_E).float())
+        self.register_buffer("turn", torch.from_numpy(turn_ED).float())
+
+    def collate(self, pairs: np.ndarray, step: int) -> Batch:
+        """Return the texts of a batch, and what the teacher says of them."""
+        setting = self.setting
+        texts = responses(setting.store, pairs, setting.joining)
+        return self.batches(texts, pairs, setting.store.vectors[pairs])
+
+    def loss(self, rows: Tensor, batch: Batch, figures: Figures) -> Tensor:
+        """Return one less the mean cosine between the encoder's vectors and the teacher's."""
+        taught_NE = self.tensor(batch.extra).float() - self.centre
+        cosines_N = nn.functional.cosine_similarity(
+            rows[self.tensor(batch.place)].float(), taught_NE @ self.turn
+        )
+        figures["cosine"] = cosines_N.detach().mean()
+        return 1 - cosines_N.mean()
+
+
+def turned(teacher_NE: np.ndarray, student_ND: np.ndarray) -> np.ndarray:
+    """Return the (E, D) turn that brings a teacher's rows nearest to a student's of the same texts.
+
+    It keeps angles between rows: its columns, or where E < D its rows, are orthonormal (orthogonal
+    Procrustes). Of more dimensions than the student has, those in which rows vary most are kept.
+    """
+    teacher_NE = teacher_NE.astype(np.float64)
+    values_E, directions_EE = np.linalg.eigh(teacher_NE.T @ teacher_NE)
+    kept = np.argsort(-values_E)[: student_ND.shape[1]]
+    kept_EK = directions_EE[:, kept]
+    left, _, right = np.linalg.svd((teacher_NE @ kept_EK).T @ unit(student_ND), full_matrices=False)
+    return kept_EK @ (left @ right)
+
+
+def unit(rows_ND: np.ndarray) -> np.ndarray:
+    """Return rows of length 1; of a text without tokens, zeros."""
+    lengths_N1 = np.linalg.norm(rows_ND, axis=1, keepdims=True)
+    return rows_ND / np.where(lengths_N1 > 0, lengths_N1, 1)
