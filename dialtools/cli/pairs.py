@@ -55,13 +55,15 @@ JSON and Parquet:
 Records stand one a line, or in a JSON array (which is streamed), or in
 Parquet or Arrow. A folder of such parts, as DuckDB, Spark and `datasets`
 write it, is read as one table. Turns may be an object of lists, one for each
-field, as `datasets` has them.
+field, as `datasets` has them. The list may also be called dialog,
+conversation, conversations, chat, thread, transcript or utterances, and a
+speaker may be a number (--speaker-map 0=user,1=system).
 
 Chats with a language model:
 
-A list `messages`, `conversations` or `conversation` that has an assistant,
-or a system message only at its start, is a chat with a language model, in
-the style of OpenAI, LangChain (`type`: human, ai) or ShareGPT (`from`:
+A list `messages`, `conversations`, `conversation`, `chat` or `thread` that
+has an assistant, or a system message only at its start, is a chat with a
+language model, in the style of OpenAI, LangChain (`type`: human, ai) or ShareGPT (`from`:
 human, gpt). The assistant becomes the speaker `system`. Instructions
 (system, developer) and tool messages are left out, and counted at the end;
 texts in parts are joined. To keep such a role, give it a name with

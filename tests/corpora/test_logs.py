@@ -683,7 +683,7 @@ NOT_A_PART = "messages[1].content[0]: expected a part with a text, got a number"
         ({"role": "user", "content": 7}, "messages[1].content: expected a string, got a number"),
         ({"role": "user", "content": [{"type": "text", "text": 1}]}, NOT_A_PART),
         ({"role": "user", "content": [7]}, NOT_A_PART),
-        ({"role": 1, "content": "a"}, "messages[1].role: expected a string, got a number"),
+        ({"role": [1], "content": "a"}, "messages[1].role: expected a string, got a list"),
     ],
 )
 def test_a_message_that_cannot_be_read_says_which_field(
