@@ -11,7 +11,7 @@ from dialtools.corpora.dialogues import HISTORY, NAMED_LIKE_IDS, TURN_KEYS
 from dialtools.corpora.fields import ANSWERED, ASKED, INFERRED, TEXT_KEYS, BadRecord
 from dialtools.corpora.markup import seen
 from dialtools.corpora.options import LogOptions
-from dialtools.corpora.plain import SPOKEN
+from dialtools.corpora.plain import MOST, SEVERAL, SPOKEN
 from dialtools.streams.chunks import Chunk, Numbered, records
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
@@ -28,8 +28,6 @@ FIRST_TEXTS = 100
 """So many of each chunk are looked at."""
 SHARE = 0.05
 """With so many of HTML among them it is how the log is written, and not what it is about."""
-MOST, SEVERAL = 0.8, 3
-"""With such a share, and number, that begin with a name it is who speaks."""
 
 NESTED = frozenset((*TURN_KEYS, *NAMED_LIKE_IDS, HISTORY, "context", "follow", "data", "kwargs"))
 """Fields that hold turns, or a message."""
