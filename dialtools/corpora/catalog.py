@@ -427,7 +427,6 @@ CORPORA: dict[str, Corpus] = {
     "subtitles": _corpus(
         "subtitles",
         "WebVTT and SubRip: transcripts of Teams, Zoom and Meet, subtitles; a file a dialogue",
-        marks=(("*.vtt",), ("*.srt",)),
         opening=r"WEBVTT(?:\s|\Z)|\d{1,4}\s*\n\d{1,2}:\d\d:\d\d[.,]\d{3}\s+-->\s",
         licence=YOURS,
         source="your meetings' transcripts",

@@ -13,10 +13,10 @@ import pytest
 from corpora import export_files as exports
 
 from dialtools.corpora.published import corpus_of
+from dialtools.errors import DataError
 
 GREETED = [("kim", "hello"), ("lee", "hi kim")]
 PARTY = [("Kim", "see you at ten: ok?\nand bring\nthe tickets"), ("Lee", "happy new year")]
-CONTENTS = (".json", ".txt", ".log", ".vtt")
 TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] = {
     "chatgpt": (
         exports.CHATGPT,
@@ -49,10 +49,6 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
             "1": [("Kim", "is it open?"), ("Lee", "until six\ntoday"), ("Kim", "a <b")],
             "5": [("Kim", "hello?")],
         },
-    ),
-    "subtitles": (
-        {"sync.vtt": exports.SUBTITLES["teams"]},
-        {"sync": [("Kim Ng", "is it open now?"), ("Lee", "until six")]},
     ),
     "discord": (exports.DISCORD, {"987": [("Kim", "does it ship to Oslo?"), ("lee", "it does")]}),
     "telegram": (exports.TELEGRAM, {"42": [("Kim", "see x.io please"), ("Lee", "done")]}),
@@ -107,7 +103,7 @@ def test_an_export_is_told_by_its_files_as_folder_zip_and_file(read, put, tmp_pa
             packed.write(file, file.relative_to(folder))
     assert said(read(tmp_path / "export.zip")) == turns
     if corpus != "slack":  # a day of it knows no names
-        (file,) = (file for file in folder.rglob("*") if file.suffix in CONTENTS)
+        (file,) = (file for file in folder.rglob("*") if file.suffix in (".json", ".txt", ".log"))
         assert corpus_of(str(file), None) == corpus
         assert said(read(file)) == turns
 
@@ -130,6 +126,10 @@ def test_a_transcript_is_read_with_its_speakers_whatever_it_is_called(read, put,
     (record,) = read(put({"notes.txt": exports.SUBTITLES[tool]}) / "notes.txt")
     assert said([record])["notes"] == [("Kim Ng", "is it open now?"), ("Lee", "until six")]
     assert record["turns"][0]["time"] == 1.5
+    folder = put({"notes.vtt": exports.SUBTITLES[tool], "own.txt": "hello\n"}, "several")
+    assert read(folder, "subtitles") == [record]
+    with pytest.raises(DataError, match="the files of no known corpus"):
+        read(folder)
 
 
 def test_a_dash_in_a_subtitle_is_another_turn_and_a_colon_in_one_cue_no_speaker(read, put):
