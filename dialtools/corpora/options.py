@@ -104,7 +104,7 @@ class LogOptions:
         False,
         group=SPOKEN,
         help="lines of plain text begin with who speaks, perhaps after a time (`[10:02] Kim: "
-        "hello`); other lines go on with the turn before",
+        "hello`, `<kim> hello`); other lines go on with the turn before",
     )
     html: bool = option(
         False,

@@ -617,6 +617,8 @@ def test_lines_that_begin_with_names_are_told_of(scripts: Path, kind: str):
     for lines, flags, is_told in (
         (b"Kim: a\nLee Ng: b\n[10:00] Kim: c\nLee Ng: d\nand e\n", (), True),
         (b"Kim: a\nLee Ng: b\n[10:00] Kim: c\nLee Ng: d\nand e\n", ("--speaker-prefix",), False),
+        (b"<kim> a\n<@lee> b: c\n<kim> d\n<lee> e\nand f\n", (), True),
+        (b"<p>a</p>\n<b>b</b> c\n<i>d</i>\n<p>e</p>\nf\n", (), False),
         (b"note: a\nb\nc\nsee https://a.b\nat 10:30\n", (), False),
     ):
         told = run(scripts, "--from", "text", "--kind", kind, *flags, input=lines).stderr
