@@ -63,11 +63,11 @@ Chats with a language model:
 
 A list `messages`, `conversations`, `conversation`, `chat` or `thread` that
 has an assistant, or a system message only at its start, is a chat with a
-language model, in the style of OpenAI, LangChain (`type`: human, ai) or ShareGPT (`from`:
-human, gpt). The assistant becomes the speaker `system`. Instructions
-(system, developer) and tool messages are left out, and counted at the end;
-texts in parts are joined. To keep such a role, give it a name with
---speaker-map (system=prompt).
+language model, in the style of OpenAI, LangChain (`type`: human, ai) or
+ShareGPT (`from`: human, gpt). The assistant becomes the speaker `system`.
+Instructions (system, developer) and tool messages are left out, and counted
+at the end; texts in parts are joined. To keep such a role, give it a name
+with --speaker-map (system=prompt).
 
 Chat exports:
 
