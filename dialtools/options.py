@@ -26,7 +26,7 @@ from dialtools.shown import quoted
 from dialtools.values import boolean, number, seed_number, whole_number
 
 Choices = Iterable[str] | Callable[[], Iterable[str]]
-Companion = str | tuple[str, tuple[str | bool, ...]]
+Companion = str | tuple[str, tuple[str | bool | float, ...]]
 """What another option needs beside it: an option's name, or names between blanks, one of which has
 to be given; or a name and values, one of which it has to have: `(False,)` is a flag's --no-."""
 
@@ -59,6 +59,7 @@ class Spec:
     kept: bool = False
     goes_with: Companion | None = None
     not_with: Companion | None = None
+    unsaid: bool = False
 
     @property
     def key(self) -> str:
@@ -105,6 +106,7 @@ def option(
     kept: bool = False,
     goes_with: Companion | None = None,
     not_with: Companion | None = None,
+    unsaid: bool = False,
 ) -> Any:
     """Return a dataclass field that is a flag.
 
@@ -122,6 +124,7 @@ def option(
         goes_with: another option without which, or beside other values of which, this one has no
             meaning: on the command line it is refused, elsewhere it counts as not given.
         not_with: another option beside which, or beside values of which, it has none.
+        unsaid: it has no default, and another layer says it: without a meaning it stays.
     """
     facts = dict(locals())
     return field(default=facts.pop("default"), metadata=facts)
@@ -286,8 +289,9 @@ def resolve(options: type, layers: Sequence[Layer]) -> tuple[Any, dict[str, str]
         if origins[spec.key] == layers[0].name:
             flag = f"--no-{spec.key}" if values[spec.name] is False else spec.flag
             raise ConfigError(f"{flag} {why}")
-        del values[spec.name]
-        origins[spec.key] = "default"
+        if not spec.unsaid:
+            del values[spec.name]
+            origins[spec.key] = "default"
     return options(**values) if unmeant else resolved, origins
 
 
@@ -317,7 +321,10 @@ def _shown(companion: Companion) -> str:
         return " or ".join(f"--{name.replace('_', '-')}" for name in companion.split())
     name, values = companion
     flag = name.replace("_", "-")
-    return f"--no-{flag}" if values == (False,) else f"--{flag} {' or '.join(map(str, values))}"
+    if values[0] is False:
+        return f"--no-{flag}"
+    texts = (f"{value:g}" if type(value) is float else str(value) for value in values)
+    return f"--{flag} {' or '.join(texts)}"
 
 
 def _check_keys(layer: Layer, known: list[str]) -> None:

@@ -37,7 +37,8 @@ RECORDS: dict[str, RecordKind] = {
             "turns": Field(
                 "list",
                 "turns: texts, or objects of `text` and `speaker` (`utterance` or `content`, "
-                "`role`); `dialogue` and `messages` are read as the same field",
+                "`role`); `dialogue`, `messages`, `chat` and others are read as the same field "
+                "(dial-pairs --help)",
                 required=True,
             ),
             "id": Field("text", "the dialogue's name; else it is called by its place"),

@@ -14,10 +14,10 @@
   dial-embed --model model/ --dry-run tickets.jsonl -o tickets.parquet
   cat lines.txt | dial-embed --model model/ --from text --to jsonl | head
 
-Reads records (JSONL, Parquet, Arrow) or plain text, one text a line. Fields
-that are not embedded are kept. A list of turns is joined as in training, and
-if it is too long its newest tokens are kept. A text of blanks alone is
-embedded as a full stop.
+Reads records (JSONL, Parquet, Arrow), tables (CSV; --field names the column),
+or plain text, one text a line. Fields that are not embedded are kept. A list
+of turns is joined as in training, and if it is too long its newest tokens are
+kept. A text of blanks alone is embedded as a full stop.
 
 Writes FILE when all is done. Until then finished shards are in FILE.partial/,
 and --resume repeats none of them: the result is byte for byte that of an

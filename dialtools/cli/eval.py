@@ -18,10 +18,10 @@
 
 Reads the files that dial-embed writes (Parquet, Arrow, JSONL, .npy). It needs
 no model and no GPU, except for finetune and curve, which read records and
-load encoders. Scores are in percent with 95 % intervals: of other test rows
-(other dialogues or blocks of candidates, where rows belong together), and of
-other runs where there are several. They are Wilson's; how
-much a score that is no share varies is from a bootstrap.
+load encoders. Scores are in percent with 95 % intervals: how much they would
+vary with other test rows (other dialogues or blocks of candidates, where rows
+belong together), and with other runs where there are several. Intervals of
+shares are Wilson's, others come from a bootstrap.
 """
 
 from __future__ import annotations

@@ -55,27 +55,31 @@ JSON and Parquet:
 Records stand one a line, or in a JSON array (which is streamed), or in
 Parquet or Arrow. A folder of such parts, as DuckDB, Spark and `datasets`
 write it, is read as one table. Turns may be an object of lists, one for each
-field, as `datasets` has them.
+field, as `datasets` has them. The list may also be called dialog,
+conversation, conversations, chat, thread, transcript or utterances, and a
+speaker may be a number (--speaker-map 0=user,1=system).
 
 Chats with a language model:
 
-A list `messages`, `conversations` or `conversation` that has an assistant,
-or a system message only at its start, is a chat with a language model, in
-the style of OpenAI, LangChain (`type`: human, ai) or ShareGPT (`from`:
-human, gpt). The assistant becomes the speaker `system`. Instructions
-(system, developer) and tool messages are left out, and counted at the end;
-texts in parts are joined. To keep such a role, give it a name with
---speaker-map (system=prompt).
+A list `messages`, `conversations`, `conversation`, `chat` or `thread` that
+has an assistant, or a system message only at its start, is a chat with a
+language model, in the style of OpenAI, LangChain (`type`: human, ai) or
+ShareGPT (`from`: human, gpt). The assistant becomes the speaker `system`.
+Instructions (system, developer) and tool messages are left out, and counted
+at the end; texts in parts are joined. To keep such a role, give it a name
+with --speaker-map (system=prompt).
 
 Chat exports:
 
-Exports of ChatGPT, Claude, Slack, Discord, Telegram, WhatsApp, IRC,
-Zendesk, Intercom, Rasa and LangSmith are read as they come. A chat is a
-dialogue; in Slack that is a thread, or a day of a channel without its
-threads; in IRC a day. In tickets the customer is `user` and agents are
-`system`; in chats of people speakers keep their names, which --speaker-map
-turns into roles. Notices, bots, internal notes and media without text are
-left out, and counted at the end. --session-gap cuts a chat at its pauses.
+Exports of ChatGPT, Claude, Slack, Teams, Discord, Telegram, WhatsApp, IRC,
+Zendesk, Intercom, Rasa and LangSmith, and transcripts of meetings (WebVTT,
+SubRip) are read as they come. A chat is a dialogue; in Slack and Teams that
+is a thread, or in Slack a day of a channel without its threads; in IRC a day.
+In tickets the customer is `user` and agents are `system`; in chats of people
+speakers keep their names, which --speaker-map turns into roles. Notices,
+bots, internal notes and media without text are left out, and counted at the
+end. --session-gap cuts a chat at its pauses. Plain text whose lines begin
+with who speaks needs --speaker-prefix.
 From Rasa's YAML, --from rasa-nlu reads the examples of intents, and --from
 rasa-stories the stories that have texts, with responses from a domain file
 in the same folder.

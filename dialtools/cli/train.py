@@ -19,7 +19,11 @@ r"""dial-train - train a dialogue encoder on positive pairs
 Reads pairs {"context": [turns, oldest first], "response"}, as dial-pairs
 writes them. --method names a recipe, which holds the published values of a
 method; flags override them, and --print-config shows each value and where it
-came from.
+came from. Most recipes learn from any pairs. Some want pairs of a --kind of
+dial-pairs: same-label, same-answer, mlm and simcse (self), simcse-sup
+(triple), dse-dianli (entailment), pairsupcon (nli); dialoguecse wants
+--follow, and tadse what dial-augment writes. docs/which-method.md says which
+to take.
 
 Writes a model directory, and prints its path to stdout. dialtools and
 sentence-transformers load it; transformers loads a transformer, model2vec a

@@ -19,7 +19,12 @@ from dialtools.catalog import Entry
 NATIVE = "dialtools.corpora.native"
 JSON = r"(?:\[\s*)?\{"
 """How JSON of one record begins, or of several."""
-CLOCK = r"(?:[^\W\d]{1,5}[.,]{0,2}\s?)?\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[AaPp]\.?\s?[Mm]\.?)?"
+CLOCK = (
+    r"(?:[^\W\d]{1,5}[.,]{0,2}\s?)?\d{1,2}[:.]\d\d(?:[:.]\d\d)?"
+    r"(?:\s?[AaPp]\.?\s?[Mm]\.?|\s?[صم])?"
+)
+MARKS = r"[\u200e\u200f]?"
+"""Of direction, which may stand anywhere in a line of WhatsApp."""
 DIALOGUES, UTTERANCES, TEXTS, RESPONSES = "dialogues", "utterances", "two texts", "responses"
 YOURS = "yours"
 SNIPS_INTENTS = (
@@ -329,8 +334,10 @@ CORPORA: dict[str, Corpus] = {
     ),
     "parlai": _corpus(
         "parlai",
-        "ParlAI's text format, an episode a dialogue",
-        opening=r"text:[^\n]*\t(?:eval_)?labels:",
+        "ParlAI's text formats, bAbI's and Persona-Chat's too; an episode a dialogue",
+        opening=r"(?:[a-z_]+:[^\t\n]*\t){0,4}text:[^\n]*\t *(?:eval_)?labels:"
+        r"|(?=1 )(?:\d{1,2} [^\t\n]+\n){0,40}\d{1,2} [^\t\n]*\t[^\t\n]+(?:\t[^\n]*)?"
+        r"(?:\n\n?\d{1,2} |\n?\Z)",
         licence="as its source says",
         source="parl.ai/docs",
     ),
@@ -340,6 +347,15 @@ CORPORA: dict[str, Corpus] = {
         kind=RESPONSES,
         licence="as its source says",
         source="parl.ai/docs",
+    ),
+    "dailydialog": _corpus(
+        "dailydialog",
+        "DailyDialog, and other lines with __eou__ between turns",
+        alone=("dialogues_text.txt",),
+        marks=(("dialogues_train.txt",), ("dialogues_validation.txt",), ("dialogues_test.txt",)),
+        opening=r"(?![\[{])[^\n]*\S ?__eou__(?:\s|\Z)",
+        licence="CC BY-NC-SA 4.0",
+        source="yanran.li/dailydialog",
     ),
     "ecd-select": _corpus(
         "ecd_select",
@@ -382,6 +398,15 @@ CORPORA: dict[str, Corpus] = {
         licence=YOURS,
         source="slack.com/help (Export your workspace data)",
     ),
+    "teams": _corpus(
+        "teams",
+        "Microsoft Teams: messages of Graph's API, or a personal export; a thread or a chat",
+        marks=(("*.json",), ("*.jsonl",)),
+        opening=rf'{JSON}(?=.*"messageType":)(?=.*"createdDateTime":)(?=.*"(?:body|from)":)'
+        rf'|{JSON}(?=.*"exportDate":)(?=.*"MessageList":)',
+        licence=YOURS,
+        source="learn.microsoft.com/graph; go.skype.com/export",
+    ),
     "discord": _corpus(
         "discord",
         "Discord's channels, as DiscordChatExporter's JSON",
@@ -399,6 +424,13 @@ CORPORA: dict[str, Corpus] = {
         licence=YOURS,
         source="telegram.org/blog/export-and-more",
     ),
+    "subtitles": _corpus(
+        "subtitles",
+        "WebVTT and SubRip: transcripts of Teams, Zoom and Meet, subtitles; a file a dialogue",
+        opening=r"WEBVTT(?:\s|\Z)|\d{1,4}\s*\n\d{1,2}:\d\d:\d\d[.,]\d{3}\s+-->\s",
+        licence=YOURS,
+        source="your meetings' transcripts",
+    ),
     "irc": _corpus(
         "irc",
         "IRC logs: energymech, mIRC, ZNC, irssi, HexChat, WeeChat, The Lounge; a day a dialogue",
@@ -414,8 +446,9 @@ CORPORA: dict[str, Corpus] = {
         "whatsapp",
         "WhatsApp's export of a chat, text of Android or an iPhone",
         alone=("*WhatsApp*.txt", "_chat.txt"),
-        opening=r"[\u200e\u200f]?(?:\d{1,4}[./-]\s?\d{1,2}[./-]\s?\d{1,4}\.?,?\s"
-        rf"{CLOCK}(?:\s\w\.)? [-–]\s|\[(?:\d{{1,4}}[./]\d{{1,2}}[./]\d{{1,4}},?"
+        opening=rf"{MARKS}(?:\d{{1,4}}{MARKS}[./-]\s?\d{{1,2}}{MARKS}[./-]\s?\d{{1,4}}\.?{MARKS}"
+        rf"[,،]?\s{CLOCK}(?:\s\w\.)? [-–]\s"
+        rf"|\[{MARKS}(?:\d{{1,4}}{MARKS}[./]\d{{1,2}}{MARKS}[./]\d{{1,4}}{MARKS}[,،]?"
         rf"|\d{{1,2}}-\d{{1,2}}-\d{{2,4}},?|\d{{4}}-\d\d-\d\d,)\s{CLOCK}\]\s)",
         licence=YOURS,
         source="faq.whatsapp.com (How to export your chat history)",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-CHATS = ("messages", "conversations", "conversation")
+CHATS = ("messages", "conversations", "conversation", "chat", "thread")
 """Fields that hold a chat."""
 SYSTEM, ASSISTANT, USER = "system", "assistant", "user"
 ROLES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from dialtools.shown import listed
 
 HISTORY, RESPONSE = "history", "response"
 TURN_KEYS = ("turns", "dialogue", "messages", "conversations")
-NAMED_LIKE_IDS = ("dialog", "conversation")
+NAMED_LIKE_IDS = ("dialog", "conversation", "chat", "thread", "transcript", "utterances")
 """Fields of turns where no text stands beside them; beside one they tell whose it is."""
 NO_TURNS = 'no "turns"'
 WITHOUT_TEXT = "turns without text"
@@ -147,6 +148,36 @@ def identity_of(value: Any, field: str) -> str | None:
     return str(value)
 
 
+def called(value: Any) -> str | None:
+    """Return an id or a speaker's name as text.
+
+    Numbers and booleans are names, too; gaps in a column of numbers, and what has parts, are none.
+    """
+    if isinstance(value, str) or value is None:
+        return value
+    if isinstance(value, dict | list):
+        return None
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        if math.isnan(value):
+            return None
+        # whole numbers become these in a column with gaps
+        return str(int(value)) if value.is_integer() else str(value)
+    return str(value)
+
+
+def speaker_of(value: Any, where: str) -> str | None:
+    """Return who speaks, as text; data sets have numbers for it, too.
+
+    Raises:
+        BadRecord: if it has parts.
+    """
+    if isinstance(value, dict | list):
+        raise BadRecord(f"{where}: expected a string, got {json_kind(value)}")
+    return called(value)
+
+
 def _turn(turn: Any, where: str) -> tuple[str, str | None]:
     if isinstance(turn, str | None):
         return (turn or "").strip(), None
@@ -159,6 +190,4 @@ def _turn(turn: Any, where: str) -> tuple[str, str | None]:
     if not isinstance(text, str):
         raise BadRecord(f"{where}.{key}: expected a string, got {json_kind(text)}")
     speaker = next((turn[k] for k in SPEAKER_KEYS if turn.get(k) not in (None, "")), None)
-    if speaker is not None and not isinstance(speaker, str):
-        raise BadRecord(f"{where}.speaker: expected a string, got {json_kind(speaker)}")
-    return text.strip(), speaker
+    return text.strip(), speaker_of(speaker, f"{where}.speaker")

@@ -1,17 +1,18 @@
-"""Records of people's own logs, with --html as readers see their texts."""
+"""Records of people's own logs, with --html and --drop-quotes as readers see their texts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from functools import reduce
 from itertools import islice
 from typing import Any
 
 from dialtools.corpora.dialogues import HISTORY, NAMED_LIKE_IDS, TURN_KEYS
 from dialtools.corpora.fields import ANSWERED, ASKED, INFERRED, TEXT_KEYS, BadRecord
-from dialtools.corpora.markup import seen
 from dialtools.corpora.options import LogOptions
-from dialtools.corpora.plain import SPOKEN
+from dialtools.corpora.plain import MOST, SEVERAL, SPOKEN
+from dialtools.corpora.quotes import QUOTED
 from dialtools.streams.chunks import Chunk, Numbered, records
 from dialtools.streams.policy import Policy, Where
 from dialtools.streams.tally import Tally
@@ -23,14 +24,14 @@ LOOKS = re.compile(
     re.IGNORECASE,
 )
 PROBED, LOOKING = "texts looked at", "texts that look like HTML"
+QUOTING = "texts that quote"
 NAMING = "texts that begin with a name"
 FIRST_TEXTS = 100
 """So many of each chunk are looked at."""
 SHARE = 0.05
 """With so many of HTML among them it is how the log is written, and not what it is about."""
-MOST, SEVERAL = 0.8, 3
-"""With such a share, and number, that begin with a name it is who speaks."""
 
+Reading = tuple[Callable[[str], str], ...]
 NESTED = frozenset((*TURN_KEYS, *NAMED_LIKE_IDS, HISTORY, "context", "follow", "data", "kwargs"))
 """Fields that hold turns, or a message."""
 TEXTS = frozenset((*TEXT_KEYS, *ASKED, *ANSWERED, "value", *INFERRED))
@@ -45,49 +46,63 @@ def log_records(
     *,
     texts: Collection[str] = (),
 ) -> Numbered:
-    """Yield the records of a chunk, with --html as readers see their texts.
+    """Yield the records of a chunk, with --html and --drop-quotes as readers see their texts.
 
     Args:
         names: the fields that are wanted, None for all; other columns are not converted.
         texts: fields that hold texts beside those that are called so.
     """
     read = records(chunk, policy, names)
-    return shown_records(read, chunk, policy, texts) if logs.html else read
+    return shown_records(read, chunk, policy, logs, texts) if logs.reading else read
 
 
 def shown_records(
-    read: Numbered, chunk: Chunk, policy: Policy, texts: Collection[str] = ()
+    read: Numbered,
+    chunk: Chunk,
+    policy: Policy,
+    logs: LogOptions,
+    texts: Collection[str] = (),
 ) -> Numbered:
     """Yield records of a chunk as readers see their texts."""
     every = TEXTS.union(texts)
     for number, record in read:
         try:
-            yield number, shown(record, every)
+            yield number, shown(record, logs.reading, every)
         except BadRecord as error:
             policy.reject(Where(chunk.name, number), str(error), record)
 
 
-def shown(record: dict[str, Any], texts: Collection[str] = TEXTS) -> dict[str, Any]:
+def shown(
+    record: dict[str, Any], reading: Reading, texts: Collection[str] = TEXTS
+) -> dict[str, Any]:
     """Return a record with its texts as readers see them.
+
+    Args:
+        reading: what is made of each text; of none the record stays as it is.
 
     Raises:
         BadRecord: if slots mark places in a text that is another then, or one has too many tags.
     """
+    if not reading:
+        return record
     made = {
-        key: _value(value, texts) if key in texts or key in NESTED else value
+        key: _value(value, reading, texts) if key in texts or key in NESTED else value
         for key, value in record.items()
     }
     if made.get("slots") and any(made[key] != record[key] for key in texts if key in made):
-        raise BadRecord("slots: their places are in the HTML, not in what --html makes of it")
+        reason = (
+            "their places are in the text as it came, not in what --html or --drop-quotes makes"
+        )
+        raise BadRecord(f"slots: {reason} of it")
     return made
 
 
-def _value(value: Any, texts: Collection[str]) -> Any:
+def _value(value: Any, reading: Reading, texts: Collection[str]) -> Any:
     if isinstance(value, str):
-        return seen(value)
+        return reduce(lambda text, read: read(text), reading, value)
     if isinstance(value, list):
-        return [_value(part, texts) for part in value]
-    return shown(value, texts) if isinstance(value, dict) else value
+        return [_value(part, reading, texts) for part in value]
+    return shown(value, reading, texts) if isinstance(value, dict) else value
 
 
 def probe(texts: Iterable[Any], tally: Tally, *, plain: bool = False) -> None:
@@ -100,7 +115,8 @@ def probe(texts: Iterable[Any], tally: Tally, *, plain: bool = False) -> None:
     marked = [t for t in looked if isinstance(t, str) and ("<" in t or "&" in t)]
     looking = sum(LOOKS.search(text) is not None for text in marked)
     naming = sum(SPOKEN.fullmatch(text) is not None for text in looked) if plain else 0
-    tally.facts.update({PROBED: len(looked), LOOKING: looking, NAMING: naming})
+    quoting = sum(isinstance(t, str) and QUOTED.search(t) is not None for t in looked)
+    tally.facts.update({PROBED: len(looked), LOOKING: looking, QUOTING: quoting, NAMING: naming})
 
 
 def markup_line(tally: Tally) -> str:
@@ -109,6 +125,15 @@ def markup_line(tally: Tally) -> str:
     if not looking or looking < SHARE * looked:
         return ""
     return f"{looking:,} of {looked:,} texts looked at are HTML: --html reads what people see of it"
+
+
+def quoting_line(tally: Tally) -> str:
+    """Return the line on texts that quote others, or ""."""
+    looked, quoting = tally.facts[PROBED], tally.facts[QUOTING]
+    if not quoting or quoting < SHARE * looked:
+        return ""
+    told = f"{quoting:,} of {looked:,} texts looked at quote others (>)"
+    return f"{told}: --drop-quotes leaves that out, as an answer tells less with its question in it"
 
 
 def naming_line(tally: Tally) -> str:

@@ -6,10 +6,12 @@ Their columns, times, sessions and speakers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 
 from dialtools.corpora.catalog import CORPORA
+from dialtools.corpora.markup import seen
+from dialtools.corpora.quotes import unquoted
 from dialtools.errors import ConfigError
 from dialtools.options import option, restated
 from dialtools.streams.formats import FORMATS, INPUT_FORMATS, RECORD_FORMATS, by_suffix
@@ -104,12 +106,18 @@ class LogOptions:
         False,
         group=SPOKEN,
         help="lines of plain text begin with who speaks, perhaps after a time (`[10:02] Kim: "
-        "hello`); other lines go on with the turn before",
+        "hello`, `<kim> hello`); other lines go on with the turn before",
     )
     html: bool = option(
         False,
         group=SPOKEN,
         help="texts are HTML, as help desks export it: read what people see, a line a block",
+    )
+    drop_quotes: bool = option(
+        False,
+        group=SPOKEN,
+        help="texts are e-mails: leave out what they quote (lines that begin with >, all below "
+        "-----Original Message-----)",
     )
     speaker_map: tuple[str, ...] = option(
         (),
@@ -135,6 +143,11 @@ class LogOptions:
         return self.unsorted or any(
             (self.dialogue_column, self.text_column, self.speaker_column, self.order_column)
         )
+
+    @property
+    def reading(self) -> tuple[Callable[[str], str], ...]:
+        """What is made of each text, one after another."""
+        return (seen,) * self.html + (unquoted,) * self.drop_quotes
 
     @property
     def gap_seconds(self) -> float | None:

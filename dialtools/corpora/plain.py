@@ -12,8 +12,14 @@ from dialtools.streams.policy import Policy, Where
 
 TIME = r"[\[(]?\d[\d/.:,T-]*(?: [\d/.:,-]+)*(?: ?[AaPp]\.?[Mm]\.?)?[\])]?(?: ?[-–])? +"
 NAME = r"[^\W\d][^\s:]*(?: [^\s:]+){0,3}"
-SPOKEN = re.compile(rf"(?:{TIME})?(?P<name>{NAME}) ?:(?:\s+(?P<text>.*))?")
-"""`Kim: hello`, `[10:02] Kim Lee: hello`, `31/12/2024, 2:05 PM - Kim: hello`; no `https://`."""
+SPOKEN = re.compile(
+    rf"(?:{TIME})?(?:<[ @+%&~!]?(?P<nick>[^<>\s/]+)>(?!.*</)|(?P<called>{NAME}) ?:)"
+    r"(?:\s+(?P<text>.*))?"
+)
+"""`Kim: hello`, `[10:02] Kim Lee: hello`, `31/12/2024, 2:05 PM - Kim: hello`, `<kim> hello`; no
+`https://`, and no HTML."""
+MOST, SEVERAL = 0.8, 3
+"""With such a share, and number, of texts that begin with a name it is who speaks."""
 
 
 def plain_dialogues(chunk: Chunk, policy: Policy) -> Iterator[tuple[int, Dialogue]]:
@@ -41,7 +47,7 @@ def spoken_records(chunk: Chunk, policy: Policy) -> Iterator[tuple[int, dict[str
         turns: list[tuple[str | None, list[str]]] = []
         for line in talk.texts:
             if said := SPOKEN.fullmatch(line):
-                turns.append((said["name"], [said["text"] or ""]))
+                turns.append((said["nick"] or said["called"], [said["text"] or ""]))
             elif turns:
                 turns[-1][1].append(line)
             else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -86,7 +87,8 @@ def recognised(files: Files) -> str:
     names = files.names()
     own = next((last_suffix(name) for name in names if by_suffix(name)), None)
     some = ", ".join(names[:4]) or "none at all"
-    hint = f"{HINT}; files of your own are no corpus: name each (*{own})" if own else HINT
+    each = f"`find {shlex.quote(files.path)} -name '*{own}*'` lists them"
+    hint = f"{HINT}; files of your own are no corpus: name each ({each})" if own else HINT
     raise DataError(f"the files of no known corpus: {some}", where=files.path, hint=hint)
 
 

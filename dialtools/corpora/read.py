@@ -171,7 +171,7 @@ def dialogues(
         tally: gets the turns that are left out.
         utterances: a record of a text is a dialogue of one turn.
     """
-    if chunk.plain and not (logs.speaker_prefix or logs.html):
+    if chunk.plain and not (logs.speaker_prefix or logs.reading):
         yield from plain_dialogues(chunk, policy)
         return
     shape = Shaper(logs, tally)
@@ -195,7 +195,7 @@ def dialogue_records(
     chunk: Chunk, policy: Policy, logs: LogOptions, tally: Tally
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield each dialogue record in one shape, with its other fields, and its line or row."""
-    if chunk.plain and not (logs.speaker_prefix or logs.html):
+    if chunk.plain and not (logs.speaker_prefix or logs.reading):
         for number, talk in plain_dialogues(chunk, policy):
             yield number, {"turns": [{"text": text} for text in talk.texts]}
         return
@@ -217,7 +217,7 @@ def _read(
         read = spoken_records(chunk, policy)
     else:
         read = ((line, {"turns": talk.texts}) for line, talk in plain_dialogues(chunk, policy))
-    return shown_records(read, chunk, policy) if logs.html else read
+    return shown_records(read, chunk, policy, logs) if logs.reading else read
 
 
 def _is_utterance(names: Collection[str]) -> bool:

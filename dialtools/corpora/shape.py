@@ -21,6 +21,7 @@ from dialtools.corpora.dialogues import (
     field_of_turns,
     key_of_turns,
     naming,
+    speaker_of,
 )
 from dialtools.corpora.fields import TEXT_KEYS, BadRecord, json_kind
 from dialtools.corpora.options import EVERY_OTHER, LogOptions
@@ -40,10 +41,9 @@ NO_TURNS = {
 class Shaper:
     """Turns any dialogue record into those of one shape.
 
-    A list `messages`, `conversations` or `conversation` with an assistant, or in which system
-    speaks at most at the start, is a chat as language models have it: messages of system,
-    developer, tool and function are no turns, and the assistant is the system. A role that
-    --speaker-map names is as it says.
+    A list of one of `CHATS` with an assistant, or in which system speaks at most at the start, is a
+    chat as language models have it: messages of system, developer, tool and function are no turns,
+    and the assistant is the system. A role that --speaker-map names is as it says.
     """
 
     def __init__(self, logs: LogOptions, tally: Tally) -> None:
@@ -192,9 +192,7 @@ def _taken_apart(
     if text_key is None and not silent:
         raise BadRecord(f'{where}: no "text"')
     speaker_key = next((k for k in SPEAKER_KEYS if k in turn), None)
-    speaker = turn[speaker_key] if speaker_key else None
-    if not isinstance(speaker, str | None):
-        raise BadRecord(f"{where}.{speaker_key}: expected a string, got {json_kind(speaker)}")
+    speaker = speaker_of(turn[speaker_key], f"{where}.{speaker_key}") if speaker_key else None
     text = _text(turn.get(text_key), f"{where}.{text_key}")
     rest = {k: v for k, v in turn.items() if k not in (text_key, speaker_key)}
     return text, speaker, rest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 
 from dialtools.corpora import delimited
 from dialtools.corpora.by_dialogue import Row, by_dialogue
-from dialtools.corpora.dialogues import DOMAIN, SPEAKER_KEYS, WITHOUT_TEXT
+from dialtools.corpora.dialogues import DOMAIN, SPEAKER_KEYS, WITHOUT_TEXT, called
 from dialtools.corpora.fields import json_kind
 from dialtools.corpora.likely import flags
 from dialtools.corpora.options import LogOptions
@@ -147,7 +146,7 @@ def _turns(
 ) -> Iterator[Row]:
     """Yield the rows that are turns; those without a dialogue or with no text go to the policy."""
     for line, row in rows:
-        identity = _name(row.get(columns.dialogue))
+        identity = called(row.get(columns.dialogue))
         text = row.get(columns.text)
         where = Where(name, line)
         if not isinstance(text, str | None):
@@ -165,9 +164,9 @@ def _turns(
 def _turn(row: Mapping[str, Any], columns: Columns, *, keep: bool) -> dict[str, Any]:
     """Return the turn of a row: its text and, where there are any, speaker, time and domain."""
     turn: dict[str, Any] = {}
-    by = next((name for name in columns.speakers if _name(row.get(name))), None)
+    by = next((name for name in columns.speakers if called(row.get(name))), None)
     if by:
-        turn["speaker"] = _name(row[by])
+        turn["speaker"] = called(row[by])
     turn["text"] = row[columns.text]
     if columns.order and row.get(columns.order) is not None:
         turn["time"] = row[columns.order]
@@ -177,25 +176,6 @@ def _turn(row: Mapping[str, Any], columns: Columns, *, keep: bool) -> dict[str, 
         used = {*columns.named, by}
         turn |= {k: v for k, v in row.items() if k not in used and k not in turn}
     return turn
-
-
-def _name(value: Any) -> str | None:
-    """Return an id or a speaker's name as text.
-
-    Numbers and booleans are names, too; gaps in a column of numbers, and what has parts, are none.
-    """
-    if isinstance(value, str) or value is None:
-        return value
-    if isinstance(value, dict | list):
-        return None
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        if math.isnan(value):
-            return None
-        # whole numbers become these in a column with gaps
-        return str(int(value)) if value.is_integer() else str(value)
-    return str(value)
 
 
 def _together(rows: Iterator[Row], name: str, columns: Columns) -> Iterator[Row]:

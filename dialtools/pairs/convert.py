@@ -92,7 +92,7 @@ def _utterances(
             yield from _turns(alone, options, policy, tally)
             continue
         try:
-            name, made = _standing_alone(shown(record) if options.html else record)
+            name, made = _standing_alone(shown(record, options.reading))
         except BadRecord as error:
             policy.reject(Where(chunk.name, number), str(error), record)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, islice
 from typing import Any
 
@@ -15,6 +15,7 @@ from dialtools.corpora.fields import ANSWERED, ASKED, FIRST, SECOND, BadRecord
 from dialtools.corpora.flat import FlatTurns
 from dialtools.corpora.logs import log_records
 from dialtools.corpora.read import record_chunks
+from dialtools.errors import DataError
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.windows import Pairs, windowed
 from dialtools.shown import cut, listed
@@ -145,7 +146,7 @@ def _labelled(
         for line, name, texts in _rows(chunk, options, policy, TWO_TEXTS, "two texts"):
             *texts, label = texts
             if label.lower() not in labels:
-                tally.drop(f"labelled {cut(label)}")
+                tally.drop(f"labelled {cut(label)}" if label else "without a label")
                 continue
             similar.append(label.lower() in POSITIVE)
             yield line, _talk(name, texts, options)
@@ -170,14 +171,30 @@ def _rows(
         what: a key of EXPECTED.
     """
     wanted = (*chain(*names), "id")
+    unknown = check_columns(chunk, names, what)
     for line, record in log_records(chunk, policy, options, wanted, texts=options.texts):
         try:
-            texts = [_text(record, called, what) for called in names]
+            texts = [_text(unknown | record, called, what) for called in names]
             name = identity_of(record.get("id"), "id")
         except BadRecord as error:
             policy.reject(Where(chunk.name, line), str(error), record)
         else:
             yield line, name, texts
+
+
+def check_columns(chunk: Chunk, names: Iterable[tuple[str, ...]], what: str) -> dict[str, None]:
+    """Return the columns of a table as a record of nothing: its rows lack what is null there.
+
+    Raises:
+        DataError: naming the columns there are, if one is not.
+    """
+    unknown: dict[str, None] = dict.fromkeys(chunk.data.schema.names if chunk.columnar else ())
+    for called in names if unknown else ():
+        try:
+            field_of(unknown, called, what)
+        except BadRecord as error:
+            raise DataError(str(error), where=chunk.name) from None
+    return unknown
 
 
 def _talk(name: str | None, texts: list[str], options: PairOptions) -> Dialogue:
@@ -194,12 +211,14 @@ EXPECTED = {
 
 
 def _text(record: Mapping[str, Any], names: tuple[str, ...], what: str) -> str:
-    """Return the text that a record has under one of several names.
+    """Return the text that a record has under one of several names; null is an empty one.
 
     Raises:
         BadRecord: if there is none, or it is no text.
     """
     name, value = field_of(record, names, what)
+    if value is None:
+        return ""
     fields.text(value, name)
     return value
 

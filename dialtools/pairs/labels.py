@@ -11,13 +11,13 @@ from typing import Any
 
 from dialtools.corpora import fields
 from dialtools.corpora.by_dialogue import Row, by_dialogue
-from dialtools.corpora.dialogues import Dialogue
+from dialtools.corpora.dialogues import Dialogue, key_of_turns
 from dialtools.corpora.flat import FlatTurns
 from dialtools.corpora.logs import log_records
 from dialtools.corpora.read import record_chunks
 from dialtools.corpora.splits import VALIDATION
 from dialtools.pairs.draw import drawn
-from dialtools.pairs.labelled import field_of
+from dialtools.pairs.labelled import check_columns, field_of
 from dialtools.pairs.options import PairOptions
 from dialtools.pairs.windows import Pairs, windowed
 from dialtools.streams.chunks import ROWS, Chunk, records
@@ -27,6 +27,7 @@ from dialtools.streams.tally import Tally
 PAIRS_A_CHUNK = 4096
 SPLIT, TEST = "split", "test"
 HELD_OUT = frozenset((TEST, *VALIDATION))
+OF_DIALOGUES = "dialogues: --kind utterance makes texts of their turns"
 PAIRED = "labels of pairs"
 TO_LEARN, TO_TEST = "labelled texts of a training split", "labelled texts to be tested on"
 MOST = 100_000
@@ -53,12 +54,14 @@ def _labelled(options: PairOptions, policy: Policy, tally: Tally) -> Iterator[Ro
     texts, labels = [(name,) for name in options.texts] or (fields.TEXT_KEYS, fields.LABELS)
     for chunk in chunks:
         wanted = (*texts, *labels, SPLIT)
+        unknown = check_columns(chunk, (labels, texts), "a label")
         for line, record in log_records(chunk, policy, options, wanted, texts=texts):
             tally.sources += 1
             try:
-                row = _row(line, record, texts, labels)
+                row = _row(line, unknown | record, texts, labels)
             except fields.BadRecord as error:
-                policy.reject(Where(chunk.name, line), str(error), record)
+                hint = OF_DIALOGUES if key_of_turns(record) else None
+                policy.reject(Where(chunk.name, line), str(error), record, hint)
                 continue
             if row:
                 if isinstance(split := record.get(SPLIT), str):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dialtools.corpora.dialogues import DOMAIN
-from dialtools.corpora.logs import markup_line, naming_line
+from dialtools.corpora.logs import markup_line, naming_line, quoting_line
 from dialtools.corpora.table import LAST
 from dialtools.pairs.chunk import WITH_DOMAIN
 from dialtools.pairs.job import Piece
@@ -111,10 +111,11 @@ class Outputs:
 def warnings(options: PairOptions, tally: Tally) -> list[str]:
     """Return a line on each thing in the log that may not be as its reader thinks."""
     markup = "" if options.html else markup_line(tally)
+    quoting = "" if options.drop_quotes else quoting_line(tally)
     naming = "" if options.speaker_prefix else naming_line(tally)
     lines = [line(options, tally) for line in (_unmet_line, _short_line, _domain_line, _last_line)]
     of_labels = (_split_line(tally), _label_line(tally))
-    return [*filter(None, (*lines, *of_labels, markup, naming))]
+    return [*filter(None, (*lines, *of_labels, markup, quoting, naming))]
 
 
 def _unmet_line(options: PairOptions, tally: Tally) -> str:

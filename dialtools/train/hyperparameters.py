@@ -31,7 +31,8 @@ def by_recipe(*, default: Any = MISSING, group: str = RECIPE, **facts: Any) -> A
         default: the value where neither does; without it every recipe that needs it must say it.
         facts: of `option`.
     """
-    return field(default=default, metadata=option(None, group=group, **facts).metadata)
+    told = option(None, group=group, unsaid=default is MISSING, **facts)
+    return field(default=default, metadata=told.metadata)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

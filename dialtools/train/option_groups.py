@@ -88,7 +88,11 @@ class RecipeOptions:
 
 @dataclass
 class FreshOptions:
-    """The encoder that training starts from without --model, or makes of it."""
+    """The encoder that training starts from without --model, or makes of it.
+
+    Its sizes are those of a preset (`fresh.toml`, `static.toml`) unless somebody says them; None is
+    for one that the encoder does not have.
+    """
 
     encoder: str | None = option(
         None,
@@ -99,21 +103,23 @@ class FreshOptions:
         shown="what --model is; without it static, transformer if there is a GPU",
     )
     hidden: int = option(
-        256,
+        None,
         metavar="N",
         parse=at_least(64),
         group="Fresh encoder",
         help="width of a fresh encoder, or of a static one made from --model",
+        shown="256",
     )
     layers: int = option(
-        2,
+        None,
         metavar="N",
         parse=at_least(1),
         group="Fresh encoder",
         help="layers of a fresh transformer",
+        shown="2",
     )
     vocab_size: int = option(
-        8000,
+        None,
         metavar="N",
         parse=at_least(300),
         group="Fresh encoder",

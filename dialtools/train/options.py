@@ -72,7 +72,7 @@ def _refuse_foreign_sizes(options: TrainOptions) -> None:
     A model has its size; of a transformer a static encoder of any width is made.
     """
     static, model = options.encoder == STATIC, options.model
-    if static and not model and options.layers != FreshOptions.layers:
+    if static and not model and options.layers:
         raise ConfigError("--layers goes with --encoder transformer")
     averages = static and (not model or is_table(model))
     if averages and options.pooling not in (None, "mean"):
@@ -82,7 +82,7 @@ def _refuse_foreign_sizes(options: TrainOptions) -> None:
     sizes = [size for size in specs(FreshOptions) if size.name != "encoder"]
     if static and not is_table(model):
         sizes = [size for size in sizes if size.name != "hidden"]
-    if any(getattr(options, size.name) != size.default for size in sizes):
+    if any(getattr(options, size.name) for size in sizes):
         *flags, last = (size.flag for size in sizes)
         named = f"{', '.join(flags)} and {last}"
         raise ConfigError(f"{named} belong to a fresh encoder, not to --model")

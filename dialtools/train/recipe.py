@@ -21,6 +21,9 @@ PRESETS = {
     TRANSFORMER: Path(__file__).parent / "fresh.toml",
 }
 """What trains an encoder in place of values of a recipe: any static one, a fresh transformer."""
+NOTHING, TABLE = "nothing", "table"
+STARTS = (NOTHING, TABLE, TRANSFORMER)
+"""What an encoder may be made of: no model, a static one, a transformer."""
 EXTENDS = "extends"
 DEFAULT = "dse"
 
@@ -84,15 +87,15 @@ def published(name: str) -> dict[str, Any]:
     return values
 
 
-def preset(name: str, kind: str, *, model: bool) -> dict[str, Any]:
+def preset(name: str, kind: str, model: Any) -> dict[str, Any]:
     """Return what trains an encoder in place of values of a recipe, by TOML key.
 
-    Sections of a preset hold for recipes of one objective or of one loss only, or for a start from
-    nothing.
+    Sections of a preset hold for recipes of one objective or of one loss only, or for a start
+    (`STARTS`).
 
     Args:
         kind: of the encoder.
-        model: it starts from one.
+        model: that it starts from, or None.
     """
     if model and kind == TRANSFORMER:
         return {}
@@ -101,8 +104,9 @@ def preset(name: str, kind: str, *, model: bool) -> dict[str, Any]:
     special: dict[str, Any] = {}
     for key in ("objective", "loss"):
         special |= values.pop(key, {}).get(recipe.get(key), {})
-    nothing = values.pop("nothing", {})
-    return values | ({} if model else nothing) | special
+    sections = {start: values.pop(start, {}) for start in STARTS}
+    start = NOTHING if not model else TABLE if is_table(str(model)) else TRANSFORMER
+    return values | sections[start] | special
 
 
 def layers(chosen: dict[str, Any]) -> list[Layer]:
@@ -118,9 +122,7 @@ def layers(chosen: dict[str, Any]) -> list[Layer]:
     named = Layer(recipe[0].name, {**recipe[0].values, "method": name})
     learns = objective or OBJECTIVES[published(name)["objective"]]
     kind = encoder_kind(chosen, contextual=learns.contextual)
-    start = {"encoder": kind, **preset(name, kind, model=bool(chosen.get("model")))}
-    if kind == STATIC and chosen.get("model") and is_table(chosen["model"]):
-        start["pooling"] = "mean"
+    start = {"encoder": kind, **preset(name, kind, chosen.get("model"))}
     if chosen.get("epochs") is not None:
         start.pop("least-steps", None)  # the user has said how long
     defaults = [Layer(PRESET_NAMES[kind], start), named, *recipe[1:]]
@@ -151,7 +153,7 @@ def replaced(options: Any) -> dict[str, Replaced]:
         options: resolved TrainOptions.
     """
     recipe = published(options.method)
-    values = preset(options.method, options.encoder, model=bool(options.model))
+    values = preset(options.method, options.encoder, options.model)
     pairs = {
         key: Replaced(recipe[key], value)
         for key, value in values.items()

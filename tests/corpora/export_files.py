@@ -230,6 +230,14 @@ WHATSAPP = {
         "31.12.24 г., 22:05 ч. - Kim: see you at ten: ok?\nand bring\nthe tickets\n"
         "1.01.25 г., 0:07 ч. - Lee: \u200eIMG-20250101-WA0001.jpg (прикачен файл)\nhappy new year\n"
     ),
+    "android, arabic": (
+        "\u200f31\u200f/12\u200f/2024، 10:05 م - Kim: see you at ten: ok?\nand bring\nthe tickets\n"
+        "\u200f1/1/2025، 12:07 ص - Lee: happy new year\n"
+    ),
+    "iphone, arabic": (
+        "[\u200f31/12/2024، 10:05:00 م] Kim: see you at ten: ok?\nand bring\nthe tickets\n"
+        "\u200f[1\u200f/1\u200f/2025، 12:07:00 ص] Lee: happy new year\n"
+    ),
     "iphone, finnish": (
         "[31.12.2024 klo 22.05.00] Kim: see you at ten: ok?\nand bring\nthe tickets\n"
         "[1.1.2025 klo 0.07.00] Lee: happy new year \u200e<liite: 0001-PHOTO.jpg>\n"
@@ -244,6 +252,79 @@ WHATSAPP = {
         "\u200e[31/12/2024, 22:06:00] Lee: \u200eimage omitted\n"
         "[01/01/2025, 00:07:00] ~\u202fLee: happy new year\n"
     ),
+}
+SUBTITLES = {
+    "teams": (
+        "\ufeffWEBVTT\r\n\r\nNOTE made by hand\r\n\r\n0f-1\r\n00:00:01.500 --> 00:00:03.000\r\n"
+        "<v Kim Ng>is it <b>open</b>\r\nnow?</v>\r\n\r\n"
+        "00:00:04.000 --> 00:00:05.000 align:start\r\n<v Lee>until six</v>\r\n"
+    ),
+    "two in a cue": (
+        "WEBVTT\n\n00:01.500 --> 00:03.000\n<v Kim Ng>is it open now?</v>\n<v Lee>until six</v>\n"
+    ),
+    "zoom": (
+        "WEBVTT\n\n1\n00:00:01.500 --> 00:00:03.000\nKim Ng: is it open now?\n\n"
+        "2\n00:00:04.000 --> 00:00:05.000\nLee: until six\n\n"
+        "3\n00:00:06.000 --> 00:00:07.000\nKim Ng:\n"
+    ),
+}
+SRT = (
+    "1\n00:00:01,500 --> 00:00:03,000\n<i>is it open</i>\nnow?\n\n"
+    "2\n00:00:04,000 --> 00:00:05,000\n{\\an8}- until six\n- Note: thanks\n"
+)
+
+
+def teams(id: str, thread: str | None, who: str | None, text: str, **more: Any) -> dict[str, Any]:
+    """Return a message as Graph's API has it."""
+    sender = {"user": {"id": f"u-{who}", "displayName": who}, "application": None}
+    return {
+        "id": id,
+        "replyToId": thread,
+        "messageType": "message",
+        "createdDateTime": f"2024-01-01T10:00:0{id}Z",
+        "chatId": None,
+        "from": sender if who else {"user": None, "application": {"id": "b"}},
+        "body": {"contentType": "html", "content": text},
+        **more,
+    }
+
+
+TEAMS: Files = {
+    "messages.json": {
+        "@odata.context": "https://graph.microsoft.com/v1.0/$metadata",
+        "value": [
+            teams("5", None, "Kim", "<p>hello?</p>"),
+            teams("3", "1", "Kim", "thanks", body={"contentType": "text", "content": "a <b"}),
+            teams("2", "1", "Lee", "<p>until <b>six</b></p><p>today</p>"),
+            teams("1", None, "Kim", "<div>is it open?</div>"),
+            teams("4", "1", None, "<p>a bot</p>"),
+            teams("6", "1", "Kim", "", messageType="systemEventMessage"),
+        ],
+    }
+}
+TEAMS_PERSONAL: Files = {
+    "userId": "8:kim",
+    "exportDate": "2024-01-02T10:00",
+    "conversations": [
+        {
+            "id": "19:x",
+            "displayName": "Lee",
+            "MessageList": [
+                {
+                    "id": f"{second}",
+                    "originalarrivaltime": f"2024-01-01T10:00:0{second}Z",
+                    "messagetype": kind,
+                    "content": text,
+                    "from": f"8:{who}",
+                }
+                for second, kind, who, text in (
+                    (3, "Event/Call", "kim", "<partlist/>"),
+                    (2, "RichText", "lee", "until &lt; <b>six</b>"),
+                    (1, "Text", "kim", "is it open?"),
+                )
+            ],
+        }
+    ],
 }
 IRC = {
     "energymech": (

@@ -59,8 +59,17 @@ TRACED = [
         {"messages": TRACED},
         {"conversations": SHAREGPT},
         {"conversation": OPENAI},
+        {"chat": OPENAI},
     ],
-    ids=["openai", "langchain", "stored by langchain", "traced by langchain", "sharegpt", "one"],
+    ids=[
+        "openai",
+        "langchain",
+        "stored by langchain",
+        "traced by langchain",
+        "sharegpt",
+        "one",
+        "chat",
+    ],
 )
 def test_a_chat_reads_alike_in_every_dialect_and_prompts_and_tools_are_no_turns(
     scripts: Path, tmp_path: Path, record
@@ -98,6 +107,7 @@ def test_a_conversation_beside_a_text_is_whose_text_it_is(scripts: Path, tmp_pat
         ({"conversation", "dialog", "turns"}, "turns"),
         ({"conversation", "model"}, "conversation"),
         ({"dialog", "act"}, "dialog"),
+        ({"chat", "topic"}, "chat"),
         ({"dialog", "utterance"}, None),
         ({"conversation", "response"}, None),
         ({"context"}, None),
@@ -105,6 +115,17 @@ def test_a_conversation_beside_a_text_is_whose_text_it_is(scripts: Path, tmp_pat
 )
 def test_the_field_of_turns_is_told_by_the_names_beside_it(fields: set[str], key: str | None):
     assert key_of_turns(fields) == key
+
+
+def test_a_speaker_may_be_a_number(scripts: Path, tmp_path: Path):
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"turns": [{"speaker": 0, "utterance": "a"}, {"speaker": 1.0, "text": "b"}]}')
+    for flags, speakers in (
+        ([], ["0", "1"]),
+        (["--speaker-map", "0=user,1=system"], ["user", "system"]),
+    ):
+        run = subprocess.run([scripts / "dial-pairs", *flags, path], capture_output=True)
+        assert json.loads(run.stdout)["speakers"] == speakers
 
 
 def test_a_dialogue_is_called_by_a_text_or_a_number():

@@ -13,6 +13,7 @@ import pytest
 from corpora import export_files as exports
 
 from dialtools.corpora.published import corpus_of
+from dialtools.errors import DataError
 
 GREETED = [("kim", "hello"), ("lee", "hi kim")]
 PARTY = [("Kim", "see you at ten: ok?\nand bring\nthe tickets"), ("Lee", "happy new year")]
@@ -40,6 +41,13 @@ TURNS: dict[str, tuple[exports.Files, dict[str, list[tuple[str | None, str]]]]] 
                 ("Lee Ng", "looking"),
                 ("Max", "fixed"),
             ],
+        },
+    ),
+    "teams": (
+        exports.TEAMS,
+        {
+            "1": [("Kim", "is it open?"), ("Lee", "until six\ntoday"), ("Kim", "a <b")],
+            "5": [("Kim", "hello?")],
         },
     ),
     "discord": (exports.DISCORD, {"987": [("Kim", "does it ship to Oslo?"), ("lee", "it does")]}),
@@ -111,6 +119,30 @@ def test_whatsapp_writes_dates_by_phone_and_country_and_they_are_the_same_times(
         "2024-12-31T22:05:00",
         "2025-01-01T00:07:00",
     ]
+
+
+@pytest.mark.parametrize("tool", exports.SUBTITLES)
+def test_a_transcript_is_read_with_its_speakers_whatever_it_is_called(read, put, tool: str):
+    (record,) = read(put({"notes.txt": exports.SUBTITLES[tool]}) / "notes.txt")
+    assert said([record])["notes"] == [("Kim Ng", "is it open now?"), ("Lee", "until six")]
+    assert record["turns"][0]["time"] == 1.5
+    folder = put({"notes.vtt": exports.SUBTITLES[tool], "own.txt": "hello\n"}, "several")
+    assert read(folder, "subtitles") == [record]
+    with pytest.raises(DataError, match="the files of no known corpus"):
+        read(folder)
+
+
+def test_a_dash_in_a_subtitle_is_another_turn_and_a_colon_in_one_cue_no_speaker(read, put):
+    (record,) = read(put({"film.srt": exports.SRT}) / "film.srt")
+    texts = ["is it open now?", "until six", "Note: thanks"]
+    assert said([record])["film"] == [(None, text) for text in texts]
+
+
+def test_a_personal_export_of_teams_is_read_by_time(read, put):
+    (record,) = read(put({"messages.json": exports.TEAMS_PERSONAL}))
+    assert record["domain"] == "Lee"
+    turns = [("8:kim", "is it open?"), ("8:lee", "until < six")]
+    assert said([record])["19:x"] == turns
 
 
 @pytest.mark.parametrize("client", exports.IRC)
@@ -211,6 +243,7 @@ def test_what_is_no_turn_is_told_at_the_end_and_pauses_cut_and_names_are_mapped(
             "runs.json:1: content: expected a text or parts of one",
         ),
         ("runs.json", [exports.run("t", None, [])], "no run with run_type"),
+        ("x.vtt", "WEBVTT\n\nhello\n", "x.vtt:1: expected cues"),
         ("x.log", "[10:00] <kim> hello\nwhat is this\n", "x.log:2: expected a time, and who"),
     ],
 )
@@ -235,6 +268,9 @@ def test_an_export_that_is_read_as_plain_text_is_told_before_it_is(scripts: Path
     [
         ("chats.txt", "hello there\nhi\n\n12:30 is fine\n"),
         ("log.txt", "[2024-01-01 10:00:00] INFO: started\n"),
+        ("list.txt", "1 apples\n2 pears\n3 a __eou__b\n"),
+        ("table.txt", "1\thello\thi\n2\tbye\tbye\n"),
+        ("chats.jsonl", '{"turns": ["a __eou__ ", "b"]}\n'),
         ("chats.jsonl", '{"id": "a", "messages": [{"role": "user", "content": "x"}]}\n'),
         ("chats.json", '[{"sender_id": "a", "turns": ["event", "mapping"]}]'),
         ("days.csv", "31/12/2024, 22:05 - Kim: a\n"),

@@ -617,6 +617,8 @@ def test_lines_that_begin_with_names_are_told_of(scripts: Path, kind: str):
     for lines, flags, is_told in (
         (b"Kim: a\nLee Ng: b\n[10:00] Kim: c\nLee Ng: d\nand e\n", (), True),
         (b"Kim: a\nLee Ng: b\n[10:00] Kim: c\nLee Ng: d\nand e\n", ("--speaker-prefix",), False),
+        (b"<kim> a\n<@lee> b: c\n<kim> d\n<lee> e\nand f\n", (), True),
+        (b"<p>a</p>\n<b>b</b> c\n<i>d</i>\n<p>e</p>\nf\n", (), False),
         (b"note: a\nb\nc\nsee https://a.b\nat 10:30\n", (), False),
     ):
         told = run(scripts, "--from", "text", "--kind", kind, *flags, input=lines).stderr
@@ -683,7 +685,7 @@ NOT_A_PART = "messages[1].content[0]: expected a part with a text, got a number"
         ({"role": "user", "content": 7}, "messages[1].content: expected a string, got a number"),
         ({"role": "user", "content": [{"type": "text", "text": 1}]}, NOT_A_PART),
         ({"role": "user", "content": [7]}, NOT_A_PART),
-        ({"role": 1, "content": "a"}, "messages[1].role: expected a string, got a number"),
+        ({"role": [1], "content": "a"}, "messages[1].role: expected a string, got a list"),
     ],
 )
 def test_a_message_that_cannot_be_read_says_which_field(

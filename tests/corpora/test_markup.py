@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from dialtools.corpora.fields import BadRecord
 from dialtools.corpora.markup import MOST_TAGS, seen
+from dialtools.corpora.quotes import unquoted
 
 Pairs = Callable[..., subprocess.CompletedProcess]
 SHOWN = {
@@ -28,6 +29,9 @@ SHOWN = {
     '<a href="https://x.example/?a=1&amp;b=2" title="a > b">here</a>&#8217;s': "here’s",
     "&lt;b&gt; is bold": "<b> is bold",
     "in <b>bold <i>both</b> italic": "in bold both italic",
+    "new<blockquote><p>old <b>one</b></p><div>two</div></blockquote>new": (
+        "new\n> old one\n> two\nnew"
+    ),
     "<p></p><br>": "",
     "<![x[ hi": "",
 }
@@ -51,6 +55,28 @@ def lines(*records: dict) -> bytes:
 
 def told(done: subprocess.CompletedProcess) -> list[dict]:
     return [orjson.loads(line) for line in done.stdout.splitlines()]
+
+
+MAILS = {
+    "new\n\nOn 1 May 2024 at 09:00, Kim wrote:\n> old\n> > older\nalso new": "new\nalso new",
+    "new\nOn Mon, May 1, 2024 Kim Lee\n<kim@x.org> wrote:\n\n>old": "new",
+    "a:\nb\n> old\n": "a:\nb",
+    "new\n-----Ursprüngliche Nachricht-----\nVon: Kim\nold": "new",
+    "new\n________________________________\nFrom: Kim\nold": "new",
+    "--\nKim\n-- \n1 > 2 -> 3\n---\nrest": "--\nKim\n-- \n1 > 2 -> 3\n---\nrest",
+}
+
+
+@pytest.mark.parametrize("mail", MAILS)
+def test_of_an_e_mail_that_is_left_which_is_new(pairs: Pairs, mail: str):
+    assert unquoted(mail) == MAILS[mail]
+    talk = lines({"turns": ["hello", {"text": mail}]})
+    (pair,) = told(pairs(talk, "--drop-quotes"))
+    assert pair["response"] == MAILS[mail]
+    done = pairs(talk)
+    assert (b"1 of 2 texts looked at quote others (>): --drop-quotes" in done.stderr) == (
+        "\n>" in mail
+    )
 
 
 @pytest.mark.parametrize("html", SHOWN)
@@ -120,7 +146,9 @@ def test_tables_plain_text_and_two_texts_are_read_so_too(pairs: Pairs, tmp_path:
 def test_slots_whose_places_are_in_the_markup_are_refused(pairs: Pairs):
     slots = [{"start": 3, "end": 4, "label": "x"}]
     bad = pairs(lines({"text": "<p>a", "slots": slots}), "--html", "--kind", "utterance", status=1)
-    assert bad.stderr.startswith(b"dial-pairs: <stdin>:1: slots: their places are in the HTML")
+    assert bad.stderr.startswith(
+        b"dial-pairs: <stdin>:1: slots: their places are in the text as it"
+    )
     good = {"text": "in a", "slots": slots}
     assert told(pairs(lines(good), "--html", "--kind", "utterance")) == [good]
 

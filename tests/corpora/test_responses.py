@@ -193,6 +193,37 @@ def test_an_episode_of_parlai_is_a_dialogue_and_an_example_a_response(read, put)
     ]
 
 
+def test_numbered_lines_are_episodes_and_what_has_no_answer_is_no_turn(read, put):
+    lines = (
+        "1 your persona: I like tea.\n2 hi there\thello\n3 bye\tsee you\t\tsee you|what\n\n"
+        "1 <SILENCE>\tanyone?\n2 R_phone 555\n3 yes\tgood\n"
+    )
+    file = put({"task1-trn.txt": lines}) / "task1-trn.txt"
+    first, second = read(file)
+    assert [t["text"] for t in first["turns"]] == ["hi there", "hello", "bye", "see you"]
+    assert [t["text"] for t in second["turns"]] == ["anyone?", "yes", "good"]
+    responses = read(file, "parlai-responses")
+    assert [(len(r["history"]), r["response"]) for r in responses] == [
+        (1, "hello"),
+        (3, "see you"),
+        (0, "anyone?"),
+        (2, "good"),
+    ]
+    assert responses[1]["candidates"] == ["see you", "what"]
+
+
+@pytest.mark.parametrize(
+    "line", ["hi , Kim . __eou__ hello ! __eou__", "hi , __eou__ Kim . __eou__ __eot__ hello !"]
+)
+def test_marks_of_the_end_of_an_utterance_end_turns(read, put, line: str):
+    folder = put({"train/dialogues_train.txt": f"{line}\n", "train/dialogues_act_train.txt": "1 1"})
+    for path in (folder, folder / "train/dialogues_train.txt"):
+        (record,) = read(path, None)
+        texts = [turn["text"] for turn in record["turns"]]
+        assert " ".join(texts) == "hi , Kim . hello !" and len(texts) == 2
+        assert record["split"] == "train"
+
+
 def test_a_folder_of_jddc_is_read_with_its_splits_and_its_files_as_lines(scripts: Path, read, put):
     folder = put(JDDC)
     assert read(folder, "ecd-sts") == [

@@ -46,17 +46,17 @@ WRONG: dict[str, tuple[Record, dict[str, list[Any]]]] = {
         {
             "turns": [
                 *NO_LIST[:-1],
-                [{"speaker": 5, "text": "a"}, {"speaker": "x", "text": "b"}],
+                [{"speaker": [5], "text": "a"}, {"speaker": "x", "text": "b"}],
                 [{"speaker": {"a": 1}, "text": "a"}],
                 [{"text": 5}],
             ],
             "id": NO_NAME,
         },
     ),
-    "dial-pairs --reader tod-bert": (DIALOGUE, {"turns": [[{"speaker": 5, "text": "a"}]]}),
+    "dial-pairs --reader tod-bert": (DIALOGUE, {"turns": [[{"speaker": [5], "text": "a"}]]}),
     "dial-pairs --kind dialogue": (
         DIALOGUE,
-        {"turns": [*NO_LIST[:-1], [{"speaker": 5, "text": "a"}]], "id": NO_NAME},
+        {"turns": [*NO_LIST[:-1], [{"speaker": [5], "text": "a"}]], "id": NO_NAME},
     ),
     "dial-pairs --kind utterance": (UTTERANCE, {"text": NO_TEXT, "slots": NO_LIST}),
     "dial-pairs --kind entailment": (

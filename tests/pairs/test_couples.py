@@ -81,7 +81,6 @@ def test_what_sets_call_the_two_is_known_and_any_names_can_be_given(
         ({"question": "a"}, 'x.jsonl:1: no "anchor": expected two texts that belong together'),
         ({"anchor": "a", "b": 1}, "which --texts names; there are anchor, b"),
         ({"anchor": "a", "positive": ["b"]}, "x.jsonl:1: positive: expected a string"),
-        ({"anchor": "a", "positive": None}, "x.jsonl:1: positive: expected a string"),
     ],
 )
 def test_a_record_without_the_two_is_told_and_can_be_skipped(
@@ -95,6 +94,21 @@ def test_a_record_without_the_two_is_told_and_can_be_skipped(
     assert done.returncode == 1 and told in done.stderr, done.stderr
     skipped = pairs("--on-error", "skip", "x.jsonl")
     assert skipped.returncode == 3 and json.loads(skipped.stdout)["response"] == "d"
+
+
+@pytest.mark.parametrize("kind", ["texts", "same-label"])
+def test_a_text_or_label_of_null_is_an_empty_one_in_json_and_in_a_table(
+    pairs: Pairs, tmp_path: Path, kind: str
+):
+    rows = [{"text": text, "label": "x"} for text in ("a", "b", None)]
+    rows.append({"text": "c", "label": None})
+    (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet")
+    for name in ("x.jsonl", "x.parquet"):
+        done = pairs("--kind", kind, "--texts", "text,label", name)
+        assert done.returncode == 0 and "dropped 2" in done.stderr, done.stderr
+    done = pairs("--kind", kind, "--texts", "text,labl", "x.parquet")
+    assert 'x.parquet: no "labl"' in done.stderr and "there are text, label" in done.stderr
 
 
 def test_two_texts_are_named_for_their_kind_alone_and_are_no_dialogue(

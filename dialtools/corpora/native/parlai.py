@@ -1,23 +1,31 @@
-"""ParlAI's text format: an example a line, of fields with tabs between them.
+"""ParlAI's text formats: an example a line, of fields with tabs between them.
 
-A line is `text:…<tab>labels:…|…<tab>label_candidates:…|…<tab>episode_done:True`.
+    text:…<tab>labels:…|…<tab>label_candidates:…|…<tab>episode_done:True
+    1 text<tab>label|…<tab>reward<tab>candidate|…       the older: bAbI's, Persona-Chat
+
 https://parl.ai/docs, MIT (the format; data as its source says). Line ends and tabs inside a field
 are written \\n and \\t, a bar inside a text __PIPE__. An episode becomes a dialogue: of each
-example the text is the user's, the first label the system's. `parlai-responses` reads the same
-files as an example each, for response selection.
+example the text is the user's, the first label the system's. In the older format line 1 begins an
+episode; lines without a label (personas, facts) and `<SILENCE>` are no turns. `parlai-responses`
+reads the same files as an example each, for response selection.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from dialtools.corpora.native.files import Files, split_of_name
-from dialtools.corpora.native.raw import Raw, Unexpected, dialogue, turn
+from dialtools.corpora.native.raw import LEFT_OUT, Raw, Unexpected, dialogue, turn
 
 LABELS = ("labels", "eval_labels")
 CANDIDATES = "label_candidates"
 LISTS = {*LABELS, CANDIDATES, "text_candidates"}
+OLDER = ("text", "labels", "reward", CANDIDATES)
+NUMBERED = re.compile(r"(\d+) (.*)", re.DOTALL)
+SILENCE = "<SILENCE>"
+FACTS = "personas and facts"
 
 Example = tuple[int, dict[str, Any]]
 
@@ -27,6 +35,9 @@ def raw(files: Files) -> Iterator[Raw]:
     for name in files.needed("*.txt"):
         held: list[Example] = []
         for number, line in files.lines(name):
+            if held and line.startswith("1 "):
+                yield Raw(files.where(name, held[0][0]), split_of_name(name), held)
+                held = []
             held.append((number, example(line)))
             if held[-1][1].get("episode_done") == "True":
                 yield Raw(files.where(name, held[0][0]), split_of_name(name), held)
@@ -36,11 +47,16 @@ def raw(files: Files) -> Iterator[Raw]:
 
 
 def example(line: str) -> dict[str, Any]:
-    """Return the fields of a line; labels and candidates are lists."""
-    parts = (part.partition(":") for part in line.rstrip("\t ").split("\t") if part)
+    """Return the fields of a line, none of a fact; labels and candidates are lists."""
+    fields = line.rstrip("\t ").split("\t")
+    parts = (part.partition(":") for part in fields if part)
+    named = [(name.strip(), value) for name, _, value in parts]
+    if numbered := NUMBERED.fullmatch(fields[0]):
+        texts = [numbered[2].removeprefix(SILENCE), *fields[1:]]
+        named = list(zip(OLDER, texts, strict=False)) if len(texts) > 1 else []
     return {
         name: [_plain(each) for each in value.split("|")] if name in LISTS else _plain(value)
-        for name, _, value in parts
+        for name, value in named
     }
 
 
@@ -51,13 +67,16 @@ def _plain(value: str) -> str:
 def record(raw: Raw) -> dict[str, Any]:
     """Return the dialogue of an episode; candidates stay with the turn that they were for."""
     turns: list[dict[str, Any]] = []
-    for number, entry in raw.value:
+    examples = [(number, entry) for number, entry in raw.value if entry]
+    for number, entry in examples:
         text, label = text_and_label(number, entry)
         turns += [turn("user", text)] if text.strip() else []
         if label.strip():
             listed = {"candidates": entry[CANDIDATES]} if entry.get(CANDIDATES) else {}
             turns.append(turn("system", label) | listed)
-    return dialogue(raw, turns, id=raw.value[0][1].get("id"))
+    facts = len(raw.value) - len(examples)
+    left_out = {LEFT_OUT: {FACTS: facts}} if facts else {}
+    return dialogue(raw, turns, id=raw.value[0][1].get("id")) | left_out
 
 
 def text_and_label(number: int, entry: dict[str, Any]) -> tuple[str, str]:

@@ -17,10 +17,9 @@ from dialtools.corpora.native.raw import Raw, Unexpected, stated, turn
 def raw(files: Files) -> Iterator[Raw]:
     """Yield each example with those before it in its episode."""
     for episode in parlai.raw(files):
-        for n, (number, _) in enumerate(episode.value, 1):
-            yield episode._replace(
-                where=episode.where._replace(line=number), value=episode.value[:n]
-            )
+        examples = [(number, entry) for number, entry in episode.value if entry]
+        for n, (number, _) in enumerate(examples, 1):
+            yield episode._replace(where=episode.where._replace(line=number), value=examples[:n])
 
 
 def record(raw: Raw) -> dict[str, Any]:

@@ -5,6 +5,7 @@
     [31/12/2024, 22:05:33] Kim: see you           iPhone
     [31.12.2024 klo 22.05.33] Kim: nähdään        the same, Finnish; kl. in Danish
     2024/12/31 下午10:05 - Kim: 再见              Android, Chinese; alike in Japanese, Korean
+    31/12/2024، 10:05 م - Kim: ...                Android, Arabic; with marks of direction
 
 A chat is a dialogue; speakers have their names. Lines without a date go on with the message before.
 Lines without a name and what the app itself writes in place of media are no turns. Day or month
@@ -25,17 +26,20 @@ from dialtools.corpora.native.raw import Raw, Unexpected
 from dialtools.corpora.native.talk import NOTICES, Talk, stem
 
 MESSAGE = re.compile(
-    r"[\u200e\u200f]?(\[)?(\d{1,4})([./-])\s?(\d{1,2})\3\s?(\d{1,4})\.?,?\s"  # the date
+    r"[\u200e\u200f]?(\[)?[\u200e\u200f]?(\d{1,4})[\u200e\u200f]?([./-])\s?"  # the date
+    r"(\d{1,2})[\u200e\u200f]?\3\s?(\d{1,4})\.?[\u200e\u200f]?[,،]?\s"
     r"(?:([^\W\d]{1,5})[.,]{0,2}\s?)?"  # of some languages a word
-    r"(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))?(?:\s?([AaPp])\.?\s?[Mm]\.?|\s\w\.)?"  # the time
+    r"(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))?"  # the time
+    r"(?:\s?([AaPp](?=\.?\s?[Mm])|[صم])(?:\.?\s?[Mm]\.?)?|\s\w\.)?"
     r"(?(1)\]| [-–])\s(.*)",
     re.DOTALL,
 )
 SPOKEN = re.compile(r"([^:\"“”«»]{1,80}?): ?(.*)", re.DOTALL)
-MORNING = ("上午", "凌晨", "早上", "午前", "오전")
-AFTERNOON = ("下午", "中午", "晚上", "午後", "오후")
-HALVES: dict[str, str] = {**dict.fromkeys(MORNING, "a"), **dict.fromkeys(AFTERNOON, "p")}
-"""Words before a time that tell its half of the day; others (`klo`, `kl`) tell nothing."""
+MORNING = ("ص", "上午", "凌晨", "早上", "午前", "오전")
+AFTERNOON = ("م", "下午", "中午", "晚上", "午後", "오후")
+HALVES: dict[str, str] = {**dict.fromkeys(MORNING, "am"), **dict.fromkeys(AFTERNOON, "pm")}
+"""Words beside a time that tell its half of the day; others (`klo`, `kl`) tell nothing."""
+LATIN = tuple("AaPp")
 MEDIA = re.compile(r"<[^<>]+>|null")
 ATTACHED = re.compile(r"\A\u200e?[A-Z]{3}-\d{8}-WA\d{4,}\.\w{2,5} \([^()\n]+\)\n?")
 """A file that goes with a message: its caption stands below."""
@@ -85,7 +89,7 @@ def _message(match: re.Match[str]) -> Message:
         match.groups()
     )
     time = (hour, minute, second_of_time or "0")
-    half = half or HALVES.get(word or "", "")
+    half = HALVES.get(half or word or "", half or "")
     return Message((first, second, third), separator, time, half, rest)
 
 
@@ -114,7 +118,7 @@ def _order(messages: list[Message]) -> tuple[int, int, int]:
     if any(len(message.date[0]) == 4 for message in messages):
         return 0, 1, 2
     numbers = [[int(message.date[place]) for message in messages] for place in (0, 1)]
-    american = any(message.half and message.separator == "/" for message in messages)
+    american = any(message.half in LATIN and message.separator == "/" for message in messages)
     month_first = max(numbers[1], default=0) > 12 or (american and max(numbers[0], default=0) <= 12)
     return (2, 0, 1) if month_first else (2, 1, 0)
 
@@ -128,7 +132,7 @@ def _time(message: Message, order: tuple[int, int, int]) -> str:
     year, month, day = (int(message.date[place]) for place in order)
     hour, minute, second = map(int, message.time)
     if message.half:
-        hour = hour % 12 + (12 if message.half in "pP" else 0)
+        hour = hour % 12 + (12 if message.half[0] in "pP" else 0)
     try:
         when = datetime(year + (2000 if year < 100 else 0), month, day, hour, minute, second)
     except ValueError as error:

@@ -68,7 +68,12 @@ class ObjectiveEntry(Entry):
 class TemperatureOptions:
     """Of objectives with a softmax over similarities."""
 
-    temperature: float = by_recipe(metavar="X", parse=positive, help="temperature of the loss")
+    temperature: float = by_recipe(
+        metavar="X",
+        parse=positive,
+        help="temperature of the loss",
+        not_with=("utterance_share", (0.0,)),
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -274,12 +279,14 @@ class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, Mat
         metavar="X",
         parse=positive,
         help="temperature between templates; --temperature is that between utterances",
+        not_with=("template_share", (0.0,)),
     )
     pair_temperature: float = by_recipe(
         group=TEMPLATES,
         metavar="X",
         parse=positive,
         help="temperature between templates and utterances",
+        not_with=("pair_share", (0.0,)),
     )
     utterance_share: float = by_recipe(
         group=TEMPLATES,
@@ -301,6 +308,7 @@ class TemplateOptions(HeadOptions, TemperatureOptions, FalseNegativeOptions, Mat
         choices=("utterances", "templates", "both"),
         help="a template picks its utterance among utterances (as in the paper), an utterance "
         "its template among templates, or both",
+        not_with=("pair_share", (0.0,)),
     )
     align: bool = by_recipe(
         group=TEMPLATES,

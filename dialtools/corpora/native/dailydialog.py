@@ -1,0 +1,35 @@
+"""Lines of `a __eou__ b __eou__`, a dialogue each: DailyDialog's dialogues_text.txt and its like.
+
+Where `__eot__` stands too, as in Ubuntu's, it ends a turn, and `__eou__` a sentence of that turn.
+https://arxiv.org/abs/1710.03957, CC BY-NC-SA 4.0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from dialtools.corpora.native.files import Files, split_of_name
+from dialtools.corpora.native.raw import Raw, dialogue, turn
+
+END_OF_TURN, END_OF_UTTERANCE = "__eot__", "__eou__"
+TEXTS = tuple(f"dialogues_{part}.txt" for part in ("text", "train", "validation", "test"))
+
+
+def raw(files: Files) -> Iterator[Raw]:
+    """Yield the lines."""
+    for name in files.needed(*TEXTS):
+        split = split_of_name(name)
+        yield from (Raw(files.where(name, n), split, line) for n, line in files.lines(name))
+
+
+def record(raw: Raw) -> dict[str, Any]:
+    """Return a dialogue; who speaks is not told."""
+    end = END_OF_TURN if END_OF_TURN in raw.value else END_OF_UTTERANCE
+    texts = [_joined(text) for text in raw.value.split(end)]
+    return dialogue(raw, [turn(None, text) for text in texts if text])
+
+
+def _joined(text: str) -> str:
+    return re.sub(rf"\s*{END_OF_UTTERANCE}\s*", " ", text).strip()
