@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from dialtools.errors import DialError, OutputError
+from dialtools.streams.scraps import lasting
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""No space left, none of the quota, a file larger than may be, a disk that fails."""
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.ESTALE)
+"""No space left, none of the quota, a file larger than may be; a disk or a server that fails."""
 BUFFER_BYTES = 1 << 20
 
 
@@ -23,7 +24,8 @@ def naming(path: str | Path) -> Generator[None]:
     """Turn the error of a full disk into one that names what was written.
 
     Raises:
-        OutputError: in place of that error, whichever library it came through.
+        OutputError: in place of that error, whichever library it came through; with the name that
+        the user gave, not that of a file that is half written.
     """
     try:
         yield
@@ -31,7 +33,7 @@ def naming(path: str | Path) -> Generator[None]:
         reason = _full(error)
         if not reason:
             raise
-        raise OutputError(reason, where=path) from error
+        raise OutputError(reason, where=lasting(Path(path))) from error
 
 
 def _full(error: Exception) -> str:

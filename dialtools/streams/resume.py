@@ -59,20 +59,20 @@ pieces to what they were made of, and asks `work.expect`.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dialtools.errors import ConfigError, OutputError
 from dialtools.streams.atomic import (
-    WORKING,
     check_kind,
     check_parent,
     is_special,
     refuse_existing,
     witnessed,
 )
+from dialtools.streams.full import naming
 from dialtools.streams.job import Job, changes
 from dialtools.streams.job_files import (
     LOCK,
@@ -90,7 +90,12 @@ from dialtools.streams.job_files import (
 )
 from dialtools.streams.locks import Lock
 from dialtools.streams.provenance import provenance, read_provenance
-from dialtools.streams.scraps import clear_scraps, removed_at_the_end, temporary_folder
+from dialtools.streams.scraps import (
+    WORKING,
+    clear_scraps,
+    removed_at_the_end,
+    temporary_folder,
+)
 
 
 class Piece(NamedTuple):
@@ -357,14 +362,18 @@ class Work:
             remove(self.folder)
 
 
-def claim(output: str, job: Job, *, resume: bool, overwrite: bool) -> Work:
-    """Return the claim of an output's working folder, for `with`; see the module's docstring.
+@contextmanager
+def claim(output: str, job: Job, *, resume: bool, overwrite: bool) -> Generator[Work]:
+    """Claim an output's working folder; see the module's docstring.
 
     Raises:
-        ConfigError: if both flags are given, or stdout is to be resumed.
+        ConfigError: if both flags are given, or stdout is to be resumed. OutputError: naming the
+        output, if its disk is full, or fails.
     """
     if resume and overwrite:
         raise ConfigError("--resume goes on, --overwrite starts over: give one")
     if resume and output == "-":
         raise ConfigError("--resume needs -o FILE; stdout cannot be resumed")
-    return Work(output, job, resume=resume, overwrite=overwrite)
+    work = Work(output, job, resume=resume, overwrite=overwrite)
+    with naming("stdout" if output == "-" else output), work:
+        yield work
