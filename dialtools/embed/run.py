@@ -40,6 +40,7 @@ from dialtools.streams.atomic import atomic_file, refuse_existing
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.digests import RecordDigest, hashed_stdin
 from dialtools.streams.formats import EMBEDDING_FORMATS, FORMATS
+from dialtools.streams.full import naming
 from dialtools.streams.job import Job
 from dialtools.streams.job_files import damaged
 from dialtools.streams.making import KIND, ONE_SIDED
@@ -327,7 +328,7 @@ def _under(schema: pa.Schema, batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _read_part(path: Path) -> pa.RecordBatch:
     try:
-        with pa.OSFile(str(path)) as file:
+        with naming(path), pa.OSFile(str(path)) as file:
             return pa.ipc.open_stream(file).read_next_batch()
     except (pa.ArrowInvalid, OSError, StopIteration):
         raise damaged(path) from None

@@ -1,4 +1,4 @@
-"""A disk that is full or fails is told with the name of what was being written."""
+"""A disk that is full or fails is told with the name of what was being written, or kept."""
 
 from __future__ import annotations
 
@@ -50,6 +50,14 @@ class _Scratch(io.FileIO):
     def write(self, data: Any) -> int:
         with naming(tempfile.gettempdir()):
             return super().write(data)
+
+    def readinto(self, buffer: Any) -> Any:
+        with naming(tempfile.gettempdir()):
+            return super().readinto(buffer)
+
+    def readall(self) -> bytes:
+        with naming(tempfile.gettempdir()):
+            return super().readall()
 
 
 def scratch_file() -> BinaryIO:
