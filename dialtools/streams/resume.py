@@ -59,9 +59,10 @@ pieces to what they were made of, and asks `work.expect`.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from types import TracebackType
 from typing import Any, NamedTuple
 
 from dialtools.errors import ConfigError, OutputError
@@ -133,18 +134,25 @@ class Work:
         self._scratch = ExitStack()
 
     def __enter__(self) -> Work:
-        """Claim the folder.
+        """Claim the folder; until the block ends, what its disk refuses is told with its name.
 
         Raises:
             OutputError: if another run is at work there, or what is there may be neither gone on
                 with nor replaced, or a directory is to stand where a file or a device is.
             ConfigError: if an interrupted job had other options.
         """
+        where = "stdout" if str(self.final) == "-" else self.final
+        with naming(where):
+            self._scratch.enter_context(naming(where))
+            self._claim()
+        return self
+
+    def _claim(self) -> None:
         if str(self.final) != "-":
             check_kind(self.final, directory=self.job.directory)
         if not self.kept:
             self.folder = self._scratch.enter_context(temporary_folder())
-            return self
+            return
         check_parent(self.final)
         clear_scraps(self.folder)
         try:
@@ -156,13 +164,19 @@ class Work:
         except BaseException:
             self._release()
             raise
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._scratch.close()
-        if self.kept and kind is not None:
-            self._drop_if_empty()
-        self._release()
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self._scratch.__exit__(kind, error, trace)
+        finally:
+            if self.kept and kind is not None:
+                self._drop_if_empty()
+            self._release()
 
     def add(self, key: str, value: Any, *, skipped: int = 0) -> None:
         """Keep a finished piece: a JSON value, on the disk when this returns.
@@ -362,18 +376,14 @@ class Work:
             remove(self.folder)
 
 
-@contextmanager
-def claim(output: str, job: Job, *, resume: bool, overwrite: bool) -> Generator[Work]:
-    """Claim an output's working folder; see the module's docstring.
+def claim(output: str, job: Job, *, resume: bool, overwrite: bool) -> Work:
+    """Return the claim of an output's working folder, for `with`; see the module's docstring.
 
     Raises:
-        ConfigError: if both flags are given, or stdout is to be resumed. OutputError: naming the
-        output, if its disk is full, or fails.
+        ConfigError: if both flags are given, or stdout is to be resumed.
     """
     if resume and overwrite:
         raise ConfigError("--resume goes on, --overwrite starts over: give one")
     if resume and output == "-":
         raise ConfigError("--resume needs -o FILE; stdout cannot be resumed")
-    work = Work(output, job, resume=resume, overwrite=overwrite)
-    with naming("stdout" if output == "-" else output), work:
-        yield work
+    return Work(output, job, resume=resume, overwrite=overwrite)

@@ -48,7 +48,7 @@ def output(tmp_path: Path) -> Path:
     return tmp_path / "out.jsonl"
 
 
-def work_on(output: Path, options: Options, *, resume=False, overwrite=False, **facts):
+def work_on(output: Path, options: Options, *, resume=False, overwrite=False, **facts) -> Work:
     job = Job("dial-test", options, Inputs(options.inputs), facts, pieces=("shots",))
     return claim(str(output), job, resume=resume, overwrite=overwrite)
 
@@ -385,9 +385,9 @@ def test_what_has_nothing_beside_it_keeps_its_pieces_in_memory(options, tmp_path
         assert work.pieces == {"one": 1} and not work.kept
         assert not work.folder.exists() and not Path(f"{output}.partial").exists()
     with pytest.raises(ConfigError, match="stdout cannot be resumed"):
-        work_on(Path("-"), options, resume=True).__enter__()
+        work_on(Path("-"), options, resume=True)
     with pytest.raises(ConfigError, match="give one"):
-        work_on(tmp_path / "x", options, resume=True, overwrite=True).__enter__()
+        work_on(tmp_path / "x", options, resume=True, overwrite=True)
     with pytest.raises(OutputError, match="no such directory"):
         work_on(tmp_path / "no" / "out", options).__enter__()
 
