@@ -175,7 +175,8 @@ class Work:
             self._scratch.__exit__(kind, error, trace)
         finally:
             if self.kept and kind is not None:
-                self._drop_if_empty()
+                with suppress(OSError):  # what ends the run is told, not what comes of it
+                    self._drop_if_empty()
             self._release()
 
     def add(self, key: str, value: Any, *, skipped: int = 0) -> None:
