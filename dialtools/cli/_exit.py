@@ -16,8 +16,6 @@ from dialtools.cli import _signals
 from dialtools.errors import DialError, ExitCode
 from dialtools.shown import LONGEST, first_line, printable
 
-UNWRITABLE = (errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What the system says of a stdout that cannot be written."""
 SHORT_OF_MEMORY = ("failed to map segment", "allocate memory", "not enough memory", "out of memory")
 """What libraries say of it that raise no `MemoryError`: the loader of shared objects, torch."""
 
@@ -82,8 +80,11 @@ def as_dial_error(error: Exception) -> DialError:
     if isinstance(error, DialError):
         return error
     if isinstance(error, OSError):
+        from dialtools.streams.full import FULL
+
         # files are named where they are written (`streams.full.naming`); stdout has no such place
-        where = error.filename or ("stdout" if error.errno in UNWRITABLE else None)
+        of_stdout = error.errno in (errno.EBADF, *FULL)
+        where = error.filename or ("stdout" if of_stdout else None)
         return DialError(error.strerror or str(error), where=where)
     if _is_short_of_memory(error):
         return DialError(f"out of memory: {first_line(error)}")

@@ -34,16 +34,18 @@ from dialtools.embed.transformed import Transform
 from dialtools.embed.transforms import kind_of
 from dialtools.errors import ConfigError, DataError
 from dialtools.shown import first_line, listed
+from dialtools.streams import checksums
 from dialtools.streams.ahead import ahead, behind
 from dialtools.streams.atomic import atomic_file, refuse_existing
 from dialtools.streams.bytesio import display_name
 from dialtools.streams.digests import RecordDigest, hashed_stdin
 from dialtools.streams.formats import EMBEDDING_FORMATS, FORMATS
+from dialtools.streams.full import naming
 from dialtools.streams.job import Job
 from dialtools.streams.job_files import damaged
 from dialtools.streams.making import KIND, ONE_SIDED
 from dialtools.streams.policy import Policy
-from dialtools.streams.provenance import Inputs, as_metadata, checksum
+from dialtools.streams.provenance import Inputs, as_metadata
 from dialtools.streams.resume import Work
 from dialtools.streams.schemas import NO_COLUMN, fitted
 from dialtools.streams.sinks import output_format, writer
@@ -213,7 +215,7 @@ class Embedding:
         if piece:
             try:
                 made_of, counts = piece["records"], Counts(**piece["counts"])
-                as_written = checksum(path) == piece["crc32"]
+                as_written = checksums.of_file(path) == piece[checksums.KIND]
             except (KeyError, TypeError, DataError):
                 raise damaged(path) from None
             if not as_written:
@@ -228,7 +230,8 @@ class Embedding:
             writer(str(temporary), format="arrow", overwrite=True) as write,
         ):
             write(batch)
-        made = {"records": records, "counts": asdict(counts), "crc32": checksum(path)}
+        made = {"records": records, "counts": asdict(counts)}
+        made[checksums.KIND] = checksums.of_file(path)
         work.add(name, made)
 
     def write(self, work: Work) -> None:
@@ -325,7 +328,7 @@ def _under(schema: pa.Schema, batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _read_part(path: Path) -> pa.RecordBatch:
     try:
-        with pa.OSFile(str(path)) as file:
+        with naming(path), pa.OSFile(str(path)) as file:
             return pa.ipc.open_stream(file).read_next_batch()
     except (pa.ArrowInvalid, OSError, StopIteration):
         raise damaged(path) from None

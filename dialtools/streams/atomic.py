@@ -11,7 +11,13 @@ from pathlib import Path
 
 from dialtools.errors import OutputError
 from dialtools.streams.full import naming
-from dialtools.streams.scraps import clear_scraps, give_back, half_written, remove_folder
+from dialtools.streams.scraps import (
+    WORKING,
+    clear_scraps,
+    give_back,
+    half_written,
+    remove_folder,
+)
 
 PRIVATE = 0o600
 """The mode of what safetensors writes, whatever the umask."""
@@ -44,8 +50,6 @@ def check_kind(path: str | Path, *, directory: bool) -> None:
         raise OutputError("is no directory", where=path, hint="a directory is written: another -o")
 
 
-WORKING = ".partial"
-"""Ends the name of the folder in which an output is made."""
 _witnesses: dict[Path, Callable[[Path], None]] = {}
 _first: list[Callable[[], None]] = []
 

@@ -1,4 +1,4 @@
-"""A disk that is full or fails is told with the name of what was being written."""
+"""A disk that is full or fails is told with the name of what was being written, or kept."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from dialtools.errors import DialError, OutputError
+from dialtools.streams.scraps import lasting
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""No space left, none of the quota, a file larger than may be, a disk that fails."""
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.ESTALE)
+"""No space left, none of the quota, a file larger than may be; a disk or a server that fails."""
 BUFFER_BYTES = 1 << 20
 
 
@@ -23,7 +24,8 @@ def naming(path: str | Path) -> Generator[None]:
     """Turn the error of a full disk into one that names what was written.
 
     Raises:
-        OutputError: in place of that error, whichever library it came through.
+        OutputError: in place of that error, whichever library it came through; with the name that
+        the user gave, not that of a file that is half written.
     """
     try:
         yield
@@ -31,7 +33,7 @@ def naming(path: str | Path) -> Generator[None]:
         reason = _full(error)
         if not reason:
             raise
-        raise OutputError(reason, where=path) from error
+        raise OutputError(reason, where=lasting(Path(path))) from error
 
 
 def _full(error: Exception) -> str:
@@ -48,6 +50,14 @@ class _Scratch(io.FileIO):
     def write(self, data: Any) -> int:
         with naming(tempfile.gettempdir()):
             return super().write(data)
+
+    def readinto(self, buffer: Any) -> Any:
+        with naming(tempfile.gettempdir()):
+            return super().readinto(buffer)
+
+    def readall(self) -> bytes:
+        with naming(tempfile.gettempdir()):
+            return super().readall()
 
 
 def scratch_file() -> BinaryIO:

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
-from zlib import crc32
 
 import orjson
 
 from dialtools.errors import OutputError
+from dialtools.streams import checksums
 from dialtools.streams.atomic import atomic_file, sync
 from dialtools.streams.bytesio import as_text
 from dialtools.streams.job import Description, Job
@@ -61,7 +61,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def add_piece(folder: Path, key: str, value: Any, *, skipped: int) -> None:
     """Write a finished piece and its bad records; they are on the disk when this returns."""
     row = {"key": key, "value": value, "skipped": skipped}
-    row["crc32"] = _checksum(row)
+    row[checksums.KIND] = checksums.of_json(row)
     with (folder / PIECES).open("ab") as file:
         file.write(orjson.dumps(row, default=str) + b"\n")
         file.flush()
@@ -82,16 +82,11 @@ def read_pieces(folder: Path) -> tuple[dict[str, Any], int]:
         sync(path)
     try:
         rows = [orjson.loads(line) for line in lines]
-        if all(row.pop("crc32") == _checksum(row) for row in rows):
+        if all(row.pop(checksums.KIND) == checksums.of_json(row) for row in rows):
             return {row["key"]: row["value"] for row in rows}, sum(row["skipped"] for row in rows)
     except (AttributeError, KeyError, TypeError, ValueError):
         pass
     raise damaged(path)
-
-
-def _checksum(row: Mapping[str, Any]) -> int:
-    """Return that of a piece: reading it gives the text again that was written."""
-    return crc32(orjson.dumps(row, default=str))
 
 
 def damaged(path: Path) -> OutputError:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dialtools.errors import OutputError
+from dialtools.streams.full import naming
 
 WITHOUT_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 """What file systems say that know no locks; runs go unguarded there, rather than not at all."""
@@ -38,11 +39,11 @@ class Lock:
         self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             self._take(wait)
+            os.ftruncate(self.descriptor, 0)
+            os.pwrite(self.descriptor, f"{os.getpid()}\n".encode(), 0)
         except BaseException:
             os.close(self.descriptor)
             raise
-        os.ftruncate(self.descriptor, 0)
-        os.pwrite(self.descriptor, f"{os.getpid()}\n".encode(), 0)
 
     def _take(self, wait: Callable[[str], None] | None) -> None:
         if self._is_free():
@@ -86,12 +87,13 @@ def locked(folder: str | Path, *, tell: Callable[[str], None] = lambda _: None) 
     """
     folder = Path(folder)
     path = folder.with_name(f"{folder.name}.lock")
-    path.parent.mkdir(parents=True, exist_ok=True)
 
     def waiting(message: str) -> None:
         tell(f"{folder}: {message}; waiting for it")
 
-    lock = Lock(path, wait=waiting)
+    with naming(folder):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = Lock(path, wait=waiting)
     try:
         yield
     finally:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from dialtools.errors import ConfigError, DataError
 from dialtools.shown import cut
-from dialtools.streams.atomic import atomic_file, is_special
+from dialtools.streams.atomic import atomic_file, is_special, sync
 from dialtools.streams.formats import FORMATS
 from dialtools.streams.rows import rows
 from dialtools.streams.sinks import Write
@@ -105,8 +105,10 @@ def matrix_writer(
         yield write
         matrix.close()
         file.flush()
-        lines.flush()  # all is on the disk but the names
+        lines.flush()
         if overwrite and not is_special(output):
+            sync(path)
+            sync(columns)  # all is on the disk but the names: a full one has shown itself
             Path(output).resolve().unlink(missing_ok=True)
 
 

@@ -15,7 +15,6 @@ from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, cast
-from zlib import crc32
 
 import orjson
 
@@ -210,15 +209,6 @@ def digest(path: str | Path) -> str:
         while block := file.read(1 << 20):
             total.update(block)
     return total.hexdigest()
-
-
-def checksum(path: str | Path) -> int:
-    """Return 32 bits of a file's content: damage changes them; four times as fast as `digest`."""
-    total = 0
-    with open_file(path) as file:
-        while block := file.read(1 << 20):
-            total = crc32(block, total)
-    return total
 
 
 def as_metadata(facts: Mapping[str, Any]) -> dict[str, str]:

@@ -62,17 +62,18 @@ import os
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from types import TracebackType
 from typing import Any, NamedTuple
 
 from dialtools.errors import ConfigError, OutputError
 from dialtools.streams.atomic import (
-    WORKING,
     check_kind,
     check_parent,
     is_special,
     refuse_existing,
     witnessed,
 )
+from dialtools.streams.full import naming
 from dialtools.streams.job import Job, changes
 from dialtools.streams.job_files import (
     LOCK,
@@ -90,7 +91,12 @@ from dialtools.streams.job_files import (
 )
 from dialtools.streams.locks import Lock
 from dialtools.streams.provenance import provenance, read_provenance
-from dialtools.streams.scraps import clear_scraps, removed_at_the_end, temporary_folder
+from dialtools.streams.scraps import (
+    WORKING,
+    clear_scraps,
+    removed_at_the_end,
+    temporary_folder,
+)
 
 
 class Piece(NamedTuple):
@@ -128,18 +134,25 @@ class Work:
         self._scratch = ExitStack()
 
     def __enter__(self) -> Work:
-        """Claim the folder.
+        """Claim the folder; until the block ends, what its disk refuses is told with its name.
 
         Raises:
             OutputError: if another run is at work there, or what is there may be neither gone on
                 with nor replaced, or a directory is to stand where a file or a device is.
             ConfigError: if an interrupted job had other options.
         """
+        where = "stdout" if str(self.final) == "-" else self.final
+        with naming(where):
+            self._scratch.enter_context(naming(where))
+            self._claim()
+        return self
+
+    def _claim(self) -> None:
         if str(self.final) != "-":
             check_kind(self.final, directory=self.job.directory)
         if not self.kept:
             self.folder = self._scratch.enter_context(temporary_folder())
-            return self
+            return
         check_parent(self.final)
         clear_scraps(self.folder)
         try:
@@ -151,13 +164,20 @@ class Work:
         except BaseException:
             self._release()
             raise
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._scratch.close()
-        if self.kept and kind is not None:
-            self._drop_if_empty()
-        self._release()
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self._scratch.__exit__(kind, error, trace)
+        finally:
+            if self.kept and kind is not None:
+                with suppress(OSError):  # what ends the run is told, not what comes of it
+                    self._drop_if_empty()
+            self._release()
 
     def add(self, key: str, value: Any, *, skipped: int = 0) -> None:
         """Keep a finished piece: a JSON value, on the disk when this returns.

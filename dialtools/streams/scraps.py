@@ -22,6 +22,10 @@ from pathlib import Path
 
 from dialtools.errors import OutputError
 
+WORKING = ".partial"
+"""Ends the name of the folder in which an output is made."""
+UNFINISHED = rf"\.(.+)\.\d+\.(?:tmp|old)|(.+){re.escape(WORKING)}"
+TEMPORARY = r"dialtools-(\d+)-[0-9a-f]{16}"
 FAR = 1 << 62
 """The byte of a file that is locked, and never written: on SMB nobody may write what is locked,
 not even who opens the file once more."""
@@ -70,6 +74,16 @@ def remove_own() -> None:
             _remove(path)
 
 
+def lasting(path: Path) -> Path:
+    """Return the output in whose unfinished files a path is; of a temporary folder, where it is."""
+    for folder in (path, *path.parents):
+        if found := re.fullmatch(UNFINISHED, folder.name):
+            return lasting(folder.with_name(found[1] or found[2]))
+        if re.fullmatch(TEMPORARY, folder.name):
+            return folder.parent
+    return path
+
+
 def clear_scraps(final: Path) -> None:
     """Remove what killed runs left beside an output: `.NAME.PROCESS.tmp` and `.old`."""
     _clear(final.absolute().parent, rf"\.{re.escape(final.name)}\.(\d+)\.(?:tmp|old)")
@@ -92,7 +106,7 @@ def give_back(final: Path) -> None:
 def temporary_folder() -> Generator[Path]:
     """Yield a folder in $TMPDIR that goes when the block ends; those of killed runs go now."""
     parent = Path(tempfile.gettempdir())
-    _clear(parent, r"dialtools-(\d+)-[0-9a-f]{16}")
+    _clear(parent, TEMPORARY)
     folder = parent / f"dialtools-{os.getpid()}-{secrets.token_hex(8)}"
     with half_written(folder, partial(Path.mkdir, mode=0o700)):
         yield folder

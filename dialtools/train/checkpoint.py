@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import torch
 from safetensors import safe_open
@@ -16,6 +15,7 @@ from torch import Tensor
 from dialtools.encoder.weights import fill, read_tensors
 from dialtools.errors import ModelError
 from dialtools.shown import first_line
+from dialtools.streams import checksums
 from dialtools.streams.atomic import atomic_file
 from dialtools.streams.job_files import damaged
 from dialtools.train.loop import Trainer
@@ -27,7 +27,6 @@ ENCODER = "encoder."
 OBJECTIVE = "head."
 OPTIMISER = "optimiser."
 AVERAGE = "average."
-CHECKSUM = "crc32"
 
 
 def save(trainer: Trainer, directory: Path, *, facts: Mapping[str, Any]) -> None:
@@ -98,7 +97,7 @@ def _fill(trainer: Trainer, tensors: Mapping[str, Tensor], *, where: Path) -> No
 def _write(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str]) -> None:
     # safetensors takes no views, nor two names for one memory: tied weights are copied
     copies = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
-    metadata = {**metadata, CHECKSUM: _checksum(copies, metadata)}
+    metadata = {**metadata, checksums.KIND: _checksum(copies, metadata)}
     with atomic_file(path, overwrite=True) as temporary:
         save_file(copies, temporary, metadata=metadata)
 
@@ -112,17 +111,22 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     tensors = read_tensors(path)
     with safe_open(path, "pt") as file:
         metadata = file.metadata() or {}
-    if metadata.pop(CHECKSUM, "") != _checksum(tensors, metadata):
+    if metadata.pop(checksums.KIND, "") != _checksum(tensors, metadata):
         raise damaged(path)
     return tensors, metadata
 
 
 def _checksum(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> str:
-    total = crc32(json.dumps(metadata, sort_keys=True).encode())
+    return f"{checksums.of_blocks(_content(tensors, metadata)):08x}"
+
+
+def _content(
+    tensors: Mapping[str, Tensor], metadata: Mapping[str, str]
+) -> Iterator[bytes | memoryview]:
+    yield json.dumps(metadata, sort_keys=True).encode()
     for name, value in sorted(tensors.items()):
-        total = crc32(f"{name} {value.dtype} {[*value.shape]}".encode(), total)
-        total = crc32(value.reshape(-1).view(torch.uint8).numpy().data, total)
-    return f"{total:08x}"
+        yield f"{name} {value.dtype} {[*value.shape]}".encode()
+        yield value.reshape(-1).view(torch.uint8).numpy().data
 
 
 def _named(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
+from dialtools.streams.full import naming
 from dialtools.streams.scraps import temporary_folder
 from dialtools.train import checkpoint
 from dialtools.train.data.store import is_finished
@@ -84,7 +85,7 @@ def _receive(own: Path, group: Any) -> None:
     dist.broadcast_object_list(box, src=0, group=group)
     (own / "store").mkdir()
     for name, size in box[0]:
-        with (own / name).open("wb") as file:
+        with naming(own), (own / name).open("wb") as file:
             for start in range(0, size, PIECE):
                 piece = torch.empty(min(PIECE, size - start), dtype=torch.uint8)
                 dist.broadcast(piece, src=0, group=group)

@@ -26,10 +26,12 @@ from dialtools.encoder.loading import look_over_model
 from dialtools.encoder.sidefile import write_json
 from dialtools.encoder.stated import has_beside, read_stated
 from dialtools.errors import DataError, MissingExtra
+from dialtools.streams import checksums
 from dialtools.streams.atomic import atomic_directory
 from dialtools.streams.bytesio import refuse_missing
 from dialtools.streams.chunks import read_chunks
 from dialtools.streams.digests import hashed_stdin
+from dialtools.streams.full import naming
 from dialtools.streams.locks import locked
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import Inputs, digest
@@ -139,7 +141,8 @@ def _store_folder(
     with locked(entry, tell=tell):
         for scrap in entry.parent.glob(f".{key}.*"):  # of a run that was killed: none else is here
             shutil.rmtree(scrap, ignore_errors=True)
-        yield entry
+        with naming(entry):
+            yield entry
 
 
 def cache_key(options: TrainOptions, inputs: Sequence[Mapping[str, Any]]) -> str | None:
@@ -155,6 +158,7 @@ def cache_key(options: TrainOptions, inputs: Sequence[Mapping[str, Any]]) -> str
         str(options.limit),
         str(options.from_),
         *(f"{name}.{kind}" for name, kind in COLUMNS.items()),
+        checksums.KIND,
         str(objective_entry(options).templates),
         str(objective_entry(options).taught),
     ]

@@ -6,9 +6,11 @@ import errno
 import subprocess
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from safetensors import SafetensorError
 
+from dialtools.embed import run
 from dialtools.errors import OutputError
 from dialtools.streams.full import naming
 
@@ -54,3 +56,13 @@ def test_what_a_library_says_of_a_full_disk_is_told_as_one():
         raise SafetensorError(said)
     with pytest.raises(OSError, match="not for us"), naming("model"):
         raise OSError(errno.EACCES, "not for us")
+
+
+def test_a_part_that_the_disk_does_not_give_back_is_not_called_damaged(tmp_path, monkeypatch):
+    def failing(path: str) -> None:
+        raise OSError(errno.EIO, "odd", path)
+
+    monkeypatch.setattr(pa, "OSFile", failing)
+    with pytest.raises(OutputError) as told:
+        run._read_part(tmp_path / "v.parquet.partial" / "part-000001.arrow")
+    assert str(told.value) == f"{tmp_path}/v.parquet: Input/output error"

@@ -21,6 +21,7 @@ from dialtools.errors import ConfigError, DataError, OutputError
 from dialtools.options import RunOptions, argument, option
 from dialtools.streams.atomic import atomic_file
 from dialtools.streams.digests import RecordDigest, hashed_stdin, stdin_is
+from dialtools.streams.full import naming
 from dialtools.streams.job import Job
 from dialtools.streams.locks import Lock, locked
 from dialtools.streams.provenance import Inputs, as_metadata, provenance
@@ -350,6 +351,31 @@ def test_a_piece_that_a_kill_left_half_written_is_no_piece(output, options):
         assert list(work.pieces) == ["one", "two"]
 
 
+@pytest.mark.parametrize("call", ["ftruncate", "pwrite", "fsync", "rename"])
+def test_a_full_disk_is_told_with_the_name_of_the_output(output, options, monkeypatch, call):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    told = f"{output}: No space left on device"
+    with monkeypatch.context() as patched:
+        patched.setattr(os, call, full)
+        with pytest.raises(OutputError) as failed, work_on(output, options) as work:
+            work.add("one", 1)
+    assert str(failed.value) == told
+    assert not any(output.parent.glob(".*"))
+    with work_on(output, options) as work:
+        for path in (work.folder / "part", work.folder / "store" / ".x.7.tmp" / "ids"):
+            with pytest.raises(OutputError) as failed, naming(path):
+                full()
+            assert str(failed.value) == told
+    cache = output.with_name("cache")
+    with pytest.raises(OutputError) as failed, locked(cache / "entry"):
+        monkeypatch.setattr(os, "pwrite", full)
+        with locked(cache / "another"):
+            raise AssertionError
+    assert str(failed.value) == f"{cache}/another: No space left on device"
+
+
 def test_what_has_nothing_beside_it_keeps_its_pieces_in_memory(options, tmp_path):
     for output in (Path("-"), Path("/dev/null")):
         with work_on(output, options, overwrite=True) as work:
@@ -438,7 +464,8 @@ def test_a_file_system_without_locks_is_worked_on_and_a_failing_one_is_not(
         raise OSError(told, os.strerror(told))
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    refused = pytest.raises(OSError, match="Input/output") if told == errno.EIO else nullcontext()
+    failing = pytest.raises(OutputError, match="cache: Input/output error")
+    refused = failing if told == errno.EIO else nullcontext()
     with refused, locked(tmp_path / "cache"):
         assert (tmp_path / "cache.lock").read_text() == f"{os.getpid()}\n"
 

@@ -13,6 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pair_corpus import Train, as_lines, pair_records, weights
+from train_parts import recipe_options
+
+from dialtools.streams import checksums
+from dialtools.train.material import cache_key
 
 RUN = ("--batch-size", 32, "--max-steps", 8)
 
@@ -144,6 +148,14 @@ def test_a_kept_store_is_of_one_tokenizer_however_that_is_written_down(
         line = ("--max-steps", 1, "--model", own, "--cache", tmp_path / "cache")
         train(*line, "-o", tmp_path / f"out{number}", pairs, small=False)
     assert len(list((tmp_path / "cache").glob("*/store.json"))) == 2
+
+
+def test_what_an_older_version_kept_under_other_checksums_is_not_looked_at(monkeypatch):
+    options = recipe_options()
+    inputs = [{"blake2b": "0"}]
+    now = cache_key(options, inputs)
+    monkeypatch.setattr(checksums, "KIND", "none")
+    assert now and cache_key(options, inputs) != now
 
 
 @pytest.mark.parametrize("name", ["spool.json", "store.json"])

@@ -18,7 +18,7 @@ from dialtools.streams.hash_index import HashIndex
 from dialtools.streams.policy import Policy
 from dialtools.train.data.chunk_pairs import ChunkPairs
 from dialtools.train.data.pairs_of_chunk import read_pairs
-from dialtools.train.data.store import COLUMNS, checksums, column_file, read_counts, utterance_texts
+from dialtools.train.data.store import COLUMNS, column_file, read_counts, utterance_texts, written
 
 Read = Callable[[Chunk, Policy], ChunkPairs]
 NOWHERE = (0, -1, 0)
@@ -169,7 +169,7 @@ def spool(
             break
         spooled.add(pairs)
     counts = spooled.close() | {"skipped": policy.skipped - skipped_before}
-    write_json(directory / "spool.json", {**counts, "files": checksums(directory, of="*.*")})
+    write_json(directory / "spool.json", {**counts, "files": written(directory, of="*.*")})
     return spooled.pairs
 
 
@@ -186,7 +186,7 @@ def tokenise_store(directory: Path, tokenizer: Any) -> None:
             token_ends.write((offsets[1:] + end).astype("i8").tobytes())
             end += len(ids)
     counts = read_counts(directory / "spool.json")
-    counts["files"] |= checksums(directory, of="token*")
+    counts["files"] |= written(directory, of="token*")
     with atomic_file(directory / "store.json", overwrite=True) as finished:
         write_json(finished, counts | {"tokens": end})
 

@@ -35,7 +35,7 @@ import orjson
 
 from dialtools.chance import share
 from dialtools.errors import DataError
-from dialtools.streams.provenance import checksum
+from dialtools.streams import checksums
 
 SPOOLED = ("pairs", "utterances", "turns", "skipped")
 """What spool.json counts."""
@@ -175,9 +175,9 @@ def is_finished(directory: Path) -> bool:
     return (directory / "store.json").is_file()
 
 
-def checksums(directory: Path, *, of: str) -> dict[str, int]:
+def written(directory: Path, *, of: str) -> dict[str, int]:
     """Return the checksum of each file of a store whose name matches a pattern."""
-    return {file.name: checksum(file) for file in sorted(directory.glob(of))}
+    return {file.name: checksums.of_file(file) for file in sorted(directory.glob(of))}
 
 
 def check_files(directory: Path) -> None:
@@ -189,7 +189,7 @@ def check_files(directory: Path) -> None:
     counts = directory / ("store.json" if is_finished(directory) else "spool.json")
     for name, content in read_counts(counts)["files"].items():
         file = directory / name
-        if not file.is_file() or checksum(file) != content:
+        if not file.is_file() or checksums.of_file(file) != content:
             raise DataError("damaged since it was written", where=file, hint=f"rm -r {directory}")
 
 
