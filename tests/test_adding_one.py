@@ -146,7 +146,7 @@ def evaluate(options: LengthOptions):
 
     from dialtools.eval.rows import rows_by_part
     from dialtools.eval.score import Scored, of_queries
-    from dialtools.streams.vectors import read_embeddings
+    from dialtools.streams.vector_files import read_embeddings
 
     source = read_embeddings(options.inputs)
     parts = rows_by_part(source, split=options.split, part=options.part)

@@ -15,7 +15,8 @@ from dialtools.corpora.splits import numbered
 from dialtools.errors import DataError
 from dialtools.metrics.space import unit
 from dialtools.roles import is_user
-from dialtools.streams.vectors import SUFFIX, Embeddings, read_embeddings
+from dialtools.streams.vector_files import read_embeddings
+from dialtools.streams.vectors import SUFFIX, Embeddings
 
 ROW = "row"
 BETWEEN_TURNS = " / "

@@ -17,12 +17,8 @@ from dialtools.shown import listed
 from dialtools.streams.atomic import refuse_existing
 from dialtools.streams.making import making, options_of
 from dialtools.streams.tally import counted
-from dialtools.streams.vectors import (
-    SUFFIX,
-    batch_matrix,
-    embedding_batch,
-    read_embeddings,
-)
+from dialtools.streams.vector_files import read_embeddings
+from dialtools.streams.vectors import SUFFIX, batch_matrix, embedding_batch
 
 
 class Transform:

@@ -12,7 +12,8 @@ from dialtools.errors import DataError
 from dialtools.eval.options.base import PartOptions, ThreePartOptions
 from dialtools.eval.options.labelled import LabelledOptions
 from dialtools.streams.tally import counted
-from dialtools.streams.vectors import Embeddings, check_one_space, read_embeddings
+from dialtools.streams.vector_files import check_one_space, read_embeddings
+from dialtools.streams.vectors import Embeddings
 
 HINT_OF_SPLIT = "--split names it; or --train FILE and --test FILE"
 HINT_OF_LABELLED = f"{HINT_OF_SPLIT}; or --test-share 0.2 draws some rows of each label"

@@ -17,7 +17,7 @@ from dialtools.shown import listed
 from dialtools.streams.job import Job
 from dialtools.streams.provenance import Inputs, describe
 from dialtools.streams.resume import Piece, Work
-from dialtools.streams.vectors import holds_vectors
+from dialtools.streams.vector_files import holds_vectors
 
 SUFFIXES = (
     ".parquet",

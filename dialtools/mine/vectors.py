@@ -10,7 +10,7 @@ import numpy as np
 from dialtools.corpora.fields import text_of_turn
 from dialtools.metrics.unit_vectors import UnitVectors
 from dialtools.streams.making import one_space
-from dialtools.streams.vectors import embedding_parts
+from dialtools.streams.vector_files import embedding_parts
 
 
 class Vectors(UnitVectors):

@@ -17,7 +17,8 @@ from dialtools.near.rows import scalars, usual
 from dialtools.shown import listed
 from dialtools.streams.making import one_space
 from dialtools.streams.tally import counted
-from dialtools.streams.vectors import Embeddings, embedding_parts, read_embeddings
+from dialtools.streams.vector_files import embedding_parts, read_embeddings
+from dialtools.streams.vectors import Embeddings
 
 ROWS_AT_ONCE = 1024
 """Whose cosines with all examples are held."""

@@ -20,7 +20,8 @@ from dialtools.ranges import starts_of
 from dialtools.streams.making import making, one_space
 from dialtools.streams.sinks import writer
 from dialtools.streams.tally import counted
-from dialtools.streams.vectors import SUFFIX, Embeddings, embedding_batch, read_embeddings
+from dialtools.streams.vector_files import read_embeddings
+from dialtools.streams.vectors import SUFFIX, Embeddings, embedding_batch
 
 LABEL, THRESHOLD = "label", "threshold"
 FACTS = "router"

@@ -18,7 +18,8 @@ from dialtools.streams.bytesio import display_name
 from dialtools.streams.carried import Carried
 from dialtools.streams.hash_index import HashIndex
 from dialtools.streams.making import making, one_space
-from dialtools.streams.vectors import TEXT, Embeddings, embedding_parts
+from dialtools.streams.vector_files import embedding_parts
+from dialtools.streams.vectors import TEXT, Embeddings
 
 ROW = "row"
 

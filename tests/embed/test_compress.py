@@ -13,7 +13,8 @@ import pytest
 import torch
 
 from dialtools.encoder.alignment import alignment_layer, save_alignment
-from dialtools.streams.vectors import Embeddings, read_embeddings
+from dialtools.streams.vector_files import read_embeddings
+from dialtools.streams.vectors import Embeddings
 
 CITIES = ("rome", "oslo", "lima")
 FRAMES = ("fly to {}", "a room in {}", "weather {}")

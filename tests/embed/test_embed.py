@@ -14,7 +14,7 @@ import pytest
 from at_work import broken_off
 
 from dialtools.streams.making import making
-from dialtools.streams.vectors import read_embeddings
+from dialtools.streams.vector_files import read_embeddings
 
 ENV = {**os.environ, "OMP_NUM_THREADS": "1"}
 

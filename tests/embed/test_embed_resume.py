@@ -13,7 +13,7 @@ from at_work import lines, until
 
 from dialtools.errors import OutputError
 from dialtools.streams.sinks import writer
-from dialtools.streams.vectors import read_embeddings
+from dialtools.streams.vector_files import read_embeddings
 
 ENV = {**os.environ, "OMP_NUM_THREADS": "1"}
 LINES = [json.dumps({"id": n, "text": f"{n} tickets to leeds"}) for n in range(12)]

@@ -53,7 +53,8 @@ from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.provenance import Inputs
 from dialtools.streams.resume import Work, claim
 from dialtools.streams.tally import Tally, counted
-from dialtools.streams.vectors import embedding_batch, read_embeddings
+from dialtools.streams.vector_files import read_embeddings
+from dialtools.streams.vectors import embedding_batch
 
 WORDS = {"a": [3, 0], "b": [0, 4], "c": [1, 1]}
 A, B, C = (np.array(row, float) for row in WORDS.values())

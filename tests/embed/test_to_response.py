@@ -14,7 +14,7 @@ import pytest
 from dialtools.embed import to_response
 from dialtools.embed.to_response import RIDGE, fit_to_response
 from dialtools.errors import DataError
-from dialtools.streams.vectors import read_embeddings
+from dialtools.streams.vector_files import read_embeddings
 
 Run = Callable[..., subprocess.CompletedProcess]
 

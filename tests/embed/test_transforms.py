@@ -19,7 +19,7 @@ from dialtools.embed.flow import FittedFlow, Flow, fit_flow
 from dialtools.encoder.randomness import seeded
 from dialtools.errors import DataError, ModelError
 from dialtools.streams.making import one_space
-from dialtools.streams.vectors import read_embeddings
+from dialtools.streams.vector_files import read_embeddings
 
 Embed = Callable[..., subprocess.CompletedProcess]
 

@@ -12,7 +12,8 @@ import pytest
 
 from dialtools.errors import DataError
 from dialtools.streams.sinks import writer
-from dialtools.streams.vectors import embedding_batch, read_embeddings
+from dialtools.streams.vector_files import read_embeddings
+from dialtools.streams.vectors import embedding_batch
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/vectors.md").read_text(encoding="utf-8")
 RECIPES = dict(

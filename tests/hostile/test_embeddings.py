@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dialtools.errors import DataError
-from dialtools.streams.vectors import read_embeddings
+from dialtools.streams.vector_files import read_embeddings
 
 VECTORS = np.random.default_rng(0).normal(size=(12, 4)).astype(np.float32)
 Run = Callable[..., subprocess.CompletedProcess]

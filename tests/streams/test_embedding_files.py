@@ -21,14 +21,8 @@ from dialtools.streams import atomic
 from dialtools.streams.formats import EMBEDDING_FORMATS, FORMATS
 from dialtools.streams.making import model_named, one_space
 from dialtools.streams.sinks import writer
-from dialtools.streams.vectors import (
-    Embeddings,
-    embedding_batch,
-    embedding_lines,
-    embedding_parts,
-    holds_vectors,
-    read_embeddings,
-)
+from dialtools.streams.vector_files import embedding_parts, holds_vectors, read_embeddings
+from dialtools.streams.vectors import Embeddings, embedding_batch, embedding_lines
 
 NUMBERS = st.floats(-9, 9, width=16)
 BATCHES = st.lists(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=4), min_size=1)

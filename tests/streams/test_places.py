@@ -30,7 +30,8 @@ from dialtools.streams.provenance import describe, digest
 from dialtools.streams.record_tables import record_batches
 from dialtools.streams.sinks import _sink, output_format, write_records, write_whole, writer
 from dialtools.streams.tally import NAMES, Tally, counted
-from dialtools.streams.vectors import Embeddings, embedding_batch, read_embeddings
+from dialtools.streams.vector_files import read_embeddings
+from dialtools.streams.vectors import Embeddings, embedding_batch
 
 
 def blocks(data: bytes, size: int) -> Callable[[], bytes]:

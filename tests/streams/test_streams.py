@@ -21,7 +21,8 @@ from dialtools.streams.making import making
 from dialtools.streams.policy import Collecting, Policy, Where
 from dialtools.streams.sinks import output_format, write_records, writer
 from dialtools.streams.tables import _damage
-from dialtools.streams.vectors import Embeddings, embedding_batch, read_embeddings
+from dialtools.streams.vector_files import read_embeddings
+from dialtools.streams.vectors import Embeddings, embedding_batch
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 ROWS = st.lists(

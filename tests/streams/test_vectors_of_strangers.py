@@ -20,15 +20,13 @@ from dialtools.streams.fbin import read_fbin
 from dialtools.streams.making import making, options_of
 from dialtools.streams.npy import read_matrix, read_numbers
 from dialtools.streams.sinks import writer
+from dialtools.streams.vector_files import embedding_parts, holds_vectors, read_embeddings
 from dialtools.streams.vectors import (
     MAKER,
     Embeddings,
     batch_matrix,
     embedding_batch,
     embedding_lines,
-    embedding_parts,
-    holds_vectors,
-    read_embeddings,
 )
 
 TWO = [[1.5, 2.0], [3.0, 4.0]]

@@ -14,7 +14,8 @@ from pair_corpus import Train, as_lines, pair_records, steps, weights
 from train_parts import letters_encoder, setting, stored, trainer
 
 from dialtools.encoder.encode import encode
-from dialtools.streams.vectors import embedding_batch, read_embeddings
+from dialtools.streams.vector_files import read_embeddings
+from dialtools.streams.vectors import embedding_batch
 from dialtools.train.data.collate import Joining, Lengths, responses
 from dialtools.train.data.taught import Taught
 from dialtools.train.objectives.catalog import DistillOptions

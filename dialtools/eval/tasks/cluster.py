@@ -25,7 +25,8 @@ from dialtools.eval.rows import rows_by_part
 from dialtools.eval.score import BELOW_ZERO, Score, Scored, of_runs, shares
 from dialtools.metrics.clusterings import MEASURES, contingency, nmi, one_to_one
 from dialtools.metrics.resample import over_tables
-from dialtools.streams.vectors import Embeddings, check_one_space, read_embeddings
+from dialtools.streams.vector_files import check_one_space, read_embeddings
+from dialtools.streams.vectors import Embeddings
 
 MTEB_SEED = 42
 DRAWN, BATCH = 16_384, 512

@@ -19,7 +19,8 @@ from dialtools.eval.score import Score, Scored, of_statistic
 from dialtools.metrics import counts
 from dialtools.metrics.space import unit
 from dialtools.streams.tally import counted
-from dialtools.streams.vectors import SUFFIX, Embeddings, read_embeddings
+from dialtools.streams.vector_files import read_embeddings
+from dialtools.streams.vectors import SUFFIX, Embeddings
 
 TRIPLET = ("anchor", "entailment", "contradiction")
 

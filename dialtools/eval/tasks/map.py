@@ -14,7 +14,7 @@ from dialtools.eval.options.plot import PlotOptions
 from dialtools.eval.rows import rows_by_part
 from dialtools.metrics.space import unit
 from dialtools.streams.tally import counted
-from dialtools.streams.vectors import read_embeddings
+from dialtools.streams.vector_files import read_embeddings
 
 EXACT_LIMIT = 20_000
 """Points above which openTSNE takes over from scikit-learn."""

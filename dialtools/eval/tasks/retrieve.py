@@ -24,7 +24,8 @@ from dialtools.metrics.nearest import best_rows, exact_scores, nearest_rows
 from dialtools.metrics.ranking import average_precision, first_reciprocal_rank, precision_gains
 from dialtools.metrics.space import unit
 from dialtools.streams.tally import counted
-from dialtools.streams.vectors import Embeddings, read_embeddings
+from dialtools.streams.vector_files import read_embeddings
+from dialtools.streams.vectors import Embeddings
 from dialtools.words import index_terms
 
 METRICS = {"map": average_precision, "mrr": first_reciprocal_rank}

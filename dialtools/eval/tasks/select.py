@@ -15,7 +15,8 @@ from dialtools.metrics.nearest import exact_scores, first_equal
 from dialtools.metrics.ranking import block_ranks, ranks, selection
 from dialtools.metrics.space import unit
 from dialtools.streams.tally import counted
-from dialtools.streams.vectors import Embeddings, check_one_space, read_embeddings
+from dialtools.streams.vector_files import check_one_space, read_embeddings
+from dialtools.streams.vectors import Embeddings
 
 QUERY = ("context_embedding", "history_embedding", "query_embedding")
 

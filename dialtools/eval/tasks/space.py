@@ -14,7 +14,8 @@ from dialtools.eval.score import Score
 from dialtools.metrics import space
 from dialtools.metrics.space import unit
 from dialtools.streams.tally import counted
-from dialtools.streams.vectors import Embeddings, read_embeddings
+from dialtools.streams.vector_files import read_embeddings
+from dialtools.streams.vectors import Embeddings
 
 
 def evaluate(options: SpaceOptions) -> list[Score]:

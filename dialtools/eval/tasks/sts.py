@@ -13,7 +13,8 @@ from dialtools.eval.score import Score, Scored, of_statistic, shares
 from dialtools.metrics.counts import Spearman, pearson
 from dialtools.metrics.space import unit
 from dialtools.streams.tally import counted
-from dialtools.streams.vectors import SUFFIX, Embeddings, read_embeddings
+from dialtools.streams.vector_files import read_embeddings
+from dialtools.streams.vectors import SUFFIX, Embeddings
 
 
 def ordering(series_N: np.ndarray) -> list[int]:

@@ -87,6 +87,13 @@ def _texts(turns: list[Any] | None) -> list[str]:
     return [turn if type(turn) is str else text_of_turn(turn) for turn in turns or ()]
 
 
+def _roles(pair: _Pair) -> list[int]:
+    """Return the roles of a pair's context turns and of its response."""
+    said = len(pair.speakers) == len(pair.context) + 1  # of some turns, we do not know of which
+    speakers = pair.speakers if said else [None] * (len(pair.context) + 1)
+    return [role_of(speaker) for speaker in speakers]
+
+
 def _in_columns(pairs: list[_Pair]) -> ChunkPairs:
     """Return pairs as arrays; the texts of a pair stand together."""
     texts: list[str] = []
@@ -101,9 +108,7 @@ def _in_columns(pairs: list[_Pair]) -> ChunkPairs:
         texts.append(pair.response)
         places["template"].append(-1 if pair.template is None else len(texts))
         texts += [] if pair.template is None else [pair.template]
-        said = len(pair.speakers) == len(pair.context) + 1  # of some turns, we do not know of which
-        speakers = pair.speakers if said else [None] * (len(pair.context) + 1)
-        roles.append([role_of(speaker) for speaker in speakers])
+        roles.append(_roles(pair))
 
     def column(name: str, kind: Any) -> np.ndarray:
         return np.asarray([getattr(pair, name) for pair in pairs], kind)

@@ -11,7 +11,7 @@ from dialtools.errors import DataError
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.making import one_space
 from dialtools.streams.policy import Policy, Where
-from dialtools.streams.vectors import embeddings_of
+from dialtools.streams.vector_files import embeddings_of
 from dialtools.train.data.chunk_pairs import UNKNOWN_TURN, ChunkPairs, TurnLists
 
 

@@ -1,0 +1,304 @@
+"""Embedding files read: Parquet, Arrow, JSON lines, .npy and .fbin.
+
+N rows, D dimensions. In memory an embedding is a row of an N×D matrix, never a list of floats.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dialtools.catalog import load
+from dialtools.errors import DataError
+from dialtools.shown import cut, listed
+from dialtools.streams.bytesio import display_name, open_input
+from dialtools.streams.chunks import Chunk, chunks_of, read_chunks, read_records, records
+from dialtools.streams.formats import FORMATS, input_format
+from dialtools.streams.making import one_space
+from dialtools.streams.parts import unfolded
+from dialtools.streams.policy import Policy, Where
+from dialtools.streams.rows import values
+from dialtools.streams.tally import counted
+from dialtools.streams.vectors import MAKER, SUFFIX, Embeddings
+
+
+def read_embeddings(paths: Sequence[str], *, limit: int | None = None) -> Embeddings:
+    """Read one or several embedding files (Parquet, Arrow, JSONL, .npy, .fbin) as one.
+
+    Args:
+        paths: files, or folders of parts; `-`, or no path at all, is stdin.
+        limit: the first so many rows alone.
+
+    Raises:
+        DataError: if a file has no vectors, files differ in their vectors or models, or there are
+            no rows.
+    """
+    parts = [_read_file(path) for path in paths or ("-",)]
+    check_one_space(parts)
+    whole = parts[0] if len(parts) == 1 else _joined(parts)
+    if limit is not None and limit < len(whole):
+        whole = whole.select(np.arange(limit))
+    if not len(whole):
+        raise DataError("holds no rows", where=whole.name)
+    return whole
+
+
+def check_one_space(parts: Iterable[Embeddings]) -> None:
+    """Refuse vectors of several models: between them neither cosines nor classes mean anything.
+
+    Raises:
+        DataError: naming the first file of another model than those before, as far as they tell.
+    """
+    space: dict[str, Any] = {}
+    for part in parts:
+        space = one_space(space, part.metadata, where=part.name)
+
+
+def embedding_parts(paths: Sequence[str]) -> Iterator[Embeddings]:
+    """Yield what embedding files hold, a chunk at a time; holds one, of a bare matrix the whole.
+
+    Of a pipe a chunk is what it has.
+
+    Raises:
+        DataError: as `read_embeddings`, but for files that differ, or hold no rows.
+    """
+    for path in unfolded(paths):
+        with _opened(path) as (stream, kind):
+            if FORMATS[kind].vectors:
+                yield _read_stream(stream, kind, path)
+                continue
+            for chunk in chunks_of(stream, path, kind, prompt=True):
+                if chunk.columnar or chunk.data.strip():
+                    yield _of_chunks([chunk], kind, chunk.name)
+
+
+def holds_vectors(path: str) -> bool:
+    """Tell whether a file is one of embeddings, not of other records; reads its first chunk.
+
+    One without rows may be.
+
+    Raises:
+        DataError: if it cannot be read.
+    """
+    with _opened(path) as (stream, kind):
+        chunk = None if FORMATS[kind].vectors else next(chunks_of(stream, path, kind), None)
+        if chunk is None:
+            return True
+        names = chunk.data.schema.names if chunk.columnar else None
+        if names is None:
+            names = next((list(record) for _, record in records(chunk, Policy())), [SUFFIX])
+    return any(name.endswith(SUFFIX) for name in names)
+
+
+def _joined(parts: Sequence[Embeddings]) -> Embeddings:
+    first = parts[0]
+    for part in parts[1:]:
+        if _dimensions(part) != _dimensions(first):
+            raise DataError(f"its vectors are not those of {first.name}", where=part.name)
+    shared = [name for name in first.columns if all(name in part.columns for part in parts)]
+    return Embeddings(
+        vectors={
+            name: np.concatenate([part.vectors[name] for part in parts]) for name in first.vectors
+        },
+        columns={name: list(chain(*(part.columns[name] for part in parts))) for name in shared},
+        metadata=first.metadata,
+        name=", ".join(part.name for part in parts),
+    )
+
+
+def _dimensions(embeddings: Embeddings) -> dict[str, int]:
+    return {name: matrix_ND.shape[1] for name, matrix_ND in embeddings.vectors.items()}
+
+
+def _read_file(path: str) -> Embeddings:
+    """Read a file, a folder of parts, or stdin; it is opened once, as a pipe can be."""
+    if (parts := unfolded([path])) != [path]:
+        return _of_chunks(read_chunks(parts), input_format(parts[0], None), display_name(path))
+    with _opened(path) as (stream, kind):
+        return _read_stream(stream, kind, path)
+
+
+@contextmanager
+def _opened(path: str) -> Generator[tuple[io.BufferedReader, str]]:
+    """Yield a file that can hold embeddings, and its format."""
+    with open_input(path) as stream:
+        kind = input_format(path, None, stream.peek())
+        if not FORMATS[kind].vectors and not FORMATS[kind].writer:
+            raise DataError(f"{kind} holds no embeddings", where=display_name(path), hint=MAKER)
+        yield stream, kind
+
+
+def _read_stream(stream: io.BufferedReader, kind: str, path: str) -> Embeddings:
+    name = display_name(path)
+    if FORMATS[kind].vectors:
+        matrix_ND = load(FORMATS[kind].vectors)(stream, name)
+        return _with_columns(_checked(matrix_ND, name), path, FORMATS[kind].beside)
+    return _of_chunks(chunks_of(stream, path, kind), kind, name)
+
+
+def embeddings_of(chunk: Chunk) -> Embeddings:
+    """Return what a chunk of an embedding file holds.
+
+    Raises:
+        DataError: if it holds no vectors, or some that are no numbers or differ in length.
+    """
+    return (_of_batches if chunk.columnar else _of_lines)([chunk], chunk.name)
+
+
+def _of_chunks(chunks: Iterable[Chunk], kind: str, name: str) -> Embeddings:
+    return (_of_lines if FORMATS[kind].lines else _of_batches)(chunks, name)
+
+
+def _with_columns(matrix_ND: np.ndarray, path: str, suffix: str) -> Embeddings:
+    """Return a bare matrix with the ids and labels that may lie beside it.
+
+    Raises:
+        DataError: if they are of more rows, or of fewer.
+    """
+    beside = f"{path}{suffix}"
+    rows: list[dict[str, Any]] = []
+    if Path(beside).exists():
+        rows = [record for _, record in read_records([beside], policy=Policy())]
+        if len(rows) != len(matrix_ND):
+            message = f"{counted(len(rows), 'row')} beside a matrix of {len(matrix_ND):,}"
+            raise DataError(message, where=beside)
+    return Embeddings({SUFFIX: matrix_ND}, _by_column(rows), {}, display_name(path))
+
+
+def _by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return rows by field; what a row lacks is None."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _of_batches(chunks: Iterable[Chunk], path: str) -> Embeddings:
+    batches = [chunk.data for chunk in chunks]
+    if not batches:
+        raise DataError("holds no embeddings", where=path, hint=MAKER)
+    try:
+        table = pa.Table.from_batches(batches)
+    except pa.ArrowInvalid:  # streams one after another
+        raise DataError("its batches differ in their columns", where=path) from None
+    names = [name for name in table.column_names if name.endswith(SUFFIX)]
+    if not names:
+        columns = listed(table.column_names)
+        message = f"has no column named embedding or *_embedding, but {columns}"
+        raise DataError(message, where=path, hint=MAKER)
+    return Embeddings(
+        {name: _checked(_matrix(table[name], name, path), path) for name in names},
+        {name: _values(table[name]) for name in table.column_names if name not in names},
+        _text_metadata(table.schema),
+        path,
+    )
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    return list(chain.from_iterable(map(values, column.chunks)))
+
+
+def _text_metadata(schema: pa.Schema) -> dict[str, str]:
+    """Return the metadata that a writer gave, without what pyarrow adds."""
+    metadata: dict[bytes, bytes] = schema.metadata or {}
+    return {
+        key.decode(errors="replace"): value.decode(errors="replace")
+        for key, value in metadata.items()
+        if key != b"ARROW:schema"
+    }
+
+
+def _matrix(column: pa.ChunkedArray, name: str, path: str) -> np.ndarray:
+    kinds = pa.types
+    is_list = (kinds.is_fixed_size_list, kinds.is_list, kinds.is_large_list)
+    numbers = (kinds.is_floating, kinds.is_integer)
+    if not any(is_kind(column.type) for is_kind in is_list) or not any(
+        is_kind(column.type.value_type) for is_kind in numbers
+    ):
+        what = f"column {name}: expected lists of numbers, got {cut(str(column.type))}"
+        raise DataError(what, where=path)
+    if column.null_count:
+        first = int(column.is_null().to_numpy().argmax()) + 1
+        raise DataError(f"column {name}: row {first:,} is empty", where=path)
+    width = _width(column, path)
+    blocks = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    if len(blocks) == 1:
+        return blocks[0].reshape(len(column), width)
+    # chunk by chunk: one array of lists has 2^31 numbers at most
+    matrix_ND = np.empty((len(column), width), np.float32)
+    with np.errstate(over="ignore"):  # beyond float32 is not finite, which is told
+        np.concatenate([np.zeros(0, np.float32), *blocks], out=matrix_ND.reshape(-1))
+    return matrix_ND
+
+
+def _width(column: pa.ChunkedArray, path: str) -> int:
+    """Return how many numbers each list of a column has."""
+    if pa.types.is_fixed_size_list(column.type):
+        return column.type.list_size
+    of_chunks = [chunk.value_lengths().to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    lengths = set(np.unique(np.concatenate([np.zeros(0, np.int64), *of_chunks])).tolist())
+    if len(lengths) != 1:
+        raise DataError("vectors differ in length", where=path)
+    return lengths.pop()
+
+
+def _of_lines(chunks: Iterable[Chunk], path: str) -> Embeddings:
+    """Read embeddings of which each is a line of JSON.
+
+    Each vector becomes float32 as it is read: as lists of floats all of them would fill memory.
+    """
+    vectors: dict[str, list[np.ndarray]] = {}
+    rows: list[dict[str, Any]] = []
+    numbered = chain.from_iterable(records(chunk, Policy()) for chunk in chunks)
+    for number, record in numbered:
+        names = [name for name in record if name.endswith(SUFFIX)]
+        for name in names:
+            vector = _vector(record.pop(name), name, Where(path, number))
+            before = vectors.setdefault(name, [])
+            if before and len(before[0]) != len(vector):
+                message = f"{name}: of length {len(vector):,}, not {len(before[0]):,} as before"
+                raise DataError(message, where=Where(path, number))
+            before.append(vector)
+        rows.append(record)
+    if not vectors:
+        message = "holds no embeddings (a field named embedding or *_embedding)"
+        raise DataError(message, where=path, hint=MAKER)
+    for name, of_rows in vectors.items():
+        if len(of_rows) < len(rows):
+            missing = len(rows) - len(of_rows)
+            raise DataError(f"{missing} of {len(rows)} rows have no {name}", where=path)
+    matrices = {name: _checked(np.stack(of_rows), path) for name, of_rows in vectors.items()}
+    return Embeddings(matrices, _by_column(rows), {}, path)
+
+
+def _vector(value: Any, name: str, where: Where) -> np.ndarray:
+    try:
+        vector = np.asarray(value)
+    except ValueError:  # lists of several lengths
+        vector = np.asarray(None)
+    if vector.ndim != 1 or vector.dtype.kind not in "fiu":  # numpy reads "1", true and null, too
+        raise DataError(f"{name}: expected numbers", where=where)
+    if np.isin(vector, (0, 1)).any() and bool in map(type, value):  # true beside numbers is 1
+        raise DataError(f"{name}: expected numbers, got true or false", where=where)
+    with np.errstate(over="ignore"):  # beyond float32 is not finite
+        vector = vector.astype(np.float32)
+    if not np.isfinite(vector).all():
+        raise DataError(f"{name}: not finite", where=where)
+    return vector
+
+
+def _checked(matrix: np.ndarray, path: str) -> np.ndarray:
+    if matrix.ndim != 2 or not matrix.shape[1]:
+        message = f"expected vectors of one length or more, got shape {matrix.shape}"
+        raise DataError(message, where=path)
+    with np.errstate(over="ignore"):  # beyond float32 is not finite, which is told
+        matrix = np.asarray(matrix, np.float32)
+    finite = np.isfinite(matrix).all(1)
+    if not finite.all():
+        raise DataError(f"row {int(np.argmin(finite)) + 1} is not finite", where=path)
+    return matrix
