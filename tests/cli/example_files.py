@@ -54,7 +54,7 @@ for name in jddc sick snli triplets; do embed $name.jsonl -o $name.parquet; done
 mkdir -p parts
 for n in 1 2; do dial-pairs --shard $n/2 chats.jsonl -o parts/$n.arrow; done
 
-for name in before after may june; do cp turns.parquet $name.parquet; done
+for name in before after may june seen; do cp turns.parquet $name.parquet; done
 mkdir -p before after minilm trained seeds
 for name in before after minilm trained; do cp dstc2.parquet decode.parquet $name/; done
 for name in before after minilm seeds/{dse,wmdc}-{1,2}; do

@@ -29,7 +29,7 @@ class Taught:
             DataError: for a record without text or vector, or one of another teacher than before.
         """
         held = embeddings_of(chunk)
-        name, vectors_PD = held.chosen(None)
+        name, vectors_PD = held.chosen(None, "dial-embed --field NAME makes vectors of one field")
         texts = _texts(held.texts(name), chunk)
         self.space = one_space(self.space, held.metadata, where=chunk.name)
         self.dimension = self.dimension or vectors_PD.shape[1]
