@@ -22,8 +22,8 @@ method; flags override them, and --print-config shows each value and where it
 came from. Most recipes learn from any pairs. Some want pairs of a --kind of
 dial-pairs: same-label, same-answer, mlm and simcse (self), simcse-sup
 (triple), dse-dianli (entailment), pairsupcon (nli); dialoguecse wants
---follow, and tadse what dial-augment writes. docs/which-method.md says which
-to take.
+--follow, tadse what dial-augment writes, and distill what dial-embed does.
+docs/which-method.md says which to take.
 
 Writes a model directory, and prints its path to stdout. dialtools and
 sentence-transformers load it; transformers loads a transformer, model2vec a
