@@ -8,6 +8,7 @@ import numpy as np
 
 from dialtools.corpora.fields import BadRecord, text
 from dialtools.errors import DataError
+from dialtools.metrics.space import unit
 from dialtools.streams.chunks import Chunk
 from dialtools.streams.making import one_space
 from dialtools.streams.policy import Policy, Where
@@ -38,7 +39,8 @@ class Taught:
                 f"vectors of {vectors_PD.shape[1]:,} numbers, not {self.dimension:,} as before"
             )
             raise DataError(message, where=chunk.name)
-        return _with_themselves(texts, _unit(vectors_PD))
+        # of numbers up to 1 float16 keeps a thousandth at least
+        return _with_themselves(texts, unit(vectors_PD).astype(np.float16))
 
 
 def _texts(values: list[Any], chunk: Chunk) -> list[str]:
@@ -48,12 +50,6 @@ def _texts(values: list[Any], chunk: Chunk) -> list[str]:
         except BadRecord as error:
             raise DataError(str(error), where=Where(chunk.name, chunk.first + row)) from None
     return values
-
-
-def _unit(vectors_PD: np.ndarray) -> np.ndarray:
-    """Return rows of length 1 in float16, whose steps are a thousandth of it; zeros stay."""
-    lengths_P1 = np.linalg.norm(vectors_PD.astype(np.float64), axis=1, keepdims=True)
-    return (vectors_PD / np.where(lengths_P1 > 0, lengths_P1, 1)).astype(np.float16)
 
 
 def _with_themselves(texts: list[str], vectors_PD: np.ndarray) -> ChunkPairs:

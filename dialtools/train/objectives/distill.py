@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from dialtools.encoder.encode import encode
+from dialtools.metrics.space import unit
 from dialtools.train.data.collate import responses
 from dialtools.train.objectives.base import Batch, Figures, Objective, Setting
 from dialtools.train.objectives.catalog import DistillOptions
@@ -84,9 +85,3 @@ def turned(teacher_NE: np.ndarray, student_ND: np.ndarray) -> np.ndarray:
     kept_EK = directions_EE[:, kept]
     left, _, right = np.linalg.svd((teacher_NE @ kept_EK).T @ unit(student_ND), full_matrices=False)
     return kept_EK @ (left @ right)
-
-
-def unit(rows_ND: np.ndarray) -> np.ndarray:
-    """Return rows of length 1; of a text without tokens, zeros."""
-    lengths_N1 = np.linalg.norm(rows_ND, axis=1, keepdims=True)
-    return rows_ND / np.where(lengths_N1 > 0, lengths_N1, 1)
