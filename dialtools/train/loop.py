@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -111,7 +111,7 @@ class Trainer:
         """Cut batches as the process that leads does: its GPU may have another memory."""
         tokens = self.ranks.shared(self.setting.max_tokens)
         packed = bool(self.ranks.shared(self.setting.packed))
-        self.objective.setting = replace(self.setting, max_tokens=tokens, packed=packed)
+        self.objective.cut(max_tokens=tokens, packed=packed)
 
     def steps(self) -> Iterator[Step]:
         """Yield each step after it was taken, until the last.

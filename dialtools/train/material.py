@@ -34,7 +34,7 @@ from dialtools.streams.digests import hashed_stdin
 from dialtools.streams.full import naming
 from dialtools.streams.locks import locked
 from dialtools.streams.policy import Policy
-from dialtools.streams.provenance import Inputs, digest
+from dialtools.streams.provenance import Inputs, describe, digest
 from dialtools.streams.tally import counted
 from dialtools.train.data.pairs_of_chunk import read_pairs
 from dialtools.train.data.spool import spool, tokenise_store
@@ -131,7 +131,8 @@ def _store_folder(
     """Yield where the store of these pairs is, or is to be made; an entry of --cache is locked."""
     key = None
     if options.cache and not options.dry_run:
-        key = cache_key(options, inputs.described())
+        taught = [describe(options.teacher)] if options.teacher else []
+        key = cache_key(options, [*inputs.described(), *taught])
         if not key:
             tell("--cache keeps no pairs that come through a pipe")
     if not options.cache or not key:
@@ -145,22 +146,22 @@ def _store_folder(
             yield entry
 
 
-def cache_key(options: TrainOptions, inputs: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return the name under which --cache keeps the store of these inputs and this tokenizer.
+def cache_key(options: TrainOptions, files: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return the name under which --cache keeps the store of these files and this tokenizer.
 
     There is none for a pipe, whose content is known only once it is read.
     """
-    if not all("blake2b" in file for file in inputs):
+    if not all("blake2b" in file for file in files):
         return None
     parts = [
-        *(described["blake2b"] for described in inputs),
+        *(described["blake2b"] for described in files),
         _tokenizer(options),
         str(options.limit),
         str(options.from_),
         *(f"{name}.{kind}" for name, kind in COLUMNS.items()),
         checksums.KIND,
         str(objective_entry(options).templates),
-        str(objective_entry(options).taught),
+        f"{objective_entry(options).taught} {bool(options.teacher)}",
     ]
     return blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
 
@@ -203,7 +204,8 @@ def _spool_inputs(place: Path, options: TrainOptions, policy: Policy) -> None:
     with watched as stdin, atomic_directory(place, overwrite=True) as scrap:
         chunks = read_chunks(options.inputs, format=options.from_, policy=policy)
         read = Taught() if objective_entry(options).taught else read_pairs
-        pairs = spool(scrap, chunks, policy, read=read, limit=options.limit)
+        lessons = read_chunks([options.teacher], policy=policy) if options.teacher else ()
+        pairs = spool(scrap, chunks, policy, read=read, limit=options.limit, lessons=lessons)
         if pairs < 2:
             hint = "dial-pairs makes pairs from dialogues"
             raise DataError(f"{counted(pairs, 'pair')}: nothing to contrast", hint=hint)
@@ -327,6 +329,8 @@ def divide(store: Store, options: TrainOptions) -> tuple[np.ndarray, np.ndarray]
     similar = np.asarray(store.similar, bool)
     if not objective_entry(options).dissimilar:
         wanted &= similar
+    if options.teacher:
+        wanted[store.lessons] = False
     train = np.nonzero(~held & wanted)[0]
     if len(train) < 2:
         windows = ", ".join(map(str, np.unique(store.window)))
@@ -352,4 +356,4 @@ def check_inputs(options: TrainOptions) -> None:
         )
     if options.model and not Path(options.model).is_file():
         look_over_model(options.model, pooling=options.pooling)
-    refuse_missing((*options.inputs, *filter(None, [options.validate])))
+    refuse_missing((*options.inputs, *filter(None, [options.validate, options.teacher])))

@@ -15,6 +15,7 @@ from dialtools.train.start import KINDS
 from dialtools.values import (
     at_least,
     folder,
+    positive,
     ranges,
     share_below_one,
     steps_or_epoch,
@@ -57,6 +58,27 @@ class StartOptions(InputOptions):
         group="Input",
         help="use only pairs of these window sizes",
         shown="all",
+    )
+
+
+@dataclass
+class TeacherOptions:
+    """Who says, beside what the pairs say, where texts belong."""
+
+    teacher: str | None = option(
+        None,
+        metavar="FILE",
+        group="Teacher",
+        help="also learn the vectors of this embedding file, which another encoder, or the start "
+        "itself, has for texts like these; each step reads a quarter as many texts as pairs",
+    )
+    teacher_weight: float = option(
+        5.0,
+        metavar="X",
+        parse=positive,
+        group="Teacher",
+        help="weight of the teacher's loss, one less the cosine to its vectors",
+        goes_with="teacher",
     )
 
 

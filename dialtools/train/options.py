@@ -23,6 +23,7 @@ from dialtools.train.option_groups import (
     ProgressOptions,
     RecipeOptions,
     StartOptions,
+    TeacherOptions,
     ValidationOptions,
 )
 from dialtools.train.start import STATIC, is_table
@@ -43,8 +44,19 @@ def _check(options: TrainOptions) -> None:
                 f"--objective {options.objective} learns words in their context",
                 hint="which a static encoder does not see: --encoder transformer",
             )
+        if options.teacher:
+            _check_teacher(options)
         _refuse_lazy_decay(hyperparameters(options))
         _check_start(options)
+
+
+def _check_teacher(options: TrainOptions) -> None:
+    """Raise ConfigError for a teacher that cannot be read, or stands where pairs should."""
+    if options.teacher == "-":
+        raise ConfigError("--teacher -: stdin is for pairs", hint="name an embedding file")
+    if objective_entry(options).taught:
+        message = f"--objective {options.objective} reads its teacher's vectors as its input"
+        raise ConfigError(message, hint="--teacher goes with pairs")
 
 
 def _refuse_lazy_decay(values: Hyperparameters) -> None:
@@ -127,7 +139,7 @@ def _composed() -> type:
     """Return the dataclass of all options; what several objectives share stands there once."""
     objectives = [entry.options for entry in OBJECTIVES.values()]
     options = [
-        *_fields(StartOptions),
+        *_fields(StartOptions, TeacherOptions),
         *_fields(Hyperparameters, unsaid=True),
         *_fields(RecipeOptions),
         *_fields(*objectives, unsaid=True),
@@ -155,6 +167,7 @@ if TYPE_CHECKING:
     @dataclass
     class TrainOptions(
         StartOptions,
+        TeacherOptions,
         RecipeOptions,
         FreshOptions,
         ValidationOptions,

@@ -102,6 +102,7 @@ def plan(trainer: Trainer, options: TrainOptions, held_out: int) -> dict[str, st
         "pairs": f"{len(trainer.setting.pairs):,} to train on{validated}{named}",
         "texts": f"{store.counts['utterances']:,} distinct, {store.counts['tokens']:,} tokens",
         **({"cut": cut} if cut else {}),
+        **({"teacher": _teacher(store, options)} if options.teacher else {}),
         "encoder": _encoder(trainer),
         "method": _method(trainer, options),
         "batch": _batch(trainer),
@@ -126,6 +127,14 @@ def _method(trainer: Trainer, options: TrainOptions) -> str:
     return (
         f"{options.method}: contexts of {lengths.context} tokens at most, "
         f"responses of {lengths.response}, learning rate {trainer.values.lr:g}"
+    )
+
+
+def _teacher(store: Store, options: TrainOptions) -> str:
+    dimension = store.vectors.shape[1]
+    return (
+        f"{counted(len(store.lessons), 'text')} in {dimension:,} dimensions, of weight "
+        f"{options.teacher_weight:g}"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,10 @@ from dialtools.train.catalog import OPTIMISERS
 from dialtools.train.data.collate import Lengths
 from dialtools.train.data.store import Store, placeholders, read_counts, utterance_texts
 from dialtools.train.loop import Trainer
-from dialtools.train.objectives.base import Setting
-from dialtools.train.objectives.catalog import SpeakerOptions
+from dialtools.train.objectives.base import Objective, Setting
+from dialtools.train.objectives.catalog import DistillOptions, SpeakerOptions
+from dialtools.train.objectives.distill import Distill
+from dialtools.train.objectives.with_teacher import WithTeacher
 from dialtools.train.options import (
     TrainOptions,
     hyperparameters,
@@ -149,8 +152,11 @@ def build_trainer(
         precision=precision,
         **_micro_batches(encoder, precision, options, ranks),
     )
-    objective = objective_entry(options).load()(setting).to(device)
-    quicken(objective)
+    objective: Objective[Any] = objective_entry(options).load()(setting)
+    if options.teacher:
+        learnt = Distill(replace(setting, pairs=store.lessons, options=DistillOptions()))
+        objective = WithTeacher(objective, learnt, weight=options.teacher_weight)
+    quicken(objective.to(device))
     return Trainer(
         objective,
         values,

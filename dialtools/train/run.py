@@ -162,8 +162,11 @@ class Training:
     def size(self) -> str:
         """Return the size of what is learnt from, in words."""
         counts = self.trainer.setting.store.counts
+        lessons = counts["lessons"]
+        taught = f"{counted(lessons, 'text')} of a teacher, " if lessons else ""
         return (
             f"{counted(counts['pairs'], 'pair')}, "
+            f"{taught}"
             f"{counted(counts['utterances'], 'distinct utterance')}, "
             f"{counted(counts['tokens'], 'token')}"
         )

@@ -196,7 +196,7 @@ TAKEN = {  # of the probes, by what they are tried on
         classify grid head-lr-multiplier hold
         lr relative-margin smooth weight-decay""",
     "1e-9 0.5 1 1.5 2 3 4 5": """hold-temperature lr temperature pair-temperature
-        template-temperature""",
+        teacher-weight template-temperature""",
     "0 1e-9 0.5 1": "compress guide-margin mask-share sweep-compress warmup",
     "-1 0 1e-9 0.5 1": "guide-floor min-cosine",
     "0 1e-9 0.5": "dropout ema hold-out validation-share warmup",

@@ -150,7 +150,7 @@ def test_a_store_tells_the_pairs_that_went_in(
     often = np.bincount(np.concatenate([store.utterance(i) for i in range(12)]), minlength=99)
     monkeypatch.setattr(storing, "COUNTED_AT_ONCE", 3)
     assert store.token_counts(99).tolist() == often.tolist()
-    counts = {"pairs": 4, "utterances": 12, "turns": 7, "skipped": 0}
+    counts = {"pairs": 4, "lessons": 0, "utterances": 12, "turns": 7, "skipped": 0}
     assert store.counts == counts | {"tokens": len(store.tokens)}
     assert store.record(2) == {"context": ["h", "a b", "i"], "response": "d"}
 
@@ -472,9 +472,9 @@ def test_a_closed_spool_has_written_all_that_it_was_given(tmp_path: Path):
     spool.add(read_pairs(Chunk("x", 1, "jsonl", as_lines(ROWS)), Policy()))
     counts = spool.close()
     sizes = {name: column_file(tmp_path, name).stat().st_size for name in COLUMNS}
-    assert (sizes["response"], sizes["turn_ends"]) == (4 * counts["pairs"], 8 * counts["pairs"])
+    assert (sizes["response"], sizes["turn_ends"]) == (4 * spool.pairs, 8 * spool.pairs)
     assert sizes.pop("vectors") == 0  # of no teacher
-    assert all(sizes.values()) and counts["pairs"] == 4
+    assert all(sizes.values()) and spool.pairs == 4
     assert list(utterance_texts(tmp_path))[-1] == "l" and counts["utterances"] == 12
 
 

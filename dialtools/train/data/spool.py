@@ -19,6 +19,7 @@ from dialtools.streams.policy import Policy
 from dialtools.train.data.chunk_pairs import ChunkPairs
 from dialtools.train.data.pairs_of_chunk import read_pairs
 from dialtools.train.data.store import COLUMNS, column_file, read_counts, utterance_texts, written
+from dialtools.train.data.taught import Taught
 
 Read = Callable[[Chunk, Policy], ChunkPairs]
 NOWHERE = (0, -1, 0)
@@ -36,7 +37,7 @@ class Spool:
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
         self.index = HashIndex()
-        self.pairs = 0
+        self.pairs = self.lessons = 0
         self.ends: dict[str, int] = {}
         self.last = NOWHERE
         self.last_nameless = 0
@@ -71,11 +72,20 @@ class Spool:
             "dialogue": self._dialogues(chunk, ids[chunk.response]),
             "turn": chunk.turn,
             "template": template,
+            "teacher": self._lessons(chunk),
             "vectors": chunk.vectors.ravel(),
         }
         for name, column in values.items():
             self.columns[name].write(np.ascontiguousarray(column, COLUMNS[name]).tobytes())
         self.pairs += len(chunk)
+
+    def _lessons(self, chunk: ChunkPairs) -> np.ndarray:
+        """Return the row of each pair's vector among all that teachers tell, -1 without one."""
+        if not len(chunk.vectors):
+            return np.full(len(chunk), -1)
+        rows = self.lessons + np.arange(len(chunk))
+        self.lessons += len(chunk)
+        return rows
 
     def _ends(self, name: str, sizes: np.ndarray) -> np.ndarray:
         """Return where ranges of these sizes end, behind those there are."""
@@ -137,7 +147,6 @@ class Spool:
         for file in (*self.columns.values(), self.texts, self.text_ends):
             file.close()
         return {
-            "pairs": self.pairs,
             "utterances": self.index.size,
             "turns": self.ends.get("turn_ends", 0),
         }
@@ -158,19 +167,31 @@ def spool(
     *,
     read: Read = read_pairs,
     limit: int | None = None,
+    lessons: Iterable[Chunk] = (),
 ) -> int:
-    """Write the pair stream to a store and return the number of pairs."""
+    """Write the pair stream to a store and return the number of pairs.
+
+    Args:
+        lessons: a teacher's texts and vectors, which stand behind the pairs and are none of them.
+    """
     spooled = Spool(directory)
     skipped_before = policy.skipped
     for chunk in chunks:
-        pairs = read(chunk, policy)
-        if limit is not None and spooled.pairs + len(pairs) >= limit:
-            spooled.add(pairs.head(limit - spooled.pairs))
+        new = read(chunk, policy)
+        if limit is not None and spooled.pairs + len(new) >= limit:
+            spooled.add(new.head(limit - spooled.pairs))
             break
-        spooled.add(pairs)
-    counts = spooled.close() | {"skipped": policy.skipped - skipped_before}
+        spooled.add(new)
+    pairs, taught = spooled.pairs, Taught()
+    for chunk in lessons:
+        spooled.add(taught(chunk, policy))
+    counts = spooled.close() | {
+        "pairs": pairs,
+        "lessons": spooled.pairs - pairs,
+        "skipped": policy.skipped - skipped_before,
+    }
     write_json(directory / "spool.json", {**counts, "files": written(directory, of="*.*")})
-    return spooled.pairs
+    return pairs
 
 
 def tokenise_store(directory: Path, tokenizer: Any) -> None:

@@ -16,7 +16,8 @@ is the type of their numbers (i4: 32-bit integers, i8: 64-bit, u1: bytes, f2: 16
     kind.i8 domain.i8                    (P,) its kind, and its dialogue's domain, by hash; 0: none
     dialogue.i8 turn.i4                  (P,) which dialogue, and which of its turns the response is
     template.i4                          (P,) the template of the response, -1 without one
-    vectors.f2                           (P, D) a teacher's unit vectors, or nothing
+    teacher.i4                           (P,) the row of `vectors` that is the response's, or -1
+    vectors.f2                           (T, D) a teacher's unit vectors
     spool.json                           counts and checksums; written last by the spool
     store.json                           the same; written last of all: the store is finished
 
@@ -27,6 +28,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +39,7 @@ from dialtools.chance import share
 from dialtools.errors import DataError
 from dialtools.streams import checksums
 
-SPOOLED = ("pairs", "utterances", "turns", "skipped")
+SPOOLED = ("pairs", "lessons", "utterances", "turns", "skipped")
 """What spool.json counts."""
 
 COLUMNS = {
@@ -58,6 +60,7 @@ COLUMNS = {
     "dialogue": "i8",
     "turn": "i4",
     "template": "i4",
+    "teacher": "i4",
     "vectors": "f2",
 }
 """Each column's file, and the type of its numbers."""
@@ -86,6 +89,7 @@ class Store:
     dialogue: np.ndarray
     turn: np.ndarray
     template: np.ndarray
+    teacher: np.ndarray
     vectors: np.ndarray
 
     def __init__(self, directory: Path) -> None:
@@ -94,12 +98,18 @@ class Store:
         self.counts: dict[str, int] = {name: counts[name] for name in (*SPOOLED, "tokens")}
         for name in COLUMNS:
             setattr(self, name, column(directory, name))
-        self.vectors = self.vectors.reshape(len(self), -1) if len(self) else self.vectors
+        if len(self.vectors):
+            self.vectors = self.vectors.reshape(len(self.lessons), -1)
         self.tokens = mapped(directory / "tokens.i4")
         self.token_ends = mapped(directory / "token_ends.i8")
 
     def __len__(self) -> int:
         return len(self.response)
+
+    @cached_property
+    def lessons(self) -> np.ndarray:
+        """The (T,) pairs of a text with itself whose vector a teacher tells."""
+        return np.flatnonzero(np.asarray(self.teacher) >= 0)
 
     def utterance(self, i: int) -> np.ndarray:
         """Return the (tokens,) ids of an utterance."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -106,6 +106,10 @@ class Objective(nn.Module, Generic[OptionsT]):
         self.setting = setting
         lengths = getattr(setting.options, "matryoshka", ())  # masked words have none
         self.prefixes = sorted({*lengths} - {setting.encoder.dimension})
+
+    def cut(self, *, max_tokens: int, packed: bool) -> None:
+        """Cut micro-batches of so many tokens, with or without padding."""
+        self.setting = replace(self.setting, max_tokens=max_tokens, packed=packed)
 
     def sampler(self, batch_size: int) -> Sampler | Grouped:
         """Return which pairs each step sees."""

@@ -39,9 +39,9 @@ class Distill(Objective[DistillOptions]):
 
     def __init__(self, setting: Setting[DistillOptions]) -> None:
         super().__init__(setting)
-        vectors_PE, pairs = setting.store.vectors, setting.pairs
+        pairs = setting.pairs
         sums = [
-            vectors_PE[pairs[i : i + AT_ONCE]].sum(0, dtype=np.float64)
+            self._told(pairs[i : i + AT_ONCE]).sum(0, dtype=np.float64)
             for i in range(0, len(pairs), AT_ONCE)
         ]
         centre_E = np.sum(sums, axis=0) / len(pairs)
@@ -53,7 +53,7 @@ class Distill(Objective[DistillOptions]):
             batch_tokens=setting.max_tokens,
             precision=setting.precision,
         )
-        turn_ED = turned(vectors_PE[some] - centre_E, begun_ND)
+        turn_ED = turned(self._told(some) - centre_E, begun_ND)
         self.register_buffer("centre", torch.from_numpy(centre_E).float())
         self.register_buffer("turn", torch.from_numpy(turn_ED).float())
 
@@ -61,7 +61,12 @@ class Distill(Objective[DistillOptions]):
         """Return the texts of a batch, and what the teacher says of them."""
         setting = self.setting
         texts = responses(setting.store, pairs, setting.joining)
-        return self.batches(texts, pairs, setting.store.vectors[pairs])
+        return self.batches(texts, pairs, self._told(pairs))
+
+    def _told(self, pairs: np.ndarray) -> np.ndarray:
+        """Return (N, E) the teacher's vectors of pairs, in float16."""
+        store = self.setting.store
+        return store.vectors[store.teacher[pairs]]
 
     def loss(self, rows: Tensor, batch: Batch, figures: Figures) -> Tensor:
         """Return one less the mean cosine between the encoder's vectors and the teacher's."""
