@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A smaller encoder in place of a larger one: a table of its tokens, and its first three layers, before
-# and after they learn its vectors of a log.
+# and after they learn its vectors of a log, the table also with the log's pairs.
 #   DATA=... bash bench/distill.sh OUT MODEL
 # DATA holds corpus/{sgd,multiwoz}.jsonl.gz and eval/*.jsonl.gz. Ends with the table of differences to
 # the table of tokens.
@@ -32,6 +32,10 @@ for seed in $seeds; do
   embed "tokens-distilled-$seed" "tokens-distilled-$seed"
 done
 for seed in $seeds; do
+  trained "tokens-both-$seed" "${table[@]}" --teacher seen.parquet --seed "$seed" windows.train.arrow
+  embed "tokens-both-$seed" "tokens-both-$seed"
+done
+for seed in $seeds; do
   trained "first3-distilled-$seed" --method distill --model weighed --precision "$precision" \
     --seed "$seed" seen.parquet
   embed "first3-distilled-$seed" "first3-distilled-$seed"
@@ -42,4 +46,5 @@ of=()
 for name in tokens tokens-centred tokens-pairs first3 start; do
   of+=("$name=scores/$name.jsonl")
 done
-dial-eval compare --to markdown "${of[@]}" "$(seeds_of tokens-distilled)" "$(seeds_of first3-distilled)"
+dial-eval compare --to markdown "${of[@]}" "$(seeds_of tokens-distilled)" \
+  "$(seeds_of tokens-both)" "$(seeds_of first3-distilled)"

@@ -172,22 +172,26 @@ def spool(
     """Write the pair stream to a store and return the number of pairs.
 
     Args:
-        lessons: a teacher's texts and vectors, which stand behind the pairs and are none of them.
+        lessons: a teacher's texts and vectors, which stand before the pairs and are none of them:
+            a file that is no teacher's is told before a long stream is read.
     """
     spooled = Spool(directory)
     skipped_before = policy.skipped
-    for chunk in chunks:
-        new = read(chunk, policy)
-        if limit is not None and spooled.pairs + len(new) >= limit:
-            spooled.add(new.head(limit - spooled.pairs))
-            break
-        spooled.add(new)
-    pairs, taught = spooled.pairs, Taught()
+    taught = Taught()
     for chunk in lessons:
         spooled.add(taught(chunk, policy))
+    before = spooled.pairs
+    last = None if limit is None else before + limit
+    for chunk in chunks:
+        new = read(chunk, policy)
+        if last is not None and spooled.pairs + len(new) >= last:
+            spooled.add(new.head(last - spooled.pairs))
+            break
+        spooled.add(new)
+    pairs = spooled.pairs - before
     counts = spooled.close() | {
         "pairs": pairs,
-        "lessons": spooled.pairs - pairs,
+        "lessons": before,
         "skipped": policy.skipped - skipped_before,
     }
     write_json(directory / "spool.json", {**counts, "files": written(directory, of="*.*")})
