@@ -145,6 +145,20 @@ def _check_folder(output: Output, stays: Iterable[str]) -> None:
         raise OutputError("is a folder of other things than a model", where=path, hint=hint)
 
 
+def outputs(options: Any, specs: Sequence[Spec]) -> list[str]:
+    """Return the files that get their names together, --output last.
+
+    None where what is asked for goes to stdout: who reads that may have enough of it. A run that
+    may be resumed does not read again what it has read: its bad records do not wait.
+    """
+    output = getattr(options, "output", "-")
+    if output == "-" or is_special(output):
+        return []
+    first = _quarantine(options) if hasattr(options, "resume") else ""
+    written = [each for each in _written(options, specs) if not each.folder and each.path != first]
+    return [each.path for each in sorted(written, key=lambda each: each.flag == "-o")]
+
+
 def plan(options: Any, specs: Sequence[Spec], told: Mapping[str, str]) -> dict[str, str]:
     """Return what a run would read, write and replace, by these names, around what a command tells.
 
@@ -152,13 +166,13 @@ def plan(options: Any, specs: Sequence[Spec], told: Mapping[str, str]) -> dict[s
         OSError: if a file that is to be read is not there.
     """
     files = [file for spec in specs for file in _files(spec, options)]
-    outputs = list(_written(options, specs))
+    files_written = list(_written(options, specs))
     replaced = [
         _described(output.path)
-        for output in outputs
+        for output in files_written
         if not output.kept and Path(output.path).exists() and not is_special(output.path)
     ]
-    written = dict.fromkeys(output.path for output in outputs)
+    written = dict.fromkeys(output.path for output in files_written)
     lines = {"reads": listed(files, length=LONGEST) or "stdin", **told}
     lines.setdefault("writes", listed(written, length=LONGEST) or "stdout")
     return lines | ({"replaces": listed(replaced, length=LONGEST)} if replaced else {})

@@ -97,6 +97,7 @@ from dialtools.streams.scraps import (
     removed_at_the_end,
     temporary_folder,
 )
+from dialtools.streams.together import name_now
 
 
 class Piece(NamedTuple):
@@ -160,7 +161,8 @@ class Work:
                 self._check_output()
             if not self.finished:
                 self._open()
-                self._scratch.enter_context(witnessed(self.final, self._tell_beside))
+                tells = witnessed(self.final, beside(self.final), self._tell_beside)
+                self._scratch.enter_context(tells)
         except BaseException:
             self._release()
             raise
@@ -236,6 +238,7 @@ class Work:
         """Remove the folder: the output is written, and tells its job."""
         if not self.kept:
             return
+        name_now(self.final)
         if read_provenance(self.final) is not None:
             # a file of another kind may have been replaced, which had its job beside it
             beside(self.final).unlink(missing_ok=True)
