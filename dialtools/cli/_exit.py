@@ -10,6 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NoReturn
 
 from dialtools.cli import _signals
@@ -81,10 +82,12 @@ def as_dial_error(error: Exception) -> DialError:
         return error
     if isinstance(error, OSError):
         from dialtools.streams.full import FULL
+        from dialtools.streams.scraps import known_as
 
         # files are named where they are written (`streams.full.naming`); stdout has no such place
         of_stdout = error.errno in (errno.EBADF, *FULL)
-        where = error.filename or ("stdout" if of_stdout else None)
+        named = isinstance(error.filename, str | os.PathLike) and known_as(Path(error.filename))
+        where = named or error.filename or ("stdout" if of_stdout else None)
         return DialError(error.strerror or str(error), where=where)
     if _is_short_of_memory(error):
         return DialError(f"out of memory: {first_line(error)}")
