@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import io
 import os
 import signal
 import sys
@@ -66,6 +67,8 @@ def _open_standard_files() -> None:
     sys.stdin = sys.stdin or _opened(0, os.O_RDONLY, "r")
     sys.stdout = sys.stdout or _opened(1, os.O_RDONLY, "w")
     sys.stderr = sys.stderr or _opened(2, os.O_WRONLY, "w")
+    if isinstance(sys.stdout, io.TextIOWrapper):  # what the locale has no letters for
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _opened(number: int, flags: int, mode: str) -> Any:

@@ -13,6 +13,7 @@ from dialtools.errors import ConfigError, OutputError
 from dialtools.options import Spec
 from dialtools.shown import LONGEST, listed
 from dialtools.streams.atomic import check_kind, check_parent, is_special, refuse_existing, target
+from dialtools.streams.formats import FORMATS, by_suffix
 from dialtools.streams.tally import counted
 
 FILES = {"FILE", "FILE[,FILE...]", "INPUT", "OLD NEW", "PART"}
@@ -116,7 +117,10 @@ def check_outputs(options: Any, specs: Sequence[Spec]) -> None:
 def _check_place(output: Output, options: Any) -> None:
     """Refuse an output that is there, has no name, or that nobody can write."""
     path = Path(output.path)
-    if output.kept or is_special(path) or "://" in output.path or "{split}" in output.path:
+    if is_special(path) or "://" in output.path:
+        return
+    if output.kept:
+        check_kind(path, directory=output.folder)
         return
     if output.folder and path.is_dir() and path.name in ("", ".."):
         told = "a folder is replaced by its name, which this does not say"
@@ -232,11 +236,26 @@ def _written(options: Any, specs: Sequence[Spec]) -> Iterator[Output]:
         if spec.writes and isinstance(value, str) and value not in ("", "-"):
             flag = "-o" if spec.short == "-o" else spec.flag
             folder = "DIR" in (spec.metavar or "")
-            yield Output(flag, value, folder=folder, kept=spec.kept, may_be_there=may)
+            for path in _parts(value, options):
+                yield Output(flag, path, folder=folder, kept=spec.kept, may_be_there=may)
+            if flag == "-o" and (second := _second(value, options)):
+                yield Output(f"what lies beside {flag}", second, may_be_there=True)
     if quarantine := _quarantine(options):
         going_on = getattr(options, "resume", False) and _is_ours(quarantine)
         may = options.overwrite or going_on
         yield Output("--on-error quarantine", quarantine, may_be_there=may)
+
+
+def _parts(path: str, options: Any) -> list[str]:
+    """Return the files of an output: of a split, one for each of its parts."""
+    return [path.replace("{split}", part) for part in getattr(options, "shares", ())] or [path]
+
+
+def _second(path: str, options: Any) -> str:
+    """Return the file that a format writes beside an output, if it does; else nothing."""
+    kind = getattr(options, "to", None) or by_suffix(path) or ""
+    beside = FORMATS[kind].beside if kind in FORMATS else ""
+    return beside and f"{path}{beside}"
 
 
 def _quarantine(options: Any) -> str:
@@ -255,7 +274,9 @@ def _identity(path: str) -> Any:
     try:
         status = Path(path).stat()
     except (OSError, ValueError):
-        return os.path.realpath(path)
+        with suppress(FileNotFoundError):  # of a working directory that was removed
+            return os.path.realpath(path)
+        return path
     return status.st_dev, status.st_ino
 
 

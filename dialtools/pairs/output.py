@@ -52,7 +52,7 @@ class Outputs:
 
     def __enter__(self) -> Outputs:
         with ExitStack() as opening:  # what is open is closed again if a later one fails
-            opening.enter_context(together(self.options.output, *self.paths.values()))
+            opening.enter_context(together(*self.paths.values()))
             for part, path in self.paths.items():
                 self.writers[part] = self._writer(part, path, opening)
             self.opened = opening.pop_all()

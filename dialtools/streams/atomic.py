@@ -43,7 +43,9 @@ def check_kind(path: str | Path, *, directory: bool) -> None:
     if path.is_dir() and not directory:
         raise OutputError("is a directory", where=path)
     if directory and path.exists() and not path.is_dir():
-        raise OutputError("is no directory", where=path, hint="a directory is written: another -o")
+        raise OutputError(
+            "is no directory", where=path, hint="a directory is written: another name"
+        )
 
 
 _witnesses: dict[Path, tuple[Path, Callable[[Path], None]]] = {}
@@ -193,7 +195,11 @@ def sync(path: Path) -> None:
 
 def check_parent(final: Path) -> None:
     """Raise OutputError if the directory of an output is not there, or cannot be written."""
-    if not final.absolute().parent.is_dir():
+    try:
+        parent = final.absolute().parent
+    except FileNotFoundError:  # the working directory was removed
+        raise OutputError("no such directory", where=final.parent) from None
+    if not parent.is_dir():
         raise OutputError("no such directory", where=final.parent)
-    if not os.access(final.absolute().parent, os.W_OK):
+    if not os.access(parent, os.W_OK):
         raise OutputError("directory is not writable", where=final.parent)

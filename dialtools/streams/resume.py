@@ -122,7 +122,13 @@ class Work:
     """
 
     def __init__(
-        self, output: str, job: Job, *, resume: bool, overwrite: bool, tell: Callable[[str], None]
+        self,
+        output: str,
+        job: Job,
+        *,
+        resume: bool,
+        overwrite: bool,
+        tell: Callable[[str], None] = lambda line: None,
     ) -> None:
         self.job = job
         self.tell = tell

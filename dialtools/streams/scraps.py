@@ -86,7 +86,8 @@ def lasting(path: Path) -> Path:
 
 def known_as(path: Path) -> Path:
     """Return what the user calls a file: of what this process has half-written, the output."""
-    half = any(folder in _own for folder in (path, *path.parents))
+    own = rf"\..+\.{os.getpid()}\.(?:tmp|old)"
+    half = any(re.fullmatch(own, folder.name) for folder in (path, *path.parents))
     return lasting(path) if half else path
 
 

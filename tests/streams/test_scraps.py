@@ -174,10 +174,12 @@ def test_a_half_written_file_that_cannot_be_read_has_the_name_that_the_user_gave
     """A run reads its own store, to note checksums."""
     folder = tmp_path / "model.partial"
     folder.mkdir()
-    with atomic_directory(folder / "store", overwrite=True) as aside:
-        with pytest.raises(DataError) as told:
-            checksums.of_file(aside / "texts.bin")
-        error = as_dial_error(FileNotFoundError(errno.ENOENT, "odd", str(aside / "texts.bin")))
+    with (
+        pytest.raises(DataError) as told,
+        atomic_directory(folder / "store", overwrite=True) as aside,
+    ):
+        checksums.of_file(aside / "texts.bin")
+    error = as_dial_error(OSError(errno.EMFILE, "odd", str(aside / "texts.bin")))
     assert [told.value.where, error.where] == [str(tmp_path / "model")] * 2
     with pytest.raises(DataError, match=r"partial/texts\.bin"):
         checksums.of_file(folder / "texts.bin")

@@ -79,6 +79,12 @@ def test_a_folder_that_is_not_there_or_cannot_be_written_is_told(tmp_path: Path,
         with pytest.raises(OutputError, match="no such directory") as told:
             check_parent(missing)
         assert told.value.where == str(missing.parent)
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(OutputError, match=r"^\.: no such directory"):
+        check_parent(Path("x"))
+    monkeypatch.chdir(tmp_path)
     asked: list[Any] = []
     monkeypatch.setattr(os, "access", lambda *words: asked.append(words))
     with pytest.raises(OutputError, match="directory is not writable") as told:
