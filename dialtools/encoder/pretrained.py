@@ -85,8 +85,19 @@ def load_pretrained(folder: Path, *, trust_remote_code: bool) -> tuple[Any, Any]
         raise ModelError(message, where=folder) from None
     _drop_missing_pooler(backbone, report["missing_keys"])
     _refuse_misfit(backbone, report, held, folder)
+    _take_in(backbone)
     check_tokenizer(tokenizer, backbone.get_input_embeddings().num_embeddings, folder)
     return backbone, tokenizer
+
+
+def _take_in(backbone: Any) -> None:
+    """Copy into memory what is mapped from files: a file may be overwritten while we embed.
+
+    Its numbers would change under way, and a shorter one would end the process (SIGBUS).
+    """
+    with torch.no_grad():
+        for tensor in (*backbone.parameters(), *backbone.buffers()):
+            tensor.data = tensor.data.clone()
 
 
 def look_over(folder: Path) -> dict[str, Shape]:
