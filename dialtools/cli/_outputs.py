@@ -150,7 +150,7 @@ def _check_folder(output: Output, stays: Iterable[str]) -> None:
 
 
 def outputs(options: Any, specs: Sequence[Spec]) -> list[str]:
-    """Return the files that get their names together, --output last.
+    """Return the files that get their names together, --output last, where there are several.
 
     None where what is asked for goes to stdout: who reads that may have enough of it. A run that
     may be resumed does not read again what it has read: its bad records do not wait.
@@ -160,7 +160,8 @@ def outputs(options: Any, specs: Sequence[Spec]) -> list[str]:
         return []
     first = _quarantine(options) if hasattr(options, "resume") else ""
     written = [each for each in _written(options, specs) if not each.folder and each.path != first]
-    return [each.path for each in sorted(written, key=lambda each: each.flag == "-o")]
+    paths = [each.path for each in sorted(written, key=lambda each: each.flag == "-o")]
+    return paths if len(paths) > 1 else []
 
 
 def plan(options: Any, specs: Sequence[Spec], told: Mapping[str, str]) -> dict[str, str]:
