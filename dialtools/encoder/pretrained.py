@@ -62,11 +62,7 @@ def load_pretrained(folder: Path, *, trust_remote_code: bool) -> tuple[Any, Any]
     try:
         config = AutoConfig.from_pretrained(folder, **local)
         kind = AutoModelForTextEncoding if config.model_type in ENCODER_HALVES else AutoModel
-        config.use_cache = False  # decoders would keep keys and values of every batch
-        config.return_dict, config.output_attentions = True, False
-        config.chunk_size_feed_forward = 0  # batches are no multiples of it
-        if config._attn_implementation not in ATTENTIONS:
-            config._attn_implementation = None
+        _settle(config)
         _refuse_oversize(kind, config, held, folder, trust_remote_code=trust_remote_code)
         backbone, report = kind.from_pretrained(
             folder,
@@ -88,6 +84,15 @@ def load_pretrained(folder: Path, *, trust_remote_code: bool) -> tuple[Any, Any]
     _take_in(backbone)
     check_tokenizer(tokenizer, backbone.get_input_embeddings().num_embeddings, folder)
     return backbone, tokenizer
+
+
+def _settle(config: Any) -> None:
+    """Have a backbone compute as we do, whatever its configuration asks for."""
+    config.use_cache = False  # decoders would keep keys and values of every batch
+    config.return_dict, config.output_attentions = True, False
+    config.chunk_size_feed_forward = 0  # batches are no multiples of it
+    if config._attn_implementation not in ATTENTIONS:
+        config._attn_implementation = None
 
 
 def _take_in(backbone: Any) -> None:
