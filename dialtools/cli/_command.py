@@ -97,7 +97,8 @@ class Command:
         self, options: Any, origins: dict[str, str], function: Function, sisters: Sisters | None
     ) -> int:
         # a page of help has none of these
-        from dialtools.cli._outputs import check_inputs, check_names, check_outputs
+        from dialtools.cli._outputs import check_inputs, check_names, check_outputs, outputs
+        from dialtools.streams.together import together
 
         check_names(options, self.specs)
         check_outputs(options, self.specs)
@@ -113,7 +114,8 @@ class Command:
         if run.dry and not self.plans:
             run.tell_plan({})
         else:
-            function(options, run)
+            with together(*outputs(options, self.specs)):
+                function(options, run)
         return run.exit_code
 
     def _tell_idle_variables(self, run: Run, sisters: Sisters | None) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import gc
+import io
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NoReturn
 
 from dialtools.cli import _signals
@@ -65,6 +67,8 @@ def _open_standard_files() -> None:
     sys.stdin = sys.stdin or _opened(0, os.O_RDONLY, "r")
     sys.stdout = sys.stdout or _opened(1, os.O_RDONLY, "w")
     sys.stderr = sys.stderr or _opened(2, os.O_WRONLY, "w")
+    if isinstance(sys.stdout, io.TextIOWrapper):  # what the locale has no letters for
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _opened(number: int, flags: int, mode: str) -> Any:
@@ -81,10 +85,12 @@ def as_dial_error(error: Exception) -> DialError:
         return error
     if isinstance(error, OSError):
         from dialtools.streams.full import FULL
+        from dialtools.streams.scraps import known_as
 
         # files are named where they are written (`streams.full.naming`); stdout has no such place
         of_stdout = error.errno in (errno.EBADF, *FULL)
-        where = error.filename or ("stdout" if of_stdout else None)
+        named = isinstance(error.filename, str | os.PathLike) and known_as(Path(error.filename))
+        where = named or error.filename or ("stdout" if of_stdout else None)
         return DialError(error.strerror or str(error), where=where)
     if _is_short_of_memory(error):
         return DialError(f"out of memory: {first_line(error)}")

@@ -13,6 +13,7 @@ from dialtools.errors import ConfigError, OutputError
 from dialtools.options import Spec
 from dialtools.shown import LONGEST, listed
 from dialtools.streams.atomic import check_kind, check_parent, is_special, refuse_existing, target
+from dialtools.streams.formats import FORMATS, by_suffix
 from dialtools.streams.tally import counted
 
 FILES = {"FILE", "FILE[,FILE...]", "INPUT", "OLD NEW", "PART"}
@@ -116,7 +117,10 @@ def check_outputs(options: Any, specs: Sequence[Spec]) -> None:
 def _check_place(output: Output, options: Any) -> None:
     """Refuse an output that is there, has no name, or that nobody can write."""
     path = Path(output.path)
-    if output.kept or is_special(path) or "://" in output.path or "{split}" in output.path:
+    if is_special(path) or "://" in output.path:
+        return
+    if output.kept:
+        check_kind(path, directory=output.folder)
         return
     if output.folder and path.is_dir() and path.name in ("", ".."):
         told = "a folder is replaced by its name, which this does not say"
@@ -145,6 +149,21 @@ def _check_folder(output: Output, stays: Iterable[str]) -> None:
         raise OutputError("is a folder of other things than a model", where=path, hint=hint)
 
 
+def outputs(options: Any, specs: Sequence[Spec]) -> list[str]:
+    """Return the files that get their names together, --output last, where there are several.
+
+    None where what is asked for goes to stdout: who reads that may have enough of it. A run that
+    may be resumed does not read again what it has read: its bad records do not wait.
+    """
+    output = getattr(options, "output", "-")
+    if output == "-" or is_special(output):
+        return []
+    first = _quarantine(options) if hasattr(options, "resume") else ""
+    written = [each for each in _written(options, specs) if not each.folder and each.path != first]
+    paths = [each.path for each in sorted(written, key=lambda each: each.flag == "-o")]
+    return paths if len(paths) > 1 else []
+
+
 def plan(options: Any, specs: Sequence[Spec], told: Mapping[str, str]) -> dict[str, str]:
     """Return what a run would read, write and replace, by these names, around what a command tells.
 
@@ -152,13 +171,13 @@ def plan(options: Any, specs: Sequence[Spec], told: Mapping[str, str]) -> dict[s
         OSError: if a file that is to be read is not there.
     """
     files = [file for spec in specs for file in _files(spec, options)]
-    outputs = list(_written(options, specs))
+    files_written = list(_written(options, specs))
     replaced = [
         _described(output.path)
-        for output in outputs
+        for output in files_written
         if not output.kept and Path(output.path).exists() and not is_special(output.path)
     ]
-    written = dict.fromkeys(output.path for output in outputs)
+    written = dict.fromkeys(output.path for output in files_written)
     lines = {"reads": listed(files, length=LONGEST) or "stdin", **told}
     lines.setdefault("writes", listed(written, length=LONGEST) or "stdout")
     return lines | ({"replaces": listed(replaced, length=LONGEST)} if replaced else {})
@@ -218,11 +237,26 @@ def _written(options: Any, specs: Sequence[Spec]) -> Iterator[Output]:
         if spec.writes and isinstance(value, str) and value not in ("", "-"):
             flag = "-o" if spec.short == "-o" else spec.flag
             folder = "DIR" in (spec.metavar or "")
-            yield Output(flag, value, folder=folder, kept=spec.kept, may_be_there=may)
+            for path in _parts(value, options):
+                yield Output(flag, path, folder=folder, kept=spec.kept, may_be_there=may)
+            if flag == "-o" and (second := _second(value, options)):
+                yield Output(f"what lies beside {flag}", second, may_be_there=True)
     if quarantine := _quarantine(options):
         going_on = getattr(options, "resume", False) and _is_ours(quarantine)
         may = options.overwrite or going_on
         yield Output("--on-error quarantine", quarantine, may_be_there=may)
+
+
+def _parts(path: str, options: Any) -> list[str]:
+    """Return the files of an output: of a split, one for each of its parts."""
+    return [path.replace("{split}", part) for part in getattr(options, "shares", ())] or [path]
+
+
+def _second(path: str, options: Any) -> str:
+    """Return the file that a format writes beside an output, if it does; else nothing."""
+    kind = getattr(options, "to", None) or by_suffix(path) or ""
+    beside = FORMATS[kind].beside if kind in FORMATS else ""
+    return beside and f"{path}{beside}"
 
 
 def _quarantine(options: Any) -> str:
@@ -241,7 +275,9 @@ def _identity(path: str) -> Any:
     try:
         status = Path(path).stat()
     except (OSError, ValueError):
-        return os.path.realpath(path)
+        with suppress(FileNotFoundError):  # of a working directory that was removed
+            return os.path.realpath(path)
+        return path
     return status.st_dev, status.st_ino
 
 

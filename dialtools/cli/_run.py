@@ -20,7 +20,9 @@ from dialtools.shown import LONGEST, printable
 from dialtools.streams.tally import counted
 
 if TYPE_CHECKING:
+    from dialtools.streams.job import Job
     from dialtools.streams.policy import Policy
+    from dialtools.streams.resume import Work
     from dialtools.streams.shards import Shard
 
 
@@ -157,6 +159,19 @@ class Run:
         with writer(path, format=kind, overwrite=overwrite, metadata=metadata) as write:
             for payload in payloads:
                 write(payload)
+
+    def claim(self, job: Job) -> Work:
+        """Return the claim of the working folder of -o, for `with`; see `streams.resume`."""
+        from dialtools.streams.resume import claim
+
+        options = self.options
+        return claim(
+            options.output,
+            job,
+            resume=options.resume,
+            overwrite=options.overwrite,
+            tell=self.warn,
+        )
 
     def part_facts(self) -> dict[str, Any]:
         """Return which part of the work this run does; nothing if it does all."""

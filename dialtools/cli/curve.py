@@ -26,7 +26,6 @@ def main(options: CurveOptions, run: Run) -> None:
     from dialtools.eval import curve as task
     from dialtools.eval.prepared import prepare
     from dialtools.streams.atomic import check_parent, refuse_existing
-    from dialtools.streams.resume import claim
 
     if options.plot:
         check_parent(Path(options.plot))
@@ -36,7 +35,7 @@ def main(options: CurveOptions, run: Run) -> None:
     from dialtools.encoder.device import settled_precision
 
     job = task.job_of(run.name, options, points, settled_precision(options))
-    with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
+    with run.claim(job) as work:
         if work.finished:
             _draw(task.read_rows(options.output), options, run, overwrite=True)
             return run.close(work.finished)

@@ -108,11 +108,9 @@ def main(options: EmbedOptions, run: Run) -> None:
 
 def _write_file(embedding: Embedding, run: Run) -> str:
     """Embed into --output; return what tells that an earlier run has done so, or nothing."""
-    from dialtools.streams.resume import claim
 
-    options = embedding.options
     job = embedding.job(run.name, run.inputs, run.part_facts())
-    with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
+    with run.claim(job) as work:
         if not work.finished:
             with run.graceful("shard"):
                 _embed_shards(embedding, work, run)

@@ -22,7 +22,6 @@ def suite(options: SuiteOptions, run: Run) -> None:
     from dialtools.cli._pieces import finishing, take_pieces
     from dialtools.eval import suite_job as task
     from dialtools.eval.suite import load_suite, with_tasks
-    from dialtools.streams.resume import claim
 
     benchmark = load_suite(options.inputs[0])
     if options.task:
@@ -31,7 +30,7 @@ def suite(options: SuiteOptions, run: Run) -> None:
     if run.dry:
         return run.tell_plan(task.plan(places))
     job = task.job_of(run.name, options, benchmark, places)
-    with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
+    with run.claim(job) as work:
         if work.finished:
             return run.close(work.finished)
         options.overwrite = work.overwrite

@@ -61,7 +61,6 @@ def evaluate(task_class: type[Task[Any]], options: Any, run: Run) -> None:
     from dialtools.cli._scores import report
     from dialtools.encoder.device import slower_precision
     from dialtools.finetune.job import Runs, job_of
-    from dialtools.streams.resume import claim
 
     if run.dry:
         from dialtools.finetune.plan import plan
@@ -72,7 +71,7 @@ def evaluate(task_class: type[Task[Any]], options: Any, run: Run) -> None:
     if note := slower_precision(options):
         run.warn(note)
     job = job_of(run.name, options)
-    with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
+    with run.claim(job) as work:
         if work.finished:
             return run.close(work.finished)
         options.overwrite = work.overwrite

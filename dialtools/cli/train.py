@@ -105,7 +105,6 @@ def main(options: TrainOptions, run: Run) -> None:
     # before torch is imported, as its environment must be set by then
     start_torch(options.threads, processes=options.nproc)
     from dialtools.encoder.device import slower_precision
-    from dialtools.streams.resume import claim
     from dialtools.train.join import follows, together
     from dialtools.train.material import check_inputs
     from dialtools.train.plan import dry_run
@@ -120,7 +119,7 @@ def main(options: TrainOptions, run: Run) -> None:
         lines, run.skipped = dry_run(options, tell=run.warn, caution=run.caution)
         return run.tell_plan(lines)
     job = job_of(options)
-    with claim(options.output, job, resume=options.resume, overwrite=options.overwrite) as work:
+    with run.claim(job) as work:
         if work.finished:
             print(work.final)
             return run.close(work.finished)

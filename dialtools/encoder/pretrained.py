@@ -62,11 +62,7 @@ def load_pretrained(folder: Path, *, trust_remote_code: bool) -> tuple[Any, Any]
     try:
         config = AutoConfig.from_pretrained(folder, **local)
         kind = AutoModelForTextEncoding if config.model_type in ENCODER_HALVES else AutoModel
-        config.use_cache = False  # decoders would keep keys and values of every batch
-        config.return_dict, config.output_attentions = True, False
-        config.chunk_size_feed_forward = 0  # batches are no multiples of it
-        if config._attn_implementation not in ATTENTIONS:
-            config._attn_implementation = None
+        _settle(config)
         _refuse_oversize(kind, config, held, folder, trust_remote_code=trust_remote_code)
         backbone, report = kind.from_pretrained(
             folder,
@@ -85,8 +81,28 @@ def load_pretrained(folder: Path, *, trust_remote_code: bool) -> tuple[Any, Any]
         raise ModelError(message, where=folder) from None
     _drop_missing_pooler(backbone, report["missing_keys"])
     _refuse_misfit(backbone, report, held, folder)
+    _take_in(backbone)
     check_tokenizer(tokenizer, backbone.get_input_embeddings().num_embeddings, folder)
     return backbone, tokenizer
+
+
+def _settle(config: Any) -> None:
+    """Have a backbone compute as we do, whatever its configuration asks for."""
+    config.use_cache = False  # decoders would keep keys and values of every batch
+    config.return_dict, config.output_attentions = True, False
+    config.chunk_size_feed_forward = 0  # batches are no multiples of it
+    if config._attn_implementation not in ATTENTIONS:
+        config._attn_implementation = None
+
+
+def _take_in(backbone: Any) -> None:
+    """Copy into memory what is mapped from files: a file may be overwritten while we embed.
+
+    Its numbers would change under way, and a shorter one would end the process (SIGBUS).
+    """
+    with torch.no_grad():
+        for tensor in (*backbone.parameters(), *backbone.buffers()):
+            tensor.data = tensor.data.clone()
 
 
 def look_over(folder: Path) -> dict[str, Shape]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from dialtools.corpora.dialogues import DOMAIN
@@ -17,12 +15,13 @@ from dialtools.pairs.job import Piece
 from dialtools.pairs.labels import PAIRED, TO_LEARN, TO_TEST
 from dialtools.pairs.options import KINDS, OTHER_SPEAKER, RECORDS, PairOptions
 from dialtools.shown import listed, quoted
-from dialtools.streams.atomic import before_outputs, is_special, refuse_existing
+from dialtools.streams.atomic import refuse_existing
 from dialtools.streams.formats import FORMATS
 from dialtools.streams.parts import SHARD, telling_beside
 from dialtools.streams.provenance import as_metadata
 from dialtools.streams.sinks import writer
 from dialtools.streams.tally import Tally, counted
+from dialtools.streams.together import together
 
 Facts = dict[str, Any]
 NO_SPEAKERS = (
@@ -53,8 +52,7 @@ class Outputs:
 
     def __enter__(self) -> Outputs:
         with ExitStack() as opening:  # what is open is closed again if a later one fails
-            if self.options.overwrite and len(self.paths) > 1:
-                opening.enter_context(before_outputs(cache(self._remove_old)))
+            opening.enter_context(together(*self.paths.values()))
             for part, path in self.paths.items():
                 self.writers[part] = self._writer(part, path, opening)
             self.opened = opening.pop_all()
@@ -62,12 +60,6 @@ class Outputs:
 
     def __exit__(self, *error: Any) -> bool | None:
         return self.opened.__exit__(*error)
-
-    def _remove_old(self) -> None:
-        """Let no part of this split be there beside one of another, whenever the run is killed."""
-        for path in self.paths.values():
-            if not is_special(path):
-                Path(path).resolve().unlink(missing_ok=True)
 
     def _writer(self, part: str, path: str, opening: ExitStack) -> Callable[[Any], object]:
         overwrite = self.options.overwrite

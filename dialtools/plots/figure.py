@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -84,6 +85,7 @@ def picture(
 
 def _pyplot() -> Any:
     """Return matplotlib's way to figures, for files and not for a screen."""
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # of a home that cannot be written
     try:
         import matplotlib
     except ImportError:

@@ -6,18 +6,14 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from dialtools.errors import OutputError
 from dialtools.streams.full import naming
-from dialtools.streams.scraps import (
-    WORKING,
-    clear_scraps,
-    give_back,
-    half_written,
-    remove_folder,
-)
+from dialtools.streams.scraps import clear_scraps, give_back, half_written, remove_folder
+from dialtools.streams.together import Written, make_ready, together
 
 PRIVATE = 0o600
 """The mode of what safetensors writes, whatever the umask."""
@@ -47,17 +43,22 @@ def check_kind(path: str | Path, *, directory: bool) -> None:
     if path.is_dir() and not directory:
         raise OutputError("is a directory", where=path)
     if directory and path.exists() and not path.is_dir():
-        raise OutputError("is no directory", where=path, hint="a directory is written: another -o")
+        raise OutputError(
+            "is no directory", where=path, hint="a directory is written: another name"
+        )
 
 
-_witnesses: dict[Path, Callable[[Path], None]] = {}
-_first: list[Callable[[], None]] = []
+_witnesses: dict[Path, tuple[Path, Callable[[Path], None]]] = {}
 
 
 @contextmanager
-def witnessed(path: Path, witness: Callable[[Path], None]) -> Generator[None]:
-    """Hand over what an `atomic_file` of this path has written, before it gets its name."""
-    _witnesses[path] = witness
+def witnessed(path: Path, note: Path, witness: Callable[[Path], None]) -> Generator[None]:
+    """Hand over what an `atomic_file` of this path has written, before it gets its name.
+
+    Args:
+        note: the file that the witness writes; it gets its name just before the other does.
+    """
+    _witnesses[path] = note, witness
     try:
         yield
     finally:
@@ -65,54 +66,44 @@ def witnessed(path: Path, witness: Callable[[Path], None]) -> Generator[None]:
 
 
 @contextmanager
-def before_outputs(do: Callable[[], None]) -> Generator[None]:
-    """Do something before each output gets its name: what belongs to it is to be there first."""
-    _first.append(do)
-    try:
-        yield
-    finally:
-        _first.remove(do)
-
-
-def _name(temporary: Path, final: Path) -> None:
-    """Give what is written its name; in a working folder are no outputs yet."""
-    if not any(folder.suffix == WORKING for folder in final.parents):
-        for do in [*_first]:
-            do()
-    temporary.replace(final)
-
-
-@contextmanager
 def atomic_file(path: str | Path, *, overwrite: bool) -> Generator[Path]:
     """Yield a temporary path in the same directory that becomes `path` when the block ends well.
 
-    A link stays one: what it points to is replaced. A device or a pipe (/dev/null, a FIFO) is
-    yielded itself.
+    In a block of `together` it waits for the others. A link stays one: what it points to is
+    replaced. A device or a pipe (/dev/null, a FIFO) is yielded itself.
 
     Raises:
         OutputError: if `path` exists (and may not be replaced), is a directory, or its directory
         cannot be written.
     """
-    final = Path(path)
-    witness = _witnesses.get(final)
-    refuse_existing(final, overwrite=overwrite)
-    check_kind(final, directory=False)
-    if is_special(final):
-        with naming(final):
-            yield final
+    path = Path(path)
+    refuse_existing(path, overwrite=overwrite)
+    check_kind(path, directory=False)
+    if is_special(path):
+        with naming(path):
+            yield path
         return
-    final = target(final)
+    final = target(path)
     check_parent(final)
     clear_scraps(final)
     temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")
-    with naming(final), half_written(temporary):
+    check = partial(refuse_existing, final, overwrite=overwrite)
+    with naming(final), ExitStack() as held:
+        held.enter_context(half_written(temporary))
         mode = _mode(temporary)
         yield temporary
         _settle(temporary, mode)
-        if witness:
-            witness(temporary)
-        refuse_existing(final, overwrite=overwrite)  # it may have come meanwhile
-        _name(temporary, final)
+        _hand_over(path, Written(temporary, final, check), held)
+
+
+def _hand_over(path: Path, written: Written, held: ExitStack) -> None:
+    """Let what is written have its name, when those are written that it waits for."""
+    note, witness = _witnesses.get(path, (None, None))
+    with together(*filter(None, (note, path))) as group:
+        if note and witness:
+            group.notes.add(note)
+            witness(written.temporary)
+        group.add(path, written, held.pop_all())
 
 
 def target(path: Path) -> Path:
@@ -158,7 +149,8 @@ def atomic_directory(path: str | Path, *, overwrite: bool) -> Generator[Path]:
             refuse_existing(final, overwrite=overwrite)  # it may have come meanwhile
             if final.exists():
                 final.replace(old)
-            _name(temporary, final)
+            make_ready(final)
+            temporary.replace(final)
     except BaseException:
         if old.exists():  # the second of the two renames has failed
             old.replace(final)
@@ -203,7 +195,11 @@ def sync(path: Path) -> None:
 
 def check_parent(final: Path) -> None:
     """Raise OutputError if the directory of an output is not there, or cannot be written."""
-    if not final.absolute().parent.is_dir():
+    try:
+        parent = final.absolute().parent
+    except FileNotFoundError:  # the working directory was removed
+        raise OutputError("no such directory", where=final.parent) from None
+    if not parent.is_dir():
         raise OutputError("no such directory", where=final.parent)
-    if not os.access(final.absolute().parent, os.W_OK):
+    if not os.access(parent, os.W_OK):
         raise OutputError("directory is not writable", where=final.parent)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from dialtools.errors import DataError
+from dialtools.streams.scraps import known_as
 
 BOM = b"\xef\xbb\xbf"
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -115,7 +116,8 @@ class _File(io.FileIO):
         except OSError as error:
             hint = FOLDERS if isinstance(error, IsADirectoryError) else None
             told = (error.strerror or str(error)).lower()
-            raise DataError(told, where=display_name(path), hint=hint) from None
+            where = display_name(str(known_as(Path(path))))
+            raise DataError(told, where=where, hint=hint) from None
 
 
 def _nothing_came(name: str, mode: int) -> DataError:

@@ -123,7 +123,7 @@ def write_beside(final: Path, written: Path, facts: Mapping[str, Any]) -> None:
 
 
 def _beside_it(final: Path) -> list[str] | None:
-    """Return the digests of what belongs to an output and has its name already."""
+    """Return the digests of what belongs to an output."""
     return [digest(path) for path in companions(final)] or None
 
 

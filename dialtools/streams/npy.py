@@ -14,10 +14,11 @@ import pyarrow as pa
 
 from dialtools.errors import ConfigError, DataError
 from dialtools.shown import cut
-from dialtools.streams.atomic import atomic_file, is_special, sync
+from dialtools.streams.atomic import atomic_file
 from dialtools.streams.formats import FORMATS
 from dialtools.streams.rows import rows
 from dialtools.streams.sinks import Write
+from dialtools.streams.together import together
 
 MAGIC = b"\x93NUMPY"
 HEADER_BYTES = 128
@@ -77,16 +78,16 @@ def matrix_writer(
 ) -> Generator[Write]:
     """Open a file of a matrix for batches of one column of vectors, and one beside it for the rest.
 
-    Columns without their matrix are replaced: a kill between the two names leaves them so. A matrix
-    goes before its columns do, lest it be read with those of another.
+    Columns without their matrix are replaced: a kill between the two names leaves them so.
 
     Args:
         dtype: of the numbers; that of the vectors, without.
     """
-    alone = not Path(output).exists()
+    alone, beside = not Path(output).exists(), f"{output}{FORMATS[kind].beside}"
     with (
+        together(beside, output),
         atomic_file(output, overwrite=overwrite) as path,
-        atomic_file(f"{output}{FORMATS[kind].beside}", overwrite=overwrite or alone) as columns,
+        atomic_file(beside, overwrite=overwrite or alone) as columns,
         path.open("wb") as file,
         columns.open("wb") as lines,
     ):
@@ -104,12 +105,6 @@ def matrix_writer(
 
         yield write
         matrix.close()
-        file.flush()
-        lines.flush()
-        if overwrite and not is_special(output):
-            sync(path)
-            sync(columns)  # all is on the disk but the names: a full one has shown itself
-            Path(output).resolve().unlink(missing_ok=True)
 
 
 def read_matrix(stream: BinaryIO, path: str) -> np.ndarray:

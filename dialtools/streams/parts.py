@@ -19,7 +19,7 @@ from dialtools.streams.atomic import witnessed
 from dialtools.streams.bytesio import as_text, refuse_missing
 from dialtools.streams.formats import FORMATS, by_suffix
 from dialtools.streams.job import Description, changes
-from dialtools.streams.job_files import BESIDE, job_of_output, write_beside
+from dialtools.streams.job_files import BESIDE, beside, job_of_output, write_beside
 
 SHARD = "shard"
 OF_ONE = ("argv", "counts", "output", SHARD)
@@ -72,7 +72,7 @@ class Whole(NamedTuple):
 def telling_beside(output: str, facts: Callable[[], Mapping[str, Any]]) -> Generator[None]:
     """Write OUTPUT.job.json for an output written in this block, before that gets its name."""
     final = Path(output)
-    with witnessed(final, lambda written: write_beside(final, written, facts())):
+    with witnessed(final, beside(final), lambda written: write_beside(final, written, facts())):
         yield
 
 

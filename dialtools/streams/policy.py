@@ -10,8 +10,9 @@ from typing import Any, BinaryIO, NamedTuple
 import orjson
 
 from dialtools.errors import DataError
-from dialtools.streams.atomic import atomic_file, before_outputs
+from dialtools.streams.atomic import atomic_file
 from dialtools.streams.full import naming
+from dialtools.streams.together import before_outputs
 
 
 class Where(NamedTuple):

@@ -24,6 +24,7 @@ from dialtools.errors import DataError
 from dialtools.options import Spec, settings, specs
 from dialtools.streams.bytesio import as_text, open_file
 from dialtools.streams.formats import FORMATS, by_magic
+from dialtools.streams.together import content_of
 
 KEY = "dialtools"
 SCHEMA = "dialtools.provenance/1"
@@ -96,7 +97,7 @@ def _files(path: str) -> list[Path]:
 def companions(file: Path) -> list[Path]:
     """Return the files that belong to a file and lie beside it: the columns of a matrix."""
     ends = {kind.beside for kind in FORMATS.values() if kind.beside}
-    beside = (file.with_name(file.name + end) for end in sorted(ends))
+    beside = (content_of(file.with_name(file.name + end)) for end in sorted(ends))
     return [path for path in beside if path.is_file()]
 
 

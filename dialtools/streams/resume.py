@@ -59,7 +59,7 @@ pieces to what they were made of, and asks `work.expect`.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
@@ -97,6 +97,7 @@ from dialtools.streams.scraps import (
     removed_at_the_end,
     temporary_folder,
 )
+from dialtools.streams.together import name_now
 
 
 class Piece(NamedTuple):
@@ -116,11 +117,21 @@ class Work:
         resumed: whether this run goes on from another.
         overwrite: whether the output may be replaced in the end.
         skipped: bad records of the finished pieces, those of earlier runs among them.
+        tell: is given what the user should know, a line at a time.
         kept: whether anything outlasts this run; stdout, devices and pipes keep nothing.
     """
 
-    def __init__(self, output: str, job: Job, *, resume: bool, overwrite: bool) -> None:
+    def __init__(
+        self,
+        output: str,
+        job: Job,
+        *,
+        resume: bool,
+        overwrite: bool,
+        tell: Callable[[str], None] = lambda line: None,
+    ) -> None:
         self.job = job
+        self.tell = tell
         self.resume = resume
         self.overwrite = overwrite
         self.kept = output != "-" and not is_special(output)
@@ -160,7 +171,8 @@ class Work:
                 self._check_output()
             if not self.finished:
                 self._open()
-                self._scratch.enter_context(witnessed(self.final, self._tell_beside))
+                tells = witnessed(self.final, beside(self.final), self._tell_beside)
+                self._scratch.enter_context(tells)
         except BaseException:
             self._release()
             raise
@@ -233,13 +245,20 @@ class Work:
         return {**of_every_output, "files": job.files(), **job.facts}
 
     def finish(self) -> None:
-        """Remove the folder: the output is written, and tells its job."""
+        """Remove the folder: the output is written, and tells its job.
+
+        A folder that stays is told, and fails no run: all that was asked for is there.
+        """
         if not self.kept:
             return
+        name_now(self.final)
         if read_provenance(self.final) is not None:
             # a file of another kind may have been replaced, which had its job beside it
             beside(self.final).unlink(missing_ok=True)
-        self._clear()
+        try:
+            self._clear()
+        except OSError as error:
+            self.tell(f"{self.folder}: cannot be removed: {error.strerror}")
 
     def _tell_beside(self, written: Path) -> None:
         """Write OUTPUT.job.json for an output without metadata, before it gets its name."""
@@ -377,8 +396,18 @@ class Work:
             remove(self.folder)
 
 
-def claim(output: str, job: Job, *, resume: bool, overwrite: bool) -> Work:
+def claim(
+    output: str,
+    job: Job,
+    *,
+    resume: bool,
+    overwrite: bool,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Work:
     """Return the claim of an output's working folder, for `with`; see the module's docstring.
+
+    Args:
+        tell: is given what the user should know, a line at a time.
 
     Raises:
         ConfigError: if both flags are given, or stdout is to be resumed.
@@ -387,4 +416,4 @@ def claim(output: str, job: Job, *, resume: bool, overwrite: bool) -> Work:
         raise ConfigError("--resume goes on, --overwrite starts over: give one")
     if resume and output == "-":
         raise ConfigError("--resume needs -o FILE; stdout cannot be resumed")
-    return Work(output, job, resume=resume, overwrite=overwrite)
+    return Work(output, job, resume=resume, overwrite=overwrite, tell=tell)

@@ -84,6 +84,13 @@ def lasting(path: Path) -> Path:
     return path
 
 
+def known_as(path: Path) -> Path:
+    """Return what the user calls a file: of what this process has half-written, the output."""
+    own = rf"\..+\.{os.getpid()}\.(?:tmp|old)"
+    half = any(re.fullmatch(own, folder.name) for folder in (path, *path.parents))
+    return lasting(path) if half else path
+
+
 def clear_scraps(final: Path) -> None:
     """Remove what killed runs left beside an output: `.NAME.PROCESS.tmp` and `.old`."""
     _clear(final.absolute().parent, rf"\.{re.escape(final.name)}\.(\d+)\.(?:tmp|old)")

@@ -10,6 +10,7 @@ import io
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import orjson
@@ -61,8 +62,9 @@ def output_format(
         raise ConfigError(f"cannot write {last_suffix(path)} files", hint=hint)
     if kind not in formats:
         raise ConfigError(f"cannot write {kind}", hint=f"--to {', '.join(formats)}")
-    if path == "-" and FORMATS[kind].seeks:
-        raise ConfigError(f"{kind} cannot be streamed to stdout", hint="name -o FILE")
+    if FORMATS[kind].seeks and (path == "-" or Path(path).is_fifo()):
+        where = "stdout" if path == "-" else "a pipe"
+        raise ConfigError(f"{kind} cannot be streamed to {where}", hint="name -o FILE")
     if path == "-" and not FORMATS[kind].lines and sys.stdout.isatty() and not dry:
         hint = "name -o FILE, or --to jsonl"
         raise ConfigError(f"will not write {kind} to a terminal", hint=hint)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from dialtools.catalog import load
 from dialtools.errors import DataError
 from dialtools.shown import cut, listed
 from dialtools.streams.bytesio import display_name, open_input
-from dialtools.streams.chunks import Chunk, chunks_of, read_chunks, read_records, records
+from dialtools.streams.chunks import ROWS, Chunk, chunks_of, read_chunks, read_records, records
 from dialtools.streams.formats import FORMATS, input_format
 from dialtools.streams.making import one_space
 from dialtools.streams.parts import unfolded
@@ -27,6 +28,9 @@ from dialtools.streams.policy import Policy, Where
 from dialtools.streams.rows import values
 from dialtools.streams.tally import counted
 from dialtools.streams.vectors import MAKER, SUFFIX, Embeddings
+
+MATRIX_ROWS = 4096
+"""Of a bare matrix that are records at once."""
 
 
 def read_embeddings(paths: Sequence[str], *, limit: int | None = None) -> Embeddings:
@@ -79,6 +83,41 @@ def embedding_parts(paths: Sequence[str]) -> Iterator[Embeddings]:
                     yield _of_chunks([chunk], kind, chunk.name)
 
 
+def vector_chunks(paths: Sequence[str], *, format: str | None, policy: Policy) -> Iterator[Chunk]:
+    """Yield the chunks of embedding files; of a bare matrix, which is held, rows are records.
+
+    Args:
+        policy: gets lines that are longer than their bound.
+
+    Raises:
+        DataError: if one cannot be opened, is damaged, or is of a format that holds no vectors.
+    """
+    for path in unfolded(paths):
+        with _opened(path, format) as (stream, kind):
+            if FORMATS[kind].vectors:
+                yield from _rows_of_matrix(_read_stream(stream, kind, path))
+            else:
+                yield from chunks_of(stream, path, kind, policy=policy)
+
+
+def _rows_of_matrix(held: Embeddings) -> Iterator[Chunk]:
+    for start in range(0, len(held), MATRIX_ROWS):
+        part = held.select(np.arange(start, min(start + MATRIX_ROWS, len(held))))
+        fields = zip(*part.columns.values(), part.matrix, strict=True)
+        rows = [dict(zip([*part.columns, SUFFIX], values, strict=True)) for values in fields]
+        yield Chunk(held.name, start + 1, ROWS, rows)
+
+
+def single_rows(chunk: Chunk, policy: Policy) -> Iterator[Chunk]:
+    """Yield each record of a chunk as a chunk; what is no record goes to the policy."""
+    if chunk.columnar:
+        for row in range(chunk.data.num_rows):
+            yield replace(chunk, first=chunk.first + row, data=chunk.data.slice(row, 1))
+        return
+    for number, record in records(chunk, policy):
+        yield Chunk(chunk.name, number, ROWS, [record])
+
+
 def holds_vectors(path: str) -> bool:
     """Tell whether a file is one of embeddings, not of other records; reads its first chunk.
 
@@ -126,10 +165,10 @@ def _read_file(path: str) -> Embeddings:
 
 
 @contextmanager
-def _opened(path: str) -> Generator[tuple[io.BufferedReader, str]]:
+def _opened(path: str, format: str | None = None) -> Generator[tuple[io.BufferedReader, str]]:
     """Yield a file that can hold embeddings, and its format."""
     with open_input(path) as stream:
-        kind = input_format(path, None, stream.peek())
+        kind = input_format(path, format, stream.peek())
         if not FORMATS[kind].vectors and not FORMATS[kind].writer:
             raise DataError(f"{kind} holds no embeddings", where=display_name(path), hint=MAKER)
         yield stream, kind
@@ -179,11 +218,12 @@ def _by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _of_batches(chunks: Iterable[Chunk], path: str) -> Embeddings:
-    batches = [chunk.data for chunk in chunks]
-    if not batches:
+    chunks = list(chunks)
+    if not chunks:
         raise DataError("holds no embeddings", where=path, hint=MAKER)
+    first = chunks[0].first
     try:
-        table = pa.Table.from_batches(batches)
+        table = pa.Table.from_batches([chunk.data for chunk in chunks])
     except pa.ArrowInvalid:  # streams one after another
         raise DataError("its batches differ in their columns", where=path) from None
     names = [name for name in table.column_names if name.endswith(SUFFIX)]
@@ -192,7 +232,7 @@ def _of_batches(chunks: Iterable[Chunk], path: str) -> Embeddings:
         message = f"has no column named embedding or *_embedding, but {columns}"
         raise DataError(message, where=path, hint=MAKER)
     return Embeddings(
-        {name: _checked(_matrix(table[name], name, path), path) for name in names},
+        {name: _checked(_matrix(table[name], name, path, first), path, first) for name in names},
         {name: _values(table[name]) for name in table.column_names if name not in names},
         _text_metadata(table.schema),
         path,
@@ -213,7 +253,7 @@ def _text_metadata(schema: pa.Schema) -> dict[str, str]:
     }
 
 
-def _matrix(column: pa.ChunkedArray, name: str, path: str) -> np.ndarray:
+def _matrix(column: pa.ChunkedArray, name: str, path: str, first: int) -> np.ndarray:
     kinds = pa.types
     is_list = (kinds.is_fixed_size_list, kinds.is_list, kinds.is_large_list)
     numbers = (kinds.is_floating, kinds.is_integer)
@@ -223,8 +263,8 @@ def _matrix(column: pa.ChunkedArray, name: str, path: str) -> np.ndarray:
         what = f"column {name}: expected lists of numbers, got {cut(str(column.type))}"
         raise DataError(what, where=path)
     if column.null_count:
-        first = int(column.is_null().to_numpy().argmax()) + 1
-        raise DataError(f"column {name}: row {first:,} is empty", where=path)
+        row = first + int(column.is_null().to_numpy().argmax())
+        raise DataError(f"column {name}: row {row:,} is empty", where=path)
     width = _width(column, path)
     blocks = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
     if len(blocks) == 1:
@@ -258,13 +298,13 @@ def _of_lines(chunks: Iterable[Chunk], path: str) -> Embeddings:
     for number, record in numbered:
         names = [name for name in record if name.endswith(SUFFIX)]
         for name in names:
-            vector = _vector(record.pop(name), name, Where(path, number))
+            vector = _vector(record[name], name, Where(path, number))
             before = vectors.setdefault(name, [])
             if before and len(before[0]) != len(vector):
                 message = f"{name}: of length {len(vector):,}, not {len(before[0]):,} as before"
                 raise DataError(message, where=Where(path, number))
             before.append(vector)
-        rows.append(record)
+        rows.append({name: value for name, value in record.items() if name not in names})
     if not vectors:
         message = "holds no embeddings (a field named embedding or *_embedding)"
         raise DataError(message, where=path, hint=MAKER)
@@ -292,7 +332,7 @@ def _vector(value: Any, name: str, where: Where) -> np.ndarray:
     return vector
 
 
-def _checked(matrix: np.ndarray, path: str) -> np.ndarray:
+def _checked(matrix: np.ndarray, path: str, first: int = 1) -> np.ndarray:
     if matrix.ndim != 2 or not matrix.shape[1]:
         message = f"expected vectors of one length or more, got shape {matrix.shape}"
         raise DataError(message, where=path)
@@ -300,5 +340,5 @@ def _checked(matrix: np.ndarray, path: str) -> np.ndarray:
         matrix = np.asarray(matrix, np.float32)
     finite = np.isfinite(matrix).all(1)
     if not finite.all():
-        raise DataError(f"row {int(np.argmin(finite)) + 1} is not finite", where=path)
+        raise DataError(f"row {first + int(np.argmin(finite)):,} is not finite", where=path)
     return matrix

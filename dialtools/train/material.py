@@ -36,6 +36,7 @@ from dialtools.streams.locks import locked
 from dialtools.streams.policy import Policy
 from dialtools.streams.provenance import Inputs, describe, digest
 from dialtools.streams.tally import counted
+from dialtools.streams.vector_files import vector_chunks
 from dialtools.train.data.pairs_of_chunk import read_pairs
 from dialtools.train.data.spool import spool, tokenise_store
 from dialtools.train.data.store import (
@@ -202,9 +203,10 @@ def _spool_inputs(place: Path, options: TrainOptions, policy: Policy) -> None:
     reads_stdin = not options.inputs or "-" in options.inputs
     watched = hashed_stdin() if reads_stdin else nullcontext()
     with watched as stdin, atomic_directory(place, overwrite=True) as scrap:
-        chunks = read_chunks(options.inputs, format=options.from_, policy=policy)
-        read = Taught() if objective_entry(options).taught else read_pairs
-        lessons = read_chunks([options.teacher], policy=policy) if options.teacher else ()
+        taught = objective_entry(options).taught
+        read, chunks_in = (Taught(), vector_chunks) if taught else (read_pairs, read_chunks)
+        chunks = chunks_in(options.inputs, format=options.from_, policy=policy)
+        lessons = vector_chunks([options.teacher], policy=policy) if options.teacher else ()
         pairs = spool(scrap, chunks, policy, read=read, limit=options.limit, lessons=lessons)
         if pairs < 2:
             hint = "dial-pairs makes pairs from dialogues"

@@ -264,6 +264,19 @@ def test_the_saved_directory_gives_the_same_vectors_in_three_libraries(small, tm
     small.pooling = "mean"
 
 
+def test_weights_that_are_overwritten_meanwhile_change_no_vectors(small, tmp_path):
+    folder = tmp_path / "m"
+    folder.mkdir()
+    save(small, folder, provenance={}, card="")
+    weights = folder / "model.safetensors"
+    size = weights.stat().st_size
+    loaded = load_encoder(str(folder))
+    before = vectors(loaded, TEXTS)
+    with weights.open("r+b") as file:  # as `cp` does
+        file.write(b"\1" * size)
+    assert (vectors(loaded, TEXTS) == before).all()
+
+
 @pytest.mark.parametrize("pooling", ["cls-pooler", "first-last-avg", "last2-avg"])
 def test_poolings_of_layers_and_of_the_pooler_are_their_definition_and_load_elsewhere(
     small, tmp_path: Path, pooling: str

@@ -50,6 +50,38 @@ def test_a_file_that_grows_too_large_is_named_and_goes(installed, talk, tmp_path
     assert list(tmp_path.iterdir()) == [talk]
 
 
+@pytest.mark.parametrize(
+    ("line", "side", "main"),
+    [
+        (
+            "dialtools cluster --clusters 2 --summary side.csv e.jsonl -o main.jsonl",
+            "side",
+            "main.jsonl",
+        ),
+        ("dial-pairs --on-error quarantine=side bad.jsonl -o main.jsonl", "side", "main.jsonl"),
+        (
+            "dial-pairs --split a=0.001,b=0.999 talk.jsonl -o {split}.parquet",
+            "a.parquet",
+            "b.parquet",
+        ),
+    ],
+)
+def test_a_main_output_without_room_leaves_what_is_written_beside_it_as_it_was(
+    installed, talk, tmp_path, line, side, main
+):
+    rows = (f'{{"id":"some name or other","embedding":[{n % 9},1]}}\n' for n in range(1000))
+    (tmp_path / "e.jsonl").write_text("".join(rows))
+    (tmp_path / "bad.jsonl").write_bytes(b"oops\n" + talk.read_bytes())
+    before = sorted([*tmp_path.iterdir(), tmp_path / side, tmp_path / main])
+    for name in (side, main):
+        (tmp_path / name).write_text("old")
+    line = f"ulimit -f 16; {installed}/{line} -q --overwrite"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr[-20:]) == (1, f"{main}: File too large\n"[-20:])
+    assert [(tmp_path / name).read_text() for name in (side, main)] == ["old", "old"]
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_what_a_library_says_of_a_full_disk_is_told_as_one():
     said = "Error while serializing: I/O error: No space left on device (os error 28)"
     with pytest.raises(OutputError, match=r"^model: No space left on device$"), naming("model"):

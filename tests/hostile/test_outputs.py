@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -114,6 +115,17 @@ def test_a_locale_that_has_no_such_letters_is_named(tmp_path):
         env = {**os.environ, "LC_ALL": locale, "PYTHONUTF8": "0"}
         done = subprocess.run(["sh", "-c", line], capture_output=True, cwd=tmp_path, env=env)
         assert (done.returncode, told in done.stderr) == (code, True), done.stderr
+
+
+def test_a_table_has_letters_that_the_locale_has_not(tmp_path):
+    rows = [{"text": f"é {n}", "embedding": [1, n]} for n in range(2)]
+    (tmp_path / "e.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    cold = Path(__file__).parents[2] / "bin/dialtools"  # in a process of its own
+    line = [sys.executable, cold, "cluster", "--table", "--clusters", "2", "e.jsonl"]
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(line, capture_output=True, cwd=tmp_path, env=env)
+    assert done.returncode == 0, done.stderr
+    assert rb"\xe9 1" in done.stdout
 
 
 def test_a_stderr_without_room_fails_no_run(scripts, tmp_path):

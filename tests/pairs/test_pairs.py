@@ -35,7 +35,6 @@ from dialtools.pairs.output import Outputs, closing_line
 from dialtools.pairs.reader import camrest_turns, tod_bert_turns
 from dialtools.pairs.render import Lines
 from dialtools.streams import bounds
-from dialtools.streams.atomic import before_outputs
 from dialtools.streams.chunks import CHUNK_BYTES, Chunk, read_chunks, read_records, records
 from dialtools.streams.policy import Policy
 from dialtools.streams.tally import Tally
@@ -1100,7 +1099,9 @@ def test_lines_cross_to_the_parent_as_they_are():
     assert lines.take(np.array([2, 0])) == Lines(b'{"a":3}\n{"a":1}\n', 2)
 
 
-def test_each_part_goes_to_its_file_and_a_dry_run_to_none(tmp_path: Path):
+def test_each_part_goes_to_its_file_and_a_dry_run_to_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     def made(dry_run: bool, overwrite: bool = False) -> str:
         output = str(tmp_path / "{split}.jsonl")
         options = PairOptions(
@@ -1121,10 +1122,16 @@ def test_each_part_goes_to_its_file_and_a_dry_run_to_none(tmp_path: Path):
             made(dry_run=dry_run)
         assert made(dry_run=dry_run, overwrite=True) == plan
     parts = sorted(tmp_path.iterdir())
-    with before_outputs(lambda: seen.append([path.exists() for path in parts])):
-        seen: list[list[bool]] = []
+    seen, replace = list[int](), Path.replace
+
+    def watched(path: Path, target: Path) -> Path:
+        seen.append(sum(part.exists() for part in parts))
+        return replace(path, target)
+
+    with monkeypatch.context() as watching:
+        watching.setattr(Path, "replace", watched)
         made(dry_run=False, overwrite=True)
-    assert sum(seen[1]) == 1, "no part of this split stands beside one of another"
+    assert seen == [0, 1], "no part of this split stands beside one of another"
     with Outputs(PairOptions(dry_run=True), "arrow", {}) as outputs:
         outputs.write(Piece("", b"", 1234))
     assert outputs.plan() == "stdout: 1,234 as arrow"

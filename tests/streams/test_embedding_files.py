@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import tempfile
 from collections.abc import Iterable
 from contextlib import nullcontext
@@ -17,7 +19,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialtools.errors import DataError, OutputError
-from dialtools.streams import atomic
 from dialtools.streams.formats import EMBEDDING_FORMATS, FORMATS
 from dialtools.streams.making import model_named, one_space
 from dialtools.streams.sinks import writer
@@ -126,16 +127,39 @@ def test_columns_beside_a_matrix_are_replaced_with_it_or_where_it_is_not_there(t
 def test_a_matrix_is_never_there_with_the_columns_of_another(tmp_path, kind, monkeypatch):
     path, names = tmp_path / f"e.{kind}", []
     write(path, [({"id": [1]}, {"embedding": np.ones((1, 2))})])
-    named = atomic._name
+    replace = Path.replace
 
     def name(temporary: Path, final: Path) -> None:
-        named(temporary, final)
+        replace(temporary, final)
         names.append((final.name, path.exists()))
 
-    monkeypatch.setattr(atomic, "_name", name)
+    monkeypatch.setattr(Path, "replace", name)
     with writer(str(path), format=kind, floats=True, overwrite=True) as into:
         into(embedding_batch({"id": [2]}, {"embedding": np.ones((1, 2))}))
     assert names == [(f"{path.name}.columns.jsonl", False), (path.name, True)]
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_an_older_matrix_is_kept_where_the_disk_has_no_room_for_its_columns(
+    tmp_path, monkeypatch, at
+):
+    """Nor for the matrix; a full disk may show itself only when all is to be brought there."""
+    path, fsync, calls = tmp_path / "e.npy", os.fsync, count(1)
+    write(path, [({"id": [1]}, {"embedding": np.ones((1, 2))})])
+
+    def full(descriptor: int) -> None:
+        if next(calls) == at:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with (
+        pytest.raises(OutputError, match="No space left"),
+        writer(str(path), format="npy", overwrite=True) as into,
+    ):
+        into(embedding_batch({"id": [2]}, {"embedding": np.zeros((1, 2))}))
+    kept = read_embeddings([str(path)])
+    assert (kept.columns, kept.matrix.tolist()) == ({"id": [1]}, [[1, 1]])
 
 
 def test_vectors_are_asked_for_by_their_name_or_as_the_only_ones():

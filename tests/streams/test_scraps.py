@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from dialtools.errors import OutputError
-from dialtools.streams import scraps
+from dialtools.cli._exit import as_dial_error
+from dialtools.errors import DataError, OutputError
+from dialtools.streams import checksums, scraps
 from dialtools.streams.atomic import atomic_directory, atomic_file
 from dialtools.streams.scraps import clear_scraps, remove_folder, temporary_folder
 
@@ -167,3 +168,18 @@ def test_a_folder_goes_also_when_its_removal_is_interrupted(
         remove_folder(folder)
     assert not folder.exists()
     remove_folder(folder)  # which is not there
+
+
+def test_a_half_written_file_that_cannot_be_read_has_the_name_that_the_user_gave(tmp_path: Path):
+    """A run reads its own store, to note checksums."""
+    folder = tmp_path / "model.partial"
+    folder.mkdir()
+    with (
+        pytest.raises(DataError) as told,
+        atomic_directory(folder / "store", overwrite=True) as aside,
+    ):
+        checksums.of_file(aside / "texts.bin")
+    error = as_dial_error(OSError(errno.EMFILE, "odd", str(aside / "texts.bin")))
+    assert [told.value.where, error.where] == [str(tmp_path / "model")] * 2
+    with pytest.raises(DataError, match=r"partial/texts\.bin"):
+        checksums.of_file(folder / "texts.bin")

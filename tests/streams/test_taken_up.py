@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Mapping
@@ -48,8 +49,9 @@ def output(tmp_path: Path) -> Path:
 
 def work_on(output: Path, *, lr: float = 0.1, resume=False, overwrite=False, **more: Any) -> Work:
     options = Options(inputs=(str(output.parent / "in.jsonl"),), lr=lr)
+    tell = more.pop("tell", print)
     job = Job("dial-test", options, Inputs(options.inputs), **more)
-    return claim(str(output), job, resume=resume, overwrite=overwrite)
+    return claim(str(output), job, resume=resume, overwrite=overwrite, tell=tell)
 
 
 def interrupt(work: Work) -> Path:
@@ -206,6 +208,26 @@ def test_a_run_that_fails_before_it_made_anything_leaves_no_folder(output: Path,
         (work.folder / "log").write_bytes(content)
         raise DataError("too few responses")
     assert work.folder.exists() == bool(content)
+
+
+def test_a_folder_that_cannot_be_tidied_hides_neither_an_output_nor_what_ended_a_run(
+    output: Path, monkeypatch
+):
+    told: list[str] = []
+
+    def stuck(path: Path) -> None:
+        if path.suffix == ".partial":
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
+    monkeypatch.setattr(resume, "remove", stuck)
+    with pytest.raises(DataError, match="too few"), work_on(output):
+        raise DataError("too few responses")
+    finish(work_on(output, resume=True, tell=told.append))
+    assert output.read_text() == "scores\n"
+    assert told == [f"{output}.partial: cannot be removed: Input/output error"]
+    monkeypatch.undo()
+    with work_on(output, resume=True) as work:
+        assert work.finished and not work.folder.exists()
 
 
 def test_a_run_that_fails_after_it_was_told_finished_touches_nothing(output: Path):

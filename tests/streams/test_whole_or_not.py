@@ -79,6 +79,12 @@ def test_a_folder_that_is_not_there_or_cannot_be_written_is_told(tmp_path: Path,
         with pytest.raises(OutputError, match="no such directory") as told:
             check_parent(missing)
         assert told.value.where == str(missing.parent)
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(OutputError, match=r"^\.: no such directory"):
+        check_parent(Path("x"))
+    monkeypatch.chdir(tmp_path)
     asked: list[Any] = []
     monkeypatch.setattr(os, "access", lambda *words: asked.append(words))
     with pytest.raises(OutputError, match="directory is not writable") as told:
@@ -123,12 +129,12 @@ def test_what_a_link_points_to_is_replaced_where_that_is(there: Path):
 
 def test_a_witness_sees_what_was_written_before_it_has_its_name(tmp_path: Path):
     seen: list[tuple[Path, str, bool]] = []
-    path = tmp_path / "x"
+    path, beside = tmp_path / "x", tmp_path / "x.note"
 
     def note(written: Path) -> None:
         seen.append((written, written.read_text(), path.exists()))
 
-    with witnessed(path, note):
+    with witnessed(path, beside, note):
         for overwrite in (False, True):
             with atomic_file(path, overwrite=overwrite) as aside:
                 aside.write_text("content")
@@ -140,7 +146,7 @@ def test_a_witness_sees_what_was_written_before_it_has_its_name(tmp_path: Path):
         aside.write_text("later")
     name = tmp_path / f".x.{os.getpid()}.tmp"
     assert seen == [(name, "content", False), (name, "content", True)]
-    with pytest.raises(ZeroDivisionError), witnessed(path, note):
+    with pytest.raises(ZeroDivisionError), witnessed(path, beside, note):
         raise ZeroDivisionError
     assert not atomic._witnesses
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,7 +15,11 @@ from pair_corpus import Train, as_lines, pair_records, steps, weights
 from train_parts import letters_encoder, setting, stored, trainer
 
 from dialtools.encoder.encode import encode
-from dialtools.streams.vector_files import read_embeddings
+from dialtools.errors import DataError
+from dialtools.streams.chunks import Chunk
+from dialtools.streams.policy import Policy
+from dialtools.streams.sinks import writer
+from dialtools.streams.vector_files import read_embeddings, vector_chunks
 from dialtools.streams.vectors import embedding_batch
 from dialtools.train.data.collate import Joining, Lengths, responses
 from dialtools.train.data.taught import Taught
@@ -126,3 +131,72 @@ def test_an_encoder_from_nothing_has_likeness_from_its_teacher_and_parquet_teach
     pq.write_table(pa.Table.from_batches([batch]), tmp_path / "seen.parquet")
     train(*run, "-o", tmp_path / "same", tmp_path / "seen.parquet", small=False)
     assert weights(tmp_path / "same") == weights(tmp_path / "small")
+
+
+@pytest.mark.parametrize("kind", ["npy", "fbin", "parquet"])
+def test_what_a_teacher_has_in_any_embedding_file_is_read_alike(tmp_path: Path, kind: str):
+    rows = taught(5)
+    names = ("text", "embedding")
+    texts, vectors = ([row[name] for row in rows] for name in names)
+    path = tmp_path / f"seen.{kind}"
+    with writer(str(path), format=kind, floats=True) as write:
+        write(embedding_batch({"text": texts}, {"embedding": np.array(vectors)}))
+    as_read = vector_chunks([str(path)], format=None, policy=Policy())
+    learnt = [Taught()(chunk, Policy()) for chunk in as_read]
+    (told,) = (Taught()(Chunk("x", 1, "rows", rows), Policy()),)
+    assert [text for pairs in learnt for text in pairs.texts] == texts
+    np.testing.assert_allclose(learnt[0].vectors, told.vectors)
+
+
+BAD = {
+    2: {"text": 5, "embedding": [1, 2]},
+    3: {"text": "b"},
+    4: {"text": "c", "embedding": [1, None]},
+    6: {"embedding": [1, 2]},
+    7: {"text": "d", "embedding": [1, 2, 3]},
+}
+"""By the number of its line: no text, no vector or none of numbers, one of another length."""
+
+
+def test_records_that_cannot_be_used_are_put_aside_one_by_one(tmp_path: Path):
+    rows = [BAD.get(n, {"text": "a", "embedding": [1, n]}) for n in range(1, 9)]
+    with Policy(f"quarantine={tmp_path}/bad.jsonl") as policy:
+        pairs = Taught()(Chunk("x", 1, "rows", rows), policy)
+    assert (len(pairs), policy.skipped) == (3, 5)
+    np.testing.assert_allclose(pairs.vectors[:, 1] / pairs.vectors[:, 0], [1, 5, 8], rtol=1e-2)
+    bad = [orjson.loads(line) for line in (tmp_path / "bad.jsonl").read_bytes().splitlines()]
+    assert {row["line"]: orjson.loads(row["raw"]) for row in bad} == BAD
+    for row in bad:
+        with pytest.raises(DataError):
+            Taught()(Chunk("x", 1, "rows", [rows[0], BAD[row["line"]]]), Policy())
+
+
+def test_rows_of_a_table_that_cannot_be_used_are_skipped_with_their_numbers(tmp_path: Path):
+    vectors = pa.array([[1, 0], None, [1, 2], [np.inf, 0]], pa.list_(pa.float32()))
+    batch = pa.RecordBatch.from_pydict({"text": ["a", "b", "c", "d"], "embedding": vectors})
+    policy = Policy(f"quarantine={tmp_path}/bad.jsonl")
+    with policy:
+        assert Taught()(Chunk("x", 11, "arrow", batch), policy).texts == ["a", "c"]
+    bad = [orjson.loads(line) for line in (tmp_path / "bad.jsonl").read_bytes().splitlines()]
+    assert [(row["line"], row["error"]) for row in bad] == [
+        (12, "column embedding: row 12 is empty"),
+        (14, "row 14 is not finite"),
+    ]
+
+
+def test_a_run_learns_from_a_matrix_with_its_texts_beside_and_leaves_bad_ones_out(
+    teacher: Path, train: Train, tmp_path: Path
+):
+    held = read_embeddings([str(teacher)])
+    path = tmp_path / "seen.npy"
+    with writer(str(path), format="npy") as write:
+        write(embedding_batch({"text": held.columns["text"]}, held.vectors))
+    columns = tmp_path / "seen.npy.columns.jsonl"
+    _first, rest = columns.read_bytes().split(b"\n", 1)
+    columns.write_bytes(b'{"id": 1}\n' + rest)
+    run = ("--method", "distill", "--encoder", "static", "--hidden", 64, "--max-steps", 2)
+    run = (*run, "--vocab-size", 300, "--threads", 1, "-o", tmp_path / "m", path)
+    assert b"text: expected a string" in train(*run, small=False, code=1).stderr
+    done = train(*run, "--on-error", f"quarantine={tmp_path}/bad", small=False, code=3)
+    assert b"1 bad record skipped" in done.stderr
+    assert orjson.loads((tmp_path / "bad").read_bytes())["line"] == 1

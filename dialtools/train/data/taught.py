@@ -9,10 +9,11 @@ import numpy as np
 from dialtools.corpora.fields import BadRecord, text
 from dialtools.errors import DataError
 from dialtools.metrics.space import unit
-from dialtools.streams.chunks import Chunk
+from dialtools.streams.chunks import Chunk, records
 from dialtools.streams.making import one_space
 from dialtools.streams.policy import Policy, Where
-from dialtools.streams.vector_files import embeddings_of
+from dialtools.streams.vector_files import embeddings_of, single_rows
+from dialtools.streams.vectors import Embeddings
 from dialtools.train.data.chunk_pairs import UNKNOWN_TURN, ChunkPairs, TurnLists
 
 
@@ -26,29 +27,59 @@ class Taught:
     def __call__(self, chunk: Chunk, policy: Policy) -> ChunkPairs:
         """Return the P texts of a chunk with their (P, D) vectors, scaled to length 1.
 
+        A record without text or vector goes to the policy.
+
         Raises:
-            DataError: for a record without text or vector, or one of another teacher than before.
+            DataError: for one of another teacher than before.
         """
-        held = embeddings_of(chunk)
-        name, vectors_PD = held.chosen(None, "dial-embed --field NAME makes vectors of one field")
-        texts = _texts(held.texts(name), chunk)
+        try:
+            held, texts, vectors_PD = self._read(chunk)
+        except DataError:
+            if policy.fails:
+                raise
+            held, texts, vectors_PD = self._read_sound(chunk, policy)
         self.space = one_space(self.space, held.metadata, where=chunk.name)
-        self.dimension = self.dimension or vectors_PD.shape[1]
-        if vectors_PD.shape[1] != self.dimension:
-            message = (
-                f"vectors of {vectors_PD.shape[1]:,} numbers, not {self.dimension:,} as before"
-            )
-            raise DataError(message, where=chunk.name)
         # of numbers up to 1 float16 keeps a thousandth at least
         return _with_themselves(texts, unit(vectors_PD).astype(np.float16))
 
+    def _read(self, chunk: Chunk) -> tuple[Embeddings, list[str], np.ndarray]:
+        """Return what a chunk holds, its texts, and their vectors.
+
+        Raises:
+            DataError: if one is none.
+        """
+        held = embeddings_of(chunk)
+        name, vectors_PD = held.chosen(None, "dial-embed --field NAME makes vectors of one field")
+        texts, dimension = _texts(held.texts(name), chunk), vectors_PD.shape[1]
+        if dimension != (self.dimension or dimension):
+            message = f"vectors of {dimension:,} numbers, not {self.dimension:,} as before"
+            raise DataError(message, where=chunk.name)
+        self.dimension = dimension
+        return held, texts, vectors_PD
+
+    def _read_sound(self, chunk: Chunk, policy: Policy) -> tuple[Embeddings, list[str], np.ndarray]:
+        """Return what the sound records of a chunk hold; others go to the policy, one by one."""
+        held, texts, vectors = Embeddings({}, name=chunk.name), list[str](), list[np.ndarray]()
+        for row in single_rows(chunk, policy):
+            try:
+                held, own, vectors_1D = self._read(row)
+            except DataError as error:
+                (_, record), *_ = records(row, policy)
+                policy.reject(Where(row.name, row.first), error.message, record, error.hint)
+                continue
+            texts += own
+            vectors.append(vectors_1D)
+        empty = np.zeros((0, self.dimension), np.float32)
+        return held, texts, np.concatenate([empty, *vectors])
+
 
 def _texts(values: list[Any], chunk: Chunk) -> list[str]:
-    for row, value in enumerate(values):
+    numbers = chunk.lines or range(chunk.first, chunk.first + len(values))
+    for number, value in zip(numbers, values, strict=True):
         try:
             text(value, "text")
         except BadRecord as error:
-            raise DataError(str(error), where=Where(chunk.name, chunk.first + row)) from None
+            raise DataError(str(error), where=Where(chunk.name, number)) from None
     return values
 
 
