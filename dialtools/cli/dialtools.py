@@ -4,7 +4,7 @@
   dialtools search tickets.parquet "where is my card?"
   dialtools assign new.parquet --examples train.parquet --min-cosine 0.5
   dialtools drift before.parquet after.parquet
-  dialtools weigh --model minilm utterances.jsonl -o weighed/
+  dialtools weigh --model minilm utterances.jsonl -o weighted/
   dialtools formats --kind dialogues
 
 The other commands of the suite are dial-pairs, dial-augment, dial-freq,

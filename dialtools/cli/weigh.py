@@ -1,8 +1,8 @@
 """dialtools weigh - let rare tokens count more in a model's vectors
 
   dial-pairs --kind utterance chats.jsonl -o utterances.jsonl
-  dialtools weigh --model minilm utterances.jsonl -o weighed/
-  dial-train --model weighed/ --method dse -o dse/ pairs.arrow
+  dialtools weigh --model minilm utterances.jsonl -o weighted/
+  dial-train --model weighted/ --method dse -o dse/ pairs.arrow
 
 A model that averages its tokens lets "the", "[CLS]" and "?" count as much as
 the word that a text is about. Writes a model that averages with weights

@@ -119,7 +119,11 @@ def _of_dialogues(rows: Rows, source: Embeddings, options: RowOptions) -> Rows:
             turns.sort(key=lambda row: (place[row] is None, place[row] or 0))
     chosen = [turns[: options.turns] for turns in turns_of.values() if turns]
     if not chosen:
-        raise DataError("no row is a turn of a user (speaker)", where=source.name)
+        raise DataError(
+            "no row is a turn of a user (speaker)",
+            where=source.name,
+            hint="dial-pairs --kind dialogue --speaker-map 'Kim=system,*=user' tells who is who",
+        )
     first = [turns[0] for turns in chosen]
     texts = []
     if rows.texts:

@@ -102,7 +102,8 @@ def telling_words(texts: Sequence[str], labels_N: np.ndarray, count: int) -> lis
     By p log(p / q)^2, p and q being the shares of the cluster's texts and of all texts that have
     the word: what is as frequent everywhere tells nothing, so that no list of common words is
     needed. (With the logarithm itself, the word's part in the divergence of the cluster from all,
-    "how" and "the" are still among them.) Noise counts nothing.
+    "how" and "the" are still among them.) Words of a single text, such as numbers and names, tell
+    of no cluster, and come last. Noise counts nothing.
     """
     in_cluster: list[Counter[str]] = [Counter() for _ in range(count)]
     for text, label in zip(texts, labels_N.tolist(), strict=bool(texts)):
@@ -121,9 +122,9 @@ def telling_words(texts: Sequence[str], labels_N: np.ndarray, count: int) -> lis
 def _most_telling(counter: Counter[str], everywhere: Counter[str], share: float) -> list[str]:
     """Return the words of a cluster that has this share of the texts."""
 
-    def key(word: str) -> tuple[float, int, str]:
+    def key(word: str) -> tuple[bool, float, int, str]:
         count = counter[word]
         surprise = max(0.0, math.log(count / (share * everywhere[word])))
-        return -count * surprise**2, -count, word
+        return count == 1, -count * surprise**2, -count, word
 
     return sorted(counter, key=key)[:WORDS]

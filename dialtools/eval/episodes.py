@@ -83,8 +83,8 @@ class Episodes:
         """What a user should know of classes that have too few rows for what was asked."""
         return [
             f"{shots}-shot: {counted(len(few), 'class')} with fewer than {2 * shots - 1} rows: "
-            f"half of each is learnt from ({min(few):,} rows at least), the rest kept for "
-            "validation, as DSE draws"
+            f"half of the rows of each are examples (at least {counted(min(few), 'row')}), "
+            "the rest are kept for validation, as DSE draws"
             for shots, few in self._learnt.items()
             if few
         ]

@@ -140,7 +140,10 @@ class Assigning:
         )
         if options.precision:
             return line
-        return f"{line}: {right:.1%} of the rows of classes are nearest to their own"
+        return (
+            f"{line}: {right:.1%} of the rows of classes are nearest to their own; more "
+            "examples, or vectors of an encoder trained on them (same-label), may change that"
+        )
 
     def _threshold(
         self, score_N: np.ndarray, right_N: np.ndarray, there: int

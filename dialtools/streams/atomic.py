@@ -25,7 +25,9 @@ def refuse_existing(path: str | Path, *, overwrite: bool) -> None:
     A device or a pipe is written to, never replaced.
     """
     if Path(path).exists() and not is_special(path) and not overwrite:
-        raise OutputError("exists already", where=path, hint="--overwrite replaces it")
+        raise OutputError(
+            "exists already", where=path, hint="--overwrite replaces it, or name another"
+        )
 
 
 def is_special(path: str | Path) -> bool:

@@ -281,8 +281,9 @@ def _alike(store: Store, options: TrainOptions) -> str:
     if not store.of_one_text(np.arange(len(store))).all():
         return ""
     return (
-        "each text is paired with itself, and without dropout the two are alike: dialogues "
-        "(dial-pairs), or --model TRANSFORMER --method simcse, teach more"
+        "each text is paired with itself, and without dropout the two are alike: dial-pairs makes "
+        "pairs of dialogues, or of labelled texts (--kind same-label), that teach more; so does "
+        "--model TRANSFORMER --method simcse"
     )
 
 

@@ -27,7 +27,7 @@ dial-train --hidden 64 --layers 4 -o model pairs.jsonl
 dial-train --hidden 64 --layers 1 --snapshot-every 1 -o run pairs.jsonl
 dial-train --hidden 64 --layers 4 --max-steps 0 -o minilm pairs.jsonl
 dialtools cut --layers 3 --model minilm -o minilm-3
-dialtools weigh --model minilm pairs.jsonl -o weighed
+dialtools weigh --model minilm pairs.jsonl -o weighted
 for name in bert-base-uncased dse simcse adapted tadse; do cp -r model $name; done
 cp -r run other
 

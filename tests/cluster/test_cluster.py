@@ -169,6 +169,13 @@ def test_a_word_that_is_everywhere_tells_nothing():
     assert [words[-2:] for words in telling_words(texts, labels, 2)] == [["the", "sat"]] * 2
 
 
+def test_a_word_of_one_text_tells_of_no_cluster():
+    texts = ["order 4711 please", "order 4712 please", "cancel 4713 now", "cancel 4714 now"]
+    labels = np.array([0, 0, 1, 1])
+    told = [set(words[:2]) for words in telling_words(texts, labels, 2)]
+    assert told == [{"order", "please"}, {"cancel", "now"}]
+
+
 def test_rows_beyond_the_sample_join_the_nearest_centroid(cluster: Run):
     assert clusters(cluster("--clusters", 3, "--most", 15)) == EXPECTED
     ask = ("--method", "hdbscan", "--min-size", 3, "--most", 25)

@@ -79,7 +79,7 @@ def test_classes_with_too_few_rows_for_their_shots_are_told_with_what_was_learnt
     drawn = Episodes(IntentOptions(inputs=("x",), runs=1))
     drawn.take([*"aaaaa", *"bbbbbbbb", *"ccccccccc"], 5)
     (note,) = drawn.notes
-    assert "5-shot: 2 classes with fewer than 9 rows: half of each" in note and "(3 rows at" in note
+    assert "2 classes with fewer than 9 rows: half of the" in note and "least 3 rows)" in note
     drawn.take([*"aaaaa", *"bbbbb"], 3)
     assert drawn.notes == [note], "of 5 rows 3 are learnt from"
 
