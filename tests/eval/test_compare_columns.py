@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -128,25 +127,27 @@ def test_the_baseline_is_the_first_or_the_one_that_is_named(folder: Path):
 
 
 def test_only_scores_whose_items_are_known_to_be_the_same_and_several_are_tested(folder: Path):
-    def why(**more: Any) -> list[str]:
-        write("b.jsonl", record("b", **more))
+    def why(*, compared: bool = True, both: dict[str, Any] | None = None, **more: Any) -> str:
+        for name, own in (("a", {}), ("b", more)):
+            write(f"{name}.jsonl", record(name, **(both or {}), **own))
         found = evaluate(CompareOptions(inputs=("a.jsonl", "b.jsonl"), resamples=50))
-        assert found.tests == (not found.untested)
-        return [reason for _, reason in found.untested]
+        assert found.tests == (not found.untested) and bool(found.differences) == compared
+        return "".join(reason for _, reason in found.untested)
 
-    assert why() == []
-    assert why(items={"text": "other"}) == ["other test items (text differs)"]
-    assert why(items={}) == ["nothing tells which its test items are"]
-    assert why(each=[]) == ["it is of all items together, and not of single ones"]
-    (one,) = why(each=[], items={})
-    assert one == "nothing is known of its items (dial-eval --each keeps that)"
-    assert why(groups=[0, 0, 1, 1]) == ["its items are grouped otherwise (dial-eval --group)"]
-    write("a.jsonl", record("a", groups=[0] * 4))
-    (one,) = why(groups=[0] * 4)
-    assert "no spread to judge by" in one
-    write("a.jsonl", record("a", value=74.0))
-    with pytest.raises(DataError, match=r"its items make 75.000, the value is 74.000"):
-        why()
+    assert why() == why(items={"text": "same", "id": "1"}) == ""
+    assert why(both={"groups": [0, 0, 1, 1]}) == "", "two dialogues are enough"
+    other = why(items={"text": "other"}, compared=False)
+    assert other == "other test items (text differs)"
+    assert why(each=[1, 0], value=50, compared=False) == "another number of test items"
+    for items in ({}, {"id": "same"}):
+        assert why(items=items) == "nothing tells which its test items are"
+    together = "it is of all items together, and not of single ones"
+    assert why(each=[]) == why(each=[], items={}, both={"task": "space"}) == together
+    unknown = why(each=[], items={})
+    assert unknown == "nothing is known of its items (dial-eval --each keeps that)"
+    assert why(each=[], both={"dataset": "average"}).startswith("an average of data sets")
+    assert why(groups=[0, 0, 1, 1]) == "its items are grouped otherwise (dial-eval --group)"
+    assert "no spread to judge by" in why(both={"groups": [0] * 4})
 
 
 def test_what_is_not_known_of_a_difference_is_no_number_and_at_the_level_nothing_is_starred():
@@ -162,6 +163,7 @@ def test_what_is_not_known_of_a_difference_is_no_number_and_at_the_level_nothing
     assert comparison.value(row, "a") == Value(2.5, float(np.std([1, 2, 4.5], ddof=1)), 3)
     one = comparison.value(row, "b")
     assert one is not None and (one.mean, one.seeds) == (1, 1) and one.std != one.std
+    assert type(one.mean) is type(one.std) is float
     assert comparison.value(row, "c") is None
     assert (comparison.baseline, comparison.tests, comparison.published) == ("a", 0, 0)
     comparison.differences[row, "b"] = plain
@@ -277,7 +279,10 @@ def test_a_record_says_what_it_is_of_in_texts_and_groups_are_whole_numbers(folde
         ({"value": True}, "value: expected a number"),
         ({"value": "25"}, "value: expected a number, got a string"),
         ({"low": "x"}, "low: expected a number, got a string"),
-        ({"groups": [0, 0, 1, 1.0]}, "groups: expected a number from 0 on for each item"),
+        *(
+            ({"groups": groups}, "groups: expected a number from 0 on for each item")
+            for groups in ([0], [0, 0, 1, 1.0], [0, 2] * 2, ["0"] * 4, [-1] * 4, [0, True] * 2)
+        ),
     ):
         write("b.jsonl", record("b", **more))
         with pytest.raises(DataError, match=says):
@@ -309,6 +314,8 @@ def test_a_data_set_has_the_name_of_the_first_column_if_all_scores_of_both_are_o
         *(column("e", n="x"), column("e", task="infer", f1="x"), column("e")),
     ):
         assert named(other) <= {"e"}
+    twins = column("p", f1="x") | column("q", f1="x")
+    assert named(twins) == {"p", "q"}, "which of two is meant is not guessed"
 
 
 def test_a_score_may_miss_its_items_by_a_hundredth_and_seeds_of_one_kind_are_swapped(folder: Path):
@@ -333,28 +340,6 @@ def test_a_score_without_a_value_is_left_out_and_a_file_that_is_not_there_is_nam
     assert columns("a.jsonl", "b.jsonl") == {"a": [75], "b": [25]}
     with pytest.raises(DataError, match=r"^none\.jsonl: no such file or directory$"):
         columns("a.jsonl", "none.jsonl")
-
-
-def test_one_seed_has_a_mean_and_no_spread_without_a_warning_and_two_have_some():
-    row = Row("intent", "d", "", "accuracy")
-    seeds = [Seed("w", row, {"value": value}) for value in (1, 3)]
-    comparison = Comparison({"a": {row: seeds[:1]}, "b": {row: seeds}}, [row], "holm")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        one, two = (comparison.value(row, name) for name in "ab")
-    assert one is not None and type(one.mean) is float and one.std != one.std
-    assert two == Value(2, 2**0.5, 2) and type(two.std) is float
-
-
-def test_two_dialogues_are_enough_and_what_is_set_aside_is_named(folder: Path):
-    def compared(**more: Any) -> Comparison:
-        for name in ("a", "b"):
-            write(f"{name}.jsonl", record(name, **more))
-        return evaluate(CompareOptions(inputs=("a.jsonl", "b.jsonl"), resamples=50))
-
-    assert compared(groups=[0, 0, 1, 1]).tests == 1
-    [((name, _), rows)] = compared(groups=[0] * 4).untested.items()
-    assert (name, rows) == ("b", [Row("intent", "d", "", "accuracy")])
 
 
 def test_an_interval_is_in_points_and_items_that_do_not_count_tell_nothing(folder: Path):
