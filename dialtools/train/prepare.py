@@ -152,11 +152,8 @@ def build_trainer(
         precision=precision,
         **_micro_batches(encoder, precision, options, ranks),
     )
-    objective: Objective[Any] = objective_entry(options).load()(setting)
-    if options.teacher:
-        learnt = Distill(replace(setting, pairs=store.lessons, options=DistillOptions()))
-        objective = WithTeacher(objective, learnt, weight=options.teacher_weight)
-    quicken(objective.to(device))
+    objective = _objective(setting, options).to(device)
+    quicken(objective)
     return Trainer(
         objective,
         values,
@@ -165,6 +162,15 @@ def build_trainer(
         max_steps=options.max_steps,
         ranks=ranks,
     )
+
+
+def _objective(setting: Setting[Any], options: TrainOptions) -> Objective[Any]:
+    """Return what learns from the pairs, with --teacher from its texts as well."""
+    objective: Objective[Any] = objective_entry(options).load()(setting)
+    if not options.teacher:
+        return objective
+    told = replace(setting, pairs=setting.store.lessons, options=DistillOptions())
+    return WithTeacher(objective, Distill(told), weight=options.teacher_weight)
 
 
 def _micro_batches(
