@@ -40,7 +40,8 @@ What pairs may carry:
 addition to those of the batch. DialogueCSE also reads `follow`, the turns
 after the response. A record of `text` is a pair of the text with itself,
 from which masked words and SimCSE learn. --method distill reads texts with
-their vectors, as dial-embed writes them from a larger model, the teacher.
+their vectors, as dial-embed writes them from a larger model, the teacher;
+--teacher FILE learns from them beside the pairs of any other method.
 
 Stopping and going on:
 
