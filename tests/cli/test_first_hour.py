@@ -47,11 +47,12 @@ def on_a_terminal(script: str, cwd: Path, env: dict[str, str]) -> tuple[int, str
 
 @pytest.mark.slow
 def test_every_command_of_the_first_hour_runs_as_printed_and_says_what_is_shown(
-    tmp_path: Path, scripts: Path
+    tmp_path: Path, scripts: Path, installed: Path
 ):
     (tmp_path / "examples").mkdir()
     shutil.copy(ROOT / "examples" / "log.csv.gz", tmp_path / "examples")
-    env = {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}"}
+    # python is the one that the commands run in
+    env = {**os.environ, "PATH": f"{scripts}:{installed}:{os.environ['PATH']}"}
     env |= {"OMP_NUM_THREADS": "1", "TERM": "xterm"}
     status, seen = on_a_terminal(blocks(PAGE, "sh"), tmp_path, env)
     assert status == 0, seen
