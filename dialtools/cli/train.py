@@ -41,7 +41,8 @@ addition to those of the batch. DialogueCSE also reads `follow`, the turns
 after the response. A record of `text` is a pair of the text with itself,
 from which masked words and SimCSE learn. --method distill reads texts with
 their vectors, as dial-embed writes them from a larger model, the teacher;
---teacher FILE learns from them beside the pairs of any other method.
+--teacher FILE learns from them beside the pairs of any other method, and
+--hold from what --model itself says of the texts of the pairs.
 
 Stopping and going on:
 

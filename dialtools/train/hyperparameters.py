@@ -71,6 +71,14 @@ class Hyperparameters:
         parse=not_negative,
         help="learning rate of the head, as a multiple of the encoder's",
     )
+    hold: float = by_recipe(
+        group="Teacher",
+        default=0.0,
+        metavar="X",
+        parse=not_negative,
+        help="also keep texts of the pairs where --model has them, which then is the teacher; "
+        "the weight of that loss",
+    )
     optimizer: str = by_recipe(group=UPDATES, choices=OPTIMISERS, help="optimiser")
     schedule: str = by_recipe(group=UPDATES, choices=SCHEDULES, help="learning-rate schedule")
     warmup: float = by_recipe(

@@ -69,8 +69,8 @@ class TeacherOptions:
         None,
         metavar="FILE",
         group="Teacher",
-        help="also learn the vectors of this embedding file, which another encoder, or the start "
-        "itself, has for texts like these; each step reads a quarter as many texts as pairs",
+        help="also learn the vectors of this embedding file, which another encoder has for texts "
+        "like these; each step reads a quarter as many texts as pairs",
     )
     teacher_weight: float = option(
         5.0,

@@ -44,19 +44,21 @@ def _check(options: TrainOptions) -> None:
                 f"--objective {options.objective} learns words in their context",
                 hint="which a static encoder does not see: --encoder transformer",
             )
-        if options.teacher:
-            _check_teacher(options)
+        _check_teacher(options)
         _refuse_lazy_decay(hyperparameters(options))
         _check_start(options)
 
 
 def _check_teacher(options: TrainOptions) -> None:
-    """Raise ConfigError for a teacher that cannot be read, or stands where pairs should."""
+    """Raise ConfigError for a teacher that cannot be read, stands where pairs should, or is two."""
+    hold = hyperparameters(options).hold
     if options.teacher == "-":
         raise ConfigError("--teacher -: stdin is for pairs", hint="name an embedding file")
-    if objective_entry(options).taught:
+    if options.teacher and hold:
+        raise ConfigError("--teacher and --hold both say where texts belong", hint="take one")
+    if objective_entry(options).taught and (options.teacher or hold):
         message = f"--objective {options.objective} reads its teacher's vectors as its input"
-        raise ConfigError(message, hint="--teacher goes with pairs")
+        raise ConfigError(message, hint="--teacher and --hold go with pairs")
 
 
 def _refuse_lazy_decay(values: Hyperparameters) -> None:
@@ -71,9 +73,10 @@ def _refuse_lazy_decay(values: Hyperparameters) -> None:
 def _check_start(options: TrainOptions) -> None:
     """Raise ConfigError for what only a start that has learnt something can be asked."""
     special = objective_options(options)
-    asked = {"--merge-with-start": hyperparameters(options).merge_with_start < 1}
+    values = hyperparameters(options)
+    asked = {"--merge-with-start": values.merge_with_start < 1, "--hold": values.hold > 0}
     if isinstance(special, ContrastOptions):
-        asked |= {"--guide-floor": special.guide_floor < 1, "--hold": special.hold > 0}
+        asked["--guide-floor"] = special.guide_floor < 1
     for flag in (flag for flag, is_asked in asked.items() if is_asked and not options.model):
         raise ConfigError(f"{flag} needs --model: a fresh encoder is no start")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from dialtools.train.data.store import Store
 from dialtools.train.forecast import Forecast, forecast_of, instead
 from dialtools.train.loop import Trainer
 from dialtools.train.material import read_material
+from dialtools.train.objectives.base import Objective
+from dialtools.train.objectives.with_teacher import WithTeacher
 from dialtools.train.options import TrainOptions
 from dialtools.train.prepare import build_trainer, cut_note
 from dialtools.train.saved import in_words
@@ -49,7 +52,9 @@ def dry_run(
             tell=tell,
             note_stdin=lambda _: None,
         )
-        trainer = build_trainer(material.encoder, material.store, material.train, options)
+        trainer = build_trainer(
+            material.encoder, material.store, material.train, options, tell=tell
+        )
         held_out = len(material.validation[1]) if material.validation else 0
         lines = plan(trainer, options, held_out)
         forecast = measured(trainer, options, material.validation)
@@ -102,7 +107,7 @@ def plan(trainer: Trainer, options: TrainOptions, held_out: int) -> dict[str, st
         "pairs": f"{len(trainer.setting.pairs):,} to train on{validated}{named}",
         "texts": f"{store.counts['utterances']:,} distinct, {store.counts['tokens']:,} tokens",
         **({"cut": cut} if cut else {}),
-        **({"teacher": _teacher(store, options)} if options.teacher else {}),
+        **_teacher(trainer.objective),
         "encoder": _encoder(trainer),
         "method": _method(trainer, options),
         "batch": _batch(trainer),
@@ -130,12 +135,12 @@ def _method(trainer: Trainer, options: TrainOptions) -> str:
     )
 
 
-def _teacher(store: Store, options: TrainOptions) -> str:
-    dimension = store.vectors.shape[1]
-    return (
-        f"{counted(len(store.lessons), 'text')} in {dimension:,} dimensions, of weight "
-        f"{options.teacher_weight:g}"
-    )
+def _teacher(objective: Objective[Any]) -> dict[str, str]:
+    if not isinstance(objective, WithTeacher):
+        return {}
+    texts, dimension = len(objective.teacher.setting.pairs), len(objective.teacher.centre)
+    said = f"{counted(texts, 'text')} in {dimension:,} dimensions, of weight {objective.weight:g}"
+    return {"teacher": said}
 
 
 def _batch(trainer: Trainer) -> str:

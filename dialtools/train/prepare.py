@@ -23,11 +23,12 @@ from dialtools.streams.tally import counted
 from dialtools.train.catalog import OPTIMISERS
 from dialtools.train.data.collate import Lengths
 from dialtools.train.data.store import Store, placeholders, read_counts, utterance_texts
-from dialtools.train.loop import Trainer
+from dialtools.train.loop import Trainer, planned_steps
 from dialtools.train.objectives.base import Objective, Setting
 from dialtools.train.objectives.catalog import DistillOptions, SpeakerOptions
 from dialtools.train.objectives.distill import Distill
-from dialtools.train.objectives.with_teacher import WithTeacher
+from dialtools.train.objectives.hold import hold
+from dialtools.train.objectives.with_teacher import SHARE, WithTeacher
 from dialtools.train.options import (
     TrainOptions,
     hyperparameters,
@@ -35,7 +36,7 @@ from dialtools.train.options import (
     objective_options,
 )
 from dialtools.train.ranks import ALONE, Ranks
-from dialtools.train.start import STATIC, TRANSFORMER
+from dialtools.train.start import STATIC, TRANSFORMER, is_table
 
 TOKENIZER_TEXTS = 100_000
 """Texts that a fresh tokenizer is trained on at most: more of them change few of its words."""
@@ -125,9 +126,37 @@ def _fresh(directory: Path, options: TrainOptions) -> Encoder:
 
 
 def build_trainer(
-    encoder: Encoder, store: Store, pairs: np.ndarray, options: TrainOptions, ranks: Ranks = ALONE
+    encoder: Encoder,
+    store: Store,
+    pairs: np.ndarray,
+    options: TrainOptions,
+    ranks: Ranks = ALONE,
+    *,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> Trainer:
-    """Put encoder and objective on the device, and settle lengths and precision."""
+    """Put encoder and objective on the device, and settle lengths and precision.
+
+    Args:
+        tell: is given a line before what takes long.
+    """
+    values = hyperparameters(options)
+    setting = _setting(encoder, store, pairs, options, ranks)
+    objective = _objective(setting, options, tell).to(encoder.device)
+    quicken(objective)
+    return Trainer(
+        objective,
+        values,
+        precision=setting.precision,
+        grad_cache=options.grad_cache,
+        max_steps=options.max_steps,
+        ranks=ranks,
+    )
+
+
+def _setting(
+    encoder: Encoder, store: Store, pairs: np.ndarray, options: TrainOptions, ranks: Ranks
+) -> Setting[Any]:
+    """Return what an objective works with, the encoder on its device."""
     values, special = hyperparameters(options), objective_options(options)
     device, precision = settled_device(options)
     turns = int(store.window[pairs].max())
@@ -140,7 +169,7 @@ def build_trainer(
     if isinstance(encoder, StaticEncoder):
         encoder.sparse = OPTIMISERS[values.optimizer].lazy
     placed(encoder.train(), device, precision)
-    setting = Setting(
+    return Setting(
         encoder=encoder,
         store=store,
         pairs=pairs,
@@ -152,25 +181,40 @@ def build_trainer(
         precision=precision,
         **_micro_batches(encoder, precision, options, ranks),
     )
-    objective = _objective(setting, options).to(device)
-    quicken(objective)
-    return Trainer(
-        objective,
-        values,
-        precision=precision,
-        grad_cache=options.grad_cache,
-        max_steps=options.max_steps,
-        ranks=ranks,
-    )
 
 
-def _objective(setting: Setting[Any], options: TrainOptions) -> Objective[Any]:
-    """Return what learns from the pairs, with --teacher from its texts as well."""
+def _objective(
+    setting: Setting[Any], options: TrainOptions, tell: Callable[[str], None]
+) -> Objective[Any]:
+    """Return what learns from the pairs, and where --teacher or --hold has texts as well."""
     objective: Objective[Any] = objective_entry(options).load()(setting)
-    if not options.teacher:
-        return objective
-    told = replace(setting, pairs=setting.store.lessons, options=DistillOptions())
-    return WithTeacher(objective, Distill(told), weight=options.teacher_weight)
+    values = hyperparameters(options)
+    if options.teacher:
+        told = replace(setting, pairs=setting.store.lessons, options=DistillOptions())
+        return WithTeacher(objective, Distill(told), weight=options.teacher_weight)
+    if values.hold:
+        tell(f"{options.model} embeds the texts to hold on to first")
+        kept = hold(setting, _start(setting.encoder, options), reads=_reads(setting, options))
+        return WithTeacher(objective, kept, weight=values.hold)
+    return objective
+
+
+def _start(encoder: Encoder, options: TrainOptions) -> Encoder:
+    """Return the encoder of --model: that which learns, unless it was made of a transformer."""
+    if not isinstance(encoder, StaticEncoder) or is_table(options.model or ""):
+        return encoder
+    start = load_start(options)
+    assert start is not None
+    return start.to(encoder.device)
+
+
+def _reads(setting: Setting[Any], options: TrainOptions) -> int:
+    """Return about how many texts of a teacher's all steps together read."""
+    values = hyperparameters(options)
+    per_epoch = len(setting.pairs) // values.batch_size
+    steps = planned_steps(values.epochs, per_epoch, least=values.least_steps)
+    steps = steps if options.max_steps is None else options.max_steps
+    return steps * max(1, values.batch_size // SHARE)
 
 
 def _micro_batches(

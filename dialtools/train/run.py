@@ -276,7 +276,7 @@ def begin(
     training = Training(
         work=work,
         trainer=build_trainer(
-            material.encoder, material.store, material.train, options, ranks=ranks
+            material.encoder, material.store, material.train, options, ranks, tell=tell
         ),
         options=options,
         validation=validation,

@@ -195,7 +195,7 @@ TAKEN = {  # of the probes, by what they are tried on
     "0 1e-9 0.5 1 1.5 2 3 4 5": """clip decays epochs fail-if-worse
         classify grid head-lr-multiplier hold
         lr relative-margin smooth weight-decay""",
-    "1e-9 0.5 1 1.5 2 3 4 5": """hold-temperature lr temperature pair-temperature
+    "1e-9 0.5 1 1.5 2 3 4 5": """lr temperature pair-temperature
         teacher-weight template-temperature""",
     "0 1e-9 0.5 1": "compress guide-margin mask-share sweep-compress warmup",
     "-1 0 1e-9 0.5 1": "guide-floor min-cosine",

@@ -764,8 +764,6 @@ def test_an_objective_says_its_recipe_and_what_its_options_are_where_no_recipe_d
         "batches": "mixed",
         "guide_floor": 1.0,
         "guide_margin": 0.0,
-        "hold": 0.0,
-        "hold_temperature": 0.05,
         "classify": 0.0,
         "keep_head": False,
         "speaker_tokens": False,

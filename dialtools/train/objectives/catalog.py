@@ -220,22 +220,6 @@ class ContrastOptions(
         parse=share,
         help="nor one that is less similar than the partner by up to this share",
     )
-    hold: float = by_recipe(
-        group=CONTRAST,
-        default=0.0,
-        metavar="X",
-        parse=not_negative,
-        help="weight of staying close to the start's similarities among the contexts, and "
-        "among the responses, of a batch",
-    )
-    hold_temperature: float = by_recipe(
-        group=CONTRAST,
-        default=0.05,
-        metavar="X",
-        parse=positive,
-        help="temperature of --hold",
-        goes_with="hold",
-    )
     classify: float = by_recipe(
         group=CONTRAST,
         default=0.0,
@@ -248,10 +232,6 @@ class ContrastOptions(
         super().__post_init__()
         if self.guide_margin and self.guide_floor >= 1:
             raise ConfigError("--guide-margin goes with --guide-floor")
-
-    @property
-    def asks_start(self) -> bool:
-        return self.guide_floor < 1 or self.hold > 0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

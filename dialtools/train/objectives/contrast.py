@@ -20,7 +20,6 @@ from dialtools.train.data.collate import contexts, named_negatives, negatives, r
 from dialtools.train.data.sampler import Grouped, Sampler
 from dialtools.train.data.weights import pair_weights
 from dialtools.train.losses.catalog import LOSSES
-from dialtools.train.losses.kept import kept_similarities
 from dialtools.train.objectives.base import Batch, Figures, Objective, Setting
 from dialtools.train.objectives.catalog import ContrastOptions
 from dialtools.train.objectives.start import FrozenStart, held_alike
@@ -62,7 +61,7 @@ class Contrast(Objective[ContrastOptions]):
         self.raw = loss.raw
         self.classifier = similarity_layer(setting) if options.classify else None
         self.start: FrozenStart | None = None
-        if options.asks_start:
+        if options.guide_floor < 1:
             self.start = FrozenStart(setting.encoder, precision=setting.precision)
 
     def sampler(self, batch_size: int) -> Sampler | Grouped:
@@ -95,7 +94,7 @@ class Contrast(Objective[ContrastOptions]):
         return self.batches(sequences, pairs, rows)
 
     def loss(self, rows: Tensor, batch: Batch, figures: Figures) -> Tensor:
-        """Return the weighted mean loss of a batch, and what holds on to the start."""
+        """Return the weighted mean loss of a batch."""
         options, n = self.setting.options, len(batch.pairs)
         places = self.tensor(batch.place[batch.extra.sequence])
         window = self._windows(batch)
@@ -122,11 +121,9 @@ class Contrast(Objective[ContrastOptions]):
         if len(negative):
             figures["named_negatives"] = len(negative) / n
         loss = self._mean(losses, batch)
-        pooled = rows[places[: 2 * n]]
         if self.classifier is not None:
+            pooled = rows[places[: 2 * n]]
             loss = loss + options.classify * self._told_apart(pooled, batch, figures)
-        if start is not None and options.hold:
-            loss = loss + options.hold * self._strayed(pooled, start, figures)
         return loss
 
     def _mean(self, losses_N: Tensor, batch: Batch) -> Tensor:
@@ -166,22 +163,12 @@ class Contrast(Objective[ContrastOptions]):
             masks.append(self.tensor(false))
         if _are_apart(self.head, options):
             masks.append(window[: 2 * n, None] != window[None, :])
-        if start is not None and options.guide_floor < 1:
+        if start is not None:
             margin, floor = options.guide_margin, options.guide_floor
             alike = held_alike(start, pairs=n, margin=margin, floor=floor)
             figures["held_alike"] = alike.float().mean()
             masks.append(alike)
         return torch.stack(masks).any(0) if masks else None
-
-    def _strayed(self, rows: Tensor, start: Tensor, figures: Figures) -> Tensor:
-        """Return how far likeness among contexts, and among responses, is from the start's."""
-        unit = nn.functional.normalize(rows.float(), dim=1)
-        sides = zip(unit.chunk(2), start[: len(unit)].chunk(2), strict=True)
-        temperature = self.setting.options.hold_temperature
-        kept = [kept_similarities(*side, temperature=temperature).mean() for side in sides]
-        strayed = torch.stack(kept).mean()
-        figures["strayed"] = strayed.detach()
-        return strayed
 
 
 def similarity_layer(setting: Setting[Any]) -> nn.Module:

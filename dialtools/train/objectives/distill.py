@@ -6,6 +6,8 @@ the teacher's. N texts of a batch, D dimensions of the encoder, E of the teacher
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -22,12 +24,41 @@ AT_ONCE = 1 << 16
 """Rows of the teacher that are averaged at once."""
 
 
+class Lessons(Protocol):
+    """Texts by number, and where a teacher has them."""
+
+    def texts(self, which: np.ndarray) -> list[np.ndarray]:
+        """Return the tokens of N texts, as the encoder that learns reads them."""
+        ...
+
+    def vectors(self, which: np.ndarray) -> np.ndarray:
+        """Return (N, E) their vectors, in float16."""
+        ...
+
+
+class Recorded:
+    """Lessons of an embedding file: the responses of pairs that have a vector in the store."""
+
+    def __init__(self, setting: Setting[Any]) -> None:
+        self.store, self.joining = setting.store, setting.joining
+
+    def texts(self, which: np.ndarray) -> list[np.ndarray]:
+        return responses(self.store, which, self.joining)
+
+    def vectors(self, which: np.ndarray) -> np.ndarray:
+        return self.store.vectors[self.store.teacher[which]]
+
+
 class Distill(Objective[DistillOptions]):
     """Moves each text's vector towards the teacher's.
 
     The teacher's vectors are first centred, so that what all texts of a log share does not count,
     and turned to where the encoder has the same texts at its start: tokens and layers that the log
     does not teach stay in the same space as those it does.
+
+    Args:
+        setting: its `pairs` are the numbers of the lessons.
+        lessons: those of the store, unless others are given.
 
     Attributes:
         centre: (E,) the mean of the teacher's vectors.
@@ -37,36 +68,29 @@ class Distill(Objective[DistillOptions]):
     centre: Tensor
     turn: Tensor
 
-    def __init__(self, setting: Setting[DistillOptions]) -> None:
+    def __init__(self, setting: Setting[DistillOptions], lessons: Lessons | None = None) -> None:
         super().__init__(setting)
+        self.lessons = lessons = lessons or Recorded(setting)
         pairs = setting.pairs
         sums = [
-            self._told(pairs[i : i + AT_ONCE]).sum(0, dtype=np.float64)
+            lessons.vectors(pairs[i : i + AT_ONCE]).sum(0, dtype=np.float64)
             for i in range(0, len(pairs), AT_ONCE)
         ]
         centre_E = np.sum(sums, axis=0) / len(pairs)
         some = pairs[:: -(-len(pairs) // SEEN)]
-        texts = responses(setting.store, some, setting.joining)
         begun_ND = encode(
             setting.encoder,
-            texts,
+            lessons.texts(some),
             batch_tokens=setting.max_tokens,
             precision=setting.precision,
         )
-        turn_ED = turned(self._told(some) - centre_E, begun_ND)
+        turn_ED = turned(lessons.vectors(some) - centre_E, begun_ND)
         self.register_buffer("centre", torch.from_numpy(centre_E).float())
         self.register_buffer("turn", torch.from_numpy(turn_ED).float())
 
     def collate(self, pairs: np.ndarray, step: int) -> Batch:
         """Return the texts of a batch, and what the teacher says of them."""
-        setting = self.setting
-        texts = responses(setting.store, pairs, setting.joining)
-        return self.batches(texts, pairs, self._told(pairs))
-
-    def _told(self, pairs: np.ndarray) -> np.ndarray:
-        """Return (N, E) the teacher's vectors of pairs, in float16."""
-        store = self.setting.store
-        return store.vectors[store.teacher[pairs]]
+        return self.batches(self.lessons.texts(pairs), pairs, self.lessons.vectors(pairs))
 
     def loss(self, rows: Tensor, batch: Batch, figures: Figures) -> Tensor:
         """Return one less the mean cosine between the encoder's vectors and the teacher's."""
