@@ -2,8 +2,8 @@
 
     python bench/negatives.py CORPUS MODEL [--steps N]
 
-(METHODS 5.3.) Both take turns in one run each, from the same pairs and the same start; prints the
-median seconds of a step and ratios.
+(DialogueCSE 4.1-4.3.) Both take turns in one run each, from the same pairs and the same start;
+prints the median seconds of a step and ratios.
 """
 
 from __future__ import annotations

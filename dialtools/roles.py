@@ -9,7 +9,7 @@ UNKNOWN, USER, SYSTEM = 0, 1, 2
 USER_NAMES = ("user", "usr", "customer", "driver", "human")
 
 EMPTY = "."
-"""Stands for an empty text, which must not reach the encoder (METHODS 1.3)."""
+"""Stands for an empty text, which must not reach the encoder."""
 
 
 def is_user(speaker: str | None) -> bool:

@@ -86,7 +86,7 @@ def tested_of_labels(
     """Return whether a row is tested: of each label's rows that share, rounded down.
 
     Which they are a stable hash of their names draws, their texts say, so that their order does
-    not matter. DSE tests a tenth of each class of SNIPS, and 15 % of HWU64's (METHODS 3.2).
+    not matter. DSE tests a tenth of each class of SNIPS, and 15 % of HWU64's (app. B.2).
     """
     tested = [False] * len(labels)
     for rows in rows_by_split(labels).values():

@@ -1,6 +1,6 @@
 """BERT-flow: an invertible map of sentence vectors to a Gaussian, learnt without labels.
 
-Li et al. 2020; METHODS 7.
+Li et al. 2020.
 A Glow on vectors: levels of steps; a step is actnorm, a fixed permutation and an additive coupling;
 after each level but the last, half of the dimensions are done.
 """

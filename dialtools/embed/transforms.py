@@ -107,7 +107,7 @@ def all_but_the_top(moments: Moments) -> Affine:
 
 
 def whiten(moments: Moments, dimensions: int | None) -> Affine:
-    """Make no direction matter more than another, and keep the first K (METHODS 7).
+    """Make no direction matter more than another, and keep the first K.
 
     y = (x - mean) U S^(-1/2), where cov = U S Uᵀ.
     """

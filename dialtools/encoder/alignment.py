@@ -15,7 +15,7 @@ NAME = "alignment.safetensors"
 
 
 def alignment_layer(dimension: int, *, seed: int = 0) -> nn.Module:
-    """Return Linear(d, d) and tanh, as the paper's code has it (METHODS 6.3)."""
+    """Return Linear(d, d) and tanh, as TaDSE's code has it."""
     from torch import nn
 
     from dialtools.encoder.randomness import seeded

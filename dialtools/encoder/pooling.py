@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def mean(hidden_NTD: Tensor, mask_NT: Tensor) -> Tensor:
-    """Average over real tokens, special tokens included (METHODS 1.2).
+    """Average over real tokens, special tokens included.
 
     Where the mask holds weights of tokens (0 on padding) it is the weighted average.
     """

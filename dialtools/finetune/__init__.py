@@ -1,4 +1,4 @@
 """Fine-tuning as an evaluation: few examples, a small head, the best state on validation rows.
 
-The protocol is DSE's (METHODS 3.8).
+The protocol is DSE's (app. B.1).
 """

@@ -1,7 +1,7 @@
 """The fine-tuning tasks by name.
 
-A task is one file, with its options, its head and its loss (METHODS 3.8); the docstring of the file
-is its help page.
+A task is one file, with its options, its head and its loss (DSE app. B.1); the docstring of the
+file is its help page.
 """
 
 from __future__ import annotations

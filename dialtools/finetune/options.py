@@ -1,4 +1,4 @@
-"""Options of fine-tuning; the defaults are those of DSE's evaluations (METHODS 3.8)."""
+"""Options of fine-tuning; the defaults are those of DSE's evaluations (app. B.1)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """When a fine-tuning run is validated, what counts as better, and when it ends.
 
-This is the protocol of DSE's evaluations (METHODS 3.8); there is no torch here.
+This is the protocol of DSE's evaluations (app. B.1); there is no torch here.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from dialtools.metrics.sums import sums_of
 def prototypes(vectors_ND: np.ndarray, classes_N: np.ndarray, count: int) -> np.ndarray:
     """Return (C, D) class means; a class without rows is zero.
 
-    They are not scaled to unit length, as in DSE's code (METHODS 3.3).
+    They are not scaled to unit length, as in DSE's code.
     """
     sizes_C = np.bincount(classes_N, minlength=count)
     means_CD = sums_of(vectors_ND, classes_N, count) / np.maximum(sizes_C, 1)[:, None]

@@ -23,7 +23,7 @@ def sample(labels: Sequence[Hashable], shots: int, *, seed: int) -> Episode:
 
 
 def sample_sets(labels: Sequence[Sequence[Hashable]], shots: int, *, seed: int) -> Episode:
-    """Draw an episode, bit for bit as DSE's sampler does (METHODS 3.1).
+    """Draw an episode, bit for bit as DSE's sampler does.
 
     Labels are visited in order of first appearance; 2k rows of each are drawn, the first half to
     train, the rest to validate; a class with one row gives it to training. Of rows with several

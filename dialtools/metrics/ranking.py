@@ -86,7 +86,7 @@ def average_precision(scores: np.ndarray, positive: np.ndarray, sizes_Q: np.ndar
     """Return (Q,) average precision over ragged lists, equal scores in random order.
 
     AP = 1/R sum over the ranks k of positives of (positives among the first k)/k, R all positives
-    of the list (METHODS 5.6). Where t equal scores with p positives follow a candidates with P
+    of the list. Where t equal scores with p positives follow a candidates with P
     positives, rank a+j is positive with chance p/t, and then 1 + (j-1)(p-1)/(t-1) of the first j
     are expected to be.
 

@@ -1,4 +1,4 @@
-"""The shape of a space of N unit vectors, D dimensions, K classes (TaDSE app. D; METHODS 6.6)."""
+"""The shape of a space of N unit vectors, D dimensions, K classes (TaDSE app. D)."""
 
 from __future__ import annotations
 

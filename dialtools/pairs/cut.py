@@ -14,7 +14,7 @@ def drawn_response(dialogue: Dialogue, *, seed: int) -> int | None:
     """Return the turn before which a dialogue is cut; None if the system never answers.
 
     The k-th turn of the system, k drawn from 1 to the fewer of both sides' turns less one, counted
-    from 0 (METHODS 7). The draw depends on the dialogue and the seed alone.
+    from 0, as TOD-BERT draws it. The draw depends on the dialogue and the seed alone.
     """
     roles = [role_of(speaker) for speaker in dialogue.speakers]
     answers = [turn for turn, role in enumerate(roles) if role == SYSTEM]

@@ -24,7 +24,7 @@ Mask = Callable[[Pairs], np.ndarray]
 def kept(pairs: Pairs, turns: FlatTurns, options: PairOptions, tally: Tally) -> Pairs:
     """Return the pairs that pass every filter; count the others by reason.
 
-    Filters come after pairing, so that none bridges over a turn that it drops (METHODS trap 12).
+    Filters come after pairing, so that none bridges over a turn that it drops.
     """
     for reason, mask in _masks(turns, options):
         stays = mask(pairs)

@@ -1,4 +1,4 @@
-"""The turns that TOD-BERT's corpus readers keep, as DSE trained on them (METHODS 2.1).
+"""The turns that TOD-BERT's corpus readers keep, as DSE trained on them (DSE app. A.1).
 
 The readers walk (system, user) turns: a system turn waits for the user turn that follows, so that
 of two system turns in a row the last remains, a trailing one is lost, and two user turns in a row

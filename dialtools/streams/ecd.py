@@ -1,7 +1,4 @@
-"""The tab-separated files of DialogueCSE, as published with its data sets ECD and JDDC.
-
-METHODS 5.2 and 5.6 tell of them.
-"""
+"""The tab-separated files of DialogueCSE, as published with its data sets ECD and JDDC."""
 
 from __future__ import annotations
 

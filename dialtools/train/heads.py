@@ -20,7 +20,7 @@ MOST_WINDOWS = 16  # `--window all` makes a size of every length of history
 
 
 def mlp(dimension: int) -> nn.Module:
-    """DSE's head: d -> d -> 128, no bias (METHODS 2.3)."""
+    """DSE's head: d -> d -> 128, no bias (app. A.2)."""
     return nn.Sequential(
         nn.Linear(dimension, dimension, bias=False),
         nn.ReLU(),
@@ -29,12 +29,12 @@ def mlp(dimension: int) -> nn.Module:
 
 
 def tanh(dimension: int) -> nn.Module:
-    """SimCSE's head: d -> d, tanh (METHODS 7)."""
+    """SimCSE's head: d -> d, tanh."""
     return nn.Sequential(nn.Linear(dimension, dimension), nn.Tanh())
 
 
 def linear(dimension: int) -> nn.Module:
-    """WMDC's head: d -> d with bias (METHODS 4.2); shared by all windows."""
+    """WMDC's head: d -> d with bias (section 5); shared by all windows."""
     return nn.Linear(dimension, dimension)
 
 
@@ -56,7 +56,7 @@ class Shared(nn.Module):
 
 
 class PerWindow(nn.Module):
-    """A head for each window size, on contexts and responses of its pairs (WMDC, METHODS 4.2).
+    """A head for each window size, on contexts and responses of its pairs (WMDC 5).
 
     Args:
         layer: from the encoder's dimension to the head of one window.

@@ -359,7 +359,7 @@ def test_columns_out(run, tmp_path: Path):
 
 @pytest.mark.shared
 def test_snips_has_its_published_size(run, shared: Path, tmp_path: Path):
-    """METHODS 6.1: 39 types, 11,255 values, 7,140 templates; 25 a template make 164,465.
+    """39 types, 11,255 values, 7,140 templates; 25 a template make 164,465.
 
     The originals are among them.
     """

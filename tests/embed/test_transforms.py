@@ -42,7 +42,7 @@ def fitted(kind: str, vectors: np.ndarray, dimensions: int | None = None) -> np.
 
 
 def test_whitening_is_that_of_su_et_al(skewed: np.ndarray):
-    """METHODS 7: cov = U S Uᵀ, y = (x - mu) U S^(-1/2), first k columns."""
+    """Whitening (Su et al. 2021): cov = U S Uᵀ, y = (x - mu) U S^(-1/2), first k columns."""
     white = fitted("whiten", skewed)
     np.testing.assert_allclose(np.cov(white.T, bias=True), np.eye(8), atol=1e-4)
     x = skewed.astype(np.float64)
@@ -168,7 +168,7 @@ def test_a_flow_learns_and_makes_directions_alike(skewed: np.ndarray):
 def test_a_flow_is_learnt_in_one_pass_of_clipped_steps_of_adam(
     skewed: np.ndarray, monkeypatch: pytest.MonkeyPatch, settling: int
 ):
-    """METHODS 7: batches of 64, Adam at 1e-3, after actnorm has settled on some rows."""
+    """BERT-flow's: batches of 64, Adam at 1e-3, after actnorm has settled on some rows."""
     assert flow_module.SETTLING_ROWS == 1024
     monkeypatch.setattr(flow_module, "SETTLING_ROWS", settling)
     with seeded(3):

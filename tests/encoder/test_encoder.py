@@ -281,7 +281,7 @@ def test_weights_that_are_overwritten_meanwhile_change_no_vectors(small, tmp_pat
 def test_poolings_of_layers_and_of_the_pooler_are_their_definition_and_load_elsewhere(
     small, tmp_path: Path, pooling: str
 ):
-    """METHODS 1.2; sentence-transformers averages layers, and goes through the pooler, too."""
+    """sentence-transformers averages layers, and goes through the pooler, too."""
     from sentence_transformers import SentenceTransformer
     from transformers import AutoModel, AutoTokenizer
 

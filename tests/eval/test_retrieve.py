@@ -199,7 +199,7 @@ def test_what_tells_nothing_is_said(command: Command, tmp_path: Path):
 def test_one_vector_for_everything_scores_at_the_chance_level_of_the_published_lists_of_jddc(
     evaluate: Evaluate, published: Published, tmp_path: Path
 ):
-    """30 of 70: MAP 46.0; the test split, whose lists are a little shorter, 46.1 (METHODS 5.6)."""
+    """30 of 70: MAP 46.0; the test split, whose lists are a little shorter, 46.1."""
     rows = published("jddc_retrieval")
     records = evaluate(
         "retrieve", write(tmp_path / "jddc.jsonl", rows, embedding=np.ones((len(rows), 2)))

@@ -234,7 +234,7 @@ def test_response_selection_counts_blocks_duplicates_and_the_rest_as_told(pair_f
 def test_words_are_kept_from_the_end_and_tokens_from_their_beginning(minilm: str):
     """DSE's cut of acts: 0.9 max-length words, marks among them.
 
-    Long words then push the newest out (trap 31).
+    Long words then push the newest out.
     """
     from dialtools.encoder.loading import load_encoder
 

@@ -275,7 +275,7 @@ def test_a_summary_has_no_ranks_and_no_weights(freq, flag: str):
 
 @pytest.mark.shared
 def test_the_imbalance_of_real_corpora_is_the_known_one(freq, shared):
-    """METHODS 4.4, which takes blanks off the ends only: the shares agree to the point shown."""
+    """WMDC's counts, which take blanks off the ends only: the shares agree to the point shown."""
     paths = [shared / f"data/corpus/{name}.jsonl.gz" for name in ("sgd", "multiwoz")]
     found = {
         r["corpus"]: r["top_1_percent_share"] for r in rows(freq("-q", "--summary", *paths).stdout)

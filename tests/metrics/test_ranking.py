@@ -128,7 +128,7 @@ LISTS = st.lists(
 @given(LISTS)
 @settings(deadline=None)
 def test_map_and_mrr_are_those_of_all_orders_of_equal_scores(lists: list[list[tuple[int, bool]]]):
-    """Trap 36: R counts all positives; ties, by going through every order (METHODS 5.6)."""
+    """R counts all positives; ties, by going through every order."""
     lists = [[*rows, (1, True)] for rows in lists]
     precision, reciprocal = [], []
     for rows in lists:
@@ -156,7 +156,7 @@ def slow_average_precision(order: list[bool]) -> float:
 
 
 def test_random_order_scores_at_the_published_chance_level():
-    """E[AP] = (R-1)/(N-1) + H_N (N-R)/(N(N-1)) (METHODS 5.6)."""
+    """E[AP] = (R-1)/(N-1) + H_N (N-R)/(N(N-1))."""
     n, r = 70, 30
     found = average_precision(np.zeros(n), np.arange(n) < r, np.array([n]))[0]
     harmonic = sum(1 / k for k in range(1, n + 1))

@@ -9,7 +9,7 @@ import numpy as np
 
 
 def responses(pairs: list[dict]) -> Counter[str]:
-    """Each turn once, in however many windows it is a response (METHODS 10, trap 4)."""
+    """Each turn once, in however many windows it is a response."""
     once = {(p["dialogue_id"], p["turn"]): p["response"] for p in pairs}
     return Counter(once.values())
 

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def hard_negative(f: np.ndarray, temperature: float) -> np.ndarray:
-    """(2M,) losses of DSE eq. 1-3 as coded (METHODS 2.4); f: 2M unit rows, partners M apart."""
+    """(2M,) losses of DSE eq. 1-3 as coded; f: 2M unit rows, partners M apart."""
     m, losses = len(f) // 2, []
     for i in range(2 * m):
         partner = (i + m) % (2 * m)
@@ -52,7 +52,7 @@ def wmdc(
     heads: dict[int, tuple[np.ndarray, np.ndarray]],
     temperature: float,
 ) -> float:
-    """L of METHODS 4.3.
+    """L of WMDC's appendix A.
 
     Encoder outputs go through the head (weight, bias) of their window and are contrasted with that
     window's pairs only; each pair is weighted by 1 / (log f + 1) of its response.

@@ -1,4 +1,4 @@
-"""DialogueCSE (METHODS 5.3, 5.4), loop by loop in float64, with matrices and padding."""
+"""DialogueCSE (4.1-4.4), loop by loop in float64, with matrices and padding."""
 
 from __future__ import annotations
 

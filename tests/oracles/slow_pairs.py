@@ -6,7 +6,7 @@ from typing import Any
 
 
 def places(turns: list[str], windows: tuple[int, ...], *, short: bool = False) -> list[tuple]:
-    """Where the context of each pair begins, and its response: of every full window (METHODS 2.2).
+    """Where the context of each pair begins, and its response: of every full window.
 
     With `short`, what there is of one at the beginning. What several windows give is one pair.
     """

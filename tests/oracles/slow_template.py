@@ -1,4 +1,4 @@
-"""TaDSE (METHODS 6.2), term by term, number by number."""
+"""TaDSE (eq. 1-4), term by term, number by number."""
 
 from __future__ import annotations
 

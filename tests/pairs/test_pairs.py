@@ -374,7 +374,7 @@ def test_responses_can_be_those_of_one_speaker_and_what_follows_goes_along():
 
 @given(st.lists(st.integers(0, 9), max_size=6))
 def test_every_utterance_between_others_is_a_sample_of_dialoguecse(sizes: list[int]):
-    """Up to three turns before it, one at least, and up to three after (METHODS 5.2)."""
+    """Up to three turns before it, one at least, and up to three after, as in its release."""
     talks = [as_dialogue([f"{d} {i}" for i in range(n)], str(d)) for d, n in enumerate(sizes)]
     rows = mined(talks, window=(3,), short_windows=True, follow=3, inner=True)
     texts = [[turn["text"] for turn in talk["turns"]] for talk in talks]

@@ -105,7 +105,7 @@ def by_hand(
 def test_loss_and_gradients_are_those_of_the_transcription(
     aggregation: str, negatives: int, store: tuple[Store, Words]
 ):
-    """METHODS 5.3, 5.4: ragged turns, poisoned padding; gradients by differences."""
+    """DialogueCSE 4.1-4.4: ragged turns, poisoned padding; gradients by differences."""
     data, words = store
     built = matching(data, words, negatives=negatives, aggregation=aggregation)
     assert (built.weigh is not None) == (aggregation == "attention")

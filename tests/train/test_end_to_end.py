@@ -209,7 +209,7 @@ def test_every_kind_of_recipe_trains(method: str, train: Train, tmp_path: Path):
 
 
 def test_self_pairs_see_two_dropout_masks(train: Train, tmp_path: Path):
-    """Were a text and itself encoded once, alignment would be exactly 0 (METHODS 10, 11)."""
+    """Were a text and itself encoded once, alignment would be exactly 0."""
     rows = [
         {**r, "context": [r["response"]], "kind": "self", "window": 1} for r in pair_records(10)
     ]

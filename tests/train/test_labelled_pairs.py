@@ -54,7 +54,7 @@ FLAGGED = [
 def test_pairs_that_are_not_similar_are_negatives_and_what_pairsupcon_tells_apart(
     classify: float, encoder: Encoder, tmp_path: Path
 ):
-    """The loss of DSE over similar pairs alone, and -log softmax(W [u; v; |u - v|]) (METHODS 7)."""
+    """PairSupCon: DSE's loss over similar pairs alone, and -log softmax(W [u; v; |u - v|])."""
     store = stored([FLAGGED], tmp_path, encoder)
     assert store.similar.tolist() == [1, 0, 1, 0]
     options = contrast_options(loss="hard-negative", classify=classify)

@@ -67,7 +67,7 @@ SIZES = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=3), min_size=1
 def test_a_response_seen_through_a_context_is_the_transcription(
     contexts: list[list[int]], responses: list[int], attention: bool
 ):
-    """Ragged turns, of one word too; METHODS 5.3 with and without attention."""
+    """Ragged turns, of one word too; DialogueCSE 4.1-4.3 with and without attention."""
     draw = np.random.default_rng(0)
     said = [[draw.normal(size=(size, 4)) for size in sizes] for sizes in contexts]
     answers = [draw.normal(size=(size, 4)) for size in responses]

@@ -407,7 +407,7 @@ def test_a_response_is_matched_with_the_turns_around_it_each_cut_at_its_end(
 
 
 def seen_through(tokens: Tokens, response: int, context: torch.Tensor) -> float:
-    """How like itself a response is behind the sum of a context's tokens (METHODS 5.3)."""
+    """How like itself a response is behind the sum of a context's tokens (DialogueCSE 4.1)."""
     rows = tokens.rows[tokens.starts[response] :][: tokens.sizes[response]]
     refined = rows.T @ (rows @ context)
     return torch.nn.functional.cosine_similarity(refined, rows.sum(0), dim=0).item()

@@ -77,7 +77,7 @@ def difference_quotient(
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_the_loss_is_that_of_the_paper_in_value_and_gradient(seed: int, mixed: bool):
-    """METHODS 4.3, loop by loop in float64; all gradients by finite differences."""
+    """WMDC app. A, loop by loop in float64; all gradients by finite differences."""
     draw = np.random.default_rng(seed)
     window = draw.integers(1, 4, N).tolist() if mixed else [2] * N
     frequency = draw.integers(1, 6000, N).tolist()
@@ -142,7 +142,7 @@ def frequencies(store: Store) -> dict[str, int]:
 
 
 def test_the_weight_of_a_frequency_is_that_of_the_paper(tmp_path: Path):
-    """freq 5,371 -> 0.104 with the natural logarithm (METHODS 4.3); what was seen once weighs 1."""
+    """freq 5,371 -> 0.104 with the natural logarithm (WMDC app. A); what was seen once weighs 1."""
     rows = [
         {"context": ["x"], "response": "yes." if i else "no", "dialogue_id": str(i), "turn": 1}
         for i in range(5372)
@@ -162,7 +162,7 @@ DIALOGUES = {
 def test_a_response_counts_once_in_however_many_windows_it_stands(
     named: bool, shuffled: bool, tmp_path: Path
 ):
-    """METHODS 10, trap 4. Lower-cased and blanks folded; punctuation stays."""
+    """Lower-cased and blanks folded; punctuation stays."""
     rows = [
         {"context": turns[t - w : t], "response": turns[t], "turn": t}
         | ({"dialogue_id": name} if named else {})

@@ -1,7 +1,7 @@
 """Action prediction: which acts does the next system turn have, or the current one?
 
 The two targets are told apart by what the rows are, not by what the user says they are
-(METHODS 4.6, 3.8, 3.9):
+(DiaEval; DSE app. B.1; TOD-BERT):
 
 - Rows of turns (`dialogue_id`, `turn`, `acts`: `dial-embed --per turn`): the vector is of the
   history that ends with the turn, the acts are its own. `current` takes them, `next` those of the

@@ -1,6 +1,6 @@
 """Triplets of inference: is a text nearer to what it entails than to what contradicts it?
 
-N triplets, A anchors, R rows (METHODS 3.6).
+N triplets, A anchors, R rows (DSE 4.5).
 """
 
 from __future__ import annotations

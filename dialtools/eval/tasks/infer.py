@@ -1,4 +1,4 @@
-"""Dialogue inference: does a dialogue contradict itself? (METHODS 4.6)
+"""Dialogue inference: does a dialogue contradict itself? (DiaEval; WMDC 3)
 
 A probe with a softmax over the classes, and its accuracy. N rows.
 """

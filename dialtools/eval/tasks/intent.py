@@ -1,4 +1,4 @@
-"""Intent classification: prototypes, nearest neighbours, regression (METHODS 3.3, 6.6; MTEB)."""
+"""Intent classification: prototypes, nearest neighbours, regression (DSE 4.2.2; TaDSE; MTEB)."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def prototype_hits(
 ) -> np.ndarray:
     """Return (N,) whether a row's class is that whose mean has the largest dot product with it.
 
-    As in METHODS 3.3.
+    As in DSE 4.2.2.
 
     Args:
         rows: the training rows that the means are of.

@@ -1,4 +1,4 @@
-"""Out-of-scope detection with a prototype for what is out of scope (METHODS 3.4)."""
+"""Out-of-scope detection with a prototype for what is out of scope (DSE 4.2.2)."""
 
 from __future__ import annotations
 

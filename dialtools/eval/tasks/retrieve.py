@@ -1,4 +1,4 @@
-"""Semantic retrieval: do texts of the same kind come first? (METHODS 5.6, 3.7)
+"""Semantic retrieval: do texts of the same kind come first? (DialogueCSE; DSE's code)
 
 Among candidates: a list is a query row, its candidates, and which of them are positive; lists are
 ragged and lie one after the other. Or among all rows: the nearest of each.

@@ -1,4 +1,4 @@
-"""Response selection: does a context find its response among candidates? (METHODS 3.5)"""
+"""Response selection: does a context find its response among candidates?"""
 
 from __future__ import annotations
 

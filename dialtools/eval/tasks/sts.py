@@ -1,4 +1,4 @@
-"""Semantic similarity: do cosines of two texts order them as people do? N rows (METHODS 5.6)."""
+"""Semantic similarity: do cosines of two texts order them as people do? N rows."""
 
 from __future__ import annotations
 

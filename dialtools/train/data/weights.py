@@ -15,8 +15,8 @@ def pair_weights(store: Store, pairs: np.ndarray, *, kind: str, mean_one: bool) 
 
     Args:
         kind: `none` 1 for all; `given` what the records say, 1 where they say nothing; `irf` what
-            the records say, else 1 / (ln f + 1), f the frequency of the response (WMDC,
-            METHODS 4.3).
+            the records say, else 1 / (ln f + 1), f the frequency of the response (WMDC
+            app. A).
         mean_one: scale so that the mean over `pairs` is 1.
     """
     if kind == "none":
@@ -35,7 +35,7 @@ def inverse_response_frequency(store: Store, pairs: np.ndarray) -> np.ndarray:
     """Return (P,) 1 / (ln f + 1), f the frequency of the response among `pairs`.
 
     Counted as dial-freq counts: a turn counts once, though it answers a context of every window
-    size (METHODS 10, trap 4), and again where a window is there again, of another dialogue of the
+    size, and again where a window is there again, of another dialogue of the
     same name. Pairs that do not say of which dialogue or turn they are count each for itself.
     """
     folded = _folded(store)

@@ -16,7 +16,7 @@ def nt_xent(
     excluded: Tensor | None = None,
     negative_MD: Tensor | None = None,
 ) -> Tensor:
-    """Contrast each utterance with the 2(N-1) others of its batch alike (METHODS 2.4, "Orig").
+    """Contrast each utterance with the 2(N-1) others of its batch alike ("Orig" in DSE's code).
 
     Returns:
         (N,) the loss of each pair in nats, averaged over its two directions.

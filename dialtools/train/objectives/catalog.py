@@ -33,7 +33,7 @@ MASKED = f"{RECIPE}, --objective mlm and joint (masked words)"
 """Groups of flags on the help page."""
 
 ALIGN_EPOCHS = 8
-"""Passes over the pairs with --align (METHODS 6.4)."""
+"""Passes over the pairs with --align (TaDSE app. B)."""
 BATCHES = ("mixed", "by-window", "by-kind")
 SAME_ROLE, ANY_ROLE, OTHER_DOMAIN = NEGATIVES_FROM = ("same-role", "any", "other-domain")
 

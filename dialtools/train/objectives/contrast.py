@@ -127,7 +127,7 @@ class Contrast(Objective[ContrastOptions]):
         return loss
 
     def _mean(self, losses_N: Tensor, batch: Batch) -> Tensor:
-        """Return the weighted mean of the losses of pairs that are similar (METHODS 2.4, p_i)."""
+        """Return the weighted mean of the losses of pairs that are similar (PairSupCon's p_i)."""
         weighted = self.tensor(self.weights[batch.pairs]).to(losses_N) * losses_N
         similar = np.asarray(self.setting.store.similar[batch.pairs], bool)
         if similar.all():

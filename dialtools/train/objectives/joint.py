@@ -1,4 +1,4 @@
-"""TOD-BERT joint: a response picked for a context, and words of the context guessed (METHODS 7).
+"""TOD-BERT joint: a response picked for a context, and words of the context guessed.
 
 One pass over each context serves both: what is pooled of it is of the context as it is hidden.
 """

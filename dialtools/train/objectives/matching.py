@@ -1,4 +1,4 @@
-"""DialogueCSE: candidates matched against the tokens of the context's turns (METHODS 5)."""
+"""DialogueCSE: candidates matched against the tokens of the context's turns (4.1-4.4)."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Matching(Objective[MatchingOptions]):
 
 
 def attention(dimension: int) -> nn.Module:
-    """I1: two layers with a ReLU give each turn a score (METHODS 11, 20)."""
+    """I1: two layers with a ReLU give each turn a score."""
     return nn.Sequential(
         nn.Linear(dimension, dimension // 2),
         nn.ReLU(),
@@ -146,7 +146,7 @@ class Tokens:
 
 
 def nearest_turns(before: np.ndarray, after: np.ndarray, count: int) -> list[int]:
-    """Return up to `count` turns around a response, outward from it (METHODS 11).
+    """Return up to `count` turns around a response, outward from it.
 
     Previous, next, the one before the previous, ...
     """

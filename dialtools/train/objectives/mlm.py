@@ -1,4 +1,4 @@
-"""Masked words: an encoder learns the language of a corpus before contrasts (METHODS 5.5)."""
+"""Masked words: an encoder learns the language of a corpus before contrasts (DialogueCSE 5.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidates beside a pair's response: what it names, what is drawn, or the batch (METHODS 5.1)."""
+"""Candidates beside a pair's response: what it names, what is drawn, or the batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Siamese baselines of DialogueCSE: a head scores a context with each candidate (METHODS 7)."""
+"""Siamese baselines of DialogueCSE: a head scores a context with each candidate."""
 
 from __future__ import annotations
 

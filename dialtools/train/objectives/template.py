@@ -1,4 +1,4 @@
-"""TaDSE: utterances and templates, each against its second pass and the other (METHODS 6)."""
+"""TaDSE: utterances and templates, each against its second pass and the other (eq. 1-4)."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Templates(Objective[TemplateOptions]):
         return nn.functional.normalize(layer(vectors) if layer else vectors, dim=1)
 
     def save(self, directory: Path) -> None:
-        """Keep the alignment layer: compression applies it to templates (METHODS 11, 31)."""
+        """Keep the alignment layer: compression applies it to templates."""
         if self.align is not None:
             save_alignment(self.align, directory)
         if self.setting.options.keep_head:
