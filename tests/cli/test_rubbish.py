@@ -235,6 +235,7 @@ def test_the_customers_sentence_runs_as_it_stands(scripts, tmp_path):
     assert done.stdout == b"model\n"
     assert b"no --model: a static encoder" in done.stderr
     assert (tmp_path / "model" / "model.safetensors").exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"corpus.jsonl", "model"}
 
 
 def test_launchers_run_from_a_checkout():
