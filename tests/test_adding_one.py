@@ -195,9 +195,9 @@ def record(raw: Raw) -> dict[str, Any]:
     return dialogue(raw, turns, id=field(raw.value, "id", str))
 ''',
     catalog="dialtools/corpora/catalog.py",
-    table="CORPORA: dict[str, Corpus] = {\n",
+    table="_BY_NAME: dict[str, Corpus] = {\n",
     entry="""    "duets": _corpus(
-        "duets", "two sentences each", alone=("duets_*.json",), licence="CC0", source="nowhere"
+        "two sentences each", alone=("duets_*.json",), licence="CC0", source="nowhere"
     ),
 """,
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dialtools.cli._grid import Grid, two_digits, write_table
 from dialtools.cli._run import Run
 from dialtools.errors import DataError
-from dialtools.eval.options.base import SOURCES, ReportOptions, ScoreOptions
+from dialtools.eval.options.base import SOURCES, ReportOptions
 from dialtools.eval.options.space import SpaceOptions
 from dialtools.eval.options.suite import SuiteOptions
 from dialtools.streams.tally import counted
@@ -37,7 +37,7 @@ def report(scored: Scored, options: ReportOptions, run: Run) -> None:
         score.inputs = inputs
     each = _goes_to_file(options.output) if options.each is None else options.each
     records = [score.record(each=each) for score in scores]
-    _write(score_grid(scores), records, options, run)
+    write_scores(score_grid(scores), records, run)
     for note in scored.notes:
         run.warn(note)
     check_gates(gates)
@@ -60,10 +60,9 @@ def _goes_to_file(output: str) -> bool:
     return output != "-" or S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)
 
 
-def _write(
-    grid: Grid, records: Sequence[dict[str, Any]], options: ScoreOptions | SpaceOptions, run: Run
-) -> None:
+def write_scores(grid: Grid, records: Sequence[dict[str, Any]], run: Run) -> None:
     """Write scores: a table on a terminal, JSONL everywhere else."""
+    options = run.options
     to = "jsonl" if options.json or options.output != "-" else None
     write_table(grid, lambda: records, run, to=to)
 
@@ -129,7 +128,7 @@ def report_space(scores: list[Score], options: SpaceOptions, run: Run) -> None:
         spaces.setdefault(name, {})[score.metric] = score.value
 
     points = _trade_off(spaces, options) if options.plot else {}
-    _write(space_grid(spaces), [score.record() for score in scores], options, run)
+    write_scores(space_grid(spaces), [score.record() for score in scores], run)
     if options.plot:
         from dialtools.plots.trade_off import draw_trade_off
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from dialtools.cli._command import command
-from dialtools.cli._grid import Grid, on_screen, show
+from dialtools.cli._grid import Grid
 from dialtools.cli._run import Run
+from dialtools.cli._scores import write_scores
 from dialtools.eval.options.base import page_of
 from dialtools.eval.options.curve import CurveOptions
 from dialtools.streams.tally import counted
@@ -48,7 +49,8 @@ def main(options: CurveOptions, run: Run) -> None:
         with run.graceful("snapshot"):
             take_pieces(pieces, run, total=len(points), unit="snapshots", resumable=work.kept)
         rows = curve.rows(work)
-        _report(rows, options, run, overwrite=work.overwrite)
+        options.overwrite = work.overwrite
+        write_scores(curve_grid(rows, options), rows, run)
         _draw(rows, options, run, overwrite=work.overwrite)
         work.finish()
 
@@ -56,18 +58,12 @@ def main(options: CurveOptions, run: Run) -> None:
     run.close(f"{where}{counted(len(points), 'point')} of {counted(len(options.inputs), 'run')}")
 
 
-def _report(
-    rows: list[dict[str, Any]], options: CurveOptions, run: Run, *, overwrite: bool
-) -> None:
-    """Print a line for each snapshot, or write JSONL."""
+def curve_grid(rows: list[dict[str, Any]], options: CurveOptions) -> Grid:
+    """Return a line for each snapshot."""
     from dialtools.eval.curve import table_rows
-    from dialtools.streams.sinks import write_records
 
-    if options.json or not on_screen(options.output):
-        write_records(rows, options.output, to="jsonl", overwrite=overwrite)
-    else:
-        head = ["run", "step", *options.metrics]
-        show(Grid(head, table_rows(rows, options.metrics), title="percent"), run)
+    metrics = options.metrics
+    return Grid(["run", "step", *metrics], table_rows(rows, metrics), title="percent")
 
 
 def _draw(rows: list[dict[str, Any]], options: CurveOptions, run: Run, *, overwrite: bool) -> None:

@@ -10,7 +10,7 @@ What of a raw record is no turn it counts by reason under `raw.LEFT_OUT`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from types import ModuleType
 
@@ -65,48 +65,42 @@ class Corpus(Entry):
         return import_module(self.target)
 
 
-def _corpus(module: str, summary: str, **fields: object) -> Corpus:
-    return Corpus(f"{NATIVE}.{module}", summary, **fields)  # type: ignore[arg-type]
+def _corpus(summary: str, *, module: str = "", **fields: object) -> Corpus:
+    return Corpus(module, summary, **fields)  # type: ignore[arg-type]
 
 
-CORPORA: dict[str, Corpus] = {
+_BY_NAME: dict[str, Corpus] = {
     "multiwoz": _corpus(
-        "multiwoz",
         "MultiWOZ 2.0 to 2.4, data.json",
         marks=(("data.json", "valListFile*"), ("data.json", "testListFile*")),
         licence="MIT",
         source="github.com/budzianowski/multiwoz",
     ),
     "multiwoz22": _corpus(
-        "multiwoz22",
         "MultiWOZ 2.2, dialogues in SGD's layout",
         marks=(("dialog_acts.json", "dialogues_[0-9]*.json"),),
         licence="MIT",
         source="github.com/budzianowski/multiwoz (data/MultiWOZ_2.2)",
     ),
     "multiwoz22-text": _corpus(
-        "multiwoz22_text",
         "MultiWOZ 2.2 as text, [ ] around values",
         marks=(("*_dialogues_[0-9][0-9][0-9].txt",),),
         licence="MIT",
         source="github.com/budzianowski/multiwoz (exported)",
     ),
     "woz": _corpus(
-        "woz",
         "WOZ 2.0",
         alone=tuple(f"woz_{part}_??.json" for part in ("train", "validate", "test")),
         licence="Apache-2.0",
         source="github.com/nmrksic/neural-belief-tracker",
     ),
     "camrest676": _corpus(
-        "camrest676",
         "CamRest676",
         alone=("*CamRest676.json",),
         licence="Apache-2.0",
         source="github.com/shawnwun/NNDIAL; www.repository.cam.ac.uk/handle/1810/260970",
     ),
     "dstc2": _corpus(
-        "dstc2",
         "DSTC2, as published or in WOZ's layout",
         alone=("dstc2_*_en.json",),
         marks=(("dstc2_*.flist", "log.json"),),
@@ -114,21 +108,18 @@ CORPORA: dict[str, Corpus] = {
         source="github.com/matthen/dstc",
     ),
     "m2m": _corpus(
-        "m2m",
         "M2M (GSIM), simulated dialogues",
         marks=(("sim-M/*.json",), ("sim-R/*.json",), ("sim-GEN/*.json",)),
         licence="none stated",
         source="github.com/google-research-datasets/simulated-dialogue",
     ),
     "convlab": _corpus(
-        "convlab",
         "ConvLab's unified format",
         marks=(("dialogues.json", "ontology.json"),),
         licence="of each data set",
         source="github.com/ConvLab/ConvLab-3 (data/unified_datasets)",
     ),
     "citod": _corpus(
-        "citod",
         "CI-ToD, inconsistent responses",
         kind=RESPONSES,
         marks=(("calendar_*.json", "navigate_*.json"),),
@@ -136,7 +127,6 @@ CORPORA: dict[str, Corpus] = {
         source="github.com/yizhen20133868/CI-ToD",
     ),
     "decode": _corpus(
-        "decode",
         "DECODE, contradictions",
         kind=RESPONSES,
         marks=(("human-bot.jsonl", "rct.jsonl"), ("a2t.jsonl", "rct.jsonl")),
@@ -144,21 +134,18 @@ CORPORA: dict[str, Corpus] = {
         source="parl.ai/projects/contradiction",
     ),
     "sgd": _corpus(
-        "sgd",
         "Schema-Guided Dialogue",
         marks=(("schema.json", "dialogues_[0-9]*.json"), ("dev/dialogues_[0-9]*.json",)),
         licence="CC BY-SA 4.0",
         source="github.com/google-research-datasets/dstc8-schema-guided-dialogue",
     ),
     "smd": _corpus(
-        "smd",
         "Stanford multi-domain dialogues (KVRET)",
         alone=("kvret_*_public.json",),
         licence="none stated",
         source="nlp.stanford.edu/blog/a-new-multi-turn-multi-domain-task-oriented-dialogue-dataset",
     ),
     "iob": _corpus(
-        "iob",
         "SNIPS and ATIS with IOB tags",
         kind=UTTERANCES,
         marks=(("seq.in", "seq.out"),),
@@ -166,7 +153,6 @@ CORPORA: dict[str, Corpus] = {
         source="github.com/MiuLab/SlotGated-SLU",
     ),
     "clinc150": _corpus(
-        "clinc150",
         "CLINC150, intents and what is out of scope",
         kind=UTTERANCES,
         alone=("data_oos_plus.json",),
@@ -175,7 +161,6 @@ CORPORA: dict[str, Corpus] = {
         source="github.com/clinc/oos-eval",
     ),
     "banking77": _corpus(
-        "banking77",
         "BANK77, intents",
         kind=UTTERANCES,
         marks=(("train.csv", "test.csv", "categories.json"),),
@@ -183,14 +168,13 @@ CORPORA: dict[str, Corpus] = {
         source="github.com/PolyAI-LDN/task-specific-datasets",
     ),
     "dialoglue": _corpus(
-        "banking77",
         "CLINC150, HWU64 and BANK77 as DialoGLUE has them",
+        module="banking77",
         kind=UTTERANCES,
         licence="CC BY 4.0",
         source="github.com/alexa/dialoglue",
     ),
     "snips": _corpus(
-        "snips",
         "SNIPS, intents and slots, as Sonos published it",
         kind=UTTERANCES,
         alone=tuple(
@@ -200,7 +184,6 @@ CORPORA: dict[str, Corpus] = {
         source="github.com/sonos/nlu-benchmark",
     ),
     "atis": _corpus(
-        "atis",
         "ATIS, intents and slots, as Rasa's JSON",
         kind=UTTERANCES,
         alone=("atis*.w-intent.iob",),
@@ -209,7 +192,6 @@ CORPORA: dict[str, Corpus] = {
         source="github.com/howl-anderson/ATIS_dataset",
     ),
     "hwu64": _corpus(
-        "hwu64",
         "HWU64, intents and slots",
         kind=UTTERANCES,
         alone=("NLU-Data-Home-Domain-Annotated-All*.csv",),
@@ -218,7 +200,6 @@ CORPORA: dict[str, Corpus] = {
         source="github.com/xliuhw/NLU-Evaluation-Data",
     ),
     "massive": _corpus(
-        "massive",
         "MASSIVE, intents and slots in 51 languages",
         kind=UTTERANCES,
         marks=(("[a-z][a-z]-[A-Z][A-Z].jsonl",),),
@@ -227,7 +208,6 @@ CORPORA: dict[str, Corpus] = {
         source="github.com/alexa/massive",
     ),
     "snli": _corpus(
-        "snli",
         "SNLI, premises and hypotheses",
         kind=TEXTS,
         alone=("snli_1.0_*.jsonl", "snli_1.0_*.txt"),
@@ -235,7 +215,6 @@ CORPORA: dict[str, Corpus] = {
         source="nlp.stanford.edu/projects/snli",
     ),
     "mnli": _corpus(
-        "mnli",
         "MNLI, premises and hypotheses",
         kind=TEXTS,
         alone=("multinli_1.0_*.jsonl", "multinli_1.0_*.txt"),
@@ -243,7 +222,6 @@ CORPORA: dict[str, Corpus] = {
         source="cims.nyu.edu/~sbowman/multinli",
     ),
     "dnli": _corpus(
-        "dnli",
         "Dialogue NLI",
         kind=TEXTS,
         alone=("dialogue_nli_*.jsonl",),
@@ -251,7 +229,6 @@ CORPORA: dict[str, Corpus] = {
         source="wellecks.com/dialogue_nli",
     ),
     "stsb": _corpus(
-        "stsb",
         "STS benchmark, similarity of two sentences",
         kind=TEXTS,
         alone=("sts-train.csv", "sts-dev.csv", "sts-test.csv"),
@@ -259,7 +236,6 @@ CORPORA: dict[str, Corpus] = {
         source="ixa2.si.ehu.eus/stswiki",
     ),
     "sick": _corpus(
-        "sick",
         "SICK, relatedness and entailment",
         kind=TEXTS,
         alone=("SICK.txt", "SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"),
@@ -267,7 +243,6 @@ CORPORA: dict[str, Corpus] = {
         source="marcobaroni.org/composes/sick.html",
     ),
     "metalwoz": _corpus(
-        "metalwoz",
         "MetaLWOZ",
         marks=(("dialogues/*.txt", "tasks.txt"),),
         opening=r'\{\s*"id":(?=.*"user_id":)(?=.*"bot_id":)(?=.*"task_id":)',
@@ -275,7 +250,6 @@ CORPORA: dict[str, Corpus] = {
         source="www.microsoft.com/en-us/research/project/metalwoz",
     ),
     "taskmaster": _corpus(
-        "taskmaster",
         "Taskmaster-1 to -4",
         alone=("self-dialogs.json", "woz-dialogs.json"),
         marks=(("food-ordering.json", "restaurant-search.json"), ("data_00.json", "data_01.json")),
@@ -283,28 +257,24 @@ CORPORA: dict[str, Corpus] = {
         source="github.com/google-research-datasets/Taskmaster",
     ),
     "msr-e2e": _corpus(
-        "msr_e2e",
         "MSR-E2E: movies, restaurants, taxis",
         alone=("movie_all.tsv", "restaurant_all.tsv", "taxi_all.tsv"),
         licence="Microsoft's own",
         source="github.com/xiul-msr/e2e_dialog_challenge",
     ),
     "frames": _corpus(
-        "frames",
         "Frames",
         alone=("frames.json",),
         licence="Microsoft's own",
         source="www.microsoft.com/en-us/research/project/frames-dataset",
     ),
     "abcd": _corpus(
-        "abcd",
         "Action-Based Conversations",
         alone=("abcd_v1.*.json", "abcd_v1.*.json.gz"),
         licence="MIT",
         source="github.com/asappresearch/abcd",
     ),
     "dstc7-ubuntu": _corpus(
-        "dstc7_ubuntu",
         "DSTC7 track 1, Ubuntu: response selection",
         kind=RESPONSES,
         alone=(
@@ -316,7 +286,6 @@ CORPORA: dict[str, Corpus] = {
         source="ibm.github.io/dstc-noesis",
     ),
     "ubuntu-irc": _corpus(
-        "ubuntu_irc",
         "Ubuntu IRC with reply links: response selection",
         kind=RESPONSES,
         alone=("*.ascii.txt",),
@@ -324,7 +293,6 @@ CORPORA: dict[str, Corpus] = {
         source="github.com/jkkummerfeld/irc-disentanglement",
     ),
     "amazonqa": _corpus(
-        "amazonqa",
         "Amazon questions and answers",
         kind=RESPONSES,
         marks=(("qa_[A-Z]*.json*",),),
@@ -333,7 +301,6 @@ CORPORA: dict[str, Corpus] = {
         source="jmcauley.ucsd.edu/data/amazon/qa",
     ),
     "parlai": _corpus(
-        "parlai",
         "ParlAI's text formats, bAbI's and Persona-Chat's too; an episode a dialogue",
         opening=r"(?:[a-z_]+:[^\t\n]*\t){0,4}text:[^\n]*\t *(?:eval_)?labels:"
         r"|(?=1 )(?:\d{1,2} [^\t\n]+\n){0,40}\d{1,2} [^\t\n]*\t[^\t\n]+(?:\t[^\n]*)?"
@@ -342,14 +309,12 @@ CORPORA: dict[str, Corpus] = {
         source="parl.ai/docs",
     ),
     "parlai-responses": _corpus(
-        "parlai_responses",
         "the same, an example a response with its candidates",
         kind=RESPONSES,
         licence="as its source says",
         source="parl.ai/docs",
     ),
     "dailydialog": _corpus(
-        "dailydialog",
         "DailyDialog, and other lines with __eou__ between turns",
         alone=("dialogues_text.txt",),
         marks=(("dialogues_train.txt",), ("dialogues_validation.txt",), ("dialogues_test.txt",)),
@@ -358,21 +323,18 @@ CORPORA: dict[str, Corpus] = {
         source="yanran.li/dailydialog",
     ),
     "ecd-select": _corpus(
-        "ecd_select",
         "DialogueCSE's retrieval sets of ECD and JDDC, select.txt; dial-embed",
         kind=UTTERANCES,
         licence="Apache-2.0",
         source="github.com/wangruicn/DialogueCSE",
     ),
     "ecd-sts": _corpus(
-        "ecd_sts",
         "its similarity sets, sts.txt; dial-embed",
         kind=TEXTS,
         licence="Apache-2.0",
         source="github.com/wangruicn/DialogueCSE",
     ),
     "chatgpt": _corpus(
-        "chatgpt",
         "ChatGPT's data export, the branches that are shown",
         marks=(("conversations.json",), ("conversations-[0-9]*.json",)),
         opening=rf'{JSON}(?=.*"(?:create_time|current_node)":)(?=.*"mapping":)',
@@ -380,7 +342,6 @@ CORPORA: dict[str, Corpus] = {
         source="chatgpt.com (Settings, Data controls, Export)",
     ),
     "claude": _corpus(
-        "claude",
         "Claude's data export; of each conversation the last branch",
         marks=(("conversations.json",),),
         opening=rf'{JSON}(?=.*"uuid":)(?=.*"chat_messages":)',
@@ -388,7 +349,6 @@ CORPORA: dict[str, Corpus] = {
         source="claude.ai (Settings, Privacy, Export data)",
     ),
     "slack": _corpus(
-        "slack",
         "Slack's export: a thread, or a channel's day without them, a dialogue",
         marks=(
             ("*/[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json", "users.json"),
@@ -399,7 +359,6 @@ CORPORA: dict[str, Corpus] = {
         source="slack.com/help (Export your workspace data)",
     ),
     "teams": _corpus(
-        "teams",
         "Microsoft Teams: messages of Graph's API, or a personal export; a thread or a chat",
         marks=(("*.json",), ("*.jsonl",)),
         opening=rf'{JSON}(?=.*"messageType":)(?=.*"createdDateTime":)(?=.*"(?:body|from)":)'
@@ -408,7 +367,6 @@ CORPORA: dict[str, Corpus] = {
         source="learn.microsoft.com/graph; go.skype.com/export",
     ),
     "discord": _corpus(
-        "discord",
         "Discord's channels, as DiscordChatExporter's JSON",
         marks=(("*.json",),),
         opening=r'\{\s*"guild":\s*\{',
@@ -416,7 +374,6 @@ CORPORA: dict[str, Corpus] = {
         source="github.com/Tyrrrz/DiscordChatExporter",
     ),
     "telegram": _corpus(
-        "telegram",
         "Telegram Desktop's export, result.json",
         marks=(("result.json",),),
         opening=r'\{(?=.*"type":\s*"(?:personal|bot|private|public|saved)_(?:chat|\w*group|channel'
@@ -425,14 +382,12 @@ CORPORA: dict[str, Corpus] = {
         source="telegram.org/blog/export-and-more",
     ),
     "subtitles": _corpus(
-        "subtitles",
         "WebVTT and SubRip: transcripts of Teams, Zoom and Meet, subtitles; a file a dialogue",
         opening=r"WEBVTT(?:\s|\Z)|\d{1,4}\s*\n\d{1,2}:\d\d:\d\d[.,]\d{3}\s+-->\s",
         licence=YOURS,
         source="your meetings' transcripts",
     ),
     "irc": _corpus(
-        "irc",
         "IRC logs: energymech, mIRC, ZNC, irssi, HexChat, WeeChat, The Lounge; a day a dialogue",
         marks=(("*.log",), ("*.weechatlog",)),
         opening=r"--- Log opened |\*{4} BEGIN LOGGING AT |Session Start: "
@@ -443,7 +398,6 @@ CORPORA: dict[str, Corpus] = {
         source="your client's folder of logs",
     ),
     "whatsapp": _corpus(
-        "whatsapp",
         "WhatsApp's export of a chat, text of Android or an iPhone",
         alone=("*WhatsApp*.txt", "_chat.txt"),
         opening=rf"{MARKS}(?:\d{{1,4}}{MARKS}[./-]\s?\d{{1,2}}{MARKS}[./-]\s?\d{{1,4}}\.?{MARKS}"
@@ -454,7 +408,6 @@ CORPORA: dict[str, Corpus] = {
         source="faq.whatsapp.com (How to export your chat history)",
     ),
     "zendesk": _corpus(
-        "zendesk",
         "Zendesk's tickets with comments; the requester is the user",
         marks=(("*.json",), ("*.jsonl",), ("*.ndjson",)),
         opening=rf'{JSON}(?=.*"requester(?:_id)?":)(?=.*"(?:submitter|assignee|ticket_form)_id":)',
@@ -462,7 +415,6 @@ CORPORA: dict[str, Corpus] = {
         source="support.zendesk.com (Exporting ticket, user, or organization data)",
     ),
     "intercom": _corpus(
-        "intercom",
         "Intercom's conversations; contacts are the user",
         marks=(("*.json",), ("*.jsonl",), ("*.ndjson",)),
         opening=rf'{JSON}\s*"type":\s*"conversation(?:\.list)?"',
@@ -470,7 +422,6 @@ CORPORA: dict[str, Corpus] = {
         source="developers.intercom.com (Conversations, Data export)",
     ),
     "rasa": _corpus(
-        "rasa",
         "Rasa's trackers, or the events of `rasa export`; a session a dialogue",
         marks=(("*.json",), ("*.jsonl",)),
         opening=rf'{JSON}(?=.*"sender_id":)(?=.*"(?:events|latest_message)":'
@@ -479,7 +430,6 @@ CORPORA: dict[str, Corpus] = {
         source="rasa.com/docs",
     ),
     "rasa-nlu": _corpus(
-        "rasa_nlu",
         "Rasa's training examples, intents and entities in YAML",
         kind=UTTERANCES,
         marks=(("nlu.y*ml",), ("nlu/*.y*ml",)),
@@ -488,7 +438,6 @@ CORPORA: dict[str, Corpus] = {
         source="rasa.com/docs",
     ),
     "rasa-stories": _corpus(
-        "rasa_stories",
         "Rasa's stories with texts: test stories, or trained end to end",
         marks=(("test_stories.y*ml",), ("stories.y*ml",), ("*_stories.y*ml",)),
         opening=r"(?=.*^(?:stories|rules):\s*?\n\s*- (?:story|rule):)",
@@ -496,7 +445,6 @@ CORPORA: dict[str, Corpus] = {
         source="rasa.com/docs",
     ),
     "langsmith": _corpus(
-        "langsmith",
         "LangSmith's runs: the chat of each thread, or trace",
         marks=(("*.json",), ("*.jsonl",), ("*.ndjson",)),
         opening=rf'{JSON}(?=.*"run_type":)(?=.*"(?:start_time|trace_id|dotted_order)":)',
@@ -504,4 +452,8 @@ CORPORA: dict[str, Corpus] = {
         source="docs.langchain.com/langsmith (run data format)",
     ),
 }
-"""In the order in which they are tried."""
+CORPORA = {
+    name: replace(corpus, target=f"{NATIVE}.{corpus.target or name.replace('-', '_')}")
+    for name, corpus in _BY_NAME.items()
+}
+"""In the order in which they are tried; a module is called as its corpus is, or as stated."""

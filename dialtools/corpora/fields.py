@@ -26,6 +26,14 @@ LABELS = ("label", "intent")
 """What the class of a text is called."""
 INFERRED = ("entailment", "negative", "contradiction", "hard_neg")
 """What texts are called that follow from another, or contradict it."""
+JSON_KINDS: dict[type, str] = {
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+    list: "a list",
+    dict: "an object",
+}
 MOST_TURNS = 1 << 31
 """Places in a dialogue are 32-bit numbers, in stores and in tables."""
 HEAVIEST = 1e30
@@ -38,17 +46,9 @@ class BadRecord(ValueError):
 
 def json_kind(value: Any) -> str:
     """Return the JSON name of a value's type."""
-    names = {
-        bool: "a boolean",
-        int: "a number",
-        float: "a number",
-        str: "a string",
-        list: "a list",
-        dict: "an object",
-    }
     if value is None:
         return "null"
-    return names.get(type(value)) or getattr(value, "kind", type(value).__name__)
+    return JSON_KINDS.get(type(value)) or getattr(value, "kind", type(value).__name__)
 
 
 def refuse(where: str, expected: str, value: Any) -> None:

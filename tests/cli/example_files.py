@@ -56,7 +56,7 @@ for n in 1 2; do dial-pairs --shard $n/2 chats.jsonl -o parts/$n.arrow; done
 
 for name in before after may june seen; do cp turns.parquet $name.parquet; done
 mkdir -p before after minilm trained seeds
-for name in before after minilm trained; do cp dstc2.parquet decode.parquet $name/; done
+for name in before after minilm trained; do cp dstc2.parquet $name/; done
 for name in before after minilm seeds/{dse,wmdc}-{1,2}; do
   dial-eval intent clinc.parquet -o $name.jsonl
 done

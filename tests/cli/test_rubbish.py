@@ -217,11 +217,11 @@ def test_a_killed_command_leaves_nothing_under_the_final_name(installed, tmp_pat
     assert b"Traceback" not in process.stderr.read()
 
 
-def test_the_customers_sentence_runs_as_it_stands(installed, tmp_path):
+def test_the_customers_sentence_runs_as_it_stands(scripts, tmp_path):
     (tmp_path / "corpus.jsonl").write_bytes(corpus(300))
     environment = {
         **os.environ,
-        "PATH": f"{installed}:{os.environ['PATH']}",
+        "PATH": f"{scripts}:{os.environ['PATH']}",
         "OMP_NUM_THREADS": "1",
         "DIAL_TRAIN_MAX_STEPS": "3",
     }
@@ -235,6 +235,7 @@ def test_the_customers_sentence_runs_as_it_stands(installed, tmp_path):
     assert done.stdout == b"model\n"
     assert b"no --model: a static encoder" in done.stderr
     assert (tmp_path / "model" / "model.safetensors").exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"corpus.jsonl", "model"}
 
 
 def test_launchers_run_from_a_checkout():

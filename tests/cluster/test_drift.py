@@ -177,7 +177,6 @@ def test_a_seed_gives_the_same_bytes(drift: Run):
         (["-", "-"], JUNE, 2, "cannot both be stdin"),
         ([], [{"embedding": [1.0, 0.0]}], 1, "new.jsonl: its vectors have 2 dimensions, those of"),
         (["--clusters", 999], JUNE, 1, "too few for --clusters 999"),
-        (["--distance", 1], JUNE, 2, "--distance goes with --method agglomerative"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line(

@@ -142,25 +142,3 @@ def test_records_skipped_before_the_interruption_count_after_it_too(
         LINES.remove("not JSON")
     done = run("--resume", "--on-error", "skip", stdin=whole, code=3)
     assert "1 bad record skipped" in said(done)
-
-
-def test_a_second_run_beside_the_first_ends_in_one_line(
-    run: Run, installed: Path, minilm: str, folder: Path
-):
-    command = [installed / "dial-embed", "--model", minilm, "-o", "e.parquet"]
-    with subprocess.Popen(command, cwd=folder, env=ENV, stdin=subprocess.PIPE) as first:
-        until(first, (folder / "e.parquet.partial").exists)
-        for flags in ([], ["--resume"], ["--overwrite"]):
-            second = run(*flags, stdin=b"", code=1)
-            process = f"another run is at work here (process {first.pid})"
-            assert process in said(second) and len(said(second).splitlines()) == 1
-        first.communicate(LINES[0].encode())
-    assert first.returncode == 0 and len(read_embeddings([str(folder / "e.parquet")])) == 1
-
-
-def test_a_folder_that_is_not_ours_is_not_touched(run: Run, folder: Path):
-    (folder / "e.parquet.partial").mkdir()
-    (folder / "e.parquet.partial" / "thesis.tex").write_text("years of work")
-    for flags in ([], ["--resume"], ["--overwrite"]):
-        assert "was made by something else" in said(run(*flags, "in.jsonl", code=1))
-    assert (folder / "e.parquet.partial" / "thesis.tex").read_text() == "years of work"

@@ -194,13 +194,7 @@ def test_the_lines_of_the_page_run_as_printed(
 
 REFUSED = [
     ("--parts goes with --engine ray", "--parts", "3", "-o", "x"),
-    ("the parts go into a folder", "--engine", "ray"),
-    ("the parts are Parquet", "--engine", "ray", "--to", "arrow", "-o", "x"),
-    ("not --shard", "--engine", "ray", "--shard", "1/2", "-o", "x"),
     ("--limit counts", "--engine", "ray", "--limit", "1", "-o", "x"),
-    ("columns from all", "--engine", "ray", "--kind", "dialogue", "-o", "x"),
-    ("quarantine", "--engine", "ray", "--on-error", "quarantine=q", "-o", "x"),
-    ("not --jobs", "--engine", "ray", "-j", "2", "-o", "x"),
 ]
 
 

@@ -170,8 +170,6 @@ def test_a_cluster_that_is_all_there_is_gives_every_test_row_its_class(
     ("arguments", "code", "told"),
     [
         (["--protocol", "mteb", "--method", "hdbscan"], 2, "--protocol mteb is of k-means"),
-        (["--protocol", "mteb", "--clusters", 3], 2, "with as many clusters as labels"),
-        (["--protocol", "induce", "--part", "test"], 2, "--part goes with the other protocols"),
         (["--clusters", "many"], 2, "a number such as 20, or bounds such as 5-50, or labels"),
         (["--label", "lable"], 1, "no column 'lable'"),
         (["--label", "split", "--part", "test"], 1, "all rows are labelled 'test'"),

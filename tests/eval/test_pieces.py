@@ -424,23 +424,6 @@ def test_a_space_has_measures_without_intervals():
     assert len(space._scores(part(2), "s", options)) == 4
 
 
-def test_rows_that_one_model_asks_for_and_parts_that_are_there():
-    rows = part(6, split=["a", "b", "a", "c", "b", "a"], n=list(range(6)))
-    apart = rows_by_part(rows, split="split", part=None)
-    assert {name: own.columns["n"] for name, own in apart.items()} == {
-        "a": [0, 2, 5],
-        "b": [1, 4],
-        "c": [3],
-    }
-    (only,) = rows_by_part(rows, split="split", part="b").items()
-    assert (only[0], only[1].columns["n"]) == ("b", [1, 4])
-    with pytest.raises(DataError, match="holds no rows"):
-        rows_by_part(part(0), split="split", part=None)
-    held = hold_out(rows, rows.columns["split"], 0.34, seed=1)
-    assert set(held.train.columns["split"]).isdisjoint(held.validation.columns["split"])
-    assert sorted(held.train.columns["n"] + held.validation.columns["n"]) == list(range(6))
-
-
 def test_every_kind_of_each_is_its_statistic():
     ones = np.ones((1, 4))
     numbers = {"right": [1, 0, 1, 1], "binary": [1, 1, 0, 1], "out": [0, 0, 1, 1]}

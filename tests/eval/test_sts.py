@@ -81,16 +81,9 @@ def test_what_cannot_be_correlated_is_said(command: Command, tmp_path: Path):
             [{"score": 1}, {"score": "x"}, {"score": 2}],
             "odd.jsonl:2: score: expected a number, got a string",
         ),
-        (
-            "none.jsonl",
-            [{"score": 1}, {}, {"score": 2}],
-            "none.jsonl:2: score: expected a number, got null",
-        ),
         ("no.jsonl", [{"label": 1}] * 3, "no column 'score'"),
     ):
         assert says in command("sts", write(tmp_path / name, rows, **both), code=1).stderr
-    single = write(tmp_path / "single.jsonl", [{"score": i} for i in range(3)], embedding=vectors)
-    assert "has vectors of 1 text" in command("sts", single, code=1).stderr
 
 
 @pytest.mark.shared

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import subprocess
 from collections import Counter
-from itertools import combinations
 from math import log
 
 import orjson
@@ -259,11 +258,6 @@ def test_nothing_and_one_record_are_no_trouble(freq, tmp_path):
     assert rows(freq("-q", "--annotate", data=b'{"text":"a"}\n').stdout) == [
         {"text": "a", "weight": 1.0}
     ]
-
-
-@pytest.mark.parametrize("two", combinations(["--annotate", "--summary", "--top=3"], 2))
-def test_runs_of_their_own_exclude_each_other(freq, two):
-    assert b"are runs of their own" in freq(*two, code=2).stderr
 
 
 @pytest.mark.parametrize("flag", ["--no-rank", "--weighting=sqrt", "--smooth=1", "--mean-one"])

@@ -22,7 +22,7 @@ Run = Callable[..., subprocess.CompletedProcess]
 
 @pytest.fixture
 def run(
-    installed: Path, environment: dict[str, str], model: Path, pairs: Path, tmp_path: Path
+    scripts: Path, environment: dict[str, str], model: Path, pairs: Path, tmp_path: Path
 ) -> Run:
     """Run a line in a folder that has a model, pairs and utterances."""
     shutil.copytree(model, tmp_path / "m")
@@ -33,7 +33,7 @@ def run(
     def command(line: str, code: int) -> subprocess.CompletedProcess:
         words = line.split()
         done = subprocess.run(
-            [installed / words[0], *words[1:]],
+            [scripts / words[0], *words[1:]],
             capture_output=True,
             env=environment,
             cwd=tmp_path,
@@ -159,7 +159,7 @@ def test_a_resumed_embedding_notices_another_tokenizer(
     begun = subprocess.Popen([installed / words[0], *words[1:]], cwd=tmp_path, env=environment)
     pieces = tmp_path / "e.parquet.partial" / "pieces.jsonl"
     while begun.poll() is None and not (pieces.exists() and pieces.stat().st_size):
-        pass
+        time.sleep(0.01)
     begun.send_signal(signal.SIGKILL)
     begun.wait()
     tokenizer = tmp_path / "m" / "tokenizer.json"

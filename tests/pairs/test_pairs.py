@@ -605,7 +605,10 @@ def test_any_number_of_jobs_gives_the_same_bytes(tmp_path: Path, scripts: Path, 
 @pytest.mark.parametrize(
     ("record", "says"),
     [
-        ({"turns": "x"}, '"turns" must be a list'),
+        *(
+            ({"turns": turns}, '"turns" must be a list')
+            for turns in ("x", {}, {"text": "hi"}, {"text": ["hi", "you"], "speaker": ["a"]})
+        ),
         ({"id": 1}, 'no "turns"'),
         (
             {"turns": [{"text": "a"}, {"text": 7}]},

@@ -5,31 +5,14 @@ from __future__ import annotations
 import json
 import math
 import os
-import random
 import shlex
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
-from pair_corpus import Train, as_lines, dialogue, pair_records, steps, weights
+from pair_corpus import Train, as_lines, pair_records, steps, weights
 
 RUN = ("--batch-size", 32, "--max-steps", 6)
-
-
-def test_pairs_piped_into_training_need_no_flag(
-    scripts: Path, environment: dict[str, str], tmp_path: Path
-):
-    draw = random.Random(1)
-    corpus = [{"id": f"d{i}", "turns": dialogue(i, draw)} for i in range(30)]
-    (tmp_path / "corpus.jsonl").write_bytes(as_lines(corpus))
-    line = f"{scripts}/dial-pairs --window 1,2,3 corpus.jsonl | {scripts}/dial-train"
-    shell = ["bash", "-o", "pipefail", "-c", line]
-    done = subprocess.run(shell, cwd=tmp_path, capture_output=True, env=environment, timeout=900)
-    assert done.returncode == 0, done.stderr.decode()
-    assert done.stdout.decode().split() == ["model"]
-    assert b"no --model: a static encoder" in done.stderr
-    assert {p.name for p in tmp_path.iterdir()} == {"corpus.jsonl", "model"}
 
 
 @pytest.fixture(scope="module")

@@ -215,25 +215,20 @@ def test_a_finished_curve_says_so_and_draws_a_picture_that_is_not_there(
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        ((), 2, "name a run"),
-        (("MODEL",), 2, "nothing to score"),
         (
             ("MODEL", "--intent", "FILE", "--metric", "1-shot acuracy"),
             2,
             "did you mean 1-shot accuracy",
         ),
-        (("FOLDER", "--intent", "FILE"), 1, "holds no snapshots"),
         (("MODEL", "--intent", "FILE"), 1, "no field 'label'; there are text, intent, part"),
         (("MODEL", "--intent", "FILE", "--plot", "no/where.svg"), 1, "no such directory"),
         (("MODEL", "--intent", "FILE", "--resume"), 2, "--resume needs -o FILE"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(
-    curve: Curve, model: Path, labelled: Path, tmp_path: Path, arguments, code: int, says: str
+    curve: Curve, model: Path, labelled: Path, arguments, code: int, says: str
 ):
-    words = [
-        {"MODEL": model, "FILE": labelled, "FOLDER": tmp_path}.get(word, word) for word in arguments
-    ]
+    words = [{"MODEL": model, "FILE": labelled}.get(word, word) for word in arguments]
     done = curve(*words, code=code)
     assert says in done.stderr
     assert len(done.stderr.splitlines()) <= 2

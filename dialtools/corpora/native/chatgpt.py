@@ -12,7 +12,7 @@ from typing import Any
 
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected, field
-from dialtools.corpora.native.talk import Talk, documents, known_text
+from dialtools.corpora.native.talk import Talk, documents, known_text, known_time
 
 SPEAKERS = {"user": "user", "assistant": "system"}
 INSTRUCTIONS, TOOLS = "instructions", "turns of tools"
@@ -40,7 +40,7 @@ def record(raw: Raw) -> dict[str, Any]:
         elif speaker is None or not _is_spoken(message, content):
             talk.leave(TOOLS)
         else:
-            talk.say(speaker, _text(content), time=_time(message))
+            talk.say(speaker, _text(content), time=known_time(message, "create_time"))
     name = known_text(raw.value, "conversation_id", "id")
     return talk.record(id=name, title=known_text(raw.value, "title"))
 
@@ -77,8 +77,3 @@ def _text(content: dict[str, Any]) -> str:
     parts = field(content, "parts", list, default=[])
     texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
     return SOURCE.sub("", "\n".join(text for text in texts if isinstance(text, str)))
-
-
-def _time(message: dict[str, Any]) -> float | None:
-    time = message.get("create_time")
-    return time if type(time) in (int, float) else None

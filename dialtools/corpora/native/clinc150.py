@@ -30,11 +30,9 @@ def raw(files: Files) -> Iterator[Raw]:
     """
     there = (name for cut in CUTS for name in files.names(cut))
     name = next(there, None) or files.needed(*CUTS)[0]
-    content, domains = files.json(name), {}
-    if beside := files.beside(name, "domains.json"):
-        domains = _domains(files, beside)
-    if not isinstance(content, dict):
-        files.fail(name, f"expected an object of splits, found {json_kind(content)}")
+    beside = files.beside(name, "domains.json")
+    domains = _domains(files, beside) if beside else {}
+    content = files.json_object(name, of="splits")
     seen = 0
     for part, rows in content.items():
         split = part.removeprefix("oos_")
@@ -60,11 +58,10 @@ def record(raw: Raw) -> dict[str, Any]:
 
 
 def _domains(files: Files, name: str) -> dict[str, str]:
-    content = files.json(name)
-    if not isinstance(content, dict) or not all(
-        isinstance(intents, list) for intents in content.values()
-    ):
-        files.fail(name, "expected an object of lists of intents")
+    content = files.json_object(name, of="lists of intents")
+    for domain, intents in content.items():
+        if not isinstance(intents, list):
+            files.fail(name, f"{domain}: expected a list, found {json_kind(intents)}")
     return {
         intent: domain
         for domain, intents in content.items()

@@ -24,10 +24,4 @@ def raw(files: Files) -> Iterator[Raw]:
 
 def record(raw: Raw) -> dict[str, Any]:
     """Return two texts with their label."""
-    entry = raw.value
-    return two_texts(
-        raw,
-        field(entry, "sentence1", str),
-        field(entry, "sentence2", str),
-        label=field(entry, "label", str),
-    )
+    return two_texts(raw, raw.value, label=field(raw.value, "label", str))

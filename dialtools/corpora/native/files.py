@@ -26,6 +26,7 @@ from typing import IO, Any, BinaryIO, NoReturn, cast
 import orjson
 
 from dialtools.corpora.delimited import csv_error
+from dialtools.corpora.fields import json_kind
 from dialtools.corpora.splits import VALIDATION
 from dialtools.errors import DataError
 from dialtools.shown import first_line
@@ -206,6 +207,17 @@ class Files:
             return exact.loads(content)
         except orjson.JSONDecodeError as error:
             raise DataError(f"not JSON: {error}", where=self.shown(name)) from None
+
+    def json_object(self, name: str, *, of: str, encoding: str = "utf-8") -> dict[str, Any]:
+        """Return a file's JSON, an object.
+
+        Raises:
+            DataError: if it is another thing; the message says of what it should be.
+        """
+        content = self.json(name, encoding=encoding)
+        if not isinstance(content, dict):
+            self.fail(name, f"expected an object of {of}, found {json_kind(content)}")
+        return content
 
     def lines(self, name: str) -> Iterator[tuple[int, str]]:
         """Yield number and text of the lines that are not empty.

@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.fields import json_kind
 from dialtools.corpora.native.files import Files, split_of_name
 from dialtools.corpora.native.raw import (
     Raw,
@@ -44,9 +43,7 @@ def raw(files: Files) -> Iterator[Raw]:
             for part, split in _lists(files, name)
             for _, line in files.lines(part)
         }
-        content = files.json(name)
-        if not isinstance(content, dict):
-            files.fail(name, f"expected an object of dialogues, found {json_kind(content)}")
+        content = files.json_object(name, of="dialogues")
         for number, (identity, item) in enumerate(content.items(), 1):
             split = held_out.get(identity, "train") if held_out else split_of_name(name)
             yield Raw(files.where(name, number), split, item, identity)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dialtools.corpora.fields import json_kind
 from dialtools.corpora.native import sgd
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, dialogue, field, items, strings
@@ -22,10 +21,7 @@ def raw(files: Files) -> Iterator[Raw]:
     """Yield the dialogues with the acts of all, by name and turn."""
     acts: dict[str, Any] = {}
     for name in () if files.single else files.names(ACTS):
-        content = files.json(name)
-        if not isinstance(content, dict):
-            files.fail(name, f"expected an object of dialogues, found {json_kind(content)}")
-        acts |= content
+        acts |= files.json_object(name, of="dialogues")
     for each in items(files, "dialogues_[0-9]*.json"):
         yield each._replace(more=acts)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from dialtools.corpora.native.files import Files
 from dialtools.corpora.native.raw import Raw, Unexpected, field, slot
-from dialtools.corpora.native.talk import Talk, documents, known_text, objects
+from dialtools.corpora.native.talk import Talk, documents, known_text, known_time, objects
 
 SPEAKERS = {"user": "user", "bot": "system"}
 BUTTONS = "buttons"
@@ -61,13 +61,8 @@ def record(raw: Raw) -> dict[str, Any]:
             talk.leave(BUTTONS)
         elif speaker:
             entities = _entities(event, text) if speaker == "user" else None
-            talk.say(speaker, text, slots=entities, time=_time(event))
+            talk.say(speaker, text, slots=entities, time=known_time(event, "timestamp"))
     return talk.record(id=sender if number == 1 or sender is None else f"{sender}/{number}")
-
-
-def _time(event: dict[str, Any]) -> float | None:
-    time = event.get("timestamp")
-    return time if type(time) in (int, float) else None
 
 
 def _entities(event: dict[str, Any], text: str) -> list[dict[str, Any]] | None:

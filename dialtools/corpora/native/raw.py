@@ -7,18 +7,10 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Any, NamedTuple
 
-from dialtools.corpora.fields import json_kind
+from dialtools.corpora.fields import JSON_KINDS, json_kind
 from dialtools.corpora.native.files import Files, split_of_name
 from dialtools.streams.policy import Where
 
-KINDS = {
-    str: "a string",
-    list: "a list",
-    dict: "an object",
-    int: "a number",
-    float: "a number",
-    bool: "a boolean",
-}
 NAMES_TOLD = 8
 LEFT_OUT = "left_out"
 """Of a record: what of it is no turn, {reason: number}; it is counted, and taken off."""
@@ -58,11 +50,11 @@ def field(record: Any, name: str, kind: type, *, default: Any = ...) -> Any:
         if default is not ...:
             return default
         if name in record:
-            raise Unexpected(f"{name}: expected {KINDS[kind]}, found null")
+            raise Unexpected(f"{name}: expected {JSON_KINDS[kind]}, found null")
         there = ", ".join(map(repr, list(record)[:NAMES_TOLD])) or "no field at all"
         raise Unexpected(f"expected {name!r}, found {there}")
     if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
-        raise Unexpected(f"{name}: expected {KINDS[kind]}, found {json_kind(value)}")
+        raise Unexpected(f"{name}: expected {JSON_KINDS[kind]}, found {json_kind(value)}")
     return value
 
 
@@ -215,9 +207,20 @@ def utterance(
     return stated(text=text, label=label, split=raw.split, **rest, slots=slots)
 
 
-def two_texts(raw: Raw, first: str, second: str, **rest: str | float | None) -> dict[str, Any]:
-    """Return a record of two texts with a label or a score; what is not known is left out."""
-    return stated(text1=first, text2=second, **rest, split=raw.split)
+def two_texts(
+    raw: Raw,
+    entry: Any,
+    first: str = "sentence1",
+    second: str = "sentence2",
+    **rest: str | float | None,
+) -> dict[str, Any]:
+    """Return a record of two fields with a label or a score; what is not known is left out.
+
+    Raises:
+        Unexpected: if a field is missing, or no text.
+    """
+    texts = {"text1": field(entry, first, str), "text2": field(entry, second, str)}
+    return stated(**texts, **rest, split=raw.split)
 
 
 def number(value: str, name: str) -> float:

@@ -37,8 +37,9 @@ def record(raw: Raw) -> dict[str, Any]:
     score = number(field(row, "relatedness_score", str), "relatedness_score")
     return two_texts(
         raw,
-        field(row, "sentence_A", str),
-        field(row, "sentence_B", str),
+        row,
+        "sentence_A",
+        "sentence_B",
         score=score,
         label=label.lower(),
         id=row.get("pair_ID"),

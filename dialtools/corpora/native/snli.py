@@ -41,6 +41,4 @@ def record(raw: Raw) -> dict[str, Any]:
         name: field(entry, key, str, default=None)
         for name, key in {"id": "pairID", "genre": "genre"}.items()
     }
-    return two_texts(
-        raw, field(entry, "sentence1", str), field(entry, "sentence2", str), label=label, **fields
-    )
+    return two_texts(raw, entry, label=label, **fields)

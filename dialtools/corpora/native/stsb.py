@@ -33,10 +33,4 @@ def record(raw: Raw) -> dict[str, Any]:
     """Return two texts with the score of their similarity."""
     row = columns(raw._replace(value=raw.value[: len(raw.more)]))
     score = number(field(row, "score", str), "score")
-    return two_texts(
-        raw,
-        field(row, "sentence1", str),
-        field(row, "sentence2", str),
-        score=score,
-        genre=row.get("genre"),
-    )
+    return two_texts(raw, row, score=score, genre=row.get("genre"))

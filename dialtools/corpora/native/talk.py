@@ -78,6 +78,12 @@ def stem(name: str) -> str:
     return Path(name.removesuffix(".gz").removesuffix(".zst")).stem
 
 
+def known_time(record: dict[str, Any], name: str) -> float | None:
+    """Return a time in seconds, if the field holds a number."""
+    time = record.get(name)
+    return time if type(time) in (int, float) else None
+
+
 def known_text(record: dict[str, Any], *names: str) -> str | None:
     """Return the first of the fields that holds a text or a number that names something."""
     for name in names:
