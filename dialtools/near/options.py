@@ -50,9 +50,7 @@ class NearOptions(OutputOptions, RunOptions):
         help="fields of the rows to write beside their numbers",
         shown="id and what was embedded, if present",
     )
-    limit: int | None = restated(
-        InputOptions, "limit", help="write the neighbours of only the first N rows"
-    )
+    limit: int | None = restated(InputOptions, "limit", help="use only the first N rows as queries")
     distinct: bool = option(
         False, group="Input", help="treat rows with equal texts as one, the first"
     )
@@ -76,7 +74,6 @@ class NeighborOptions(NearOptions):
     """What is searched with, and among what."""
 
     inputs: tuple[str, ...] = argument(
-        metavar="FILE",
         help="QUERIES and INDEX: embedding files, or folders of parts; without INDEX each row is "
         "searched among the others of QUERIES; none or - is stdin",
     )
