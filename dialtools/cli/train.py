@@ -12,6 +12,8 @@ r"""dial-train - train a dialogue encoder on positive pairs
     | dial-train --method dialoguecse --negatives all -o matched/
   dial-embed --per turn --model minilm/ corpus.jsonl | \
     dial-train --method distill --model minilm/ --encoder static -o small/
+  dial-pairs --window 1,2,3 --min-words 4 corpus.jsonl | \
+    dial-train --method held --model minilm/ -o held/
   dial-train --model minilm/ --teacher responses.parquet -o kept/ pairs.arrow
   dial-train --resume -o dse/ --model bert-base-uncased pairs.arrow
   dial-train --dry-run --model bert-base-uncased pairs.arrow

@@ -116,7 +116,7 @@ class AssignOptions(OutputOptions, RunOptions):
         metavar="NAMES|all|none",
         parse=name_list,
         group="Output",
-        help="fields of the rows to write",
+        help="columns to write",
     )
 
     def __post_init__(self) -> None:

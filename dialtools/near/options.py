@@ -47,7 +47,7 @@ class NearOptions(OutputOptions, RunOptions):
         metavar="NAMES|all|none",
         parse=name_list,
         group="Output",
-        help="fields of the rows to write beside their numbers",
+        help="columns to write beside the numbers of the rows",
         shown="id and what was embedded, if present",
     )
     limit: int | None = restated(InputOptions, "limit", help="use only the first N rows as queries")
